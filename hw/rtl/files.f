@@ -1,0 +1,1 @@
+pen_pkg.sv

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types that travel between the modules of the switch.
+//
+// Widths are those of the largest configuration, so that one set of types serves every size; memories store only the
+// bits that their configuration needs.
+package pen_pkg;
+
+  localparam int unsigned MAX_PORTS = 8;
+  localparam int unsigned CLASSES = 8;
+  localparam int unsigned CELL_BYTES = 128;    // the store is handed out in cells
+  localparam int unsigned WORD_BYTES = 8;      // and written and read in words
+  localparam int unsigned WORDS_PER_CELL = CELL_BYTES / WORD_BYTES;
+  localparam int unsigned CYCLE_NS = 8;        // 125 MHz
+
+  typedef logic [2:0]  port_t;
+  typedef logic [7:0]  port_mask_t;            // bit p: port p
+  typedef logic [2:0]  class_t;                // traffic class, 7 is served first
+  typedef logic [10:0] length_t;               // bytes, destination address to FCS
+  typedef logic [11:0] cell_t;                 // a cell of the store; a frame is named by its first cell
+  typedef logic [3:0]  word_t;                 // a word within a cell
+  typedef logic [4:0]  cell_count_t;           // cells of one frame, at most 16
+  typedef logic [11:0] stream_t;               // stream handle
+  typedef logic [63:0] time_ns_t;              // free-running time, nanoseconds since reset
+  typedef logic [27:0] cycle_t;                // free-running time in cycles, modulo 2^28; compared across the wrap
+
+  // Why a frame, or one copy of it, was not forwarded. The number is the index of its counter.
+  typedef enum logic [3:0] {
+    REASON_NONE             = 4'd0,
+    REASON_PREAMBLE         = 4'd1,   // carrier without a start-of-frame delimiter
+    REASON_RX_ER            = 4'd2,   // the PHY signalled an error inside the frame
+    REASON_GIANT            = 4'd3,   // longer than max_frame_bytes
+    REASON_RUNT             = 4'd4,   // shorter than 64 bytes
+    REASON_FCS              = 4'd5,
+    REASON_OVERRUN          = 4'd6,   // the receive FIFO was full
+    REASON_PORT_DISABLED    = 4'd7,
+    REASON_RESERVED_ADDRESS = 4'd8,   // 01-80-C2-00-00-00 to -0F
+    REASON_VLAN             = 4'd9,   // reception port not a member, or VLAN id 4095
+    REASON_NO_DESTINATION   = 4'd10,  // no port left to forward to
+    REASON_RESIDENCE        = 4'd11,  // ATS: MaxResidenceTime exceeded
+    REASON_STORE_FULL       = 4'd12,
+    REASON_QUEUE_FULL       = 4'd13,
+    REASON_CLASS_FULL       = 4'd14,
+    REASON_LIFETIME         = 4'd15   // 802.1Q 6.5.6: queued for longer than a bridge may hold a frame
+  } reason_e;
+
+  // One received byte. `reason` and `short_gap` are valid with `last`.
+  typedef struct packed {
+    logic       last;
+    logic       short_gap;            // the gap before this frame was below 12 bytes
+    logic [2:0] reason;               // REASON_NONE to REASON_OVERRUN
+    logic [7:0] data;
+  } rx_beat_t;
+
+  // A write to the store and, when a frame goes on into another cell, to the chain of cells.
+  // Driven in the port's own turn only and zero otherwise, so that all ports are joined by OR.
+  typedef struct packed {
+    logic        valid;
+    cell_t       cell_index;
+    word_t       word;
+    logic [63:0] data;                // first byte of the frame in bits 7:0
+    logic        link_valid;          // chain[link_from] = link_to
+    cell_t       link_from;
+    cell_t       link_to;
+  } store_write_t;
+
+  // A read from the store, in the port's own turn only and zero otherwise.
+  typedef struct packed {
+    logic  valid;
+    cell_t cell_index;
+    word_t word;
+  } store_read_t;
+
+  // The answer, two cycles after the read.
+  typedef struct packed {
+    logic        valid;
+    port_t       port;
+    logic [63:0] data;
+    cell_t       next_cell;           // chain[cell_index] of the read
+  } store_data_t;
+
+  // A frame that has been received, identified, forwarded and shaped, on its way to admission.
+  typedef struct packed {
+    logic        valid;
+    reason_e     reason;              // not REASON_NONE: the frame is dropped here
+    logic        short_gap;
+    logic        has_cells;           // cells of a dropped frame have to be reclaimed
+    port_t       port;                // reception port
+    port_mask_t  destination;
+    class_t      traffic_class;
+    cell_t       frame;
+    length_t     length;
+    cycle_t      visible;             // first cycle in which it may be selected
+    logic        is_stream;
+    stream_t     stream;
+    logic        shaped;              // an ATS scheduler assigned the eligibility time
+  } classified_t;
+
+  // The account that the cells of a queued frame were charged to.
+  typedef enum logic [1:0] {
+    POOL_QUEUE     = 2'd0,            // guaranteed to the egress port and class
+    POOL_RECEPTION = 2'd1,            // guaranteed to the reception port
+    POOL_SHARED    = 2'd2
+  } pool_e;
+
+  // A frame that enters the queues of all its destinations at once.
+  typedef struct packed {
+    port_mask_t             destination;   // zero: nothing is queued
+    pool_e [MAX_PORTS-1:0]  pool;          // per destination
+    class_t                 traffic_class;
+    port_t                  port;          // reception port
+    cell_t                  frame;
+    length_t                length;
+    cycle_t                 visible;
+  } enqueue_t;
+
+  // A copy that an egress port has sent or given up: its cells are no longer needed there.
+  typedef struct packed {
+    logic    valid;
+    pool_e   pool;
+    class_t  traffic_class;
+    port_t   port;                    // reception port
+    cell_t   frame;
+    length_t length;
+  } release_t;
+
+  // What became of a received frame; one at most in a cycle. For counters and for observers.
+  typedef struct packed {
+    logic                      valid;
+    reason_e                   reason;        // of the whole frame
+    logic                      short_gap;
+    port_t                     port;
+    port_mask_t                destination;   // copies queued
+    port_mask_t                refused;       // copies refused at admission
+    reason_e [MAX_PORTS-1:0]   refused_reason;
+    class_t                    traffic_class;
+    cell_t                     frame;
+    length_t                   length;
+    cycle_t                    visible;
+    logic                      is_stream;
+    stream_t                   stream;
+    logic                      shaped;
+  } verdict_t;
+
+  // What an egress port does with a queued copy.
+  typedef struct packed {
+    logic    sent;                    // selected for transmission in this cycle
+    logic    expired;                 // given up, REASON_LIFETIME
+    class_t  traffic_class;
+    cell_t   frame;
+    length_t length;
+  } egress_event_t;
+
+  // Stream identification functions; the first that finds an entry wins.
+  typedef enum logic [1:0] {
+    IDENTIFY_IPV4        = 2'd0,  // {source, destination, protocol, source port, destination port}, masked
+    IDENTIFY_DESTINATION = 2'd1,  // {44'b0, VLAN id, destination address} (802.1CB null stream identification)
+    IDENTIFY_SOURCE      = 2'd2   // {44'b0, VLAN id, source address} (802.1CB source MAC and VLAN)
+  } identify_e;
+
+  typedef struct packed {
+    identify_e    identify;
+    port_t        port;           // reception port: a scheduler belongs to one group and so to one port
+    logic [103:0] fields;
+  } stream_key_t;
+
+  // Settings that hold still while frames flow; each takes effect at a frame boundary of the unit that reads it.
+  typedef struct packed {
+    port_mask_t                  port_enable;
+    length_t                     max_frame_bytes;          // 64 to 2000
+    logic [MAX_PORTS-1:0][11:0]  port_vlan_id;             // of untagged and priority-tagged frames
+    logic [7:0][2:0]             class_of_pcp;
+    class_t                      class_of_untagged;
+    logic [7:0]                  ats_classes;              // bit k: class k is ATS, else strict priority
+    logic [7:0]                  ats_overhead_bytes;       // counted beside the frame itself
+    logic [31:0]                 processing_delay_max_ns;
+    logic                        learning_enable;
+    logic [31:0]                 aging_period_ms;          // a quiet entry is removed after 2 to 3 of these
+    logic [7:0][11:0]            queue_limit_cells;        // per class: of one egress port's queue
+    logic [7:0][11:0]            class_limit_cells;        // per class: of all ports together
+    logic [11:0]                 queue_guarantee_cells;    // of each egress port and class
+    logic [11:0]                 reception_guarantee_cells;// of each reception port
+    logic [11:0]                 shared_limit_cells;
+    logic [2:0]                  identify_enable;          // bit f: identification function f is in use
+    logic [103:0]                identify_ipv4_mask;       // which bits of {src, dst, protocol, source port, dest. port} count
+  } config_t;
+
+  // Writes one whole table entry in one cycle, so that a half-written entry can never act.
+  typedef enum logic [2:0] {
+    TABLE_STREAM_KEY  = 3'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
+    TABLE_STREAM_RATE = 3'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
+    TABLE_GROUP       = 3'd2,  // index {port, class}; data {max_residence_ns[31:0]}
+    TABLE_VLAN        = 3'd3,  // index VLAN id; data {members[7:0]}
+    TABLE_FDB         = 3'd4   // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
+  } table_e;
+
+  typedef struct packed {
+    logic         valid;
+    table_e       which;
+    logic [15:0]  index;
+    logic [127:0] data;
+  } table_write_t;
+
+endpackage
