@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small memory in lookup tables: written at the clock edge, read in the same cycle.
+module pen_lutram_1r1w #(
+  parameter int unsigned WIDTH = 32,
+  parameter int unsigned DEPTH = 32
+) (
+  input  logic                     clk_i,
+  input  logic                     write_i,
+  input  logic [$clog2(DEPTH)-1:0] write_addr_i,
+  input  logic [WIDTH-1:0]         write_data_i,
+  input  logic [$clog2(DEPTH)-1:0] read_addr_i,
+  output logic [WIDTH-1:0]         read_data_o
+);
+  if (WIDTH < 1) $fatal(1, "pen_lutram_1r1w: WIDTH must be 1 or more, is %0d (%m)", WIDTH);
+  if (DEPTH < 2) $fatal(1, "pen_lutram_1r1w: DEPTH must be 2 or more, is %0d (%m)", DEPTH);
+
+  (* ram_style = "distributed" *) logic [WIDTH-1:0] memory[DEPTH];
+
+  always_ff @(posedge clk_i) begin
+    if (write_i) memory[write_addr_i] <= write_data_i;
+  end
+
+  assign read_data_o = memory[read_addr_i];
+endmodule

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block RAM with one write and one read port.
+//
+// The word read appears one cycle after `read_i` and holds. A read of the word that is being written gives the old one.
+module pen_ram_1r1w #(
+  parameter int unsigned WIDTH = 32,
+  parameter int unsigned DEPTH = 512
+) (
+  input  logic                     clk_i,
+  input  logic                     write_i,
+  input  logic [$clog2(DEPTH)-1:0] write_addr_i,
+  input  logic [WIDTH-1:0]         write_data_i,
+  input  logic                     read_i,
+  input  logic [$clog2(DEPTH)-1:0] read_addr_i,
+  output logic [WIDTH-1:0]         read_data_o
+);
+  if (WIDTH < 1) $fatal(1, "pen_ram_1r1w: WIDTH must be 1 or more, is %0d (%m)", WIDTH);
+  if (DEPTH < 2) $fatal(1, "pen_ram_1r1w: DEPTH must be 2 or more, is %0d (%m)", DEPTH);
+
+  (* ram_style = "block" *) logic [WIDTH-1:0] memory[DEPTH];
+
+  always_ff @(posedge clk_i) begin
+    if (write_i) memory[write_addr_i] <= write_data_i;
+    if (read_i) read_data_o <= memory[read_addr_i];
+  end
+endmodule
