@@ -3,3 +3,10 @@ prim/pen_crc_pkg.sv
 prim/pen_ram_1r1w.sv
 prim/pen_lutram_1r1w.sv
 prim/pen_fifo.sv
+buffer/pen_buffer_pkg.sv
+buffer/pen_store.sv
+buffer/pen_free_list.sv
+buffer/pen_reclaim.sv
+buffer/pen_references.sv
+buffer/pen_admission.sv
+buffer/pen_buffer.sv
