@@ -10,3 +10,7 @@ buffer/pen_reclaim.sv
 buffer/pen_references.sv
 buffer/pen_admission.sv
 buffer/pen_buffer.sv
+egress/pen_selection.sv
+egress/pen_queue.sv
+egress/pen_egress_reader.sv
+egress/pen_egress_port.sv

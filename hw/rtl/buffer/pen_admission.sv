@@ -36,13 +36,15 @@ module pen_admission
   localparam int unsigned USED_W = $clog2(CELLS) + 1;
   localparam int unsigned WIDE_W = USED_W + 3;
   localparam int unsigned PORT_W = $clog2(PORTS);
-  if (PORTS < 2 || PORTS > MAX_PORTS) $fatal(1, "pen_admission: PORTS must be 2 to 8, is %0d (%m)", PORTS);
+  if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check
+    $fatal(1, "pen_admission: PORTS must be 2 to 8, is %0d (%m)", PORTS);
+  end
 
   typedef logic [USED_W-1:0] used_t;
   typedef logic [WIDE_W-1:0] wide_t;
   typedef struct packed {
     used_t guaranteed;                 // charged to the guarantee of the egress port and class
-    used_t queue;                      // all in this queue
+    used_t total;                      // all in this queue
   } account_t;
 
   // --- releases, one cycle later ---------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ module pen_admission
     used_t    queue_used, guaranteed_used;
     logic [12:0] queue_total, guaranteed_total;
 
-    assign queue_used       = charged.queue - returned.queue;
+    assign queue_used       = charged.total - returned.total;
     assign guaranteed_used  = charged.guaranteed - returned.guaranteed;
     assign queue_total      = 13'(queue_used) + 13'(cells);
     assign guaranteed_total = 13'(guaranteed_used) + 13'(cells);
@@ -112,7 +114,7 @@ module pen_admission
     assign guarantee_ok_charged[e] = guaranteed_total + 13'(cells_q) <= 13'(config_i.queue_guarantee_cells);
 
     // Stage 2 of the frame before may write what is being read here: that is what the second comparison is for.
-    assign charged_update.queue      = charged_read.queue + used_t'(cells_q);
+    assign charged_update.total      = charged_read.total + used_t'(cells_q);
     assign charged_update.guaranteed = charged_read.guaranteed + (guaranteed[e] ? used_t'(cells_q) : '0);
 
     for (genvar copy = 0; copy < 2; copy++) begin : gen_charged
@@ -142,7 +144,7 @@ module pen_admission
   // The returned cells once more, of all queues in one memory, for their own update.
   account_t returned_read, returned_update;
 
-  assign returned_update.queue      = returned_read.queue + used_t'(release_cells_q);
+  assign returned_update.total      = returned_read.total + used_t'(release_cells_q);
   assign returned_update.guaranteed = returned_read.guaranteed
       + (release_pool_q == POOL_QUEUE ? used_t'(release_cells_q) : '0);
 
@@ -310,5 +312,5 @@ module pen_admission
   assign idle_o = !classified_i.valid && !valid_q && !verdict_o.valid && !release_q;
 
   logic unused;
-  assign unused = &{1'b0, config_i, classified_i, release_i, init_index_i, release_turn_q};
+  assign unused = &{1'b0, config_i, classified_i, frame_q, release_i, init_index_i, release_turn_q};
 endmodule

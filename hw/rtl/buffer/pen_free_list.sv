@@ -19,8 +19,9 @@ module pen_free_list
   input  cell_t       free_cell_i
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
-  if (CELLS < 4 || CELLS > 4096 || CELLS != 1 << CELL_W)
+  if (CELLS < 4 || CELLS > 4096 || CELLS != 1 << CELL_W) begin : gen_check
     $fatal(1, "pen_free_list: CELLS must be a power of two, 4 to 4096, is %0d (%m)", CELLS);
+  end
 
   logic [CELL_W:0]   write_q, read_q;  // one bit more than an address, so that full and empty differ
   logic              head_valid_q;

@@ -29,6 +29,7 @@ module pen_reclaim
   logic [1:0]             request_ready, valid, take;
   logic [1:0][WIDTH-1:0]  waiting;
   logic [WIDTH-1:0]       chosen;
+  logic [1:0][$clog2(DEPTH):0] count;
 
   assign request = {released_i, dropped_i};
 
@@ -42,7 +43,7 @@ module pen_reclaim
       .valid_o(valid[i]),
       .ready_i(take[i]),
       .data_o (waiting[i]),
-      .count_o()
+      .count_o(count[i])
     );
   end
 
@@ -104,11 +105,11 @@ module pen_reclaim
   end
 
 `ifndef SYNTHESIS
-  for (genvar i = 0; i < 2; i++) begin : gen_check
+  for (genvar i = 0; i < 2; i++) begin : gen_assert
     always_ff @(posedge clk_i) if (!rst_i) assert (!request[i].valid || request_ready[i]);
   end
 `endif
 
   logic unused;
-  assign unused = &{1'b0, request, request_ready, chain_next_i};
+  assign unused = &{1'b0, request, request_ready, count, chain_next_i};
 endmodule

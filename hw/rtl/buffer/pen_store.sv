@@ -24,8 +24,9 @@ module pen_store
   output cell_t        chain_next_o
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
-  if (CELLS < 32 || CELLS > 4096 || CELLS != 1 << CELL_W)
+  if (CELLS < 32 || CELLS > 4096 || CELLS != 1 << CELL_W) begin : gen_check
     $fatal(1, "pen_store: CELLS must be a power of two, 32 to 4096, is %0d (%m)", CELLS);
+  end
 
   logic              valid_q;
   port_t             port_q;
