@@ -3,6 +3,15 @@ prim/pen_crc_pkg.sv
 prim/pen_ram_1r1w.sv
 prim/pen_lutram_1r1w.sv
 prim/pen_fifo.sv
+prim/pen_sync.sv
+prim/pen_sync_value.sv
+prim/pen_reset_sync.sv
+prim/pen_fifo_cdc.sv
+prim/pen_arbiter_rr.sv
+clock/pen_timer.sv
+mac/pen_mac_rx.sv
+mac/pen_mac_rx_fifo.sv
+mac/pen_mac_tx.sv
 buffer/pen_buffer_pkg.sv
 buffer/pen_store.sv
 buffer/pen_free_list.sv

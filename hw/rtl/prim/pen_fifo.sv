@@ -15,8 +15,9 @@ module pen_fifo #(
   output logic [$clog2(DEPTH):0] count_o
 );
   localparam int unsigned ADDR_W = $clog2(DEPTH);
-  if (DEPTH < 2 || DEPTH != 1 << ADDR_W)
+  if (DEPTH < 2 || DEPTH != 1 << ADDR_W) begin : gen_check_depth
     $fatal(1, "pen_fifo: DEPTH must be a power of two, 2 or more, is %0d (%m)", DEPTH);
+  end
 
   logic [ADDR_W:0] write_q, read_q;  // one bit more than an address, so that full and empty differ
 
