@@ -99,11 +99,9 @@ module pen_queue
   // --- lists -----------------------------------------------------------------------------------------------------
   assign enqueue = enqueue_i.destination[PORT];
   always_comb begin
-    unique case (1'b1)
-      enqueue:         queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.traffic_class};
-      state_q == SCAN: queue = {scan_q, class_q};
-      default:         queue = {port_q, class_q};
-    endcase
+    if (enqueue) queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.traffic_class};
+    else if (state_q == SCAN) queue = {scan_q, class_q};
+    else queue = {port_q, class_q};
   end
   assign empty = !filled_q[queue];
 
