@@ -12,3 +12,14 @@ clock/pen_timer.sv
 mac/pen_mac_rx.sv
 mac/pen_mac_rx_fifo.sv
 mac/pen_mac_tx.sv
+buffer/pen_buffer_pkg.sv
+buffer/pen_store.sv
+buffer/pen_free_list.sv
+buffer/pen_reclaim.sv
+buffer/pen_references.sv
+buffer/pen_admission.sv
+buffer/pen_buffer.sv
+egress/pen_selection.sv
+egress/pen_queue.sv
+egress/pen_egress_reader.sv
+egress/pen_egress_port.sv
