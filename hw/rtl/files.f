@@ -12,3 +12,12 @@ clock/pen_timer.sv
 mac/pen_mac_rx.sv
 mac/pen_mac_rx_fifo.sv
 mac/pen_mac_tx.sv
+ingress/pen_ingress_pkg.sv
+ingress/pen_delay.sv
+ingress/pen_key_hash.sv
+ingress/pen_vlan_table.sv
+ingress/pen_stream_table.sv
+ingress/pen_fdb.sv
+ingress/pen_ats.sv
+ingress/pen_ingress_port.sv
+ingress/pen_ingress.sv
