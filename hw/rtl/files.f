@@ -23,3 +23,12 @@ egress/pen_selection.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
 egress/pen_egress_port.sv
+ingress/pen_ingress_pkg.sv
+ingress/pen_delay.sv
+ingress/pen_key_hash.sv
+ingress/pen_vlan_table.sv
+ingress/pen_stream_table.sv
+ingress/pen_fdb.sv
+ingress/pen_ats.sv
+ingress/pen_ingress_port.sv
+ingress/pen_ingress.sv
