@@ -32,3 +32,6 @@ ingress/pen_fdb.sv
 ingress/pen_ats.sv
 ingress/pen_ingress_port.sv
 ingress/pen_ingress.sv
+top/pen_registers.sv
+top/pen_counter_bank.sv
+top/pen_counters.sv

