@@ -35,3 +35,4 @@ ingress/pen_ingress.sv
 top/pen_registers.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv
+top/pen_switch.sv

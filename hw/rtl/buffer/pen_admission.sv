@@ -262,25 +262,26 @@ module pen_admission
   end
 
   // --- the outcome -----------------------------------------------------------------------------------------------
+  verdict_t   verdict_q;
   port_mask_t destination_q;           // what was asked for, of an accepted frame
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      verdict_o.valid       <= 1'b0;
+      verdict_q.valid       <= 1'b0;
       reclaim_o.valid       <= 1'b0;
       enqueue_o.destination <= '0;
     end else begin
-      verdict_o.valid       <= valid_q;
+      verdict_q.valid       <= valid_q;
       reclaim_o.valid       <= reclaim_q && accepted == '0;
       enqueue_o.destination <= port_mask_t'(accepted);
     end
     if (valid_q) begin
       destination_q           <= accept_q ? port_mask_t'(frame_q.destination[PORTS-1:0]) : '0;
-      verdict_o.reason        <= frame_q.reason;
-      verdict_o.short_gap     <= frame_q.short_gap;
-      verdict_o.is_stream     <= frame_q.is_stream;
-      verdict_o.stream        <= frame_q.stream;
-      verdict_o.shaped        <= frame_q.shaped;
+      verdict_q.reason        <= frame_q.reason;
+      verdict_q.short_gap     <= frame_q.short_gap;
+      verdict_q.is_stream     <= frame_q.is_stream;
+      verdict_q.stream        <= frame_q.stream;
+      verdict_q.shaped        <= frame_q.shaped;
       enqueue_o.traffic_class <= frame_q.traffic_class;
       enqueue_o.port          <= frame_q.port;
       enqueue_o.frame         <= frame_q.frame;
@@ -289,27 +290,31 @@ module pen_admission
       reclaim_o.cells         <= cells_q;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
-        verdict_o.refused_reason[e] <= REASON_NONE;
+        verdict_q.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
         if (accept_q && frame_q.destination[e] && !accepted[e])
-          verdict_o.refused_reason[e] <=
+          verdict_q.refused_reason[e] <=
               !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;
       end
     end
   end
 
   assign reclaim_o.frame         = enqueue_o.frame;
-  assign verdict_o.port          = enqueue_o.port;
-  assign verdict_o.destination   = enqueue_o.destination;
-  assign verdict_o.refused       = destination_q & ~enqueue_o.destination;
-  assign verdict_o.traffic_class = enqueue_o.traffic_class;
-  assign verdict_o.frame         = enqueue_o.frame;
-  assign verdict_o.length        = enqueue_o.length;
-  assign verdict_o.visible       = enqueue_o.visible;
+  // What the verdict shares with the queue entry is kept once.
+  always_comb begin
+    verdict_o               = verdict_q;
+    verdict_o.port          = enqueue_o.port;
+    verdict_o.destination   = enqueue_o.destination;
+    verdict_o.refused       = destination_q & ~enqueue_o.destination;
+    verdict_o.traffic_class = enqueue_o.traffic_class;
+    verdict_o.frame         = enqueue_o.frame;
+    verdict_o.length        = enqueue_o.length;
+    verdict_o.visible       = enqueue_o.visible;
+  end
 
-  assign idle_o = !classified_i.valid && !valid_q && !verdict_o.valid && !release_q;
+  assign idle_o = !classified_i.valid && !valid_q && !verdict_q.valid && !release_q;
 
   logic unused;
   assign unused = &{1'b0, config_i, classified_i, frame_q, release_i, init_index_i, release_turn_q};
