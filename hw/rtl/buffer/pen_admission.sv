@@ -87,7 +87,8 @@ module pen_admission
   logic [PORTS-1:0]         before_accepted_q, before_guaranteed_q;   // of the frame before
 
   logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted;
-  logic                     class_ok, reception_ok, shared_ok;
+  logic                     class_ok, reception_ok, shared_ok, store_ok;
+  logic [7:0]               charge_all, charge_guaranteed, class_charge;
   logic [7:0]               need;                  // cells of the copies that no queue guarantees
   wide_t                    class_charged, class_returned, class_used;
   wide_t                    shared_used_q;
@@ -97,6 +98,22 @@ module pen_admission
   assign copies = count_ports(port_mask_t'(classified_i.destination[PORTS-1:0]));
   assign reception_room = $signed({2'b0, wide_t'(config_i.reception_guarantee_cells)})
       - $signed({2'b0, wide_t'(reception_charged - reception_returned)});
+
+  // The returned cells once more, of all queues in one memory, for their own update.
+  account_t returned_read, returned_update;
+
+  assign returned_update.total      = returned_read.total + used_t'(release_cells_q);
+  assign returned_update.guaranteed = returned_read.guaranteed
+      + (release_pool_q == POOL_QUEUE ? used_t'(release_cells_q) : '0);
+
+  pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES << PORT_W)) u_returned (
+    .clk_i,
+    .write_i     (init_busy_i || release_q),
+    .write_addr_i(init_busy_i ? init_index_i[PORT_W+2:0] : {release_turn_q[PORT_W-1:0], release_class_q}),
+    .write_data_i(init_busy_i ? '0 : returned_update),
+    .read_addr_i ({release_turn_q[PORT_W-1:0], release_class_q}),
+    .read_data_o (returned_read)
+  );
 
   for (genvar e = 0; e < PORTS; e++) begin : gen_queue
     account_t charged, charged_update, charged_read, returned;
@@ -140,22 +157,6 @@ module pen_admission
       .read_data_o (returned)
     );
   end
-
-  // The returned cells once more, of all queues in one memory, for their own update.
-  account_t returned_read, returned_update;
-
-  assign returned_update.total      = returned_read.total + used_t'(release_cells_q);
-  assign returned_update.guaranteed = returned_read.guaranteed
-      + (release_pool_q == POOL_QUEUE ? used_t'(release_cells_q) : '0);
-
-  pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES << PORT_W)) u_returned (
-    .clk_i,
-    .write_i     (init_busy_i || release_q),
-    .write_addr_i(init_busy_i ? init_index_i[PORT_W+2:0] : {release_turn_q[PORT_W-1:0], release_class_q}),
-    .write_data_i(init_busy_i ? '0 : returned_update),
-    .read_addr_i ({release_turn_q[PORT_W-1:0], release_class_q}),
-    .read_data_o (returned_read)
-  );
 
   // --- reception ports ---
   for (genvar copy = 0; copy < 2; copy++) begin : gen_reception_returned
@@ -204,9 +205,6 @@ module pen_admission
   );
 
   // --- the decision ---
-  logic [7:0] charge_all, charge_guaranteed, class_charge;
-  logic       store_ok;
-
   assign fit_queue     = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0]
       & ((before_accepted_q & {PORTS{follows_q}} & queue_ok_charged_q)
          | (~(before_accepted_q & {PORTS{follows_q}}) & queue_ok_q));
