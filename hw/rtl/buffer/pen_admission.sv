@@ -260,7 +260,15 @@ module pen_admission
   end
 
   // --- the outcome -----------------------------------------------------------------------------------------------
-  verdict_t   verdict_q;
+  struct packed {                      // what the verdict says beyond the queue entry
+    logic                    valid;
+    reason_e                 reason;
+    logic                    short_gap;
+    reason_e [MAX_PORTS-1:0] refused_reason;
+    logic                    is_stream;
+    stream_t                 stream;
+    logic                    shaped;
+  } verdict_q;
   port_mask_t destination_q;           // what was asked for, of an accepted frame
 
   always_ff @(posedge clk_i) begin
@@ -300,17 +308,22 @@ module pen_admission
   end
 
   assign reclaim_o.frame         = enqueue_o.frame;
-  // What the verdict shares with the queue entry is kept once.
-  always_comb begin
-    verdict_o               = verdict_q;
-    verdict_o.port          = enqueue_o.port;
-    verdict_o.destination   = enqueue_o.destination;
-    verdict_o.refused       = destination_q & ~enqueue_o.destination;
-    verdict_o.traffic_class = enqueue_o.traffic_class;
-    verdict_o.frame         = enqueue_o.frame;
-    verdict_o.length        = enqueue_o.length;
-    verdict_o.visible       = enqueue_o.visible;
-  end
+  assign verdict_o = '{
+    valid:          verdict_q.valid,
+    reason:         verdict_q.reason,
+    short_gap:      verdict_q.short_gap,
+    port:           enqueue_o.port,
+    destination:    enqueue_o.destination,
+    refused:        destination_q & ~enqueue_o.destination,
+    refused_reason: verdict_q.refused_reason,
+    traffic_class:  enqueue_o.traffic_class,
+    frame:          enqueue_o.frame,
+    length:         enqueue_o.length,
+    visible:        enqueue_o.visible,
+    is_stream:      verdict_q.is_stream,
+    stream:         verdict_q.stream,
+    shaped:         verdict_q.shaped
+  };
 
   assign idle_o = !classified_i.valid && !valid_q && !verdict_q.valid && !release_q;
 
