@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, dut: cocotb.handle.SimHandleBase) -> None:
         self.dut = dut
         dut.rst.value = 1
-        cocotb.start_soon(Clock(dut.clk, 8, unit="ns").start())
+        cocotb.start_soon(Clock(dut.clk, 8, unit="ns").start(start_high=False))
         self.sources = []
         self.sinks = []
         for port in range(PORTS):
