@@ -86,7 +86,7 @@ module pen_admission
   wide_t                    reception_charged_q;
   logic [PORTS-1:0]         before_accepted_q, before_guaranteed_q;   // of the frame before
 
-  logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted;
+  logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted, refused;
   logic                     class_ok, reception_ok, shared_ok, store_ok;
   logic [7:0]               charge_all, charge_guaranteed, class_charge;
   logic [7:0]               need;                  // cells of the copies that no queue guarantees
@@ -223,6 +223,8 @@ module pen_admission
   assign store_ok      = reception_ok || shared_ok;
   assign accepted      = class_ok ? guaranteed | (store_ok ? rest : '0) : '0;
 
+  assign refused       = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0] & ~accepted;
+
   assign charge_all        = 8'(count_ports(port_mask_t'(fit_queue))) * 8'(cells_q);
   assign charge_guaranteed = 8'(count_ports(port_mask_t'(guaranteed))) * 8'(cells_q);
   assign class_charge      = store_ok ? charge_all : charge_guaranteed;
@@ -260,8 +262,6 @@ module pen_admission
   end
 
   // --- the outcome -----------------------------------------------------------------------------------------------
-  port_mask_t destination_q;           // what was asked for, of an accepted frame
-
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       verdict_o.valid       <= 1'b0;
@@ -273,7 +273,13 @@ module pen_admission
       enqueue_o.destination <= port_mask_t'(accepted);
     end
     if (valid_q) begin
-      destination_q           <= accept_q ? port_mask_t'(frame_q.destination[PORTS-1:0]) : '0;
+      verdict_o.destination   <= port_mask_t'(accepted);
+      verdict_o.refused       <= port_mask_t'(refused);
+      verdict_o.port          <= frame_q.port;
+      verdict_o.traffic_class <= frame_q.traffic_class;
+      verdict_o.frame         <= frame_q.frame;
+      verdict_o.length        <= frame_q.length;
+      verdict_o.visible       <= frame_q.visible;
       verdict_o.reason        <= frame_q.reason;
       verdict_o.short_gap     <= frame_q.short_gap;
       verdict_o.is_stream     <= frame_q.is_stream;
@@ -284,6 +290,7 @@ module pen_admission
       enqueue_o.frame         <= frame_q.frame;
       enqueue_o.length        <= frame_q.length;
       enqueue_o.visible       <= frame_q.visible;
+      reclaim_o.frame         <= frame_q.frame;
       reclaim_o.cells         <= cells_q;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
@@ -291,21 +298,12 @@ module pen_admission
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
-        if (accept_q && frame_q.destination[e] && !accepted[e])
+        if (refused[e])
           verdict_o.refused_reason[e] <=
               !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;
       end
     end
   end
-
-  assign reclaim_o.frame         = enqueue_o.frame;
-  assign verdict_o.port          = enqueue_o.port;
-  assign verdict_o.destination   = enqueue_o.destination;
-  assign verdict_o.refused       = destination_q & ~enqueue_o.destination;
-  assign verdict_o.traffic_class = enqueue_o.traffic_class;
-  assign verdict_o.frame         = enqueue_o.frame;
-  assign verdict_o.length        = enqueue_o.length;
-  assign verdict_o.visible       = enqueue_o.visible;
 
   assign idle_o = !classified_i.valid && !valid_q && !verdict_o.valid && !release_q;
 
