@@ -48,4 +48,45 @@ module pen_arbiter_rr #(
   end
 
   assign grant_o = grant_q;
+
+`ifdef FORMAL
+  // Contract: 1. never two grants; 2. a grant is held until done; 3. no requester waits for more than N-1 others;
+  // 4. a grant goes to a requester, and at once if there is one.
+  logic                 f_past_q = 1'b0;
+  logic [$clog2(N)-1:0] f_index_q;  // an arbitrary requester
+  int unsigned          f_waited_q;   // grants to others since it has been waiting
+  int unsigned          f_ahead;      // requesters that would be served before it
+
+  assign f_ahead = $countones(after_q) + 32'(f_index_q) - (after_q[f_index_q] ? N : 0);
+
+  always_ff @(posedge clk_i) begin
+    f_past_q  <= 1'b1;
+    f_index_q <= f_index_q;
+    if (rst_i || !req_i[f_index_q]) f_waited_q <= 0;
+    else if (grant_q == '0 || done_i) f_waited_q <= pick[f_index_q] ? 0 : f_waited_q + 1;
+  end
+
+  always_comb begin
+    assume (32'(f_index_q) < N);
+    if (!f_past_q) assume (rst_i);
+    else begin
+      assert ((grant_o & (grant_o - 1'b1)) == '0);
+      assert ((~after_q & (~after_q + 1'b1)) == '0);  // a run of ones, from the top
+      if (grant_q != '0) assert (after_q == ~(grant_q | (grant_q - 1'b1)));
+      assert (f_waited_q <= N - 1);
+      assert (f_waited_q + f_ahead <= N - 1);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && !$past(rst_i)) begin
+      if ($past(grant_o != '0 && !done_i)) assert (grant_o == $past(grant_o));
+      else begin
+        assert ((grant_o & ~$past(req_i)) == '0);
+        assert ((grant_o != '0) == ($past(req_i) != '0));
+      end
+      cover (f_waited_q == N - 1);
+    end
+  end
+`endif
 endmodule
