@@ -216,7 +216,7 @@ module pen_admission
   assign class_used    = class_charged - class_returned;
   assign class_ok      = (WIDE_W+1)'(class_used) + (WIDE_W+1)'(demand_q)
       <= (WIDE_W+1)'(config_i.class_limit_cells[frame_q.traffic_class]);
-  assign need          = 8'(count_ports(port_mask_t'(rest))) * 8'(cells_q);
+  assign need          = times(count_ports(port_mask_t'(rest)), cells_q);
   assign reception_ok  = $signed({1'b0, (WIDE_W+1)'(need)}) <= reception_room_q;
   assign shared_ok     = (WIDE_W+1)'(shared_used_q) + (WIDE_W+1)'(need)
       <= (WIDE_W+1)'(config_i.shared_limit_cells);
@@ -225,8 +225,8 @@ module pen_admission
 
   assign refused       = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0] & ~accepted;
 
-  assign charge_all        = 8'(count_ports(port_mask_t'(fit_queue))) * 8'(cells_q);
-  assign charge_guaranteed = 8'(count_ports(port_mask_t'(guaranteed))) * 8'(cells_q);
+  assign charge_all        = times(count_ports(port_mask_t'(fit_queue)), cells_q);
+  assign charge_guaranteed = times(count_ports(port_mask_t'(guaranteed)), cells_q);
   assign class_charge      = store_ok ? charge_all : charge_guaranteed;
 
   always_ff @(posedge clk_i) begin
@@ -251,7 +251,7 @@ module pen_admission
     if (classified_i.valid) begin
       frame_q                <= classified_i;
       cells_q                <= cells;
-      demand_q               <= 8'(copies) * 8'(cells);
+      demand_q               <= times(copies, cells);
       queue_ok_q             <= queue_ok;
       queue_ok_charged_q     <= queue_ok_charged;
       guarantee_ok_q         <= guarantee_ok;
