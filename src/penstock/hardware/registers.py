@@ -59,8 +59,8 @@ class Register:
 class RegisterMap(Mapping[str, Register]):
     """All registers by name: `registers["port_vlan[3]"].address`."""
 
-    def __init__(self, registers: list[Register]) -> None:
-        self._registers = {register.name: register for register in registers}
+    def __init__(self, members: list[Register]) -> None:
+        self._registers = {register.name: register for register in members}
 
     def __getitem__(self, name: str) -> Register:
         return self._registers[name]
@@ -116,7 +116,7 @@ def _registers(node: AddrmapNode | RegfileNode, prefix: str) -> Iterator[Registe
 
 
 @cache
-def load_registers() -> RegisterMap:
+def registers() -> RegisterMap:
     """The register map of the switch."""
     return RegisterMap(list(_registers(_top(), "")))
 
