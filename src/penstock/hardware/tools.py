@@ -64,9 +64,6 @@ def _wrappers() -> Path:
     }
     text = {name: f"#!/bin/sh\nexec '{sys.executable}' -c 'import sys; {call}; sys.argv[0] = \"{name}\"; "
             "sys.exit(run())' \"$@\"\n" for name, call in calls.items()}
-    spec = importlib.util.find_spec("z3")  # its package carries the solver
-    if spec is not None:
-        text["z3"] = f"#!/bin/sh\nexec '{Path(sys.executable).parent / 'z3'}' \"$@\"\n"
     digest = hashlib.sha256("".join(text.values()).encode()).hexdigest()[:12]
     folder = cache_folder() / "bin" / digest
     folder.mkdir(parents=True, exist_ok=True)
