@@ -67,7 +67,9 @@ def test_rate_is_exact_to_one_part_in_a_million():
 
 
 def test_stream_key_layout():
-    key = stream_key(entry(0, port=3, ipv4_source=0xC0A80001, ipv4_destination=0xC0A80002, protocol=6, source_port=80), ALL_BITS)
+    key = stream_key(
+        entry(0, port=3, ipv4_source=0xC0A80001, ipv4_destination=0xC0A80002, protocol=6, source_port=80), ALL_BITS
+    )
     assert key == 3 << 104 | 0xC0A80001 << 72 | 0xC0A80002 << 40 | 6 << 32 | 80 << 16
     assert stream_key(entry(0, identify="source", mac=0x0123456789AB, vlan=0xABC), 0) == 2 << 107 | 0xABC0123456789AB
     assert slots_of_key(key, 512) == (

@@ -123,8 +123,7 @@ def empty_to_full(rate_bps: int, burst_bytes: int) -> int:
 def stream_key(entry: StreamEntry, ipv4_mask: int) -> int:
     """The 109 bits by which a stream is found."""
     if entry.identify == "ipv4":
-        values = {name: getattr(entry, name) for name in IPV4_FIELDS}
-        fields = sum(value << IPV4_FIELDS[name][0] for name, value in values.items()) & ipv4_mask
+        fields = sum(int(getattr(entry, name)) << low for name, (low, _) in IPV4_FIELDS.items()) & ipv4_mask
     else:
         fields = entry.vlan << 48 | entry.mac
     return IDENTIFY.index(entry.identify) << 107 | entry.port << 104 | fields
@@ -211,7 +210,9 @@ def _settings(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     _check(config.overhead_bytes, 0, 255, "overhead in bytes", "overhead_bytes")
     _check(config.aging_period_ms, 1, 2**32 - 1, "aging period in milliseconds", "aging_period_ms")
     if len(config.class_of_pcp) != 8:
-        raise ConfigurationError(f"{len(config.class_of_pcp)} classes", "class_of_pcp", "needed is one per code point: 8")
+        raise ConfigurationError(
+            f"{len(config.class_of_pcp)} classes", "class_of_pcp", "needed is one per code point: 8"
+        )
     for pcp, traffic_class in enumerate(config.class_of_pcp):
         _check(traffic_class, 0, CLASSES - 1, "traffic class", f"class_of_pcp[{pcp}]")
     unknown = sorted(config.ipv4_fields - IPV4_FIELDS.keys())

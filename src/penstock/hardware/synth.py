@@ -129,13 +129,18 @@ class Synthesis:
         found = []
         for block in self.blocks:
             for quantity in QUANTITIES:
-                row = {"id": f"{self.target}.{block.name}.{quantity}", "quantity": QUANTITIES[quantity], "unit": "cells"}
+                row = {
+                    "id": f"{self.target}.{block.name}.{quantity}",
+                    "quantity": QUANTITIES[quantity],
+                    "unit": "cells",
+                }
                 found.append({**row, "measured": block.used[quantity], "ok": True})
         for quantity, title in QUANTITIES.items():
             measured = self.total(quantity)
-            row = {"id": f"{self.target}.total.{quantity}", "quantity": title, "unit": "cells", "measured": measured}
             goal = GOALS.get((self.target, quantity)) if self.top == TOP else None
-            found.append({**row, "ok": True} if goal is None else {**row, "goal": goal, "ok": measured <= goal})
+            row = {"id": f"{self.target}.total.{quantity}", "quantity": title, "unit": "cells"}
+            known = {} if goal is None else {"goal": goal}
+            found.append({**row, "measured": measured, **known, "ok": goal is None or measured <= goal})
         misplaced = [memory for memory in self.memories if not memory.ok]
         for name, things in (("latches", self.latches), ("misplaced_memories", misplaced)):
             row = {"id": f"{self.target}.{name}", "quantity": name.replace("_", " "), "unit": "count"}
@@ -147,7 +152,9 @@ class Synthesis:
         return all(row["ok"] for row in self.rows())
 
 
-def synthesize(target: str = "xc7", top: str = TOP, ports: int = 4, parameters: Mapping[str, int] | None = None) -> Synthesis:
+def synthesize(
+    target: str = "xc7", top: str = TOP, ports: int = 4, parameters: Mapping[str, int] | None = None
+) -> Synthesis:
     """Synthesizes the hardware; raises ToolError with what Yosys said if it cannot."""
     if target not in TARGETS:
         raise ToolError(f"no target {target!r}; there are {', '.join(TARGETS)}")
@@ -230,14 +237,15 @@ def _memories(dump: str, mapping: str) -> list[Memory]:
     became = {}
     for line in mapping.splitlines():
         if found := re.match(r"mapping memory (\S+) via (\S+)", line):
-            became[found[1].partition(".")[2]] = "lut" if re.search(r"LUT|DPR16|DIST", found[2].upper()) else "block"
+            became[found[1]] = "lut" if re.search(r"LUT|DPR16|DIST", found[2].upper()) else "block"
     memories = []
-    for text in re.split(r"\n\s*cell \$mem_v2 ", dump)[1:]:
-        name = text.split()[0].lstrip("\\")
-        size, width, memid = (re.search(rf"parameter \\{key} (.+)", text) for key in ("SIZE", "WIDTH", "MEMID"))
-        assert size and width and memid
-        key = memid[1].strip('"').replace("\\\\", "").lstrip("\\")
-        memories.append(Memory(name, _number(size[1]), _number(width[1]), became.get(key, "flip-flops")))
+    for module in re.split(r"^module ", dump, flags=re.MULTILINE)[1:]:
+        inside = module.split(maxsplit=1)[0].lstrip("\\")
+        for text in re.split(r"^  cell \$mem_v2 ", module, flags=re.MULTILINE)[1:]:
+            values = dict(re.findall(r"parameter \\(SIZE|WIDTH|MEMID) (.+)", text))
+            name = inside + "." + values["MEMID"].strip('"').lstrip("\\")
+            words, width = _number(values["SIZE"]), _number(values["WIDTH"])
+            memories.append(Memory(name, words, width, became.get(name, "flip-flops")))
     return memories
 
 
@@ -253,10 +261,8 @@ def update_documentation(results: Sequence[Synthesis]) -> Path:
     for result in results:
         begin, end = f"<!-- begin {result.target} -->", f"<!-- end {result.target} -->"
         section = f"{begin}\n{markdown(result)}\n{end}"
-        if begin in text:
-            text = re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _, new=section: new, text, flags=re.DOTALL)
-        else:
-            text += f"\n{section}\n"
+        before, found, rest = text.partition(begin)
+        text = before + section + rest.partition(end)[2] if found else f"{text}\n{section}\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path

