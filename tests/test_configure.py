@@ -29,7 +29,8 @@ def commits(config: SwitchConfig) -> Iterator[tuple[Table, int, int]]:
     """Plays the writes into a model of the staging registers."""
     state: dict[int, int] = {}
     for address, value in configure(config, REGISTERS):
-        assert 0 <= value < 1 << 32 and address % 4 == 0
+        assert 0 <= value < 1 << 32
+        assert address % 4 == 0
         state[address] = value
         if address == REGISTERS.address("table_commit"):
             data = sum(state[REGISTERS.address(f"table_data[{w}]")] << 32 * w for w in range(4))
@@ -111,7 +112,8 @@ def test_placement_moves_others_and_refuses_only_what_cannot_be():
             first_come.update(free[:1])
         refused += placed.count(None)
         moved += len(taken) > len(first_come)
-    assert moved and refused
+    assert moved
+    assert refused
 
 
 def test_collision_that_cannot_be_placed_is_named():

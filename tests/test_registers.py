@@ -9,7 +9,8 @@ from penstock.hardware.tools import hardware_folder
 
 def test_addresses_and_fields():
     found = registers()
-    assert found.address("id") == 0 and found["id"].fields["value"].reset == 0x50454E53
+    assert found.address("id") == 0
+    assert found["id"].fields["value"].reset == 0x50454E53
     assert found.address("port_vlan[3]") == 0x14C
     assert found.address("counters.port[2].received[5]") == 0x1000 + 2 * 0x100 + 0x40 + 4 * 5
     assert found["counters.port[7].sent_bytes"].words == (0x17C8, 0x17CC)

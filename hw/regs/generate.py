@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the register block of the switch from pen_switch.rdl; `python hw/regs/generate.py FOLDER` writes it there."""
+"""Generates the register block of the switch: `python hw/regs/generate.py FOLDER` writes it there."""
 
 import sys
 import tempfile

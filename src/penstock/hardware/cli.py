@@ -64,8 +64,8 @@ def lint(
     _finish(rows, as_json)
 
 
-@app.command()
-def test(
+@app.command("test")
+def testbenches(
     modules: Annotated[list[str] | None, typer.Argument(metavar="[MODULE]...", help="All if none is named.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat a run with its seed.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Test benches at a time.")] = 2,
