@@ -44,8 +44,8 @@ def lint_verilator(top: str, ports: int, files: Sequence[Path] | None = None) ->
     return Finding("verilator", ports, done.stdout.strip() if done.returncode or done.stdout.strip() else "")
 
 
-# A `default` in a `unique case` says what hardware does when the impossible happens; a cast can be useless for one value
-# of a parameter only.
+# A `default` in a `unique case` says what hardware does when the impossible happens; a cast can be useless for one
+# value of a parameter only.
 SLANG_OPTIONS = ("-Wextra", "-Wno-case-redundant-default", "-Wno-useless-cast")
 SLANG = """
 import sys

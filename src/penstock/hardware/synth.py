@@ -246,7 +246,7 @@ def _memories(dump: str, names: str, mapping: str) -> list[Memory]:
         if found := re.match(r"mapping memory (\S+) via (\S+)", line):
             became[found[1]] = "lut" if re.search(r"LUT|DPR16|DIST", found[2].upper()) else "block"
     memories = []
-    if not re.search(r"^module ", dump, flags=re.MULTILINE):  # so it is if all of them are in one module
+    if names.strip() and not re.search(r"^module ", dump, flags=re.MULTILINE):  # no heading if all are in one module
         dump = f"module {names.partition('/')[0].strip()}\n{dump}"
     for module in re.split(r"^module ", dump, flags=re.MULTILINE)[1:]:
         inside = module.split(maxsplit=1)[0].lstrip("\\")
