@@ -157,13 +157,15 @@ module pen_registers
       else if (commit_done) commit_q <= 1'b0;
       if (commit_done && which_q == COMMIT_IDENTIFY_MASK) identify_mask_q <= staged[103:0];
     end
-    if (hwif_out.table_commit.req)  // bits not enabled by a byte strobe select a table that does not exist
-      which_q <= hwif_out.table_commit.wr_data.which | ~hwif_out.table_commit.wr_biten.which;
+    if (hwif_out.table_commit.req) which_q <= hwif_out.table_commit.wr_data.which;
   end
 
   // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------
-  assign counter_request_o = hwif_out.counters.req && !hwif_out.counters.req_is_wr;
-  assign counter_addr_o = hwif_out.counters.addr[10:2];
+  always_ff @(posedge clk_i) begin
+    counter_request_o <= hwif_out.counters.req && !hwif_out.counters.req_is_wr && !rst_i;
+    if (hwif_out.counters.req) counter_addr_o <= hwif_out.counters.addr[10:2];
+  end
+
   assign hwif_in.counters.rd_ack = counter_ack_i;
   assign hwif_in.counters.rd_data = counter_data_i;
   assign hwif_in.counters.wr_ack = hwif_out.counters.req && hwif_out.counters.req_is_wr;
