@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts what became of every frame, per port.
+//
+// Verdicts can come in every cycle and are counted at once in one memory of 32-bit counters. All other events come once
+// per frame and port, 52 cycles apart at least. They wait in small registers, each of which is added to its 64-bit
+// counter in its own slot; a round of slots takes 8 * PORTS <= 64 cycles, and no register can overflow in a round.
+module pen_counters
+  import pen_pkg::*;
+#(
+  parameter int unsigned PORTS = 4
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_i,
+  input  logic                      init_busy_i,
+  input  logic [11:0]               init_index_i,
+  input  verdict_t                  verdict_i,
+  input  egress_event_t [PORTS-1:0] egress_event_i,
+  input  logic                      request_i,   // one cycle; the next after the answer
+  input  logic [8:0]                addr_i,      // {port, word} as in hw/regs/pen_switch.rdl; held until the answer
+  output logic                      ack_o,
+  output logic [31:0]               data_o
+);
+  if (PORTS < 2 || PORTS > MAX_PORTS)
+    $fatal(1, "pen_counters: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
+
+  localparam int unsigned PORT_W = $clog2(PORTS);
+  localparam int unsigned VERDICT_W = PORT_W + 5;  // per port: 16 reasons, 8 classes
+  localparam int unsigned SLOT_W = PORT_W + 4;     // per port: 8 classes sent, the entries below
+  localparam int unsigned ADD_W = 12;
+
+  localparam logic [3:0] ENTRY_RECEIVED_BYTES = 4'd8;
+  localparam logic [3:0] ENTRY_SENT_BYTES = 4'd9;
+  localparam logic [3:0] ENTRY_SHORT_GAPS = 4'd10;
+  localparam logic [3:0] ENTRY_REFUSED = 4'd11;    // store, queue, class
+  localparam logic [3:0] ENTRY_EXPIRED = 4'd14;
+
+  // What waits for its slot. Two frames are the most that a port can receive or send in a round.
+  typedef struct packed {
+    logic            sent;
+    class_t          sent_class;
+    logic [11:0]     sent_bytes;
+    logic [11:0]     received_bytes;
+    logic [3:0]      short_gaps;
+    logic [2:0][4:0] refused;
+    logic [6:0]      expired;
+  } waiting_t;
+
+  // ---- Events, registered so that counting adds to no path of the switch ----------------------------------------
+  /* verilator lint_off UNUSEDSIGNAL */  // the name of the frame and the like are for observers
+  verdict_t                  verdict_q;
+  egress_event_t [PORTS-1:0] event_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic                      verdict_valid_q, accepted;
+
+  always_ff @(posedge clk_i) begin
+    verdict_valid_q <= verdict_i.valid && !rst_i && !init_busy_i;
+    if (verdict_i.valid) verdict_q <= verdict_i;
+    for (int p = 0; p < PORTS; p++) begin
+      if (event_q[p].sent || event_q[p].expired || egress_event_i[p].sent || egress_event_i[p].expired)
+        event_q[p] <= egress_event_i[p];
+      if (rst_i || init_busy_i) event_q[p] <= '0;
+    end
+  end
+
+  assign accepted = verdict_valid_q && verdict_q.reason == REASON_NONE;
+
+  // ---- Slots ------------------------------------------------------------------------------------------------------
+  waiting_t [PORTS-1:0] waiting_q, waiting_d;
+  waiting_t             chosen;
+  logic [PORT_W-1:0]    port_q;                     // whose slots these are
+  logic [2:0]           slot_q;
+  logic                 slot_valid_q;
+  logic [SLOT_W-1:0]    slot_index_q;
+  logic [ADD_W-1:0]     slot_add_d, slot_add_q;
+  logic [3:0]           slot_entry;
+
+  assign chosen = waiting_q[port_q];
+
+  always_comb begin
+    slot_entry = ENTRY_EXPIRED;
+    slot_add_d = ADD_W'(chosen.expired);
+    unique case (slot_q)
+      3'd0: begin slot_entry = {1'b0, chosen.sent_class}; slot_add_d = ADD_W'(chosen.sent); end
+      3'd1: begin slot_entry = ENTRY_SENT_BYTES; slot_add_d = chosen.sent_bytes; end
+      3'd2: begin slot_entry = ENTRY_RECEIVED_BYTES; slot_add_d = chosen.received_bytes; end
+      3'd3: begin slot_entry = ENTRY_SHORT_GAPS; slot_add_d = ADD_W'(chosen.short_gaps); end
+      3'd4: begin slot_entry = ENTRY_REFUSED; slot_add_d = ADD_W'(chosen.refused[0]); end
+      3'd5: begin slot_entry = ENTRY_REFUSED + 4'd1; slot_add_d = ADD_W'(chosen.refused[1]); end
+      3'd6: begin slot_entry = ENTRY_REFUSED + 4'd2; slot_add_d = ADD_W'(chosen.refused[2]); end
+      default: ;
+    endcase
+  end
+
+  always_comb begin
+    waiting_d = waiting_q;
+    unique case (slot_q)
+      3'd0: waiting_d[port_q].sent = 1'b0;
+      3'd1: waiting_d[port_q].sent_bytes = '0;
+      3'd2: waiting_d[port_q].received_bytes = '0;
+      3'd3: waiting_d[port_q].short_gaps = '0;
+      3'd4: waiting_d[port_q].refused[0] = '0;
+      3'd5: waiting_d[port_q].refused[1] = '0;
+      3'd6: waiting_d[port_q].refused[2] = '0;
+      default: waiting_d[port_q].expired = '0;
+    endcase
+    for (int p = 0; p < PORTS; p++) begin
+      if (event_q[p].sent) begin
+        waiting_d[p].sent = 1'b1;
+        waiting_d[p].sent_class = event_q[p].traffic_class;
+        waiting_d[p].sent_bytes = waiting_d[p].sent_bytes + 12'(event_q[p].length);
+      end
+      if (event_q[p].expired) waiting_d[p].expired = waiting_d[p].expired + 1'b1;
+      if (verdict_valid_q) begin
+        if (verdict_q.port == port_t'(p)) begin
+          if (accepted) waiting_d[p].received_bytes = waiting_d[p].received_bytes + 12'(verdict_q.length);
+          waiting_d[p].short_gaps = waiting_d[p].short_gaps + 4'(verdict_q.short_gap);
+        end
+        if (verdict_q.refused[p]) begin
+          unique case (verdict_q.refused_reason[p])
+            REASON_STORE_FULL: waiting_d[p].refused[0] = waiting_d[p].refused[0] + 1'b1;
+            REASON_QUEUE_FULL: waiting_d[p].refused[1] = waiting_d[p].refused[1] + 1'b1;
+            REASON_CLASS_FULL: waiting_d[p].refused[2] = waiting_d[p].refused[2] + 1'b1;
+            default: ;
+          endcase
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    waiting_q <= waiting_d;
+    slot_q <= slot_q + 1'b1;
+    if (slot_q == '1) port_q <= port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
+    slot_valid_q <= slot_add_d != '0;
+    slot_index_q <= {port_q, slot_entry};
+    slot_add_q   <= slot_add_d;
+    if (rst_i || init_busy_i) begin
+      waiting_q    <= '0;
+      slot_q       <= '0;
+      port_q       <= '0;
+      slot_valid_q <= 1'b0;
+    end
+  end
+
+  // ---- Reading ----------------------------------------------------------------------------------------------------
+  typedef enum logic [1:0] {IDLE, ASK, WAIT, ANSWER} state_e;
+  state_e            state_q;
+  logic              in_slots, high, absent, verdict_ready, slot_ready, verdict_read_valid, slot_read_valid;
+  logic              ask_verdict, ask_slot;
+  logic [31:0]       verdict_data, data_q, high_q;
+  logic [63:0]       slot_data;
+  logic [PORT_W-1:0] read_port;
+
+  assign in_slots = addr_i[5];
+  assign high = addr_i[5] && addr_i[0];
+  assign absent = 4'(addr_i[8:6]) >= 4'(PORTS);
+  assign read_port = addr_i[6+:PORT_W];
+  assign ask_verdict = state_q == ASK && !in_slots && !init_busy_i;
+  assign ask_slot = state_q == ASK && in_slots && !init_busy_i;
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      IDLE: if (request_i) state_q <= absent || high ? ANSWER : ASK;
+      ASK: if ((ask_verdict && verdict_ready) || (ask_slot && slot_ready)) state_q <= WAIT;
+      WAIT: state_q <= ANSWER;
+      ANSWER: state_q <= IDLE;
+      default: state_q <= IDLE;
+    endcase
+    if (state_q == IDLE) data_q <= absent ? '0 : high_q;
+    if (verdict_read_valid) data_q <= verdict_data;
+    if (slot_read_valid) {high_q, data_q} <= slot_data;
+    if (rst_i) state_q <= IDLE;
+  end
+
+  assign ack_o = state_q == ANSWER;
+  assign data_o = data_q;
+
+  // ---- The memories -----------------------------------------------------------------------------------------------
+  pen_counter_bank #(.WIDTH(32), .DEPTH(1 << VERDICT_W), .ADD_W(1)) u_verdicts (
+    .clk_i,
+    .rst_i,
+    .clear_i      (init_busy_i && 32'(init_index_i) < 1 << VERDICT_W),
+    .clear_index_i(init_index_i[VERDICT_W-1:0]),
+    .add_valid_i  (verdict_valid_q),
+    .add_index_i  ({
+      verdict_q.port[PORT_W-1:0], accepted ? {2'b10, verdict_q.traffic_class} : {1'b0, verdict_q.reason}
+    }),
+    .add_i        (1'b1),
+    .read_i       (ask_verdict),
+    .read_ready_o (verdict_ready),
+    .read_index_i ({read_port, addr_i[4:0]}),
+    .read_valid_o (verdict_read_valid),
+    .read_data_o  (verdict_data)
+  );
+
+  pen_counter_bank #(.WIDTH(64), .DEPTH(1 << SLOT_W), .ADD_W(ADD_W)) u_slots (
+    .clk_i,
+    .rst_i,
+    .clear_i      (init_busy_i && 32'(init_index_i) < 1 << SLOT_W),
+    .clear_index_i(init_index_i[SLOT_W-1:0]),
+    .add_valid_i  (slot_valid_q),
+    .add_index_i  (slot_index_q),
+    .add_i        (slot_add_q),
+    .read_i       (ask_slot),
+    .read_ready_o (slot_ready),
+    .read_index_i ({read_port, addr_i[4:1]}),
+    .read_valid_o (slot_read_valid),
+    .read_data_o  (slot_data)
+  );
+endmodule

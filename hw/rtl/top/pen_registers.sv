@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// AXI4-Lite registers of the switch: settings, table commits, time and counters.
+//
+// The register block itself is generated from hw/regs/pen_switch.rdl. A table entry is staged in registers and leaves
+// in one cycle; the bus waits meanwhile, so that neither the entry nor its successor can be torn.
+module pen_registers
+  import pen_pkg::*;
+#(
+  parameter int unsigned PORTS = 4,
+  parameter int unsigned STREAMS = 256,
+  parameter int unsigned CELLS = 1024,
+  parameter int unsigned FDB_SETS = 512,
+  parameter int unsigned PROCESSING_DELAY_MAX_NS = 400  // what the register says after reset
+) (
+  input  logic         clk_i,
+  input  logic         rst_i,
+
+  input  logic [15:0]  s_axil_awaddr_i,
+  input  logic [2:0]   s_axil_awprot_i,
+  input  logic         s_axil_awvalid_i,
+  output logic         s_axil_awready_o,
+  input  logic [31:0]  s_axil_wdata_i,
+  input  logic [3:0]   s_axil_wstrb_i,
+  input  logic         s_axil_wvalid_i,
+  output logic         s_axil_wready_o,
+  output logic [1:0]   s_axil_bresp_o,
+  output logic         s_axil_bvalid_o,
+  input  logic         s_axil_bready_i,
+  input  logic [15:0]  s_axil_araddr_i,
+  input  logic [2:0]   s_axil_arprot_i,
+  input  logic         s_axil_arvalid_i,
+  output logic         s_axil_arready_o,
+  output logic [31:0]  s_axil_rdata_o,
+  output logic [1:0]   s_axil_rresp_o,
+  output logic         s_axil_rvalid_o,
+  input  logic         s_axil_rready_i,
+
+  input  time_ns_t     time_ns_i,
+  input  logic         init_busy_i,            // tables are being cleared: commits wait
+
+  output config_t      config_o,
+  output table_write_t table_o,                // held until table_ready_i if it is for the forwarding database,
+  input  logic         table_ready_i,          // one cycle for all other tables
+
+  output logic         counter_request_o,      // one cycle; the answer may take any time
+  output logic [8:0]   counter_addr_o,         // {port, word}; held until the answer
+  input  logic         counter_ack_i,
+  input  logic [31:0]  counter_data_i
+);
+  if (PORTS < 2 || PORTS > MAX_PORTS)
+    $fatal(1, "pen_registers: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
+  if (CELLS < 256 || CELLS > 4096) $fatal(1, "pen_registers: CELLS must be 256 to 4096, is %0d (%m)", CELLS);
+
+  // The shares after reset. A frame of 1522 bytes takes 12 cells: each queue is guaranteed one and each reception port
+  // two, as long as that leaves a quarter of the store to all; cells of frames being received are set aside.
+  localparam int unsigned RECEIVING_CELLS = 20;
+  localparam int unsigned RECEPTION_GUARANTEE = 24;
+  localparam int unsigned PER_PORT = RECEIVING_CELLS + RECEPTION_GUARANTEE;
+  localparam int unsigned ROOM = 3 * CELLS / 4 > PORTS * PER_PORT ? 3 * CELLS / 4 - PORTS * PER_PORT : 0;
+  localparam int unsigned FAIR = ROOM / (PORTS * CLASSES);
+  localparam int unsigned QUEUE_GUARANTEE = FAIR > 12 ? 12 : FAIR;
+  localparam int unsigned TAKEN = PORTS * (PER_PORT + CLASSES * QUEUE_GUARANTEE);
+  if (TAKEN >= CELLS)
+    $fatal(1, "pen_registers: CELLS must be above %0d for %0d ports, is %0d (%m)", TAKEN, PORTS, CELLS);
+
+  localparam length_t MAX_FRAME_BYTES = 2000;
+  localparam port_mask_t ALL_PORTS = port_mask_t'((1 << PORTS) - 1);
+  localparam logic [2:0] COMMIT_IDENTIFY_MASK = 3'd5;  // beside the values of table_e
+
+  pen_switch_regs_pkg::pen_switch__in_t  hwif_in;
+  pen_switch_regs_pkg::pen_switch__out_t hwif_out;
+
+  pen_switch_regs u_regs (
+    .clk           (clk_i),
+    .rst           (rst_i),
+    .s_axil_awready(s_axil_awready_o),
+    .s_axil_awvalid(s_axil_awvalid_i),
+    .s_axil_awaddr (s_axil_awaddr_i),
+    .s_axil_awprot (s_axil_awprot_i),
+    .s_axil_wready (s_axil_wready_o),
+    .s_axil_wvalid (s_axil_wvalid_i),
+    .s_axil_wdata  (s_axil_wdata_i),
+    .s_axil_wstrb  (s_axil_wstrb_i),
+    .s_axil_bready (s_axil_bready_i),
+    .s_axil_bvalid (s_axil_bvalid_o),
+    .s_axil_bresp  (s_axil_bresp_o),
+    .s_axil_arready(s_axil_arready_o),
+    .s_axil_arvalid(s_axil_arvalid_i),
+    .s_axil_araddr (s_axil_araddr_i),
+    .s_axil_arprot (s_axil_arprot_i),
+    .s_axil_rready (s_axil_rready_i),
+    .s_axil_rvalid (s_axil_rvalid_o),
+    .s_axil_rdata  (s_axil_rdata_o),
+    .s_axil_rresp  (s_axil_rresp_o),
+    .hwif_in,
+    .hwif_out
+  );
+
+  assign hwif_in.ports.value.next = PORTS;
+  assign hwif_in.streams.value.next = STREAMS;
+  assign hwif_in.cells.value.next = CELLS;
+  assign hwif_in.fdb_sets.value.next = FDB_SETS;
+  assign hwif_in.status.init_busy.next = init_busy_i;
+
+  // ---- Time: reading the low half latches the high half ----------------------------------------------------------
+  logic [31:0] time_high_q;
+
+  always_ff @(posedge clk_i) begin
+    if (hwif_out.time_low.ns.swacc) time_high_q <= time_ns_i[63:32];
+  end
+
+  assign hwif_in.time_low.ns.next = time_ns_i[31:0];
+  assign hwif_in.time_high.ns.next = time_high_q;
+
+  // ---- Settings whose value after reset depends on parameters: loaded in the first cycle -------------------------
+  logic load_q;
+
+  always_ff @(posedge clk_i) load_q <= rst_i;
+
+  assign hwif_in.processing_delay_max.ns.next = PROCESSING_DELAY_MAX_NS;
+  assign hwif_in.processing_delay_max.ns.we = load_q;
+  assign hwif_in.queue_guarantee.cells.next = 12'(QUEUE_GUARANTEE);
+  assign hwif_in.queue_guarantee.cells.we = load_q;
+  assign hwif_in.reception_guarantee.cells.next = 12'(RECEPTION_GUARANTEE);
+  assign hwif_in.reception_guarantee.cells.we = load_q;
+  assign hwif_in.shared_limit.cells.next = 12'(CELLS - TAKEN);
+  assign hwif_in.shared_limit.cells.we = load_q;
+
+  // ---- Table commits -----------------------------------------------------------------------------------------------
+  logic         commit_q, commit_done;
+  logic [2:0]   which_q;
+  logic [127:0] staged;
+  logic [103:0] identify_mask_q;
+
+  for (genvar w = 0; w < 4; w++) begin : gen_words
+    assign staged[32*w+:32] = hwif_out.table_data[w].value.value;
+    assign hwif_in.identify_ipv4_mask[w].mask.next = 32'(identify_mask_q >> 32 * w);
+  end
+
+  always_comb begin
+    table_o = '0;
+    table_o.which = table_e'(which_q);
+    table_o.index = hwif_out.table_index.value.value;
+    table_o.data = staged;
+    table_o.valid = commit_q && !init_busy_i && which_q < COMMIT_IDENTIFY_MASK;
+    commit_done = commit_q && !init_busy_i && (which_q != TABLE_FDB || table_ready_i);
+  end
+
+  assign hwif_in.table_commit.wr_ack = commit_done;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      commit_q        <= 1'b0;
+      identify_mask_q <= '1;
+    end else begin
+      if (hwif_out.table_commit.req && hwif_out.table_commit.req_is_wr) commit_q <= 1'b1;
+      else if (commit_done) commit_q <= 1'b0;
+      if (commit_done && which_q == COMMIT_IDENTIFY_MASK) identify_mask_q <= staged[103:0];
+    end
+    if (hwif_out.table_commit.req)  // bits not enabled by a byte strobe select a table that does not exist
+      which_q <= hwif_out.table_commit.wr_data.which | ~hwif_out.table_commit.wr_biten.which;
+  end
+
+  // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------
+  assign counter_request_o = hwif_out.counters.req && !hwif_out.counters.req_is_wr;
+  assign counter_addr_o = hwif_out.counters.addr[10:2];
+  assign hwif_in.counters.rd_ack = counter_ack_i;
+  assign hwif_in.counters.rd_data = counter_data_i;
+  assign hwif_in.counters.wr_ack = hwif_out.counters.req && hwif_out.counters.req_is_wr;
+
+  // ---- Settings ----------------------------------------------------------------------------------------------------
+  always_comb begin
+    config_o.port_enable = hwif_out.port_enable.mask.value & ALL_PORTS;
+    config_o.max_frame_bytes = hwif_out.max_frame.bytes.value;
+    if (hwif_out.max_frame.bytes.value > MAX_FRAME_BYTES) config_o.max_frame_bytes = MAX_FRAME_BYTES;
+    config_o.class_of_pcp = {
+      hwif_out.class_of_pcp.pcp7.value,
+      hwif_out.class_of_pcp.pcp6.value,
+      hwif_out.class_of_pcp.pcp5.value,
+      hwif_out.class_of_pcp.pcp4.value,
+      hwif_out.class_of_pcp.pcp3.value,
+      hwif_out.class_of_pcp.pcp2.value,
+      hwif_out.class_of_pcp.pcp1.value,
+      hwif_out.class_of_pcp.pcp0.value
+    };
+    config_o.class_of_untagged = hwif_out.class_of_untagged.value.value;
+    config_o.ats_classes = hwif_out.ats_classes.mask.value;
+    config_o.ats_overhead_bytes = hwif_out.ats_overhead.bytes.value;
+    config_o.processing_delay_max_ns = hwif_out.processing_delay_max.ns.value;
+    config_o.learning_enable = hwif_out.learning.enable.value;
+    config_o.aging_period_ms = hwif_out.aging_period.ms.value;
+    config_o.identify_enable = {
+      hwif_out.identify.source.value, hwif_out.identify.destination.value, hwif_out.identify.ipv4.value
+    };
+    config_o.identify_ipv4_mask = identify_mask_q;
+    config_o.queue_guarantee_cells = hwif_out.queue_guarantee.cells.value;
+    config_o.reception_guarantee_cells = hwif_out.reception_guarantee.cells.value;
+    config_o.shared_limit_cells = hwif_out.shared_limit.cells.value;
+    for (int p = 0; p < MAX_PORTS; p++) config_o.port_vlan_id[p] = hwif_out.port_vlan[p].vlan.value;
+    for (int k = 0; k < CLASSES; k++) begin
+      config_o.queue_limit_cells[k] = hwif_out.queue_limit[k].cells.value;
+      config_o.class_limit_cells[k] = hwif_out.class_limit[k].cells.value;
+    end
+  end
+endmodule

