@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames made from a description.
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::{finish, FCS_BYTES, MIN_FRAME_BYTES};
+
+/// Six bytes, the first on the wire first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MacAddress(pub [u8; 6]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub vlan: u16,
+    pub pcp: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv4Udp {
+    pub source: Ipv4Addr,
+    pub destination: Ipv4Addr,
+    pub source_port: u16,
+    pub destination_port: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    Ipv4Udp(Ipv4Udp),
+    /// Nothing but an EtherType.
+    Raw {
+        ethertype: u16,
+    },
+}
+
+/// What all frames of a generated stream have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameSpec {
+    pub destination: MacAddress,
+    pub source: MacAddress,
+    pub tag: Option<Tag>,
+    pub payload: Payload,
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum BuildError {
+    #[error("MAC address \"{0}\": six pairs of hexadecimal digits with colons between are wanted")]
+    Mac(String),
+    #[error("frame of {bytes} bytes: {least} to {most} are allowed here")]
+    Length { bytes: u32, least: u32, most: u32 },
+    #[error("VLAN {0}: 0 to 4094 are allowed")]
+    Vlan(u16),
+    #[error("PCP {0}: 0 to 7 are allowed")]
+    Pcp(u8),
+}
+
+impl FromStr for MacAddress {
+    type Err = BuildError;
+
+    fn from_str(text: &str) -> Result<Self, BuildError> {
+        let wrong = || BuildError::Mac(text.to_owned());
+        let mut bytes = [0; 6];
+        let mut parts = text.split([':', '-']);
+        for byte in &mut bytes {
+            let part = parts.next().filter(|p| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit()));
+            *byte = u8::from_str_radix(part.ok_or_else(wrong)?, 16).map_err(|_| wrong())?;
+        }
+        match parts.next() {
+            None => Ok(Self(bytes)),
+            Some(_) => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl FrameSpec {
+    /// The longest frame that any build makes; what a switch accepts is for the switch to say.
+    pub const MAX_FRAME_BYTES: u32 = 9_216;
+
+    /// Bytes before the payload proper.
+    fn header_bytes(&self) -> u32 {
+        let tag = if self.tag.is_some() { 4 } else { 0 };
+        let inner = match self.payload {
+            Payload::Ipv4Udp(_) => 28,
+            Payload::Raw { .. } => 0,
+        };
+        14 + tag + inner
+    }
+
+    pub fn check(&self, frame_bytes: u32) -> Result<(), BuildError> {
+        let least = MIN_FRAME_BYTES.max(self.header_bytes() + FCS_BYTES);
+        if !(least..=Self::MAX_FRAME_BYTES).contains(&frame_bytes) {
+            return Err(BuildError::Length { bytes: frame_bytes, least, most: Self::MAX_FRAME_BYTES });
+        }
+        match self.tag {
+            Some(Tag { vlan, .. }) if vlan > 4094 => Err(BuildError::Vlan(vlan)),
+            Some(Tag { pcp, .. }) if pcp > 7 => Err(BuildError::Pcp(pcp)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A frame of `frame_bytes` with FCS. The payload begins with `number`, as far as there is room for it, so that
+    /// no two frames of a stream are equal.
+    pub fn build(&self, frame_bytes: u32, number: u64) -> Result<Vec<u8>, BuildError> {
+        self.check(frame_bytes)?;
+        let body = (frame_bytes - FCS_BYTES) as usize;
+        let mut frame = Vec::with_capacity(frame_bytes as usize);
+        frame.extend_from_slice(&self.destination.0);
+        frame.extend_from_slice(&self.source.0);
+        if let Some(tag) = self.tag {
+            frame.extend_from_slice(&0x8100_u16.to_be_bytes());
+            frame.extend_from_slice(&(u16::from(tag.pcp) << 13 | tag.vlan).to_be_bytes());
+        }
+        match self.payload {
+            Payload::Raw { ethertype } => frame.extend_from_slice(&ethertype.to_be_bytes()),
+            Payload::Ipv4Udp(ip) => {
+                frame.extend_from_slice(&0x0800_u16.to_be_bytes());
+                // A frame padded to the shortest length carries its padding as payload: simpler, and as valid.
+                append_ipv4_udp(&mut frame, ip, body);
+            }
+        }
+        frame.extend_from_slice(&number.to_be_bytes());
+        frame.resize(body, 0);
+        Ok(finish(frame))
+    }
+}
+
+/// Appends the IPv4 and UDP headers of a datagram that fills a frame up to `body` bytes.
+fn append_ipv4_udp(frame: &mut Vec<u8>, ip: Ipv4Udp, body: usize) {
+    let total = (body - frame.len()) as u16;
+    let mut header = [0_u8; 20];
+    header[0] = 0x45;
+    header[2..4].copy_from_slice(&total.to_be_bytes());
+    header[6] = 0x40; // do not fragment
+    header[8] = 64;
+    header[9] = 17;
+    header[12..16].copy_from_slice(&ip.source.octets());
+    header[16..20].copy_from_slice(&ip.destination.octets());
+    let mut sum: u32 = header.chunks_exact(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    frame.extend_from_slice(&header);
+    frame.extend_from_slice(&ip.source_port.to_be_bytes());
+    frame.extend_from_slice(&ip.destination_port.to_be_bytes());
+    frame.extend_from_slice(&(total - 20).to_be_bytes());
+    frame.extend_from_slice(&[0, 0]); // no UDP checksum, as RFC 768 allows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> FrameSpec {
+        FrameSpec {
+            destination: MacAddress([2, 0, 0, 0, 0, 2]),
+            source: MacAddress([2, 0, 0, 0, 0, 1]),
+            tag: Some(Tag { vlan: 10, pcp: 3 }),
+            payload: Payload::Ipv4Udp(Ipv4Udp {
+                source: Ipv4Addr::new(10, 0, 0, 1),
+                destination: Ipv4Addr::new(10, 0, 0, 2),
+                source_port: 4000,
+                destination_port: 5000,
+            }),
+        }
+    }
+
+    #[test]
+    fn headers_stand_where_they_should() {
+        let frame = spec().build(128, 7).unwrap();
+        assert_eq!(frame.len(), 128);
+        assert_eq!(&frame[12..18], &[0x81, 0, 0x60, 10, 8, 0]);
+        assert_eq!(u16::from_be_bytes([frame[20], frame[21]]), 128 - 18 - 4);
+        let sum: u32 = frame[18..38].chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum();
+        assert_eq!((sum & 0xFFFF) + (sum >> 16), 0xFFFF);
+        assert_eq!(&frame[46..54], &7_u64.to_be_bytes());
+        assert!(crate::fcs_is_good(&frame));
+    }
+
+    #[test]
+    fn lengths_are_checked() {
+        assert!(matches!(spec().build(63, 0), Err(BuildError::Length { least: 64, .. })));
+        assert_eq!(spec().build(64, 0).unwrap().len(), 64);
+        assert!(spec().build(9217, 0).is_err());
+    }
+
+    #[test]
+    fn mac_addresses_are_read_and_printed() {
+        assert_eq!("02:00:5E:00:00:0a".parse::<MacAddress>().unwrap().to_string(), "02:00:5e:00:00:0a");
+        for text in ["", "02:00:5e:00:00", "02:00:5e:00:00:0a:00", "02:00:5e:00:00:+a", "020:0:5e:00:00:0a"] {
+            assert!(text.parse::<MacAddress>().is_err(), "{text}");
+        }
+    }
+}

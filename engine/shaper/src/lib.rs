@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Traffic shapers as pure integer state machines: no clock, no input, no output.
+//!
+//! Each is the twin of a hardware module: the same integers, the same rounding, the same order.
+#![forbid(unsafe_code)]
+
+pub mod ats;
