@@ -7,6 +7,7 @@ import ipaddress
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import InputError
 from penstock.scenario.model import Source
 from penstock.scenario.network import Bridge, Network, Stream, Udp
 
@@ -108,22 +109,24 @@ def show_mac(mac: int) -> str:
 
 def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
     """What configures a bridge for the network."""
-    from penstock.hardware.configure import StreamEntry, SwitchConfig, configure
-    from penstock.hardware.registers import registers
+    from penstock.hardware.configure import ConfigurationError, StreamEntry, SwitchConfig, configure
+    from penstock.hardware.registers import load_registers
 
     streams = [s for s in network.streams.values() if network.stations[s.talker].bridge == bridge.name]
     entries = []
     for stream in streams:
         if stream.ats is None:
             continue
-        entry = {
-            "port": network.stations[stream.talker].port,
-            "identify": stream.identify,
-            "rate_bps": stream.ats.rate_bps,
-            "burst_bytes": stream.ats.burst_bytes,
-            "ats": True,
-        }
-        entries.append(StreamEntry(**entry, **_identity(stream, bridge, entry["port"])))  # type: ignore[arg-type]
+        port = network.stations[stream.talker].port
+        entry = StreamEntry(
+            name=stream.name,
+            port=port,
+            identify=stream.identify,
+            rate_bps=stream.ats.rate_bps,
+            burst_bytes=stream.ats.burst_bytes,
+            **_identity(stream, bridge, port),
+        )
+        entries.append(entry)
     delay = bridge.processing_delay_max_ps
     config = SwitchConfig(
         ports=bridge.ports,
@@ -139,7 +142,10 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
     )
-    return configure(config, registers())
+    try:
+        return configure(config, load_registers())
+    except ConfigurationError as error:
+        raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
 
 
 def static_addresses(network: Network, bridge: Bridge) -> list[tuple[int, int, set[int]]]:
@@ -164,8 +170,8 @@ def _identity(stream: Stream, bridge: Bridge, port: int) -> dict[str, Any]:
     if stream.identify == "ipv4":
         assert stream.udp is not None
         return {
-            "ipv4_source": stream.udp.source,
-            "ipv4_destination": stream.udp.destination,
+            "source": stream.udp.source,
+            "destination": stream.udp.destination,
             "protocol": stream.udp.protocol,
             "source_port": stream.udp.source_port,
             "destination_port": stream.udp.destination_port,

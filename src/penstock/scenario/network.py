@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from penstock.captures import Capture
 from penstock.scenario.model import Source
@@ -90,7 +91,7 @@ class Stream:
     destination_mac: int
     source_mac: int
     udp: Udp | None
-    identify: str  # destination, source or ipv4
+    identify: Literal["destination", "source", "ipv4"]
     ats: Ats | None
     shaped: bool  # has ATS parameters and its class passes the schedulers
     deadline_ps: int | None
