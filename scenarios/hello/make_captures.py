@@ -140,7 +140,7 @@ def ip(*arguments: str) -> None:
 
 
 def libmodbus() -> ctypes.CDLL:
-    """libmodbus with the result types of the functions in use."""
+    """Libmodbus with the result types of the functions in use."""
     library = ctypes.CDLL("libmodbus.so.5")
     for name in ("modbus_new_tcp", "modbus_mapping_new"):
         getattr(library, name).restype = ctypes.c_void_p

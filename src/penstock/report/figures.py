@@ -88,7 +88,7 @@ def _distribution(network: Network, steps: pl.DataFrame, summary: dict[str, Any]
                 name=name,
                 mode="lines",
                 line={"color": color[name], "width": 2.5, "shape": "hv"},
-                hovertemplate="%{y:.2f}%% of frames within %{x:.3f} us".replace("%%", "%"),
+                hovertemplate="%{y:.2f} % of frames within %{x:.3f} us",
             )
         )
     _limits(figure, summary, color, horizontal=False)
@@ -118,7 +118,7 @@ def _intervals(network: Network, steps: pl.DataFrame, color: dict[str, str]) -> 
                     name=name,
                     marker={"color": color[name], "line": {"width": 0}},
                     opacity=0.7,
-                    hovertemplate="about %{x:.3f} us: %{y:.2f}%",
+                    hovertemplate="about %{x:.3f} us: %{y:.2f} %",
                 )
             )
     figure.update_layout(barmode="overlay")
@@ -212,7 +212,7 @@ def _axes(figure: go.Figure, x: str, y: str, log_x: bool = False, log_y: bool = 
         template="plotly_white",
         height=_HEIGHT,
         margin={"l": 70, "r": 20, "t": 30, "b": 50},
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
         font={"family": "system-ui, DejaVu Sans, sans-serif", "size": 13, "color": "#1C2733"},
         hovermode="closest",
         showlegend=True,

@@ -66,14 +66,14 @@ function draw(id, figure) { Plotly.newPlot(id, figure.data, figure.layout, CONFI
 def _head(summary: dict[str, Any]) -> str:
     cards = []
     for name, stream in summary["streams"].items():
-        worst = stream["latency_ns"]["max"]
-        for limit, ok, what in (
-            (stream["bound_ns"], stream["bound_ok"], "bound"),
-            (stream["deadline_ns"], stream["deadline_ok"], "deadline"),
+        worst = us(stream["latency_ns"]["max"])
+        missed = f"{stream['deadline_missed']:,} frames late or dropped, allowed"
+        for limit, ok, what, failure in (
+            (stream["bound_ns"], stream["bound_ok"], "bound", f"{worst} us, allowed"),
+            (stream["deadline_ns"], stream["deadline_ok"], "deadline", missed),
         ):
             if limit is not None:
-                cards.append(_card(f"{name}: {what}", f"{us(worst)} ≤ {us(limit)} us" if ok else
-                                   f"{us(worst)} us, allowed {us(limit)} us", ok))
+                cards.append(_card(f"{name}: {what}", f"{f'{worst} ≤' if ok else failure} {us(limit)} us", ok))
         if stream["bound"] and stream["bound_ns"] is None:
             cards.append(_card(f"{name}: bound", f"none: {stream['bound']['reason']}", None))
     kept = summary["conservation"]
