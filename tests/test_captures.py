@@ -24,7 +24,9 @@ def test_pcap(order: str, magic: int, tick_ps: int, tmp_path: Path) -> None:
     content = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, 1)
     for frame in FRAMES:
         seconds, rest = divmod(frame.time_ps, 10**12)
-        content += struct.pack(order + "IIII", seconds, rest // tick_ps, len(frame.data), frame.original_bytes) + frame.data
+        content += (
+            struct.pack(order + "IIII", seconds, rest // tick_ps, len(frame.data), frame.original_bytes) + frame.data
+        )
     (tmp_path / "c.pcap").write_bytes(content)
     read = read_capture(tmp_path / "c.pcap").frames
     assert [f.data for f in read] == [f.data for f in FRAMES]

@@ -123,9 +123,14 @@ def test_results_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         with replacing(out) as folder:
             (folder / "summary.json").write_text(text)
         assert (out / "summary.json").read_text() == text
-    with pytest.raises(RuntimeError), replacing(out) as folder:
-        (folder / "summary.json").write_text("three")
-        raise RuntimeError
+
+    def fail() -> None:
+        with replacing(out) as folder:
+            (folder / "summary.json").write_text("three")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert (out / "summary.json").read_text() == "two"
     assert list(tmp_path.iterdir()) == [out]
 
@@ -148,7 +153,16 @@ def test_json_is_one_object_and_the_status_says_whether_all_was_met(
     summary = json.loads(out)
     assert summary["ok"] is (status == 0)
     for stream in summary["streams"].values():
-        assert {"sent", "delivered", "inside", "dropped", "latency_ns", "bound_ns", "deadline_ns", "ok"} <= stream.keys()
+        assert {
+            "sent",
+            "delivered",
+            "inside",
+            "dropped",
+            "latency_ns",
+            "bound_ns",
+            "deadline_ns",
+            "ok",
+        } <= stream.keys()
         assert list(stream["latency_ns"]) == ["min", "mean", "p50", "p99", "max"]
 
 

@@ -48,14 +48,19 @@ def main() -> None:
     else:
         here = [sys.executable, str(Path(__file__).resolve())]
         frames = record(
-            PLC, [*here, "modbus-server"], [*here, "modbus-client", str(CONTROL_FRAMES + 500)],
-            "tcp dst port 502", CONTROL_FRAMES,
+            PLC,
+            [*here, "modbus-server"],
+            [*here, "modbus-client", str(CONTROL_FRAMES + 500)],
+            "tcp dst port 502",
+            CONTROL_FRAMES,
         )
         save("control", frames, pcp=3)
         frames = record(
-            PC, ["iperf3", "--server", "--one-off"],
+            PC,
+            ["iperf3", "--server", "--one-off"],
             ["iperf3", "--client", "10.0.0.3", "--udp", "--bitrate", "0", "--length", "1472", "--time", "1"],
-            "udp dst port 5201", GREEDY_FRAMES,
+            "udp dst port 5201",
+            GREEDY_FRAMES,
         )
         save("greedy", frames, pcp=0)
 
@@ -135,7 +140,7 @@ def inside(namespace: str, command: list[str]) -> list[str]:
 
 
 def ip(*arguments: str) -> None:
-    """Runs ip(8)."""
+    """Changes the network."""
     subprocess.run(["ip", *arguments], check=True)
 
 

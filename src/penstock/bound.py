@@ -97,8 +97,7 @@ def _at_listener(network: Network, stream: Stream, listener: str) -> Bound:
     numerator = sum(bursts) - shortest + blocking
     contention = _ceil(numerator * 8 * _PS, rate - reserved)
     equation = (
-        f"({' + '.join(map(str, bursts))} - {shortest} + {blocking}) B"
-        f" / ({rate // 10**6} - {reserved / 10**6:g}) Mb/s"
+        f"({' + '.join(map(str, bursts))} - {shortest} + {blocking}) B / ({rate // 10**6} - {reserved / 10**6:g}) Mb/s"
     )
     processing = bridge.processing_delay_max_ps or PROCESSING_PS
     terms = (
@@ -116,7 +115,9 @@ def _at_listener(network: Network, stream: Stream, listener: str) -> Bound:
     return Bound(sum(t.ps for t in terms), None, terms, equation)
 
 
-def conformance(arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int) -> Conformance:
+def conformance(
+    arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
+) -> Conformance:
     """Whether the scheduler of the hardware would hold any frame of (last bit in ps, bytes) by more than the grid.
 
     The same integers as the hardware: recovery times in 2^-16 ns, a byte's time rounded up to 2^-24 ns.

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from penstock import __version__
-from penstock.errors import EngineMissing, InputError
+from penstock.errors import EngineError, InputError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,8 +50,12 @@ def _root(
 @app.command()
 def run(
     scenario: ScenarioArgument,
-    nodes: Annotated[str | None, typer.Option(metavar="rtl", help="What the nodes are; the scenario's own if not given.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")] = None,
+    nodes: Annotated[
+        str | None, typer.Option(metavar="rtl", help="What the nodes are; the scenario's own if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: print a table, write trace, captures and report."""
@@ -88,13 +92,17 @@ def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
     for name, limit in bounds.items():
         said = f"{limit.total_ps / 1e6:.3f} us" if limit.total_ps is not None else f"none: {limit.reason}"
         console.print(f"bound of {escape(name)}: {escape(said)}")
-    console.print(f"[green]{escape(network.name)} is well-formed[/]: {len(network.streams)} streams, "
-                  f"{len(network.stations)} stations, {len(network.bridges)} bridge")
+    console.print(
+        f"[green]{escape(network.name)} is well-formed[/]: {len(network.streams)} streams, "
+        f"{len(network.stations)} stations, {len(network.bridges)} bridge"
+    )
 
 
-@app.command()
-def test(
-    only: Annotated[list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Some of: engine python hardware lint prove.")] = None,
+@app.command(name="test")
+def run_tests(
+    only: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Some of: engine python hardware lint prove.")
+    ] = None,
 ) -> None:
     """Everything the project promises; the last line counts what passed and failed."""
     from penstock import testing
@@ -155,7 +163,7 @@ def main() -> None:
     except InputError as error:
         _complain(str(error))
         sys.exit(BAD_INPUT)
-    except EngineMissing as error:
+    except EngineError as error:
         _complain(str(error))
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:

@@ -27,8 +27,8 @@ class InputError(Exception):
         return f"{place}:{key} {self.what}; allowed: {self.allowed}"
 
 
-class EngineMissing(Exception):
-    """The compiled engine is not installed."""
+class EngineError(Exception):
+    """The engine is not there or cannot be built."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 
 from penstock import plan, report
 from penstock.captures import CapturedFrame, write_pcapng
-from penstock.errors import EngineMissing, InputError
+from penstock.errors import EngineError, InputError
 from penstock.scenario.network import Network
 from penstock.summary import summarize
 from penstock.trace import EVENTS, REASONS, from_columns
@@ -54,7 +54,7 @@ class HardwareEngine:
         try:
             from penstock import _engine  # type: ignore[attr-defined]
         except ImportError as error:
-            raise EngineMissing(f"the engine is not built ({error}); start Penstock by ./penstock") from error
+            raise EngineError(f"the engine is not built ({error}); start Penstock by ./penstock") from error
         result: dict[str, Any] = _engine.run(network_json, lambda done: progress("simulating", float(done)))
         return result
 

@@ -20,7 +20,7 @@ def summarize(network: Network, trace: pl.DataFrame, simulation: dict[str, Any] 
     """The content of `summary.json`."""
     listeners = {name: stream.listeners for name, stream in network.streams.items()}
     steps = journeys(trace, listeners, list(network.bridges))
-    end_ps = max(network.duration_ps, int(trace["time_ps"].cast(pl.Int64).max() or 0))  # type: ignore[call-overload]
+    end_ps = max(network.duration_ps, _largest(trace["time_ps"]))
     per_stream = {name: steps.filter(pl.col("stream") == name) for name in network.streams}
     conforming = {
         name: _conformance(network, name, rows) for name, rows in per_stream.items() if network.streams[name].ats
@@ -70,9 +70,7 @@ def _stream(
     inside = waiting.height - lost
     reasons = {str(r): int(n) for r, n in dropped.group_by("reason").len().sort("reason").iter_rows()}
     latency = arrived["delivered"] - arrived["talker_sent"].fill_null(arrived["created"])
-    interval = (
-        arrived.sort("delivered").select(pl.col("delivered").diff().over("listener")).to_series().drop_nulls()
-    )
+    interval = arrived.sort("delivered").select(pl.col("delivered").diff().over("listener")).to_series().drop_nulls()
     limit: Bound | None = bound(network, name) if stream.ats else None
     not_applicable = applies(network, name, conforming) if limit and limit.total_ps is not None else None
     bound_ps = limit.total_ps if limit and not not_applicable else None
@@ -111,6 +109,10 @@ def _stream(
         "deadline_ok": deadline_ok,
         "deadline_missed": missed,
     }
+
+
+def _largest(values: pl.Series) -> int:
+    return int(values.max() or 0)  # type: ignore[arg-type]
 
 
 def _describe(limit: Bound | None, not_applicable: str | None) -> dict[str, Any] | None:

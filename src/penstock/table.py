@@ -10,10 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+NOTHING = "\u2013"
+
 
 def us(ns: float | None) -> str:
     """Nanoseconds as microseconds, or a dash."""
-    return "–" if ns is None else f"{ns / 1000:,.3f}"
+    return NOTHING if ns is None else f"{ns / 1000:,.3f}"
 
 
 def drops(reasons: dict[str, int]) -> str:
@@ -23,7 +25,10 @@ def drops(reasons: dict[str, int]) -> str:
 
 def show(summary: dict[str, Any], console: Console, folder: Path) -> None:
     """Prints a table per stream, the bounds and the verdict."""
-    table = Table(title=f"{summary['title']}: {summary['duration_ns'] / 1e6:g} ms on {summary['nodes']} nodes", title_justify="left")
+    table = Table(
+        title=f"{summary['title']}: {summary['duration_ns'] / 1e6:g} ms on {summary['nodes']} nodes",
+        title_justify="left",
+    )
     table.add_column("stream", style="bold")
     for column in ("sent", "delivered", "inside", "dropped"):
         table.add_column(column, justify="right")
@@ -55,15 +60,20 @@ def show(summary: dict[str, Any], console: Console, folder: Path) -> None:
             console.print(f"bound of [bold]{escape(name)}[/], equation (1) and the way around it:")
             for term in described["terms"]:
                 console.print(f"  {us(term['ns']):>10} us  {escape(term['name'])} ({escape(term['detail'])})")
-            console.print(f"  {us(described['total_ns']):>10} us  in all; measured {us(stream['latency_ns']['max'])} us at most")
+            console.print(
+                f"  {us(described['total_ns']):>10} us  in all; measured {us(stream['latency_ns']['max'])} us at most"
+            )
         if described["reason"]:
             console.print(f"[yellow]no bound for {escape(name)}[/]: {escape(described['reason'])}")
     kept = summary["conservation"]
-    sum_text = f"created {kept['created']} = delivered {kept['delivered']} + dropped {kept['dropped']} + inside {kept['inside']}"
+    parts = " + ".join(f"{what} {kept[what]}" for what in ("delivered", "dropped", "inside"))
+    sum_text = f"created {kept['created']} = {parts}"
     if kept["ok"]:
         console.print(f"[green]conserved[/]: {sum_text}")
     else:
-        console.print(f"[red]not conserved[/]: {sum_text}; lost {kept['lost']}, at a wrong place or twice {kept['stray']}")
+        console.print(
+            f"[red]not conserved[/]: {sum_text}; lost {kept['lost']}, at a wrong place or twice {kept['stray']}"
+        )
     for warning in summary["warnings"]:
         console.print(f"[yellow]warning[/] {escape(warning)}")
     verdict = "[bold green]every requirement met[/]" if summary["ok"] else "[bold red]a requirement was not met[/]"

@@ -31,7 +31,7 @@ REASONS = (
     "lifetime",
 )
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "frame_id": pl.UInt64,
     "stream": pl.Categorical,
     "node": pl.Categorical,
@@ -42,7 +42,13 @@ SCHEMA = {
     "traffic_class": pl.UInt8,
     "reason": pl.Categorical,
 }
-_NUMBERS = {"frame_id": np.uint64, "port": np.uint16, "time_ps": np.uint64, "bytes": np.uint32, "traffic_class": np.uint8}
+_NUMBERS = {
+    "frame_id": np.uint64,
+    "port": np.uint16,
+    "time_ps": np.uint64,
+    "bytes": np.uint32,
+    "traffic_class": np.uint8,
+}
 
 
 def from_columns(
@@ -70,7 +76,9 @@ def _array(values: Any, kind: Any) -> np.ndarray[Any, Any]:
 
 
 def _named(indices: np.ndarray[Any, Any], names: Sequence[str]) -> pl.Series:
-    return pl.Series(np.asarray([*names, None], dtype=object)[np.minimum(indices, len(names))].tolist(), dtype=pl.String)
+    return pl.Series(
+        np.asarray([*names, None], dtype=object)[np.minimum(indices, len(names))].tolist(), dtype=pl.String
+    )
 
 
 def journeys(trace: pl.DataFrame, listeners: Mapping[str, Sequence[str]], bridges: Sequence[str]) -> pl.DataFrame:
@@ -134,9 +142,7 @@ def journeys(trace: pl.DataFrame, listeners: Mapping[str, Sequence[str]], bridge
 
 def strays(trace: pl.DataFrame, listeners: Mapping[str, Sequence[str]]) -> int:
     """Copies that arrived where no listener is, or more than once."""
-    rows = trace.filter(pl.col("event") == "delivered").select(
-        pl.col("stream", "node").cast(pl.String), "frame_id"
-    )
+    rows = trace.filter(pl.col("event") == "delivered").select(pl.col("stream", "node").cast(pl.String), "frame_id")
     wanted = pl.DataFrame(
         [(stream, name) for stream, names in listeners.items() for name in names],
         schema={"stream": pl.String, "node": pl.String},

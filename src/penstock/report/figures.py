@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from penstock.scenario.network import Network
@@ -179,7 +179,9 @@ def _drops(network: Network, steps: pl.DataFrame, summary: dict[str, Any], color
         figure.update_layout(height=140)
         figure.update_xaxes(visible=False)
         figure.update_yaxes(visible=False)
-        figure.add_annotation(text="No frame was dropped.", showarrow=False, font={"size": 16}, x=0.5, y=0.5, xref="paper", yref="paper")
+        figure.add_annotation(
+            text="No frame was dropped.", showarrow=False, font={"size": 16}, x=0.5, y=0.5, xref="paper", yref="paper"
+        )
     return "Drops", f"{total:,} frames were dropped, each with its reason.", figure
 
 
@@ -217,6 +219,10 @@ def _axes(figure: go.Figure, x: str, y: str, log_x: bool = False, log_y: bool = 
         hovermode="closest",
         showlegend=True,
     )
-    decades: dict[str, Any] = {"type": "log", "dtick": 1, "minor": {"ticks": "outside", "showgrid": True, "gridcolor": "#F2F4F6"}}
+    decades: dict[str, Any] = {
+        "type": "log",
+        "dtick": 1,
+        "minor": {"ticks": "outside", "showgrid": True, "gridcolor": "#F2F4F6"},
+    }
     figure.update_xaxes(title=x, **ticks, **(decades if log_x else {}))
     figure.update_yaxes(title=y, **ticks, **(decades if log_y else {}))

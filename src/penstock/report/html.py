@@ -8,15 +8,15 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-import plotly.io
+import plotly.io  # type: ignore[import-untyped]
 import polars as pl
-from plotly.offline import get_plotlyjs
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from penstock import __version__
 from penstock.report import figures
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
-from penstock.table import drops, us
+from penstock.table import NOTHING, drops, us
 from penstock.trace import journeys
 
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
@@ -43,7 +43,7 @@ def render(network: Network, trace: pl.DataFrame, summary: dict[str, Any]) -> st
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(summary['title'])} – Penstock</title>",
+        f"<title>{escape(summary['title'])} | Penstock</title>",
         f"<style>{style}</style>",
         f"<script>{get_plotlyjs()}</script>",
         f"<script>{script}</script>",
@@ -77,19 +77,20 @@ def _head(summary: dict[str, Any]) -> str:
         if stream["bound"] and stream["bound_ns"] is None:
             cards.append(_card(f"{name}: bound", f"none: {stream['bound']['reason']}", None))
     kept = summary["conservation"]
-    text = f"{kept['created']:,} = {kept['delivered']:,} delivered + {kept['dropped']:,} dropped + {kept['inside']:,} inside"
+    parts = " + ".join(f"{kept[what]:,} {what}" for what in ("delivered", "dropped", "inside"))
+    text = f"{kept['created']:,} = {parts}"
     cards.append(_card("every frame accounted for", text, kept["ok"]))
     verdict = "Every requirement met" if summary["ok"] else "A requirement was not met"
     return (
         f'<header class="{"good" if summary["ok"] else "bad"}"><div class="verdict">{verdict}</div>'
         f"<h1>{escape(summary['title'])}</h1>"
-        f'<p>{summary["duration_ns"] / 1e6:g} ms of network time, nodes: {escape(summary["nodes"])}</p></header>'
+        f"<p>{summary['duration_ns'] / 1e6:g} ms of network time, nodes: {escape(summary['nodes'])}</p></header>"
         f'<div class="cards">{"".join(cards)}</div>'
     )
 
 
 def _card(title: str, text: str, ok: bool | None) -> str:
-    kind, mark = {True: ("good", "✓"), False: ("bad", "✗"), None: ("open", "–")}[ok]
+    kind, mark = {True: ("good", "✓"), False: ("bad", "✗"), None: ("open", NOTHING)}[ok]
     return f'<div class="card {kind}"><b>{mark} {escape(title)}</b><span>{escape(text)}</span></div>'
 
 
@@ -109,7 +110,7 @@ def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
             us(stream["interval_ns"]["mean"]),
             us(stream["bound_ns"]),
             us(stream["deadline_ns"]),
-            "–" if stream["rate_bps"] is None else show_rate(stream["rate_bps"]),
+            NOTHING if stream["rate_bps"] is None else show_rate(stream["rate_bps"]),
         ]
         kind = f"class {stream['traffic_class']}, {'ATS' if stream['shaped'] else 'not shaped'}"
         route = f"{stream['from']} → {', '.join(stream['to'])}; {kind}"
@@ -121,8 +122,8 @@ def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
     return (
         "<section><h2>Streams</h2>"
         '<p class="note">Times in microseconds. Latency: from the first bit after the delimiter at the talker to the '
-        "same bit at the listener. Jitter: largest less smallest latency. Interval: mean time between arrivals. Rate: at "
-        "the listener, on the wire.</p>"
+        "same bit at the listener. Jitter: largest less smallest latency. Interval: mean time between arrivals. Rate: "
+        "at the listener, on the wire.</p>"
         '<div class="scroll"><table><thead><tr><th>stream</th>'
         + "".join(f"<th>{h}</th>" for h in heads)
         + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
@@ -141,15 +142,15 @@ def _bounds(summary: dict[str, Any]) -> str:
         )
         if bound["terms"]:
             rows += f'<tr class="sum"><th>bound</th><td>{us(bound["total_ns"])}</td></tr>'
-            rows += f'<tr><th>measured at most</th><td>{us(stream["latency_ns"]["max"])}</td></tr>'
+            rows += f"<tr><th>measured at most</th><td>{us(stream['latency_ns']['max'])}</td></tr>"
         reason = f'<p class="open">No bound: {escape(bound["reason"])}.</p>' if bound["reason"] else ""
         said = f'<p class="note">{escape(stream["conformance"])}.</p>' if stream["conformance"] else ""
-        parts.append(f"<h3>{escape(name)}</h3>{reason}{said}<table class=\"narrow\"><tbody>{rows}</tbody></table>")
+        parts.append(f'<h3>{escape(name)}</h3>{reason}{said}<table class="narrow"><tbody>{rows}</tbody></table>')
     if not parts:
         return ""
     note = (
         "What a shaped stream may take at most, term by term, in microseconds. Contention: equation (1), "
-        "(Σ b of higher and same classes − l_min + l_LP,max) / (R − Σ r of higher classes), lengths on the wire."
+        "(Σ b of higher and same classes - l_min + l_LP,max) / (R - Σ r of higher classes), lengths on the wire."
     )
     return f'<section><h2>Bound</h2><p class="note">{note}</p>{"".join(parts)}</section>'
 

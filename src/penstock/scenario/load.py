@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from pydantic import ValidationError
 
@@ -26,6 +27,8 @@ from penstock.scenario.network import (
 )
 from penstock.scenario.positions import KeyPath, key_lines, line_of
 from penstock.scenario.units import show_rate, show_time
+
+Way = Literal["destination", "source", "ipv4"]  # by which a bridge knows a stream
 
 MIN_FRAME_BYTES = 64
 MAX_RESIDENCE_PS = 10**12
@@ -167,7 +170,9 @@ class _Loader:
                 self.refuse(("stations", name, "mac"), "is a group address", "an individual address")
             twin = next((s.name for s in found.values() if s.mac == mac), None)
             if twin is not None:
-                self.refuse(("stations", name, "mac"), f'is also the address of "{twin}"', "one address for each station")
+                self.refuse(
+                    ("stations", name, "mac"), f'is also the address of "{twin}"', "one address for each station"
+                )
             found[name] = Station(name, bridge, int(port), mac, self.scenario.links.rate, self.scenario.links.delay)
         return found
 
@@ -193,7 +198,7 @@ class _Loader:
             self.refuse((*path, "pcp"), "an untagged frame has no priority code point", "pcp together with vlan")
         bridge = self.scenario.bridges[stations[stream.talker].bridge]
         talker = stations[stream.talker]
-        identify = stream.identify.by if stream.identify else None
+        identify: Way | None = stream.identify.by if stream.identify else None
 
         if stream.source.capture is not None:
             for key in ("destination", "udp"):
@@ -216,7 +221,6 @@ class _Loader:
             destination = self.destination(name, stream, stations)
             if identify == "ipv4" and udp is None:
                 self.refuse((*path, "identify"), "the stream has no IPv4 addresses", 'a "udp" table, or another way')
-            identify = identify or "destination"
 
         traffic_class = bridge.class_of_untagged if vlan is None else bridge.class_of_priority[pcp]
         known = bridge.classes.get(str(traffic_class))
@@ -241,7 +245,7 @@ class _Loader:
             destination_mac=destination,
             source_mac=source_mac,
             udp=udp,
-            identify=identify,
+            identify=identify or "destination",
             ats=Ats(stream.ats.rate, stream.ats.burst) if stream.ats else None,
             shaped=stream.ats is not None,
             deadline_ps=stream.deadline,
@@ -285,8 +289,8 @@ class _Loader:
                 )
 
     def capture(
-        self, path: KeyPath, stream: model.Stream, file: Path, bridge: model.Bridge, identify: str | None
-    ) -> tuple[Capture, Header, str]:
+        self, path: KeyPath, stream: model.Stream, file: Path, bridge: model.Bridge, identify: Way | None
+    ) -> tuple[Capture, Header, Way]:
         where = (*path, "source", "capture")
         try:
             capture = read_capture(file)
@@ -303,20 +307,23 @@ class _Loader:
                 self.refuse(where, f"frame {number} has another tag than frame 1", "one VLAN and priority in a stream")
         first = headers[0]
         times = [frame.time_ps for frame in capture.frames]
-        if any(later < earlier for earlier, later in zip(times, times[1:], strict=False)):
+        if any(later < earlier for earlier, later in pairwise(times)):
             self.refuse(where, "its frames are not in the order of time", "times that do not go back")
         for key, said, is_so in (("vlan", stream.vlan, first.vlan), ("pcp", stream.pcp, first.pcp)):
             if said is not None and said != is_so:
                 carried = f"carry {key} {is_so}" if first.vlan is not None else "are untagged"
-                self.refuse((*path, key), f"the frames of the capture {carried}", f"{is_so if first.vlan else 'no key'}")
+                self.refuse(
+                    (*path, key), f"the frames of the capture {carried}", f"{is_so if first.vlan else 'no key'}"
+                )
         destinations = {h.destination for h in headers}
         if identify is None:
             identify = "ipv4" if first.ipv4 and len({h.ipv4 for h in headers}) == 1 else "destination"
-        keys = {
+        ways: dict[str, Sized] = {
             "destination": destinations,
             "source": {h.source for h in headers},
             "ipv4": {h.ipv4 for h in headers},
-        }[identify]
+        }
+        keys = ways[identify]
         if len(keys) > 1 and (stream.ats is not None or identify != "destination"):
             self.refuse(
                 (*path, "source" if stream.identify is None else "identify"),
@@ -339,10 +346,14 @@ class _Loader:
             number = self.index((*path, "classes", key), key, 8, "traffic class")
             residence = self.residence((*path, "classes", key, "max_residence"), entry.max_residence)
             if residence is not None and entry.selection != "ats":
-                self.refuse((*path, "classes", key, "max_residence"), "only ATS has a residence time", 'selection = "ats"')
+                self.refuse(
+                    (*path, "classes", key, "max_residence"), "only ATS has a residence time", 'selection = "ats"'
+                )
             classes[number] = TrafficClass(entry.selection == "ats", residence)
         if len(bridge.class_of_priority) != 8:
-            self.refuse((*path, "class_of_priority"), f"has {len(bridge.class_of_priority)} entries", "8: a class per PCP")
+            self.refuse(
+                (*path, "class_of_priority"), f"has {len(bridge.class_of_priority)} entries", "8: a class per PCP"
+            )
         if not MIN_FRAME_BYTES <= bridge.max_frame <= 2000:
             self.refuse((*path, "max_frame"), f"{bridge.max_frame} B is out of range", "64B to 2000B")
         if bridge.overhead > 255:
@@ -406,7 +417,9 @@ class _Loader:
                 self.refuse(path, f'there is no VLAN "{key}"', "1 to 4094")
             for member in members:
                 if member not in stations:
-                    self.refuse(path, f'there is no station "{member}"{did_you_mean(member, stations)}', _names(stations))
+                    self.refuse(
+                        path, f'there is no station "{member}"{did_you_mean(member, stations)}', _names(stations)
+                    )
             listed[int(key)] = frozenset(stations[m].port for m in members)
         needed: dict[int, set[int]] = {}
         for stream in streams.values():
@@ -425,9 +438,7 @@ class _Loader:
 
     # -- what does not fit together ------------------------------------------------------------------------------
 
-    def check_ats(
-        self, streams: dict[str, Stream], stations: dict[str, Station], bridges: dict[str, Bridge]
-    ) -> None:
+    def check_ats(self, streams: dict[str, Stream], stations: dict[str, Station], bridges: dict[str, Bridge]) -> None:
         by_port: dict[tuple[str, int], int] = {}
         keys: dict[tuple[object, ...], str] = {}
         for stream in streams.values():
@@ -435,14 +446,18 @@ class _Loader:
             talker = stations[stream.talker]
             if stream.ats is None:
                 if bridges[talker.bridge].is_ats(stream.traffic_class):
-                    self.warn(path, f"class {stream.traffic_class} is ATS but the stream has no rate: it passes unshaped")
+                    self.warn(
+                        path, f"class {stream.traffic_class} is ATS but the stream has no rate: it passes unshaped"
+                    )
                 continue
             rate, burst = stream.ats.rate_bps, stream.ats.burst_bytes
             if rate > talker.link_rate_bps:
                 link = show_rate(talker.link_rate_bps)
                 self.refuse((*path, "ats", "rate"), f"{show_rate(rate)} is above the link's {link}", f"up to {link}")
             if rate < 10_000:
-                self.refuse((*path, "ats", "rate"), f"{show_rate(rate)} is too slow for the hardware", "10kb/s and above")
+                self.refuse(
+                    (*path, "ats", "rate"), f"{show_rate(rate)} is too slow for the hardware", "10kb/s and above"
+                )
             overhead = bridges[talker.bridge].overhead_bytes
             least = stream.max_frame_bytes + overhead
             if burst < least:
@@ -457,7 +472,9 @@ class _Loader:
                 by_port[place] = by_port.get(place, 0) + rate
                 if by_port[place] > stations[listener].link_rate_bps:
                     total = show_rate(by_port[place])
-                    self.warn((*path, "ats", "rate"), f'the ATS rates to "{listener}" add up to {total}, above the link')
+                    self.warn(
+                        (*path, "ats", "rate"), f'the ATS rates to "{listener}" add up to {total}, above the link'
+                    )
             number = stream.traffic_class
             limit = bridges[talker.bridge].max_residence_ns.get((talker.port, number))
             fill_ps = burst * 8 * 10**12 // rate
@@ -491,10 +508,11 @@ class _Loader:
         for stream in streams.values():
             if stream.capture is not None:
                 length = stream.capture.frames[-1].time_ps - stream.capture.frames[0].time_ps
-                if length + stream.source.start > self.scenario.duration:
+                duration = self.scenario.duration
+                if length + stream.source.start > duration:
                     self.warn(
                         ("streams", stream.name, "source", "capture"),
-                        f"the capture lasts {show_time(length)}: its end is not sent in {show_time(self.scenario.duration)}",
+                        f"the capture lasts {show_time(length)}: its end is not sent in {show_time(duration)}",
                     )
 
 

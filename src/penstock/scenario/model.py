@@ -36,9 +36,10 @@ class Table(BaseModel):
     def _known_keys(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             raise refuse(f"{values!r} is not a table", f"a table with {', '.join(cls.keys())}")
+        known = cls.keys()
         for key in values:
-            if key not in cls.keys():
-                raise refuse(f'unknown key "{key}"{did_you_mean(key, cls.keys())}', ", ".join(cls.keys()), key)
+            if key not in known:
+                raise refuse(f'unknown key "{key}"{did_you_mean(key, known)}', ", ".join(known), key)
         return values
 
     @classmethod
@@ -176,7 +177,9 @@ class Source(Table):
         elif self.frames is None:
             raise refuse("the source has neither a capture nor frames", kinds)
         elif len(timings) != 1:
-            raise refuse(f"the source has {len(timings) or 'no'} timings{': ' if timings else ''}{', '.join(timings)}", kinds)
+            raise refuse(
+                f"the source has {len(timings) or 'no'} timings{': ' if timings else ''}{', '.join(timings)}", kinds
+            )
         elif self.burst is not None and (self.every is None or self.jitter is not None):
             raise refuse("a burst comes once in a period", 'burst = 10 with every = "1ms" and no jitter', "burst")
         elif self.jitter is not None and self.every is None:

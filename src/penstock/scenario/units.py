@@ -25,7 +25,7 @@ def parse(value: Any, units: dict[str, int], what: str, example: str) -> int:
     """The value in the base unit of `units`; raises an error that names the units allowed."""
     allowed = f'{what} such as "{example}", in {", ".join(u for u in units if u != "µs")}'
     if isinstance(value, bool) or not isinstance(value, str):
-        said = f'the bare number {value}' if isinstance(value, int | float) else f"{value!r}"
+        said = f"the bare number {value}" if isinstance(value, int | float) else f"{value!r}"
         raise _refuse(f"{said} has no unit", allowed)
     match = _NUMBER.fullmatch(value)
     if match is None:
@@ -34,7 +34,9 @@ def parse(value: Any, units: dict[str, int], what: str, example: str) -> int:
     if unit not in units:
         lower = {u.lower(): u for u in units}
         hint = f' (did you mean "{lower[unit.lower()]}"?)' if unit.lower() in lower else ""
-        raise _refuse(f'"{value}" has no unit' if not unit else f'"{value}" has the unknown unit "{unit}"{hint}', allowed)
+        raise _refuse(
+            f'"{value}" has no unit' if not unit else f'"{value}" has the unknown unit "{unit}"{hint}', allowed
+        )
     exact = Decimal(number.replace("_", "")) * units[unit]
     if exact != exact.to_integral_value():
         base = next(u for u, size in units.items() if size == 1)
