@@ -19,9 +19,9 @@ from penstock.hardware.configure import (
     slots_of_key,
     stream_key,
 )
-from penstock.hardware.registers import load_registers
+from penstock.hardware.registers import registers
 
-REGISTERS = load_registers()
+REGISTERS = registers()
 ALL_BITS = (1 << 104) - 1
 
 
@@ -29,7 +29,8 @@ def commits(config: SwitchConfig) -> Iterator[tuple[Table, int, int]]:
     """Plays the writes into a model of the staging registers."""
     state: dict[int, int] = {}
     for address, value in configure(config, REGISTERS):
-        assert 0 <= value < 1 << 32 and address % 4 == 0
+        assert 0 <= value < 1 << 32
+        assert address % 4 == 0
         state[address] = value
         if address == REGISTERS.address("table_commit"):
             data = sum(state[REGISTERS.address(f"table_data[{w}]")] << 32 * w for w in range(4))
@@ -38,7 +39,7 @@ def commits(config: SwitchConfig) -> Iterator[tuple[Table, int, int]]:
 
 def entry(number: int, **changes) -> StreamEntry:
     values = {"name": f"s{number}", "port": number % 4, "identify": "ipv4", "rate_bps": 10_000_000, "burst_bytes": 1542,
-              "source": 0x0A000001, "destination": 0x0A000002, "protocol": 17, "source_port": 5000,
+              "ipv4_source": 0x0A000001, "ipv4_destination": 0x0A000002, "protocol": 17, "source_port": 5000,
               "destination_port": number, "mac": 0x020000000000 + number, "vlan": 10}  # fmt: skip
     return StreamEntry(**{**values, **changes})
 
@@ -67,7 +68,9 @@ def test_rate_is_exact_to_one_part_in_a_million():
 
 
 def test_stream_key_layout():
-    key = stream_key(entry(0, port=3, source=0xC0A80001, destination=0xC0A80002, protocol=6, source_port=80), ALL_BITS)
+    key = stream_key(
+        entry(0, port=3, ipv4_source=0xC0A80001, ipv4_destination=0xC0A80002, protocol=6, source_port=80), ALL_BITS
+    )
     assert key == 3 << 104 | 0xC0A80001 << 72 | 0xC0A80002 << 40 | 6 << 32 | 80 << 16
     assert stream_key(entry(0, identify="source", mac=0x0123456789AB, vlan=0xABC), 0) == 2 << 107 | 0xABC0123456789AB
     assert slots_of_key(key, 512) == (
@@ -109,7 +112,8 @@ def test_placement_moves_others_and_refuses_only_what_cannot_be():
             first_come.update(free[:1])
         refused += placed.count(None)
         moved += len(taken) > len(first_come)
-    assert moved and refused
+    assert moved
+    assert refused
 
 
 def test_collision_that_cannot_be_placed_is_named():
@@ -125,8 +129,8 @@ def test_collision_that_cannot_be_placed_is_named():
 def test_fields_that_do_not_count_are_masked():
     streams = [entry(1), entry(5)]  # differ in the destination port only
     with pytest.raises(ConfigurationError, match="cannot be told from stream 's1'"):
-        configure(SwitchConfig(streams=streams, ipv4_fields={"source", "destination"}), REGISTERS)
-    masks = [data for table, _, data in commits(SwitchConfig(streams=streams[:1], ipv4_fields={"source"}))
+        configure(SwitchConfig(streams=streams, ipv4_fields={"ipv4_source", "ipv4_destination"}), REGISTERS)
+    masks = [data for table, _, data in commits(SwitchConfig(streams=streams[:1], ipv4_fields={"ipv4_source"}))
              if table is Table.IDENTIFY_MASK]  # fmt: skip
     assert masks == [0xFFFFFFFF << 72]
 

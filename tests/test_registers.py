@@ -3,31 +3,31 @@ from pathlib import Path
 
 import pytest
 
-from penstock.hardware import registers as module
-from penstock.hardware.registers import documentation, generate_regblock, load_registers, write_c_header
+from penstock.hardware.registers import TABLES, documentation, generate_regblock, registers, write_c_header
 from penstock.hardware.tools import hardware_folder
 
 
 def test_addresses_and_fields():
-    registers = load_registers()
-    assert registers.address("id") == 0 and registers["id"].fields["value"].reset == 0x50454E53
-    assert registers.address("port_vlan[3]") == 0x14C
-    assert registers.address("counters.port[2].received[5]") == 0x1000 + 2 * 0x100 + 0x40 + 4 * 5
-    assert registers["counters.port[7].sent_bytes"].words == (0x17C8, 0x17CC)
-    assert registers.write("class_of_pcp", pcp3=6) == (0x108, 0x54326601)
-    assert registers["class_of_pcp"].fields["pcp7"].extract(0x54327601) == 5
+    found = registers()
+    assert found.address("id") == 0
+    assert found["id"].fields["value"].reset == 0x50454E53
+    assert found.address("port_vlan[3]") == 0x14C
+    assert found.address("counters.port[2].received[5]") == 0x1000 + 2 * 0x100 + 0x40 + 4 * 5
+    assert found["counters.port[7].sent_bytes"].words == (0x17C8, 0x17CC)
+    assert found.write("class_of_pcp", pcp3=6) == (0x108, 0x54326601)
+    assert found["class_of_pcp"].fields["pcp7"].extract(0x54327601) == 5
 
 
 def test_every_word_has_one_register():
-    words = [word for register in load_registers().values() for word in register.words]
+    words = [word for register in registers().values() for word in register.words]
     assert len(words) == len(set(words))
 
 
 def test_wrong_field_and_wrong_value():
     with pytest.raises(KeyError, match="it has mask"):
-        load_registers().write("port_enable", ports=1)
+        registers().write("port_enable", ports=1)
     with pytest.raises(ValueError, match="does not fit 8 bits"):
-        load_registers().write("port_enable", mask=256)
+        registers().write("port_enable", mask=256)
 
 
 def test_regblock_is_left_alone_when_nothing_changed(tmp_path: Path):
@@ -44,4 +44,4 @@ def test_documentation_and_header_are_up_to_date(tmp_path: Path):
     write_c_header(tmp_path / "pen_switch.h")
     assert (hardware_folder() / "regs" / "pen_switch.h").read_text() == (tmp_path / "pen_switch.h").read_text(), hint
     for table in range(6):
-        assert f"\n| {table} | " in module.TABLES
+        assert f"\n| {table} | " in TABLES

@@ -6,3 +6,12 @@ prim/pen_fifo.sv
 top/pen_registers.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv
+prim/pen_sync.sv
+prim/pen_sync_value.sv
+prim/pen_reset_sync.sv
+prim/pen_fifo_cdc.sv
+prim/pen_arbiter_rr.sv
+clock/pen_timer.sv
+mac/pen_mac_rx.sv
+mac/pen_mac_rx_fifo.sv
+mac/pen_mac_tx.sv

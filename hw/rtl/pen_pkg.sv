@@ -5,12 +5,14 @@
 // bits that their configuration needs.
 package pen_pkg;
 
+  // verilator lint_off UNUSEDPARAM
   localparam int unsigned MAX_PORTS = 8;
   localparam int unsigned CLASSES = 8;
   localparam int unsigned CELL_BYTES = 128;    // the store is handed out in cells
   localparam int unsigned WORD_BYTES = 8;      // and written and read in words
   localparam int unsigned WORDS_PER_CELL = CELL_BYTES / WORD_BYTES;
   localparam int unsigned CYCLE_NS = 8;        // 125 MHz
+  // verilator lint_on UNUSEDPARAM
 
   typedef logic [2:0]  port_t;
   typedef logic [7:0]  port_mask_t;            // bit p: port p

@@ -14,8 +14,12 @@ module pen_ram_1r1w #(
   input  logic [$clog2(DEPTH)-1:0] read_addr_i,
   output logic [WIDTH-1:0]         read_data_o
 );
-  if (WIDTH < 1) $fatal(1, "pen_ram_1r1w: WIDTH must be 1 or more, is %0d (%m)", WIDTH);
-  if (DEPTH < 2) $fatal(1, "pen_ram_1r1w: DEPTH must be 2 or more, is %0d (%m)", DEPTH);
+  if (WIDTH < 1) begin : gen_check_width
+    $fatal(1, "pen_ram_1r1w: WIDTH must be 1 or more, is %0d (%m)", WIDTH);
+  end
+  if (DEPTH < 2) begin : gen_check_depth
+    $fatal(1, "pen_ram_1r1w: DEPTH must be 2 or more, is %0d (%m)", DEPTH);
+  end
 
   (* ram_style = "block" *) logic [WIDTH-1:0] memory[DEPTH];
 

@@ -157,8 +157,7 @@ module pen_registers
       else if (commit_done) commit_q <= 1'b0;
       if (commit_done && which_q == COMMIT_IDENTIFY_MASK) identify_mask_q <= staged[103:0];
     end
-    if (hwif_out.table_commit.req)  // bits not enabled by a byte strobe select a table that does not exist
-      which_q <= hwif_out.table_commit.wr_data.which | ~hwif_out.table_commit.wr_biten.which;
+    if (hwif_out.table_commit.req) which_q <= hwif_out.table_commit.wr_data.which;
   end
 
   // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------

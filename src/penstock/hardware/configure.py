@@ -3,7 +3,7 @@
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Literal
 
@@ -21,8 +21,13 @@ FRACTION_OF_TICK = 16
 Write = tuple[int, int]
 Identify = Literal["ipv4", "destination", "source"]
 IDENTIFY: tuple[Identify, ...] = ("ipv4", "destination", "source")
-IPV4_FIELDS = {"source": (72, 32), "destination": (40, 32), "protocol": (32, 8), "source_port": (16, 16),
-               "destination_port": (0, 16)}  # fmt: skip
+IPV4_FIELDS = {  # attribute of StreamEntry: lowest bit, width
+    "ipv4_source": (72, 32),
+    "ipv4_destination": (40, 32),
+    "protocol": (32, 8),
+    "source_port": (16, 16),
+    "destination_port": (0, 16),
+}
 
 
 class ConfigurationError(ValueError):
@@ -53,19 +58,19 @@ class StreamEntry:
     `identify` says which fields count: for "ipv4" those of `SwitchConfig.ipv4_fields`, else `mac` and `vlan`.
     """
 
-    name: str
-    port: int
+    port: int  # reception port
     identify: Identify
     rate_bps: int
     burst_bytes: int
     mac: int = 0  # the first octet on the wire in bits 47:40
     vlan: int = 0
-    source: int = 0  # IPv4 addresses as numbers
-    destination: int = 0
+    ipv4_source: int = 0  # addresses as numbers
+    ipv4_destination: int = 0
     protocol: int = 0
     source_port: int = 0
     destination_port: int = 0
     ats: bool = True  # False: takes no entry and no scheduler
+    name: str = ""  # for messages
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,7 @@ def empty_to_full(rate_bps: int, burst_bytes: int) -> int:
 def stream_key(entry: StreamEntry, ipv4_mask: int) -> int:
     """The 109 bits by which a stream is found."""
     if entry.identify == "ipv4":
-        values = {name: getattr(entry, name) for name in IPV4_FIELDS}
-        fields = sum(value << IPV4_FIELDS[name][0] for name, value in values.items()) & ipv4_mask
+        fields = sum(int(getattr(entry, name)) << low for name, (low, _) in IPV4_FIELDS.items()) & ipv4_mask
     else:
         fields = entry.vlan << 48 | entry.mac
     return IDENTIFY.index(entry.identify) << 107 | entry.port << 104 | fields
@@ -206,7 +210,9 @@ def _settings(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     _check(config.overhead_bytes, 0, 255, "overhead in bytes", "overhead_bytes")
     _check(config.aging_period_ms, 1, 2**32 - 1, "aging period in milliseconds", "aging_period_ms")
     if len(config.class_of_pcp) != 8:
-        raise ConfigurationError(f"{len(config.class_of_pcp)} classes", "class_of_pcp", "needed is one per code point: 8")
+        raise ConfigurationError(
+            f"{len(config.class_of_pcp)} classes", "class_of_pcp", "needed is one per code point: 8"
+        )
     for pcp, traffic_class in enumerate(config.class_of_pcp):
         _check(traffic_class, 0, CLASSES - 1, "traffic class", f"class_of_pcp[{pcp}]")
     unknown = sorted(config.ipv4_fields - IPV4_FIELDS.keys())
@@ -320,7 +326,8 @@ def _groups(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
 
 
 def _streams(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
-    entries = [entry for entry in config.streams if entry.ats]
+    named = (replace(entry, name=entry.name or str(index)) for index, entry in enumerate(config.streams))
+    entries = [entry for entry in named if entry.ats]
     limit = config.size.streams
     if len(entries) > limit:
         raise ConfigurationError(f"{len(entries)} shaped streams", "streams", f"the switch has {limit} schedulers")

@@ -59,8 +59,8 @@ class Register:
 class RegisterMap(Mapping[str, Register]):
     """All registers by name: `registers["port_vlan[3]"].address`."""
 
-    def __init__(self, registers: list[Register]) -> None:
-        self._registers = {register.name: register for register in registers}
+    def __init__(self, members: list[Register]) -> None:
+        self._registers = {register.name: register for register in members}
 
     def __getitem__(self, name: str) -> Register:
         return self._registers[name]
@@ -83,7 +83,8 @@ class RegisterMap(Mapping[str, Register]):
 def _generator() -> Any:
     # The generator stands with the hardware, so that the hardware can be used without this package.
     spec = importlib.util.spec_from_file_location("penstock_hw_regs", hardware_folder() / "regs" / "generate.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -116,7 +117,7 @@ def _registers(node: AddrmapNode | RegfileNode, prefix: str) -> Iterator[Registe
 
 
 @cache
-def load_registers() -> RegisterMap:
+def registers() -> RegisterMap:
     """The register map of the switch."""
     return RegisterMap(list(_registers(_top(), "")))
 
@@ -191,14 +192,14 @@ A table entry is written to `table_data` (lowest word first) and `table_index`; 
 `table_commit` puts it into the table in one cycle. That write is answered when the entry acts. `penstock` places the
 entries of hashed tables itself (`penstock.hardware.configure`).
 
-| `table_commit` | table | `table_index` | `table_data` |
+| `table_commit` | table | `table_index` | `table_data`, bits |
 |---|---|---|---|
-| 0 | stream keys | `{table[15], slot}` | `{valid[121], stream[120:109], identify[108:107], port[106:104], fields[103:0]}` |
-| 1 | stream rates | stream | `{empty_to_full[95:44], ns_per_byte[43:0]}`; the bucket becomes full |
-| 2 | scheduler groups | `{port, class[2:0]}` | `{max_residence_ns[31:0]}` |
-| 3 | VLANs | VLAN id | `{member ports[7:0]}` |
-| 4 | forwarding database | `{way[15], set}` | `{valid[71], static[70], age[69:68], ports[67:60], VLAN[59:48], address[47:0]}` |
-| 5 | mask of IPv4 identification | 0 | `{source[103:72], destination[71:40], protocol[39:32], source port[31:16], destination port[15:0]}` |
+| 0 | stream keys | `{table[15], slot}` | 121 valid, 120:109 stream, 108:107 identify, 106:104 port, 103:0 fields |
+| 1 | stream rates | stream | 95:44 `empty_to_full`, 43:0 `ns_per_byte`; the bucket becomes full |
+| 2 | scheduler groups | `{port, class[2:0]}` | 31:0 maximum residence time in ns |
+| 3 | VLANs | VLAN id | 7:0 member ports |
+| 4 | forwarding database | `{way[15], set}` | 71 valid, 70 static, 69:68 age, 67:60 ports, 59:48 VLAN, 47:0 address |
+| 5 | mask of IPv4 identification | 0 | IPv4 103:72 source, 71:40 destination, 39:32 protocol, ports 31:16, 15:0 |
 
 - Stream keys: `identify` 0 is IPv4 with the fields of table 5, 1 destination address and 2 source address, both
   `{VLAN[59:48], address[47:0]}`. The key is bits 108:0. With `crc` the CRC-32 of its 14 bytes, lowest first, a key

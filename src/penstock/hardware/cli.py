@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `penstock hw ...`."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .tools import ToolError, hardware_folder
+
+app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, synthesize.")
+REQUIREMENT_NOT_MET = 1
+BAD_INPUT = 2
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Ports = Annotated[int, typer.Option(min=2, max=8, help="Ports of the switch.")]
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """A tool that is missing or fails is one message."""
+    try:
+        yield
+    except ToolError as error:
+        Console(stderr=True, soft_wrap=True).print(f"penstock hw: {error}", markup=False, highlight=False)
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def _finish(rows: list[dict[str, Any]], as_json: bool) -> None:
+    ok = all(row["ok"] for row in rows)
+    if as_json:
+        typer.echo(json.dumps({"ok": ok, "rows": rows}))
+    if not ok:
+        raise typer.Exit(REQUIREMENT_NOT_MET)
+
+
+@app.command()
+def lint(
+    top: Annotated[str, typer.Option(help="Module to start from.")] = "pen_switch",
+    as_json: Json = False,
+) -> None:
+    """Verilator and slang on the whole switch with 2, 4 and 8 ports; no warning is allowed."""
+    from .lint import lint as run_lint
+
+    with _plainly():
+        findings = run_lint(top)
+    rows = []
+    for finding in findings:
+        warnings = len(finding.text.splitlines())
+        row = {"id": f"{finding.tool}.{finding.ports}_ports", "quantity": "lines of complaint", "unit": "lines"}
+        rows.append({**row, "measured": warnings, "goal": 0, "ok": finding.ok})
+        if not as_json:
+            verdict = "clean" if finding.ok else finding.text
+            _console().print(f"{finding.tool}, {finding.ports} ports: {verdict}", markup=False, highlight=False)
+    _finish(rows, as_json)
+
+
+@app.command("test")
+def testbenches(
+    modules: Annotated[list[str] | None, typer.Argument(metavar="[MODULE]...", help="All if none is named.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat a run with its seed.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Test benches at a time.")] = 2,
+) -> None:
+    """The cocotb test bench of each module, with random idle and back-pressure."""
+    from .testbench import run_testbenches
+
+    with _plainly():
+        status = run_testbenches(modules, seed, jobs)
+    raise typer.Exit(REQUIREMENT_NOT_MET if status else 0)
+
+
+@app.command()
+def prove(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[PROOF]...", help="All if none is named.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The formal proofs of hw/formal."""
+    from .prove import prove as run_proofs
+
+    rows = []
+    with _plainly():
+        for proof in run_proofs(names):
+            row = {"id": proof.name, "quantity": "proof", "unit": "pass", "measured": int(proof.ok), "goal": 1}
+            rows.append({**row, "ok": proof.ok})
+            if as_json:
+                continue
+            _console().print(f"{proof.name}: {proof.status} ({proof.seconds:.0f} s)", markup=False, highlight=False)
+            if not proof.ok:
+                _console().print(proof.log, markup=False, highlight=False)
+    _finish(rows, as_json)
+
+
+@app.command()
+def synth(
+    target: Annotated[list[str] | None, typer.Option(help="xc7, ecp5; both if none is named.")] = None,
+    top: Annotated[str, typer.Option(help="Module to start from.")] = "pen_switch",
+    ports: Ports = 4,
+    update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the tables into docs/synthesis.md.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Synthesis by Yosys: cost per block, no latch, every large memory a block RAM."""
+    from .synth import QUANTITIES, TARGETS, synthesize, update_documentation
+
+    results = []
+    console = _console()
+    with _plainly():
+        for name in target or list(TARGETS):
+            result = synthesize(name, top, ports)
+            results.append(result)
+            if as_json:
+                continue
+            title = f"{TARGETS[name].title}, {top} with {ports} ports"
+            table = Table("block", "instances", *QUANTITIES.values(), title=title)
+            for column in table.columns[1:]:
+                column.justify = "right"
+            for block in result.blocks:
+                table.add_row(block.name, str(block.instances), *(f"{block.used[q]:g}" for q in QUANTITIES))
+            table.add_section()
+            table.add_row("all", "", *(f"{result.total(q):g}" for q in QUANTITIES))
+            console.print(table)
+            for memory in result.memories:
+                if not memory.ok:
+                    text = f"memory {memory.name}, {memory.words} x {memory.width} bit, became {memory.became}"
+                    console.print(text, markup=False, highlight=False)
+            for latch in result.latches:
+                console.print(f"latch {latch}", markup=False, highlight=False)
+    rows = [row for result in results for row in result.rows()]
+    if not as_json:
+        for row in rows:
+            if not row["ok"]:
+                text = f"{row['id']}: {row['measured']:g}, allowed {row['goal']:g}"
+                console.print(text, markup=False, highlight=False)
+    if update_docs:
+        update_documentation(results)
+    _finish(rows, as_json)
+
+
+@app.command()
+def docs() -> None:
+    """Writes docs/registers.md and the C header from the SystemRDL source."""
+    from .registers import documentation, write_c_header
+
+    with _plainly():
+        page = hardware_folder().parent / "docs" / "registers.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(documentation())
+        write_c_header(hardware_folder() / "regs" / "pen_switch.h")

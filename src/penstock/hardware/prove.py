@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs of the hardware: all of hw/formal, by SymbiYosys with the Z3 solver."""
+
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .tools import ToolError, hardware_folder, run
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One task of one .sby file."""
+
+    name: str
+    status: str  # PASS, FAIL, UNKNOWN, TIMEOUT or ERROR
+    seconds: float
+    log: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "PASS"
+
+
+def proof_files(names: list[str] | None = None) -> list[Path]:
+    """The .sby files of hw/formal, or those of these names."""
+    files = sorted((hardware_folder() / "formal").glob("*.sby"))
+    if not names:
+        return files
+    unknown = set(names) - {path.stem for path in files}
+    if unknown:
+        raise ToolError(f"no proof {', '.join(sorted(unknown))}; there are {', '.join(path.stem for path in files)}")
+    return [path for path in files if path.stem in names]
+
+
+def prove(names: list[str] | None = None) -> Iterator[Proof]:
+    """Runs the proofs one after the other and gives each result when it is there."""
+    for path in proof_files(names):
+        # Inside hw, since Yosys as WebAssembly cannot see the system's temporary folder.
+        with tempfile.TemporaryDirectory(prefix=".proof-", dir=path.parent) as folder:
+            start = time.monotonic()
+            done = run(["sby", "--prefix", f"{Path(folder).name}/{path.stem}", path.name], cwd=path.parent)
+            seconds = time.monotonic() - start
+        found = re.findall(r"SBY\s+\S+ \[[^\]]*?([\w.-]+)\] DONE \((\w+), rc=\d+\)", done.stdout)
+        if not found or (done.returncode and all(status == "PASS" for _, status in found)):
+            found.append((path.stem, "ERROR"))
+        for name, status in found:
+            yield Proof(name, status, seconds / len(found), done.stdout)

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Synthesis of the hardware by Yosys: what each block costs, no latch, every large memory a block RAM."""
+
+import json
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .lint import TOP, sources
+from .tools import ToolError, hardware_folder, run
+
+BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
+LUT_RAM_BITS = 512  # and one larger than this must not become flip-flops
+GOALS = {("xc7", "lut"): 20_000.0, ("xc7", "bram36"): 80.0}  # of the whole switch
+# Modules that only join others: their parts are reported one by one.
+COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port")
+
+QUANTITIES = {"lut": "LUT", "lutram": "of it LUTRAM", "ff": "FF", "bram36": "BRAM36", "dsp": "DSP"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """How Yosys maps to one family, and what its cells cost."""
+
+    title: str
+    command: str
+    ram_step: str  # the step that maps memories to block RAM and LUTRAM
+    after_ram_step: str
+    costs: Mapping[str, Mapping[str, float]]  # cell type: quantity: amount
+
+
+def _luts(names: Sequence[str], amount: float = 1) -> dict[str, Mapping[str, float]]:
+    return {name: {"lut": amount} for name in names}
+
+
+def _lut_rams(**amounts: float) -> dict[str, Mapping[str, float]]:
+    return {name: {"lut": amount, "lutram": amount} for name, amount in amounts.items()}
+
+
+def _flops(*names: str) -> dict[str, Mapping[str, float]]:
+    return {name: {"ff": 1} for name in names}
+
+
+TARGETS = {
+    "xc7": Target(
+        "Xilinx 7 series",
+        "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
+        "map_memory",
+        "map_ffram",
+        {
+            **_luts([f"LUT{n}" for n in range(1, 7)]),
+            **_lut_rams(
+                RAM32X1S=1, RAM64X1S=1, RAM32X1D=2, RAM64X1D=2, RAM128X1D=4, RAM32M=4, RAM64M=4, SRL16E=1, SRLC32E=1
+            ),
+            **_flops("FDRE", "FDSE", "FDCE", "FDPE", "FDRE_1", "FDSE_1", "FDCE_1", "FDPE_1"),
+            "RAMB36E1": {"bram36": 1},
+            "RAMB18E1": {"bram36": 0.5},
+            "DSP48E1": {"dsp": 1},
+        },
+    ),
+    "ecp5": Target(
+        "Lattice ECP5",
+        "synth_ecp5",
+        "map_ram",
+        "map_ffram",
+        {
+            **_luts(["LUT4"]),
+            **_luts(["CCU2C"], 2),
+            **_lut_rams(TRELLIS_DPR16X4=6),  # four for the bits, two for the write port
+            **_flops("TRELLIS_FF"),
+            "DP16KD": {"bram36": 0.5},
+            "PDPW16KD": {"bram36": 0.5},
+            "MULT18X18D": {"dsp": 1},
+            "ALU54B": {"dsp": 1},
+        },
+    ),
+}
+
+
+@dataclass
+class Block:
+    """All instances of one module, with what is inside of them."""
+
+    name: str
+    instances: int = 0
+    used: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory as the source describes it, and what became of it."""
+
+    name: str
+    words: int
+    width: int
+    became: str  # "block", "lut" or "flip-flops"
+
+    @property
+    def bits(self) -> int:
+        return self.words * self.width
+
+    @property
+    def ok(self) -> bool:
+        limit = {"block": self.bits, "lut": BLOCK_RAM_BITS, "flip-flops": LUT_RAM_BITS}[self.became]
+        return self.bits <= limit
+
+
+@dataclass
+class Synthesis:
+    """What a synthesis found."""
+
+    target: str
+    top: str
+    ports: int
+    blocks: list[Block]
+    memories: list[Memory]
+    latches: list[str]
+
+    def total(self, quantity: str) -> float:
+        return sum(block.used[quantity] for block in self.blocks)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per block and quantity, the whole, and all that must not be."""
+        found = []
+        for block in self.blocks:
+            for quantity in QUANTITIES:
+                row = {
+                    "id": f"{self.target}.{block.name}.{quantity}",
+                    "quantity": QUANTITIES[quantity],
+                    "unit": "cells",
+                }
+                found.append({**row, "measured": block.used[quantity], "ok": True})
+        for quantity, title in QUANTITIES.items():
+            measured = self.total(quantity)
+            goal = GOALS.get((self.target, quantity)) if self.top == TOP else None
+            row = {"id": f"{self.target}.total.{quantity}", "quantity": title, "unit": "cells"}
+            known = {} if goal is None else {"goal": goal}
+            found.append({**row, "measured": measured, **known, "ok": goal is None or measured <= goal})
+        misplaced = [memory for memory in self.memories if not memory.ok]
+        for name, things in (("latches", self.latches), ("misplaced_memories", misplaced)):
+            row = {"id": f"{self.target}.{name}", "quantity": name.replace("_", " "), "unit": "count"}
+            found.append({**row, "measured": len(things), "goal": 0, "ok": not things})
+        return found
+
+    @property
+    def ok(self) -> bool:
+        return all(row["ok"] for row in self.rows())
+
+
+def synthesize(
+    target: str = "xc7", top: str = TOP, ports: int = 4, parameters: Mapping[str, int] | None = None
+) -> Synthesis:
+    """Synthesizes the hardware; raises ToolError with what Yosys said if it cannot."""
+    if target not in TARGETS:
+        raise ToolError(f"no target {target!r}; there are {', '.join(TARGETS)}")
+    family = TARGETS[target]
+    with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:
+        folder = Path(name)  # Yosys as WebAssembly sees no other place than its own folder reliably
+        files = [path for path in sources() if path.suffix == ".sv"]
+        for path in files:
+            shutil.copyfile(path, folder / path.name)
+        settings = "".join(f" -G {key}={value}" for key, value in {"PORTS": ports, **(parameters or {})}.items())
+        _yosys(
+            folder,
+            f"read_slang --threads 1 --keep-hierarchy --top {top}{settings} {' '.join(path.name for path in files)}",
+            f"hierarchy -check -top {top}",
+            "tee -q -o latches.txt select -list t:$dlatch t:$adlatch t:$dlatchsr",
+            "tee -q -o modules.txt ls",
+            "write_rtlil design.il",
+        )
+        kept = _kept((folder / "modules.txt").read_text().split()[2:], top)
+        _yosys(
+            folder,
+            "read_rtlil design.il",
+            *(f"setattr -mod -set keep_hierarchy 1 {_escape(module)}" for module in kept),
+            f"{family.command} -top {top} -run begin:{family.ram_step}",
+            "tee -q -o memories.txt dump t:$mem_v2",
+            f"tee -o mapping.txt {family.command} -top {top} -run {family.ram_step}:{family.after_ram_step}",
+            f"{family.command} -top {top} -run {family.after_ram_step}:",
+            "tee -q -o stat.json stat -json",
+        )
+        blocks = _blocks(json.loads((folder / "stat.json").read_text()), top, family)
+        memories = _memories((folder / "memories.txt").read_text(), (folder / "mapping.txt").read_text())
+        latches = (folder / "latches.txt").read_text().split()
+    return Synthesis(target, top, ports, blocks, memories, latches)
+
+
+def _yosys(folder: Path, *commands: str) -> None:
+    (folder / "script.ys").write_text("\n".join(commands) + "\n")
+    done = run(["yosys", "-q", "script.ys"], cwd=folder)
+    if done.returncode:
+        raise ToolError(f"synthesis failed:\n{done.stdout.strip()}")
+
+
+def _escape(module: str) -> str:
+    return re.sub(r"([*?\[\]])", r"[\1]", module)  # names are patterns there, and arrays of instances have brackets
+
+
+def _base(module: str) -> str:
+    return module.split("$")[0]
+
+
+def _kept(modules: Sequence[str], top: str) -> list[str]:
+    """The modules that stay modules: parts of the top and of what is only composed."""
+    path_of = {module: module.partition("$")[2] for module in modules if "$" in module}
+    by_path = {path: module for module, path in path_of.items()}
+    kept = []
+    for module, path in path_of.items():
+        parent = path
+        while "." in parent:
+            parent = parent.rpartition(".")[0]
+            if parent in by_path or parent == top:
+                break
+        if parent == top or _base(by_path.get(parent, "")) in COMPOSED:
+            kept.append(module)
+    return kept
+
+
+def _blocks(stat: Mapping[str, Any], top: str, family: Target) -> list[Block]:
+    blocks: dict[str, Block] = {}
+    for module, counts in stat["modules"].items():
+        name = _base(module.lstrip("\\"))
+        block = blocks.setdefault(name, Block(name))
+        block.instances += 1
+        for cell, count in counts["num_cells_by_type"].items():
+            for quantity, amount in family.costs.get(cell, {}).items():
+                block.used[quantity] += amount * count
+    return sorted(blocks.values(), key=lambda block: (block.name == top, -block.used["lut"]))
+
+
+def _memories(dump: str, mapping: str) -> list[Memory]:
+    became = {}
+    for line in mapping.splitlines():
+        if found := re.match(r"mapping memory (\S+) via (\S+)", line):
+            became[found[1]] = "lut" if re.search(r"LUT|DPR16|DIST", found[2].upper()) else "block"
+    memories = []
+    for module in re.split(r"^module ", dump, flags=re.MULTILINE)[1:]:
+        inside = module.split(maxsplit=1)[0].lstrip("\\")
+        for text in re.split(r"^  cell \$mem_v2 ", module, flags=re.MULTILINE)[1:]:
+            values = dict(re.findall(r"parameter \\(SIZE|WIDTH|MEMID) (.+)", text))
+            name = inside + "." + values["MEMID"].strip('"').lstrip("\\")
+            words, width = _number(values["SIZE"]), _number(values["WIDTH"])
+            memories.append(Memory(name, words, width, became.get(name, "flip-flops")))
+    return memories
+
+
+def _number(text: str) -> int:
+    size, tick, bits = text.partition("'")
+    return int(bits.removeprefix("s"), 2) if tick else int(size)
+
+
+def update_documentation(results: Sequence[Synthesis]) -> Path:
+    """Puts the tables into docs/synthesis.md, each between its own marks."""
+    path = hardware_folder().parent / "docs" / "synthesis.md"
+    text = path.read_text() if path.exists() else HEAD
+    for result in results:
+        begin, end = f"<!-- begin {result.target} -->", f"<!-- end {result.target} -->"
+        section = f"{begin}\n{markdown(result)}\n{end}"
+        before, found, rest = text.partition(begin)
+        text = before + section + rest.partition(end)[2] if found else f"{text}\n{section}\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+HEAD = """\
+# What the hardware costs
+
+Made by `penstock hw synth --update-docs` with Yosys. Blocks are synthesized one by one, so the sums are a little higher
+than what a flow that optimizes across them would reach. LUT counts include LUTs used as memory; two block RAMs of
+18 Kb count as one BRAM36.
+"""
+
+
+def markdown(result: Synthesis) -> str:
+    """The table of one target."""
+    lines = [
+        f"## {TARGETS[result.target].title}, `{result.top}` with {result.ports} ports",
+        "",
+        f"| block | instances | {' | '.join(QUANTITIES.values())} |",
+        "|---|--:|" + "--:|" * len(QUANTITIES),
+    ]
+    for block in result.blocks:
+        cells = [f"{block.used[quantity]:g}" for quantity in QUANTITIES]
+        lines.append(f"| `{block.name}` | {block.instances} | {' | '.join(cells)} |")
+    lines.append(f"| **all** | | {' | '.join(f'**{result.total(quantity):g}**' for quantity in QUANTITIES)} |")
+    goals = [f"{QUANTITIES[q]} {goal:g}" for (target, q), goal in GOALS.items() if target == result.target]
+    if goals:
+        lines += ["", f"Goal of the finished switch: {', '.join(goals)} at most."]
+    return "\n".join(lines)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The test benches of the hardware: pytest over hw/tb, each folder one module."""
+
+import importlib.util
+import subprocess
+import sys
+
+from .tools import ToolError, environment, hardware_folder
+
+
+def run_testbenches(modules: list[str] | None = None, seed: int | None = None, jobs: int = 2) -> int:
+    """Runs the test benches of all modules, or of these, and gives pytest's exit status."""
+    if importlib.util.find_spec("cocotb") is None:
+        raise ToolError("the Python package cocotb is missing; install it with: pip install cocotb")
+    folder = hardware_folder() / "tb"
+    known = sorted(path.name for path in folder.iterdir() if any(path.glob("test_*.py")))
+    unknown = set(modules or ()) - set(known)
+    if unknown:
+        raise ToolError(f"no test bench {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    command = [sys.executable, "-m", "pytest", *(str(folder / name) for name in modules or known)]
+    if jobs > 1 and importlib.util.find_spec("xdist") is not None:
+        command += ["-n", str(jobs)]
+    extra = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
+    return subprocess.run(command, env={**environment(), **extra}, check=False).returncode
