@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the Verilated switch cycle by cycle, and says what became of each frame.
+//
+// One cycle, in this order:
+//
+//   clk  ____/~~~~\____/~~~~\
+//        ^   ^
+//        |   rising edge: the switch samples its inputs
+//        inputs of this cycle are set, outputs of the last edge are observed
+#include "pen_switch_shim.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "Vpen_switch.h"
+#include "pen_layout.h"  // made from pen_pkg.sv: where the fields of the packed structs are
+#include "verilated.h"
+
+namespace {
+
+constexpr unsigned PORTS = PEN_PORTS;
+constexpr unsigned CELLS_MAX = 1u << layout::verdict::frame.width;
+constexpr uint64_t NEVER = ~uint64_t{0};
+constexpr uint64_t RESET_CYCLES = 32;
+constexpr uint64_t INIT_CYCLES = 4096 + 128;   // every table writes its initial values
+constexpr uint64_t QUIET_CYCLES = 64;          // until nothing is left in the MACs, which idle_o does not see
+constexpr uint64_t AXI_PATIENCE = 100'000;
+constexpr uint64_t JUMP_MOST = uint64_t{1} << 39;
+constexpr unsigned GAP = 12, PREAMBLE = 7;
+constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
+
+// The value of a field of a packed struct whose lowest bit is at `base`; at most 32 bits wide.
+template <class Signal>
+uint32_t get(const Signal &signal, layout::Field field, unsigned base = 0) {
+  const unsigned lsb = base + field.lsb;
+  uint64_t value;
+  if constexpr (std::is_integral_v<Signal>) {
+    value = uint64_t{signal} >> lsb;
+  } else {
+    const unsigned word = lsb / 32;
+    value = signal[word];
+    if (lsb % 32 + field.width > 32) value |= uint64_t{signal[word + 1]} << 32;
+    value >>= lsb % 32;
+  }
+  return static_cast<uint32_t>(value & ((uint64_t{1} << field.width) - 1));
+}
+
+// Whether a port of the model is as wide as its struct is said to be, as far as its type tells.
+template <class Signal, unsigned WIDTH>
+constexpr bool holds = [] {
+  constexpr unsigned bits = 8 * sizeof(std::remove_reference_t<Signal>);
+  return WIDTH <= 64 ? bits >= WIDTH && bits / 2 < std::max(WIDTH, 8u) : bits == (WIDTH + 31) / 32 * 32;
+}();
+
+struct Frame {
+  uint64_t number;
+  uint64_t start;
+  std::unique_ptr<uint8_t[]> bytes;
+  uint32_t length, gap, preamble, header;  // header: preamble and delimiter
+  int64_t rx_er_at;
+  uint32_t cell;
+  uint8_t port;
+  uint8_t copies;                          // bit e: the copy for port e is inside
+  bool finished;                           // nothing of it is inside
+  std::list<Frame>::iterator self;
+};
+
+struct Receiver {                          // the wire into a port
+  std::deque<Frame *> queue;
+  Frame *current = nullptr;
+  uint32_t position = 0;
+  uint64_t free_since = 0;                 // first idle cycle after the frame before
+  uint64_t next_start = NEVER;
+  std::deque<Frame *> unjudged;            // begun, and without verdict
+
+  void plan() {
+    next_start = queue.empty() ? NEVER : std::max(queue.front()->start, free_since + queue.front()->gap);
+  }
+};
+
+struct Transmitter {                       // the wire out of a port
+  struct Selected {
+    Frame *frame;
+    uint8_t traffic_class;
+  };
+  std::deque<Selected> selected;
+  bool active = false, inside = false;
+  Selected current{};
+  uint32_t preamble = 0, position = 0;
+  uint64_t first = 0, free_since = 0;
+  uint8_t flags = 0;
+};
+
+}  // namespace
+
+struct pen_switch {
+  VerilatedContext context;
+  Vpen_switch top{&context};
+  uint64_t cycle = 0, simulated = 0, jumped = 0, frames = 0, inside = 0, waiting = 0, quiet_at = 0;
+  unsigned receiving = 0, sending = 0;     // masks of ports
+  std::array<Receiver, PORTS> receivers;
+  std::array<Transmitter, PORTS> transmitters;
+  std::list<Frame> live;
+  std::array<Frame *, CELLS_MAX> frame_of_cell{};
+  std::vector<pen_event> events;
+
+  static_assert(holds<decltype(Vpen_switch::verdict_o), layout::verdict::WIDTH>);
+  static_assert(holds<decltype(Vpen_switch::egress_event_o), PORTS * layout::egress_event::WIDTH>);
+
+  pen_switch() {
+    top.rst_i = 1;
+    top.s_axil_wstrb_i = 0xF;
+    for (uint64_t n = 0; n < RESET_CYCLES; ++n) step();
+    top.rst_i = 0;
+    cycle = top.time_ns_o / 8;
+    for (uint64_t n = 0; n < INIT_CYCLES; ++n) step();
+    simulated = 0;
+    check_clock();
+  }
+
+  ~pen_switch() { top.final(); }
+
+  pen_event &event(pen_kind kind, unsigned port, const Frame *frame) {
+    pen_event &e = events.emplace_back();
+    e.cycle = cycle;
+    e.kind = kind;
+    e.port = static_cast<uint8_t>(port);
+    e.frame = frame ? frame->number : NEVER;
+    e.length = frame ? frame->length : 0;
+    return e;
+  }
+
+  void fault(pen_fault code, unsigned port, const Frame *frame) { event(PEN_FAULT, port, frame).reason = code; }
+
+  void check_clock() {
+    if (top.time_ns_o != cycle * 8) fault(PEN_FAULT_CLOCK, 0, nullptr);
+  }
+
+  // ---- in
+
+  uint64_t push(const pen_frame &given) {
+    Frame *frame = &live.emplace_back();
+    frame->self = std::prev(live.end());
+    frame->number = frames++;
+    frame->start = given.start;
+    frame->bytes = std::make_unique<uint8_t[]>(given.length);
+    std::memcpy(frame->bytes.get(), given.bytes, given.length);
+    frame->length = given.length;
+    frame->gap = given.gap;
+    frame->preamble = given.preamble;
+    frame->header = given.preamble + (given.delimiter ? 1 : 0);
+    frame->rx_er_at = given.rx_er_at;
+    frame->port = given.port;
+    Receiver &r = receivers[given.port];
+    r.queue.push_back(frame);
+    ++waiting;
+    if (!r.current) r.plan();
+    return frame->number;
+  }
+
+  void begin(unsigned port) {
+    Receiver &r = receivers[port];
+    r.current = r.queue.front();
+    r.queue.pop_front();
+    r.unjudged.push_back(r.current);
+    r.position = 0;
+    --waiting;
+    ++inside;
+    receiving |= 1u << port;
+    // Without delimiter or content there is no byte after the delimiter to take the time of.
+    if (r.current->header == r.current->preamble || r.current->length == 0) event(PEN_INPUT, port, r.current);
+  }
+
+  // Sets the inputs of this cycle.
+  void drive() {
+    for (unsigned p = 0; p < PORTS; ++p)
+      if (cycle >= receivers[p].next_start && !receivers[p].current) begin(p);
+    if (!receiving) return;
+    uint64_t data = 0;
+    unsigned valid = 0, error = 0;
+    for (unsigned mask = receiving; mask; mask &= mask - 1) {
+      const unsigned p = static_cast<unsigned>(std::countr_zero(mask));
+      Receiver &r = receivers[p];
+      const Frame &frame = *r.current;
+      if (r.position == frame.header + frame.length) {  // over
+        if (frame.finished) live.erase(frame.self);
+        r.current = nullptr;
+        r.free_since = cycle;
+        receiving &= ~(1u << p);
+        r.plan();
+        continue;
+      }
+      uint8_t byte = PREAMBLE_BYTE;
+      if (r.position >= frame.header) {
+        const uint32_t at = r.position - frame.header;
+        byte = frame.bytes[at];
+        if (at == 0 && frame.header != frame.preamble) event(PEN_INPUT, p, &frame);
+        if (at == frame.rx_er_at) error |= 1u << p;
+      } else if (r.position == frame.preamble) {
+        byte = DELIMITER;
+      }
+      ++r.position;
+      valid |= 1u << p;
+      data |= uint64_t{byte} << (8 * p);
+    }
+    using Data = std::remove_reference_t<decltype(top.gmii_rxd_i)>;
+    top.gmii_rxd_i = static_cast<Data>(data);
+    top.gmii_rx_dv_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_dv_i)>>(valid);
+    top.gmii_rx_er_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_er_i)>>(error);
+    quiet_at = cycle + QUIET_CYCLES;
+  }
+
+  // ---- out
+
+  // Nothing of the frame is inside any more. One that the switch cut short may still be on the wire.
+  void release(Frame *frame) {
+    if (frame_of_cell[frame->cell] == frame) frame_of_cell[frame->cell] = nullptr;
+    frame->finished = true;
+    --inside;
+    if (receivers[frame->port].current != frame) live.erase(frame->self);
+  }
+
+  void gone(Frame *frame, unsigned port) {
+    frame->copies &= static_cast<uint8_t>(~(1u << port));
+    if (!frame->copies) release(frame);
+  }
+
+  void verdict() {
+    namespace f = layout::verdict;
+    const auto &v = top.verdict_o;
+    quiet_at = cycle + QUIET_CYCLES;
+    const unsigned port = get(v, f::port);
+    if (port >= PORTS || receivers[port].unjudged.empty()) return fault(PEN_FAULT_VERDICT, port, nullptr);
+    Frame *frame = receivers[port].unjudged.front();
+    receivers[port].unjudged.pop_front();
+    pen_event &e = event(PEN_VERDICT, port, frame);
+    e.reason = static_cast<uint8_t>(get(v, f::reason));
+    e.destination = static_cast<uint8_t>(get(v, f::destination));
+    e.refused = static_cast<uint8_t>(get(v, f::refused));
+    e.refused_reasons = get(v, f::refused_reason);
+    e.traffic_class = static_cast<uint8_t>(get(v, f::traffic_class));
+    e.stream = static_cast<uint16_t>(get(v, f::stream));
+    const uint32_t ahead = (get(v, f::visible) - static_cast<uint32_t>(cycle)) << (32 - f::visible.width);
+    e.visible = cycle + static_cast<uint64_t>(int64_t{static_cast<int32_t>(ahead) >> (32 - f::visible.width)});
+    if (get(v, f::short_gap)) e.flags |= PEN_FLAG_SHORT_GAP;
+    if (get(v, f::is_stream)) e.flags |= PEN_FLAG_STREAM;
+    if (get(v, f::shaped)) e.flags |= PEN_FLAG_SHAPED;
+    if (e.reason != 0) e.destination = e.refused = 0;
+    frame->copies = e.destination;
+    if (!e.destination) return release(frame);
+    frame->cell = get(v, f::frame);
+    if (get(v, f::length) != frame->length) fault(PEN_FAULT_LENGTH, port, frame);
+    frame_of_cell[frame->cell] = frame;
+  }
+
+  void egress(unsigned port, bool sent) {
+    namespace f = layout::egress_event;
+    const unsigned base = port * f::WIDTH;
+    quiet_at = cycle + QUIET_CYCLES;
+    Frame *frame = frame_of_cell[get(top.egress_event_o, f::frame, base)];
+    const auto traffic_class = static_cast<uint8_t>(get(top.egress_event_o, f::traffic_class, base));
+    if (!frame || !(frame->copies >> port & 1)) return fault(PEN_FAULT_EGRESS, port, frame);
+    event(sent ? PEN_SELECTED : PEN_EXPIRED, port, frame).traffic_class = traffic_class;
+    if (sent) {
+      transmitters[port].selected.push_back({frame, traffic_class});
+    } else {
+      gone(frame, port);
+    }
+  }
+
+  void transmit(unsigned port, bool enabled) {
+    Transmitter &t = transmitters[port];
+    quiet_at = cycle + QUIET_CYCLES;
+    if (!enabled) {
+      finish(port);
+      return;
+    }
+    const auto byte = static_cast<uint8_t>(uint64_t{top.gmii_txd_o} >> (8 * port));
+    if (!t.active) {
+      t.active = true;
+      sending |= 1u << port;
+      t.inside = false;
+      t.preamble = t.position = 0;
+      t.flags = cycle - t.free_since < GAP ? PEN_FLAG_SHORT_GAP : 0;
+      t.current = {};
+    }
+    if (top.gmii_tx_er_o >> port & 1) t.flags |= PEN_FLAG_TX_ER;
+    if (!t.inside) {
+      if (byte == DELIMITER) {
+        t.inside = true;
+        if (t.preamble != PREAMBLE) t.flags |= PEN_FLAG_PREAMBLE;
+        if (!t.selected.empty()) {
+          t.current = t.selected.front();
+          t.selected.pop_front();
+        }
+      } else {
+        ++t.preamble;
+        if (byte != PREAMBLE_BYTE) t.flags |= PEN_FLAG_PREAMBLE;
+      }
+      return;
+    }
+    if (t.position == 0) t.first = cycle;
+    if (const Frame *frame = t.current.frame)
+      if (t.position >= frame->length || byte != frame->bytes[t.position]) t.flags |= PEN_FLAG_DAMAGED;
+    ++t.position;
+  }
+
+  void finish(unsigned port) {
+    Transmitter &t = transmitters[port];
+    t.active = false;
+    t.free_since = cycle;
+    sending &= ~(1u << port);
+    Frame *frame = t.current.frame;
+    if (!frame) return fault(PEN_FAULT_OUTPUT, port, nullptr);
+    pen_event &e = event(PEN_OUTPUT, port, frame);
+    e.cycle = t.first;
+    e.length = t.position;
+    e.traffic_class = t.current.traffic_class;
+    e.flags = t.flags | (t.position != frame->length ? PEN_FLAG_DAMAGED : 0);
+    gone(frame, port);
+  }
+
+  // Looks at the outputs of the last edge.
+  void observe() {
+    if (get(top.verdict_o, layout::verdict::valid)) [[unlikely]] verdict();
+    for (unsigned p = 0; p < PORTS; ++p) {
+      const unsigned base = p * layout::egress_event::WIDTH;
+      if (get(top.egress_event_o, layout::egress_event::sent, base)) [[unlikely]] egress(p, true);
+      if (get(top.egress_event_o, layout::egress_event::expired, base)) [[unlikely]] egress(p, false);
+    }
+    const unsigned enabled = top.gmii_tx_en_o;
+    for (unsigned mask = enabled | sending; mask; mask &= mask - 1) {
+      const unsigned p = static_cast<unsigned>(std::countr_zero(mask));
+      transmit(p, enabled >> p & 1);
+    }
+  }
+
+  // ---- time
+
+  void falling() {
+    top.clk_i = 0;
+    top.gmii_rx_clk_i = 0;
+    top.eval();
+  }
+
+  void rising() {
+    top.clk_i = 1;
+    top.gmii_rx_clk_i = (1u << PORTS) - 1;
+    top.eval();
+  }
+
+  // One cycle; `sample` sees the outputs before the rising edge, as the switch's neighbours do.
+  template <class Sample>
+  void step(Sample sample) {
+    drive();
+    falling();
+    observe();
+    sample();
+    rising();
+    ++cycle;
+    ++simulated;
+  }
+
+  void step() {
+    step([] {});
+  }
+
+  // Skips time up to the next thing to do; false if there is nothing to gain.
+  bool jump(uint64_t until) {
+    uint64_t target = std::min(until, top.wake_ns_o / 8);
+    for (const Receiver &r : receivers) target = std::min(target, r.next_start);
+    constexpr uint64_t MARGIN = 2;
+    if (target < cycle + MARGIN + 4 * PORTS) return false;
+    const uint64_t distance = std::min(target - cycle - MARGIN, JUMP_MOST) / PORTS * PORTS;
+    top.skip_valid_i = 1;
+    top.skip_cycles_i = distance;
+    falling();
+    observe();
+    rising();
+    top.skip_valid_i = 0;
+    const uint64_t now = top.time_ns_o / 8;
+    if (top.time_ns_o % 8 != 0 || now <= cycle || now > target || now < cycle + distance)
+      fault(PEN_FAULT_CLOCK, 0, nullptr);
+    ++simulated;
+    jumped += now - cycle - 1;
+    cycle = now;
+    return true;
+  }
+
+  void run(uint64_t until) {
+    while (cycle < until) {
+      if (inside == 0 && cycle >= quiet_at && top.idle_o && jump(until)) continue;
+      step();
+    }
+    check_clock();
+  }
+
+  // ---- AXI4-Lite
+
+  int32_t write(uint32_t address, uint32_t data) {
+    top.s_axil_awaddr_i = static_cast<uint16_t>(address);
+    top.s_axil_wdata_i = data;
+    top.s_axil_awvalid_i = top.s_axil_wvalid_i = top.s_axil_bready_i = 1;
+    int32_t response = -1;
+    for (uint64_t n = 0; n < AXI_PATIENCE && response < 0; ++n) {
+      bool address_taken = false, data_taken = false;
+      step([&] {
+        address_taken = top.s_axil_awready_o;
+        data_taken = top.s_axil_wready_o;
+        if (top.s_axil_bvalid_o) response = top.s_axil_bresp_o;
+      });
+      if (address_taken) top.s_axil_awvalid_i = 0;
+      if (data_taken) top.s_axil_wvalid_i = 0;
+    }
+    top.s_axil_awvalid_i = top.s_axil_wvalid_i = top.s_axil_bready_i = 0;
+    return response;
+  }
+
+  int32_t read(uint32_t address, uint32_t *data) {
+    top.s_axil_araddr_i = static_cast<uint16_t>(address);
+    top.s_axil_arvalid_i = top.s_axil_rready_i = 1;
+    int32_t response = -1;
+    for (uint64_t n = 0; n < AXI_PATIENCE && response < 0; ++n) {
+      bool address_taken = false;
+      step([&] {
+        address_taken = top.s_axil_arready_o;
+        if (top.s_axil_rvalid_o) {
+          response = top.s_axil_rresp_o;
+          *data = top.s_axil_rdata_o;
+        }
+      });
+      if (address_taken) top.s_axil_arvalid_i = 0;
+    }
+    top.s_axil_arvalid_i = top.s_axil_rready_i = 0;
+    return response;
+  }
+};
+
+uint32_t pen_abi(void) { return PEN_ABI; }
+pen_switch *pen_create(void) { return new pen_switch; }
+void pen_destroy(pen_switch *self) { delete self; }
+uint64_t pen_push(pen_switch *self, const pen_frame *frame) { return self->push(*frame); }
+void pen_run(pen_switch *self, uint64_t until) { self->run(until); }
+int32_t pen_axi_write(pen_switch *self, uint32_t address, uint32_t data) { return self->write(address, data); }
+int32_t pen_axi_read(pen_switch *self, uint32_t address, uint32_t *data) { return self->read(address, data); }
+void pen_events_clear(pen_switch *self) { self->events.clear(); }
+
+const pen_event *pen_events(const pen_switch *self, uint64_t *count) {
+  *count = self->events.size();
+  return self->events.data();
+}
+
+void pen_state_read(const pen_switch *self, pen_state *state) {
+  *state = {self->cycle, self->simulated, self->jumped, self->inside, self->waiting, self->top.idle_o, PORTS};
+}
