@@ -110,7 +110,7 @@ def show_mac(mac: int) -> str:
 def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
     """What configures a bridge for the network."""
     from penstock.hardware.configure import ConfigurationError, StreamEntry, SwitchConfig, configure
-    from penstock.hardware.registers import load_registers
+    from penstock.hardware.registers import registers
 
     streams = [s for s in network.streams.values() if network.stations[s.talker].bridge == bridge.name]
     entries = []
@@ -143,7 +143,7 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
         max_residence_ns=bridge.max_residence_ns,
     )
     try:
-        return configure(config, load_registers())
+        return configure(config, registers())
     except ConfigurationError as error:
         raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
 
