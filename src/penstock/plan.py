@@ -170,8 +170,8 @@ def _identity(stream: Stream, bridge: Bridge, port: int) -> dict[str, Any]:
     if stream.identify == "ipv4":
         assert stream.udp is not None
         return {
-            "source": stream.udp.source,
-            "destination": stream.udp.destination,
+            "ipv4_source": stream.udp.source,
+            "ipv4_destination": stream.udp.destination,
             "protocol": stream.udp.protocol,
             "source_port": stream.udp.source_port,
             "destination_port": stream.udp.destination_port,
