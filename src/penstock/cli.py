@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from penstock import __version__
-from penstock.errors import EngineError, InputError
+from penstock.errors import EngineError, InputError, RunError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -166,6 +166,9 @@ def main() -> None:
     except EngineError as error:
         _complain(str(error))
         sys.exit(BAD_INPUT)
+    except RunError as error:
+        _complain(f"the run failed: {error}")
+        sys.exit(NOT_MET)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

@@ -27,6 +27,10 @@ class InputError(Exception):
         return f"{place}:{key} {self.what}; allowed: {self.allowed}"
 
 
+class RunError(Exception):
+    """A run that broke a promise of the platform itself: a frame lost, doubled or damaged, or the hardware failing."""
+
+
 class EngineError(Exception):
     """The engine is not there or cannot be built."""
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from penstock import plan, report
 from penstock.captures import CapturedFrame, write_pcapng
-from penstock.errors import EngineError, InputError
+from penstock.errors import EngineError, InputError, RunError
 from penstock.scenario.network import Network
 from penstock.summary import summarize
 from penstock.trace import EVENTS, REASONS, from_columns
@@ -42,10 +42,13 @@ class HardwareEngine:
 
     def prepare(self, network: Network, progress: Progress) -> dict[str, Any]:
         """Verilates the switch on first use and works out its register writes."""
-        from penstock.hardware.model import build_model
+        from penstock.hardware.model import ModelError, build_model
 
         progress("building the hardware model", 0.0)
-        libraries = {name: build_model(ports=bridge.ports) for name, bridge in network.bridges.items()}
+        try:
+            libraries = {name: build_model(ports=bridge.ports) for name, bridge in network.bridges.items()}
+        except ModelError as error:
+            raise EngineError(str(error)) from error
         writes = {name: plan.register_writes(network, bridge) for name, bridge in network.bridges.items()}
         return plan.network_json(network, libraries, writes)
 
@@ -55,7 +58,12 @@ class HardwareEngine:
             from penstock import _engine  # type: ignore[attr-defined]
         except ImportError as error:
             raise EngineError(f"the engine is not built ({error}); start Penstock by ./penstock") from error
-        result: dict[str, Any] = _engine.run(network_json, lambda done: progress("simulating", float(done)))
+        try:
+            result: dict[str, Any] = _engine.run(network_json, lambda done: progress("simulating", float(done)))
+        except (_engine.HardwareError, _engine.ConservationError) as error:
+            raise RunError(str(error)) from error
+        except _engine.InputError as error:
+            raise EngineError(str(error)) from error
         return result
 
 

@@ -18,15 +18,14 @@ _SETTLE_PS = 20_000_000  # more than any step between two rows takes that no que
 
 def summarize(network: Network, trace: pl.DataFrame, simulation: dict[str, Any] | None = None) -> dict[str, Any]:
     """The content of `summary.json`."""
-    listeners = {name: stream.listeners for name, stream in network.streams.items()}
-    steps = journeys(trace, listeners, list(network.bridges))
-    end_ps = max(network.duration_ps, _largest(trace["time_ps"]))
+    steps = journeys(network, trace)
+    end_ps = max(network.duration_ps, _largest(trace["time_ps"]), int((simulation or {}).get("end_ps", 0)))
     per_stream = {name: steps.filter(pl.col("stream") == name) for name in network.streams}
     conforming = {
         name: _conformance(network, name, rows) for name, rows in per_stream.items() if network.streams[name].ats
     }
     streams = {name: _stream(network, name, rows, conforming, end_ps) for name, rows in per_stream.items()}
-    stray = strays(trace, listeners)
+    stray = strays(network, trace)
     lost = sum(s["lost"] for s in streams.values())
     conserved = stray == 0 and lost == 0 and all(s["conserved"] for s in streams.values())
     processing = _processing_ps(network, steps)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from penstock.scenario.network import Network
+
 EVENTS = ("created", "received", "queued", "eligible", "sent", "delivered", "dropped")
 
 # pen_pkg's reason_e, in its order.
@@ -81,72 +83,57 @@ def _named(indices: np.ndarray[Any, Any], names: Sequence[str]) -> pl.Series:
     )
 
 
-def journeys(trace: pl.DataFrame, listeners: Mapping[str, Sequence[str]], bridges: Sequence[str]) -> pl.DataFrame:
+def journeys(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
     """One row per frame and listener: the time of each step, null where it was not reached.
 
     Columns: frame_id, stream, listener, bytes, traffic_class, created, talker_sent, received, queued, eligible,
-    bridge_sent, delivered, dropped (times in ps) and reason. Drops count for every copy that was not delivered.
+    bridge_sent, delivered, dropped (times in ps) and reason.
     """
-    at_bridge = pl.col("node").cast(pl.String).is_in(list(bridges))
-    rows = trace.with_columns(pl.col("stream", "node", "reason").cast(pl.String))
+    rows = trace.with_columns(pl.col("stream", "node", "reason").cast(pl.String), pl.col("time_ps").cast(pl.Int64))
+    at_bridge = pl.col("node").is_in(list(network.bridges))
 
-    def first(event: str, name: str, where: pl.Expr | None = None) -> pl.DataFrame:
-        chosen = rows.filter((pl.col("event") == event) & (where if where is not None else pl.lit(True)))
-        return chosen.group_by("frame_id").agg(pl.col("time_ps").cast(pl.Int64).min().alias(name))
+    def first(name: str, where: pl.Expr, *keys: str) -> pl.DataFrame:
+        return rows.filter(where).group_by("frame_id", *keys).agg(pl.col("time_ps").min().alias(name))
 
-    created = rows.filter(pl.col("event") == "created").select(
-        "frame_id", "stream", "bytes", pl.col("time_ps").cast(pl.Int64).alias("created")
-    )
-    pairs = pl.DataFrame(
-        [(stream, name) for stream, names in listeners.items() for name in names],
-        schema={"stream": pl.String, "listener": pl.String},
-        orient="row",
-    )
-    result = created.join(pairs, on="stream", how="left")
-    for event, name, where in (
-        ("sent", "talker_sent", ~at_bridge),
-        ("received", "received", at_bridge),
-        ("queued", "queued", at_bridge),
-        ("eligible", "eligible", at_bridge),
-        ("sent", "bridge_sent", at_bridge),
-    ):
-        result = result.join(first(event, name, where), on="frame_id", how="left")
-    classes = (
-        rows.filter(pl.col("event").is_in(["queued", "eligible"]))
-        .group_by("frame_id")
-        .agg(pl.col("traffic_class").first())
-    )
-    delivered = (
-        rows.filter(pl.col("event") == "delivered")
-        .group_by("frame_id", "node")
-        .agg(pl.col("time_ps").cast(pl.Int64).min().alias("delivered"))
-        .rename({"node": "listener"})
-    )
+    event = pl.col("event")
+    created = rows.filter(event == "created").select("frame_id", "stream", "bytes", pl.col("time_ps").alias("created"))
+    # What concerns one copy happens at its egress port; a frame that is dropped whole, at its reception port.
+    ports = {name: station.port for name, station in network.stations.items()}
+    copies = [(s.name, name, ports[name], ports[s.talker]) for s in network.streams.values() for name in s.listeners]
+    kinds = {"stream": pl.String, "listener": pl.String, "port": pl.UInt16, "entry": pl.UInt16}
+    result = created.join(pl.DataFrame(copies, schema=kinds, orient="row"), on="stream", how="left")
+    result = result.join(first("talker_sent", (event == "sent") & ~at_bridge), on="frame_id", how="left")
+    result = result.join(first("received", (event == "received") & at_bridge), on="frame_id", how="left")
+    for what, name in (("queued", "queued"), ("eligible", "eligible"), ("sent", "bridge_sent")):
+        step = first(name, (event == what) & at_bridge, "port")
+        result = result.join(step, on=["frame_id", "port"], how="left")
+    delivered = first("delivered", event == "delivered", "node").rename({"node": "listener"})
+    result = result.join(delivered, on=["frame_id", "listener"], how="left")
+    classes = rows.filter(event == "queued").group_by("frame_id").agg(pl.col("traffic_class").first())
     drops = (
-        rows.filter(pl.col("event") == "dropped")
-        .group_by("frame_id")
-        .agg(pl.col("time_ps").cast(pl.Int64).first().alias("dropped"), pl.col("reason").first())
+        rows.filter(event == "dropped")
+        .group_by("frame_id", "port")
+        .agg(pl.col("time_ps").first().alias("dropped"), pl.col("reason").first())
     )
-    undelivered = pl.col("delivered").is_null()
+    whole = drops.rename({"port": "entry", "dropped": "dropped_whole", "reason": "reason_whole"})
+    gone = pl.col("delivered").is_null()
     return (
         result.join(classes, on="frame_id", how="left")
-        .join(delivered, on=["frame_id", "listener"], how="left")
-        .join(drops, on="frame_id", how="left")
+        .join(drops, on=["frame_id", "port"], how="left")
+        .join(whole, on=["frame_id", "entry"], how="left")
         .with_columns(
-            pl.when(undelivered).then(pl.col("dropped")).alias("dropped"),
-            pl.when(undelivered).then(pl.col("reason")).alias("reason"),
+            pl.when(gone).then(pl.coalesce("dropped", "dropped_whole")).alias("dropped"),
+            pl.when(gone).then(pl.coalesce("reason", "reason_whole")).alias("reason"),
         )
+        .drop("dropped_whole", "reason_whole", "entry", "port")
         .sort("created", "frame_id", maintain_order=True)
     )
 
 
-def strays(trace: pl.DataFrame, listeners: Mapping[str, Sequence[str]]) -> int:
+def strays(network: Network, trace: pl.DataFrame) -> int:
     """Copies that arrived where no listener is, or more than once."""
     rows = trace.filter(pl.col("event") == "delivered").select(pl.col("stream", "node").cast(pl.String), "frame_id")
-    wanted = pl.DataFrame(
-        [(stream, name) for stream, names in listeners.items() for name in names],
-        schema={"stream": pl.String, "node": pl.String},
-        orient="row",
-    )
+    places = [(stream.name, name) for stream in network.streams.values() for name in stream.listeners]
+    wanted = pl.DataFrame(places, schema={"stream": pl.String, "node": pl.String}, orient="row")
     right = rows.join(wanted, on=["stream", "node"], how="semi")
     return rows.height - right.unique(["frame_id", "node"]).height

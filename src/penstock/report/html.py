@@ -24,8 +24,7 @@ _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": [
 
 def render(network: Network, trace: pl.DataFrame, summary: dict[str, Any]) -> str:
     """The report of a run."""
-    listeners = {name: stream.listeners for name, stream in network.streams.items()}
-    steps = journeys(trace, listeners, list(network.bridges))
+    steps = journeys(network, trace)
     colors = figures.colors(list(network.streams))
     pictures = figures.all_figures(network, steps, summary, colors)
     sections = []
