@@ -161,8 +161,11 @@ module pen_registers
   end
 
   // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------
-  assign counter_request_o = hwif_out.counters.req && !hwif_out.counters.req_is_wr;
-  assign counter_addr_o = hwif_out.counters.addr[10:2];
+  always_ff @(posedge clk_i) begin
+    counter_request_o <= hwif_out.counters.req && !hwif_out.counters.req_is_wr && !rst_i;
+    if (hwif_out.counters.req) counter_addr_o <= hwif_out.counters.addr[10:2];
+  end
+
   assign hwif_in.counters.rd_ack = counter_ack_i;
   assign hwif_in.counters.rd_data = counter_data_i;
   assign hwif_in.counters.wr_ack = hwif_out.counters.req && hwif_out.counters.req_is_wr;

@@ -28,8 +28,8 @@ async def no_addition_is_missed(dut):
     counters = [0] * depth
     reading = None  # index and value of the counter whose answer comes next
     reads = 0
-    for cycle in range(20000):
-        if cycle % 500 == 0:
+    for cycle in range(8000):
+        if cycle % 250 == 0:
             used = random.sample(range(depth), random.randint(1, min(depth, 6)))
             rate = random.choice((0.2, 0.6, 0.95, 1))
         if reading is not None:
@@ -46,7 +46,7 @@ async def no_addition_is_missed(dut):
         if add:
             counters[index] = (counters[index] + amount) % (1 << width)
         await FallingEdge(dut.clk_i)
-    assert reads > 1000
+    assert reads > 400
 
 
 @pytest.mark.parametrize(("width", "depth", "add"), [(32, 128, 1), (64, 16, 12), (8, 2, 4)])

@@ -65,7 +65,7 @@ def lint(
 
 
 @app.command("test")
-def testbenches(
+def bench_modules(
     modules: Annotated[list[str] | None, typer.Argument(metavar="[MODULE]...", help="All if none is named.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat a run with its seed.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Test benches at a time.")] = 2,

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+import re
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+from runner import HERE, run_module
+
+PACKAGE = (HERE.parent / "rtl" / "pen_pkg.sv").read_text()
+TABLES = 5
+FDB, IDENTIFY_MASK = 4, 5
+TYPES = {"port_mask_t": 8, "length_t": 11, "class_t": 3, "logic": 1}
+TIME = (0x12345678 << 32) - 400  # the low half wraps while the test runs
+
+
+class Signals(dict):
+    """What the AXI4-Lite model drives, found by the names of the ports of the module."""
+
+    def __init__(self, dut):
+        outputs = ("awready", "wready", "bresp", "bvalid", "arready", "rdata", "rresp", "rvalid")
+        inputs = (
+            "awaddr",
+            "awprot",
+            "awvalid",
+            "wdata",
+            "wstrb",
+            "wvalid",
+            "bready",
+            "araddr",
+            "arprot",
+            "arvalid",
+            "rready",
+        )
+        super().__init__({name: getattr(dut, f"s_axil_{name}_o") for name in outputs})
+        self.update({name: getattr(dut, f"s_axil_{name}_i") for name in inputs})
+
+
+def settings(dut):
+    """The fields of config_o by name; arrays as lists."""
+    text = re.search(r"typedef struct packed \{([^}]*)\} config_t;", PACKAGE)[1]
+    word, found = dut.config_o.value.to_unsigned(), {}
+    for line in reversed([line for line in text.splitlines() if line.strip() and not line.strip().startswith("//")]):
+        kind, dimensions, name = re.match(r"\s*(\w+)\s*((?:\[[^\]]*\])*)\s+(\w+);", line).groups()
+        sizes = [8 if "MAX_PORTS" in d else int(d.split(":")[0]) + 1 for d in re.findall(r"\[([^\]]*)\]", dimensions)]
+        count, width = (sizes[0], sizes[1]) if len(sizes) == 2 else (0, sizes[0] if sizes else TYPES[kind])
+        values = []
+        for _ in range(count or 1):
+            values.append(word & (1 << width) - 1)
+            word >>= width
+        found[name] = values if count else values[0]
+    assert word == 0
+    return found
+
+
+class Bench:
+    """The module with its surroundings: time, counters, and tables that take an entry after a while."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.tables = []  # (which, index, data) in the order in which they were taken
+        self.table_pause = 0.5
+
+    async def start(self):
+        dut = self.dut
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        dut.rst_i.value = 1
+        dut.time_ns_i.value = TIME
+        dut.init_busy_i.value = 0
+        dut.table_ready_i.value = dut.counter_ack_i.value = dut.counter_data_i.value = 0
+        self.axi = AxiLiteMaster(AxiLiteBus.from_prefix(Prefixed(dut), "s_axil"), dut.clk_i, dut.rst_i)
+        for _ in range(4):
+            await FallingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        for _ in range(3):
+            await FallingEdge(dut.clk_i)
+        for work in (self.time(), self.take_tables(), self.answer_counters()):
+            cocotb.start_soon(work)
+        self.axi.write_if.aw_channel.set_pause_generator(pauses())
+        self.axi.write_if.w_channel.set_pause_generator(pauses())
+        self.axi.write_if.b_channel.set_pause_generator(pauses())
+        self.axi.read_if.ar_channel.set_pause_generator(pauses())
+        self.axi.read_if.r_channel.set_pause_generator(pauses())
+
+    async def time(self):
+        now = TIME
+        while True:
+            await FallingEdge(self.dut.clk_i)
+            now += 8
+            self.dut.time_ns_i.value = now
+
+    async def take_tables(self):
+        """Takes what is valid when ready; entries of other tables than the database are taken at once."""
+        held = None
+        while True:
+            await FallingEdge(self.dut.clk_i)
+            word = self.dut.table_o.value.to_unsigned()
+            ready = random.random() > self.table_pause
+            self.dut.table_ready_i.value = int(ready)
+            if not word >> 147:
+                assert held is None, "an entry left before it was taken"
+                continue
+            entry = word >> 144 & 7, word >> 128 & 0xFFFF, word & (1 << 128) - 1
+            assert held in (None, entry), "an entry changed while it waited"
+            assert self.dut.init_busy_i.value == 0
+            held = entry
+            if entry[0] != FDB or ready:
+                self.tables.append(entry)
+                held = None
+
+    async def answer_counters(self):
+        while True:
+            await FallingEdge(self.dut.clk_i)
+            self.dut.counter_ack_i.value = 0
+            if self.dut.counter_request_o.value == 1:
+                addr = self.dut.counter_addr_o.value.to_unsigned()
+                for _ in range(random.randrange(1, 20)):
+                    await FallingEdge(self.dut.clk_i)
+                    assert self.dut.counter_addr_o.value.to_unsigned() == addr
+                self.dut.counter_ack_i.value = 1
+                self.dut.counter_data_i.value = addr * 0x01010101 & 0xFFFFFFFF
+
+    async def read(self, addr):
+        answer = await self.axi.read(addr, 4)
+        assert answer.resp == AxiResp.OKAY
+        return int.from_bytes(answer.data, "little")
+
+    async def write(self, addr, value):
+        answer = await self.axi.write(addr, value.to_bytes(4, "little"))
+        assert answer.resp == AxiResp.OKAY
+
+    async def commit(self, which, index, data):
+        for word in range(4):
+            await self.write(0x200 + 4 * word, data >> 32 * word & 0xFFFFFFFF)
+        await self.write(0x210, index)
+        await self.write(0x214, which)
+
+
+class Prefixed:
+    """Gives the ports the names that the AXI4-Lite model looks for."""
+
+    def __init__(self, dut):
+        self._name = dut._name
+        self._log = dut._log
+        for name, signal in Signals(dut).items():
+            setattr(self, f"s_axil_{name}", signal)
+
+
+def pauses():
+    while True:
+        yield random.random() < 0.4
+
+
+@cocotb.test()
+async def identifies_itself(dut):
+    bench = Bench(dut)
+    await bench.start()
+    assert await bench.read(0x000) == 0x50454E53
+    assert await bench.read(0x004) >> 16 == 1
+    for addr, parameter in ((0x008, "PORTS"), (0x00C, "STREAMS"), (0x010, "CELLS"), (0x014, "FDB_SETS")):
+        assert await bench.read(addr) == getattr(dut, parameter).value.to_unsigned()
+    for addr in (0x01C, 0x218, 0x1800, 0xFFFC):
+        assert (await bench.axi.read(addr, 4)).resp == AxiResp.SLVERR
+        assert (await bench.axi.write(addr, bytes(4))).resp == AxiResp.SLVERR
+
+
+@cocotb.test()
+async def settings_after_reset(dut):
+    bench = Bench(dut)
+    await bench.start()
+    ports, cells = dut.PORTS.value.to_unsigned(), dut.CELLS.value.to_unsigned()
+    found = settings(dut)
+    assert found["port_enable"] == (1 << ports) - 1
+    assert found["max_frame_bytes"] == 1522
+    assert found["port_vlan_id"] == [1] * 8
+    assert found["class_of_pcp"] == [1, 0, 6, 7, 2, 3, 4, 5]
+    assert found["class_of_untagged"] == 5
+    assert found["ats_classes"] == 0xC0
+    assert found["ats_overhead_bytes"] == 20
+    assert found["processing_delay_max_ns"] == dut.PROCESSING_DELAY_MAX_NS.value.to_unsigned()
+    assert found["aging_period_ms"] == 100_000
+    assert found["learning_enable"] == 1
+    assert found["identify_enable"] == 0
+    assert found["identify_ipv4_mask"] == (1 << 104) - 1
+    assert found["queue_limit_cells"] == [256] * 8
+    assert found["class_limit_cells"] == [640] * 8
+    per_port = 8 * found["queue_guarantee_cells"] + found["reception_guarantee_cells"] + 20
+    assert ports * per_port + found["shared_limit_cells"] == cells
+    assert found["shared_limit_cells"] >= cells // 4
+    if ports == 4:
+        assert found["queue_guarantee_cells"] == 12
+
+
+@cocotb.test()
+async def every_setting_reaches_the_switch(dut):
+    """Random values in random order; each register changes its own setting and no other."""
+    bench = Bench(dut)
+    await bench.start()
+    ports = dut.PORTS.value.to_unsigned()
+    places = {
+        0x100: ("port_enable", None, (1 << ports) - 1),
+        0x10C: ("class_of_untagged", None, 7),
+        0x110: ("ats_classes", None, 255),
+        0x114: ("ats_overhead_bytes", None, 255),
+        0x118: ("processing_delay_max_ns", None, 2**32 - 1),
+        0x11C: ("learning_enable", None, 1),
+        0x120: ("aging_period_ms", None, 2**32 - 1),
+        0x124: ("identify_enable", None, 7),
+        0x1C0: ("queue_guarantee_cells", None, 4095),
+        0x1C4: ("reception_guarantee_cells", None, 4095),
+        0x1C8: ("shared_limit_cells", None, 4095),
+        **{0x140 + 4 * p: ("port_vlan_id", p, 4095) for p in range(8)},
+        **{0x180 + 4 * k: ("queue_limit_cells", k, 4095) for k in range(8)},
+        **{0x1A0 + 4 * k: ("class_limit_cells", k, 4095) for k in range(8)},
+    }
+    expected = settings(dut)
+    for addr in random.sample(list(places), len(places)) * 2:
+        name, place, mask = places[addr]
+        value = random.getrandbits(32)
+        await bench.write(addr, value)
+        if place is None:
+            expected[name] = value & mask
+        else:
+            expected[name][place] = value & mask
+        assert settings(dut) == expected, hex(addr)
+        if name != "port_enable":
+            assert await bench.read(addr) == value & mask
+    classes = [random.randrange(8) for _ in range(8)]
+    await bench.write(0x108, sum(k << 4 * pcp for pcp, k in enumerate(classes)))
+    assert settings(dut)["class_of_pcp"] == classes
+    for given, used in ((64, 64), (2000, 2000), (2001, 2000), (2047, 2000)):
+        await bench.write(0x104, given)
+        assert settings(dut)["max_frame_bytes"] == used
+
+
+@cocotb.test()
+async def table_entries_are_whole(dut):
+    """Writes race ahead of the answers; still every entry leaves with its own data, once and in order."""
+    bench = Bench(dut)
+    await bench.start()
+    expected = []
+    pending = []
+    for _ in range(60):
+        which, index, data = random.randrange(TABLES), random.getrandbits(16), random.getrandbits(128)
+        bench.table_pause = random.choice((0, 0.5, 0.98))
+        expected.append((which, index, data))
+        for word in range(4):
+            value = (data >> 32 * word & 0xFFFFFFFF).to_bytes(4, "little")
+            pending.append(cocotb.start_soon(bench.axi.write(0x200 + 4 * word, value)))
+        pending.append(cocotb.start_soon(bench.axi.write(0x210, index.to_bytes(4, "little"))))
+        pending.append(cocotb.start_soon(bench.axi.write(0x214, which.to_bytes(4, "little"))))
+        if random.random() < 0.5:
+            await pending[-1]
+            assert bench.tables == expected, "the write was answered before the entry was taken"
+    for work in pending:
+        await work
+    assert bench.tables == expected
+    await bench.commit(6, 0, 0)
+    await bench.commit(7, 0, 0)
+    assert bench.tables == expected
+
+
+@cocotb.test()
+async def commits_wait_for_the_end_of_initialization(dut):
+    bench = Bench(dut)
+    await bench.start()
+    dut.init_busy_i.value = 1
+    assert await bench.read(0x018) == 1
+    work = cocotb.start_soon(bench.commit(2, 31, 500_000))
+    for _ in range(200):
+        await RisingEdge(dut.clk_i)
+    assert not work.done()
+    assert not bench.tables
+    await FallingEdge(dut.clk_i)
+    dut.init_busy_i.value = 0
+    await work
+    assert bench.tables == [(2, 31, 500_000)]
+    assert await bench.read(0x018) == 0
+
+
+@cocotb.test()
+async def identification_mask_changes_at_once(dut):
+    bench = Bench(dut)
+    await bench.start()
+    seen = set()
+
+    async def watch():
+        while True:
+            await FallingEdge(dut.clk_i)
+            seen.add(settings(dut)["identify_ipv4_mask"])
+
+    cocotb.start_soon(watch())
+    mask = random.getrandbits(104)
+    await bench.commit(IDENTIFY_MASK, 0, mask)
+    assert seen == {(1 << 104) - 1, mask}
+    assert not bench.tables
+    assert sum(await bench.read(0x130 + 4 * word) << 32 * word for word in range(4)) == mask
+
+
+@cocotb.test()
+async def time_is_read_as_one(dut):
+    bench = Bench(dut)
+    await bench.start()
+    last = 0
+    for _ in range(30):  # the low half wraps on the way
+        low = await bench.read(0x020)
+        now = low | await bench.read(0x024) << 32
+        assert last < now <= dut.time_ns_i.value.to_unsigned() < now + 2000
+        last = now
+    assert last >> 32 == 0x12345678
+
+
+@cocotb.test()
+async def counters_are_read_where_they_are(dut):
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(40):
+        addr = random.randrange(0x1000, 0x1800, 4)
+        assert await bench.read(addr) == (addr - 0x1000) // 4 * 0x01010101 & 0xFFFFFFFF
+    await bench.write(0x1000, 5)  # answered, without effect
+
+
+@pytest.mark.parametrize(("ports", "cells"), [(2, 1024), (4, 1024), (8, 2048)])
+def test_pen_registers(ports, cells):
+    run_module("pen_registers", __name__, {"PORTS": ports, "CELLS": cells})
