@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The proven latency of a shaped stream through one bridge, term by term.
+
+The contention term is equation (1) of the ATS switch paper (equation (9) of Specht and Samii, 2016):
+
+    d_CO = (sum of b over F_H and F_S  -  l_min  +  l_LP) / (R  -  sum of r over F_H)
+
+with all lengths counted on the wire. It holds for frames whose source keeps to its rate and burst, at a port whose
+higher and equal classes carry nothing without a committed rate and burst; where that is not so there is no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network, Stream
+
+CLOCK_PS = 8000
+_PS = 10**12
+
+# From a frame's last bit at a port to the first bit after the delimiter at an idle output, when the scenario states
+# no processing_delay_max; the run measures it and says so if this were ever too small.
+PROCESSING_PS = 400_000
+
+
+@dataclass(frozen=True)
+class Term:
+    """One part of the bound."""
+
+    name: str
+    detail: str
+    ps: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The bound, or the reason why there is none."""
+
+    total_ps: int | None
+    reason: str | None = None
+    terms: tuple[Term, ...] = ()
+    contention: str = ""  # equation (1) with its numbers
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """Whether a source kept to its rate and burst at the bridge's door."""
+
+    ok: bool
+    frames: int
+    late_frames: int = 0
+    worst_ps: int = 0  # by how much the scheduler had to hold the worst frame
+    first_late: int | None = field(default=None)  # from 1
+
+    def describe(self) -> str:
+        """For people."""
+        if self.ok:
+            return f"all {self.frames} frames keep to rate and burst"
+        return (
+            f"{self.late_frames} of {self.frames} frames exceed rate or burst "
+            f"(frame {self.first_late} first; shaped by up to {self.worst_ps / 1e6:.3f} us)"
+        )
+
+
+def bound(network: Network, name: str) -> Bound:
+    """The largest latency of a stream, from the delimiter at its talker to the delimiter at any listener."""
+    stream = network.streams[name]
+    if stream.ats is None:
+        return Bound(None, "the stream has no committed rate and burst (ats)")
+    per_listener = [_at_listener(network, stream, listener) for listener in stream.listeners]
+    without = next((b for b in per_listener if b.total_ps is None), None)
+    return without or max(per_listener, key=lambda b: b.total_ps or 0)
+
+
+def _at_listener(network: Network, stream: Stream, listener: str) -> Bound:
+    assert stream.ats is not None
+    talker, end = network.stations[stream.talker], network.stations[listener]
+    bridge = network.bridges[end.bridge]
+    rate = end.link_rate_bps
+    beside = [s for s in network.streams.values() if listener in s.listeners]
+    higher = [s for s in beside if s.traffic_class > stream.traffic_class]
+    same = [s for s in beside if s.traffic_class == stream.traffic_class]
+    lower = [s for s in beside if s.traffic_class < stream.traffic_class]
+    for other in (*higher, *same):
+        if other.ats is None:
+            kind = "higher" if other in higher else "same"
+            return Bound(None, f'"{other.name}" in the {kind} class has no committed rate and burst')
+
+    bursts = [s.ats.burst_bytes for s in (*higher, *same) if s.ats]
+    reserved = sum(s.ats.rate_bps for s in higher if s.ats)
+    total_rate = reserved + sum(s.ats.rate_bps for s in same if s.ats)
+    if total_rate > rate:
+        return Bound(None, f"the committed rates add up to {total_rate / 1e6:g} Mb/s, above the link to {listener}")
+    shortest = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
+    blocking = max((s.max_frame_bytes + WIRE_OVERHEAD_BYTES for s in lower), default=0)
+    numerator = sum(bursts) - shortest + blocking
+    contention = _ceil(numerator * 8 * _PS, rate - reserved)
+    equation = (
+        f"({' + '.join(map(str, bursts))} - {shortest} + {blocking}) B / ({rate // 10**6} - {reserved / 10**6:g}) Mb/s"
+    )
+    processing = bridge.processing_delay_max_ps or PROCESSING_PS
+    terms = (
+        Term("link to the bridge", talker.name, talker.link_delay_ps),
+        Term(
+            "frame on the wire",
+            f"{stream.max_frame_bytes} B stored before it is forwarded",
+            _ceil(stream.max_frame_bytes * 8 * _PS, talker.link_rate_bps),
+        ),
+        Term("processing", f"last bit in to first bit out of {bridge.name}, idle", processing),
+        Term("contention", f"equation (1): {equation}", contention),
+        Term("clock grid", "two cycles of 8 ns: arrival and eligibility are rounded up", 2 * CLOCK_PS),
+        Term("link to the listener", end.name, end.link_delay_ps),
+    )
+    return Bound(sum(t.ps for t in terms), None, terms, equation)
+
+
+def conformance(
+    arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
+) -> Conformance:
+    """Whether the scheduler of the hardware would hold any frame of (last bit in ps, bytes) by more than the grid.
+
+    The same integers as the hardware: recovery times in 2^-16 ns, a byte's time rounded up to 2^-24 ns.
+    """
+    ns_per_byte = _ceil(8 * 10**9 << 24, rate_bps)
+    empty_to_full = burst_bytes * ns_per_byte >> 8
+    bucket_empty = -(1 << 78)
+    late, worst, first_late = 0, 0, None
+    for number, (time_ps, length) in enumerate(arrivals, 1):
+        arrival = time_ps * 65536 // 1000
+        scheduler = bucket_empty + _ceil((length + overhead_bytes) * ns_per_byte, 1 << 8)
+        full = bucket_empty + empty_to_full
+        eligible = max(arrival, scheduler)
+        bucket_empty = scheduler if eligible < full else scheduler + eligible - full
+        held_ps = (eligible - arrival) * 1000 >> 16
+        if held_ps > 2 * CLOCK_PS:
+            late += 1
+            worst = max(worst, held_ps)
+            first_late = first_late or number
+    return Conformance(late == 0, len(arrivals), late, worst, first_late)
+
+
+def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) -> str | None:
+    """Why the bound does not apply to what was actually sent, or None when it does."""
+    stream = network.streams[name]
+    own = conforming.get(name)
+    if own is not None and not own.ok:
+        return f"the source does not conform: {own.describe()}; a bound holds for conforming sources only"
+    for other in network.streams.values():
+        # Frames of one reception port and class pass in the order of arrival, so that one waits for the other.
+        group = (other.talker, other.traffic_class) == (stream.talker, stream.traffic_class)
+        result = conforming.get(other.name)
+        if group and result is not None and not result.ok:
+            return f'"{other.name}" of the same scheduler group does not conform'
+    return None
+
+
+def _ceil(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line.
+
+Exit status 0: done and every requirement met; 1: ran, but one was not met; 2: bad input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from penstock import __version__
+from penstock.errors import EngineError, InputError, RunError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Time-sensitive networks: one description, run as hardware, held against its proven bounds.",
+)
+
+OK, NOT_MET, BAD_INPUT = 0, 1, 2
+
+ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"penstock {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    nodes: Annotated[
+        str | None, typer.Option(metavar="rtl", help="What the nodes are; the scenario's own if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario: print a table, write trace, captures and report."""
+    from penstock import run as runner
+    from penstock import table
+    from penstock.scenario import load
+
+    network = load(scenario, nodes)
+    target = out or Path("out") / network.name
+    with _progress(quiet=as_json) as progress:
+        result = runner.run(network, target, engine=_stand_in(), progress=progress)
+    if as_json:
+        typer.echo(json.dumps(result.summary))
+    else:
+        table.show(result.summary, _console(), result.folder)
+    raise typer.Exit(OK if result.summary["ok"] else NOT_MET)
+
+
+@app.command()
+def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
+    """Validate a scenario: what is wrong, and what people usually get wrong."""
+    from penstock.bound import bound
+    from penstock.scenario import load
+
+    network = load(scenario)
+    bounds = {name: bound(network, name) for name, stream in network.streams.items() if stream.ats}
+    if as_json:
+        limits = {n: None if b.total_ps is None else b.total_ps / 1000 for n, b in bounds.items()}
+        typer.echo(json.dumps({"ok": True, "warnings": network.warnings, "bound_ns": limits}))
+        return
+    console = _console()
+    for warning in network.warnings:
+        console.print(f"[yellow]warning[/] {escape(warning)}")
+    for name, limit in bounds.items():
+        said = f"{limit.total_ps / 1e6:.3f} us" if limit.total_ps is not None else f"none: {limit.reason}"
+        console.print(f"bound of {escape(name)}: {escape(said)}")
+    console.print(
+        f"[green]{escape(network.name)} is well-formed[/]: {len(network.streams)} streams, "
+        f"{len(network.stations)} stations, {len(network.bridges)} bridge"
+    )
+
+
+@app.command(name="test")
+def run_tests(
+    only: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Some of: engine python hardware lint prove.")
+    ] = None,
+) -> None:
+    """Everything the project promises; the last line counts what passed and failed."""
+    from penstock import testing
+
+    raise typer.Exit(testing.main(only or []))
+
+
+def _add_hardware() -> None:
+    """The commands of the hardware are there once its package and tools are."""
+    try:
+        from penstock.hardware.cli import app as hardware
+    except ImportError as error:
+        missing = str(error)
+        hardware = typer.Typer(invoke_without_command=True)
+
+        @hardware.callback()
+        def _missing() -> None:
+            typer.echo(f"penstock hw: {missing}; start it by ./penstock, which installs what it needs", err=True)
+            raise typer.Exit(BAD_INPUT)
+
+    app.add_typer(hardware, name="hw", help="The hardware: lint, test, prove, synthesize, bench.")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(what: str, part: float) -> None:
+            bar.update(task, description=what, completed=part, total=1.0 if part > 0 else None)
+
+        yield tell
+
+
+def _console() -> Console:
+    """A console whose tables are never cut when a pipe reads them."""
+    return Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
+
+
+def _stand_in() -> Any:
+    """Tests of the command line put their own engine here."""
+    return None
+
+
+def main() -> None:
+    """Runs the command line; turns what a user can cause into one message and an exit status."""
+    if "hw" in sys.argv[1:2] or not sys.argv[1:] or sys.argv[1:2] == ["--help"]:
+        _add_hardware()
+    try:
+        app()
+    except InputError as error:
+        _complain(str(error))
+        sys.exit(BAD_INPUT)
+    except EngineError as error:
+        _complain(str(error))
+        sys.exit(BAD_INPUT)
+    except RunError as error:
+        _complain(f"the run failed: {error}")
+        sys.exit(NOT_MET)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(OK)
+
+
+def _complain(message: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

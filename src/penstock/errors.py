@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors that a user can cause and is told about without a stack trace."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class InputError(Exception):
+    """Something in a user's file is wrong: says where, what, and what would be right."""
+
+    def __init__(
+        self, what: str, *, allowed: str, file: Path | str, line: int | None = None, key: str | None = None
+    ) -> None:
+        self.what = what
+        self.allowed = allowed
+        self.file = str(file)
+        self.line = line
+        self.key = key
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        key = f" {self.key}:" if self.key else ""
+        return f"{place}:{key} {self.what}; allowed: {self.allowed}"
+
+
+class RunError(Exception):
+    """A run that broke a promise of the platform itself: a frame lost, doubled or damaged, or the hardware failing."""
+
+
+class EngineError(Exception):
+    """The engine is not there or cannot be built."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`(did you mean "x"?)` when a known word is near, else nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{near[0]}"?)' if near else ""

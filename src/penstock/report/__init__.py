@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: one HTML file that needs nothing else."""
+
+from penstock.report.html import render
+
+__all__ = ["render"]
