@@ -89,7 +89,7 @@ class Bench:
         dut.init_busy_i.value = 1
         for name in ("init_index_i", "turn_i", "time_ns_i", "table_i", "beat_i", "beat_valid_i", "alloc_valid_i", "alloc_cell_i"):
             getattr(dut, name).value = 0
-        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0

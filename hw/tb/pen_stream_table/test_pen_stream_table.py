@@ -20,7 +20,7 @@ async def finds_what_was_written(dut):
         getattr(dut, name).value = 0
     dut.rst_i.value = 1
     dut.init_busy_i.value = 1
-    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
     for index in range(4096):
         dut.init_index_i.value = index
         await FallingEdge(dut.clk_i)
