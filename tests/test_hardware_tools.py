@@ -51,6 +51,17 @@ def test_synthesis_counts_and_finds_no_fault(tmp_path):
     assert {"id", "quantity", "unit", "measured", "ok"} <= result.rows()[0].keys()
 
 
+def test_instances_in_arrays_are_one_block(tmp_path):
+    ports = "input logic clk_i, input logic [15:0] a_i, output logic [7:0] b_o"
+    row = f"module row({ports});\n  for (genvar n = 0; n < 2; n++) begin : g_n\n    thing #(.PORTS(4)) u_thing "
+    row += "(.clk_i, .a_i(a_i ^ 16'(n)), .b_o(b_o[4*n+:4]));\n  end\nendmodule\n"
+    result = synthesize("xc7", "row", None, files=source(tmp_path, GOOD + row))
+    assert [(block.name, block.instances, block.used["ff"]) for block in result.blocks] == [
+        ("thing", 2, 8),
+        ("row", 1, 0),
+    ]
+
+
 def test_latch_is_a_failure(tmp_path):
     text = LATCH.replace("always_comb if (a_i[0]) b_o = clk_i;", "always_latch if (a_i[0]) b_o = clk_i;")
     result = synthesize("xc7", "thing", files=source(tmp_path, text))

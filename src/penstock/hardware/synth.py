@@ -205,7 +205,7 @@ def _yosys(folder: Path, *commands: str) -> None:
 
 
 def _escape(module: str) -> str:
-    return re.sub(r"([*?\[\]])", r"[\1]", module)  # names are patterns there, and arrays of instances have brackets
+    return re.sub(r"[\[\]]", "?", module)  # a name is a pattern there, and arrays of instances have brackets
 
 
 def _base(module: str) -> str:
