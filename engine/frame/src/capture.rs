@@ -341,7 +341,8 @@ mod tests {
     fn pcap_in_all_four_forms() {
         for (magic, step) in [(0xA1B2_C3D4, 1_000_000), (0xA1B2_3C4D, 1_000)] {
             for order in [Order(false), Order(true)] {
-                let file = pcap(&order, magic, 1, &[(1_700_000_000, 999_999, b"abc", 3), (1_700_000_001, 1, b"de", 60)]);
+                let file =
+                    pcap(&order, magic, 1, &[(1_700_000_000, 999_999, b"abc", 3), (1_700_000_001, 1, b"de", 60)]);
                 assert_eq!(times(&file), [0, 1_000_000_000_000 - 999_998 * step]);
                 let capture = parse(&file).ok().unwrap();
                 assert_eq!(capture.frames[1].bytes, b"de");

@@ -1,1 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//! Stations, traffic sources, the run of a network, its trace and the conservation of frames.
+//!
+//! What a bridge is made of, model or hardware, is behind the trait [`Node`].
+#![forbid(unsafe_code)]
+
+mod conservation;
+mod describe;
+mod node;
+mod random;
+mod run;
+mod source;
+mod station;
+mod trace;
+
+pub use conservation::{Fates, Violation};
+pub use describe::{Bridge, FrameDescription, Jitter, Network, PayloadDescription, Source, Station, Stream};
+pub use node::{Arrival, Node, NodeError, NodeEvent, What};
+pub use random::Random;
+pub use run::{run, Delivery, Outcome, RunError, Simulation};
+pub use trace::{Event, Reason, Trace};

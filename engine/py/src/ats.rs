@@ -52,9 +52,9 @@ impl Ats {
     ) -> PyResult<Option<i128>> {
         let mut group = *self.group(port, traffic_class)?;
         let scheduler = self.schedulers.get_mut(stream).ok_or_else(|| no_stream(stream))?;
-        let scheduler = scheduler.as_mut().ok_or_else(|| {
-            PyValueError::new_err(format!("stream {stream} has no rate: call set_rate first"))
-        })?;
+        let scheduler = scheduler
+            .as_mut()
+            .ok_or_else(|| PyValueError::new_err(format!("stream {stream} has no rate: call set_rate first")))?;
         let eligibility = ats::process_frame(&mut group, scheduler, arrival_ns, wire_bytes);
         *self.group(port, traffic_class)? = group;
         Ok(eligibility)

@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The engine as the Python module `penstock._engine`.
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
+mod arrays;
 mod ats;
+mod run;
+mod switch;
+
+pyo3::create_exception!(penstock._engine, EngineError, PyException, "Whatever the engine cannot do.");
+pyo3::create_exception!(
+    _engine,
+    InputError,
+    EngineError,
+    "What was handed over is wrong; the message says what is allowed."
+);
+pyo3::create_exception!(
+    _engine,
+    HardwareError,
+    EngineError,
+    "A model of the hardware cannot be used, or broke a promise."
+);
+pyo3::create_exception!(penstock._engine, ConservationError, EngineError, "Frames were lost, doubled or damaged.");
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("EngineError", py.get_type::<EngineError>())?;
+    module.add("InputError", py.get_type::<InputError>())?;
+    module.add("HardwareError", py.get_type::<HardwareError>())?;
+    module.add("ConservationError", py.get_type::<ConservationError>())?;
     ats::register(module)?;
+    run::register(module)?;
+    switch::register(module)?;
     Ok(())
 }

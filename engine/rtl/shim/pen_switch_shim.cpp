@@ -459,5 +459,6 @@ const pen_event *pen_events(const pen_switch *self, uint64_t *count) {
 }
 
 void pen_state_read(const pen_switch *self, pen_state *state) {
-  *state = {self->cycle, self->simulated, self->jumped, self->inside, self->waiting, self->top.idle_o, PORTS};
+  const bool idle = self->top.idle_o && self->cycle >= self->quiet_at;
+  *state = {self->cycle, self->simulated, self->jumped, self->inside, self->waiting, idle, PORTS};
 }

@@ -9,6 +9,7 @@
 
 #define PEN_ABI 1
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 enum pen_kind : uint8_t {
@@ -72,7 +73,7 @@ struct pen_state {
   uint64_t jumped;     // cycles that were skipped
   uint64_t inside;     // frames whose first byte has entered and whose last copy has neither left nor been given up
   uint64_t waiting;    // frames pushed that have not begun
-  uint32_t idle;       // the switch says that nothing is inside
+  uint32_t idle;       // the switch says that nothing is inside, and its wires have been quiet for a while
   uint32_t ports;
 };
 
@@ -91,3 +92,4 @@ int32_t pen_axi_write(pen_switch *self, uint32_t address, uint32_t data);
 int32_t pen_axi_read(pen_switch *self, uint32_t address, uint32_t *data);
 
 }
+#pragma GCC visibility pop

@@ -48,7 +48,7 @@ impl Rate {
         if !(1..=most).contains(&burst.0) {
             return Err(RateError::Burst { bytes: burst.0, most });
         }
-        Ok(Self { ns_per_byte, empty_to_full: burst.0 * ns_per_byte >> 8 })
+        Ok(Self { ns_per_byte, empty_to_full: (burst.0 * ns_per_byte) >> 8 })
     }
 
     /// From what a register holds.

@@ -135,4 +135,56 @@ module pen_mac_rx
     beat_o.reason    = last ? reason : 3'd0;
     beat_o.data      = byte_q;
   end
+
+`ifdef FORMAL
+  // Contract: 1. every carrier that begins gives one beat with `last`, at its end or before, and no beat comes outside of
+  // a carrier; 2. a frame without fault has 64 bytes at least and the limit at most; 3. none has more than limit + 1.
+  logic        f_past_q = 1'b0;
+  logic        f_carrier_q;  // the cycle before had carrier
+  logic        f_owed_q;     // the carrier has not had its last beat
+  logic [11:0] f_bytes_q;    // behind the delimiter, the byte on its way out included
+  length_t     f_limit_q;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q    <= 1'b1;
+    f_carrier_q <= rx_dv_q;
+    if (rx_dv_q && !f_carrier_q) f_owed_q <= 1'b1;
+    else if (valid_o && beat_o.last) f_owed_q <= 1'b0;
+    if (start) begin
+      f_bytes_q <= '0;
+      f_limit_q <= max_frame_bytes_i;
+    end else if (take) begin
+      f_bytes_q <= f_bytes_q + 1'b1;
+    end
+    if (rst_i) begin
+      f_carrier_q <= 1'b1;
+      f_owed_q    <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      // The contract.
+      if (valid_o) assert (f_owed_q);
+      if (f_owed_q && !rx_dv_q) assert (valid_o && beat_o.last);
+      if (valid_o && state_q == FRAME) assert (f_bytes_q <= 12'(f_limit_q) + 1'b1);
+      if (valid_o && beat_o.last && beat_o.reason == 3'(REASON_NONE))
+        assert (state_q == FRAME && f_bytes_q >= 12'd64 && f_bytes_q <= 12'(f_limit_q));
+      // What makes it hold.
+      assert (f_owed_q == (state_q == SEARCH || state_q == FRAME));
+      assert (f_carrier_q == (state_q != IDLE));
+      if (byte_valid_q) assert (state_q == FRAME);
+      if (state_q == FRAME) begin
+        assert (byte_valid_q == (f_bytes_q != '0));
+        assert (giant_q == (f_bytes_q == 12'(f_limit_q) + 1'b1));
+        if (!giant_q) assert (f_bytes_q <= 12'(f_limit_q) && room_q == f_limit_q - length_t'(f_bytes_q));
+        assert (runt_q == (f_bytes_q < 12'd64));
+        assert (count_q == (runt_q ? $bits(count_q)'(f_bytes_q) : '1));
+      end
+      cover (state_q == SWALLOW && f_bytes_q == 12'd3);
+      cover (valid_o && beat_o.last && beat_o.short_gap && beat_o.reason == 3'(REASON_RUNT) && f_bytes_q == 12'd3);
+    end
+  end
+`endif
 endmodule

@@ -93,4 +93,75 @@ module pen_mac_tx
       gmii_tx_er_o <= tx_er_d;
     end
   end
+
+`ifdef FORMAL
+  // Contract: 1. twelve cycles of silence at least lie between two frames; 2. a frame on the line is preamble, delimiter
+  // and the bytes asked for at its start, unless it ends in an error; 3. the first byte of the preamble comes two cycles
+  // after the start.
+  logic        f_past_q = 1'b0;
+  logic [3:0]  f_gap_q;    // silent cycles before this one, stands at 12
+  logic [11:0] f_run_q;    // bytes on the line before this cycle
+  logic [11:0] f_sent;     // with this cycle's
+  length_t     f_length_q;
+  logic        f_error_q;  // of the byte before
+
+  assign f_sent = f_run_q + 12'(gmii_tx_en_o);
+
+  always_ff @(posedge clk_i) begin
+    f_past_q  <= 1'b1;
+    f_run_q   <= gmii_tx_en_o ? f_sent : '0;
+    f_error_q <= gmii_tx_er_o;
+    if (gmii_tx_en_o) f_gap_q <= '0;
+    else if (f_gap_q != 4'd12) f_gap_q <= f_gap_q + 1'b1;
+    if (start_i && ready_o) f_length_q <= length_i;
+    if (rst_i) begin
+      f_gap_q   <= 4'd12;
+      f_run_q   <= '0;
+      f_error_q <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    assume (!start_i || length_i != '0);
+    if (!f_past_q) assume (rst_i);
+    else begin
+      // The contract.
+      if (gmii_tx_en_o && f_run_q == '0) assert (f_gap_q == 4'd12);
+      if (!gmii_tx_en_o && f_run_q != '0) assert (f_error_q || f_run_q == 12'(f_length_q) + 12'd8);
+      if (gmii_tx_en_o && f_run_q < 12'd7) assert (gmii_txd_o == 8'h55 && !gmii_tx_er_o);
+      if (gmii_tx_en_o && f_run_q == 12'd7) assert (gmii_txd_o == 8'hD5 && !gmii_tx_er_o);
+      if (gmii_tx_er_o) assert (gmii_tx_en_o);
+      // What makes it hold, state by state.
+      assert (state_q inside {IDLE, PREAMBLE, DELIMITER, DATA, GAP});
+      case (state_q)
+        IDLE: assert (!gmii_tx_en_o && f_gap_q >= 4'd10);
+        PREAMBLE: begin
+          assert (count_q <= 4'd6 && f_sent == 12'd6 - 12'(count_q));
+          assert (gmii_tx_en_o == (count_q != 4'd6));
+          if (count_q == 4'd6) assert (f_gap_q >= 4'd11 && f_run_q == '0);
+          else if (count_q == 4'd5) assert (f_gap_q == 4'd12);
+        end
+        DELIMITER: assert (gmii_tx_en_o && f_sent == 12'd7);
+        DATA: assert (gmii_tx_en_o && f_sent == 12'd8 + 12'(f_length_q) - 12'd1 - 12'(left_q) && left_q < f_length_q);
+        GAP: begin
+          assert (count_q <= 4'd10);
+          assert (gmii_tx_en_o == (count_q == 4'd10));
+          if (count_q == 4'd10) assert (f_sent == 12'd8 + 12'(f_length_q) || gmii_tx_er_o);
+          else assert (f_gap_q == 4'd9 - count_q);
+        end
+        default: ;
+      endcase
+      if (state_q inside {IDLE, PREAMBLE} && !gmii_tx_en_o) assert (f_run_q == '0);
+      if (state_q inside {PREAMBLE, DELIMITER}) assert (left_q == f_length_q - 1'b1);
+      if (state_q inside {PREAMBLE, DELIMITER, DATA}) assert (f_length_q != '0 && !gmii_tx_er_o);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && !$past(rst_i)) begin
+      if ($past(f_past_q && start_i && ready_o)) assert (state_q == PREAMBLE && count_q == 4'd6);  // on the line next
+      cover (gmii_tx_en_o && f_run_q == '0 && f_length_q == 3 && $past(f_length_q, 2) == 2);
+    end
+  end
+`endif
 endmodule

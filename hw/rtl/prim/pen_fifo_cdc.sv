@@ -97,4 +97,60 @@ module pen_fifo_cdc #(
     .read_addr_i (read_q[ADDR_W-1:0]),
     .read_data_o (dst_data_o)
   );
+
+`ifdef FORMAL
+  // Contract, for any two clocks: 1. each side's view of the other's pointer lags but never leads, so the FIFO neither
+  // overflows nor gives a word that it does not hold; 2. one bit at a time of a pointer changes; 3. words leave in the
+  // order in which they came, unchanged: the word at an arbitrary place of the stream is followed through the memory.
+  function automatic pointer_t f_binary(input pointer_t value);
+    pointer_t result;
+    for (int unsigned i = 0; i <= ADDR_W; i++) result[i] = ^(value >> i);
+    return result;
+  endfunction
+
+  logic     f_src_reset_q = 1'b0, f_dst_reset_q = 1'b0, f_running;  // each side has been reset
+  pointer_t f_place_q;                                              // an arbitrary constant
+  logic [WIDTH-1:0] f_word_q;
+  pointer_t f_w1, f_w2, f_r1, f_r2;
+  logic     f_inside;
+
+  assign f_running = f_src_reset_q && f_dst_reset_q;
+  assign f_w1      = f_binary(u_sync_write.stage_q[0]);
+  assign f_w2      = f_binary(u_sync_write.stage_q[1]);
+  assign f_r1      = f_binary(u_sync_read.stage_q[0]);
+  assign f_r2      = f_binary(u_sync_read.stage_q[1]);
+  assign f_inside  = pointer_t'(f_place_q - read_q) < pointer_t'(write_q - read_q);
+
+  always_ff @(posedge src_clk_i) begin
+    f_place_q     <= f_place_q;
+    f_src_reset_q <= 1'b1;
+    if (write && write_q == f_place_q) f_word_q <= src_data_i;
+  end
+  always_ff @(posedge dst_clk_i) f_dst_reset_q <= 1'b1;
+
+  always_comb begin
+    assume (src_rst_i == !f_running);
+    assume (dst_rst_i == !f_running);
+    if (f_running) begin
+      assert (write_gray_q == gray(write_q));
+      assert (read_gray_q == gray(read_q));
+      assert ($countones(gray(write_next) ^ write_gray_q) == 1);
+      assert ($countones(gray(read_next) ^ read_gray_q) == 1);
+      // In the order r2, r1, read, w2, w1, write, all within DEPTH.
+      assert (pointer_t'(write_q - f_r2) <= pointer_t'(DEPTH));
+      assert (pointer_t'(write_q - f_r2) >= pointer_t'(f_w1 - f_r2));
+      assert (pointer_t'(f_w1 - f_r2) >= pointer_t'(f_w2 - f_r2));
+      assert (pointer_t'(f_w2 - f_r2) >= pointer_t'(read_q - f_r2));
+      assert (pointer_t'(read_q - f_r2) >= pointer_t'(f_r1 - f_r2));
+      if (f_inside) assert (u_memory.memory[f_place_q[ADDR_W-1:0]] == f_word_q);
+      if (dst_valid_o) assert (write_q != read_q);
+      if (dst_valid_o && read_q == f_place_q) assert (dst_data_o == f_word_q);
+    end else begin
+      if (f_src_reset_q) assert (write_q == '0 && write_gray_q == '0 && f_r1 == '0 && f_r2 == '0);
+      if (f_dst_reset_q) assert (read_q == '0 && read_gray_q == '0 && f_w1 == '0 && f_w2 == '0);
+    end
+    cover (f_running && !src_ready_o);
+    cover (f_running && dst_valid_o && read_q == pointer_t'(DEPTH));
+  end
+`endif
 endmodule

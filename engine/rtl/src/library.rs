@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The library that `src/penstock/hardware/model.py` builds. Twin of `shim/pen_switch_shim.h`, which says what each
+//! field and function means.
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use libloading::{Library, Symbol};
+use thiserror::Error;
+
+const ABI: u32 = 1;
+
+pub const FLAG_DAMAGED: u8 = 1;
+pub const FLAG_TX_ER: u8 = 2;
+pub const FLAG_SHORT_GAP: u8 = 4;
+pub const FLAG_PREAMBLE: u8 = 8;
+pub const FLAG_STREAM: u8 = 16;
+pub const FLAG_SHAPED: u8 = 32;
+
+#[derive(Debug, Error)]
+pub enum HardwareError {
+    #[error("{path}: not a model of the switch: {source}")]
+    Load { path: PathBuf, source: libloading::Error },
+    #[error("{path}: made for another version of the engine ({found}, this is {ABI}); build it anew")]
+    Version { path: PathBuf, found: u32 },
+    #[error("port {port} does not exist; 0 to {last} are there")]
+    Port { port: usize, last: u32 },
+    #[error("a gap of 0 would make one carrier of two frames; 1 byte time or more is allowed")]
+    Gap,
+    #[error("a frame of {bytes} bytes; up to {LONGEST} are allowed")]
+    Length { bytes: usize },
+    #[error("a carrier without preamble, delimiter and content is none")]
+    NoCarrier,
+    #[error("register {address:#06x} {what}")]
+    Register { address: u32, what: &'static str },
+}
+
+/// What the wire may carry in one piece, in tests of a switch that must cut it.
+const LONGEST: usize = 65_536;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Input,
+    Verdict,
+    Selected,
+    Expired,
+    Output,
+    Fault,
+}
+
+impl Kind {
+    pub const NAMES: [&'static str; 6] = ["input", "verdict", "selected", "expired", "output", "fault"];
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Event {
+    pub cycle: u64,
+    pub frame: u64,
+    pub visible: u64,
+    pub length: u32,
+    pub refused_reasons: u32,
+    pub stream: u16,
+    kind: u8,
+    pub port: u8,
+    pub reason: u8,
+    pub traffic_class: u8,
+    pub destination: u8,
+    pub refused: u8,
+    pub flags: u8,
+    reserved: [u8; 5],
+}
+
+impl Event {
+    pub fn kind(&self) -> Kind {
+        match self.kind {
+            0 => Kind::Input,
+            1 => Kind::Verdict,
+            2 => Kind::Selected,
+            3 => Kind::Expired,
+            4 => Kind::Output,
+            _ => Kind::Fault,
+        }
+    }
+}
+
+#[repr(C)]
+struct RawFrame {
+    bytes: *const u8,
+    start: u64,
+    length: u32,
+    gap: u32,
+    preamble: u32,
+    rx_er_at: i32,
+    port: u8,
+    delimiter: u8,
+    reserved: [u8; 6],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct State {
+    pub cycle: u64,
+    pub simulated: u64,
+    pub jumped: u64,
+    pub inside: u64,
+    pub waiting: u64,
+    pub idle: u32,
+    pub ports: u32,
+}
+
+/// A frame for the wire, and how it is to be wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    pub port: usize,
+    pub start_cycle: u64,
+    pub bytes: &'a [u8],
+    pub preamble: u32,
+    pub delimiter: bool,
+    pub gap: u32,
+    pub rx_er_at: Option<u32>,
+}
+
+impl<'a> Frame<'a> {
+    /// With nothing wrong.
+    pub fn new(port: usize, start_cycle: u64, bytes: &'a [u8]) -> Self {
+        Self { port, start_cycle, bytes, preamble: 7, delimiter: true, gap: 12, rx_er_at: None }
+    }
+}
+
+#[repr(C)]
+struct Opaque {
+    _private: [u8; 0],
+}
+
+type Handle = NonNull<Opaque>;
+
+struct Functions {
+    destroy: unsafe extern "C" fn(Handle),
+    push: unsafe extern "C" fn(Handle, *const RawFrame) -> u64,
+    run: unsafe extern "C" fn(Handle, u64),
+    state: unsafe extern "C" fn(Handle, *mut State),
+    events: unsafe extern "C" fn(Handle, *mut u64) -> *const Event,
+    clear: unsafe extern "C" fn(Handle),
+    write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
+    read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
+}
+
+/// One switch, reset and ready for frames.
+pub struct Switch {
+    handle: Handle,
+    functions: Functions,
+    ports: u32,
+    pushed: u64,
+    /// Holds the code that `functions` points into; dropped last.
+    _library: Library,
+}
+
+// SAFETY: a model has no state outside of its own object but Verilator's per-thread pointer to the context, which each
+// evaluation sets; `&mut self` keeps two threads from using it at once.
+unsafe impl Send for Switch {}
+// SAFETY: what takes `&self` only reads.
+unsafe impl Sync for Switch {}
+
+impl Switch {
+    pub fn load(path: &Path) -> Result<Self, HardwareError> {
+        let failed = |source| HardwareError::Load { path: path.to_owned(), source };
+        // SAFETY: the library is one that build_model made; its version is checked before anything else is used.
+        unsafe {
+            let library = Library::new(path).map_err(failed)?;
+            let abi: Symbol<unsafe extern "C" fn() -> u32> = library.get(b"pen_abi\0").map_err(failed)?;
+            let found = abi();
+            if found != ABI {
+                return Err(HardwareError::Version { path: path.to_owned(), found });
+            }
+            let functions = Functions {
+                destroy: *library.get(b"pen_destroy\0").map_err(failed)?,
+                push: *library.get(b"pen_push\0").map_err(failed)?,
+                run: *library.get(b"pen_run\0").map_err(failed)?,
+                state: *library.get(b"pen_state_read\0").map_err(failed)?,
+                events: *library.get(b"pen_events\0").map_err(failed)?,
+                clear: *library.get(b"pen_events_clear\0").map_err(failed)?,
+                write: *library.get(b"pen_axi_write\0").map_err(failed)?,
+                read: *library.get(b"pen_axi_read\0").map_err(failed)?,
+            };
+            let create: Symbol<unsafe extern "C" fn() -> Handle> = library.get(b"pen_create\0").map_err(failed)?;
+            let handle = create();
+            let mut switch = Self { handle, functions, ports: 0, pushed: 0, _library: library };
+            switch.ports = switch.state().ports;
+            Ok(switch)
+        }
+    }
+
+    pub fn ports(&self) -> u32 {
+        self.ports
+    }
+
+    /// Frames pushed so far, which is the number of the next one.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    pub fn state(&self) -> State {
+        let mut state = State::default();
+        // SAFETY: the handle is alive as long as self; the state is written by value.
+        unsafe { (self.functions.state)(self.handle, &mut state) };
+        state
+    }
+
+    /// The number of the frame.
+    pub fn push(&mut self, frame: Frame) -> Result<u64, HardwareError> {
+        if frame.port >= self.ports as usize {
+            return Err(HardwareError::Port { port: frame.port, last: self.ports - 1 });
+        }
+        if frame.gap == 0 {
+            return Err(HardwareError::Gap);
+        }
+        if frame.bytes.len() > LONGEST {
+            return Err(HardwareError::Length { bytes: frame.bytes.len() });
+        }
+        if frame.preamble == 0 && !frame.delimiter && frame.bytes.is_empty() {
+            return Err(HardwareError::NoCarrier);
+        }
+        let raw = RawFrame {
+            bytes: frame.bytes.as_ptr(),
+            start: frame.start_cycle,
+            length: frame.bytes.len() as u32,
+            gap: frame.gap,
+            preamble: frame.preamble,
+            rx_er_at: frame.rx_er_at.and_then(|at| i32::try_from(at).ok()).unwrap_or(-1),
+            port: frame.port as u8,
+            delimiter: u8::from(frame.delimiter),
+            reserved: [0; 6],
+        };
+        // SAFETY: the bytes outlive the call, which copies them.
+        let number = unsafe { (self.functions.push)(self.handle, &raw) };
+        self.pushed = number + 1;
+        Ok(number)
+    }
+
+    pub fn run(&mut self, until_cycle: u64) {
+        // SAFETY: the handle is alive, and nobody else uses it.
+        unsafe { (self.functions.run)(self.handle, until_cycle) };
+    }
+
+    /// What happened since the last call of [`Self::clear_events`].
+    pub fn events(&self) -> &[Event] {
+        let mut count = 0;
+        // SAFETY: the events stay where they are until the switch is changed, which needs `&mut self`.
+        unsafe {
+            let first = (self.functions.events)(self.handle, &mut count);
+            if count == 0 {
+                return &[];
+            }
+            std::slice::from_raw_parts(first, count as usize)
+        }
+    }
+
+    pub fn clear_events(&mut self) {
+        // SAFETY: no slice of events lives on, since they borrow self.
+        unsafe { (self.functions.clear)(self.handle) };
+    }
+
+    pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {
+        // SAFETY: the handle is alive, and nobody else uses it.
+        answer(address, unsafe { (self.functions.write)(self.handle, address, data) })
+    }
+
+    pub fn read(&mut self, address: u32) -> Result<u32, HardwareError> {
+        let mut data = 0;
+        // SAFETY: the handle is alive, and nobody else uses it; the data is written before the call returns.
+        answer(address, unsafe { (self.functions.read)(self.handle, address, &mut data) })?;
+        Ok(data)
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        // SAFETY: the handle is not used after this.
+        unsafe { (self.functions.destroy)(self.handle) };
+    }
+}
+
+fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
+    match response {
+        0 => Ok(()),
+        -1 => Err(HardwareError::Register { address, what: "does not answer" }),
+        _ => Err(HardwareError::Register { address, what: "does not exist, or not for this access" }),
+    }
+}

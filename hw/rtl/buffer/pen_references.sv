@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the copies of each frame that are still to be sent; the last one gives its cells back.
+//
+// Two memories, each written by one side: the copies made at enqueue, and the copies done so far.
+//
+//   release_i    | frame A | frame A |          |
+//   memories     |         | A: 0    | A: stale |    the second uses what the first just wrote
+//   reclaim_o    |         |         |          | A
+module pen_references
+  import pen_pkg::*;
+  import pen_buffer_pkg::*;
+#(
+  parameter int unsigned CELLS = 1024
+) (
+  input  logic        clk_i,
+  input  logic        rst_i,
+  input  logic        init_busy_i,
+  input  logic [11:0] init_index_i,
+  input  enqueue_t    enqueue_i,
+  input  release_t    release_i,       // of the egress port whose turn it is
+  output reclaim_t    reclaim_o,
+  output logic        idle_o           // no frame is queued
+);
+  localparam int unsigned CELL_W = $clog2(CELLS);
+
+  logic              enqueue, clear;
+  logic              valid_q;
+  logic [CELL_W-1:0] frame_q;
+  cell_count_t       cells_q;
+  logic              forward_q;        // the release before was of the same frame
+  logic [3:0]        copies, done_read, done, done_next, done_q;
+  logic [CELL_W:0]   frames_q;         // queued, or being sent
+
+  assign enqueue   = enqueue_i.destination != '0;
+  assign clear     = init_busy_i && 32'(init_index_i) < CELLS;
+  assign done      = (forward_q ? done_q : done_read) + 1'b1;
+  assign done_next = done == copies ? '0 : done;
+  assign idle_o    = frames_q == '0 && !valid_q && !reclaim_o.valid;
+
+  pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS)) u_copies (
+    .clk_i,
+    .write_i     (enqueue),
+    .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
+    .write_data_i(count_ports(enqueue_i.destination)),
+    .read_i      (release_i.valid),
+    .read_addr_i (release_i.frame[CELL_W-1:0]),
+    .read_data_o (copies)
+  );
+
+  pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS)) u_done (
+    .clk_i,
+    .write_i     (clear || valid_q),
+    .write_addr_i(clear ? init_index_i[CELL_W-1:0] : frame_q),
+    .write_data_i(clear ? 4'd0 : done_next),
+    .read_i      (release_i.valid),
+    .read_addr_i (release_i.frame[CELL_W-1:0]),
+    .read_data_o (done_read)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      valid_q         <= 1'b0;
+      reclaim_o.valid <= 1'b0;
+      frames_q        <= '0;
+    end else begin
+      valid_q         <= release_i.valid;
+      reclaim_o.valid <= valid_q && done == copies;
+      frames_q        <= frames_q + (CELL_W + 1)'(enqueue) - (CELL_W + 1)'(valid_q && done == copies);
+    end
+    forward_q <= valid_q && release_i.frame[CELL_W-1:0] == frame_q;
+    if (release_i.valid) begin
+      frame_q <= release_i.frame[CELL_W-1:0];
+      cells_q <= cells_of(release_i.length);
+    end
+    if (valid_q) begin
+      done_q          <= done_next;
+      reclaim_o.frame <= cell_t'(frame_q);
+      reclaim_o.cells <= cells_q;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, enqueue_i, release_i, init_index_i};
+endmodule

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the selected frame from the store and hands it to the MAC byte by byte.
+//
+//   cycle        |  n    | n+1    | n+2   | .. n+PORTS | ...      | n+11        | ... n+L+21 | n+L+22
+//   grant_i      | valid |                                                                    | n+20+L: next grant
+//   popped_i     |       | length |
+//   store_read_o |       | first read, in this port's turn |
+//   start_o      |       |        | valid                              first byte is consumed |  again
+//
+// A word is read in every turn as long as the buffer of four words has room: with 8 ports that is just a word in the
+// eight cycles that its bytes take, and the first one is there in time for the delimiter's end in the worst turn.
+// The next frame is granted so early that its start follows the gap without delay.
+module pen_egress_reader
+  import pen_pkg::*;
+#(
+  parameter int unsigned CELLS = 1024,
+  parameter int unsigned PORT  = 0
+) (
+  input  logic        clk_i,
+  input  logic        rst_i,
+  input  port_t       turn_i,
+  output logic        tx_ready_o,       // a frame may be granted in this cycle
+  input  logic        grant_i,
+  input  cell_t       grant_frame_i,
+  input  release_t    popped_i,         // in the cycle after the grant
+  output store_read_t store_read_o,
+  input  store_data_t store_data_i,
+  output release_t    release_o,        // in this port's turn, when the whole frame has been read
+  output logic        start_o,
+  output length_t     length_o,
+  output logic        data_valid_o,
+  output logic [7:0]  data_o,
+  input  logic        data_ready_i,
+  output logic        idle_o
+);
+  localparam int unsigned CELL_W = $clog2(CELLS);
+  localparam int unsigned BUFFER = 4;                  // words
+  // From the second cycle after a grant to the next one, without the length: preamble, delimiter and gap, less three.
+  localparam int unsigned OVERHEAD = 17;
+
+  logic              turn;
+  logic              free_q;                           // the transmitter
+  length_t           count_q;                          // cycles until it is free again
+  logic              start_q;
+  release_t          frame_q;                          // being sent
+
+  // Reading
+  logic              reading_q, release_q;
+  logic [CELL_W-1:0] cell_q, next_cell_q;
+  word_t             word_q;
+  logic [7:0]        words_left_q, words_left, words;  // of the frame; valid from the second cycle after the grant
+  logic              first_q;                          // the first cycle after the grant
+  logic              read, last;
+  word_t             received_q;                       // words, in all, modulo 16
+  logic [6:0]        byte_q;                           // consumed bytes, modulo 16 words
+  logic              receive;
+  logic [2:0]        held;                             // words read and not yet consumed
+  logic [63:0]       word;
+
+  assign turn       = turn_i == port_t'(PORT);
+  assign words      = popped_i.length[10:3] + {7'b0, popped_i.length[2:0] != '0};
+  assign words_left = first_q ? words : words_left_q;
+  assign last       = words_left == 8'd1;
+  assign held       = 3'(word_q - byte_q[6:3]);
+  assign read       = turn && reading_q && held != 3'(BUFFER);
+  assign receive    = store_data_i.valid && store_data_i.port == port_t'(PORT);
+
+  assign store_read_o = read ? '{valid: 1'b1, cell_index: cell_t'(cell_q), word: word_q} : '0;
+
+  pen_lutram_1r1w #(.WIDTH(64), .DEPTH(BUFFER)) u_buffer (
+    .clk_i,
+    .write_i     (receive),
+    .write_addr_i(received_q[1:0]),
+    .write_data_i(store_data_i.data),
+    .read_addr_i (byte_q[4:3]),
+    .read_data_o (word)
+  );
+
+  assign data_valid_o = received_q != byte_q[6:3];
+  assign data_o       = word[8*byte_q[2:0]+:8];
+  assign start_o      = start_q;
+  assign length_o     = frame_q.length;
+  assign tx_ready_o   = free_q;
+
+  always_comb begin
+    release_o = '0;
+    if (turn && release_q) begin
+      release_o       = frame_q;
+      release_o.valid = 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      free_q    <= 1'b1;
+      first_q   <= 1'b0;
+      start_q   <= 1'b0;
+      reading_q <= 1'b0;
+      release_q <= 1'b0;
+    end else begin
+      first_q <= grant_i;
+      start_q <= first_q;
+      if (grant_i) free_q <= 1'b0;
+      else if (!first_q && count_q == '0) free_q <= 1'b1;
+      if (grant_i) reading_q <= 1'b1;
+      else if (read && last) reading_q <= 1'b0;
+      if (read && last) release_q <= 1'b1;
+      else if (turn) release_q <= 1'b0;
+    end
+
+    count_q <= first_q ? popped_i.length + length_t'(OVERHEAD) : count_q - 1'b1;
+    if (first_q) frame_q <= popped_i;
+
+    if (first_q || read) words_left_q <= words_left - 8'(read);
+    if (grant_i) begin
+      cell_q     <= grant_frame_i[CELL_W-1:0];
+      word_q     <= '0;
+      received_q <= '0;
+      byte_q     <= '0;
+    end else begin
+      if (read) begin
+        word_q <= word_q + 1'b1;
+        if (word_q == '1) cell_q <= next_cell_q;
+      end
+      if (receive) begin
+        received_q <= received_q + 1'b1;
+        if (received_q == '0) next_cell_q <= store_data_i.next_cell[CELL_W-1:0];
+      end
+      if (data_ready_i) byte_q <= byte_q + 1'b1;
+    end
+  end
+
+  assign idle_o = free_q && !release_q;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) if (!rst_i) assert (!data_ready_i || data_valid_o);
+`endif
+
+  logic unused;
+  assign unused = &{1'b0, grant_frame_i, popped_i, frame_q.valid, store_data_i};
+endmodule

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queues of one egress port: one for each reception port and traffic class, linked lists of frames in memory.
+//
+// Frames of one reception port and class leave in the order they came, which is also that of their eligibility times;
+// among the reception ports the head that is eligible first goes first. For each class this head stands ready as the
+// candidate, so that a frame is selected in the very cycle in which it becomes visible:
+//
+//   cycle         | n (now == visible) | n+1                        | n+2, without enqueue   ...
+//   grant_o       | valid, with frame  |                            |
+//   popped_o      |                    | valid, with length         |
+//   state         | IDLE               | UNLINK: is it the last?    | NEXT, HEAD: its successor becomes the head;
+//                                                                     SCAN: a candidate is chosen, a port a cycle
+//
+// An enqueue always goes first: the states that use the same memories wait for it, and so no case of both at once is
+// left. A new head is offered to its class as candidate in the same way as those found by SCAN.
+//
+// A frame that is still there a second after it became visible is given up (802.1Q 6.5.6), long before its time
+// would be misread modulo 2^28 cycles.
+module pen_queue
+  import pen_pkg::*;
+#(
+  parameter int unsigned PORTS = 4,
+  parameter int unsigned CELLS = 1024,
+  parameter int unsigned PORT  = 0       // this egress port
+) (
+  input  logic     clk_i,
+  input  logic     rst_i,
+  input  cycle_t   now_cycle_i,
+  input  enqueue_t enqueue_i,
+  input  logic     tx_ready_i,           // a frame may be selected in this cycle
+  output logic     grant_o,
+  output cell_t    grant_frame_o,        // with grant_o
+  output release_t popped_o,             // valid: the frame granted in the cycle before
+  output logic     expired_valid_o,      // popped_o is a frame given up, until expired_ready_i
+  input  logic     expired_ready_i,
+  output logic     idle_o                // no frame is queued
+);
+  localparam int unsigned CELL_W = $clog2(CELLS);
+  localparam int unsigned PORT_W = $clog2(PORTS);
+  localparam int unsigned QUEUES = CLASSES << PORT_W;
+  localparam logic [7:0]  LIFETIME = 8'd120;     // in 2^20 cycles: 1.007 s
+  if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check_ports
+    $fatal(1, "pen_queue: PORTS must be 2 to 8, is %0d (%m)", PORTS);
+  end
+  if (PORT >= PORTS) begin : gen_check_port
+    $fatal(1, "pen_queue: PORT must be below PORTS, is %0d (%m)", PORT);
+  end
+
+  typedef logic [CELL_W-1:0] frame_t;
+  typedef logic [PORT_W-1:0] reception_t;
+  typedef logic [PORT_W+2:0] queue_t;            // {reception port, class}
+  typedef struct packed {
+    cycle_t  visible;
+    pool_e   pool;
+    length_t length;
+  } info_t;
+  typedef struct packed {
+    cycle_t visible;
+    frame_t frame;
+  } head_t;
+  typedef struct packed {
+    cycle_t     visible;
+    reception_t port;                            // of equal times the lower port goes first
+  } order_t;
+
+  typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, HEAD, SCAN} state_e;
+  state_e             state_d, state_q;
+  logic               popped_q;                  // popped in the cycle before
+  class_t             class_q;                   // of the frame popped
+  reception_t         port_q, scan_q;
+  frame_t             frame_q;
+
+  logic               enqueue, empty;
+  queue_t             queue;                     // the one that is looked at in this cycle
+  logic [QUEUES-1:0]  filled_q;
+  frame_t             tail, next_frame;
+  head_t              head, head_update;
+  logic               head_write;
+  info_t              info;
+  logic               info_read, link_read;
+  frame_t             info_addr;
+
+  cycle_t             next_cycle;
+  logic [CLASSES-1:0] valid_q, ready_q, due;     // candidates
+  cycle_t             visible_q[CLASSES];
+  logic               offer, offer_ready, offer_earlier, load;
+  class_t             offer_class;
+  head_t              offer_head;
+  order_t             offer_order, candidate_order, order_difference;
+  cycle_t             offer_wait;
+
+  class_t             select_class, pop_class;
+  logic               expire, check_q;
+  class_t             check_class_q;
+  cycle_t             age_q;
+  frame_t             pop_frame;
+  reception_t         pop_port;
+
+  // --- lists -----------------------------------------------------------------------------------------------------
+  assign enqueue = enqueue_i.destination[PORT];
+  always_comb begin
+    if (enqueue) queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.traffic_class};
+    else if (state_q == SCAN) queue = {scan_q, class_q};
+    else queue = {port_q, class_q};
+  end
+  assign empty = !filled_q[queue];
+
+  assign head_write  = (enqueue && empty) || (!enqueue && state_q == HEAD);
+  assign head_update = enqueue ? '{visible: enqueue_i.visible, frame: enqueue_i.frame[CELL_W-1:0]}
+                               : '{visible: info.visible, frame: frame_q};
+
+  pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(QUEUES)) u_head (
+    .clk_i,
+    .write_i     (head_write),
+    .write_addr_i(queue),
+    .write_data_i(head_update),
+    .read_addr_i (queue),
+    .read_data_o (head)
+  );
+
+  pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
+    .clk_i,
+    .write_i     (enqueue),
+    .write_addr_i(queue),
+    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
+    .read_addr_i (queue),
+    .read_data_o (tail)
+  );
+
+  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS)) u_link (
+    .clk_i,
+    .write_i     (enqueue && !empty),
+    .write_addr_i(tail),
+    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
+    .read_i      (link_read),
+    .read_addr_i (frame_q),
+    .read_data_o (next_frame)
+  );
+
+  assign info_read = grant_o || expire || state_q == NEXT;
+  assign info_addr = state_q == NEXT ? next_frame : pop_frame;
+
+  pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS)) u_info (
+    .clk_i,
+    .write_i     (enqueue),
+    .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
+    .write_data_i({enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length}),
+    .read_i      (info_read),
+    .read_addr_i (info_addr),
+    .read_data_o (info)
+  );
+
+  // --- candidates ------------------------------------------------------------------------------------------------
+  assign next_cycle  = now_cycle_i + 1'b1;
+  assign offer       = enqueue ? empty : state_q == SCAN && !empty;
+  assign offer_class = enqueue ? enqueue_i.traffic_class : class_q;
+  assign offer_head  = enqueue ? '{visible: enqueue_i.visible, frame: enqueue_i.frame[CELL_W-1:0]} : head;
+  assign offer_wait  = next_cycle - offer_head.visible;
+  assign offer_ready = !offer_wait[$high(cycle_t)];
+
+  // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28.
+  assign offer_order      = '{visible: offer_head.visible, port: queue[PORT_W+2:3]};
+  assign order_difference = offer_order - candidate_order;
+  assign offer_earlier    = offer_ready != (ready_q[offer_class] || due[offer_class])
+      ? offer_ready : order_difference.visible[$high(cycle_t)];
+
+  // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
+  assign load = offer && (!valid_q[offer_class]
+      || (offer_earlier && (!ready_q[offer_class] || (state_q != IDLE && class_q == offer_class))));
+
+  for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
+    assign due[k] = valid_q[k] && visible_q[k] == next_cycle;
+    always_ff @(posedge clk_i) begin
+      if (load && offer_class == class_t'(k)) visible_q[k] <= offer_head.visible;
+      if (rst_i) begin
+        valid_q[k] <= 1'b0;
+        ready_q[k] <= 1'b0;
+      end else if (load && offer_class == class_t'(k)) begin
+        valid_q[k] <= 1'b1;
+        ready_q[k] <= offer_ready;
+      end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
+        valid_q[k] <= 1'b0;
+        ready_q[k] <= 1'b0;
+      end else if (due[k]) begin
+        ready_q[k] <= 1'b1;
+      end
+    end
+  end
+
+  // What the candidates are, for the one that is compared and for the one that is popped.
+  class_t compare_class;
+  assign compare_class = enqueue || state_q == SCAN ? offer_class : now_cycle_i[9:7];
+
+  pen_lutram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(CLASSES)) u_order (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(offer_class),
+    .write_data_i(offer_order),
+    .read_addr_i (compare_class),
+    .read_data_o (candidate_order)
+  );
+
+  pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(offer_class),
+    .write_data_i({offer_head.frame, offer_order.port}),
+    .read_addr_i (pop_class),
+    .read_data_o ({pop_frame, pop_port})
+  );
+
+  // --- selection and expiry --------------------------------------------------------------------------------------
+  pen_selection u_selection (
+    .enable_i(tx_ready_i && state_q == IDLE),
+    .ready_i (ready_q),
+    .grant_o,
+    .class_o (select_class)
+  );
+
+  // Each class is looked at once in 1024 cycles.
+  assign expire        = check_q && age_q[27:20] >= LIFETIME && ready_q[check_class_q] && state_q == IDLE && !grant_o;
+  assign pop_class     = grant_o ? select_class : check_class_q;
+  assign grant_frame_o = cell_t'(pop_frame);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) check_q <= 1'b0;
+    else check_q <= now_cycle_i[6:0] == '0 && ready_q[compare_class] && !enqueue && state_q == IDLE;
+    check_class_q <= compare_class;
+    if (now_cycle_i[6:0] == '0) age_q <= now_cycle_i - candidate_order.visible;
+  end
+
+  // --- what follows a pop ----------------------------------------------------------------------------------------
+  always_comb begin
+    state_d   = state_q;
+    link_read = 1'b0;
+    unique case (state_q)
+      IDLE: begin
+        if (grant_o) state_d = UNLINK;
+        else if (expire) state_d = EXPIRE;
+      end
+      EXPIRE: if (expired_ready_i) state_d = UNLINK;
+      UNLINK: begin
+        link_read = !enqueue;
+        if (!enqueue) state_d = tail == frame_q ? SCAN : NEXT;
+      end
+      NEXT: state_d = HEAD;
+      HEAD: if (!enqueue) state_d = SCAN;
+      SCAN: if (!enqueue && scan_q == reception_t'(PORTS - 1)) state_d = IDLE;
+      default: state_d = IDLE;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q  <= IDLE;
+      popped_q <= 1'b0;
+      filled_q <= '0;
+    end else begin
+      state_q  <= state_d;
+      popped_q <= grant_o;
+      if (enqueue) filled_q[queue] <= 1'b1;
+      else if (state_q == UNLINK && tail == frame_q) filled_q[queue] <= 1'b0;
+    end
+    if (grant_o || expire) begin
+      class_q <= pop_class;
+      port_q  <= pop_port;
+      frame_q <= pop_frame;
+    end
+    if (state_q == NEXT) frame_q <= next_frame;
+    if (state_q != SCAN) scan_q <= '0;
+    else if (!enqueue) scan_q <= scan_q + 1'b1;
+  end
+
+  assign popped_o = '{
+    valid: popped_q,
+    pool: info.pool,
+    traffic_class: class_q,
+    port: port_t'(port_q),
+    frame: cell_t'(frame_q),
+    length: info.length
+  };
+  assign expired_valid_o = state_q == EXPIRE;
+  assign idle_o          = state_q == IDLE && valid_q == '0;
+
+  logic unused;
+  assign unused = &{1'b0, enqueue_i, offer_wait, order_difference, age_q};
+endmodule

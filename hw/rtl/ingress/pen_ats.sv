@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ATS schedulers (802.1Q-2022, 8.6.11.3): when does each frame become eligible for transmission?
+//
+// One scheduler per stream, one group per reception port and traffic class; one pipeline serves all, a frame a cycle.
+//
+//   cycle    0          1         2          3        4            5         6            7        8         9
+//            stream_i   valid_i   operands   partial  recovery     stream's  comparisons  valid_o  new       stored
+//            read_i     ...                  products              time                   ...      state
+//
+// Times are signed fixed-point nanoseconds, FRACTION_W bits of fraction ("ticks"). Per stream, software gives
+//   ns_per_byte   = ceil(8e9 * 2^RATE_FRACTION_W / CIR)          nanoseconds, RATE_FRACTION_W bits of fraction
+//   empty_to_full = floor(CBS * ns_per_byte / 2^(RATE_FRACTION_W - FRACTION_W))                        ticks
+// and the length recovery duration is ceil(length * ns_per_byte / 2^(RATE_FRACTION_W - FRACTION_W)) ticks: all
+// roundings are towards a lower rate. The state changes only with frames that pass.
+//
+// A stream belongs to one port, and a port's frames are further apart than the pipeline is long. So no frame can read
+// a state that one before it has still to write.
+//
+// The widths are parameters for the sake of the proof.
+module pen_ats #(
+  parameter int unsigned PORTS = 4,
+  parameter int unsigned STREAMS = 256,          // a power of two
+  parameter int unsigned EARLIEST_NS = 160,      // from arrival to the first cycle in which a frame can be visible
+  parameter int unsigned TIME_W = 64,
+  parameter int unsigned FRACTION_W = 16,
+  parameter int unsigned LENGTH_W = 12,          // frame and overhead
+  parameter int unsigned RATE_W = 44,            // at most 54
+  parameter int unsigned RATE_FRACTION_W = 24,
+  parameter int unsigned FULL_W = 52,
+  parameter int unsigned RESIDENCE_W = 32,
+  parameter int unsigned CYCLE_W = 28
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_i,
+  input  logic                       init_busy_i,
+  input  logic [11:0]                init_index_i,
+  input  logic [7:0]                 overhead_bytes_i,
+  input  logic [RESIDENCE_W-1:0]     processing_delay_max_ns_i,
+  input  logic                       read_i,        // a frame of stream_i may follow in the next cycle
+  input  logic [$clog2(STREAMS)-1:0] stream_i,
+  input  logic                       valid_i,
+  input  logic                       shape_i,       // else the frame is visible as early as can be
+  input  pen_pkg::port_t             port_i,
+  input  pen_pkg::class_t            traffic_class_i,
+  input  logic [LENGTH_W-2:0]        length_i,
+  input  logic [TIME_W-1:0]          arrival_ns_i,
+  output logic                       valid_o,
+  output logic                       pass_o,        // else MaxResidenceTime would be exceeded
+  output logic [CYCLE_W-1:0]         visible_o,     // first cycle in which the frame may be selected
+  input  logic                       write_rate_i,  // held until write_rate_ready_o; the bucket becomes full
+  input  logic [15:0]                write_rate_index_i,
+  input  logic [RATE_W-1:0]          write_ns_per_byte_i,
+  input  logic [FULL_W-1:0]          write_empty_to_full_i,
+  output logic                       write_rate_ready_o,
+  input  logic                       write_group_i,
+  input  pen_pkg::port_t             write_group_port_i,
+  input  pen_pkg::class_t            write_group_class_i,
+  input  logic [RESIDENCE_W-1:0]     write_residence_ns_i
+);
+  import pen_pkg::*;
+
+  localparam int unsigned TICK_W = TIME_W + FRACTION_W;
+  localparam int unsigned GROUPS = PORTS * CLASSES;
+  localparam int unsigned GROUP_W = $clog2(GROUPS);
+  localparam int unsigned STREAM_W = $clog2(STREAMS);
+  localparam int unsigned PRODUCT_W = RATE_W + LENGTH_W;
+  localparam int unsigned DROP_W = RATE_FRACTION_W - FRACTION_W;
+  localparam int unsigned VISIBLE_W = CYCLE_W + 3 + FRACTION_W;
+  localparam int unsigned PART = 18;  // multiplier input of the small FPGA families
+  if (RATE_W > 3 * PART) begin : g_check_1
+    $fatal(1, "pen_ats: RATE_W must be %0d or less, is %0d (%m)", 3 * PART, RATE_W);
+  end
+  if (LENGTH_W > PART) begin : g_check_2
+    $fatal(1, "pen_ats: LENGTH_W must be %0d or less, is %0d (%m)", PART, LENGTH_W);
+  end
+  if (DROP_W < 1 || DROP_W > PART) begin : g_check_3
+    $fatal(1, "pen_ats: RATE_FRACTION_W - FRACTION_W must be 1 to 18 (%m)");
+  end
+
+  typedef logic signed [TICK_W-1:0] ticks_t;
+  typedef logic signed [TIME_W-1:0] ns_t;
+  typedef logic [GROUP_W-1:0]       group_t;
+  typedef logic [STREAM_W-1:0]      handle_t;
+  typedef logic [CYCLE_W-1:0]       visible_t;
+
+  localparam ticks_t LONG_AGO = {2'b11, {(TICK_W - 2) {1'b0}}};
+  localparam logic [RESIDENCE_W-1:0] RESIDENCE_INIT = RESIDENCE_W'(1_000_000_000);
+
+  function automatic ticks_t ticks(input ns_t ns);
+    return {ns, {FRACTION_W{1'b0}}};
+  endfunction
+
+  // Index i: in cycle i of the pipeline above.
+  logic    [8:1] valid_q, shape_q, stream_valid_q;
+  handle_t [8:1] stream_q;
+  group_t  [8:2] group_q;
+
+  // ---- State
+  logic [RATE_W-1:0] ns_per_byte_1;
+  logic [FULL_W-1:0] empty_to_full_1;
+  ticks_t            bucket_empty_1, bucket_new_q, group_2, group_new_q;
+  logic [RESIDENCE_W-1:0] residence_2;
+  logic              store_q;
+  logic              write_rate;
+  handle_t           write_handle;
+  group_t            write_group;
+  logic              init_stream, init_group;
+
+  assign init_stream  = init_busy_i && 16'(init_index_i) < 16'(STREAMS);
+  assign init_group   = init_busy_i && 16'(init_index_i) < 16'(GROUPS);
+  assign write_handle = handle_t'(write_rate_index_i);
+  assign write_group  = group_t'({write_group_port_i, write_group_class_i});
+  assign write_rate   = write_rate_i && write_rate_ready_o && 32'(write_rate_index_i) < STREAMS;
+
+  pen_ram_1r1w #(.WIDTH(RATE_W + FULL_W), .DEPTH(STREAMS)) u_rates (
+    .clk_i,
+    .write_i     (init_stream || write_rate),
+    .write_addr_i(init_busy_i ? handle_t'(init_index_i) : write_handle),
+    .write_data_i(init_busy_i ? '0 : {write_empty_to_full_i, write_ns_per_byte_i}),
+    .read_i,
+    .read_addr_i (stream_i),
+    .read_data_o ({empty_to_full_1, ns_per_byte_1})
+  );
+
+  pen_ram_1r1w #(.WIDTH(TICK_W), .DEPTH(STREAMS)) u_buckets (
+    .clk_i,
+    .write_i     (init_stream || write_rate || store_q),
+    .write_addr_i(init_busy_i ? handle_t'(init_index_i) : store_q ? stream_q[8] : write_handle),
+    .write_data_i(store_q ? bucket_new_q : LONG_AGO),
+    .read_i,
+    .read_addr_i (stream_i),
+    .read_data_o (bucket_empty_1)
+  );
+
+  pen_lutram_1r1w #(.WIDTH(TICK_W), .DEPTH(GROUPS)) u_groups (
+    .clk_i,
+    .write_i     (init_group || store_q),
+    .write_addr_i(init_busy_i ? group_t'(init_index_i) : group_q[8]),
+    .write_data_i(init_busy_i ? LONG_AGO : group_new_q),
+    .read_addr_i (group_q[2]),
+    .read_data_o (group_2)
+  );
+
+  pen_lutram_1r1w #(.WIDTH(RESIDENCE_W), .DEPTH(GROUPS)) u_residences (
+    .clk_i,
+    .write_i     (init_group || (write_group_i && 32'(write_group_port_i) < PORTS)),
+    .write_addr_i(init_busy_i ? group_t'(init_index_i) : write_group),
+    .write_data_i(init_busy_i ? RESIDENCE_INIT : write_residence_ns_i),
+    .read_addr_i (group_q[2]),
+    .read_data_o (residence_2)
+  );
+
+  // A rate is committed between two frames of its stream: not while one is on its way and would write its state back.
+  always_comb begin
+    write_rate_ready_o = !init_busy_i && !store_q && !(read_i && stream_i == write_handle);
+    for (int unsigned i = 1; i <= 8; i++) begin
+      if (stream_valid_q[i] && stream_q[i] == write_handle) write_rate_ready_o = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      valid_q        <= '0;
+      shape_q        <= '0;
+      stream_valid_q <= '0;
+    end else begin
+      valid_q        <= {valid_q[7:2], valid_i, 1'b0};
+      shape_q        <= {shape_q[7:2], valid_i && shape_i, 1'b0};
+      stream_valid_q <= {stream_valid_q[7:2], stream_valid_q[1] && valid_i && shape_i, read_i};
+    end
+    stream_q <= {stream_q[7:1], stream_i};
+    group_q  <= {group_q[7:2], group_t'({port_i, traffic_class_i})};
+  end
+
+  // ---- Cycle 2: operands
+  ns_t                 arrival_2_q;
+  logic [LENGTH_W-1:0] length_2_q;
+  logic [3*PART-1:0]   ns_per_byte_2_q;
+  logic [FULL_W-1:0]   empty_to_full_2_q;
+  ticks_t              bucket_empty_2_q;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i) arrival_2_q <= arrival_ns_i;
+    if (valid_i && shape_i) begin
+      length_2_q        <= LENGTH_W'(length_i) + LENGTH_W'(overhead_bytes_i);
+      ns_per_byte_2_q   <= (3 * PART)'(ns_per_byte_1);
+      empty_to_full_2_q <= empty_to_full_1;
+      bucket_empty_2_q  <= bucket_empty_1;
+    end
+  end
+
+  // ---- Cycle 3: partial products
+  logic [2:0][PART+LENGTH_W-1:0] part_3_q;
+  ns_t                           arrival_3_q, earliest_3_q;
+  ticks_t                        bucket_empty_3_q, bucket_full_3_q, group_3_q;
+  logic [RESIDENCE_W-1:0]        residence_3_q;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2]) earliest_3_q <= arrival_2_q + ns_t'(EARLIEST_NS);
+    if (shape_q[2]) begin
+      for (int unsigned i = 0; i < 3; i++) begin
+        part_3_q[i] <= (PART + LENGTH_W)'(ns_per_byte_2_q[i*PART+:PART]) * (PART + LENGTH_W)'(length_2_q);
+      end
+      arrival_3_q      <= arrival_2_q;
+      bucket_empty_3_q <= bucket_empty_2_q;
+      bucket_full_3_q  <= bucket_empty_2_q + ticks_t'({1'b0, empty_to_full_2_q});
+      group_3_q        <= group_2;
+      residence_3_q    <= residence_2;
+    end
+  end
+
+  // ---- Cycle 4: recovery, and the limits that the eligibility time is held against
+  localparam int unsigned SUM_W = 3 * PART + LENGTH_W;
+  logic [SUM_W-1:0]              sum_3;
+  logic [PRODUCT_W-DROP_W-1:0]   recovery_4_q;      // rounded down
+  logic                          round_4_q;         // and one more, if not zero
+  visible_t                      earliest_4_q;
+  ns_t                           arrival_4_q, limit_4_q, late_4_q;
+  ticks_t                        bucket_empty_4_q, bucket_full_4_q, group_4_q;
+  logic                          group_later_4_q;
+
+  // The outer two products do not overlap: PART + LENGTH_W is at most 2 * PART.
+  assign sum_3 = {part_3_q[2], {(PART - LENGTH_W) {1'b0}}, part_3_q[0]} + {PART'(0), part_3_q[1], PART'(0)};
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[3]) earliest_4_q <= earliest_3_q[3+:CYCLE_W];
+    if (shape_q[3]) begin
+      recovery_4_q     <= sum_3[PRODUCT_W-1:DROP_W];
+      round_4_q        <= |part_3_q[0][DROP_W-1:0];
+      arrival_4_q      <= arrival_3_q;
+      limit_4_q        <= arrival_3_q + ns_t'({1'b0, residence_3_q});
+      late_4_q         <= earliest_3_q - ns_t'({1'b0, processing_delay_max_ns_i});
+      bucket_empty_4_q <= bucket_empty_3_q;
+      bucket_full_4_q  <= bucket_full_3_q;
+      group_4_q        <= group_3_q;
+      group_later_4_q  <= group_3_q > ticks(arrival_3_q);
+    end
+  end
+
+  // ---- Cycle 5: the two candidates for the eligibility time
+  ticks_t   stream_5_q, other_5_q, bucket_full_5_q;
+  ns_t      limit_5_q, late_5_q;
+  visible_t earliest_5_q;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[4]) earliest_5_q <= earliest_4_q;
+    if (shape_q[4]) begin
+      stream_5_q      <= bucket_empty_4_q + ticks_t'({1'b0, recovery_4_q}) + ticks_t'({1'b0, round_4_q});
+      other_5_q       <= group_later_4_q ? group_4_q : ticks(arrival_4_q);
+      bucket_full_5_q <= bucket_full_4_q;
+      limit_5_q       <= limit_4_q;
+      late_5_q        <= late_4_q;
+    end
+  end
+
+  // ---- Cycle 6: everything for both, so that one choice is left. Index 0: the stream's time, 1: the other.
+  ticks_t [1:0]         time_5;
+  ticks_t               stream_6_q, other_6_q, over_6_q;
+  logic                 stream_later_6_q;
+  logic [1:0]           pass_6_q, late_6_q, below_full_6_q;
+  visible_t [1:0]       visible_6_q;
+  visible_t             earliest_6_q;
+  logic [VISIBLE_W-1:0] delay_q;
+
+  assign time_5 = {other_5_q, stream_5_q};
+
+  always_ff @(posedge clk_i) begin
+    // To the end of the cycle that the eligibility time falls into.
+    delay_q <= VISIBLE_W'({processing_delay_max_ns_i, {FRACTION_W{1'b0}}}) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1);
+    if (valid_q[5]) earliest_6_q <= earliest_5_q;
+    if (shape_q[5]) begin
+      stream_6_q       <= stream_5_q;
+      other_6_q        <= other_5_q;
+      over_6_q         <= stream_5_q - bucket_full_5_q;
+      stream_later_6_q <= stream_5_q > other_5_q;
+      for (int unsigned i = 0; i < 2; i++) begin
+        pass_6_q[i]       <= $signed(time_5[i]) <= ticks(limit_5_q);
+        late_6_q[i]       <= $signed(time_5[i]) > ticks(late_5_q);
+        below_full_6_q[i] <= $signed(time_5[i]) < bucket_full_5_q;
+        visible_6_q[i]    <= visible_t'((time_5[i][VISIBLE_W-1:0] + delay_q) >> (3 + FRACTION_W));
+      end
+    end
+  end
+
+  // ---- Cycle 7: the choice
+  ticks_t eligible_7_q, stream_7_q, over_7_q;
+  logic   below_full_7_q, chosen;
+
+  assign chosen  = !stream_later_6_q;
+  assign valid_o = valid_q[7];
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[6]) begin
+      pass_o    <= !shape_q[6] || pass_6_q[chosen];
+      visible_o <= shape_q[6] && late_6_q[chosen] ? visible_6_q[chosen] : earliest_6_q;
+    end
+    if (shape_q[6]) begin
+      eligible_7_q   <= stream_later_6_q ? stream_6_q : other_6_q;
+      stream_7_q     <= stream_6_q;
+      over_7_q       <= over_6_q;
+      below_full_7_q <= below_full_6_q[chosen];
+    end
+  end
+
+  // ---- Cycle 8: the new state, stored at its end
+  always_ff @(posedge clk_i) begin
+    if (rst_i) store_q <= 1'b0;
+    else store_q <= shape_q[7] && pass_o;
+    if (shape_q[7]) begin
+      group_new_q  <= eligible_7_q;
+      bucket_new_q <= below_full_7_q ? stream_7_q : over_7_q + eligible_7_q;
+    end
+  end
+
+  logic unused;
+  assign unused = ^{valid_q[1], valid_q[8], shape_q[1], shape_q[8], sum_3, earliest_3_q, time_5};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 2; i <= 8; i++) begin
+      if (!rst_i && valid_i && shape_i && shape_q[i]) begin
+        assert (stream_q[i] != stream_q[1])
+        else $error("pen_ats: frames of stream %0d too close to each other", stream_q[1]);
+        assert (group_q[i] != group_t'({port_i, traffic_class_i}))
+        else $error("pen_ats: frames of port %0d too close to each other", port_i);
+      end
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way in: from received bytes to frames in the store with destination, traffic class and eligibility time.
+//
+// The ports take turns at one pipeline; each turn carries one request. For the record of a frame whose last byte was
+// taken in cycle c, the port's next turn is cycle 0 below, at most PORTS cycles after c:
+//
+//   cycle   0         1           2            3            4            5           6          7 .. 11      12
+//           request   hash        stream table, VLAN table, FDB          reason,     ATS scheduler           classified_o
+//                     and keys                                           stream
+//
+// It can be selected from cycle c + VISIBLE_CYCLES on, whatever the turns and the other ports are doing.
+//
+// During initialization beats are discarded.
+module pen_ingress #(
+  parameter int unsigned PORTS = 4,                     // 2 to 8
+  parameter int unsigned STREAMS = 256,
+  parameter int unsigned FDB_SETS = 512,
+  parameter int unsigned RX_LATENCY_NS = 48,            // from the end of the last bit on the wire to the taking of its byte
+  parameter int unsigned VISIBLE_CYCLES = PORTS + 16    // PORTS + 12 to classified_o, then admission and queue
+) (
+  input  logic                              clk_i,
+  input  logic                              rst_i,
+  input  logic                              init_busy_i,
+  input  logic [11:0]                       init_index_i,
+  input  pen_pkg::port_t                    turn_i,
+  input  pen_pkg::time_ns_t                 time_ns_i,
+  input  pen_pkg::config_t                  config_i,
+  input  pen_pkg::table_write_t             table_i,         // held until table_ready_o
+  output logic                              table_ready_o,
+  input  pen_pkg::rx_beat_t [PORTS-1:0]     beat_i,
+  input  logic [PORTS-1:0]                  beat_valid_i,
+  output logic [PORTS-1:0]                  beat_ready_o,
+  output pen_pkg::store_write_t             store_write_o,   // of all ports; a register, one cycle after the turn
+  input  logic                              alloc_valid_i,
+  input  pen_pkg::cell_t                    alloc_cell_i,
+  output logic                              alloc_take_o,
+  output pen_pkg::classified_t              classified_o,
+  output logic                              idle_o,
+  output pen_pkg::time_ns_t                 wake_ns_o
+);
+  import pen_pkg::*;
+  import pen_ingress_pkg::*;
+
+  localparam int unsigned STREAM_W = $clog2(STREAMS);
+  if (PORTS < 2 || PORTS > MAX_PORTS) begin : g_check_1
+    $fatal(1, "pen_ingress: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
+  end
+  if (VISIBLE_CYCLES < PORTS + 14) begin : g_check_2
+    $fatal(1, "pen_ingress: VISIBLE_CYCLES must be PORTS + 14 or more, is %0d (%m)", VISIBLE_CYCLES);
+  end
+
+  localparam time_ns_t AGE_AT_5_NS = time_ns_t'(RX_LATENCY_NS) + time_ns_t'(5 * CYCLE_NS);
+  localparam port_mask_t ALL_PORTS = port_mask_t'((1 << PORTS) - 1);
+
+  // ---- The ports
+  store_write_t [PORTS-1:0] port_write;
+  request_t [PORTS-1:0]     port_request;
+  logic [PORTS-1:0]         port_take, port_found, port_idle;
+  store_write_t             write;
+  request_t                 request;
+  logic                     found;
+  stream_t                  found_stream;
+
+  for (genvar p = 0; p < PORTS; p++) begin : g_port
+    pen_ingress_port #(.PORT(p)) u_port (
+      .clk_i,
+      .rst_i,
+      .init_busy_i,
+      .turn_i        (turn_i == port_t'(p)),
+      .config_i,
+      .beat_i        (beat_i[p]),
+      .beat_valid_i  (beat_valid_i[p]),
+      .beat_ready_o  (beat_ready_o[p]),
+      .write_o       (port_write[p]),
+      .alloc_valid_i,
+      .alloc_cell_i,
+      .alloc_take_o  (port_take[p]),
+      .request_o     (port_request[p]),
+      .found_i       (port_found[p]),
+      .found_stream_i(found_stream),
+      .idle_o        (port_idle[p])
+    );
+  end
+
+  always_comb begin
+    write   = '0;
+    request = '0;
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      write   |= port_write[p];
+      request |= port_request[p];
+    end
+  end
+
+  assign alloc_take_o = |port_take;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) store_write_o <= '0;
+    else if (write.valid || store_write_o.valid) store_write_o <= write;
+  end
+
+  // ---- Cycle 1: what is asked, and of which unit. Index i below: in cycle i.
+  request_t         request_1_q;
+  operation_e [5:1] operation_q;
+  port_t [5:1]      port_q;
+  logic [13:1]      busy_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      operation_q <= '0;
+      busy_q      <= '0;
+    end else begin
+      operation_q <= {operation_q[4:1], request.operation};
+      busy_q      <= {busy_q[12:1], request.operation != OPERATION_NONE};
+    end
+    port_q <= {port_q[4:1], turn_i};
+    if (request.operation != OPERATION_NONE) request_1_q <= request;
+  end
+
+  typedef struct packed {
+    logic [2:0] mac_reason;
+    logic       disabled;
+    logic       store_full;
+    logic       reserved_address;
+    logic       reserved_vlan;
+    logic       short_gap;
+    logic       has_cells;
+    class_t     traffic_class;
+    cell_t      frame;
+    length_t    length;
+    logic [3:0] age;
+    logic       is_stream;
+    stream_t    stream;
+  } record_t;
+
+  logic        record_1, learn_1, whole_1, look_1;
+  logic        look_ipv4_1;
+  stream_key_t key_1;
+  record_t     record_1_d, record_5;
+  logic        record_5_valid;
+
+  assign record_1    = operation_q[1] == OPERATION_RECORD;
+  assign learn_1     = operation_q[1] == OPERATION_LEARN;
+  assign whole_1     = record_1 && request_1_q.mac_reason == '0;
+  assign look_ipv4_1 = whole_1 && request_1_q.ipv4 && config_i.identify_enable[IDENTIFY_IPV4];
+  assign look_1      = look_ipv4_1 || operation_q[1] == OPERATION_DESTINATION || operation_q[1] == OPERATION_SOURCE;
+
+  always_comb begin
+    key_1 = '{identify: IDENTIFY_IPV4, port: port_q[1], fields: request_1_q.ipv4_fields & config_i.identify_ipv4_mask};
+    if (operation_q[1] == OPERATION_DESTINATION) begin
+      key_1.identify = IDENTIFY_DESTINATION;
+      key_1.fields   = {44'b0, request_1_q.vlan_id, request_1_q.destination_address};
+    end
+    if (operation_q[1] == OPERATION_SOURCE) begin
+      key_1.identify = IDENTIFY_SOURCE;
+      key_1.fields   = {44'b0, request_1_q.vlan_id, request_1_q.source_address};
+    end
+  end
+
+  assign record_1_d = '{
+    mac_reason:       request_1_q.mac_reason,
+    disabled:         !config_i.port_enable[port_q[1]],
+    store_full:       request_1_q.store_full,
+    reserved_address: request_1_q.destination_address[47:4] == 44'h0180C200000,
+    reserved_vlan:    request_1_q.vlan_id == '1,
+    short_gap:        request_1_q.short_gap,
+    has_cells:        request_1_q.has_cells,
+    traffic_class:    request_1_q.traffic_class,
+    frame:            request_1_q.frame,
+    length:           request_1_q.length,
+    age:              request_1_q.age,
+    is_stream:        request_1_q.is_stream,
+    stream:           request_1_q.stream
+  };
+
+  // ---- Cycles 1 to 5: tables
+  logic       stream_valid_5, stream_hit_5, fdb_hit_5;
+  stream_t    stream_found_5;
+  port_mask_t fdb_ports_5, members_3, members_4_q, members_5_q;
+  logic       fdb_idle, fdb_ready, rate_ready, write_table;
+
+  assign write_table = table_i.valid && !init_busy_i;
+
+  always_comb begin
+    case (table_i.which)
+      TABLE_FDB:         table_ready_o = fdb_ready;
+      TABLE_STREAM_RATE: table_ready_o = rate_ready;
+      default:           table_ready_o = !init_busy_i;
+    endcase
+  end
+
+  pen_delay #(.WIDTH($bits(record_t)), .CYCLES(4)) u_record (
+    .clk_i, .rst_i, .valid_i(record_1), .data_i(record_1_d), .valid_o(record_5_valid), .data_o(record_5)
+  );
+
+  pen_stream_table #(.STREAMS(STREAMS)) u_streams (
+    .clk_i,
+    .rst_i,
+    .init_busy_i,
+    .init_index_i,
+    .valid_i      (look_1),
+    .key_i        (key_1),
+    .valid_o      (stream_valid_5),
+    .hit_o        (stream_hit_5),
+    .stream_o     (stream_found_5),
+    .write_i      (write_table && table_i.which == TABLE_STREAM_KEY),
+    .write_table_i(table_i.index[15]),
+    .write_index_i(table_i.index[14:0]),
+    .write_data_i (table_i.data[121:0])
+  );
+
+  pen_vlan_table u_vlans (
+    .clk_i,
+    .init_busy_i,
+    .init_index_i,
+    .read_i       (whole_1 || learn_1),
+    .vlan_id_i    (request_1_q.vlan_id),
+    .members_o    (members_3),
+    .write_i      (write_table && table_i.which == TABLE_VLAN),
+    .write_index_i(table_i.index[11:0]),
+    .write_data_i (table_i.data[7:0])
+  );
+
+  pen_fdb #(.SETS(FDB_SETS)) u_fdb (
+    .clk_i,
+    .rst_i,
+    .init_busy_i,
+    .init_index_i,
+    .time_ns_i,
+    .aging_period_ms_i(config_i.aging_period_ms),
+    .lookup_i         (whole_1),
+    .learn_i          (learn_1 && request_1_q.vlan_id != '1),
+    .port_i           (port_q[1]),
+    .address_i        (learn_1 ? request_1_q.source_address : request_1_q.destination_address),
+    .vlan_id_i        (request_1_q.vlan_id),
+    .learn_allow_i    (members_3[port_q[3]]),
+    .hit_o            (fdb_hit_5),
+    .ports_o          (fdb_ports_5),
+    .write_i          (table_i.valid && table_i.which == TABLE_FDB),
+    .write_way_i      (table_i.index[15]),
+    .write_index_i    (table_i.index[14:0]),
+    .write_data_i     (table_i.data[71:0]),
+    .write_ready_o    (fdb_ready),
+    .idle_o           (fdb_idle),
+    .wake_ns_o
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (operation_q[3] == OPERATION_RECORD) members_4_q <= members_3;
+    if (operation_q[4] == OPERATION_RECORD) members_5_q <= members_4_q;
+  end
+
+  // Answers to lookups by address go back to the port.
+  assign found        = stream_valid_5 && stream_hit_5 && operation_q[5] != OPERATION_RECORD;
+  assign found_stream = stream_found_5;
+  always_comb begin
+    for (int unsigned p = 0; p < PORTS; p++) port_found[p] = found && port_q[5] == port_t'(p);
+  end
+
+  // ---- Cycle 5: decide; IPv4 comes before the address functions
+  logic       is_stream_5;
+  stream_t    stream_5;
+  port_mask_t destination_5;
+  reason_e    reason_5;
+
+  assign is_stream_5   = (stream_valid_5 && stream_hit_5) || record_5.is_stream;
+  assign stream_5      = stream_valid_5 && stream_hit_5 ? stream_found_5 : record_5.stream;
+  assign destination_5 = (fdb_hit_5 ? fdb_ports_5 : '1) & members_5_q & config_i.port_enable & ALL_PORTS
+                         & ~(port_mask_t'(1) << port_q[5]);
+
+  always_comb begin
+    reason_5 = REASON_NONE;
+    if (record_5.mac_reason != '0) reason_5 = reason_e'({1'b0, record_5.mac_reason});
+    else if (record_5.disabled) reason_5 = REASON_PORT_DISABLED;
+    else if (record_5.store_full) reason_5 = REASON_STORE_FULL;
+    else if (record_5.reserved_address) reason_5 = REASON_RESERVED_ADDRESS;
+    else if (record_5.reserved_vlan || !members_5_q[port_q[5]]) reason_5 = REASON_VLAN;
+    else if (destination_5 == '0) reason_5 = REASON_NO_DESTINATION;
+  end
+
+  // ---- Cycle 6: everything but the eligibility time is known
+  classified_t classified_6_q;
+  time_ns_t    arrival_ns_6_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) classified_6_q.valid <= 1'b0;
+    else classified_6_q.valid <= record_5_valid;
+    if (record_5_valid) begin
+      classified_6_q.reason        <= reason_5;
+      classified_6_q.short_gap     <= record_5.short_gap;
+      classified_6_q.has_cells     <= record_5.has_cells;
+      classified_6_q.port          <= port_q[5];
+      classified_6_q.destination   <= reason_5 == REASON_NONE ? destination_5 : '0;
+      classified_6_q.traffic_class <= record_5.traffic_class;
+      classified_6_q.frame         <= record_5.frame;
+      classified_6_q.length        <= record_5.length;
+      classified_6_q.visible       <= '0;
+      classified_6_q.is_stream     <= is_stream_5 && record_5.mac_reason == '0;
+      classified_6_q.stream        <= stream_5;
+      classified_6_q.shaped        <= is_stream_5 && config_i.ats_classes[record_5.traffic_class]
+                                      && reason_5 == REASON_NONE;
+      // The time now, less the way from the wire to this place.
+      arrival_ns_6_q <= time_ns_i - AGE_AT_5_NS - time_ns_t'({record_5.age, 3'b0});
+    end
+  end
+
+  // ---- Cycles 6 to 12: shape
+  typedef struct packed {
+    reason_e    reason;
+    logic       short_gap;
+    logic       has_cells;
+    port_t      port;
+    port_mask_t destination;
+    class_t     traffic_class;
+    cell_t      frame;
+    length_t    length;
+    logic       is_stream;
+    stream_t    stream;
+    logic       shaped;
+  } waiting_t;
+
+  waiting_t waiting_6, waiting_12;
+  logic     waiting_12_valid, pass_12, valid_12;
+  cycle_t   visible_12;
+
+  assign waiting_6 = '{
+    reason:        classified_6_q.reason,
+    short_gap:     classified_6_q.short_gap,
+    has_cells:     classified_6_q.has_cells,
+    port:          classified_6_q.port,
+    destination:   classified_6_q.destination,
+    traffic_class: classified_6_q.traffic_class,
+    frame:         classified_6_q.frame,
+    length:        classified_6_q.length,
+    is_stream:     classified_6_q.is_stream,
+    stream:        classified_6_q.stream,
+    shaped:        classified_6_q.shaped
+  };
+
+  pen_delay #(.WIDTH($bits(waiting_t)), .CYCLES(6)) u_waiting (
+    .clk_i, .rst_i, .valid_i(classified_6_q.valid), .data_i(waiting_6), .valid_o(waiting_12_valid), .data_o(waiting_12)
+  );
+
+  pen_ats #(
+    .PORTS      (PORTS),
+    .STREAMS    (STREAMS),
+    .EARLIEST_NS(RX_LATENCY_NS + CYCLE_NS * VISIBLE_CYCLES)
+  ) u_ats (
+    .clk_i,
+    .rst_i,
+    .init_busy_i,
+    .init_index_i,
+    .overhead_bytes_i         (config_i.ats_overhead_bytes),
+    .processing_delay_max_ns_i(config_i.processing_delay_max_ns),
+    .read_i                   (record_5_valid && is_stream_5),
+    .stream_i                 (STREAM_W'(stream_5)),
+    .valid_i                  (classified_6_q.valid),
+    .shape_i                  (classified_6_q.shaped),
+    .port_i                   (classified_6_q.port),
+    .traffic_class_i          (classified_6_q.traffic_class),
+    .length_i                 (classified_6_q.length),
+    .arrival_ns_i             (arrival_ns_6_q),
+    .valid_o                  (valid_12),
+    .pass_o                   (pass_12),
+    .visible_o                (visible_12),
+    .write_rate_i             (write_table && table_i.which == TABLE_STREAM_RATE),
+    .write_rate_index_i       (table_i.index),
+    .write_ns_per_byte_i      (table_i.data[43:0]),
+    .write_empty_to_full_i    (table_i.data[95:44]),
+    .write_rate_ready_o       (rate_ready),
+    .write_group_i            (write_table && table_i.which == TABLE_GROUP),
+    .write_group_port_i       (table_i.index[5:3]),
+    .write_group_class_i      (table_i.index[2:0]),
+    .write_residence_ns_i     (table_i.data[31:0])
+  );
+
+  always_comb begin
+    classified_o = '0;
+    if (valid_12) begin
+      classified_o = '{
+        valid:         1'b1,
+        reason:        waiting_12.reason == REASON_NONE && !pass_12 ? REASON_RESIDENCE : waiting_12.reason,
+        short_gap:     waiting_12.short_gap,
+        has_cells:     waiting_12.has_cells,
+        port:          waiting_12.port,
+        destination:   pass_12 ? waiting_12.destination : '0,
+        traffic_class: waiting_12.traffic_class,
+        frame:         waiting_12.frame,
+        length:        waiting_12.length,
+        visible:       visible_12,
+        is_stream:     waiting_12.is_stream,
+        stream:        waiting_12.stream,
+        shaped:        waiting_12.shaped
+      };
+    end
+  end
+
+  assign idle_o = &port_idle && busy_q == '0 && fdb_idle && !init_busy_i && !table_i.valid && !store_write_o.valid;
+
+  logic unused;
+  assign unused = ^{table_i.data[127:122], waiting_12_valid, classified_6_q.visible, request_1_q};
+endmodule

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// One port of the ingress: puts the bytes of its frames into the store and reads their headers on the way.
+//
+// The store and the shared units serve the port in its turn. Bytes are gathered to words; a word waits in a register
+// for the turn. From the last byte on no further byte is taken until the frame's record and its source address have
+// gone out, two turns at most; the bytes of the next frame wait in the receive FIFO meanwhile, and as its preamble and
+// gap take longer than that, none is late.
+//
+// One spare cell is kept at hand, for the next frame or for the next part of this one. A frame that is in error and
+// sits in one cell leaves that cell to the next frame.
+module pen_ingress_port #(
+  parameter int unsigned PORT = 0
+) (
+  input  logic                            clk_i,
+  input  logic                            rst_i,
+  input  logic                            init_busy_i,
+  input  logic                            turn_i,         // it is this port's turn
+  input  pen_pkg::config_t                config_i,
+  input  pen_pkg::rx_beat_t               beat_i,
+  input  logic                            beat_valid_i,
+  output logic                            beat_ready_o,
+  output pen_pkg::store_write_t           write_o,
+  input  logic                            alloc_valid_i,
+  input  pen_pkg::cell_t                  alloc_cell_i,
+  output logic                            alloc_take_o,
+  output pen_ingress_pkg::request_t       request_o,
+  input  logic                            found_i,        // a lookup by address found a stream
+  input  pen_pkg::stream_t                found_stream_i,
+  output logic                            idle_o
+);
+  import pen_pkg::*;
+  import pen_ingress_pkg::*;
+
+  typedef enum logic [1:0] {
+    DISCARD,  // while the tables are being cleared, and then to the end of a frame that has begun
+    FRAME,
+    RECORD,   // complete; the record goes out in the port's turn
+    LEARN     // and the source address in the turn after that
+  } state_e;
+
+  state_e  state_q;
+  logic    inside_q;   // DISCARD: within a frame
+  logic    accept;
+
+  assign accept = beat_valid_i && beat_ready_o;
+
+  // ---- Bytes to words
+  length_t          length_q;
+  logic [7:0][7:0]  word_q;
+  logic             word_full_q;
+  logic             word_move;
+
+  assign beat_ready_o = state_q == DISCARD ? init_busy_i || inside_q : state_q == FRAME && (!word_full_q || word_move);
+
+  always_ff @(posedge clk_i) begin
+    if (accept) word_q[length_q[2:0]] <= beat_i.data;
+  end
+
+  // ---- Words to cells
+  logic        write_valid_q, link_q;
+  logic [63:0] write_data_q;
+  word_t       write_word_q;
+  cell_t       link_from_q, cell_q, spare_q, first_q;
+  logic        spare_valid_q;
+  logic        keep_q;         // cell_q was left over from a frame in error
+  logic [7:0]  words_q;        // of this frame, so far
+  logic        several_q;      // the frame has more than one cell
+  logic        store_full_q;
+  logic        opens_cell, reuses_cell, store_word, lost;
+
+  assign opens_cell  = words_q[3:0] == '0;
+  assign reuses_cell = words_q == '0 && keep_q;
+  assign word_move   = word_full_q && (!write_valid_q || turn_i);
+  assign lost        = word_move && !store_full_q && opens_cell && !reuses_cell && !spare_valid_q;
+  assign store_word  = word_move && !store_full_q && !lost;
+
+  assign alloc_take_o = turn_i && !spare_valid_q && alloc_valid_i;
+
+  always_comb begin
+    write_o = '0;
+    if (turn_i && write_valid_q) begin
+      write_o.valid      = 1'b1;
+      write_o.cell_index = cell_q;
+      write_o.word       = write_word_q;
+      write_o.data       = write_data_q;
+      if (link_q) begin
+        write_o.link_valid = 1'b1;
+        write_o.link_from  = link_from_q;
+        write_o.link_to    = cell_q;
+      end
+    end
+  end
+
+  // ---- The record
+  logic [2:0] mac_reason_q;
+  logic       short_gap_q;
+  logic [3:0] age_q;
+  logic       record, store_full, several, in_error, has_first;
+
+  assign record     = state_q == RECORD && turn_i;
+  assign store_full = store_full_q || lost;
+  assign several    = several_q || (store_word && opens_cell && words_q != '0);
+  assign in_error   = mac_reason_q != '0 || store_full;
+  assign has_first  = words_q != '0 || store_word;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      write_valid_q <= 1'b0;
+      spare_valid_q <= 1'b0;
+      keep_q        <= 1'b0;
+      word_full_q   <= 1'b0;
+      words_q       <= '0;
+      several_q     <= 1'b0;
+      store_full_q  <= 1'b0;
+    end else begin
+      if (turn_i) write_valid_q <= 1'b0;
+      if (alloc_take_o) spare_valid_q <= 1'b1;
+      if (word_move) word_full_q <= 1'b0;
+      if (accept && state_q == FRAME && (length_q[2:0] == '1 || beat_i.last)) word_full_q <= 1'b1;
+      if (lost) store_full_q <= 1'b1;
+      if (store_word) begin
+        write_valid_q <= 1'b1;
+        words_q       <= words_q + 8'd1;
+        if (opens_cell) begin
+          several_q <= several;
+          if (reuses_cell) keep_q <= 1'b0;
+          else spare_valid_q <= 1'b0;
+        end
+      end
+      if (record && in_error && has_first && !several) keep_q <= 1'b1;
+      if (state_q == LEARN && turn_i) begin
+        words_q      <= '0;
+        several_q    <= 1'b0;
+        store_full_q <= 1'b0;
+      end
+    end
+    if (alloc_take_o) spare_q <= alloc_cell_i;
+    if (store_word) begin
+      write_data_q <= word_q;
+      write_word_q <= words_q[3:0];
+      link_q       <= opens_cell && words_q != '0;
+      if (opens_cell && !reuses_cell) begin
+        cell_q      <= spare_q;
+        link_from_q <= cell_q;
+      end
+      if (words_q == '0) first_q <= reuses_cell ? cell_q : spare_q;
+    end
+  end
+
+  // ---- The header
+  localparam logic [15:0] TYPE_VLAN = 16'h8100;
+  localparam logic [15:0] TYPE_IPV4 = 16'h0800;
+
+  logic [7:0]  previous_q;
+  logic [15:0] ethertype;
+  logic [95:0] addresses_q;         // destination, source
+  logic        tagged_q, header_q;  // header_q: VLAN and addresses are known
+  logic [11:0] vlan_id_q;
+  class_t      traffic_class_q;
+  logic        ip_q;                // within an IPv4 header
+  logic [6:0]  ip_position_q;
+  logic [3:0]  ip_length_q;         // in units of four bytes
+  logic        later_fragment_q;
+  logic [7:0]  protocol_q;
+  logic [63:0] ip_addresses_q;
+  logic [31:0] ip_ports_q;
+  logic        ip_done_q;           // all of it was there
+  logic [2:0]  ip_tail_q;           // bytes after that, the FCS among them
+  logic        has_ports;
+
+  assign ethertype = {previous_q, beat_i.data};
+  assign has_ports = (protocol_q == 8'd6 || protocol_q == 8'd17) && !later_fragment_q;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == FRAME && accept) begin
+      previous_q <= beat_i.data;
+      if (length_q < 11'd12) addresses_q <= {addresses_q[87:0], beat_i.data};
+      if (length_q == 11'd0) begin
+        tagged_q         <= 1'b0;
+        header_q         <= 1'b0;
+        ip_q             <= 1'b0;
+        ip_done_q        <= 1'b0;
+        ip_tail_q        <= '0;
+        ip_position_q    <= '0;
+        later_fragment_q <= 1'b0;
+        protocol_q       <= '0;
+        vlan_id_q        <= config_i.port_vlan_id[PORT];
+        traffic_class_q  <= config_i.class_of_untagged;
+      end
+      if (length_q == 11'd13) begin
+        tagged_q <= ethertype == TYPE_VLAN;
+        header_q <= ethertype != TYPE_VLAN;
+        ip_q     <= ethertype == TYPE_IPV4;
+      end
+      if (tagged_q) begin
+        if (length_q == 11'd14) traffic_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
+        if (length_q == 11'd15) begin
+          header_q <= 1'b1;
+          if (ethertype[11:0] != '0) vlan_id_q <= ethertype[11:0];
+        end
+        if (length_q == 11'd17) ip_q <= ethertype == TYPE_IPV4;
+      end
+      if (ip_q) begin
+        ip_position_q <= ip_position_q + 7'd1;
+        case (ip_position_q)
+          7'd0: begin
+            ip_length_q <= beat_i.data[3:0];
+            if (beat_i.data[7:4] != 4'd4 || beat_i.data[3:0] < 4'd5) ip_q <= 1'b0;
+          end
+          7'd6: if (beat_i.data[4:0] != '0) later_fragment_q <= 1'b1;
+          7'd7: if (beat_i.data != '0) later_fragment_q <= 1'b1;
+          7'd9: protocol_q <= beat_i.data;
+          default: ;
+        endcase
+        if (ip_position_q >= 7'd12 && ip_position_q < 7'd20) ip_addresses_q <= {ip_addresses_q[55:0], beat_i.data};
+        if (ip_position_q[6:2] == {1'b0, ip_length_q}) ip_ports_q <= {ip_ports_q[23:0], beat_i.data};
+        if (ip_position_q >= 7'd19 && ip_position_q == {1'b0, ip_length_q, 2'b00} + (has_ports ? 7'd3 : -7'd1)) begin
+          ip_q      <= 1'b0;
+          ip_done_q <= 1'b1;
+        end
+      end
+      if (ip_done_q && !ip_tail_q[2]) ip_tail_q <= ip_tail_q + 3'd1;
+    end
+  end
+
+  // ---- Streams by address, looked for as soon as header and turn permit
+  logic    ask_destination_q, ask_source_q;  // asked already, or not in use
+  logic    is_stream_q;
+  stream_t stream_q;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == FRAME && length_q == '0) begin
+      ask_destination_q <= config_i.identify_enable[IDENTIFY_DESTINATION];
+      ask_source_q      <= config_i.identify_enable[IDENTIFY_SOURCE];
+      is_stream_q       <= 1'b0;
+    end else begin
+      if (request_o.operation == OPERATION_DESTINATION) ask_destination_q <= 1'b0;
+      if (request_o.operation == OPERATION_SOURCE) ask_source_q <= 1'b0;
+      if (found_i && !is_stream_q) begin
+        is_stream_q <= 1'b1;
+        stream_q    <= found_stream_i;
+      end
+    end
+  end
+
+  always_comb begin
+    request_o = '0;
+    if (turn_i && (record || state_q == LEARN || (state_q == FRAME && length_q > 11'd13 && header_q))) begin
+      if (record) request_o.operation = OPERATION_RECORD;
+      else if (state_q == LEARN) begin
+        // Only what came whole, from a station, through a port in use.
+        if (mac_reason_q == '0 && !addresses_q[40] && config_i.learning_enable && config_i.port_enable[PORT]) begin
+          request_o.operation = OPERATION_LEARN;
+        end
+      end else if (ask_destination_q) request_o.operation = OPERATION_DESTINATION;
+      else if (ask_source_q) request_o.operation = OPERATION_SOURCE;
+      request_o.mac_reason          = mac_reason_q;
+      request_o.store_full          = store_full;
+      request_o.short_gap           = short_gap_q;
+      request_o.has_cells           = has_first && (!in_error || several);
+      request_o.traffic_class       = traffic_class_q;
+      request_o.frame               = first_q;
+      request_o.length              = store_full ? {words_q, 3'b0} : length_q;  // as much as the cells hold
+      request_o.age                 = age_q;
+      request_o.destination_address = addresses_q[95:48];
+      request_o.source_address      = addresses_q[47:0];
+      request_o.vlan_id             = vlan_id_q;
+      request_o.ipv4                = ip_done_q && ip_tail_q[2];
+      request_o.ipv4_fields         = {ip_addresses_q, protocol_q, has_ports ? ip_ports_q : 32'b0};
+      request_o.is_stream           = is_stream_q;
+      request_o.stream              = stream_q;
+    end
+  end
+
+  // ---- Control
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q  <= DISCARD;
+      inside_q <= 1'b0;
+      length_q <= '0;
+    end else begin
+      case (state_q)
+        DISCARD: begin
+          if (accept) inside_q <= !beat_i.last;
+          if (!init_busy_i && !inside_q) state_q <= FRAME;
+        end
+        FRAME: if (accept) begin
+          length_q <= length_q + 11'd1;
+          if (beat_i.last) state_q <= RECORD;
+        end
+        RECORD: if (turn_i) state_q <= LEARN;
+        LEARN: if (turn_i) begin
+          state_q  <= FRAME;
+          length_q <= '0;
+        end
+      endcase
+    end
+    if (accept && beat_i.last) begin
+      mac_reason_q <= beat_i.reason;
+      short_gap_q  <= beat_i.short_gap;
+    end
+    age_q <= state_q == RECORD ? age_q + 4'd1 : 4'd1;
+  end
+
+  assign idle_o = state_q == FRAME && length_q == '0 && !word_full_q && !write_valid_q && !beat_valid_i;
+
+  logic unused;
+  assign unused = ^config_i;
+endmodule

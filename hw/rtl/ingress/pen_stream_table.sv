@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the stream of a key: exact match in two hash tables of twice as many slots as there are streams.
+//
+// The slot in table 0 is given by the low bits of the CRC-32 of the key, in table 1 by the bits from 16 on. Software
+// places each key in one of its two slots. One lookup a cycle:
+//
+//   cycle    0         1          2           3         4
+//            key_i     hash       table read  compare   valid_o, hit_o, stream_o
+module pen_stream_table #(
+  parameter int unsigned STREAMS = 256  // a power of two, 2 to 2048
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_i,
+  input  logic                  init_busy_i,
+  input  logic [11:0]           init_index_i,
+  input  logic                  valid_i,
+  input  pen_pkg::stream_key_t  key_i,
+  output logic                  valid_o,
+  output logic                  hit_o,
+  output pen_pkg::stream_t      stream_o,
+  input  logic                  write_i,
+  input  logic                  write_table_i,
+  input  logic [14:0]           write_index_i,
+  input  logic [121:0]          write_data_i    // {valid, stream, key}
+);
+  import pen_pkg::*;
+
+  localparam int unsigned SLOTS = 2 * STREAMS;
+  localparam int unsigned SLOT_W = $clog2(SLOTS);
+  localparam int unsigned STREAM_W = $clog2(STREAMS);
+  localparam int unsigned KEY_W = $bits(stream_key_t);
+  if (STREAMS < 2 || STREAMS > 2048 || STREAMS != 1 << STREAM_W) begin : g_check
+    $fatal(1, "pen_stream_table: STREAMS must be a power of two from 2 to 2048, is %0d (%m)", STREAMS);
+  end
+
+  typedef struct packed {
+    logic                valid;
+    logic [STREAM_W-1:0] stream;
+    stream_key_t         key;
+  } entry_t;
+
+  logic [3:0]              valid_q;    // bit i: lookup in cycle i+1
+  logic [1:0][SLOT_W-1:0]  slot, slot_q;
+  entry_t [1:0]            entry, entry_q;
+  entry_t                  write_entry;
+  stream_key_t             key;        // in cycle 3
+  logic                    key_valid;
+  logic                    write_slot_valid;
+  logic [1:0]              hit, hit_q;
+  logic [STREAM_W-1:0]     stream_q;
+
+  assign write_entry.valid  = !init_busy_i && write_data_i[121];
+  assign write_entry.stream = write_data_i[KEY_W+:STREAM_W];
+  assign write_entry.key    = stream_key_t'(write_data_i[KEY_W-1:0]);
+  assign write_slot_valid   = init_busy_i ? 16'(init_index_i) < 16'(SLOTS) : 16'(write_index_i) < 16'(SLOTS);
+
+  pen_delay #(.WIDTH(KEY_W), .CYCLES(3)) u_key (
+    .clk_i, .rst_i, .valid_i, .data_i(key_i), .valid_o(key_valid), .data_o(key)
+  );
+
+  for (genvar t = 0; t < 2; t++) begin : g_table
+    pen_key_hash #(.BYTES(14), .LOW(16 * t), .WIDTH(SLOT_W)) u_hash (
+      .key_i({3'b0, key_i}), .hash_o(slot[t])
+    );
+
+    pen_ram_1r1w #(.WIDTH($bits(entry_t)), .DEPTH(SLOTS)) u_slots (
+      .clk_i,
+      .write_i     ((init_busy_i || (write_i && write_table_i == 1'(t))) && write_slot_valid),
+      .write_addr_i(init_busy_i ? SLOT_W'(init_index_i) : SLOT_W'(write_index_i)),
+      .write_data_i(write_entry),
+      .read_i      (valid_q[0]),
+      .read_addr_i (slot_q[t]),
+      .read_data_o (entry[t])
+    );
+
+    assign hit[t] = entry_q[t].valid && entry_q[t].key == key;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) valid_q <= '0;
+    else valid_q <= {valid_q[2:0], valid_i};
+    if (valid_i) slot_q <= slot;
+    if (valid_q[1]) entry_q <= entry;
+    if (valid_q[2]) begin
+      hit_q    <= hit;
+      stream_q <= hit[0] ? entry_q[0].stream : entry_q[1].stream;
+    end
+  end
+
+  assign valid_o  = valid_q[3];
+  assign hit_o    = |hit_q;
+  assign stream_o = stream_t'(stream_q);
+
+  logic unused;
+  assign unused = ^{key_valid, write_data_i, write_index_i, init_index_i};
+endmodule

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ethernet switch with Asynchronous Traffic Shaping, 2 to 8 ports of 1 Gb/s.
+//
+//   GMII ─► pen_mac_rx_fifo ─► pen_ingress ─► pen_buffer ─► pen_egress_port ─► GMII
+//              (per port)      identify,      store,         (per port)
+//                              forward, shape admit          queue, select, send
+//
+// Every frame is written once into one store; all else handles descriptors. Shared units serve port p in the cycles
+// in which turn == p, so what one port does never moves another's frames in time.
+module pen_switch
+  import pen_pkg::*;
+#(
+  parameter int unsigned PORTS       = 4,      // 2 to 8
+  parameter int unsigned STREAMS     = 256,    // a power of two, 16 to 4096
+  parameter int unsigned FDB_ENTRIES = 1024,   // a power of two, 64 or more
+  parameter int unsigned STORE_BYTES = 131072  // a power of two, 32768 to 524288
+) (
+  input  logic                        clk_i,            // 125 MHz: core and transmit clock
+  input  logic                        rst_i,
+  // GMII
+  input  logic [PORTS-1:0]            gmii_rx_clk_i,    // 125 MHz of each link partner
+  input  logic [PORTS-1:0][7:0]       gmii_rxd_i,
+  input  logic [PORTS-1:0]            gmii_rx_dv_i,
+  input  logic [PORTS-1:0]            gmii_rx_er_i,
+  output logic [PORTS-1:0][7:0]       gmii_txd_o,
+  output logic [PORTS-1:0]            gmii_tx_en_o,
+  output logic [PORTS-1:0]            gmii_tx_er_o,
+  // AXI4-Lite, 32 bit
+  input  logic [15:0]                 s_axil_awaddr_i,
+  input  logic [2:0]                  s_axil_awprot_i,
+  input  logic                        s_axil_awvalid_i,
+  output logic                        s_axil_awready_o,
+  input  logic [31:0]                 s_axil_wdata_i,
+  input  logic [3:0]                  s_axil_wstrb_i,
+  input  logic                        s_axil_wvalid_i,
+  output logic                        s_axil_wready_o,
+  output logic [1:0]                  s_axil_bresp_o,
+  output logic                        s_axil_bvalid_o,
+  input  logic                        s_axil_bready_i,
+  input  logic [15:0]                 s_axil_araddr_i,
+  input  logic [2:0]                  s_axil_arprot_i,
+  input  logic                        s_axil_arvalid_i,
+  output logic                        s_axil_arready_o,
+  output logic [31:0]                 s_axil_rdata_o,
+  output logic [1:0]                  s_axil_rresp_o,
+  output logic                        s_axil_rvalid_o,
+  input  logic                        s_axil_rready_i,
+  // Simulation: time may leap while nothing is inside. Tie `skip_valid_i` low in hardware.
+  input  logic                        skip_valid_i,
+  input  logic [39:0]                 skip_cycles_i,    // a multiple of PORTS; never past wake_ns_o
+  output logic                        idle_o,
+  output time_ns_t                    wake_ns_o,        // the next thing that happens by itself
+  output time_ns_t                    time_ns_o,
+  // What becomes of each frame, for observers
+  output verdict_t                    verdict_o,
+  output egress_event_t [PORTS-1:0]   egress_event_o
+);
+  localparam int unsigned CELLS = STORE_BYTES / CELL_BYTES;
+
+  if (PORTS < 2 || PORTS > MAX_PORTS) $fatal(1, "pen_switch: PORTS must be 2 to 8, is %0d", PORTS);
+  if (STREAMS < 16 || STREAMS > 4096 || 1 << $clog2(STREAMS) != STREAMS)
+    $fatal(1, "pen_switch: STREAMS must be a power of two from 16 to 4096, is %0d", STREAMS);
+  if (FDB_ENTRIES < 64 || FDB_ENTRIES > 8192 || 1 << $clog2(FDB_ENTRIES) != FDB_ENTRIES)
+    $fatal(1, "pen_switch: FDB_ENTRIES must be a power of two from 64 to 8192, is %0d", FDB_ENTRIES);
+  if (STORE_BYTES < 32768 || STORE_BYTES > 524288 || 1 << $clog2(STORE_BYTES) != STORE_BYTES)
+    $fatal(1, "pen_switch: STORE_BYTES must be a power of two from 32768 to 524288, is %0d", STORE_BYTES);
+
+  // Time, turns and the start of the tables.
+  time_ns_t time_ns;
+  port_t    turn;
+  cycle_t   now_cycle;
+  assign now_cycle = time_ns[30:3];
+  assign time_ns_o = time_ns;
+
+  pen_timer #(.PORTS(PORTS)) u_timer (
+    .clk_i, .rst_i, .skip_valid_i, .skip_cycles_i, .time_ns_o(time_ns), .turn_o(turn)
+  );
+
+  logic        init_busy_q;
+  logic [11:0] init_index_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      init_busy_q  <= 1'b1;
+      init_index_q <= '0;
+    end else if (init_busy_q) begin
+      init_index_q <= init_index_q + 1'b1;
+      if (&init_index_q) init_busy_q <= 1'b0;
+    end
+  end
+
+  // Registers and counters.
+  config_t      cfg;
+  table_write_t table_write;
+  logic         table_ready;
+  logic         counter_request, counter_ack;
+  logic [8:0]   counter_addr;
+  logic [31:0]  counter_data;
+
+  pen_registers #(
+    .PORTS   (PORTS),
+    .STREAMS (STREAMS),
+    .CELLS   (CELLS),
+    .FDB_SETS(FDB_ENTRIES / 2)
+  ) u_registers (
+    .clk_i,
+    .rst_i,
+    .s_axil_awaddr_i,
+    .s_axil_awprot_i,
+    .s_axil_awvalid_i,
+    .s_axil_awready_o,
+    .s_axil_wdata_i,
+    .s_axil_wstrb_i,
+    .s_axil_wvalid_i,
+    .s_axil_wready_o,
+    .s_axil_bresp_o,
+    .s_axil_bvalid_o,
+    .s_axil_bready_i,
+    .s_axil_araddr_i,
+    .s_axil_arprot_i,
+    .s_axil_arvalid_i,
+    .s_axil_arready_o,
+    .s_axil_rdata_o,
+    .s_axil_rresp_o,
+    .s_axil_rvalid_o,
+    .s_axil_rready_i,
+    .time_ns_i        (time_ns),
+    .init_busy_i      (init_busy_q),
+    .config_o         (cfg),
+    .table_o          (table_write),
+    .table_ready_i    (table_ready),
+    .counter_request_o(counter_request),
+    .counter_addr_o   (counter_addr),
+    .counter_ack_i    (counter_ack),
+    .counter_data_i   (counter_data)
+  );
+
+  pen_counters #(.PORTS(PORTS)) u_counters (
+    .clk_i,
+    .rst_i,
+    .init_busy_i   (init_busy_q),
+    .init_index_i  (init_index_q),
+    .verdict_i     (verdict_o),
+    .egress_event_i(egress_event_o),
+    .request_i     (counter_request),
+    .addr_i        (counter_addr),
+    .ack_o         (counter_ack),
+    .data_o        (counter_data)
+  );
+
+  // Receive.
+  logic     [PORTS-1:0] beat_valid, beat_ready;
+  rx_beat_t [PORTS-1:0] beat;
+  for (genvar p = 0; p < PORTS; p++) begin : g_receive
+    pen_mac_rx_fifo u_mac (
+      .clk_i,
+      .rst_i,
+      .gmii_rx_clk_i    (gmii_rx_clk_i[p]),
+      .gmii_rxd_i       (gmii_rxd_i[p]),
+      .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
+      .gmii_rx_er_i     (gmii_rx_er_i[p]),
+      .max_frame_bytes_i(cfg.max_frame_bytes),
+      .beat_o           (beat[p]),
+      .valid_o          (beat_valid[p]),
+      .ready_i          (beat_ready[p])
+    );
+  end
+
+  // Identify, forward, shape.
+  store_write_t store_write;
+  logic         alloc_valid, alloc_take;
+  cell_t        alloc_cell;
+  classified_t  classified;
+  logic         ingress_idle;
+  pen_ingress #(.PORTS(PORTS), .STREAMS(STREAMS), .FDB_SETS(FDB_ENTRIES / 2)) u_ingress (
+    .clk_i,
+    .rst_i,
+    .init_busy_i  (init_busy_q),
+    .init_index_i (init_index_q),
+    .turn_i       (turn),
+    .time_ns_i    (time_ns),
+    .config_i     (cfg),
+    .table_i      (table_write),
+    .table_ready_o(table_ready),
+    .beat_i       (beat),
+    .beat_valid_i (beat_valid),
+    .beat_ready_o (beat_ready),
+    .store_write_o(store_write),
+    .alloc_valid_i(alloc_valid),
+    .alloc_cell_i (alloc_cell),
+    .alloc_take_o (alloc_take),
+    .classified_o (classified),
+    .idle_o       (ingress_idle),
+    .wake_ns_o
+  );
+
+  // Store and admit.
+  store_read_t [PORTS-1:0] store_read_of;
+  release_t    [PORTS-1:0] release_of;
+  store_read_t             store_read;
+  release_t                release_any;
+  store_data_t             store_data;
+  enqueue_t                enqueue;
+  logic                    buffer_idle;
+  always_comb begin
+    store_read  = '0;
+    release_any = '0;
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      store_read  |= store_read_of[p];
+      release_any |= release_of[p];
+    end
+  end
+
+  pen_buffer #(.PORTS(PORTS), .CELLS(CELLS)) u_buffer (
+    .clk_i,
+    .rst_i,
+    .init_busy_i  (init_busy_q),
+    .init_index_i (init_index_q),
+    .turn_i       (turn),
+    .config_i     (cfg),
+    .store_write_i(store_write),
+    .store_read_i (store_read),
+    .store_data_o (store_data),
+    .alloc_valid_o(alloc_valid),
+    .alloc_cell_o (alloc_cell),
+    .alloc_take_i (alloc_take),
+    .classified_i (classified),
+    .enqueue_o    (enqueue),
+    .verdict_o,
+    .release_i    (release_any),
+    .idle_o       (buffer_idle)
+  );
+
+  // Queue, select, send.
+  logic [PORTS-1:0] egress_idle;
+  for (genvar p = 0; p < PORTS; p++) begin : g_egress
+    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p)) u_port (
+      .clk_i,
+      .rst_i,
+      .turn_i      (turn),
+      .now_cycle_i (now_cycle),
+      .enqueue_i   (enqueue),
+      .store_read_o(store_read_of[p]),
+      .store_data_i(store_data),
+      .release_o   (release_of[p]),
+      .event_o     (egress_event_o[p]),
+      .gmii_txd_o  (gmii_txd_o[p]),
+      .gmii_tx_en_o(gmii_tx_en_o[p]),
+      .gmii_tx_er_o(gmii_tx_er_o[p]),
+      .idle_o      (egress_idle[p])
+    );
+  end
+
+  always_ff @(posedge clk_i) begin
+    idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0;
+  end
+endmodule

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random frames through the queues of one egress port, each cycle against a model that is lists and nothing else."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from runner import run_module
+from structs import pack, unpack
+
+WRAP = 1 << 28
+SECOND = 125_000_000
+LIFETIME = 120 << 20
+
+
+def signed(cycles):
+    """A difference of times modulo 2^28."""
+    return (cycles + WRAP // 2) % WRAP - WRAP // 2
+
+
+class Bench:
+    """Drives the queue and keeps the model: per class and reception port a list of frames not yet popped."""
+
+    def __init__(self, dut, now):
+        self.dut, self.now = dut, now % WRAP
+        self.ports, self.port = dut.PORTS.value.to_unsigned(), dut.PORT.value.to_unsigned()
+        self.lists = {(k, p): [] for k in range(8) for p in range(self.ports)}
+        self.free = list(range(dut.CELLS.value.to_unsigned()))
+        random.shuffle(self.free)
+        self.busy = 0  # cycles until the transmitter takes the next frame
+        self.grants = self.expired = self.waited = 0
+        self.last = {}
+
+    async def start(self):
+        dut = self.dut
+        dut.rst_i.value = 1
+        dut.enqueue_i.value = 0
+        dut.tx_ready_i.value = 0
+        dut.expired_ready_i.value = 0
+        dut.now_cycle_i.value = self.now
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+
+    def expected(self):
+        """The frame that has to be granted now: of the highest class with a visible head, the earliest head."""
+        for k in reversed(range(8)):
+            heads = [self.lists[k, p][0] for p in range(self.ports) if self.lists[k, p]]
+            heads = [h for h in heads if signed(self.now - h["visible"]) >= 0]
+            if heads:
+                return min(heads, key=lambda h: (signed(h["visible"] - self.now), h["port"]))
+        return None
+
+    async def cycle(self, frame=None, tx=True, length_busy=84, release=True):
+        """One cycle: an enqueue or none, and what is granted compared with the model."""
+        dut = self.dut
+        dut.now_cycle_i.value = self.now
+        ready = tx and self.busy == 0
+        dut.tx_ready_i.value = int(ready)
+        dut.expired_ready_i.value = int(release)
+        if frame is None:
+            dut.enqueue_i.value = pack("enqueue", destination=(random.getrandbits(8) & ~(1 << self.port)) & 0xFF)
+        else:
+            dut.enqueue_i.value = pack(
+                "enqueue", destination=random.getrandbits(8) | 1 << self.port, pool=[frame["pool"]] * 8,
+                traffic_class=frame["class"], port=frame["port"], frame=frame["frame"], length=frame["length"],
+                visible=frame["visible"])
+        await FallingEdge(dut.clk_i)
+        # Inputs change after the rising edge; in the middle of the cycle the outputs are those of this cycle.
+        want = self.expected() if ready else None
+        popped = unpack("release", int(dut.popped_o.value))
+        if popped["valid"]:
+            assert self.last["frame"] == popped["frame"] and self.last["length"] == popped["length"], self.last
+            assert self.last["pool"] == popped["pool"] and self.last["port"] == popped["port"], self.last
+            assert self.last["class"] == popped["traffic_class"], self.last
+            self.free.append(self.last["frame"])
+        if int(dut.expired_valid_o.value) and release:
+            head = self.lists[popped["traffic_class"], popped["port"]].pop(0)
+            assert head["frame"] == popped["frame"] and head["length"] == popped["length"]
+            assert signed(self.now - head["visible"]) >= LIFETIME
+            self.free.append(head["frame"])
+            self.expired += 1
+        if int(dut.grant_o.value):
+            assert ready
+            frame_id = int(dut.grant_frame_o.value)
+            if want is None:  # after an expiry the port may pause for some cycles
+                want = self.expected()
+            assert want is not None, f"frame {frame_id} granted at {self.now}, none is due"
+            assert want["frame"] == frame_id, f"granted {frame_id} at {self.now}, due is {want}"
+            self.lists[want["class"], want["port"]].pop(0)
+            self.last = want
+            self.busy = length_busy
+            self.grants += 1
+            self.waited = 0
+        else:
+            if want is not None:
+                self.waited += 1
+            assert self.waited <= self.patience, f"nothing granted at {self.now}, due is {want}"
+            self.busy = max(0, self.busy - 1)
+        if frame is not None:
+            self.lists[frame["class"], frame["port"]].append(frame)
+        self.now = (self.now + 1) % WRAP
+        await RisingEdge(dut.clk_i)
+
+    patience = 0
+
+    @property
+    def inside(self):
+        return sum(map(len, self.lists.values()))
+
+
+def visible_after(bench, times, k, p, ahead):
+    """Eligibility times of a class and reception port never go back."""
+    time = bench.now + 1 + ahead
+    if (k, p) in times and signed(times[k, p] - time) > 0:
+        time = times[k, p]
+    times[k, p] = time % WRAP
+    return time % WRAP
+
+
+async def random_frames(bench, cycles, rate, ahead, classes=8, pause=0.0, tx=True):
+    times, turn, next_at, paused = {}, 0, {}, 0
+    for n in range(cycles):
+        p = turn
+        turn = (turn + 1) % bench.ports
+        frame = None
+        if p != bench.port and next_at.get(p, 0) <= n and random.random() < rate and bench.free:
+            k = random.randrange(classes)
+            next_at[p] = n + 84
+            frame = {"class": k, "port": p, "frame": bench.free.pop(0), "length": random.randrange(64, 2001),
+                     "pool": random.randrange(3), "visible": visible_after(bench, times, k, p, ahead())}
+        if random.random() < pause:
+            paused = random.randrange(1, 300)
+        paused -= 1
+        await bench.cycle(frame, tx=tx and paused < 0)
+
+
+@cocotb.test()
+async def mixed(dut):
+    """Frames of all ports and classes, visible at once or later, the time wrapping on the way."""
+    bench = Bench(dut, WRAP - 6000)
+    await bench.start()
+    await random_frames(bench, 12000, 0.3, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
+    for _ in range(200 * 84):
+        await bench.cycle()
+        if not bench.inside:
+            break
+    await random_frames(bench, 3000, 0.002, lambda: random.choice([0, 1, 2, 3]))
+    for _ in range(400 * 84):
+        await bench.cycle()
+        if not bench.inside:
+            break
+    for _ in range(120):
+        await bench.cycle()
+    assert bench.inside == 0 and dut.idle_o.value == 1
+    assert bench.grants > 100
+    dut._log.info("%d frames", bench.grants)
+
+
+@cocotb.test()
+async def one_class(dut):
+    """The head of the earliest reception port first, and the lower port first if the times are the same."""
+    bench = Bench(dut, random.getrandbits(28))
+    await bench.start()
+    for _ in range(30):
+        time = bench.now + random.randrange(40, 200)
+        turns = [p for p in range(bench.ports) if p != bench.port] * random.randrange(1, 4)
+        random.shuffle(turns)
+        times = {}
+        for p in turns:
+            visible = max(time + random.choice([0, 0, 1, 2, 30]), times.get(p, 0))
+            times[p] = visible
+            await bench.cycle({"class": 5, "port": p, "frame": bench.free.pop(0), "length": 64, "pool": 1,
+                               "visible": visible % WRAP}, tx=False)
+        while bench.inside:
+            await bench.cycle(length_busy=random.choice([40, 84]))
+        assert dut.idle_o.value == 0 or bench.busy >= 0
+
+
+@cocotb.test()
+async def expiry(dut):
+    """Frames older than a second are given up while nothing can be sent, and no other."""
+    bench = Bench(dut, WRAP - 50_000)
+    await bench.start()
+    await random_frames(bench, 1500, 0.5, lambda: random.choice([0, 5]), classes=3, tx=False)
+    for _ in range(50):
+        await bench.cycle(tx=False)
+    old = bench.inside
+    bench.now = (bench.now + LIFETIME // 2) % WRAP  # nothing becomes visible in between: all are
+    await random_frames(bench, 1500, 0.5, lambda: 0, classes=3, tx=False)
+    young = bench.inside - old
+    for _ in range(10):
+        await bench.cycle(tx=False)
+    bench.now = (bench.now + LIFETIME // 2) % WRAP
+    for _ in range(1024 * (old + 16)):
+        await bench.cycle(tx=False, release=random.random() < 0.3)
+        if bench.expired == old:
+            break
+    assert bench.expired == old and old > 5
+    for _ in range(2048):
+        await bench.cycle(tx=False)
+    assert bench.inside == young and young > 5
+    bench.patience = 40
+    while bench.inside:
+        await bench.cycle()
+
+
+@pytest.mark.parametrize("ports,port", [(2, 0), (4, 2), (8, 7)])
+def test_pen_queue(ports, port):
+    run_module("pen_queue", __name__, {"PORTS": ports, "CELLS": 256, "PORT": port})

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packed structs of pen_pkg as Python values: packed to, and unpacked from, the vectors that cocotb sees."""
+
+# Fields from the most significant bit down, as declared; an array has a count.
+STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
+    "store_write": [("valid", 1), ("cell_index", 12), ("word", 4), ("data", 64), ("link_valid", 1), ("link_from", 12),
+                    ("link_to", 12)],
+    "store_read": [("valid", 1), ("cell_index", 12), ("word", 4)],
+    "store_data": [("valid", 1), ("port", 3), ("data", 64), ("next_cell", 12)],
+    "classified": [("valid", 1), ("reason", 4), ("short_gap", 1), ("has_cells", 1), ("port", 3), ("destination", 8),
+                   ("traffic_class", 3), ("frame", 12), ("length", 11), ("visible", 28), ("is_stream", 1),
+                   ("stream", 12), ("shaped", 1)],
+    "enqueue": [("destination", 8), ("pool", 2, 8), ("traffic_class", 3), ("port", 3), ("frame", 12), ("length", 11),
+                ("visible", 28)],
+    "release": [("valid", 1), ("pool", 2), ("traffic_class", 3), ("port", 3), ("frame", 12), ("length", 11)],
+    "verdict": [("valid", 1), ("reason", 4), ("short_gap", 1), ("port", 3), ("destination", 8), ("refused", 8),
+                ("refused_reason", 4, 8), ("traffic_class", 3), ("frame", 12), ("length", 11), ("visible", 28),
+                ("is_stream", 1), ("stream", 12), ("shaped", 1)],
+    "egress_event": [("sent", 1), ("expired", 1), ("traffic_class", 3), ("frame", 12), ("length", 11)],
+    "config": [("port_enable", 8), ("max_frame_bytes", 11), ("port_vlan_id", 12, 8), ("class_of_pcp", 3, 8),
+               ("class_of_untagged", 3), ("ats_classes", 8), ("ats_overhead_bytes", 8),
+               ("processing_delay_max_ns", 32), ("learning_enable", 1), ("aging_period_ms", 32),
+               ("queue_limit_cells", 12, 8), ("class_limit_cells", 12, 8), ("queue_guarantee_cells", 12),
+               ("reception_guarantee_cells", 12), ("shared_limit_cells", 12), ("identify_enable", 3),
+               ("identify_ipv4_mask", 104)],
+}
+
+
+def pack(struct: str, **values: int | list[int]) -> int:
+    """The vector of a struct; fields that are not named are zero."""
+    unknown = set(values) - {field[0] for field in STRUCTS[struct]}
+    assert not unknown, f"{struct} has no {unknown}"
+    vector = 0
+    for name, width, *count in STRUCTS[struct]:
+        value = values.get(name, 0)
+        items = list(value) if count and isinstance(value, (list, tuple)) else [value]
+        if count:
+            items += [0] * (count[0] - len(items))
+        for item in reversed(items):  # element 0 in the lowest bits
+            assert 0 <= item < 1 << width, f"{struct}.{name}: {item} does not fit {width} bits"
+            vector = vector << width | item
+    return vector
+
+
+def unpack(struct: str, vector: int) -> dict[str, int | list[int]]:
+    values: dict[str, int | list[int]] = {}
+    for name, width, *count in reversed(STRUCTS[struct]):
+        items = []
+        for _ in range(count[0] if count else 1):
+            items.append(vector & ((1 << width) - 1))
+            vector >>= width
+        values[name] = items if count else items[0]
+    return values
+
+
+def width(struct: str) -> int:
+    return sum(width * (count[0] if count else 1) for _, width, *count in STRUCTS[struct])
