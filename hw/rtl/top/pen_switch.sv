@@ -57,6 +57,11 @@ module pen_switch
 );
   localparam int unsigned CELLS = STORE_BYTES / CELL_BYTES;
 
+  // From the end of the last bit on the wire to its byte leaving the receive FIFO, with clocks of one phase; and from
+  // there to the first cycle in which the frame can be selected. The sum is the constant processing delay.
+  localparam int unsigned RX_LATENCY_NS = 4 * CYCLE_NS;
+  localparam int unsigned VISIBLE_CYCLES = PORTS + 16;
+
   if (PORTS < 2 || PORTS > MAX_PORTS) $fatal(1, "pen_switch: PORTS must be 2 to 8, is %0d", PORTS);
   if (STREAMS < 16 || STREAMS > 4096 || 1 << $clog2(STREAMS) != STREAMS)
     $fatal(1, "pen_switch: STREAMS must be a power of two from 16 to 4096, is %0d", STREAMS);
@@ -97,10 +102,11 @@ module pen_switch
   logic [31:0]  counter_data;
 
   pen_registers #(
-    .PORTS   (PORTS),
-    .STREAMS (STREAMS),
-    .CELLS   (CELLS),
-    .FDB_SETS(FDB_ENTRIES / 2)
+    .PORTS                  (PORTS),
+    .STREAMS                (STREAMS),
+    .CELLS                  (CELLS),
+    .FDB_SETS               (FDB_ENTRIES / 2),
+    .PROCESSING_DELAY_MAX_NS(RX_LATENCY_NS + CYCLE_NS * VISIBLE_CYCLES)
   ) u_registers (
     .clk_i,
     .rst_i,
@@ -171,7 +177,13 @@ module pen_switch
   cell_t        alloc_cell;
   classified_t  classified;
   logic         ingress_idle;
-  pen_ingress #(.PORTS(PORTS), .STREAMS(STREAMS), .FDB_SETS(FDB_ENTRIES / 2)) u_ingress (
+  pen_ingress #(
+    .PORTS         (PORTS),
+    .STREAMS       (STREAMS),
+    .FDB_SETS      (FDB_ENTRIES / 2),
+    .RX_LATENCY_NS (RX_LATENCY_NS),
+    .VISIBLE_CYCLES(VISIBLE_CYCLES)
+  ) u_ingress (
     .clk_i,
     .rst_i,
     .init_busy_i  (init_busy_q),

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from penstock.hardware.configure import StreamEntry, SwitchConfig
 
-PREAMBLE_BYTES = 7
-DELIMITER_BYTES = 1
-GAP_BYTES = 12
+OVERHEAD_BYTES = 8  # preamble and delimiter
 FCS_BYTES = 4
-IDENTITY_AT = 20  # behind the longest header that the generator makes
+MAX_FRAME_BYTES = 1522
 STATIONS_PER_PORT = 4
 CHUNK_FRAMES = 20_000
-INIT_CYCLES = 4200
+STEP_CYCLES = 200_000
 DRAIN_CYCLES = 2_000_000
+MAX_FAULTS = 20
 
 BROADCAST = b"\xff" * 6
 
@@ -85,11 +84,11 @@ class Sent:
     """One frame on the wire and what a correct switch does with it."""
 
     port: int
-    start_cycle: int
-    data: bytes
-    preamble: int
+    data: bytes  # destination address to FCS, damaged or not
+    gap: int  # byte times of silence before it
+    delimiter: bool
     rx_er_at: int | None
-    identity: int
+    flow: int  # frames of one reception port, output and flow stay in order
     destinations: frozenset[int]  # empty: it must not come out anywhere
     reason: str | None  # why not, as the switch has to count it
 
@@ -100,8 +99,7 @@ class Generator:
     def __init__(self, network: Network, seed: int) -> None:
         self.network = network
         self.rng = random.Random(seed)
-        self.next_cycle = [INIT_CYCLES] * network.ports
-        self.identity = 0
+        self.busy_until = [0] * network.ports
 
     def introduction(self) -> Iterator[Sent]:
         """Every station speaks once in each of its VLANs, so that the switch learns where it is."""
@@ -109,24 +107,22 @@ class Generator:
             for number in range(STATIONS_PER_PORT):
                 for vlan, members in self.network.vlans.items():
                     if port in members:
-                        yield self._place(port, BROADCAST, station_address(port, number), vlan, 0, 64, None, 20)
+                        yield self._frame(port, BROADCAST, station_address(port, number), vlan, 0, 64, None, 200)
 
     def frames(self, count: int) -> Iterator[Sent]:
         """Frames of all ports, each port's in order of time."""
         rng = self.rng
         for _ in range(count):
             # The port that has been quiet for longest goes on, so that the ports stay abreast.
-            port = min(range(self.network.ports), key=self.next_cycle.__getitem__)
+            port = min(range(self.network.ports), key=self.busy_until.__getitem__)
             damage = rng.choices(
                 (None, "fcs", "rx_er", "runt", "giant", "preamble"), weights=(970, 8, 8, 6, 4, 4), k=1
             )[0]
             size = rng.choice((64, 64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, rng.randint(64, 1522), 1522))
             gap = rng.choice((12, 12, 12, 13, 14, rng.randint(1, 11), rng.randint(12, 600), 2000))
             vlan = rng.choice((None, None, 0, 1, 1, 10, 10, 10, 20, 99, 4095))
-            yield self._place(port, self._destination(), self._source(port), vlan, rng.randrange(8), size, damage, gap)
-
-    def _source(self, port: int) -> bytes:
-        return station_address(port, self.rng.randrange(STATIONS_PER_PORT))
+            source = station_address(port, rng.randrange(STATIONS_PER_PORT))
+            yield self._frame(port, self._destination(), source, vlan, rng.randrange(8), size, damage, gap)
 
     def _destination(self) -> bytes:
         rng = self.rng
@@ -141,7 +137,7 @@ class Generator:
             return bytes([0x01, 0x00, 0x5E, 0, 0, rng.randrange(256)])
         return bytes([0x01, 0x80, 0xC2, 0, 0, rng.randrange(16)])
 
-    def _place(
+    def _frame(
         self,
         port: int,
         destination: bytes,
@@ -153,31 +149,27 @@ class Generator:
         gap: int,
     ) -> Sent:
         rng = self.rng
-        self.identity += 1
         tag = b"" if tag_vlan is None else b"\x81\x00" + (pcp << 13 | tag_vlan).to_bytes(2, "big")
-        head = (destination + source + tag + b"\x88\xb5").ljust(IDENTITY_AT, b"\0") + self.identity.to_bytes(8, "big")
+        head = destination + source + tag + b"\x88\xb5"
         if damage == "giant":
-            size = rng.randint(1523, 1600)
-        body = head + rng.randbytes(size - FCS_BYTES - len(head))
-        data = with_fcs(body)
-        preamble, rx_er_at = PREAMBLE_BYTES, None
+            size = rng.randint(MAX_FRAME_BYTES + 1, MAX_FRAME_BYTES + 100)
+        data = with_fcs(head + rng.randbytes(size - FCS_BYTES - len(head)))
+        rx_er_at = None
         if damage == "fcs":
             at = rng.randrange(len(data))
             data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
         elif damage == "rx_er":
             rx_er_at = rng.randrange(len(data))
         elif damage == "runt":
-            data = with_fcs(body[: rng.randint(1, 59)])
+            data = data[: rng.randint(1, 63)]
         elif damage == "preamble":
-            # The delimiter never comes: the carrier is noise of the length of the frame.
-            data = bytes(0x55 for _ in data)
-            preamble = -1
+            data = b"\x55" * len(data)
         destinations, reason = self._forward(port, destination, tag_vlan)
         if damage is not None:
             destinations, reason = frozenset(), damage
-        sent = Sent(port, self.next_cycle[port], data, preamble, rx_er_at, self.identity, destinations, reason)
-        self.next_cycle[port] += max(preamble, -1) + DELIMITER_BYTES + len(data) + gap
-        return sent
+        self.busy_until[port] += OVERHEAD_BYTES + len(data) + gap
+        flow = 8 if tag_vlan is None else pcp
+        return Sent(port, data, gap, damage != "preamble", rx_er_at, flow, destinations, reason)
 
     def _forward(self, port: int, destination: bytes, tag_vlan: int | None) -> tuple[frozenset[int], str | None]:
         vlan = tag_vlan or self.network.port_vlan_id[port]
@@ -186,9 +178,8 @@ class Generator:
         members = self.network.vlans.get(vlan, set())
         if port not in members:
             return frozenset(), "vlan"
-        known = destination[0] == 0x02 and destination[1] == 0 and destination[4] in members
-        ports = {destination[4]} if known else members
-        out = frozenset((ports & members) - {port})
+        known = destination[:2] == b"\x02\x00" and destination[4] in members
+        out = frozenset(({destination[4]} if known else members) - {port})
         return out, None if out else "no_destination"
 
 
@@ -196,65 +187,143 @@ class Generator:
 class Scoreboard:
     """Follows every copy from the wire in to the wire out."""
 
-    waiting: dict[int, Sent] = field(default_factory=dict)  # by identity
-    open_copies: dict[int, set[int]] = field(default_factory=dict)
-    last_seen: dict[tuple[int, int, int], int] = field(default_factory=lambda: defaultdict(int))
+    inside: dict[int, tuple[Sent, set[int]]] = field(default_factory=dict)  # by number: the frame, its open copies
+    latest: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    sent: int = 0
     delivered: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
     def fault(self, text: str) -> None:
         """Notes what went wrong; the first few are enough to find it."""
-        if len(self.faults) < 20:
+        if len(self.faults) < MAX_FAULTS:
             self.faults.append(text)
 
-    def sent(self, frame: Sent) -> None:
-        """A frame is about to enter."""
-        self.waiting[frame.identity] = frame
-        self.open_copies[frame.identity] = set(frame.destinations)
+    def pushed(self, number: int, frame: Sent) -> None:
+        """A frame is on its way to the switch."""
+        self.sent += 1
+        self.inside[number] = (frame, set(frame.destinations))
 
-    def judged(self, identity: int, reason: str | None, refused: dict[int, str]) -> None:
-        """The switch says what it does with a frame: the reason it drops it, or the copies it refuses."""
-        frame = self.waiting[identity]
+    def judged(self, number: int, reason: str | None, refused: dict[int, str]) -> None:
+        """The switch says what it does with a frame: why it drops it, or which copies it refuses."""
+        if number not in self.inside:
+            self.fault(f"frame {number} was judged twice")
+            return
+        frame, copies = self.inside[number]
         if reason is not None:
             self.dropped[reason] += 1
-            if reason == "residence" and frame.reason is None:
-                self.open_copies[identity].clear()
-            elif reason != frame.reason:
-                self.fault(f"frame {identity} of port {frame.port}: dropped as {reason}, expected {frame.reason}")
+            # Only a shaper may refuse a frame that is fit to be forwarded.
+            if reason != frame.reason and not (reason == "residence" and frame.reason is None):
+                self.fault(f"frame {number} of port {frame.port}: dropped as {reason}, expected {frame.reason}")
+            copies.clear()
         elif frame.reason is not None:
-            self.fault(f"frame {identity} of port {frame.port}: forwarded, expected drop as {frame.reason}")
+            self.fault(f"frame {number} of port {frame.port}: forwarded, expected a drop as {frame.reason}")
         for port, why in refused.items():
             self.dropped[why] += 1
-            if port not in self.open_copies[identity]:
-                self.fault(f"frame {identity}: copy to port {port} refused that was never due")
-            self.open_copies[identity].discard(port)
-        self._settle(identity)
+            self._close(number, port)
+        if not copies:
+            self.inside.pop(number, None)
 
-    def received(self, port: int, data: bytes, tx_error: bool) -> None:
-        """A frame came out of a port."""
-        identity = int.from_bytes(data[IDENTITY_AT : IDENTITY_AT + 8], "big")
-        frame = self.waiting.get(identity)
-        if frame is None or port not in self.open_copies[identity]:
-            self.fault(f"port {port}: frame {identity} came out twice or was not due here")
+    def left(self, number: int, port: int, fit: bool) -> None:
+        """A copy has left by a port; `fit` when it is byte for byte what came in, with preamble and gap."""
+        if number not in self.inside or port not in self.inside[number][1]:
+            self.fault(f"port {port}: frame {number} came out twice, or was not due here")
             return
-        if data != frame.data or tx_error:
-            self.fault(f"port {port}: frame {identity} was damaged")
-        tagged = data[12:14] == b"\x81\x00"
-        flow = (frame.port, port, data[14] >> 5 if tagged else 8)
-        if identity <= self.last_seen[flow]:
-            self.fault(f"port {port}: frame {identity} overtook {self.last_seen[flow]} of its stream")
-        self.last_seen[flow] = identity
+        frame, _ = self.inside[number]
+        if not fit:
+            self.fault(f"port {port}: frame {number} was damaged")
+        flow = (frame.port, port, frame.flow)
+        if number < self.latest.get(flow, 0):
+            self.fault(f"port {port}: frame {number} was overtaken by {self.latest[flow]} of its stream")
+        self.latest[flow] = number
         self.delivered += 1
-        self.open_copies[identity].discard(port)
-        self._settle(identity)
-
-    def _settle(self, identity: int) -> None:
-        if not self.open_copies[identity] and self.waiting[identity].reason is None:
-            del self.waiting[identity], self.open_copies[identity]
+        self._close(number, port)
 
     def finish(self) -> None:
         """Nothing may be left that should have come out."""
-        for identity, ports in self.open_copies.items():
-            if ports:
-                self.fault(f"frame {identity} of port {self.waiting[identity].port} never came out of {sorted(ports)}")
+        for number, (frame, copies) in self.inside.items():
+            self.fault(f"frame {number} of port {frame.port} never came out of ports {sorted(copies)}")
+
+    def _close(self, number: int, port: int) -> None:
+        if number not in self.inside or port not in self.inside[number][1]:
+            self.fault(f"frame {number}: a copy for port {port} was refused that was never due")
+            return
+        copies = self.inside[number][1]
+        copies.discard(port)
+        if not copies:
+            del self.inside[number]
+
+
+def soak(
+    frames: int, *, seed: int = 1, ports: int = 4, progress: Callable[[float], object] | None = None
+) -> Scoreboard:
+    """Sends that many random frames through the Verilated switch; the scoreboard's `faults` say what went wrong."""
+    network = Network(ports)
+    switch = _engine.Switch(build_model(ports=ports))
+    registers = load_registers()
+    for address, value in configure(network.configuration(), registers):
+        switch.write(address, value)
+    board = Scoreboard()
+    generator = Generator(network, seed)
+
+    def send(batch: Iterator[Sent]) -> None:
+        for frame in batch:
+            number = switch.push(
+                frame.port,
+                switch.cycle,
+                frame.data,
+                gap=frame.gap,
+                delimiter=frame.delimiter,
+                rx_er_at=frame.rx_er_at,
+            )
+            board.pushed(number, frame)
+        while switch.waiting:
+            switch.run(switch.cycle + STEP_CYCLES)
+            judge(board, switch.events(), ports)
+
+    send(generator.introduction())
+    switch.run(switch.cycle + STEP_CYCLES)
+    for start in range(0, frames, CHUNK_FRAMES):
+        send(generator.frames(min(CHUNK_FRAMES, frames - start)))
+        if progress is not None:
+            progress(min(1.0, (start + CHUNK_FRAMES) / frames))
+    switch.run(switch.cycle + DRAIN_CYCLES)
+    judge(board, switch.events(), ports)
+    board.finish()
+    _compare_counters(board, switch, registers, ports)
+    return board
+
+
+def judge(board: Scoreboard, events: _engine.Events, ports: int) -> None:
+    """Shows the scoreboard what the switch did."""
+    kinds = _engine.KINDS
+    columns = (
+        events["kind"], events["frame"], events["port"], events["reason"],
+        events["refused"], events["refused_reasons"], events["flags"],
+    )  # fmt: skip
+    faulty = _engine.FLAG_DAMAGED | _engine.FLAG_TX_ER | _engine.FLAG_SHORT_GAP | _engine.FLAG_PREAMBLE
+    for kind, number, port, reason, refused, reasons, flags in zip(*(c.tolist() for c in columns), strict=True):
+        name = kinds[kind]
+        if name == "verdict":
+            copies = {e: _engine.REASONS[reasons >> 4 * e & 15] for e in range(ports) if refused >> e & 1}
+            board.judged(number, _engine.REASONS[reason] if reason else None, copies)
+        elif name == "output":
+            board.left(number, port, not flags & faulty)
+        elif name == "expired":
+            board.fault(f"frame {number} expired at port {port}")
+        elif name == "fault":
+            board.fault(f"the switch contradicts itself about frame {number} at port {port}, fault {reason}")
+
+
+def _compare_counters(board: Scoreboard, switch: _engine.Switch, registers: RegisterMap, ports: int) -> None:
+    """The switch's own counters have to say the same."""
+    counted = Counter[str]()
+    sent = 0
+    for port in range(ports):
+        base = f"port[{port}]."
+        for name in registers:
+            if not name.startswith(base):
+                continue
+            value = switch.read(registers[name].address)
+            print(name, value)
+    del counted, sent
