@@ -70,7 +70,11 @@ def test_every_error_has_its_reason_and_hurts_nobody(switch: _engine.Switch) -> 
         switch.push(0, 0, b"", delimiter=False): "preamble",
         switch.push(0, 0, frame(64, destination=0x0180C200000E)): "reserved_address",
     }
-    good = [switch.push(0, 0, frame(64), preamble=0), switch.push(0, 0, frame(100), gap=4), switch.push(1, 0, frame(90))]
+    good = [
+        switch.push(0, 0, frame(64), preamble=0),
+        switch.push(0, 0, frame(100), gap=4),
+        switch.push(1, 0, frame(90)),
+    ]
     switch.run(start + 6000)
     events = switch.events()
     verdict = kinds(events, "verdict")
@@ -135,7 +139,7 @@ def test_registers_and_bad_calls(switch: _engine.Switch) -> None:
     with pytest.raises(_engine.HardwareError, match="gap"):
         switch.push(0, 0, frame(64), gap=0)
     with pytest.raises(ValueError, match="for 1 frames 2 are wanted"):
-        switch.push_many(*(np.zeros(1, dtype=kind) for kind in (np.uint8, np.uint64, np.uint64, np.uint8)))
+        switch.push_many(np.zeros(1, np.uint8), np.zeros(1, np.uint64), np.zeros(1, np.uint64), b"")
     with pytest.raises(_engine.HardwareError, match="not a model"):
         _engine.Switch(__file__)
 
@@ -168,7 +172,14 @@ def stream(name: str, talker: str, to: list[str], source: dict[str, Any], **fram
     return {"name": name, "from": talker, "to": to, "frame": described, "source": source}
 
 
-PERIODIC = {"kind": "periodic", "frame_bytes": 200, "period_ps": 20_000_000, "seed": 1, "count": None, "start_ps": 0}
+PERIODIC: dict[str, Any] = {
+    "kind": "periodic",
+    "frame_bytes": 200,
+    "period_ps": 20_000_000,
+    "seed": 1,
+    "count": None,
+    "start_ps": 0,
+}
 
 
 def test_trace_tells_each_frames_way(library: Path) -> None:
@@ -227,7 +238,7 @@ def test_bad_networks_are_refused(library: Path, tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("not a capture")
     capture = {"kind": "capture", "path": str(text)}
-    for change, message in [
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"surprise": 1}, "unknown field `surprise`"),
         ({"streams": [stream("s", "a", ["z"], PERIODIC)]}, 'no station "z"'),
         ({"streams": [stream("s", "a", ["a"], PERIODIC)]}, "to itself"),
@@ -237,7 +248,8 @@ def test_bad_networks_are_refused(library: Path, tmp_path: Path) -> None:
         ({"streams": [stream("s", "a", ["c"], capture)]}, "not a capture"),
         ({"stations": [good["stations"][0] | {"port": 4}]}, "port 4 does not exist"),
         ({"stations": [good["stations"][0] | {"rate_bps": 10**8}]}, "100000000 b/s"),
-    ]:
+    ]
+    for change, message in changes:
         with pytest.raises(_engine.InputError, match=message):
             _engine.run(json.dumps(good | change))
 
