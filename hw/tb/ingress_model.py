@@ -86,8 +86,9 @@ class Fdb:
         self.ways = [[None, None] for _ in range(sets)]
 
     def lookup(self, address, vlan):
-        hits = [e for e in self.ways[fdb_set(address, vlan, len(self.ways))] if e and (e.address, e.vlan) == (address, vlan)]
-        hits.sort(key=lambda e: not e.static)
+        ways = self.ways[fdb_set(address, vlan, len(self.ways))]
+        hits = [e for e in reversed(ways) if e and (e.address, e.vlan) == (address, vlan)]
+        hits.sort(key=lambda e: not e.static)  # if software wrote two static ones, way 1
         return hits[0].ports if hits else None
 
     def plan_learn(self, address, vlan, port):
