@@ -12,7 +12,8 @@
 //                                                                     SCAN: a candidate is chosen, a port a cycle
 //
 // An enqueue always goes first: the states that use the same memories wait for it, and so no case of both at once is
-// left. A new head is offered to its class as candidate in the same way as those found by SCAN.
+// left. A new head is offered to its class as candidate in the same way as those found by SCAN, and compared with it
+// in the cycle after: a frame can be selected two cycles after its enqueue.
 //
 // A frame that is still there a second after it became visible is given up (802.1Q 6.5.6), long before its time
 // would be misread modulo 2^28 cycles.
@@ -63,7 +64,7 @@ module pen_queue
     reception_t port;                            // of equal times the lower port goes first
   } order_t;
 
-  typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, HEAD, SCAN} state_e;
+  typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, HEAD, SCAN, SETTLE} state_e;
   state_e             state_d, state_q;
   logic               popped_q;                  // popped in the cycle before
   class_t             class_q;                   // of the frame popped
@@ -83,10 +84,10 @@ module pen_queue
   cycle_t             next_cycle;
   logic [CLASSES-1:0] valid_q, ready_q, due;     // candidates
   cycle_t             visible_q[CLASSES];
-  logic               offer, offer_ready, offer_earlier, load;
-  class_t             offer_class;
-  head_t              offer_head;
-  order_t             offer_order, candidate_order, order_difference;
+  logic               offer_q, offer_ready, offer_earlier, load;
+  class_t             offer_class_q;
+  frame_t             offer_frame_q;
+  order_t             offer_order_q, candidate_order, order_difference;
   cycle_t             offer_wait;
 
   class_t             select_class, pop_class;
@@ -151,31 +152,35 @@ module pen_queue
   );
 
   // --- candidates ------------------------------------------------------------------------------------------------
-  assign next_cycle  = now_cycle_i + 1'b1;
-  assign offer       = enqueue ? empty : state_q == SCAN && !empty;
-  assign offer_class = enqueue ? enqueue_i.traffic_class : class_q;
-  assign offer_head  = enqueue ? '{visible: enqueue_i.visible, frame: enqueue_i.frame[CELL_W-1:0]} : head;
-  assign offer_wait  = next_cycle - offer_head.visible;
-  assign offer_ready = !offer_wait[$high(cycle_t)];
+  assign next_cycle = now_cycle_i + 1'b1;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) offer_q <= 1'b0;
+    else offer_q <= enqueue ? empty : state_q == SCAN && !empty;
+    offer_class_q <= queue[2:0];
+    offer_order_q <= '{visible: enqueue ? enqueue_i.visible : head.visible, port: queue[PORT_W+2:3]};
+    offer_frame_q <= enqueue ? enqueue_i.frame[CELL_W-1:0] : head.frame;
+  end
 
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28.
-  assign offer_order      = '{visible: offer_head.visible, port: queue[PORT_W+2:3]};
-  assign order_difference = offer_order - candidate_order;
-  assign offer_earlier    = offer_ready != (ready_q[offer_class] || due[offer_class])
+  assign offer_wait       = next_cycle - offer_order_q.visible;
+  assign offer_ready      = !offer_wait[$high(cycle_t)];
+  assign order_difference = offer_order_q - candidate_order;
+  assign offer_earlier    = offer_ready != (ready_q[offer_class_q] || due[offer_class_q])
       ? offer_ready : order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
-  assign load = offer && (!valid_q[offer_class]
-      || (offer_earlier && (!ready_q[offer_class] || (state_q != IDLE && class_q == offer_class))));
+  assign load = offer_q && (!valid_q[offer_class_q]
+      || (offer_earlier && (!ready_q[offer_class_q] || (state_q != IDLE && class_q == offer_class_q))));
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
     assign due[k] = valid_q[k] && visible_q[k] == next_cycle;
     always_ff @(posedge clk_i) begin
-      if (load && offer_class == class_t'(k)) visible_q[k] <= offer_head.visible;
+      if (load && offer_class_q == class_t'(k)) visible_q[k] <= offer_order_q.visible;
       if (rst_i) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
-      end else if (load && offer_class == class_t'(k)) begin
+      end else if (load && offer_class_q == class_t'(k)) begin
         valid_q[k] <= 1'b1;
         ready_q[k] <= offer_ready;
       end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
@@ -189,13 +194,13 @@ module pen_queue
 
   // What the candidates are, for the one that is compared and for the one that is popped.
   class_t compare_class;
-  assign compare_class = enqueue || state_q == SCAN ? offer_class : now_cycle_i[9:7];
+  assign compare_class = offer_q ? offer_class_q : now_cycle_i[9:7];
 
   pen_lutram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(CLASSES)) u_order (
     .clk_i,
     .write_i     (load),
-    .write_addr_i(offer_class),
-    .write_data_i(offer_order),
+    .write_addr_i(offer_class_q),
+    .write_data_i(offer_order_q),
     .read_addr_i (compare_class),
     .read_data_o (candidate_order)
   );
@@ -203,8 +208,8 @@ module pen_queue
   pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
     .clk_i,
     .write_i     (load),
-    .write_addr_i(offer_class),
-    .write_data_i({offer_head.frame, offer_order.port}),
+    .write_addr_i(offer_class_q),
+    .write_data_i({offer_frame_q, offer_order_q.port}),
     .read_addr_i (pop_class),
     .read_data_o ({pop_frame, pop_port})
   );
@@ -224,7 +229,7 @@ module pen_queue
 
   always_ff @(posedge clk_i) begin
     if (rst_i) check_q <= 1'b0;
-    else check_q <= now_cycle_i[6:0] == '0 && ready_q[compare_class] && !enqueue && state_q == IDLE;
+    else check_q <= now_cycle_i[6:0] == '0 && ready_q[compare_class] && !offer_q && state_q == IDLE;
     check_class_q <= compare_class;
     if (now_cycle_i[6:0] == '0) age_q <= now_cycle_i - candidate_order.visible;
   end
@@ -245,7 +250,8 @@ module pen_queue
       end
       NEXT: state_d = HEAD;
       HEAD: if (!enqueue) state_d = SCAN;
-      SCAN: if (!enqueue && scan_q == reception_t'(PORTS - 1)) state_d = IDLE;
+      SCAN: if (!enqueue && scan_q == reception_t'(PORTS - 1)) state_d = SETTLE;
+      SETTLE: state_d = IDLE;  // the last offer is compared
       default: state_d = IDLE;
     endcase
   end
@@ -280,7 +286,7 @@ module pen_queue
     length: info.length
   };
   assign expired_valid_o = state_q == EXPIRE;
-  assign idle_o          = state_q == IDLE && valid_q == '0;
+  assign idle_o          = state_q == IDLE && valid_q == '0 && !offer_q;
 
   logic unused;
   assign unused = &{1'b0, enqueue_i, offer_wait, order_difference, age_q};

@@ -138,7 +138,7 @@ async def instants(dut):
     await bench.start()
     frames = []
     for i in range(3 * bench.ports):
-        visible = bench.cycle_count + 1 + i % 4
+        visible = bench.cycle_count + 2 + i % 4
         frames.append(bench.frame(random.randrange(64, 300), random.randrange(8),
                                   (bench.port + 1) % bench.ports, visible))
         await bench.cycle(frames[-1])
@@ -158,7 +158,7 @@ async def mixed(dut):
     frames = []
     for _ in range(12):
         frames.append(bench.frame(random.choice([64, random.randrange(64, 700)]), 0, (bench.port + 1) % bench.ports,
-                                  bench.cycle_count + random.randrange(1, 200)))
+                                  bench.cycle_count + random.randrange(2, 200)))
         await bench.cycle(frames[-1])
         for _ in range(random.randrange(0, 500)):
             await bench.cycle()

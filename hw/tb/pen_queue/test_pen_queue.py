@@ -114,7 +114,7 @@ class Bench:
 
 def visible_after(bench, times, k, p, ahead):
     """Eligibility times of a class and reception port never go back."""
-    time = bench.now + 1 + ahead
+    time = bench.now + 2 + ahead
     if (k, p) in times and signed(times[k, p] - time) > 0:
         time = times[k, p]
     times[k, p] = time % WRAP
