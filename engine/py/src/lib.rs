@@ -10,13 +10,13 @@ mod switch;
 
 pyo3::create_exception!(penstock._engine, EngineError, PyException, "Whatever the engine cannot do.");
 pyo3::create_exception!(
-    _engine,
+    penstock._engine,
     InputError,
     EngineError,
     "What was handed over is wrong; the message says what is allowed."
 );
 pyo3::create_exception!(
-    _engine,
+    penstock._engine,
     HardwareError,
     EngineError,
     "A model of the hardware cannot be used, or broke a promise."

@@ -8,7 +8,7 @@ use crate::library::{Event, Frame, HardwareError, Kind, Switch};
 use crate::library::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_TX_ER};
 
 const CYCLE_PS: u64 = 8_000;
-/// From the last register write to time zero of the run.
+/// From the last register write to the run.
 const SETTLE_CYCLES: u64 = 1_000;
 
 /// The switch as hardware. Time zero of the run is some cycle after the switch was configured.
@@ -26,8 +26,9 @@ impl SwitchNode {
         for &(address, data) in writes {
             switch.write(address, data)?;
         }
-        let origin = switch.state().cycle + SETTLE_CYCLES;
-        switch.run(origin);
+        switch.run(switch.state().cycle + SETTLE_CYCLES);
+        // So that a frame whose first bit comes at time zero has room for its preamble.
+        let origin = switch.state().cycle + u64::from(PREAMBLE_BYTES);
         switch.clear_events();
         Ok(Self { name: name.to_owned(), switch, origin, frames: Vec::new() })
     }
@@ -111,7 +112,7 @@ impl Node for SwitchNode {
     }
 
     fn earliest(&self) -> Picoseconds {
-        Picoseconds((u64::from(PREAMBLE_BYTES) + 1) * CYCLE_PS)
+        Picoseconds(0)
     }
 
     fn push(&mut self, arrival: Arrival) -> Result<(), NodeError> {

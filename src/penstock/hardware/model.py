@@ -161,7 +161,8 @@ def _link(verilator: Path, build: Path, ports: int) -> None:
 def layout_header(package: str) -> str:
     """Where the fields of verdict_t and egress_event_t are, as a C++ header, read from the text of pen_pkg.sv."""
     text = re.sub(r"//[^\n]*", "", package)
-    constants = {name: int(value) for name, value in re.findall(r"localparam\s+int\s+unsigned\s+(\w+)\s*=\s*(\d+)", text)}
+    found = re.findall(r"localparam\s+int\s+unsigned\s+(\w+)\s*=\s*(\d+)", text)
+    constants = {name: int(value) for name, value in found}
     widths: dict[str, int] = {"logic": 1}
     structs: dict[str, list[tuple[str, int]]] = {}
 

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled engine. engine/README.md describes the JSON that `run` takes and what it gives."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+KINDS: tuple[str, ...]
+REASONS: tuple[str, ...]
+FLAG_DAMAGED: int
+FLAG_TX_ER: int
+FLAG_SHORT_GAP: int
+FLAG_PREAMBLE: int
+FLAG_STREAM: int
+FLAG_SHAPED: int
+
+class EngineError(Exception): ...
+class InputError(EngineError): ...
+class HardwareError(EngineError): ...
+class ConservationError(EngineError): ...
+
+class Events(TypedDict):
+    kind: NDArray[np.uint8]
+    cycle: NDArray[np.uint64]
+    frame: NDArray[np.uint64]
+    port: NDArray[np.uint8]
+    length: NDArray[np.uint32]
+    reason: NDArray[np.uint8]
+    traffic_class: NDArray[np.uint8]
+    visible: NDArray[np.uint64]
+    destination: NDArray[np.uint8]
+    refused: NDArray[np.uint8]
+    refused_reasons: NDArray[np.uint32]
+    stream: NDArray[np.uint16]
+    flags: NDArray[np.uint8]
+
+class Capture(TypedDict):
+    time_ps: NDArray[np.uint64]
+    original_bytes: NDArray[np.uint32]
+    frames: list[bytes]
+
+class Switch:
+    def __init__(self, library_path: str | PathLike[str]) -> None: ...
+    @property
+    def ports(self) -> int: ...
+    @property
+    def cycle(self) -> int: ...
+    @property
+    def cycles_simulated(self) -> int: ...
+    @property
+    def cycles_jumped(self) -> int: ...
+    @property
+    def inside(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def idle(self) -> bool: ...
+    def write(self, address: int, value: int) -> None: ...
+    def read(self, address: int) -> int: ...
+    def push(
+        self,
+        port: int,
+        start_cycle: int,
+        frame: bytes,
+        *,
+        preamble: int = 7,
+        delimiter: bool = True,
+        gap: int = 12,
+        rx_er_at: int | None = None,
+    ) -> int: ...
+    def push_many(
+        self,
+        ports: NDArray[np.uint8],
+        start_cycles: NDArray[np.uint64],
+        offsets: NDArray[np.uint64],
+        data: NDArray[np.uint8] | bytes,
+        *,
+        preambles: NDArray[np.uint8] | None = None,
+        delimiters: NDArray[np.uint8] | None = None,
+        gaps: NDArray[np.uint32] | None = None,
+        rx_er_at: NDArray[np.int32] | None = None,
+    ) -> int: ...
+    def run(self, until_cycle: int) -> None: ...
+    def events(self) -> Events: ...
+
+class Ats:
+    def __init__(self, ports: int = 4, streams: int = 256) -> None: ...
+    def set_rate(self, stream: int, ns_per_byte: int, empty_to_full: int) -> None: ...
+    def set_group(self, port: int, traffic_class: int, max_residence_ns: int) -> None: ...
+    def frame(self, port: int, traffic_class: int, stream: int, arrival_ns: int, wire_bytes: int) -> int | None: ...
+
+def ats_rate(rate_bps: int, burst_bytes: int) -> tuple[int, int]: ...
+def ats_visible_cycle(eligibility: int, processing_delay_max_ns: int = 0) -> int: ...
+def read_capture(path: str | PathLike[str]) -> Capture: ...
+def run(network_json: str, progress: Callable[[float], object] | None = None) -> dict[str, Any]: ...
