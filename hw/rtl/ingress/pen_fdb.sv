@@ -87,7 +87,12 @@ module pen_fdb #(
   );
 
   pen_delay #(.WIDTH($bits(operand_t)), .CYCLES(2)) u_operand (
-    .clk_i, .rst_i, .valid_i(lookup_1_q || learn_1_q), .data_i(operand_1_q), .valid_o(operand_3_valid), .data_o(operand_3)
+    .clk_i,
+    .rst_i,
+    .valid_i(lookup_1_q || learn_1_q),
+    .data_i (operand_1_q),
+    .valid_o(operand_3_valid),
+    .data_o (operand_3)
   );
 
   for (genvar w = 0; w < 2; w++) begin : g_way

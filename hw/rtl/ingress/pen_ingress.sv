@@ -15,7 +15,7 @@ module pen_ingress #(
   parameter int unsigned PORTS = 4,                     // 2 to 8
   parameter int unsigned STREAMS = 256,
   parameter int unsigned FDB_SETS = 512,
-  parameter int unsigned RX_LATENCY_NS = 48,            // from the end of the last bit on the wire to the taking of its byte
+  parameter int unsigned RX_LATENCY_NS = 48,            // from the last bit's end on the wire to its byte taken
   parameter int unsigned VISIBLE_CYCLES = PORTS + 16    // PORTS + 12 to classified_o, then admission and queue
 ) (
   input  logic                              clk_i,

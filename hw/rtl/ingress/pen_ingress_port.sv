@@ -176,16 +176,8 @@ module pen_ingress_port #(
       previous_q <= beat_i.data;
       if (length_q < 11'd12) addresses_q <= {addresses_q[87:0], beat_i.data};
       if (length_q == 11'd0) begin
-        tagged_q         <= 1'b0;
-        header_q         <= 1'b0;
-        ip_q             <= 1'b0;
-        ip_done_q        <= 1'b0;
-        ip_tail_q        <= '0;
-        ip_position_q    <= '0;
-        later_fragment_q <= 1'b0;
-        protocol_q       <= '0;
-        vlan_id_q        <= config_i.port_vlan_id[PORT];
-        traffic_class_q  <= config_i.class_of_untagged;
+        vlan_id_q       <= config_i.port_vlan_id[PORT];
+        traffic_class_q <= config_i.class_of_untagged;
       end
       if (length_q == 11'd13) begin
         tagged_q <= ethertype == TYPE_VLAN;
@@ -220,6 +212,16 @@ module pen_ingress_port #(
         end
       end
       if (ip_done_q && !ip_tail_q[2]) ip_tail_q <= ip_tail_q + 3'd1;
+    end
+    // The record has gone out: forget how far this frame got.
+    if (state_q == LEARN || state_q == DISCARD) begin
+      tagged_q         <= 1'b0;
+      header_q         <= 1'b0;
+      ip_q             <= 1'b0;
+      ip_done_q        <= 1'b0;
+      ip_tail_q        <= '0;
+      ip_position_q    <= '0;
+      later_fragment_q <= 1'b0;
     end
   end
 

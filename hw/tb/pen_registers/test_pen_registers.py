@@ -40,9 +40,9 @@ class Signals(dict):
 
 def settings(dut):
     """The fields of config_o by name; arrays as lists."""
-    text = re.search(r"typedef struct packed \{([^}]*)\} config_t;", PACKAGE)[1]
+    text = re.sub(r"//.*", "", PACKAGE).partition("} config_t;")[0].rpartition("typedef struct packed {")[2]
     word, found = dut.config_o.value.to_unsigned(), {}
-    for line in reversed([line for line in text.splitlines() if line.strip() and not line.strip().startswith("//")]):
+    for line in reversed([line for line in text.splitlines() if line.strip()]):
         kind, dimensions, name = re.match(r"\s*(\w+)\s*((?:\[[^\]]*\])*)\s+(\w+);", line).groups()
         sizes = [8 if "MAX_PORTS" in d else int(d.split(":")[0]) + 1 for d in re.findall(r"\[([^\]]*)\]", dimensions)]
         count, width = (sizes[0], sizes[1]) if len(sizes) == 2 else (0, sizes[0] if sizes else TYPES[kind])
@@ -273,7 +273,6 @@ async def commits_wait_for_the_end_of_initialization(dut):
         await RisingEdge(dut.clk_i)
     assert not work.done()
     assert not bench.tables
-    await FallingEdge(dut.clk_i)
     dut.init_busy_i.value = 0
     await work
     assert bench.tables == [(2, 31, 500_000)]
@@ -296,7 +295,8 @@ async def identification_mask_changes_at_once(dut):
     await bench.commit(IDENTIFY_MASK, 0, mask)
     assert seen == {(1 << 104) - 1, mask}
     assert not bench.tables
-    assert sum(await bench.read(0x130 + 4 * word) << 32 * word for word in range(4)) == mask
+    words = [await bench.read(0x130 + 4 * word) for word in range(4)]
+    assert sum(value << 32 * word for word, value in enumerate(words)) == mask
 
 
 @cocotb.test()

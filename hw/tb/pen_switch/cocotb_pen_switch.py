@@ -47,6 +47,8 @@ class Bench:
         """Reset, then wait until the tables hold their first values."""
         await ClockCycles(self.dut.clk, 16)
         self.dut.rst.value = 0
+        for sink in self.sinks:
+            sink.clear()  # of what the outputs said before the reset
         await ClockCycles(self.dut.clk, INIT_CYCLES)
 
     async def receive(self, port: int) -> GmiiFrame:

@@ -2,6 +2,7 @@
 """Lint of the hardware: Verilator and slang, for several numbers of ports, without a single warning."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,16 +36,17 @@ def lint(top: str = TOP, ports: tuple[int, ...] = PORTS) -> list[Finding]:
     return [check(top, count) for count in ports for check in (lint_verilator, lint_slang)]
 
 
-def lint_verilator(top: str, ports: int) -> Finding:
+def lint_verilator(top: str, ports: int, files: Sequence[Path] | None = None) -> Finding:
     """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why."""
     waivers = hardware_folder() / "rtl" / "lint.vlt"
     flags = ["--lint-only", "-Wall", "--quiet-stats", f"-GPORTS={ports}", "--top-module", top]
-    done = run([verilator(), *flags, waivers, *sources()])
+    done = run([verilator(), *flags, waivers, *(files or sources())])
     return Finding("verilator", ports, done.stdout.strip() if done.returncode or done.stdout.strip() else "")
 
 
-# A `default` in a `unique case` says what hardware does when the impossible happens; slang finds it redundant.
-SLANG_OPTIONS = ("-Wextra", "-Wno-case-redundant-default")
+# A `default` in a `unique case` says what hardware does when the impossible happens; a cast can be useless for one
+# value of a parameter only.
+SLANG_OPTIONS = ("-Wextra", "-Wno-case-redundant-default", "-Wno-useless-cast")
 SLANG = """
 import sys
 from pyslang.driver import Driver
@@ -55,9 +57,9 @@ sys.exit(0 if ok and driver.runFullCompilation(True) else 1)
 """
 
 
-def lint_slang(top: str, ports: int) -> Finding:
+def lint_slang(top: str, ports: int, files: Sequence[Path] | None = None) -> Finding:
     """Slang, the strictest reader of SystemVerilog; warnings in the generated register block are not ours."""
-    files = [path for path in sources() if path.suffix != ".vlt"]
+    files = [path for path in files or sources() if path.suffix != ".vlt"]
     words = ["slang", "--top", top, "-G", f"PORTS={ports}", *SLANG_OPTIONS]
     words += ["--suppress-warnings", str(cache_folder() / "regs"), *map(str, files)]
     done = run([sys.executable, "-c", SLANG, " ".join(f'"{word}"' for word in words)])

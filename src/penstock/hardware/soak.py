@@ -10,13 +10,10 @@ from __future__ import annotations
 import random
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from penstock import _engine
-from penstock.hardware.configure import StreamEntry, SwitchConfig, configure
-from penstock.hardware.model import build_model
-from penstock.hardware.registers import load_registers
+from penstock.hardware.configure import StreamEntry, SwitchConfig
 
 PREAMBLE_BYTES = 7
 DELIMITER_BYTES = 1
@@ -126,9 +123,7 @@ class Generator:
             size = rng.choice((64, 64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, rng.randint(64, 1522), 1522))
             gap = rng.choice((12, 12, 12, 13, 14, rng.randint(1, 11), rng.randint(12, 600), 2000))
             vlan = rng.choice((None, None, 0, 1, 1, 10, 10, 10, 20, 99, 4095))
-            yield self._place(
-                port, self._destination(), self._source(port), vlan, rng.randrange(8), size, damage, gap
-            )
+            yield self._place(port, self._destination(), self._source(port), vlan, rng.randrange(8), size, damage, gap)
 
     def _source(self, port: int) -> bytes:
         return station_address(port, self.rng.randrange(STATIONS_PER_PORT))

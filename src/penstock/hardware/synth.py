@@ -116,7 +116,7 @@ class Synthesis:
 
     target: str
     top: str
-    ports: int
+    ports: int | None
     blocks: list[Block]
     memories: list[Memory]
     latches: list[str]
@@ -153,18 +153,23 @@ class Synthesis:
 
 
 def synthesize(
-    target: str = "xc7", top: str = TOP, ports: int = 4, parameters: Mapping[str, int] | None = None
+    target: str = "xc7",
+    top: str = TOP,
+    ports: int | None = 4,
+    parameters: Mapping[str, int] | None = None,
+    files: Sequence[Path] | None = None,
 ) -> Synthesis:
-    """Synthesizes the hardware; raises ToolError with what Yosys said if it cannot."""
+    """Synthesizes the hardware, or other files; raises ToolError with what Yosys said if it cannot."""
     if target not in TARGETS:
         raise ToolError(f"no target {target!r}; there are {', '.join(TARGETS)}")
     family = TARGETS[target]
+    values = {**({} if ports is None else {"PORTS": ports}), **(parameters or {})}
     with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:
         folder = Path(name)  # Yosys as WebAssembly sees no other place than its own folder reliably
-        files = [path for path in sources() if path.suffix == ".sv"]
+        files = [path for path in files or sources() if path.suffix == ".sv"]
         for path in files:
             shutil.copyfile(path, folder / path.name)
-        settings = "".join(f" -G {key}={value}" for key, value in {"PORTS": ports, **(parameters or {})}.items())
+        settings = "".join(f" -G {key}={value}" for key, value in values.items())
         _yosys(
             folder,
             f"read_slang --threads 1 --keep-hierarchy --top {top}{settings} {' '.join(path.name for path in files)}",
@@ -180,12 +185,14 @@ def synthesize(
             *(f"setattr -mod -set keep_hierarchy 1 {_escape(module)}" for module in kept),
             f"{family.command} -top {top} -run begin:{family.ram_step}",
             "tee -q -o memories.txt dump t:$mem_v2",
+            "tee -q -o memory-names.txt select -list t:$mem_v2",
             f"tee -o mapping.txt {family.command} -top {top} -run {family.ram_step}:{family.after_ram_step}",
             f"{family.command} -top {top} -run {family.after_ram_step}:",
             "tee -q -o stat.json stat -json",
         )
         blocks = _blocks(json.loads((folder / "stat.json").read_text()), top, family)
-        memories = _memories((folder / "memories.txt").read_text(), (folder / "mapping.txt").read_text())
+        texts = [(folder / f"{name}.txt").read_text() for name in ("memories", "memory-names", "mapping")]
+        memories = _memories(*texts)
         latches = (folder / "latches.txt").read_text().split()
     return Synthesis(target, top, ports, blocks, memories, latches)
 
@@ -198,7 +205,7 @@ def _yosys(folder: Path, *commands: str) -> None:
 
 
 def _escape(module: str) -> str:
-    return re.sub(r"([*?\[\]])", r"[\1]", module)  # names are patterns there, and arrays of instances have brackets
+    return re.sub(r"[\[\]]", "?", module)  # a name is a pattern there, and arrays of instances have brackets
 
 
 def _base(module: str) -> str:
@@ -233,12 +240,14 @@ def _blocks(stat: Mapping[str, Any], top: str, family: Target) -> list[Block]:
     return sorted(blocks.values(), key=lambda block: (block.name == top, -block.used["lut"]))
 
 
-def _memories(dump: str, mapping: str) -> list[Memory]:
+def _memories(dump: str, names: str, mapping: str) -> list[Memory]:
     became = {}
     for line in mapping.splitlines():
         if found := re.match(r"mapping memory (\S+) via (\S+)", line):
             became[found[1]] = "lut" if re.search(r"LUT|DPR16|DIST", found[2].upper()) else "block"
     memories = []
+    if names.strip() and not re.search(r"^module ", dump, flags=re.MULTILINE):  # no heading if all are in one module
+        dump = f"module {names.partition('/')[0].strip()}\n{dump}"
     for module in re.split(r"^module ", dump, flags=re.MULTILINE)[1:]:
         inside = module.split(maxsplit=1)[0].lstrip("\\")
         for text in re.split(r"^  cell \$mem_v2 ", module, flags=re.MULTILINE)[1:]:

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain reference of the ingress for its tests: structs as integers, hashes, tables, frames."""
+
+import random
+import zlib
+from dataclasses import dataclass, field
+
+REASONS = {
+    "none": 0, "preamble": 1, "rx_er": 2, "giant": 3, "runt": 4, "fcs": 5, "overrun": 6, "port_disabled": 7,
+    "reserved_address": 8, "vlan": 9, "no_destination": 10, "residence": 11, "store_full": 12,
+}  # fmt: skip
+
+# Packed structs of pen_pkg, most significant field first.
+RX_BEAT = (("last", 1), ("short_gap", 1), ("reason", 3), ("data", 8))
+STORE_WRITE = (("valid", 1), ("cell_index", 12), ("word", 4), ("data", 64), ("link_valid", 1), ("link_from", 12), ("link_to", 12))
+CLASSIFIED = (
+    ("valid", 1), ("reason", 4), ("short_gap", 1), ("has_cells", 1), ("port", 3), ("destination", 8), ("traffic_class", 3),
+    ("frame", 12), ("length", 11), ("visible", 28), ("is_stream", 1), ("stream", 12), ("shaped", 1),
+)  # fmt: skip
+CONFIG = (
+    ("port_enable", 8), ("max_frame_bytes", 11), ("port_vlan_id", 96), ("class_of_pcp", 24), ("class_of_untagged", 3),
+    ("ats_classes", 8), ("ats_overhead_bytes", 8), ("processing_delay_max_ns", 32), ("learning_enable", 1),
+    ("aging_period_ms", 32), ("queue_limit_cells", 96), ("class_limit_cells", 96), ("queue_guarantee_cells", 12),
+    ("reception_guarantee_cells", 12), ("shared_limit_cells", 12), ("identify_enable", 3), ("identify_ipv4_mask", 104),
+)  # fmt: skip
+TABLE_WRITE = (("valid", 1), ("which", 3), ("index", 16), ("data", 128))
+TABLE_STREAM_KEY, TABLE_STREAM_RATE, TABLE_GROUP, TABLE_VLAN, TABLE_FDB = range(5)
+
+
+def pack(layout, **values):
+    number = 0
+    for name, width in layout:
+        value = values.pop(name, 0)
+        assert 0 <= value < 1 << width, (name, value)
+        number = number << width | value
+    assert not values, values
+    return number
+
+
+def unpack(layout, number):
+    values = {}
+    for name, width in reversed(layout):
+        values[name] = number & ((1 << width) - 1)
+        number >>= width
+    return values
+
+
+def join(items, width):
+    """Packs a list of numbers, the first in the lowest bits."""
+    return sum(item << (i * width) for i, item in enumerate(items))
+
+
+# ---- Streams
+def ipv4_fields(source, destination, protocol, source_port, destination_port):
+    return source << 72 | destination << 40 | protocol << 32 | source_port << 16 | destination_port
+
+
+def stream_key(identify, port, fields):
+    return identify << 107 | port << 104 | fields
+
+
+def stream_slots(key, streams):
+    crc = zlib.crc32(key.to_bytes(14, "little"))
+    return crc % (2 * streams), (crc >> 16) % (2 * streams)
+
+
+# ---- The forwarding database
+def fdb_set(address, vlan, sets):
+    return zlib.crc32((vlan << 48 | address).to_bytes(8, "little")) % sets
+
+
+@dataclass
+class FdbEntry:
+    address: int
+    vlan: int
+    ports: int
+    age: int = 3
+    static: bool = False
+
+    def pack(self):
+        return 1 << 71 | self.static << 70 | self.age << 68 | self.ports << 60 | self.vlan << 48 | self.address
+
+
+class Fdb:
+    def __init__(self, sets):
+        self.ways = [[None, None] for _ in range(sets)]
+
+    def lookup(self, address, vlan):
+        hits = [e for e in self.ways[fdb_set(address, vlan, len(self.ways))] if e and (e.address, e.vlan) == (address, vlan)]
+        hits.sort(key=lambda e: not e.static)
+        return hits[0].ports if hits else None
+
+    def plan_learn(self, address, vlan, port):
+        """What learning would write, by what the set holds now: (set, way, entry) or None."""
+        index = fdb_set(address, vlan, len(self.ways))
+        ways = self.ways[index]
+        entry = FdbEntry(address, vlan, 1 << port)
+        hits = [w for w in (0, 1) if ways[w] and (ways[w].address, ways[w].vlan) == (address, vlan)]
+        if hits:
+            return None if any(ways[w].static for w in hits) else (index, hits[0], entry)
+        free = [w for w in (0, 1) if not ways[w]]
+        if free:
+            return index, free[0], entry
+        dynamic = [w for w in (0, 1) if not ways[w].static]
+        if not dynamic:
+            return None
+        return index, min(dynamic, key=lambda w: ways[w].age), entry
+
+    def write(self, index, way, entry):
+        self.ways[index][way] = entry
+
+    def sweep(self):
+        for ways in self.ways:
+            for w in (0, 1):
+                if ways[w] and not ways[w].static:
+                    age = (ways[w].age - 1) % 4
+                    ways[w] = None if age in (0, 3) else FdbEntry(ways[w].address, ways[w].vlan, ways[w].ports, age)
+
+
+# ---- ATS, times in ticks of 2**-16 ns
+LONG_AGO = -(1 << 78)
+
+
+def rate_entry(cir_bps, cbs_bits):
+    """(ns_per_byte, empty_to_full) as software computes them."""
+    ns_per_byte = -(-8_000_000_000 * (1 << 24) // cir_bps)
+    return ns_per_byte, cbs_bits * ns_per_byte // 8 >> 8
+
+
+@dataclass
+class Ats:
+    earliest_ns: int
+    overhead: int
+    delay_ns: int
+    rates: dict = field(default_factory=dict)       # stream: (ns_per_byte, empty_to_full)
+    residences: dict = field(default_factory=dict)  # (port, class): ns
+    buckets: dict = field(default_factory=dict)
+    groups: dict = field(default_factory=dict)
+
+    def commit(self, stream, rate):
+        self.rates[stream] = rate
+        self.buckets[stream] = LONG_AGO
+
+    def frame(self, stream, group, length, arrival_ns):
+        """The first cycle in which the frame may be selected, not wrapped; None: discarded."""
+        ns_per_byte, empty_to_full = self.rates.get(stream, (0, 0))
+        empty = self.buckets.get(stream, LONG_AGO)
+        arrival = arrival_ns << 16
+        recovery = -(-((length + self.overhead) * ns_per_byte) >> 8)
+        scheduler = empty + recovery
+        full = empty + empty_to_full
+        eligible = max(arrival, self.groups.get(group, LONG_AGO), scheduler)
+        if eligible > arrival + (self.residences.get(group, 1_000_000_000) << 16):
+            return None
+        self.groups[group] = eligible
+        self.buckets[stream] = scheduler if eligible < full else scheduler + eligible - full
+        return max((arrival_ns + self.earliest_ns) // 8, -(-(eligible + (self.delay_ns << 16)) // (8 << 16)))
+
+
+# ---- Frames
+@dataclass
+class Frame:
+    data: bytes                     # with FCS
+    destination: int
+    source: int
+    tag: tuple[int, int] | None     # (PCP, VLAN id)
+    ipv4: int | None                # fields of the key, not masked
+    reason: int = 0
+    short_gap: int = 0
+
+
+def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=None):
+    """A frame of some kind: tagged or not, IPv4 with or without options and fragments, or something else."""
+    destination, source = rng.choice(destinations), rng.choice(sources)
+    head = destination.to_bytes(6, "big") + source.to_bytes(6, "big")
+    tag = None
+    if rng.random() < 0.7:
+        tag = rng.randrange(8), rng.choice(vlans)
+        head += b"\x81\x00" + (tag[0] << 13 | rng.getrandbits(1) << 12 | tag[1]).to_bytes(2, "big")
+    ipv4 = None
+    body = b""
+    size = rng.choice(sizes) if sizes else rng.choice((64, 64, 65, 127, 128, 129, 136, rng.randrange(64, 300), 1522))
+    if rng.random() < 0.7:
+        from_ip, to_ip, protocol, from_port, to_port = rng.choice(flows)
+        words = rng.choice((5, 5, 5, 6, 10, 15, 3))
+        version = rng.choice((4, 4, 4, 4, 6))
+        fragment = rng.choice((0x0000, 0x4000, 0x2000, 0x2000, 0x0001, 0x1F00, 0x20B9))
+        options = rng.randbytes(4 * max(words - 5, 0))
+        ip = bytes([version << 4 | words, 0]) + rng.randbytes(4) + fragment.to_bytes(2, "big")
+        ip += bytes([64, protocol]) + rng.randbytes(2) + from_ip.to_bytes(4, "big") + to_ip.to_bytes(4, "big") + options
+        body = b"\x08\x00" + ip + from_port.to_bytes(2, "big") + to_port.to_bytes(2, "big")
+        has_ports = protocol in (6, 17) and not fragment & 0x1FFF
+        needed = len(head) + 2 + len(ip) + (4 if has_ports else 0)
+        if version == 4 and words >= 5 and needed + 4 <= size:
+            ipv4 = ipv4_fields(from_ip, to_ip, protocol, from_port if has_ports else 0, to_port if has_ports else 0)
+    else:
+        body = rng.choice((b"\x86\xdd", b"\x08\x06", b"\x00\x2e", b"\x81\x00\x00\x05\x08\x00\x45"))
+        if tag is None and body[0] == 0x81:  # a second tag is data, a first one is not
+            body = b"\x88\xa8"
+    data = (head + body + rng.randbytes(size))[: size - 4]
+    data += zlib.crc32(data).to_bytes(4, "little")
+    return Frame(data, destination, source, tag, ipv4)

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Admission, references and reclaim together: every decision against a model, every cell back in the end."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from runner import run_module
+from structs import pack, unpack
+
+NONE, FCS, STORE_FULL, QUEUE_FULL, CLASS_FULL = 0, 5, 12, 13, 14
+QUEUE, RECEPTION, SHARED = 0, 1, 2
+
+
+class Model:
+    """The accounts. A release counts for frames that are classified two cycles later, the shared one for the next."""
+
+    def __init__(self, ports, config):
+        self.ports, self.config = ports, config
+        self.queue = {(e, k): 0 for e in range(ports) for k in range(8)}
+        self.guaranteed = dict(self.queue)
+        self.classes = [0] * 8
+        self.reception = [0] * ports
+        self.shared = 0
+
+    def admit(self, frame):
+        """The copies queued with their pools, and the reasons of those refused."""
+        c, k, p, config = frame["cells"], frame["class"], frame["port"], self.config
+        wanted = [e for e in range(self.ports) if frame["destination"] >> e & 1]
+        refused = {e: QUEUE_FULL for e in wanted if self.queue[e, k] + c > config["queue_limit_cells"][k]}
+        copies = [e for e in wanted if e not in refused]
+        if self.classes[k] + len(wanted) * c > config["class_limit_cells"][k]:
+            return {}, refused | {e: CLASS_FULL for e in copies}
+        pools = {e: QUEUE for e in copies if self.guaranteed[e, k] + c <= config["queue_guarantee_cells"]}
+        rest = [e for e in copies if e not in pools]
+        if self.reception[p] + len(rest) * c <= config["reception_guarantee_cells"]:
+            pools |= {e: RECEPTION for e in rest}
+            self.reception[p] += len(rest) * c
+        elif self.shared + len(rest) * c <= config["shared_limit_cells"]:
+            pools |= {e: SHARED for e in rest}
+            self.shared += len(rest) * c
+        else:
+            refused |= {e: STORE_FULL for e in rest}
+        for e, pool in pools.items():
+            self.queue[e, k] += c
+            self.classes[k] += c
+            if pool == QUEUE:
+                self.guaranteed[e, k] += c
+        return pools, refused
+
+    def release(self, copy):
+        c, k = copy["cells"], copy["class"]
+        self.queue[copy["egress"], k] -= c
+        self.classes[k] -= c
+        if copy["pool"] == QUEUE:
+            self.guaranteed[copy["egress"], k] -= c
+        elif copy["pool"] == RECEPTION:
+            self.reception[copy["port"]] -= c
+        else:
+            self.shared -= c
+
+
+class Bench:
+    def __init__(self, dut):
+        self.dut = dut
+        self.ports, self.cells = dut.PORTS.value.to_unsigned(), dut.CELLS.value.to_unsigned()
+        self.turn, self.taken, self.writes, self.content = 0, [], [], {}
+        self.reads = [None, None]
+
+    async def start(self, config):
+        dut = self.dut
+        for name in ("store_write_i", "store_read_i", "classified_i", "release_i", "turn_i", "alloc_take_i",
+                     "init_busy_i", "init_index_i"):
+            getattr(dut, name).value = 0
+        dut.config_i.value = pack("config", **config)
+        dut.rst_i.value = 1
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        dut.init_busy_i.value = 1
+        for i in range(300):
+            dut.init_index_i.value = i
+            await RisingEdge(dut.clk_i)
+        dut.init_busy_i.value = 0
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+
+    async def cycle(self, classified=0, release=0, want_cell=False, read=None):
+        """One cycle; takes a cell if there is one and it is wanted. Returns enqueue and verdict of this cycle."""
+        dut = self.dut
+        dut.turn_i.value = self.turn
+        dut.classified_i.value = classified
+        dut.release_i.value = release
+        write = self.writes.pop(0) if self.writes else None
+        dut.store_write_i.value = pack("store_write", **write) if write else 0
+        dut.store_read_i.value = pack("store_read", valid=1, cell_index=read[0], word=read[1]) if read else 0
+        self.reads.append((read, self.turn, self.content.get(read)) if read else None)
+        dut.alloc_take_i.value = 0
+        await FallingEdge(dut.clk_i)
+        if want_cell and int(dut.alloc_valid_o.value):
+            cell = int(dut.alloc_cell_o.value)
+            assert cell not in self.taken, f"cell {cell} given twice"
+            self.taken.append(cell)
+            dut.alloc_take_i.value = 1
+        verdict = unpack("verdict", int(dut.verdict_o.value))
+        enqueue = unpack("enqueue", int(dut.enqueue_o.value))
+        answered = self.reads.pop(0)
+        data = unpack("store_data", int(dut.store_data_o.value))
+        assert data["valid"] == (answered is not None)
+        if answered:
+            (cell, word), port, (content, next_cell) = answered
+            assert data["port"] == port and data["data"] == content
+            assert word != 0 or next_cell is None or data["next_cell"] == next_cell
+        if write:
+            key = (write["cell_index"], write["word"])
+            self.content[key] = (write["data"], None)
+            if write["link_valid"]:
+                first = (write["link_from"], 0)
+                self.content[first] = (self.content[first][0], write["link_to"])
+        self.turn = (self.turn + 1) % self.ports
+        await RisingEdge(dut.clk_i)
+        return enqueue, verdict
+
+    async def chain(self, count):
+        """Cells for a frame, linked in the store; a word in each."""
+        cells = []
+        while len(cells) < count:
+            before = len(self.taken)
+            await self.cycle(want_cell=True)
+            cells += self.taken[before:]
+        for i, cell in enumerate(cells):
+            self.writes.append({"valid": 1, "cell_index": cell, "word": 0, "data": random.getrandbits(64),
+                                "link_valid": int(i > 0), "link_from": cells[i - 1] if i else 0, "link_to": cell})
+        while self.writes:
+            await self.cycle()
+        return cells
+
+    async def all_cells_return(self, kept=()):
+        for _ in range(6 * self.cells):
+            await self.cycle()
+            if int(self.dut.idle_o.value):
+                break
+        assert int(self.dut.idle_o.value)
+        self.taken = list(kept)
+        for _ in range(self.cells + 10):
+            await self.cycle(want_cell=True)
+        assert sorted(self.taken) == list(range(self.cells)), "cells lost"
+
+
+def config_of(bench, tight):
+    n = bench.ports
+    if not tight:
+        return {"queue_limit_cells": [1023] * 8, "class_limit_cells": [4095] * 8, "queue_guarantee_cells": 4,
+                "reception_guarantee_cells": 16, "shared_limit_cells": 4095 - n}
+    return {"queue_limit_cells": [random.randrange(8, 40) for _ in range(8)],
+            "class_limit_cells": [random.randrange(20, 80) for _ in range(8)],
+            "queue_guarantee_cells": random.randrange(0, 10), "reception_guarantee_cells": random.randrange(0, 20),
+            "shared_limit_cells": random.randrange(20, 60)}
+
+
+async def rounds(dut, tight, count):
+    """Bursts of one frame per port in consecutive cycles, releases of copies in their egress port's turn."""
+    bench = Bench(dut)
+    config = config_of(bench, tight)
+    await bench.start(config)
+    model = Model(bench.ports, config)
+    queued, expected, outcomes = [], [], set()
+    classes = random.sample(range(8), 2) if tight else range(8)
+
+    async def step(classified=None, release_rate=0.0):
+        """A cycle; what comes out belongs to the frame of two cycles before."""
+        copy = None
+        mine = [c for c in queued if c["egress"] == bench.turn]
+        if mine and random.random() < release_rate:
+            copy = random.choice(mine)
+            queued.remove(copy)
+        read = None
+        if random.random() < 0.7:
+            known = [k for k in bench.content if k[1] == 0]
+            read = random.choice(known) if known else None
+            if read and read[0] not in {c for q in queued for c in q["chain"]}:
+                read = None
+        enqueue, verdict = await bench.cycle(
+            pack("classified", **classified) if classified else 0,
+            pack("release", valid=1, pool=copy["pool"], traffic_class=copy["class"], port=copy["port"],
+                 frame=copy["chain"][0], length=copy["length"]) if copy else 0, read=read)
+        if copy:
+            model.release(copy)
+        want = expected.pop(0)
+        if want is None:
+            assert not verdict["valid"] and not enqueue["destination"]
+            return
+        frame, pools, refused = want
+        assert verdict["valid"] and verdict["reason"] == frame["reason"] and verdict["port"] == frame["port"]
+        assert {e for e in range(8) if enqueue["destination"] >> e & 1} == set(pools), (want, enqueue)
+        assert verdict["destination"] == enqueue["destination"]
+        assert {e: verdict["refused_reason"][e] for e in range(8) if verdict["refused"] >> e & 1} == refused
+        for e, pool in pools.items():
+            assert enqueue["pool"][e] == pool, (want, enqueue)
+            queued.append(frame | {"egress": e, "pool": pool})
+        if pools:
+            assert enqueue["frame"] == frame["chain"][0] and enqueue["length"] == frame["length"]
+            assert enqueue["visible"] == frame["visible"] and enqueue["traffic_class"] == frame["class"]
+        outcomes.update(refused.values(), pools.values())
+
+    expected += [None, None]
+    for _ in range(count):
+        used = sum(len(q["chain"]) for q in {q["chain"][0]: q for q in queued}.values())
+        frames = []
+        for p in range(bench.ports):
+            cells = random.choice([1, 1, 2, random.randrange(1, 17)])
+            if random.random() < 0.8 and used + cells + 40 < bench.cells:
+                used += cells
+                chain = await bench.chain(cells)
+                bad = random.random() < 0.15
+                frames.append({
+                    "port": p, "class": random.choice(classes), "cells": cells, "chain": chain,
+                    "length": random.randrange(max(64, 128 * cells - 127), min(2000, 128 * cells) + 1),
+                    "destination": random.getrandbits(bench.ports) & ~(1 << p), "visible": random.getrandbits(28),
+                    "reason": FCS if bad else NONE})
+                # chain() ran cycles of its own: nothing came out of them
+        while bench.turn:
+            expected.append(None)
+            await step(release_rate=0.5)
+        for _ in range(2 + bench.ports):  # releases count after two cycles
+            expected.append(None)
+            await step()
+        for p in range(bench.ports):
+            frame = next((f for f in frames if f["port"] == p), None)
+            if frame is None:
+                expected.append(None)
+                await step()
+                continue
+            pools, refused = ({}, {}) if frame["reason"] else model.admit(frame)
+            expected.append((frame, pools, refused))
+            await step({"valid": 1, "reason": frame["reason"], "has_cells": 1, "port": p,
+                        "destination": frame["destination"], "traffic_class": frame["class"],
+                        "frame": frame["chain"][0], "length": frame["length"], "visible": frame["visible"]})
+            # Cells of a frame that is not queued come back on their own.
+        for _ in range(2):
+            expected.append(None)
+            await step()
+        for frame in frames:
+            if not any(q["chain"] is frame["chain"] for q in queued):
+                bench.taken = [c for c in bench.taken if c not in frame["chain"]]
+        for _ in range(random.choice([0, 10, 60])):
+            expected.append(None)
+            before = list(queued)
+            await step(release_rate=0.6)
+            for copy in before:
+                if not any(q["chain"] is copy["chain"] for q in queued):
+                    bench.taken = [c for c in bench.taken if c not in copy["chain"]]
+        bench.taken = [c for q in queued for c in q["chain"]]
+    while queued:
+        expected.append(None)
+        await step(release_rate=1.0)
+    assert not any(model.queue.values()) and not any(model.reception) and not model.shared
+    await bench.all_cells_return()
+    return outcomes
+
+
+@cocotb.test()
+async def limits(dut):
+    outcomes = set()
+    for _ in range(3):
+        outcomes |= await rounds(dut, True, 40)
+    dut._log.info("outcomes seen: %s", sorted(outcomes))
+    assert {SHARED, STORE_FULL, QUEUE_FULL} <= outcomes or dut.PORTS.value.to_unsigned() == 2
+
+
+@cocotb.test()
+async def multicast(dut):
+    """All ports release the same frame in consecutive cycles: its cells come back once."""
+    bench = Bench(dut)
+    await bench.start(config_of(bench, False))
+    for _ in range(20):
+        bench.taken = []
+        chain = await bench.chain(random.randrange(1, 17))
+        while bench.turn:
+            await bench.cycle()
+        everyone = (1 << bench.ports) - 2
+        await bench.cycle(pack("classified", valid=1, port=0, destination=everyone, traffic_class=3, has_cells=1,
+                               frame=chain[0], length=min(2000, 128 * len(chain))))
+        await bench.cycle()
+        enqueue, _ = await bench.cycle()
+        assert enqueue["destination"] == everyone
+        for _ in range(3):
+            await bench.cycle()
+        assert not int(dut.idle_o.value)
+        while bench.turn:
+            await bench.cycle()
+        for e in range(bench.ports):
+            await bench.cycle(release=pack("release", valid=1, pool=enqueue["pool"][e], traffic_class=3, port=0,
+                                           frame=chain[0], length=enqueue["length"]) if e else 0)
+        for _ in range(3 * len(chain) + 8):
+            await bench.cycle()
+        assert int(dut.idle_o.value)
+    await bench.all_cells_return()
+
+
+@pytest.mark.parametrize("ports", [2, 4, 8])
+def test_pen_buffer(ports):
+    run_module("pen_buffer", __name__, {"PORTS": ports, "CELLS": 256})

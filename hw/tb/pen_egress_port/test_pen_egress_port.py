@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames out of a model of the store: bytes, instants and gaps on the wire, and what is released when."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from runner import run_module
+from structs import pack, unpack
+
+WRAP = 1 << 28
+START = 4  # cycles from selection to the first byte of the preamble
+GAP = 12
+
+
+class Bench:
+    """The store as a dictionary of cells, answering in two cycles; a monitor at the wire."""
+
+    def __init__(self, dut):
+        self.dut, self.cycle_count = dut, random.getrandbits(28)
+        self.ports, self.port = dut.PORTS.value.to_unsigned(), dut.PORT.value.to_unsigned()
+        self.cells = {}  # cell: (bytes, next cell)
+        self.free = list(range(dut.CELLS.value.to_unsigned()))
+        random.shuffle(self.free)
+        self.answers = [0, 0]
+        self.turn = 0
+        self.sent, self.events, self.released = [], [], []
+        self.on_wire = None
+
+    async def start(self):
+        dut = self.dut
+        dut.rst_i.value = 1
+        dut.turn_i.value = 0
+        dut.enqueue_i.value = 0
+        dut.store_data_i.value = 0
+        dut.now_cycle_i.value = self.cycle_count
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        await RisingEdge(dut.clk_i)
+
+    def frame(self, length, k, p, visible):
+        """A frame with random bytes in cells anywhere in the store."""
+        data = random.randbytes(length)
+        chain = [self.free.pop(0) for _ in range(-(-length // 128))]
+        for i, cell in enumerate(chain):
+            self.cells[cell] = (data[128 * i : 128 * (i + 1)].ljust(128, b"\xee"),
+                                chain[i + 1] if i + 1 < len(chain) else random.getrandbits(8))
+        return {"data": data, "chain": chain, "class": k, "port": p, "visible": visible % WRAP,
+                "pool": random.randrange(3)}
+
+    async def cycle(self, frame=None):
+        dut = self.dut
+        dut.turn_i.value = self.turn
+        dut.now_cycle_i.value = self.cycle_count % WRAP
+        dut.store_data_i.value = self.answers.pop(0)
+        dut.enqueue_i.value = 0 if frame is None else pack(
+            "enqueue", destination=1 << self.port, pool=[frame["pool"]] * 8, traffic_class=frame["class"],
+            port=frame["port"], frame=frame["chain"][0], length=len(frame["data"]), visible=frame["visible"])
+        await FallingEdge(dut.clk_i)
+        read = unpack("store_read", int(dut.store_read_o.value))
+        release = unpack("release", int(dut.release_o.value))
+        if self.turn != self.port:
+            assert int(dut.store_read_o.value) == 0 and int(dut.release_o.value) == 0
+            # The answers to other ports' reads are seen by all.
+            other = random.random() < 0.8
+            self.answers.append(pack("store_data", valid=int(other), port=self.turn, data=random.getrandbits(64)))
+        elif read["valid"]:
+            data, next_cell = self.cells[read["cell_index"]]
+            self.answers.append(pack(
+                "store_data", valid=1, port=self.port,
+                data=int.from_bytes(data[8 * read["word"] : 8 * read["word"] + 8], "little"),
+                next_cell=next_cell if read["word"] == 0 else random.getrandbits(12)))
+        else:
+            self.answers.append(0)
+        if release["valid"]:
+            self.released.append(release)
+        event = unpack("egress_event", int(dut.event_o.value))
+        if event["sent"]:
+            self.events.append((self.cycle_count - 2, event))
+        assert not int(dut.gmii_tx_er_o.value), "the reader was too slow"
+        if int(dut.gmii_tx_en_o.value):
+            if self.on_wire is None:
+                self.on_wire = (self.cycle_count, bytearray())
+            self.on_wire[1].append(int(dut.gmii_txd_o.value))
+        elif self.on_wire:
+            self.sent.append(self.on_wire)
+            self.on_wire = None
+        self.cycle_count += 1
+        self.turn = (self.turn + 1) % self.ports
+        await RisingEdge(dut.clk_i)
+
+    def check(self, frames):
+        """All frames on the wire, in this order and undamaged, each at its constant time after its selection."""
+        assert len(self.sent) == len(frames)
+        for (start, data), (selected, event), release, frame in zip(
+                self.sent, self.events, self.released, frames, strict=True):
+            assert start == selected + START
+            assert bytes(data) == b"\x55" * 7 + b"\xd5" + frame["data"]
+            assert event["frame"] == release["frame"] == frame["chain"][0]
+            assert event["length"] == release["length"] == len(frame["data"])
+            assert event["traffic_class"] == release["traffic_class"] == frame["class"]
+            assert release["port"] == frame["port"] and release["pool"] == frame["pool"]
+
+    def gaps(self):
+        return [b[0] - (a[0] + len(a[1])) for a, b in zip(self.sent, self.sent[1:], strict=False)]
+
+
+async def drain(bench, count):
+    for _ in range(count * 2100 + 200):
+        await bench.cycle()
+        if len(bench.sent) == count and int(bench.dut.idle_o.value):
+            return
+    raise AssertionError(f"{len(bench.sent)} of {count} frames came")
+
+
+@cocotb.test()
+async def back_to_back(dut):
+    """Frames that wait follow each other with the exact gap, whatever their length."""
+    bench = Bench(dut)
+    await bench.start()
+    frames = [bench.frame(length, 3, (bench.port + 1) % bench.ports, bench.cycle_count + 5)
+              for length in [64, 65, 71, 72, 127, 128, 129, 256, 257, 1522, 64, 64, random.randrange(64, 2001)]]
+    for frame in frames:
+        await bench.cycle(frame)
+    await drain(bench, len(frames))
+    bench.check(frames)
+    assert set(bench.gaps()) == {GAP}
+
+
+@cocotb.test()
+async def instants(dut):
+    """A frame into the idle port is selected in its visible cycle, in every turn."""
+    bench = Bench(dut)
+    await bench.start()
+    frames = []
+    for i in range(3 * bench.ports):
+        visible = bench.cycle_count + 1 + i % 4
+        frames.append(bench.frame(random.randrange(64, 300), random.randrange(8),
+                                  (bench.port + 1) % bench.ports, visible))
+        await bench.cycle(frames[-1])
+        await drain(bench, len(frames))
+        for _ in range(random.choice([i, 1])):
+            await bench.cycle()
+    bench.check(frames)
+    for (start, _), frame in zip(bench.sent, frames, strict=True):
+        assert (start - START - frame["visible"]) % WRAP == 0
+
+
+@cocotb.test()
+async def mixed(dut):
+    """Random lengths and pauses in one class."""
+    bench = Bench(dut)
+    await bench.start()
+    frames = []
+    for _ in range(12):
+        frames.append(bench.frame(random.choice([64, random.randrange(64, 700)]), 0, (bench.port + 1) % bench.ports,
+                                  bench.cycle_count + random.randrange(1, 200)))
+        await bench.cycle(frames[-1])
+        for _ in range(random.randrange(0, 500)):
+            await bench.cycle()
+    await drain(bench, len(frames))
+    bench.check(frames)
+    assert min(bench.gaps()) >= GAP
+
+
+@pytest.mark.parametrize("ports,port", [(2, 1), (3, 0), (4, 3), (8, 5)])
+def test_pen_egress_port(ports, port):
+    run_module("pen_egress_port", __name__, {"PORTS": ports, "CELLS": 256, "PORT": port})

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+from ingress_model import stream_slots
+from runner import run_module
+
+LATENCY = 4
+
+
+@cocotb.test()
+async def finds_what_was_written(dut):
+    """Lookups of present, absent and nearly equal keys in random cycles, while entries come and go."""
+    rng = random.Random(random.getrandbits(32))
+    streams = dut.STREAMS.value.to_unsigned()
+    for name in ("valid_i", "key_i", "write_i", "write_table_i", "write_index_i", "write_data_i"):
+        getattr(dut, name).value = 0
+    dut.rst_i.value = 1
+    dut.init_busy_i.value = 1
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
+    for index in range(4096):
+        dut.init_index_i.value = index
+        await FallingEdge(dut.clk_i)
+    dut.init_busy_i.value = 0
+    dut.rst_i.value = 0
+
+    table = {}  # (table, slot): (key, stream)
+    keys = []
+    while len(keys) < streams:
+        keys.append(rng.getrandbits(109) if rng.random() < 0.5 or not keys else rng.choice(keys) ^ 1 << rng.randrange(109))
+    expected = []
+    hits = 0
+    for _ in range(6000):
+        dut.write_i.value = 0
+        if rng.random() < 0.2:
+            key, way = rng.choice(keys), rng.randrange(2)
+            slot = stream_slots(key, streams)[way]
+            valid, stream = rng.random() < 0.8, rng.randrange(streams)
+            elsewhere = table.get((1 - way, stream_slots(key, streams)[1 - way]))
+            if not (valid and elsewhere and elsewhere[0] == key):
+                dut.write_i.value = 1
+                dut.write_table_i.value = way
+                dut.write_index_i.value = slot
+                dut.write_data_i.value = valid << 121 | stream << 109 | key
+                # A lookup that is one cycle ahead has not read the table yet.
+                for when, looked, _ in expected[-1:]:
+                    if when == LATENCY - 1 and looked is not None:
+                        expected[-1] = (when, looked, "any" if stream_slots(looked, streams)[way] == slot else _)
+                table[way, slot] = (key, stream) if valid else None
+                fresh = (way, slot)
+            else:
+                fresh = None
+        else:
+            fresh = None
+        looked = None
+        if rng.random() < 0.7:
+            looked = rng.choice(keys)
+            if rng.random() < 0.2:
+                looked ^= 1 << rng.randrange(109)
+        dut.valid_i.value = int(looked is not None)
+        if looked is not None:
+            dut.key_i.value = looked
+            found = [table.get((w, s)) for w, s in enumerate(stream_slots(looked, streams))]
+            found = [entry[1] for entry in found if entry and entry[0] == looked]
+            expected.append((LATENCY, looked, found[0] if found else None))
+            assert fresh is None or len(found) <= 1
+        await FallingEdge(dut.clk_i)
+        expected = [(when - 1, key, stream) for when, key, stream in expected]
+        due = expected.pop(0) if expected and expected[0][0] == 0 else None
+        assert dut.valid_o.value == (due is not None)
+        if due and due[2] != "any":
+            assert dut.hit_o.value == (due[2] is not None), hex(due[1])
+            if due[2] is not None:
+                assert dut.stream_o.value == due[2]
+                hits += 1
+    assert hits > 500
+
+
+@pytest.mark.parametrize("streams", [16, 256])
+def test_pen_stream_table(streams):
+    run_module("pen_stream_table", __name__, {"STREAMS": streams})
