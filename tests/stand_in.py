@@ -19,12 +19,14 @@ from penstock.scenario import Network
 from penstock.trace import EVENTS
 
 BIT_PS = 1000
-IDLE_PS = 380_000
+
 COLUMNS = ("frame_id", "stream", "node", "port", "event", "time_ps", "bytes", "traffic_class", "reason")
 
 
 class StandIn:
     """`drop_every=n` drops each n-th frame as queue_full; `lose_every=n` lets it vanish, which a run must notice."""
+
+    idle_ps = 380_000
 
     def __init__(self, drop_every: int = 0, lose_every: int = 0, fail: Exception | None = None) -> None:
         self.drop_every = drop_every
@@ -86,7 +88,7 @@ class StandIn:
                 heapq.heappush(waiting, (-traffic_class, arrival, frame_id, index, length))
             if waiting:
                 order, _, frame_id, index, length = heapq.heappop(waiting)
-                sent = now + IDLE_PS
+                sent = now + self.idle_ps
                 rows.append((frame_id, index, 0, port, 4, sent, length, -order, 0))
                 at = sent + told["stations"][stations[name]]["delay_ps"]
                 rows.append((frame_id, index, 1 + stations[name], 0, 5, at, length, -order, 0))

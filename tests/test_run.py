@@ -175,3 +175,17 @@ def test_the_table_is_whole_in_a_pipe(
     assert "equation (1): (429 - 94 + 1542) B / (1000 - 0) Mb/s" in out
     assert "conserved: created 4500 = delivered 4500 + dropped 0 + inside 0" in out
     assert "…" not in out
+
+
+class Slow(StandIn):
+    """A switch that takes longer than it promises."""
+
+    idle_ps = 480_000
+
+
+def test_a_slow_switch_is_told_and_counted(small: Network, tmp_path: Path) -> None:
+    summary = run(small, tmp_path / "results", Slow()).summary
+    assert summary["bridges"]["sw"]["processing_ns"]["fast"] == 480
+    assert "sw: frames of fast take 480 ns or more" in summary["warnings"][0]
+    terms = {term["name"]: term["ns"] for term in summary["streams"]["fast"]["bound"]["terms"]}
+    assert terms["processing"] == 480

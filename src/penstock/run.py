@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,7 +56,7 @@ class HardwareEngine:
     def run(self, network_json: str, progress: Progress) -> dict[str, Any]:
         """Runs in the engine."""
         try:
-            from penstock import _engine  # type: ignore[attr-defined]
+            _engine: Any = import_module("penstock._engine")
         except ImportError as error:
             raise EngineError(f"the engine is not built ({error}); start Penstock by ./penstock") from error
         try:

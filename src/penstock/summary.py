@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock.bound import PROCESSING_PS, Bound, Conformance, applies, bound, conformance
+from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.scenario.network import Network
 from penstock.trace import journeys, strays
 
@@ -28,7 +28,8 @@ def summarize(network: Network, trace: pl.DataFrame, simulation: dict[str, Any] 
     stray = strays(network, trace)
     lost = sum(s["lost"] for s in streams.values())
     conserved = stray == 0 and lost == 0 and all(s["conserved"] for s in streams.values())
-    processing = _processing_ps(network, steps)
+    processing = {name: _processing_ps(network, rows) for name, rows in per_stream.items()}
+    warnings = network.warnings + _slow(network, processing)
     return {
         "ok": conserved and all(s["ok"] for s in streams.values()),
         "name": network.name,
@@ -48,13 +49,13 @@ def summarize(network: Network, trace: pl.DataFrame, simulation: dict[str, Any] 
         },
         "bridges": {
             name: {
-                "processing_ns": None if processing is None else processing / 1000,
-                "processing_allowed_ns": (bridge.processing_delay_max_ps or PROCESSING_PS) / 1000,
+                "processing_ns": {n: p / 1000 for n, p in processing.items() if p is not None},
+                "processing_allowed_ns": processing_allowed_ps(bridge) / 1000,
             }
             for name, bridge in network.bridges.items()
         },
         "simulation": simulation or {},
-        "warnings": network.warnings,
+        "warnings": warnings,
     }
 
 
@@ -70,7 +71,7 @@ def _stream(
     reasons = {str(r): int(n) for r, n in dropped.group_by("reason").len().sort("reason").iter_rows()}
     latency = arrived["delivered"] - arrived["talker_sent"].fill_null(arrived["created"])
     interval = arrived.sort("delivered").select(pl.col("delivered").diff().over("listener")).to_series().drop_nulls()
-    limit: Bound | None = bound(network, name) if stream.ats else None
+    limit: Bound | None = bound(network, name, _processing_ps(network, rows)) if stream.ats else None
     not_applicable = applies(network, name, conforming) if limit and limit.total_ps is not None else None
     bound_ps = limit.total_ps if limit and not not_applicable else None
     worst = latency.max()
@@ -183,6 +184,19 @@ def _shaping(network: Network, rows: pl.DataFrame) -> pl.Series:
     """How long frames waited for their eligibility, beside the idle switch's own time."""
     rows = rows.filter(pl.col("eligible").is_not_null() & pl.col("queued").is_not_null())
     return rows.select((pl.col("eligible") - pl.col("queued")).clip(lower_bound=0)).to_series()
+
+
+def _slow(network: Network, processing: dict[str, int | None]) -> list[str]:
+    found = []
+    for name, time in processing.items():
+        bridge = network.bridges[network.stations[network.streams[name].talker].bridge]
+        allowed = processing_allowed_ps(bridge)
+        if time is not None and time > allowed and network.streams[name].shaped:
+            found.append(
+                f"{bridge.name}: frames of {name} take {time // 1000} ns or more from last bit in to first bit out,"
+                f" above the {allowed // 1000} ns of an idle switch; their bound counts what was measured"
+            )
+    return found
 
 
 def _processing_ps(network: Network, steps: pl.DataFrame) -> int | None:

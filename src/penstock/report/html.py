@@ -157,8 +157,8 @@ def _bounds(summary: dict[str, Any]) -> str:
 def _foot(network: Network, summary: dict[str, Any]) -> str:
     facts = [f"Penstock {__version__}", f"scenario {network.file.name}"]
     for name, bridge in summary["bridges"].items():
-        if bridge["processing_ns"] is not None:
-            facts.append(f"{name}: last bit in to first bit out in {bridge['processing_ns']:g} ns when idle")
+        for stream, ns in bridge["processing_ns"].items():
+            facts.append(f"{name}: last bit in to first bit out in {ns:g} ns at least ({stream})")
     simulation = summary["simulation"]
     if "cycles_simulated" in simulation:
         facts.append(f"{simulation['cycles_simulated']:,} clock cycles simulated")
