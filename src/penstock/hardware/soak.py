@@ -10,10 +10,14 @@ from __future__ import annotations
 import random
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from penstock.hardware.configure import StreamEntry, SwitchConfig
+from penstock import _engine
+from penstock.hardware.configure import StreamEntry, SwitchConfig, configure
+from penstock.hardware.model import build_model
+from penstock.hardware.registers import RegisterMap
+from penstock.hardware.registers import registers as register_map
 
 OVERHEAD_BYTES = 8  # preamble and delimiter
 FCS_BYTES = 4
@@ -260,7 +264,7 @@ def soak(
     """Sends that many random frames through the Verilated switch; the scoreboard's `faults` say what went wrong."""
     network = Network(ports)
     switch = _engine.Switch(build_model(ports=ports))
-    registers = load_registers()
+    registers = register_map()
     for address, value in configure(network.configuration(), registers):
         switch.write(address, value)
     board = Scoreboard()
@@ -317,13 +321,21 @@ def judge(board: Scoreboard, events: _engine.Events, ports: int) -> None:
 
 def _compare_counters(board: Scoreboard, switch: _engine.Switch, registers: RegisterMap, ports: int) -> None:
     """The switch's own counters have to say the same."""
+
+    def read(port: int, name: str) -> int:
+        return sum(
+            switch.read(address) << 32 * i for i, address in enumerate(registers[f"counters.port[{port}].{name}"].words)
+        )
+
+    sent = sum(read(port, f"sent[{k}]") for port in range(ports) for k in range(8))
+    if sent != board.delivered:
+        board.fault(f"the switch counts {sent} copies sent, {board.delivered} came out")
     counted = Counter[str]()
-    sent = 0
     for port in range(ports):
-        base = f"port[{port}]."
-        for name in registers:
-            if not name.startswith(base):
-                continue
-            value = switch.read(registers[name].address)
-            print(name, value)
-    del counted, sent
+        for reason, name in enumerate(_engine.REASONS):
+            if reason:
+                counted[name] += read(port, f"dropped[{reason}]")
+        for pool in ("store", "queue", "class"):
+            counted[f"{pool}_full"] += read(port, f"refused_{pool}")
+    if +counted != board.dropped:
+        board.fault(f"the switch counts {dict(+counted)} drops, it reported {dict(board.dropped)}")
