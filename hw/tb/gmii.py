@@ -26,13 +26,13 @@ def random_frame(size: int) -> bytes:
     return with_fcs(random.randbytes(size - 4))
 
 
-def carrier(frame: bytes, preamble: int = 7, gap: int = 12, errors: frozenset[int] | set[int] = frozenset()) -> list[Sample]:
+def carrier(
+    frame: bytes, preamble: int = 7, gap: int = 12, errors: frozenset[int] | set[int] = frozenset()
+) -> list[Sample]:
     """A gap, then a frame behind its preamble; `errors` are the frame's bytes that come with rx_er."""
     lead = bytes([0x55] * preamble + [0xD5])
     return (
-        [IDLE] * gap
-        + [(1, 0, byte) for byte in lead]
-        + [(1, int(i in errors), byte) for i, byte in enumerate(frame)]
+        [IDLE] * gap + [(1, 0, byte) for byte in lead] + [(1, int(i in errors), byte) for i, byte in enumerate(frame)]
     )
 
 
@@ -82,7 +82,9 @@ def random_carrier(max_frame_bytes: int, gaps: tuple[int, ...] = (1, 2, 8, 11, 1
         position = random.randrange(len(frame))
         frame = frame[:position] + bytes([frame[position] ^ 1 << random.randrange(8)]) + frame[position + 1 :]
     if kind == "runt" or (kind == "mixed" and random.random() < 0.3):
-        frame = random_frame(random.choice((5, 60, 63))) if random.random() < 0.7 else random.randbytes(random.randrange(4))
+        frame = (
+            random_frame(random.choice((5, 60, 63))) if random.random() < 0.7 else random.randbytes(random.randrange(4))
+        )
     if kind == "giant" or (kind == "mixed" and random.random() < 0.3):
         frame = random_frame(max_frame_bytes + random.choice((1, 1, 2, 50)))
     if kind in ("er", "mixed") and frame:

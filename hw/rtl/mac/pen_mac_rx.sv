@@ -137,8 +137,8 @@ module pen_mac_rx
   end
 
 `ifdef FORMAL
-  // Contract: 1. every carrier that begins gives one beat with `last`, at its end or before, and no beat comes outside of
-  // a carrier; 2. a frame without fault has 64 bytes at least and the limit at most; 3. none has more than limit + 1.
+  // Contract: 1. every carrier that begins gives one beat with `last`, at its end or before, and no beat comes outside
+  // of a carrier; 2. a frame without fault has from 64 bytes to the limit; 3. none has more than limit + 1.
   logic        f_past_q = 1'b0;
   logic        f_carrier_q;  // the cycle before had carrier
   logic        f_owed_q;     // the carrier has not had its last beat

@@ -95,9 +95,9 @@ module pen_mac_tx
   end
 
 `ifdef FORMAL
-  // Contract: 1. twelve cycles of silence at least lie between two frames; 2. a frame on the line is preamble, delimiter
-  // and the bytes asked for at its start, unless it ends in an error; 3. the first byte of the preamble comes two cycles
-  // after the start.
+  // Contract: 1. at least twelve cycles of silence lie between two frames; 2. a frame on the line is preamble,
+  // delimiter and the bytes asked for at its start, unless it ends in an error; 3. the first byte of the preamble comes
+  // two cycles after the start.
   logic        f_past_q = 1'b0;
   logic [3:0]  f_gap_q;    // silent cycles before this one, stands at 12
   logic [11:0] f_run_q;    // bytes on the line before this cycle

@@ -5,8 +5,21 @@ from collections import Counter
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
-from gmii import FCS, GIANT, IDLE, NONE, PREAMBLE, REASONS, RUNT, RX_ER, carrier, fields_of_beat, random_carrier
-from gmii import random_frame, receive
+from gmii import (
+    FCS,
+    GIANT,
+    IDLE,
+    NONE,
+    PREAMBLE,
+    REASONS,
+    RUNT,
+    RX_ER,
+    carrier,
+    fields_of_beat,
+    random_carrier,
+    random_frame,
+    receive,
+)
 from runner import run_module
 
 LATENCY = 2  # cycles from the last byte at the pins to the last beat

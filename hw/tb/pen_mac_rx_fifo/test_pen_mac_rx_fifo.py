@@ -187,6 +187,26 @@ async def frames_lost_whole(dut):
 
 
 @cocotb.test()
+async def room_comes_with_the_next_frame(dut):
+    """The reader goes on at every possible moment around the first byte of the frame behind the one that was cut."""
+    bench = Bench(dut)
+    await bench.start()
+    seen = Counter()
+    for preamble, gap in ((7, 12), (0, 1)):
+        cut = carrier(random_frame(64), gap=12)
+        samples = cut + carrier(random_frame(64), preamble, gap)
+        first = len(cut) + gap + preamble + 1
+        for moment in range(first - 12, first + 8):
+            bench.ready = lambda: False
+            await bench.play(samples[:moment], idle=0)
+            bench.ready = lambda: True
+            await bench.play(samples[moment:])
+            seen += bench.check(samples, 1522)
+            bench.frames.clear()
+    assert seen[NONE] > 0 and seen[OVERRUN] > 40
+
+
+@cocotb.test()
 async def receive_clock_starts_late(dut):
     """Nothing comes out before the receive side has been reset; that needs its clock."""
     bench = Bench(dut)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, Timer
+from runner import run_module
+
+DEPTH = 8  # small, so that a read often meets the word that is being written
+
+
+async def written_memory(dut):
+    """Starts the clock and writes all words; returns them."""
+    dut.write_i.value = 0
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+    await FallingEdge(dut.clk_i)
+    words = [random.getrandbits(len(dut.write_data_i)) for _ in range(DEPTH)]
+    for address, word in enumerate(words):
+        dut.write_i.value, dut.write_addr_i.value, dut.write_data_i.value = 1, address, word
+        await FallingEdge(dut.clk_i)
+    return words
+
+
+def random_write(dut):
+    write, address = random.randrange(2), random.randrange(DEPTH)
+    word = random.getrandbits(len(dut.write_data_i))
+    dut.write_i.value, dut.write_addr_i.value, dut.write_data_i.value = write, address, word
+    return write, address, word
+
+
+@cocotb.test()
+async def block_ram(dut):
+    """The word read comes a cycle later and holds; a read of the word that is being written gives the old one."""
+    words, output, collisions = await written_memory(dut), None, 0
+    for _ in range(2000):
+        write, address, word = random_write(dut)
+        read, read_address = random.randrange(2), random.randrange(DEPTH)
+        dut.read_i.value, dut.read_addr_i.value = read, read_address
+        if read:
+            output = words[read_address]
+            collisions += write and address == read_address
+        if write:
+            words[address] = word
+        await FallingEdge(dut.clk_i)
+        if output is not None:
+            assert dut.read_data_o.value == output
+    assert collisions > 50
+
+
+@cocotb.test()
+async def lookup_tables(dut):
+    """The word read comes in the same cycle; what is written is there from the next one on."""
+    words = await written_memory(dut)
+    for _ in range(2000):
+        write, address, word = random_write(dut)
+        read_address = random.randrange(DEPTH)
+        dut.read_addr_i.value = read_address
+        await Timer(1, "ns")
+        assert dut.read_data_o.value == words[read_address]
+        if write:
+            words[address] = word
+        await FallingEdge(dut.clk_i)
+
+
+def test_pen_ram_1r1w():
+    run_module("pen_ram_1r1w", __name__, {"WIDTH": 72, "DEPTH": DEPTH}, testcase="block_ram")
+
+
+def test_pen_lutram_1r1w():
+    run_module("pen_lutram_1r1w", __name__, {"WIDTH": 13, "DEPTH": DEPTH}, testcase="lookup_tables")
