@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the selected frame from the store and hands it to the MAC byte by byte.
 //
-//   cycle        |  n    | n+1    | n+2   | .. n+PORTS | ...      | n+11        | ... n+L+21 | n+L+22
-//   grant_i      | valid |                                                                    | n+20+L: next grant
-//   popped_i     |       | length |
-//   store_read_o |       | first read, in this port's turn |
-//   start_o      |       |        | valid                              first byte is consumed |  again
+//   cycle        |  n    | n+1   | n+2   | .. | n+11       | .. | n+20+L     | n+21+L | n+22+L       L: length
+//   grant_i      | valid |       |       |    |            |    | next grant |
+//   popped_i     |       | valid |
+//   store_read_o |       | from here on, in this port's turn
+//   start_o      |       |       | valid |    |            |    |            |        | next start
+//   data_ready_i |       |       |       |    | first byte |
 //
 // A word is read in every turn as long as the buffer of four words has room: with 8 ports that is just a word in the
 // eight cycles that its bytes take, and the first one is there in time for the delimiter's end in the worst turn.
