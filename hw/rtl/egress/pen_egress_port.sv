@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One egress port: queues, selection, reader and the transmit side of the MAC.
 //
-// A frame that is enqueued in cycle q is selected in cycle q+2 at the earliest. One selected in cycle n has its first preamble byte on the wire in n+4 and its first byte in n+12. Selection
-// goes on in n+20+length, so that frames that wait follow each other with a gap of exactly 12 bytes.
+// A frame that is enqueued in cycle q is selected in cycle q+2 at the earliest. One selected in cycle n has its first
+// preamble byte on the wire in n+4 and its first byte in n+12. Selection goes on in n+20+length, so that frames that
+// wait follow each other with a gap of exactly 12 bytes.
 module pen_egress_port
   import pen_pkg::*;
 #(

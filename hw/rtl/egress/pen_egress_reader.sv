@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the selected frame from the store and hands it to the MAC byte by byte.
 //
-//   cycle        |  n    | n+1    | n+2   | .. n+PORTS | ...      | n+11        | ... n+L+21 | n+L+22
-//   grant_i      | valid |                                                                    | n+20+L: next grant
-//   popped_i     |       | length |
-//   store_read_o |       | first read, in this port's turn |
-//   start_o      |       |        | valid                              first byte is consumed |  again
+//   cycle        |  n    | n+1   | n+2   | .. | n+11       | .. | n+20+L     | n+21+L | n+22+L       L: length
+//   grant_i      | valid |       |       |    |            |    | next grant |
+//   popped_i     |       | valid |
+//   store_read_o |       | from here on, in this port's turn
+//   start_o      |       |       | valid |    |            |    |            |        | next start
+//   data_ready_i |       |       |       |    | first byte |
 //
 // A word is read in every turn as long as the buffer of four words has room: with 8 ports that is just a word in the
 // eight cycles that its bytes take, and the first one is there in time for the delimiter's end in the worst turn.
@@ -35,8 +36,8 @@ module pen_egress_reader
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
   localparam int unsigned BUFFER = 4;                  // words
-  // From the second cycle after a grant to the next one, without the length: preamble, delimiter and gap, less three.
-  localparam int unsigned OVERHEAD = 17;
+  // From the third cycle after a grant to the next one, without the length: preamble, delimiter and gap, less four.
+  localparam int unsigned OVERHEAD = 16;
 
   logic              turn;
   logic              free_q;                           // the transmitter
@@ -48,7 +49,8 @@ module pen_egress_reader
   logic              reading_q, release_q;
   logic [CELL_W-1:0] cell_q, next_cell_q;
   word_t             word_q;
-  logic [7:0]        words_left_q, words_left, words;  // of the frame; valid from the second cycle after the grant
+  logic [7:0]        words_q;                          // read
+  logic [7:0]        words;                            // of the frame, less one; from the second cycle after a grant
   logic              first_q;                          // the first cycle after the grant
   logic              read, last;
   word_t             received_q;                       // words, in all, modulo 16
@@ -58,9 +60,8 @@ module pen_egress_reader
   logic [63:0]       word;
 
   assign turn       = turn_i == port_t'(PORT);
-  assign words      = popped_i.length[10:3] + {7'b0, popped_i.length[2:0] != '0};
-  assign words_left = first_q ? words : words_left_q;
-  assign last       = words_left == 8'd1;
+  assign words      = frame_q.length[10:3] - {7'b0, frame_q.length[2:0] == '0};
+  assign last       = !first_q && words_q == words;
   assign held       = 3'(word_q - byte_q[6:3]);
   assign read       = turn && reading_q && held != 3'(BUFFER);
   assign receive    = store_data_i.valid && store_data_i.port == port_t'(PORT);
@@ -101,25 +102,26 @@ module pen_egress_reader
       first_q <= grant_i;
       start_q <= first_q;
       if (grant_i) free_q <= 1'b0;
-      else if (!first_q && count_q == '0) free_q <= 1'b1;
+      else if (!first_q && !start_q && count_q == '0) free_q <= 1'b1;
       if (grant_i) reading_q <= 1'b1;
       else if (read && last) reading_q <= 1'b0;
       if (read && last) release_q <= 1'b1;
       else if (turn) release_q <= 1'b0;
     end
 
-    count_q <= first_q ? popped_i.length + length_t'(OVERHEAD) : count_q - 1'b1;
+    count_q <= start_q ? frame_q.length + length_t'(OVERHEAD) : count_q - 1'b1;
     if (first_q) frame_q <= popped_i;
 
-    if (first_q || read) words_left_q <= words_left - 8'(read);
     if (grant_i) begin
       cell_q     <= grant_frame_i[CELL_W-1:0];
       word_q     <= '0;
+      words_q    <= '0;
       received_q <= '0;
       byte_q     <= '0;
     end else begin
       if (read) begin
-        word_q <= word_q + 1'b1;
+        word_q  <= word_q + 1'b1;
+        words_q <= words_q + 1'b1;
         if (word_q == '1) cell_q <= next_cell_q;
       end
       if (receive) begin

@@ -8,7 +8,7 @@
 //   cycle         | n (now == visible) | n+1                        | n+2, without enqueue   ...
 //   grant_o       | valid, with frame  |                            |
 //   popped_o      |                    | valid, with length         |
-//   state         | IDLE               | UNLINK: is it the last?    | NEXT, HEAD: its successor becomes the head;
+//   state         | IDLE               | UNLINK: is it the last?    | NEXT, INFO, HEAD: its successor is the head;
 //                                                                     SCAN: a candidate is chosen, a port a cycle
 //
 // An enqueue always goes first: the states that use the same memories wait for it, and so no case of both at once is
@@ -64,7 +64,7 @@ module pen_queue
     reception_t port;                            // of equal times the lower port goes first
   } order_t;
 
-  typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, HEAD, SCAN, SETTLE} state_e;
+  typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, INFO, HEAD, SCAN, SETTLE} state_e;
   state_e             state_d, state_q;
   logic               popped_q;                  // popped in the cycle before
   class_t             class_q;                   // of the frame popped
@@ -138,8 +138,8 @@ module pen_queue
     .read_data_o (next_frame)
   );
 
-  assign info_read = grant_o || expire || state_q == NEXT;
-  assign info_addr = state_q == NEXT ? next_frame : pop_frame;
+  assign info_read = grant_o || expire || state_q == INFO;
+  assign info_addr = state_q == INFO ? frame_q : pop_frame;
 
   pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS)) u_info (
     .clk_i,
@@ -248,7 +248,8 @@ module pen_queue
         link_read = !enqueue;
         if (!enqueue) state_d = tail == frame_q ? SCAN : NEXT;
       end
-      NEXT: state_d = HEAD;
+      NEXT: state_d = INFO;
+      INFO: state_d = HEAD;
       HEAD: if (!enqueue) state_d = SCAN;
       SCAN: if (!enqueue && scan_q == reception_t'(PORTS - 1)) state_d = SETTLE;
       SETTLE: state_d = IDLE;  // the last offer is compared
