@@ -12,7 +12,15 @@ REASONS = {
 
 # Packed structs of pen_pkg, most significant field first.
 RX_BEAT = (("last", 1), ("short_gap", 1), ("reason", 3), ("data", 8))
-STORE_WRITE = (("valid", 1), ("cell_index", 12), ("word", 4), ("data", 64), ("link_valid", 1), ("link_from", 12), ("link_to", 12))
+STORE_WRITE = (
+    ("valid", 1),
+    ("cell_index", 12),
+    ("word", 4),
+    ("data", 64),
+    ("link_valid", 1),
+    ("link_from", 12),
+    ("link_to", 12),
+)
 CLASSIFIED = (
     ("valid", 1), ("reason", 4), ("short_gap", 1), ("has_cells", 1), ("port", 3), ("destination", 8), ("traffic_class", 3),
     ("frame", 12), ("length", 11), ("visible", 28), ("is_stream", 1), ("stream", 12), ("shaped", 1),
@@ -133,7 +141,7 @@ class Ats:
     earliest_ns: int
     overhead: int
     delay_ns: int
-    rates: dict = field(default_factory=dict)       # stream: (ns_per_byte, empty_to_full)
+    rates: dict = field(default_factory=dict)  # stream: (ns_per_byte, empty_to_full)
     residences: dict = field(default_factory=dict)  # (port, class): ns
     buckets: dict = field(default_factory=dict)
     groups: dict = field(default_factory=dict)
@@ -161,11 +169,11 @@ class Ats:
 # ---- Frames
 @dataclass
 class Frame:
-    data: bytes                     # with FCS
+    data: bytes  # with FCS
     destination: int
     source: int
-    tag: tuple[int, int] | None     # (PCP, VLAN id)
-    ipv4: int | None                # fields of the key, not masked
+    tag: tuple[int, int] | None  # (PCP, VLAN id)
+    ipv4: int | None  # fields of the key, not masked
     reason: int = 0
     short_gap: int = 0
 

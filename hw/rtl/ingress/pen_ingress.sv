@@ -4,9 +4,9 @@
 // The ports take turns at one pipeline; each turn carries one request. For the record of a frame whose last byte was
 // taken in cycle c, the port's next turn is cycle 0 below, at most PORTS cycles after c:
 //
-//   cycle   0         1           2            3            4            5           6          7 .. 11      12
-//           request   hash        stream table, VLAN table, FDB          reason,     ATS scheduler           classified_o
-//                     and keys                                           stream
+//   cycle   0         1          2        3         4         5         6 .. 11         12
+//           request   keys       stream table, VLAN table,    reason,   ATS scheduler   classified_o
+//                     hashed     forwarding database          stream
 //
 // It can be selected from cycle c + VISIBLE_CYCLES on, whatever the turns and the other ports are doing.
 //

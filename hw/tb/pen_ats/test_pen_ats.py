@@ -11,7 +11,7 @@ from ingress_model import Ats, rate_entry
 from runner import run_module
 
 EARLIEST_NS = 160
-LATENCY = 6   # valid_i to valid_o
+LATENCY = 6  # valid_i to valid_o
 SPACING = 66  # the shortest distance of two frames of one port
 
 
@@ -41,7 +41,7 @@ class Bench:
         dut.processing_delay_max_ns_i.value = delay_ns
         self.time_ns = start_ns
         self.expected = []  # (cycles to go, visible or None)
-        self.next = None    # (stream, port, class, length) that was read in the last cycle
+        self.next = None  # (stream, port, class, length) that was read in the last cycle
         self.done = {"pass": 0, "discard": 0, "delayed": 0}
 
     async def cycle(self, read=None):

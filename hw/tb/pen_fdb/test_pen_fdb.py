@@ -24,7 +24,7 @@ class Bench:
         self.now = 0
         self.time_ns = 0
         self.waiting = []  # (cycle, set, way, entry) still to be written
-        self.due = {}      # cycle: ports or None
+        self.due = {}  # cycle: ports or None
         self.hits = 0
 
     async def start(self, period_ms):
@@ -126,7 +126,9 @@ async def random_operations(dut):
         await bench.cycle(kind, address, vlan, rng.randrange(8))
         if rng.random() < 0.02:
             index = fdb_set(address, vlan, bench.sets)
-            await bench.write(rng.randrange(2), index, rng.choice((None, FdbEntry(address, vlan, rng.getrandbits(8), 3, True))))
+            await bench.write(
+                rng.randrange(2), index, rng.choice((None, FdbEntry(address, vlan, rng.getrandbits(8), 3, True)))
+            )
     await bench.compare(known)
     assert bench.hits > 100
     assert dut.idle_o.value == 1

@@ -37,7 +37,7 @@ from runner import run_module
 ALL = (1 << 104) - 1
 RX_LATENCY_NS = 48
 CLASSIFY_CYCLES = 12  # from the port's turn
-LEARN_CYCLES = 5      # from a learning's turn to the first turn that sees it
+LEARN_CYCLES = 5  # from a learning's turn to the first turn that sees it
 
 
 class Bench:
@@ -52,7 +52,7 @@ class Bench:
         # Close to the wrap of the 28-bit cycle counter, so that the test runs across it.
         self.time_offset_ns = (1 << 31) - 8 * self.rng.randrange(4096, 30_000)
         self.fifos = [deque() for _ in range(self.ports)]
-        self.expected = deque()     # (cycle of classified_o, check)
+        self.expected = deque()  # (cycle of classified_o, check)
         self.free = deque()
         self.memory, self.chain = {}, {}
         self.in_use = set()
@@ -61,8 +61,8 @@ class Bench:
         self.fdb = Fdb(self.sets)
         self.vlans = {1: 0xFF}
         self.stream_of = {}
-        self.learnt = []            # (cycle from which it counts, set, way, entry)
-        self.operations = []        # (turn, kind, port, frame, cycle of the last byte)
+        self.learnt = []  # (cycle from which it counts, set, way, entry)
+        self.operations = []  # (turn, kind, port, frame, cycle of the last byte)
         self.starving = False
 
     @property
@@ -71,13 +71,13 @@ class Bench:
 
     async def start(self, cells=512, **config):
         rng, dut = self.rng, self.dut
-        self.config = dict(
-            port_enable=(1 << self.ports) - 1, max_frame_bytes=1522,
-            port_vlan_id=[rng.choice((1, 2, 5)) for _ in range(self.ports)],
-            class_of_pcp=[1, 0, 6, 7, 2, 3, 4, 5], class_of_untagged=5, ats_classes=0xC1, ats_overhead_bytes=20,
-            processing_delay_max_ns=rng.choice((0, 150, 333, 20_000)), learning_enable=1, aging_period_ms=100_000,
-            identify_enable=7, identify_ipv4_mask=ALL,
-        )  # fmt: skip
+        self.config = {
+            "port_enable": (1 << self.ports) - 1, "max_frame_bytes": 1522,
+            "port_vlan_id": [rng.choice((1, 2, 5)) for _ in range(self.ports)],
+            "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1, "ats_overhead_bytes": 20,
+            "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1, "aging_period_ms": 100_000,
+            "identify_enable": 7, "identify_ipv4_mask": ALL,
+        }  # fmt: skip
         self.config.update(config)
         self.drive_config()
         self.ats = Ats(
@@ -87,7 +87,16 @@ class Bench:
         )
         dut.rst_i.value = 1
         dut.init_busy_i.value = 1
-        for name in ("init_index_i", "turn_i", "time_ns_i", "table_i", "beat_i", "beat_valid_i", "alloc_valid_i", "alloc_cell_i"):
+        for name in (
+            "init_index_i",
+            "turn_i",
+            "time_ns_i",
+            "table_i",
+            "beat_i",
+            "beat_valid_i",
+            "alloc_valid_i",
+            "alloc_cell_i",
+        ):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
@@ -114,7 +123,9 @@ class Bench:
         """Bytes of a frame arrive one a cycle from `start` on."""
         for i, byte in enumerate(frame.data):
             last = i == len(frame.data) - 1
-            beat = pack(RX_BEAT, last=int(last), short_gap=frame.short_gap * last, reason=frame.reason * last, data=byte)
+            beat = pack(
+                RX_BEAT, last=int(last), short_gap=frame.short_gap * last, reason=frame.reason * last, data=byte
+            )
             self.fifos[port].append((start + i, beat, frame if last else None))
         return start + len(frame.data)
 
@@ -187,12 +198,14 @@ class Bench:
                     if write:
                         self.learnt.append((self.cycle + LEARN_CYCLES, *write))
                 continue
-            want = dict(valid=1, port=port, short_gap=frame.short_gap, destination=0, is_stream=0, shaped=0)
+            want = {"valid": 1, "port": port, "short_gap": frame.short_gap, "destination": 0, "is_stream": 0, "shaped": 0}
             want["reason"] = frame.reason
             want["length"] = len(frame.data)
             want["visible"] = (taken + self.visible_cycles + self.time_offset_ns // 8) % (1 << 28)
             if not frame.reason:
-                want["traffic_class"] = self.config["class_of_untagged"] if pcp is None else self.config["class_of_pcp"][pcp]
+                want["traffic_class"] = (
+                    self.config["class_of_untagged"] if pcp is None else self.config["class_of_pcp"][pcp]
+                )
                 ports = self.fdb.lookup(frame.destination, vlan)
                 destination = (0xFF if ports is None else ports) & members & self.config["port_enable"] & ~(1 << port)
                 stream = self.stream(port, frame, vlan)
@@ -349,8 +362,13 @@ async def random_frames(dut):
     traffic(bench, 60, STATIONS + GROUPS, STATIONS + [0x030000000001], VLANS, FLOWS)
     await bench.finish()
     seen = {got["reason"] for got, _ in bench.verdicts}
-    bench.dut._log.info("frames %d, reasons %s, streams %d, shaped %d", len(bench.verdicts), sorted(seen),
-                        sum(got["is_stream"] for got, _ in bench.verdicts), sum(got["shaped"] for got, _ in bench.verdicts))
+    bench.dut._log.info(
+        "frames %d, reasons %s, streams %d, shaped %d",
+        len(bench.verdicts),
+        sorted(seen),
+        sum(got["is_stream"] for got, _ in bench.verdicts),
+        sum(got["shaped"] for got, _ in bench.verdicts),
+    )
 
 
 @cocotb.test()

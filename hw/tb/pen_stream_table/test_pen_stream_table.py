@@ -30,7 +30,9 @@ async def finds_what_was_written(dut):
     table = {}  # (table, slot): (key, stream)
     keys = []
     while len(keys) < streams:
-        keys.append(rng.getrandbits(109) if rng.random() < 0.5 or not keys else rng.choice(keys) ^ 1 << rng.randrange(109))
+        keys.append(
+            rng.getrandbits(109) if rng.random() < 0.5 or not keys else rng.choice(keys) ^ 1 << rng.randrange(109)
+        )
     expected = []
     hits = 0
     for _ in range(6000):
