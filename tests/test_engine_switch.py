@@ -36,7 +36,8 @@ def switch(library: Path) -> _engine.Switch:
 
 
 def kinds(events: _engine.Events, kind: str) -> np.ndarray[Any, Any]:
-    return events["kind"] == _engine.KINDS.index(kind)
+    chosen: np.ndarray[Any, Any] = events["kind"] == _engine.KINDS.index(kind)
+    return chosen
 
 
 def test_flooded_frame_leaves_whole_and_at_once(switch: _engine.Switch) -> None:
