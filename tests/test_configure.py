@@ -169,7 +169,7 @@ def test_groups_and_vlans():
         (SwitchConfig(port_vlan_id=[1]), "needed is one per port: 4"),
         (SwitchConfig(streams=[entry(1, rate_bps=1_000_000_001)]), "streams.s1: rate in bits per second"),
         (SwitchConfig(streams=[entry(1, rate_bps=9_999)]), "allowed are 10000 to 1000000000"),
-        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "at 10000 b/s at most"),
+        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "bytes are allowed at this rate"),
         (SwitchConfig(streams=[entry(1, port=4)]), "reception port is 4"),
         (SwitchConfig(streams=[entry(n) for n in range(257)]), "the switch has 256 schedulers"),
         (SwitchConfig(max_residence_ns={(0, 7): 2_000_000_000}), "residence time"),

@@ -386,7 +386,7 @@ def _check_stream(entry: StreamEntry, ports: int) -> None:
     _check(entry.burst_bytes, 64, 1 << 24, "burst in bytes", where)
     try:
         rate_entry(entry.rate_bps, entry.burst_bytes)
-    except _engine.InputError as error:
+    except ValueError as error:
         raise ConfigurationError(str(error), where, "a smaller burst or a higher rate") from None
     if entry.identify == "ipv4":
         for name, (_, width) in IPV4_FIELDS.items():
