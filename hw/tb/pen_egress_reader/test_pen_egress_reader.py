@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames granted one after the other, read from a model of the store, taken by a model of the transmitter."""
+
+import os
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from runner import run_module
+from structs import pack, unpack, width
+
+CELL = 128
+FIRST_BYTE = 9  # cycles from start_o to the first byte, from grant_i two more
+SPACING = 20  # bytes on the wire beside the frame: preamble, delimiter, gap
+
+
+class Bench:
+    def __init__(self, dut):
+        self.dut, self.port, self.ports = dut, dut.PORT.value.to_unsigned(), int(os.environ["TURNS"])
+        self.cells = dut.CELLS.value.to_unsigned()
+        self.content = {}  # cell: (bytes, next cell)
+        self.chain = []  # the cells of the newest frame
+        self.now = 0
+        self.answers = [0, 0]
+        self.popped = 0  # what popped_i says in the next cycle
+        self.granted, self.started, self.released = [], [], []  # frames; (cycle, frame); cycles
+        self.taken = b""  # of the frame that was started last
+        self.reads = []  # cycles of the reads of this frame
+
+    async def start(self):
+        dut = self.dut
+        for name in ("turn_i", "grant_i", "grant_frame_i", "popped_i", "store_data_i", "data_ready_i"):
+            getattr(dut, name).value = 0
+        dut.rst_i.value = 1
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        await RisingEdge(dut.clk_i)
+
+    def new_frame(self, length):
+        """Random bytes in cells anywhere in the store."""
+        data = random.randbytes(length)
+        others = [cell for cell in range(self.cells) if cell not in self.chain]  # the frame before is being read
+        self.chain = chain = random.sample(others, -(-length // CELL))
+        for i, cell in enumerate(chain):
+            part = data[CELL * i : CELL * (i + 1)]
+            self.content[cell] = (
+                part + random.randbytes(CELL - len(part)),
+                chain[i + 1] if i + 1 < len(chain) else random.randrange(4096),
+            )
+        return {
+            "data": data,
+            "valid": 1,
+            "pool": random.randrange(3),
+            "traffic_class": random.randrange(8),
+            "port": random.randrange(8),
+            "frame": chain[0],
+            "length": length,
+        }
+
+    async def cycle(self, frame=None, pause=0.0):
+        """One cycle; grants `frame` if the reader is ready for it and says whether it was. The transmitter pauses."""
+        dut, turn = self.dut, self.now % self.ports
+        dut.turn_i.value = turn
+        dut.store_data_i.value = self.answers.pop(0)
+        dut.popped_i.value, self.popped = self.popped, random.getrandbits(width("release"))
+        dut.data_ready_i.value = dut.grant_i.value = 0
+        dut.grant_frame_i.value = random.randrange(4096)
+        await FallingEdge(dut.clk_i)
+
+        grant = frame is not None and int(dut.tx_ready_o.value) == 1
+        if grant:
+            assert not self.granted or self.complete, "ready for a frame while another one is sent"
+            dut.grant_i.value, dut.grant_frame_i.value = 1, frame["frame"]
+            self.popped = pack("release", **{k: v for k, v in frame.items() if k != "data"})
+            self.reads = []
+        read = unpack("store_read", int(dut.store_read_o.value))
+        released = unpack("release", int(dut.release_o.value))
+        if turn != self.port:
+            assert int(dut.store_read_o.value) == 0, "in another port's turn"
+            assert int(dut.release_o.value) == 0, "in another port's turn"
+            # The answers to other ports' reads are seen by all.
+            self.answers.append(
+                pack(
+                    "store_data",
+                    valid=random.getrandbits(1),
+                    port=turn,
+                    data=random.getrandbits(64),
+                    next_cell=random.getrandbits(12),
+                )
+            )
+        elif read["valid"]:
+            data, next_cell = self.content[read["cell_index"]]
+            word = data[8 * read["word"] : 8 * read["word"] + 8]
+            self.answers.append(
+                pack(
+                    "store_data",
+                    valid=1,
+                    port=turn,
+                    data=int.from_bytes(word, "little"),
+                    next_cell=random.getrandbits(12) if read["word"] else next_cell,
+                )
+            )
+            self.reads.append((read["cell_index"], read["word"]))
+        else:
+            self.answers.append(0)
+        if released["valid"]:
+            now = self.granted[-1]
+            assert released == {k: v for k, v in now.items() if k != "data"}
+            assert len(self.reads) == -(-now["length"] // 8), "released before it was read, or read too far"
+            assert len(set(self.reads)) == len(self.reads), "a word read twice"
+            self.released.append(self.now)
+        if int(dut.idle_o.value) and not grant and not pause:  # it counts a frame's cycles, not its bytes
+            assert self.complete
+            assert len(self.released) == len(self.granted)
+        if int(dut.start_o.value):
+            assert len(self.started) + 1 == len(self.granted)
+            assert int(dut.length_o.value) == self.granted[-1]["length"]
+            self.started.append((self.now, self.granted[-1]))
+            self.taken = b""
+        elif self.started and len(self.started) == len(self.granted):
+            start, now = self.started[-1]
+            left = now["length"] - len(self.taken)
+            if left and self.now >= start + FIRST_BYTE and random.random() >= pause:
+                # One that pauses may find nothing for a while when it goes on; a real one never.
+                if not pause:
+                    assert int(dut.data_valid_o.value), f"byte {len(self.taken)} of {now['length']} comes too late"
+                if int(dut.data_valid_o.value):
+                    assert int(dut.data_o.value) == now["data"][len(self.taken)], f"byte {len(self.taken)}"
+                    self.taken += now["data"][len(self.taken) : len(self.taken) + 1]
+                    dut.data_ready_i.value = 1
+        if grant:
+            self.granted.append(frame)
+        self.now += 1
+        await RisingEdge(dut.clk_i)
+        return grant
+
+    @property
+    def complete(self):
+        """The last frame granted has been taken to its end."""
+        return not self.granted or (
+            len(self.started) == len(self.granted) and len(self.taken) == self.granted[-1]["length"]
+        )
+
+    async def finish(self, pause=0.0):
+        for _ in range(20_000):
+            await self.cycle(pause=pause)
+            if self.complete and int(self.dut.idle_o.value):
+                break
+        assert self.complete
+        assert len(self.released) == len(self.granted)
+        assert int(self.dut.idle_o.value)
+
+
+@cocotb.test()
+async def without_pause(dut):
+    """Frames of all lengths as fast as they can be granted: their starts are as far apart as they are on the wire."""
+    bench = Bench(dut)
+    await bench.start()
+    lengths = [64, 65, 71, 72, 127, 128, 129, 136, 256, 257, 1522, 2000, 64, 64]
+    lengths += [random.randrange(64, 400) for _ in range(10)]
+    for length in random.sample(lengths, len(lengths)):
+        frame = bench.new_frame(length)
+        while not await bench.cycle(frame):
+            pass
+    await bench.finish()
+    for (a, frame), (b, _) in zip(bench.started, bench.started[1:], strict=False):
+        assert b - a == frame["length"] + SPACING
+
+
+@cocotb.test()
+async def after_idle_times(dut):
+    """A grant in every turn; the start follows after the same time, and the bytes in time for it."""
+    bench = Bench(dut)
+    await bench.start()
+    delays = set()
+    for i in range(4 * bench.ports):
+        await bench.finish()
+        for _ in range(i + random.choice((0, 20))):
+            await bench.cycle()
+        granted = bench.now
+        assert await bench.cycle(bench.new_frame(random.randrange(64, 300))), "not ready when idle"
+        await bench.finish()
+        delays.add(bench.started[-1][0] - granted)
+    assert delays == {2}
+
+
+@cocotb.test()
+async def transmitter_that_pauses(dut):
+    """No word is lost when the bytes are taken slowly."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(12):
+        pause = random.choice((0.1, 0.5, 0.8))
+        assert await bench.cycle(bench.new_frame(random.choice((64, random.randrange(64, 900)))), pause)
+        await bench.finish(pause)
+
+
+@pytest.mark.parametrize(("ports", "port"), [(2, 1), (4, 3), (8, 5)])
+def test_pen_egress_reader(ports, port):
+    run_module("pen_egress_reader", __name__, {"CELLS": 256, "PORT": port}, env={"TURNS": str(ports)})
