@@ -176,7 +176,7 @@ def test_groups_and_vlans():
         (SwitchConfig(queue_guarantee_cells=20), "the three shares go together"),
         (
             SwitchConfig(queue_guarantee_cells=20, reception_guarantee_cells=24, shared_limit_cells=300),
-            "the shares take 1116 cells",
+            "the shares take 1180 cells",
         ),
         (SwitchConfig(ipv4_fields={"ttl"}), "unknown field ttl"),
     ],
