@@ -139,7 +139,13 @@ def soak(
         task = progress.add_task(f"{frames:,} frames", total=1.0)
         board = run_soak(frames, seed=seed, ports=ports, progress=lambda part: progress.update(task, completed=part))
     quantity = f"faults in {board.sent:,} frames, seed {seed}"
-    row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": len(board.faults), "goal": 0}
+    row = {
+        "id": f"soak.{ports}_ports",
+        "quantity": quantity,
+        "unit": "faults",
+        "measured": len(board.faults),
+        "goal": 0,
+    }
     if not as_json:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(board.dropped.items()))
         summary = f"{board.sent:,} frames in, {board.delivered:,} copies out; dropped: {dropped or 'none'}"
