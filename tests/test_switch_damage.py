@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from switch_bench import Bench, Fate, frame
 
 from penstock.hardware.soak import station_address
+from switch_bench import Bench, Fate, frame
 
 GOOD = frozenset({1})  # from port 0, known at port 1
 
@@ -104,8 +104,7 @@ def test_damage_has_its_reason_and_its_neighbours_pass(kind: str) -> None:
     expected: list[tuple[Fate, str | frozenset[int]]] = []
     for n, damage in enumerate(KINDS[kind]()):
         expected.append((bench.send(0, good(rng.choice((64, 65, 127, 128, 129, 300)), n)), GOOD))
-        for _ in range(rng.randint(1, 3)):
-            expected.append((send_damage(bench, damage), damage.reason))
+        expected += [(send_damage(bench, damage), damage.reason) for _ in range(rng.randint(1, 3))]
     for n in range(100):  # and the other ports are busy all the while
         for port in (1, 2, 3):
             size = rng.randint(64, 600)
@@ -140,8 +139,7 @@ def test_short_gaps_are_counted_and_cost_no_frame() -> None:
     expected = []
     bench.send(0, good(64, 0))
     for gap in (*range(1, 14), 11, 1, 1, 1, 12, 12):
-        for size in (64, 65, 200):
-            expected.append((bench.send(0, good(size, gap), gap=gap), gap < 12))
+        expected += [(bench.send(0, good(size, gap), gap=gap), gap < 12) for size in (64, 65, 200)]
     bench.finish()
     assert [(fate.fate, fate.short_gap) for fate, _ in expected] == [(GOOD, short) for _, short in expected]
 
