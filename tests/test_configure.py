@@ -12,10 +12,9 @@ from penstock.hardware.configure import (
     SwitchConfig,
     Table,
     configure,
-    empty_to_full,
     fdb_set,
-    ns_per_byte,
     place,
+    rate_entry,
     slots_of_key,
     stream_key,
 )
@@ -60,11 +59,9 @@ def test_default_equals_reset():
 
 def test_rate_is_exact_to_one_part_in_a_million():
     for rate in (10_000, 10_001, 64_000, 999_983, 20_000_000, 123_456_789, 1_000_000_000):
-        byte_time = ns_per_byte(rate) / 2**24
-        assert ns_per_byte(rate) < 1 << 44
+        byte_time = (rate_entry(rate, 1542) & (1 << 44) - 1) / 2**24
         assert 0 <= byte_time * rate / 8e9 - 1 < 1e-6
-    assert ns_per_byte(1_000_000_000) == 8 << 24
-    assert empty_to_full(1_000_000_000, 1000) == 8000 << 16
+    assert rate_entry(1_000_000_000, 1000) == (8000 << 16) << 44 | 8 << 24
 
 
 def test_stream_key_layout():
@@ -93,7 +90,7 @@ def test_every_stream_is_found_where_the_hardware_looks():
         first, second = slots_of_key(key, 512)
         candidates = [found.get(first), found.get(1 << 15 | second)]
         assert candidates.count(1 << 121 | number << 109 | key) == 1
-        assert rates[number] == empty_to_full(10_000_000, 1542) << 44 | ns_per_byte(10_000_000)
+        assert rates[number] == rate_entry(10_000_000, 1542)
 
 
 def test_placement_moves_others_and_refuses_only_what_cannot_be():
@@ -172,14 +169,14 @@ def test_groups_and_vlans():
         (SwitchConfig(port_vlan_id=[1]), "needed is one per port: 4"),
         (SwitchConfig(streams=[entry(1, rate_bps=1_000_000_001)]), "streams.s1: rate in bits per second"),
         (SwitchConfig(streams=[entry(1, rate_bps=9_999)]), "allowed are 10000 to 1000000000"),
-        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "at 10000 b/s at most"),
+        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "bytes are allowed at this rate"),
         (SwitchConfig(streams=[entry(1, port=4)]), "reception port is 4"),
         (SwitchConfig(streams=[entry(n) for n in range(257)]), "the switch has 256 schedulers"),
         (SwitchConfig(max_residence_ns={(0, 7): 2_000_000_000}), "residence time"),
         (SwitchConfig(queue_guarantee_cells=20), "the three shares go together"),
         (
             SwitchConfig(queue_guarantee_cells=20, reception_guarantee_cells=24, shared_limit_cells=300),
-            "the shares take 1116 cells",
+            "the shares take 1180 cells",
         ),
         (SwitchConfig(ipv4_fields={"ttl"}), "unknown field ttl"),
     ],

@@ -22,8 +22,9 @@ STORE_WRITE = (
     ("link_to", 12),
 )
 CLASSIFIED = (
-    ("valid", 1), ("reason", 4), ("short_gap", 1), ("has_cells", 1), ("port", 3), ("destination", 8), ("traffic_class", 3),
-    ("frame", 12), ("length", 11), ("visible", 28), ("is_stream", 1), ("stream", 12), ("shaped", 1),
+    ("valid", 1), ("reason", 4), ("short_gap", 1), ("has_cells", 1), ("port", 3), ("destination", 8),
+    ("traffic_class", 3), ("frame", 12), ("length", 11), ("visible", 28),
+    ("is_stream", 1), ("stream", 12), ("shaped", 1),
 )  # fmt: skip
 CONFIG = (
     ("port_enable", 8), ("max_frame_bytes", 11), ("port_vlan_id", 96), ("class_of_pcp", 24), ("class_of_untagged", 3),

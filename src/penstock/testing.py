@@ -140,6 +140,10 @@ def _pytest(folder: Path) -> Count:
 def _penstock(*arguments: str) -> Count:
     status, output = _run([sys.executable, "-m", "penstock", *arguments, "--json"], keep=True)
     counted = parse_rows(output)
+    if status != 0 and counted:
+        for row in json.loads(output)["rows"]:
+            if row["ok"] is False:
+                print(f"not met: {row['id']}; ./penstock {' '.join(arguments)} says more", flush=True)
     return (counted or Count(int(status == 0), 0)).settled(status)
 
 

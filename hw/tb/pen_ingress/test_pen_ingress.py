@@ -74,8 +74,10 @@ class Bench:
         self.config = {
             "port_enable": (1 << self.ports) - 1, "max_frame_bytes": 1522,
             "port_vlan_id": [rng.choice((1, 2, 5)) for _ in range(self.ports)],
-            "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1, "ats_overhead_bytes": 20,
-            "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1, "aging_period_ms": 100_000,
+            "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1,
+            "ats_overhead_bytes": 20,
+            "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
+            "aging_period_ms": 100_000,
             "identify_enable": 7, "identify_ipv4_mask": ALL,
         }  # fmt: skip
         self.config.update(config)
@@ -198,7 +200,8 @@ class Bench:
                     if write:
                         self.learnt.append((self.cycle + LEARN_CYCLES, *write))
                 continue
-            want = {"valid": 1, "port": port, "short_gap": frame.short_gap, "destination": 0, "is_stream": 0, "shaped": 0}
+            want = {"valid": 1, "port": port, "short_gap": frame.short_gap}
+            want |= {"destination": 0, "is_stream": 0, "shaped": 0}
             want["reason"] = frame.reason
             want["length"] = len(frame.data)
             want["visible"] = (taken + self.visible_cycles + self.time_offset_ns // 8) % (1 << 28)

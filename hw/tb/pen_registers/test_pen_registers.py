@@ -186,7 +186,7 @@ async def settings_after_reset(dut):
     assert found["identify_ipv4_mask"] == (1 << 104) - 1
     assert found["queue_limit_cells"] == [256] * 8
     assert found["class_limit_cells"] == [640] * 8
-    per_port = 8 * found["queue_guarantee_cells"] + found["reception_guarantee_cells"] + 20
+    per_port = 8 * found["queue_guarantee_cells"] + found["reception_guarantee_cells"] + 36
     assert ports * per_port + found["shared_limit_cells"] == cells
     assert found["shared_limit_cells"] >= cells // 4
     if ports == 4:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from .tools import ToolError, hardware_folder
 
-app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, synthesize.")
+app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, synthesize, bench, soak.")
 REQUIREMENT_NOT_MET = 1
 BAD_INPUT = 2
 
@@ -97,6 +97,55 @@ def prove(
             if not proof.ok:
                 _console().print(proof.log, markup=False, highlight=False)
     _finish(rows, as_json)
+
+
+@app.command()
+def bench(
+    ports: Ports = 4,
+    seed: Annotated[int, typer.Option(help="Of the frames' content and of the random mix.")] = 1,
+    update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/performance.md.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Loss at line rate, latency when idle, speed of the simulation."""
+    from .bench import bench as run_bench
+    from .bench import update_documentation
+
+    rows = []
+    with _plainly():
+        for row in run_bench(ports, seed):
+            rows.append(row)
+            if not as_json:
+                line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
+                _console().print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False)
+    if update_docs:
+        update_documentation(ports, rows)
+    _finish(rows, as_json)
+
+
+@app.command()
+def soak(
+    frames: Annotated[int, typer.Option(min=1, help="How many.")] = 1_000_000,
+    seed: Annotated[int, typer.Option(help="Repeat a run with its seed.")] = 1,
+    ports: Ports = 4,
+    as_json: Json = False,
+) -> None:
+    """Random frames of every kind through the switch against a scoreboard: none lost, doubled, reordered or damaged."""
+    from rich.progress import Progress
+
+    from .soak import soak as run_soak
+
+    terminal = Console(stderr=True)
+    with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+        task = progress.add_task(f"{frames:,} frames", total=1.0)
+        board = run_soak(frames, seed=seed, ports=ports, progress=lambda part: progress.update(task, completed=part))
+    quantity, measured = f"faults in {board.sent:,} frames, seed {seed}", len(board.faults)
+    row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": measured, "goal": 0}
+    if not as_json:
+        dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(board.dropped.items()))
+        summary = f"{board.sent:,} frames in, {board.delivered:,} copies out; dropped: {dropped or 'none'}"
+        _console().print(summary, *board.faults, sep="\n", markup=False, highlight=False)
+        _console().print(f"{measured} {quantity}", markup=False, highlight=False)
+    _finish([{**row, "ok": not board.faults}], as_json)
 
 
 @app.command()

@@ -24,6 +24,7 @@ FCS_BYTES = 4
 MAX_FRAME_BYTES = 1522
 STATIONS_PER_PORT = 4
 CHUNK_FRAMES = 20_000
+HOT_FRAMES = 2_000
 STEP_CYCLES = 200_000
 DRAIN_CYCLES = 2_000_000
 MAX_FAULTS = 20
@@ -66,8 +67,8 @@ class Network:
                 identify="destination",
                 vlan=10,
                 mac=int.from_bytes(station_address(port, 0), "big"),
-                rate_bps=50_000_000 * (1 + port),
-                burst_bytes=8_000,
+                rate_bps=2_000_000 * (1 + port),
+                burst_bytes=3_084,
                 ats=True,
             )
             for reception in sorted(self.vlans[10])
@@ -104,6 +105,7 @@ class Generator:
         self.network = network
         self.rng = random.Random(seed)
         self.busy_until = [0] * network.ports
+        self.favourite = 0  # the port that half of the frames go to for a while, so that its queues overflow
 
     def introduction(self) -> Iterator[Sent]:
         """Every station speaks once in each of its VLANs, so that the switch learns where it is."""
@@ -116,15 +118,17 @@ class Generator:
     def frames(self, count: int) -> Iterator[Sent]:
         """Frames of all ports, each port's in order of time."""
         rng = self.rng
-        for _ in range(count):
+        for number in range(count):
+            if number % HOT_FRAMES == 0:
+                self.favourite = rng.randrange(self.network.ports)
             # The port that has been quiet for longest goes on, so that the ports stay abreast.
             port = min(range(self.network.ports), key=self.busy_until.__getitem__)
             damage = rng.choices(
                 (None, "fcs", "rx_er", "runt", "giant", "preamble"), weights=(970, 8, 8, 6, 4, 4), k=1
             )[0]
             size = rng.choice((64, 64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, rng.randint(64, 1522), 1522))
-            gap = rng.choice((12, 12, 12, 13, 14, rng.randint(1, 11), rng.randint(12, 600), 2000))
-            vlan = rng.choice((None, None, 0, 1, 1, 10, 10, 10, 20, 99, 4095))
+            gap = rng.choice((12, 12, 12, 12, 13, 14, rng.randint(1, 11), rng.randint(12, 300)))
+            vlan = rng.choice((None, None, None, 0, 0, 1, 1, 1, 1, 10, 10, 10, 10, 20, 99, 4095))
             source = station_address(port, rng.randrange(STATIONS_PER_PORT))
             yield self._frame(port, self._destination(), source, vlan, rng.randrange(8), size, damage, gap)
 
@@ -132,7 +136,8 @@ class Generator:
         rng = self.rng
         kind = rng.random()
         if kind < 0.90:
-            return station_address(rng.randrange(self.network.ports), rng.randrange(STATIONS_PER_PORT))
+            port = self.favourite if kind < 0.45 else rng.randrange(self.network.ports)
+            return station_address(port, rng.randrange(STATIONS_PER_PORT))
         if kind < 0.93:
             return bytes([0x02, 0xEE, 0, 0, 0, rng.randrange(256)])
         if kind < 0.95:

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the switch can do, measured: loss at line rate, latency when idle, speed of the simulation."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock import _engine
+from penstock.hardware.configure import StreamEntry, SwitchConfig, configure
+from penstock.hardware.model import build_model
+from penstock.hardware.registers import registers as register_map
+from penstock.hardware.soak import OVERHEAD_BYTES, station_address, with_fcs
+from penstock.hardware.tools import hardware_folder
+
+CYCLE_NS = 8
+GAP_BYTES = 12
+LINE_RATE_SIZES: tuple[int | None, ...] = (64, 65, 127, 512, 1522, None)  # None: a random mix
+LINE_RATE_CYCLES = 400_000
+LATENCY_SIZES = (64, 65, 66, 67, 68, 69, 70, 71, 72, 127, 128, 129, 256, 512, 1024, 1518, 1521, 1522)
+LATENCY_PHASES = 16  # start cycles in a row, so that every turn of the shared units is met
+ADDED_LATENCY_GOAL_NS = 400
+SPEED_GOAL_CYCLES = 0.5e6
+JUMP_GOAL_RATIO = 50
+JUMP_CYCLES = 10**9  # 8 s
+SETTLE_CYCLES = 20_000
+ATS_PCP, STRICT_PCP = 3, 7  # classes 7 and 5 by default
+VLAN = 1
+
+Row = dict[str, Any]
+
+
+def bench(ports: int = 4, seed: int = 1) -> Iterator[Row]:
+    """Rows of one comparison each, with the goals of the project."""
+    rng = random.Random(seed)
+    for size in LINE_RATE_SIZES:
+        yield from _line_rate(ports, size, rng)
+    for pcp, name in ((ATS_PCP, "ATS"), (STRICT_PCP, "strict priority")):
+        yield from _latency(ports, pcp, name, rng)
+    yield from _speed(ports)
+
+
+def _row(identity: str, quantity: str, unit: str, measured: float, goal: float | None, ok: bool) -> Row:
+    row: Row = {"id": identity, "quantity": quantity, "unit": unit, "measured": measured, "ok": ok}
+    if goal is not None:
+        row["goal"] = goal
+    return row
+
+
+def _switch(ports: int) -> _engine.Switch:
+    """A switch that knows a station at each port and shapes, wide enough, what port 0 sends to each of them."""
+    config = SwitchConfig(
+        ports=ports,
+        static_addresses=[(int.from_bytes(station_address(port, 0), "big"), VLAN, {port}) for port in range(ports)],
+        streams=[
+            StreamEntry(
+                port=0,
+                identify="destination",
+                vlan=VLAN,
+                mac=int.from_bytes(station_address(port, 0), "big"),
+                rate_bps=1_000_000_000,
+                burst_bytes=3_084,
+                ats=True,
+            )
+            for port in range(1, ports)
+        ],
+    )
+    switch = _engine.Switch(build_model(ports=ports))
+    for address, value in configure(config, register_map()):
+        switch.write(address, value)
+    return switch
+
+
+def _frame(source: int, destination: int, size: int, pcp: int, rng: random.Random) -> bytes:
+    head = station_address(destination, 0) + station_address(source, 0)
+    head += b"\x81\x00" + (pcp << 13 | VLAN).to_bytes(2, "big") + b"\x88\xb5"
+    return with_fcs(head + rng.randbytes(size - 4 - len(head)))
+
+
+def _outputs(events: _engine.Events) -> tuple[int, int]:
+    """Copies that came out, and those of them that were not exactly as they should be."""
+    out = events["kind"] == _engine.KINDS.index("output")
+    faulty = _engine.FLAG_DAMAGED | _engine.FLAG_TX_ER | _engine.FLAG_SHORT_GAP | _engine.FLAG_PREAMBLE
+    return int(out.sum()), int((events["flags"][out] & faulty != 0).sum())
+
+
+def _load(switch: _engine.Switch, size: int | None, rng: random.Random) -> int:
+    """Every port sends to the next one, back to back; gives the number of frames."""
+    sent = 0
+    for port in range(switch.ports):
+        cycles = 0
+        while cycles < LINE_RATE_CYCLES:
+            length = size or rng.randint(64, 1522)
+            switch.push(port, switch.cycle, _frame(port, (port + 1) % switch.ports, length, rng.randrange(8), rng))
+            cycles += OVERHEAD_BYTES + length + GAP_BYTES
+            sent += 1
+    return sent
+
+
+def _line_rate(ports: int, size: int | None, rng: random.Random) -> Iterator[Row]:
+    switch = _switch(ports)
+    sent = _load(switch, size, rng)
+    switch.run(switch.cycle + LINE_RATE_CYCLES + SETTLE_CYCLES)
+    delivered, faulty = _outputs(switch.events())
+    name = "mix" if size is None else str(size)
+    lost = sent - delivered + faulty
+    quantity = f"frames lost or damaged of {sent}, {ports} ports at line rate, {size or '64 to 1522'} bytes"
+    yield _row(f"line_rate.{name}", quantity, "frames", lost, 0, lost == 0)
+
+
+def _latency(ports: int, pcp: int, name: str, rng: random.Random) -> Iterator[Row]:
+    switch = _switch(ports)
+    added: list[int] = []
+    for size in LATENCY_SIZES:
+        for phase in range(LATENCY_PHASES):
+            switch.push(0, switch.cycle + 1000 + phase, _frame(0, 1, size, pcp, rng))
+            switch.run(switch.cycle + SETTLE_CYCLES)
+            events = switch.events()
+            entered = events["cycle"][events["kind"] == _engine.KINDS.index("input")]
+            left = events["cycle"][events["kind"] == _engine.KINDS.index("output")]
+            added.append(int(left[0] - entered[0]) - size)
+    identity = "latency." + name.split()[0].lower()
+    extremes = np.array(added) * CYCLE_NS
+    yield _row(
+        f"{identity}.max",
+        f"latency beyond the frame's time on the wire, idle, {name}, {LATENCY_SIZES[0]} to {LATENCY_SIZES[-1]} bytes",
+        "ns",
+        int(extremes.max()),
+        ADDED_LATENCY_GOAL_NS,
+        bool(extremes.max() <= ADDED_LATENCY_GOAL_NS),
+    )
+    spread = int(extremes.max() - extremes.min())
+    yield _row(f"{identity}.spread", f"largest less smallest of it, {name}", "ns", spread, CYCLE_NS, spread <= CYCLE_NS)
+
+
+def _speed(ports: int) -> Iterator[Row]:
+    rng = random.Random(0)
+    switch = _switch(ports)
+    _load(switch, None, rng)
+    before = switch.cycles_simulated
+    started = time.process_time()
+    switch.run(switch.cycle + LINE_RATE_CYCLES)
+    loaded = (switch.cycles_simulated - before) / (time.process_time() - started)
+    switch.run(switch.cycle + SETTLE_CYCLES)
+
+    start = switch.cycle
+    started = time.process_time()
+    switch.run(start + JUMP_CYCLES)
+    idle = (switch.cycle - start) / (time.process_time() - started)
+    registers = register_map()
+    low = switch.read(registers.address("time_low"))
+    clock_ns = switch.read(registers.address("time_high")) << 32 | low
+    late = abs(clock_ns // CYCLE_NS - switch.cycle)
+    quantity = f"{ports} ports under full load, of processor time"
+    yield _row("speed.loaded", quantity, "cycles/s", round(loaded), SPEED_GOAL_CYCLES, loaded >= SPEED_GOAL_CYCLES)
+    ratio = round(idle / loaded)
+    yield _row("speed.idle", "idle, times as fast as under load", "", ratio, JUMP_GOAL_RATIO, ratio >= JUMP_GOAL_RATIO)
+    # Reading the register takes a few cycles itself.
+    yield _row("speed.clock", "clock register off after 8 s of jumps", "cycles", late, 32, late <= 32)
+
+
+def update_documentation(ports: int, rows: list[Row]) -> None:
+    """Replaces the table of docs/performance.md by these rows."""
+    page = hardware_folder().parent / "docs" / "performance.md"
+    table = ["| quantity | measured | goal |", "|---|--:|--:|"]
+    table += [f"| {r['quantity']} | {r['measured']:,} {r['unit']} | {r['goal']:,} {r['unit']} |" for r in rows]
+    begin, end = f"<!-- begin {ports} ports -->", f"<!-- end {ports} ports -->"
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + "\n".join([begin, *table, end]) + rest.split(end)[1])
