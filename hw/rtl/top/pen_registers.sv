@@ -39,8 +39,8 @@ module pen_registers
   input  logic         init_busy_i,            // tables are being cleared: commits wait
 
   output config_t      config_o,
-  output table_write_t table_o,                // held until table_ready_i if it is for the forwarding database,
-  input  logic         table_ready_i,          // one cycle for all other tables
+  output table_write_t table_o,                // held until table_ready_i
+  input  logic         table_ready_i,
 
   output logic         counter_request_o,      // one cycle; the answer may take any time
   output logic [8:0]   counter_addr_o,         // {port, word}; held until the answer
@@ -144,7 +144,7 @@ module pen_registers
     table_o.index = hwif_out.table_index.value.value;
     table_o.data = staged;
     table_o.valid = commit_q && !init_busy_i && which_q < COMMIT_IDENTIFY_MASK;
-    commit_done = commit_q && !init_busy_i && (which_q != TABLE_FDB || table_ready_i);
+    commit_done = commit_q && !init_busy_i && (which_q >= COMMIT_IDENTIFY_MASK || table_ready_i);
   end
 
   assign hwif_in.table_commit.wr_ack = commit_done;
