@@ -14,7 +14,8 @@ from .registers import RegisterMap
 CLASSES = 8
 MAX_PORTS = 8
 CELL_BYTES = 128
-RECEIVING_CELLS_PER_PORT = 20  # set aside for frames that are being received
+# Of each port: a frame of 16 cells being received, one sent and still to be reclaimed, the first cells of the next
+TRANSIT_CELLS_PER_PORT = 36
 LINE_RATE_BPS = 1_000_000_000
 MAX_RESIDENCE_NS = 1_000_000_000
 
@@ -261,10 +262,10 @@ def _limits(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     for name, value in (("queue_guarantee", queue), ("reception_guarantee", reception), ("shared_limit", shared)):
         _check(value, 0, min(cells, 4095), "share in cells", f"{name}_cells")
         writes.append(registers.write(name, cells=value))
-    taken = config.ports * (CLASSES * queue + reception + RECEIVING_CELLS_PER_PORT) + shared
+    taken = config.ports * (CLASSES * queue + reception + TRANSIT_CELLS_PER_PORT) + shared
     if taken > cells:
         raise ConfigurationError(
-            f"the shares take {taken} cells, with {RECEIVING_CELLS_PER_PORT} per port for frames being received",
+            f"the shares take {taken} cells, with {TRANSIT_CELLS_PER_PORT} per port for frames on their way in and out",
             "shared_limit_cells",
             f"the store has {cells}",
         )
