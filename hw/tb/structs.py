@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packed structs of pen_pkg as Python values: packed to, and unpacked from, the vectors that cocotb sees."""
+"""The packed structs of pen_pkg and its neighbours as Python values: packed to, and unpacked from, cocotb's vectors."""
 
 # Fields from the most significant bit down, as declared; an array has a count.
 STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
@@ -39,6 +39,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("visible", 28),
     ],
     "release": [("valid", 1), ("pool", 2), ("traffic_class", 3), ("port", 3), ("frame", 12), ("length", 11)],
+    "reclaim": [("valid", 1), ("frame", 12), ("cells", 5)],
     "verdict": [
         ("valid", 1),
         ("reason", 4),
