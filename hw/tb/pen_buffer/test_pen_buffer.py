@@ -84,7 +84,7 @@ class Bench:
             getattr(dut, name).value = 0
         dut.config_i.value = pack("config", **config)
         dut.rst_i.value = 1
-        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0

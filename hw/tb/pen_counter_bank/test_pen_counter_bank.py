@@ -12,10 +12,10 @@ from runner import run_module
 async def no_addition_is_missed(dut):
     """Additions in every cycle to few counters, so that they meet on their way through the memory."""
     depth, width, add_width = 1 << len(dut.add_index_i), len(dut.read_data_o), len(dut.add_i)
-    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
     dut.rst_i.value = 1
     dut.add_valid_i.value = dut.read_i.value = 0
     dut.clear_i.value = 0
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
     for _ in range(3):
         await FallingEdge(dut.clk_i)
     dut.rst_i.value = 0

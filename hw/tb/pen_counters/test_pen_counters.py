@@ -37,10 +37,10 @@ def event(sent, expired, traffic_class, length):
 
 
 async def start(dut):
-    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
     dut.rst_i.value = dut.init_busy_i.value = 1
     dut.verdict_i.value = dut.egress_event_i.value = dut.request_i.value = 0
     dut.init_index_i.value = 0
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
     for _ in range(3):
         await FallingEdge(dut.clk_i)
     dut.rst_i.value = 0

@@ -15,7 +15,7 @@ async def take_and_return(dut):
     dut.alloc_take_i.value = dut.free_valid_i.value = dut.free_cell_i.value = 0
     dut.init_busy_i.value = dut.init_index_i.value = 0
     dut.rst_i.value = 1
-    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+    cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     dut.rst_i.value = 0

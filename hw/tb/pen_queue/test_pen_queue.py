@@ -40,7 +40,7 @@ class Bench:
         dut.tx_ready_i.value = 0
         dut.expired_ready_i.value = 0
         dut.now_cycle_i.value = self.now
-        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0

@@ -65,8 +65,8 @@ class Bench:
 
     async def start(self):
         dut = self.dut
-        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         dut.rst_i.value = 1
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         dut.time_ns_i.value = TIME
         dut.init_busy_i.value = 0
         dut.table_ready_i.value = dut.counter_ack_i.value = dut.counter_data_i.value = 0
