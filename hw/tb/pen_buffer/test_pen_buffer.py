@@ -375,6 +375,6 @@ async def multicast(dut):
     await bench.all_cells_return()
 
 
-@pytest.mark.parametrize("ports", [2, 4, 8])
+@pytest.mark.parametrize("ports", [2, pytest.param(4, marks=pytest.mark.slow), 8])
 def test_pen_buffer(ports):
     run_module("pen_buffer", __name__, {"PORTS": ports, "CELLS": 256})
