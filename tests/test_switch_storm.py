@@ -113,7 +113,7 @@ def test_vlan_members_change_under_load() -> None:
         if fate.port == 0:
             assert fate.fate in ("vlan", frozenset({1}), frozenset({1, 2, 3}))
         else:
-            assert fate.fate == {(fate.port + 1) % PORTS}
+            assert fate.fate == frozenset({(fate.port + 1) % PORTS})
     assert len({fate.fate for fate in sent if fate.port == 0}) == 3
 
 
