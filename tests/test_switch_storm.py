@@ -57,7 +57,7 @@ def test_a_storm_of_commits_costs_no_frame() -> None:
         bench.run(rng.randrange(50))
     assert writes > 3000
     bench.finish()
-    assert all(fate.fate == {(fate.port + 1) % PORTS} for fate in bench.fates.values())
+    assert all(fate.fate == frozenset({(fate.port + 1) % PORTS}) for fate in bench.fates.values())
     for fate in bench.fates.values():
         assert fate.shaped == (fate.traffic_class in (6, 7))
     for port in range(PORTS):
