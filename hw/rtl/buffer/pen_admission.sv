@@ -150,7 +150,7 @@ module pen_admission
     assign charged      = gen_charged[0].read_data;
     assign charged_read = gen_charged[1].read_data;
 
-    pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES)) u_returned (
+    pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES)) u_returned_class (
       .clk_i,
       .write_i     (init_busy_i || (release_q && release_turn_q == port_t'(e))),
       .write_addr_i(init_busy_i ? init_index_i[2:0] : release_class_q),

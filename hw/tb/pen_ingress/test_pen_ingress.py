@@ -362,7 +362,7 @@ async def random_frames(dut):
     while bench.tables:
         await bench.step()
     await bench.run(100)
-    traffic(bench, 60, STATIONS + GROUPS, STATIONS + [0x030000000001], VLANS, FLOWS)
+    traffic(bench, 60, STATIONS + GROUPS, [*STATIONS, 3298534883329], VLANS, FLOWS)
     await bench.finish()
     seen = {got["reason"] for got, _ in bench.verdicts}
     bench.dut._log.info(
