@@ -174,6 +174,7 @@ def test_groups_and_vlans() -> None:
         (SwitchConfig(streams=[entry(1, port=4)]), "reception port is 4"),
         (SwitchConfig(streams=[entry(n) for n in range(257)]), "the switch has 256 schedulers"),
         (SwitchConfig(max_residence_ns={(0, 7): 2_000_000_000}), "residence time"),
+        (SwitchConfig(processing_delay_max_ns=50_000_001), "delay in nanoseconds is 50000001"),
         (SwitchConfig(queue_guarantee_cells=20), "the three shares go together"),
         (
             SwitchConfig(queue_guarantee_cells=20, reception_guarantee_cells=24, shared_limit_cells=300),

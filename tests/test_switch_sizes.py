@@ -29,7 +29,7 @@ def test_every_port_to_every_other_and_latency(ports: int) -> None:
         bench.send(a, data, at=bench.now + 3000 * n + n % 11)
     bench.finish()
     for fate, (_, b) in zip(list(bench.fates.values())[first:], pairs, strict=True):
-        assert fate.fate == {b}
+        assert fate.fate == frozenset({b})
         assert fate.latency(b) == arrival_to_visible(ports) + 12
 
 

@@ -57,7 +57,7 @@ def test_a_storm_of_commits_costs_no_frame() -> None:
         bench.run(rng.randrange(50))
     assert writes > 3000
     bench.finish()
-    assert all(fate.fate == {(fate.port + 1) % PORTS} for fate in bench.fates.values())
+    assert all(fate.fate == frozenset({(fate.port + 1) % PORTS}) for fate in bench.fates.values())
     for fate in bench.fates.values():
         assert fate.shaped == (fate.traffic_class in (6, 7))
     for port in range(PORTS):
@@ -113,7 +113,7 @@ def test_vlan_members_change_under_load() -> None:
         if fate.port == 0:
             assert fate.fate in ("vlan", frozenset({1}), frozenset({1, 2, 3}))
         else:
-            assert fate.fate == {(fate.port + 1) % PORTS}
+            assert fate.fate == frozenset({(fate.port + 1) % PORTS})
     assert len({fate.fate for fate in sent if fate.port == 0}) == 3
 
 

@@ -10,6 +10,8 @@
 // cycle, but a reception port's next one not before two cycles. The queues are charged at the end of stage 2, while
 // the next frame is in stage 1: it is therefore compared twice, with and without the charge, and chooses later.
 //
+// What is guaranteed to a queue is taken whatever its class holds elsewhere: the limit of the class is for the rest.
+//
 // Each account is a pair of counters that wrap, charged by admission and returned by releases, so that each has one
 // writer and fits into memory; the difference is what is used.
 module pen_admission
@@ -87,7 +89,7 @@ module pen_admission
   logic [PORTS-1:0]         before_accepted_q, before_guaranteed_q;   // of the frame before
 
   logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted, refused;
-  logic                     class_ok, reception_ok, shared_ok, store_ok;
+  logic                     class_ok, reception_ok, shared_ok, store_ok, rest_ok;
   logic [7:0]               charge_all, charge_guaranteed, class_charge;
   logic [7:0]               need;                  // cells of the copies that no queue guarantees
   wide_t                    class_charged, class_returned, class_used;
@@ -221,13 +223,14 @@ module pen_admission
   assign shared_ok     = (WIDE_W+1)'(shared_used_q) + (WIDE_W+1)'(need)
       <= (WIDE_W+1)'(config_i.shared_limit_cells);
   assign store_ok      = reception_ok || shared_ok;
-  assign accepted      = class_ok ? guaranteed | (store_ok ? rest : '0) : '0;
+  assign rest_ok       = class_ok && store_ok;
+  assign accepted      = guaranteed | (rest_ok ? rest : '0);
 
   assign refused       = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0] & ~accepted;
 
   assign charge_all        = times(count_ports(port_mask_t'(fit_queue)), cells_q);
   assign charge_guaranteed = times(count_ports(port_mask_t'(guaranteed)), cells_q);
-  assign class_charge      = store_ok ? charge_all : charge_guaranteed;
+  assign class_charge      = rest_ok ? charge_all : charge_guaranteed;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -201,6 +201,6 @@ async def mixed(dut):
     assert min(bench.gaps()) >= GAP
 
 
-@pytest.mark.parametrize(("ports", "port"), [(2, 1), (3, 0), (4, 3), (8, 5)])
+@pytest.mark.parametrize(("ports", "port"), [(2, 1), (3, 0), pytest.param(4, 3, marks=pytest.mark.slow), (8, 5)])
 def test_pen_egress_port(ports, port):
     run_module("pen_egress_port", __name__, {"PORTS": ports, "CELLS": 256, "PORT": port})

@@ -222,6 +222,6 @@ async def expiry(dut):
         await bench.cycle()
 
 
-@pytest.mark.parametrize(("ports", "port"), [(2, 0), (4, 2), (8, 7)])
+@pytest.mark.parametrize(("ports", "port"), [(2, 0), pytest.param(4, 2, marks=pytest.mark.slow), (8, 7)])
 def test_pen_queue(ports, port):
     run_module("pen_queue", __name__, {"PORTS": ports, "CELLS": 256, "PORT": port})

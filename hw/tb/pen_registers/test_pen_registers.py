@@ -322,6 +322,6 @@ async def counters_are_read_where_they_are(dut):
     await bench.write(0x1000, 5)  # answered, without effect
 
 
-@pytest.mark.parametrize(("ports", "cells"), [(2, 1024), (4, 1024), (8, 2048)])
+@pytest.mark.parametrize(("ports", "cells"), [(2, 1024), pytest.param(4, 1024, marks=pytest.mark.slow), (8, 2048)])
 def test_pen_registers(ports, cells):
     run_module("pen_registers", __name__, {"PORTS": ports, "CELLS": cells})

@@ -18,6 +18,8 @@ CELL_BYTES = 128
 TRANSIT_CELLS_PER_PORT = 36
 LINE_RATE_BPS = 1_000_000_000
 MAX_RESIDENCE_NS = 1_000_000_000
+# With the residence time below 2^27 cycles of 8 ns: times further ahead than that would be taken for past ones.
+MAX_PROCESSING_DELAY_NS = 50_000_000
 
 Write = tuple[int, int]
 Identify = Literal["ipv4", "destination", "source"]
@@ -226,7 +228,8 @@ def _settings(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         registers.write("aging_period", ms=config.aging_period_ms),
     ]
     if config.processing_delay_max_ns is not None:
-        _check(config.processing_delay_max_ns, 0, MAX_RESIDENCE_NS, "delay in nanoseconds", "processing_delay_max_ns")
+        delay = config.processing_delay_max_ns
+        _check(delay, 0, MAX_PROCESSING_DELAY_NS, "delay in nanoseconds", "processing_delay_max_ns")
         writes.append(registers.write("processing_delay_max", ns=config.processing_delay_max_ns))
     if config.port_vlan_id is not None:
         if len(config.port_vlan_id) != config.ports:
