@@ -102,7 +102,8 @@ def _frames(source: Any, duration_ps: int) -> list[tuple[int, int]]:
         start = frames[0].time_ps
         return [(f.time_ps - start, max(f.original_bytes, 60) + 4) for f in frames if f.time_ps - start < duration_ps]
     random.seed(source["seed"])
-    length, time_ps, found = source["frame_bytes"], source["start_ps"], []
+    length, time_ps = source["frame_bytes"], source["start_ps"]
+    found: list[tuple[int, int]] = []
     step = source.get("period_ps") or source.get("mean_ps") or (length + 20) * 8 * BIT_PS
     while time_ps < duration_ps and len(found) < (source["count"] or 10**9):
         found += [(time_ps, length)] * source.get("size", 1)

@@ -2,6 +2,7 @@
 import random
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,9 @@ from penstock.hardware.configure import (
     SwitchConfig,
     Table,
     configure,
-    empty_to_full,
     fdb_set,
-    ns_per_byte,
     place,
+    rate_entry,
     slots_of_key,
     stream_key,
 )
@@ -37,37 +37,35 @@ def commits(config: SwitchConfig) -> Iterator[tuple[Table, int, int]]:
             yield Table(value), state[REGISTERS.address("table_index")], data
 
 
-def entry(number: int, **changes) -> StreamEntry:
+def entry(number: int, **changes: Any) -> StreamEntry:
     values = {"name": f"s{number}", "port": number % 4, "identify": "ipv4", "rate_bps": 10_000_000, "burst_bytes": 1542,
               "ipv4_source": 0x0A000001, "ipv4_destination": 0x0A000002, "protocol": 17, "source_port": 5000,
               "destination_port": number, "mac": 0x020000000000 + number, "vlan": 10}  # fmt: skip
     return StreamEntry(**{**values, **changes})
 
 
-def test_ports_are_enabled_last_and_once():
+def test_ports_are_enabled_last_and_once() -> None:
     writes = configure(SwitchConfig(ports=4), REGISTERS)
     assert writes[0] == (REGISTERS.address("port_enable"), 0)
     assert writes[-1] == (REGISTERS.address("port_enable"), 0xF)
     assert [address for address, _ in writes].count(REGISTERS.address("port_enable")) == 2
 
 
-def test_default_equals_reset():
+def test_default_equals_reset() -> None:
     for address, value in configure(SwitchConfig(ports=8), REGISTERS):
         register = next(r for r in REGISTERS.values() if address in r.words)
         if register.name not in ("port_enable", "table_commit", "table_index") and "table_data" not in register.name:
             assert value == register.pack(), register.name
 
 
-def test_rate_is_exact_to_one_part_in_a_million():
+def test_rate_is_exact_to_one_part_in_a_million() -> None:
     for rate in (10_000, 10_001, 64_000, 999_983, 20_000_000, 123_456_789, 1_000_000_000):
-        byte_time = ns_per_byte(rate) / 2**24
-        assert ns_per_byte(rate) < 1 << 44
+        byte_time = (rate_entry(rate, 1542) & (1 << 44) - 1) / 2**24
         assert 0 <= byte_time * rate / 8e9 - 1 < 1e-6
-    assert ns_per_byte(1_000_000_000) == 8 << 24
-    assert empty_to_full(1_000_000_000, 1000) == 8000 << 16
+    assert rate_entry(1_000_000_000, 1000) == (8000 << 16) << 44 | 8 << 24
 
 
-def test_stream_key_layout():
+def test_stream_key_layout() -> None:
     key = stream_key(
         entry(0, port=3, ipv4_source=0xC0A80001, ipv4_destination=0xC0A80002, protocol=6, source_port=80), ALL_BITS
     )
@@ -79,7 +77,7 @@ def test_stream_key_layout():
     )
 
 
-def test_every_stream_is_found_where_the_hardware_looks():
+def test_every_stream_is_found_where_the_hardware_looks() -> None:
     streams = [entry(n, identify=("ipv4", "destination", "source")[n % 3]) for n in range(256)]
     rates, found = {}, {}
     for table, index, data in commits(SwitchConfig(streams=streams)):
@@ -93,10 +91,10 @@ def test_every_stream_is_found_where_the_hardware_looks():
         first, second = slots_of_key(key, 512)
         candidates = [found.get(first), found.get(1 << 15 | second)]
         assert candidates.count(1 << 121 | number << 109 | key) == 1
-        assert rates[number] == empty_to_full(10_000_000, 1542) << 44 | ns_per_byte(10_000_000)
+        assert rates[number] == rate_entry(10_000_000, 1542)
 
 
-def test_placement_moves_others_and_refuses_only_what_cannot_be():
+def test_placement_moves_others_and_refuses_only_what_cannot_be() -> None:
     rng = random.Random(1)
     refused = moved = 0
     for _ in range(300):
@@ -116,7 +114,7 @@ def test_placement_moves_others_and_refuses_only_what_cannot_be():
     assert refused
 
 
-def test_collision_that_cannot_be_placed_is_named():
+def test_collision_that_cannot_be_placed_is_named() -> None:
     keys: dict[tuple[int, int], list[int]] = {}
     for number in range(200):
         slots = slots_of_key(stream_key(entry(number), ALL_BITS), 8)
@@ -126,7 +124,7 @@ def test_collision_that_cannot_be_placed_is_named():
         configure(SwitchConfig(streams=[entry(n) for n in three], size=HardwareSize(streams=4)), REGISTERS)
 
 
-def test_fields_that_do_not_count_are_masked():
+def test_fields_that_do_not_count_are_masked() -> None:
     streams = [entry(1), entry(5)]  # differ in the destination port only
     with pytest.raises(ConfigurationError, match="cannot be told from stream 's1'"):
         configure(SwitchConfig(streams=streams, ipv4_fields={"ipv4_source", "ipv4_destination"}), REGISTERS)
@@ -135,8 +133,8 @@ def test_fields_that_do_not_count_are_masked():
     assert masks == [0xFFFFFFFF << 72]
 
 
-def test_identification_functions_in_use():
-    def identify(*streams):
+def test_identification_functions_in_use() -> None:
+    def identify(*streams: StreamEntry) -> int:
         return dict(configure(SwitchConfig(streams=streams), REGISTERS))[REGISTERS.address("identify")]
 
     assert identify() == 0
@@ -144,7 +142,7 @@ def test_identification_functions_in_use():
     assert identify(entry(1, ats=False)) == 0
 
 
-def test_static_addresses_take_two_ways():
+def test_static_addresses_take_two_ways() -> None:
     same = [a for a in range(20000) if fdb_set(a, 5, 512) == fdb_set(0, 5, 512)][:3]
     written = [c for c in commits(SwitchConfig(static_addresses=[(a, 5, {1, 2}) for a in same[:2]]))
                if c[0] is Table.FDB]  # fmt: skip
@@ -154,7 +152,7 @@ def test_static_addresses_take_two_ways():
         configure(SwitchConfig(static_addresses=[(a, 5, {1}) for a in same]), REGISTERS)
 
 
-def test_groups_and_vlans():
+def test_groups_and_vlans() -> None:
     written = list(commits(SwitchConfig(max_residence_ns={(2, 7): 500_000}, vlans={10: {0, 3}})))
     assert (Table.GROUP, 2 << 3 | 7, 500_000) in written
     assert (Table.VLAN, 10, 0b1001) in written
@@ -172,18 +170,19 @@ def test_groups_and_vlans():
         (SwitchConfig(port_vlan_id=[1]), "needed is one per port: 4"),
         (SwitchConfig(streams=[entry(1, rate_bps=1_000_000_001)]), "streams.s1: rate in bits per second"),
         (SwitchConfig(streams=[entry(1, rate_bps=9_999)]), "allowed are 10000 to 1000000000"),
-        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "at 10000 b/s at most"),
+        (SwitchConfig(streams=[entry(1, rate_bps=10_000, burst_bytes=100_000)]), "bytes are allowed at this rate"),
         (SwitchConfig(streams=[entry(1, port=4)]), "reception port is 4"),
         (SwitchConfig(streams=[entry(n) for n in range(257)]), "the switch has 256 schedulers"),
         (SwitchConfig(max_residence_ns={(0, 7): 2_000_000_000}), "residence time"),
+        (SwitchConfig(processing_delay_max_ns=50_000_001), "delay in nanoseconds is 50000001"),
         (SwitchConfig(queue_guarantee_cells=20), "the three shares go together"),
         (
             SwitchConfig(queue_guarantee_cells=20, reception_guarantee_cells=24, shared_limit_cells=300),
-            "the shares take 1116 cells",
+            "the shares take 1180 cells",
         ),
         (SwitchConfig(ipv4_fields={"ttl"}), "unknown field ttl"),
     ],
 )
-def test_what_cannot_be_is_said(config, message):
+def test_what_cannot_be_is_said(config: SwitchConfig, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         configure(config, REGISTERS)

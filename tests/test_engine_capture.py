@@ -29,9 +29,9 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     whole = pcap("<", 0xA1B2C3D4, [(0, 0, b"abcd", 4)])
     for content, message in [
-        (b"", "not a capture"),
+        (b"", "is empty"),
         (b"hello, world", "not a capture"),
-        (whole[:-1], "cut short: the record at byte 24"),
+        (whole[:-1], "cut short after 0 whole frames: the record at byte 24"),
         (whole[:24], "holds no frame"),
     ]:
         path.write_bytes(content)

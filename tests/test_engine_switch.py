@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from penstock import _engine
-from penstock.hardware.model import HARDWARE, ModelError, build_model, layout_header
+from penstock.hardware.model import build_model, layout_header
+from penstock.hardware.tools import ToolError, hardware_folder
 
 PORTS = 4
 CYCLE_PS = 8000
@@ -267,7 +268,7 @@ def test_an_exception_of_progress_stops_the_run(library: Path) -> None:
 
 
 def test_layout_follows_the_package() -> None:
-    header = layout_header((HARDWARE / "rtl" / "pen_pkg.sv").read_text())
+    header = layout_header((hardware_folder() / "rtl" / "pen_pkg.sv").read_text())
     assert "constexpr Field shaped{0, 1};" in header
     small = """
       localparam int unsigned N = 3; // a comment; with a semicolon
@@ -279,7 +280,7 @@ def test_layout_follows_the_package() -> None:
     header = layout_header(small)
     assert "WIDTH = 7;\nconstexpr Field valid{6, 1};\nconstexpr Field kind{0, 6};" in header
     assert "WIDTH = 12;\nconstexpr Field length{1, 11};\nconstexpr Field last{0, 1};" in header
-    with pytest.raises(ModelError, match="unknown type nothing_t"):
+    with pytest.raises(ToolError, match="unknown type nothing_t"):
         layout_header("typedef struct packed { nothing_t a; } verdict_t;")
-    with pytest.raises(ModelError, match="2 to 8"):
+    with pytest.raises(ToolError, match="2 to 8"):
         build_model(ports=9)

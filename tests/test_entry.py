@@ -44,6 +44,6 @@ def test_what_is_missing_is_named_with_its_command(tmp_path: Path) -> None:
 def test_rust_is_named_with_its_own_command(tmp_path: Path) -> None:
     done = enter(tmp_path, "python3", "g++", "cc", "make", "perl")
     assert done.returncode == 2
-    assert "Rust 1.75 or later is missing" in done.stderr
-    assert "https://sh.rustup.rs" in done.stderr
-    assert "apt-get" not in done.stderr
+    assert "Rust 1.88 or later is missing" in done.stderr
+    assert "rustup default stable" in done.stderr
+    assert "no-install-recommends" not in done.stderr

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from penstock.hardware import synth
-from penstock.hardware.lint import lint_slang, lint_verilator
+from penstock.hardware.lint import Finding, lint_slang, lint_verilator
 from penstock.hardware.synth import Synthesis, synthesize, update_documentation
 from penstock.hardware.tools import ToolError, hardware_folder
 
@@ -34,7 +35,9 @@ def source(folder: Path, text: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("lint", [lint_verilator, lint_slang])
-def test_lint_is_quiet_on_good_and_loud_on_bad(lint, tmp_path):
+def test_lint_is_quiet_on_good_and_loud_on_bad(
+    lint: Callable[[str, int, Sequence[Path]], Finding], tmp_path: Path
+) -> None:
     unused = "a_i"  # Verilator sees that bits are not used
     found = lint("thing", 16, source(tmp_path, GOOD))
     assert found.ok, found.text
@@ -44,14 +47,14 @@ def test_lint_is_quiet_on_good_and_loud_on_bad(lint, tmp_path):
         assert unused in lint("thing", 4, source(tmp_path, GOOD)).text
 
 
-def test_synthesis_counts_and_finds_no_fault(tmp_path):
+def test_synthesis_counts_and_finds_no_fault(tmp_path: Path) -> None:
     result = synthesize("xc7", "thing", 8, files=source(tmp_path, GOOD))
     assert result.ok
     assert [(block.name, block.instances, block.used["ff"]) for block in result.blocks] == [("thing", 1, 8)]
     assert {"id", "quantity", "unit", "measured", "ok"} <= result.rows()[0].keys()
 
 
-def test_instances_in_arrays_are_one_block(tmp_path):
+def test_instances_in_arrays_are_one_block(tmp_path: Path) -> None:
     ports = "input logic clk_i, input logic [15:0] a_i, output logic [7:0] b_o"
     row = f"module row({ports});\n  for (genvar n = 0; n < 2; n++) begin : g_n\n    thing #(.PORTS(4)) u_thing "
     row += "(.clk_i, .a_i(a_i ^ 16'(n)), .b_o(b_o[4*n+:4]));\n  end\nendmodule\n"
@@ -62,7 +65,7 @@ def test_instances_in_arrays_are_one_block(tmp_path):
     ]
 
 
-def test_latch_is_a_failure(tmp_path):
+def test_latch_is_a_failure(tmp_path: Path) -> None:
     text = LATCH.replace("always_comb if (a_i[0]) b_o = clk_i;", "always_latch if (a_i[0]) b_o = clk_i;")
     result = synthesize("xc7", "thing", files=source(tmp_path, text))
     assert not result.ok
@@ -70,7 +73,7 @@ def test_latch_is_a_failure(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["xc7", "ecp5"])
-def test_memory_that_is_not_block_ram_may_only_be_small(target, tmp_path):
+def test_memory_that_is_not_block_ram_may_only_be_small(target: str, tmp_path: Path) -> None:
     small = synthesize(target, "thing", files=source(tmp_path, MEMORY.format(depth=64, high=5)))
     assert small.ok
     assert [(memory.words, memory.width, memory.became) for memory in small.memories] == [(64, 16, "lut")]
@@ -80,14 +83,14 @@ def test_memory_that_is_not_block_ram_may_only_be_small(target, tmp_path):
     assert large.total("bram36") == 0
 
 
-def test_what_cannot_be_synthesized_is_said(tmp_path):
+def test_what_cannot_be_synthesized_is_said(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"thing\.sv"):
         synthesize("xc7", "thing", files=source(tmp_path, SYNTAX))
     with pytest.raises(ToolError, match="no target 'ice40'; there are xc7, ecp5"):
         synthesize("ice40", "thing")
 
 
-def test_documentation_keeps_other_tables(tmp_path, monkeypatch):
+def test_documentation_keeps_other_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hw").mkdir()
     monkeypatch.setattr(synth, "hardware_folder", lambda: tmp_path / "hw")
     results = [Synthesis(target, "pen_switch", 4, [], [], []) for target in ("xc7", "ecp5")]

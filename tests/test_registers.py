@@ -7,7 +7,7 @@ from penstock.hardware.registers import TABLES, documentation, generate_regblock
 from penstock.hardware.tools import hardware_folder
 
 
-def test_addresses_and_fields():
+def test_addresses_and_fields() -> None:
     found = registers()
     assert found.address("id") == 0
     assert found["id"].fields["value"].reset == 0x50454E53
@@ -18,19 +18,19 @@ def test_addresses_and_fields():
     assert found["class_of_pcp"].fields["pcp7"].extract(0x54327601) == 5
 
 
-def test_every_word_has_one_register():
+def test_every_word_has_one_register() -> None:
     words = [word for register in registers().values() for word in register.words]
     assert len(words) == len(set(words))
 
 
-def test_wrong_field_and_wrong_value():
+def test_wrong_field_and_wrong_value() -> None:
     with pytest.raises(KeyError, match="it has mask"):
         registers().write("port_enable", ports=1)
     with pytest.raises(ValueError, match="does not fit 8 bits"):
         registers().write("port_enable", mask=256)
 
 
-def test_regblock_is_left_alone_when_nothing_changed(tmp_path: Path):
+def test_regblock_is_left_alone_when_nothing_changed(tmp_path: Path) -> None:
     files = generate_regblock(tmp_path)
     assert [path.name for path in files] == ["pen_switch_regs.vlt", "pen_switch_regs_pkg.sv", "pen_switch_regs.sv"]
     before = [path.stat().st_mtime_ns for path in files]
@@ -38,7 +38,7 @@ def test_regblock_is_left_alone_when_nothing_changed(tmp_path: Path):
     assert sorted(tmp_path.iterdir()) == sorted(files)
 
 
-def test_documentation_and_header_are_up_to_date(tmp_path: Path):
+def test_documentation_and_header_are_up_to_date(tmp_path: Path) -> None:
     hint = "run `penstock hw docs`"
     assert (hardware_folder().parent / "docs" / "registers.md").read_text() == documentation(), hint
     write_c_header(tmp_path / "pen_switch.h")

@@ -72,6 +72,7 @@ def test_drops_are_counted_and_miss_the_deadline(small: Network, tmp_path: Path)
     fast = summary["streams"]["fast"]
     assert fast["dropped"] == {"queue_full": 20}
     assert fast["deadline_ok"] is False
+    assert fast["bound_ok"] is False, "a conforming frame that is dropped has no latency within the bound"
     assert summary["conservation"]["ok"]
     assert not summary["ok"]
 

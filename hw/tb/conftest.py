@@ -4,12 +4,22 @@ import random
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # `from runner import run_module`
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: one more size of a module, run where PENSTOCK_ALL_SIZES is set")
     # One seed for the whole session, also for its parallel workers.
     os.environ.setdefault("COCOTB_RANDOM_SEED", str(random.SystemRandom().randrange(1, 2**31)))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if "PENSTOCK_ALL_SIZES" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="PENSTOCK_ALL_SIZES is not set"))
 
 
 def pytest_report_header() -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """GMII as lists of samples, and what a receiver has to make of them: used by the tests of all that has a MAC.
 
-A sample is (dv, er, data), one for each cycle. The reference receiver looks at a whole list at once, so that it shares no
-structure with the hardware that it checks.
+A sample is (dv, er, data), one for each cycle. The reference receiver looks at a whole list at once, so that it
+shares no structure with the hardware that it checks.
 """
 
 import random

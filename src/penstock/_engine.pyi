@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled engine. engine/README.md describes the JSON that `run` takes and what it gives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypedDict
 
@@ -40,6 +40,8 @@ class Events(TypedDict):
     flags: NDArray[np.uint8]
 
 class Capture(TypedDict):
+    start_ps: int
+    in_order: bool
     time_ps: NDArray[np.uint64]
     original_bytes: NDArray[np.uint32]
     frames: list[bytes]
@@ -97,4 +99,7 @@ class Ats:
 def ats_rate(rate_bps: int, burst_bytes: int) -> tuple[int, int]: ...
 def ats_visible_cycle(eligibility: int, processing_delay_max_ns: int = 0) -> int: ...
 def read_capture(path: str | PathLike[str]) -> Capture: ...
+def write_pcapng(
+    path: str | PathLike[str], interface: str, application: str, frames: Sequence[tuple[int, bytes, int]]
+) -> None: ...
 def run(network_json: str, progress: Callable[[float], object] | None = None) -> dict[str, Any]: ...

@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from penstock import _engine
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Stream
 
 CLOCK_PS = 8000
 _PS = 10**12
+
+_LONGEST_NS = 10**9  # the scheduler holds no frame for longer
 
 # From a frame's last bit at a port to the first bit after the delimiter at an idle output: what the switch promises.
 PROCESSING_PS = 400_000
@@ -127,21 +130,15 @@ def _at_listener(network: Network, stream: Stream, listener: str, measured_ps: i
 def conformance(
     arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
 ) -> Conformance:
-    """Whether the scheduler of the hardware would hold any frame of (last bit in ps, bytes) by more than the grid.
-
-    The same integers as the hardware: recovery times in 2^-16 ns, a byte's time rounded up to 2^-24 ns.
-    """
-    ns_per_byte = _ceil(8 * 10**9 << 24, rate_bps)
-    empty_to_full = burst_bytes * ns_per_byte >> 8
-    bucket_empty = -(1 << 78)
+    """Whether the scheduler would hold any frame of (last bit in ps, bytes) by more than the grid of the clock."""
+    scheduler = _engine.Ats()
+    scheduler.set_rate(0, *_engine.ats_rate(rate_bps, burst_bytes))
+    scheduler.set_group(0, 0, _LONGEST_NS)
     late, worst, first_late = 0, 0, None
     for number, (time_ps, length) in enumerate(arrivals, 1):
-        arrival = time_ps * 65536 // 1000
-        scheduler = bucket_empty + _ceil((length + overhead_bytes) * ns_per_byte, 1 << 8)
-        full = bucket_empty + empty_to_full
-        eligible = max(arrival, scheduler)
-        bucket_empty = scheduler if eligible < full else scheduler + eligible - full
-        held_ps = (eligible - arrival) * 1000 >> 16
+        arrival_ns = _ceil(time_ps, 1000)
+        eligible = scheduler.frame(0, 0, 0, arrival_ns, length + overhead_bytes)
+        held_ps = _LONGEST_NS * 1000 if eligible is None else (eligible * 1000 >> 16) - arrival_ns * 1000
         if held_ps > 2 * CLOCK_PS:
             late += 1
             worst = max(worst, held_ps)

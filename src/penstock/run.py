@@ -43,12 +43,13 @@ class HardwareEngine:
 
     def prepare(self, network: Network, progress: Progress) -> dict[str, Any]:
         """Verilates the switch on first use and works out its register writes."""
-        from penstock.hardware.model import ModelError, build_model
+        from penstock.hardware.model import build_model
+        from penstock.hardware.tools import ToolError
 
         progress("building the hardware model", 0.0)
         try:
             libraries = {name: build_model(ports=bridge.ports) for name, bridge in network.bridges.items()}
-        except ModelError as error:
+        except ToolError as error:
             raise EngineError(str(error)) from error
         writes = {name: plan.register_writes(network, bridge) for name, bridge in network.bridges.items()}
         return plan.network_json(network, libraries, writes)

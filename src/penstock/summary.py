@@ -75,7 +75,9 @@ def _stream(
     not_applicable = applies(network, name, conforming) if limit and limit.total_ps is not None else None
     bound_ps = limit.total_ps if limit and not not_applicable else None
     worst = latency.max()
-    bound_ok = None if bound_ps is None else worst is None or int(worst) <= bound_ps  # type: ignore[arg-type]
+    # A frame that keeps to its rate and burst has to arrive: one that was dropped took longer than any bound.
+    in_time = worst is None or bound_ps is None or int(worst) <= bound_ps  # type: ignore[arg-type]
+    bound_ok = None if bound_ps is None else in_time and dropped.height == 0
     late = 0 if stream.deadline_ps is None else int((latency > stream.deadline_ps).sum())
     missed = late + dropped.height if stream.deadline_ps is not None else 0
     deadline_ok = None if stream.deadline_ps is None else missed == 0

@@ -63,6 +63,8 @@ def show(summary: dict[str, Any], console: Console, folder: Path) -> None:
             console.print(
                 f"  {us(described['total_ns']):>10} us  in all; measured {us(stream['latency_ns']['max'])} us at most"
             )
+            if stream["bound_ok"] is False and stream["dropped"]:
+                console.print("  [red]not met[/]: frames that kept to rate and burst were dropped")
         if described["reason"]:
             console.print(f"[yellow]no bound for {escape(name)}[/]: {escape(described['reason'])}")
     kept = summary["conservation"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,13 +56,20 @@ def hardware() -> Count:
 
 
 def lint() -> Count:
-    """Style and types of the Python, warnings of the hardware."""
+    """Style and types of the Python, style of the Rust where its tools are installed, warnings of the hardware."""
     total = Count()
-    sources = [str(ROOT / name) for name in ("src", "tests", "scenarios")]
-    for command in (
+    sources = [str(ROOT / name) for name in ("src", "tests", "hw/tb", "hw/regs", "scenarios")]
+    manifest = ["--manifest-path", str(ROOT / "engine" / "Cargo.toml")]
+    commands = [
         [sys.executable, "-m", "ruff", "check", *sources],
+        [sys.executable, "-m", "ruff", "format", "--check", *sources],
         [sys.executable, "-m", "mypy"],
-    ):
+    ]
+    if shutil.which("cargo-fmt"):
+        commands.append(["cargo", "fmt", *manifest, "--all", "--check"])
+    if shutil.which("cargo-clippy"):
+        commands.append(["cargo", "clippy", "--quiet", "--locked", *manifest, "--all-targets", "--", "-D", "warnings"])
+    for command in commands:
         status, _ = _run(command)
         total += Count(1, 0) if status == 0 else Count(0, 1)
     return total + _penstock("hw", "lint")

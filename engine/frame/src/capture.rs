@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads pcap (micro- and nanoseconds) and pcapng, in both byte orders.
+//! Reads pcap (micro- and nanoseconds) and pcapng, in both byte orders, and writes pcapng with nanoseconds.
 //!
-//! Of pcapng the sections, interfaces, enhanced, simple and (obsolete) packet blocks are read; all others are passed
-//! over by their length. Every error says at which byte of the file it is.
+//! The formats are those of `pcap-parser`; `pcap-file` refuses pcapng options without an end marker, which the format allows.
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use pcap_parser::nom;
+use pcap_parser::pcapng::{parse_block_be, parse_block_le, Block};
+use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header, EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype,
+    OptionCode, PcapNGOption, SectionHeaderBlock, ToVec,
+};
 use thiserror::Error;
 
 use crate::Picoseconds;
@@ -18,68 +27,62 @@ pub struct CapturedFrame {
     pub bytes: Vec<u8>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     pub frames: Vec<CapturedFrame>,
+    /// Time of the first frame since 1970, which 64 bits do not hold.
+    pub start_ps: i128,
+    /// The clock was never set back.
+    pub in_order: bool,
+}
+
+/// A capture that cannot be read.
+#[derive(Debug, Error)]
+#[error("{} {fault}", path.display())]
+pub struct CaptureError {
+    pub path: PathBuf,
+    pub fault: CaptureFault,
 }
 
 #[derive(Debug, Error)]
-pub enum CaptureError {
-    #[error("{path}: cannot be read: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
-    #[error("{path}: not a capture; pcap and pcapng are read")]
-    NotACapture { path: PathBuf },
-    #[error("{path}: cut short: the {what} at byte {offset} ends beyond the end of the file")]
-    CutShort { path: PathBuf, offset: usize, what: &'static str },
-    #[error("{path}: damaged at byte {offset}: {what}")]
-    Damaged { path: PathBuf, offset: usize, what: &'static str },
-    #[error("{path}: link type {link_type} at byte {offset}; only Ethernet (1) is read")]
-    LinkType { path: PathBuf, offset: usize, link_type: u32 },
-    #[error("{path}: holds no frame")]
-    Empty { path: PathBuf },
-}
-
-/// What is wrong, before the name of the file is added.
-enum Fault {
+pub enum CaptureFault {
+    #[error("cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    #[error("is not a capture; pcap and pcapng are read")]
     NotACapture,
-    CutShort(usize, &'static str),
-    Damaged(usize, &'static str),
-    LinkType(usize, u32),
+    #[error("is cut short after {frames} whole frames: the {what} at byte {offset} is not whole")]
+    CutShort { frames: usize, offset: usize, what: &'static str },
+    #[error("is damaged at byte {offset}: {what}")]
+    Damaged { offset: usize, what: &'static str },
+    #[error("has link type {link_type} at byte {offset}; only Ethernet (1) is read")]
+    LinkType { offset: usize, link_type: u32 },
+    #[error("is empty: it holds no frame")]
     Empty,
 }
 
 /// No frame on any Ethernet is longer; what claims to be is damage, or memory would be taken for it.
 const LONGEST: u32 = 262_144;
-const ETHERNET: u32 = 1;
+const PS_PER_S: i128 = 1_000_000_000_000;
 
 pub fn read_capture(path: &Path) -> Result<Capture, CaptureError> {
-    let bytes = std::fs::read(path).map_err(|source| CaptureError::Read { path: path.to_owned(), source })?;
-    let path = path.to_owned();
-    parse(&bytes).map_err(|fault| match fault {
-        Fault::NotACapture => CaptureError::NotACapture { path },
-        Fault::CutShort(offset, what) => CaptureError::CutShort { path, offset, what },
-        Fault::Damaged(offset, what) => CaptureError::Damaged { path, offset, what },
-        Fault::LinkType(offset, link_type) => CaptureError::LinkType { path, offset, link_type },
-        Fault::Empty => CaptureError::Empty { path },
-    })
+    let content = std::fs::read(path).map_err(CaptureFault::Read);
+    content.and_then(|bytes| parse(&bytes)).map_err(|fault| CaptureError { path: path.to_owned(), fault })
 }
 
-fn parse(bytes: &[u8]) -> Result<Capture, Fault> {
-    let magic = bytes.first_chunk::<4>().ok_or(Fault::NotACapture)?;
-    let frames = match *magic {
-        [0x0A, 0x0D, 0x0D, 0x0A] => parse_pcapng(bytes)?,
-        [0xD4, 0xC3, 0xB2, 0xA1] => parse_pcap(Reader::new(bytes, false), 1_000_000)?,
-        [0xA1, 0xB2, 0xC3, 0xD4] => parse_pcap(Reader::new(bytes, true), 1_000_000)?,
-        [0x4D, 0x3C, 0xB2, 0xA1] => parse_pcap(Reader::new(bytes, false), 1_000)?,
-        [0xA1, 0xB2, 0x3C, 0x4D] => parse_pcap(Reader::new(bytes, true), 1_000)?,
-        _ => return Err(Fault::NotACapture),
+fn parse(bytes: &[u8]) -> Result<Capture, CaptureFault> {
+    let frames = match bytes {
+        [] => return Err(CaptureFault::Empty),
+        [0x0A, 0x0D, 0x0D, 0x0A, ..] => parse_pcapng(bytes)?,
+        _ => parse_pcap(bytes)?,
     };
     // Absolute times overflow 64 bits of picoseconds; differences do not.
-    let first = frames.first().ok_or(Fault::Empty)?.0;
+    let start_ps = frames.first().ok_or(CaptureFault::Empty)?.0;
     let mut latest = 0;
-    let mut capture = Capture::default();
+    let mut capture = Capture { frames: Vec::new(), start_ps, in_order: true };
     for (time, original_bytes, bytes) in frames {
-        latest = u64::try_from(time - first).unwrap_or(0).max(latest);
+        let since = u64::try_from(time - start_ps).unwrap_or(0);
+        capture.in_order &= time >= start_ps && since >= latest;
+        latest = since.max(latest);
         capture.frames.push(CapturedFrame { time: Picoseconds(latest), original_bytes, bytes });
     }
     Ok(capture)
@@ -88,197 +91,209 @@ fn parse(bytes: &[u8]) -> Result<Capture, Fault> {
 /// Absolute time in ps, original length, captured bytes.
 type Raw = (i128, u32, Vec<u8>);
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    big_endian: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn new(bytes: &'a [u8], big_endian: bool) -> Self {
-        Self { bytes, big_endian }
+fn parse_pcap(bytes: &[u8]) -> Result<Vec<Raw>, CaptureFault> {
+    let (mut rest, header) = parse_pcap_header(bytes).map_err(|error| match error {
+        nom::Err::Incomplete(_) => CaptureFault::CutShort { frames: 0, offset: 0, what: "file header" },
+        _ => CaptureFault::NotACapture,
+    })?;
+    if header.is_modified_format() {
+        return Err(CaptureFault::NotACapture);
     }
-
-    fn slice(&self, at: usize, length: usize) -> Option<&'a [u8]> {
-        self.bytes.get(at..at.checked_add(length)?)
-    }
-
-    fn u16(&self, at: usize) -> Option<u16> {
-        let bytes = *self.slice(at, 2)?.first_chunk()?;
-        Some(if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
-    }
-
-    fn u32(&self, at: usize) -> Option<u32> {
-        let bytes = *self.slice(at, 4)?.first_chunk()?;
-        Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
-    }
-}
-
-fn parse_pcap(file: Reader, ps_per_fraction: i128) -> Result<Vec<Raw>, Fault> {
-    const HEADER: usize = 24;
-    const RECORD: usize = 16;
-    if file.bytes.len() < HEADER {
-        return Err(Fault::CutShort(0, "file header"));
-    }
+    let record = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
+    let ps_per_fraction = if header.is_nanosecond_precision() { 1_000 } else { 1_000_000 };
     // The upper bits say whether an FCS follows the frame, and of how many 16-bit words.
-    let link = file.u32(20).unwrap_or_default();
-    if link & 0xFFFF != ETHERNET {
-        return Err(Fault::LinkType(20, link & 0xFFFF));
+    let link = header.network.0 as u32;
+    if link & 0xFFFF != Linktype::ETHERNET.0 as u32 {
+        return Err(CaptureFault::LinkType { offset: 20, link_type: link & 0xFFFF });
     }
     let fcs_bytes = if link & 0x0400_0000 != 0 { (link >> 28) * 2 } else { 0 };
     let mut frames = Vec::new();
-    let mut at = HEADER;
-    while at < file.bytes.len() {
-        let word = |n: usize| file.u32(at + 4 * n).ok_or(Fault::CutShort(at, "record"));
-        let (seconds, fraction, captured, original) = (word(0)?, word(1)?, word(2)?, word(3)?);
-        if captured > LONGEST || original > LONGEST || captured > original {
-            return Err(Fault::Damaged(at, "a record with an impossible length"));
-        }
-        let data = file.slice(at + RECORD, captured as usize).ok_or(Fault::CutShort(at, "record"))?;
-        let time = i128::from(seconds) * 1_000_000_000_000 + i128::from(fraction) * ps_per_fraction;
-        frames.push(without_fcs(time, original, data, fcs_bytes));
-        at += RECORD + captured as usize;
+    while !rest.is_empty() {
+        let offset = bytes.len() - rest.len();
+        let cut = |_| CaptureFault::CutShort { frames: frames.len(), offset, what: "record" };
+        let (after, record) = record(rest).map_err(cut)?;
+        let time = i128::from(record.ts_sec) * PS_PER_S + i128::from(record.ts_usec) * ps_per_fraction;
+        frames.push(frame(time, record.origlen, record.caplen, record.data, fcs_bytes, offset)?);
+        rest = after;
     }
     Ok(frames)
 }
 
 struct Interface {
     ethernet: Result<(), (usize, u32)>,
-    /// Picoseconds of one unit of time, as a fraction.
-    ps_numerator: i128,
-    ps_denominator: i128,
+    units_per_second: i128,
     offset_ps: i128,
     fcs_bytes: u32,
     snap_bytes: u32,
 }
 
-fn parse_pcapng(bytes: &[u8]) -> Result<Vec<Raw>, Fault> {
-    const SECTION: u32 = 0x0A0D_0D0A;
-    const INTERFACE: u32 = 1;
-    const PACKET: u32 = 2;
-    const SIMPLE: u32 = 3;
-    const ENHANCED: u32 = 6;
-    let mut file = Reader::new(bytes, false);
+fn parse_pcapng(bytes: &[u8]) -> Result<Vec<Raw>, CaptureFault> {
+    const OBSOLETE_PACKET: u32 = 2;
+    let mut big_endian = false;
     let mut interfaces: Vec<Interface> = Vec::new();
     let mut frames: Vec<Raw> = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let cut = || Fault::CutShort(at, "block");
-        // A section header reads the same in both byte orders, and says which one follows.
-        if bytes.get(at..at + 4) == Some(&SECTION.to_le_bytes()) {
-            file.big_endian = match file.slice(at + 8, 4).ok_or_else(cut)? {
-                [0x4D, 0x3C, 0x2B, 0x1A] => false,
-                [0x1A, 0x2B, 0x3C, 0x4D] => true,
-                _ => return Err(Fault::Damaged(at, "a section header without byte order")),
-            };
-            interfaces.clear();
-        }
-        let kind = file.u32(at).ok_or_else(cut)?;
-        let length = file.u32(at + 4).ok_or_else(cut)? as usize;
-        if length < 12 || length % 4 != 0 {
-            return Err(Fault::Damaged(at, "a block with an impossible length"));
-        }
-        let block = file.slice(at, length).ok_or_else(cut)?;
-        let block = Reader::new(block, file.big_endian);
-        if block.u32(length - 4) != Some(length as u32) {
-            return Err(Fault::Damaged(at, "a block whose two lengths differ"));
-        }
-        let body = Reader::new(&block.bytes[8..length - 4], file.big_endian);
-        let small = || Fault::Damaged(at, "a block that is too small for its content");
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let offset = bytes.len() - rest.len();
+        let damaged = |what| CaptureFault::Damaged { offset, what };
+        let (after, block) =
+            if big_endian { parse_block_be(rest) } else { parse_block_le(rest) }.map_err(|error| match error {
+                nom::Err::Incomplete(_) => CaptureFault::CutShort { frames: frames.len(), offset, what: "block" },
+                _ => damaged("a block whose lengths or content are impossible"),
+            })?;
         let interface = |n: u32| {
-            let found = interfaces.get(n as usize);
-            let found = found.ok_or(Fault::Damaged(at, "a frame of an interface that is not described"))?;
-            found.ethernet.map_err(|(offset, link_type)| Fault::LinkType(offset, link_type))?;
-            Ok(found)
+            let found = interfaces.get(n as usize).ok_or(damaged("a frame of an interface that is not described"))?;
+            found.ethernet.map_err(|(offset, link_type)| CaptureFault::LinkType { offset, link_type })?;
+            Ok::<_, CaptureFault>(found)
         };
-        match kind {
-            INTERFACE => interfaces.push(parse_interface(&body, at).ok_or_else(small)??),
-            ENHANCED | PACKET => {
-                let word = |n: usize| body.u32(4 * n).ok_or_else(small);
-                let number = if kind == ENHANCED { word(0)? } else { body.u16(0).ok_or_else(small)?.into() };
-                let interface = interface(number)?;
-                let ticks = i128::from(word(1)?) << 32 | i128::from(word(2)?);
-                let (captured, original) = (word(3)?, word(4)?);
-                if original > LONGEST || captured > original {
-                    return Err(Fault::Damaged(at, "a frame with an impossible length"));
-                }
-                let data = body.slice(20, captured as usize).ok_or_else(small)?;
-                let time = interface.offset_ps + ticks * interface.ps_numerator / interface.ps_denominator;
-                frames.push(without_fcs(time, original, data, interface.fcs_bytes));
+        match block {
+            Block::SectionHeader(section) => {
+                big_endian = section.big_endian();
+                interfaces.clear();
             }
-            SIMPLE => {
+            Block::InterfaceDescription(block) => interfaces.push(describe(&block, big_endian, offset)?),
+            Block::EnhancedPacket(packet) => {
+                let interface = interface(packet.if_id)?;
+                let units = i128::from(packet.ts_high) << 32 | i128::from(packet.ts_low);
+                let time = interface.offset_ps + units * PS_PER_S / interface.units_per_second;
+                let data = packet.packet_data();
+                frames.push(frame(time, packet.origlen, packet.caplen, data, interface.fcs_bytes, offset)?);
+            }
+            Block::SimplePacket(packet) => {
                 let interface = interface(0)?;
-                let original = body.u32(0).ok_or_else(small)?;
-                if original > LONGEST {
-                    return Err(Fault::Damaged(at, "a frame with an impossible length"));
-                }
-                let captured = original.min(interface.snap_bytes);
-                let data = body.slice(4, captured as usize).ok_or_else(small)?;
                 // These blocks have no time: the frame follows the one before at once.
                 let time = frames.last().map_or(0, |f| f.0);
-                frames.push(without_fcs(time, original, data, interface.fcs_bytes));
+                let captured = packet.origlen.min(interface.snap_bytes);
+                frames.push(frame(time, packet.origlen, captured, packet.data, interface.fcs_bytes, offset)?);
+            }
+            // The crate reads the type of a block as little-endian always.
+            Block::Unknown(block) if [OBSOLETE_PACKET, OBSOLETE_PACKET.swap_bytes()].contains(&block.block_type) => {
+                return Err(damaged("a packet block of the obsolete kind; enhanced and simple ones are read"));
             }
             _ => {}
         }
-        at += length;
+        rest = after;
     }
     Ok(frames)
 }
 
-/// `None`: the block is too small.
-fn parse_interface(body: &Reader, at: usize) -> Option<Result<Interface, Fault>> {
-    const END: u16 = 0;
-    const RESOLUTION: u16 = 9;
-    const FCS_LENGTH: u16 = 13;
-    const OFFSET: u16 = 14;
-    let link_type = u32::from(body.u16(0)?);
-    let snap_bytes = match body.u32(4)? {
-        0 => u32::MAX,
-        bytes => bytes,
+fn describe(block: &InterfaceDescriptionBlock, big_endian: bool, offset: usize) -> Result<Interface, CaptureFault> {
+    const FCS_LENGTH: OptionCode = OptionCode(13);
+    // The crate reads neither binary resolutions nor big-endian offsets by itself.
+    let resolution = block.if_tsresol;
+    let exponent = u32::from(resolution & 0x7F);
+    let units_per_second = if resolution & 0x80 != 0 {
+        1_i128.checked_shl(exponent).filter(|_| exponent < 64)
+    } else {
+        10_i128.checked_pow(exponent).filter(|_| exponent < 20)
     };
+    let what = "a resolution of time beyond 64 bits";
     let mut interface = Interface {
-        ethernet: if link_type == ETHERNET { Ok(()) } else { Err((at + 8, link_type)) },
-        ps_numerator: 1_000_000,
-        ps_denominator: 1,
+        ethernet: if block.linktype == Linktype::ETHERNET {
+            Ok(())
+        } else {
+            Err((offset + 8, block.linktype.0 as u32))
+        },
+        units_per_second: units_per_second.ok_or(CaptureFault::Damaged { offset, what })?,
         offset_ps: 0,
         fcs_bytes: 0,
-        snap_bytes,
+        snap_bytes: if block.snaplen == 0 { u32::MAX } else { block.snaplen },
     };
-    let mut option = 8;
-    while let Some(code) = body.u16(option) {
-        let length = usize::from(body.u16(option + 2)?);
-        let value = body.slice(option + 4, length)?;
-        match (code, value) {
-            (END, _) => break,
-            (RESOLUTION, &[resolution]) => {
-                let exponent = u32::from(resolution & 0x7F);
-                let units_per_second = if resolution & 0x80 != 0 {
-                    1_i128.checked_shl(exponent).filter(|_| exponent < 64)
-                } else {
-                    10_i128.checked_pow(exponent).filter(|_| exponent < 20)
-                };
-                let Some(units_per_second) = units_per_second else {
-                    return Some(Err(Fault::Damaged(at, "a resolution of time beyond 64 bits")));
-                };
-                interface.ps_numerator = 1_000_000_000_000;
-                interface.ps_denominator = units_per_second;
-            }
-            (FCS_LENGTH, &[bytes]) => interface.fcs_bytes = u32::from(bytes),
-            (OFFSET, seconds) if length == 8 => {
-                let bytes = *seconds.first_chunk::<8>()?;
-                let seconds = if body.big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
-                interface.offset_ps = i128::from(seconds) * 1_000_000_000_000;
+    for option in block.options.iter().take_while(|option| option.code != OptionCode::EndOfOpt) {
+        match (option.code, option.as_bytes()) {
+            (FCS_LENGTH, Ok(&[bytes])) => interface.fcs_bytes = u32::from(bytes),
+            (OptionCode::IfTsoffset, Ok(&[a, b, c, d, e, f, g, h])) => {
+                let bytes = [a, b, c, d, e, f, g, h];
+                let seconds = if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
+                interface.offset_ps = i128::from(seconds) * PS_PER_S;
             }
             _ => {}
         }
-        option += 4 + length.div_ceil(4) * 4;
     }
-    Some(Ok(interface))
+    Ok(interface)
 }
 
-fn without_fcs(time: i128, original: u32, data: &[u8], fcs_bytes: u32) -> Raw {
+/// One frame without its FCS; an error where its lengths contradict each other.
+fn frame(
+    time: i128,
+    original: u32,
+    captured: u32,
+    data: &[u8],
+    fcs_bytes: u32,
+    offset: usize,
+) -> Result<Raw, CaptureFault> {
+    let data = data.get(..captured as usize).filter(|_| captured <= original && original <= LONGEST);
+    let data = data.ok_or(CaptureFault::Damaged { offset, what: "a frame with an impossible length" })?;
     let original = original.saturating_sub(fcs_bytes);
     let kept = data.len().min(original as usize);
-    (time, original, data[..kept].to_vec())
+    Ok((time, original, data[..kept].to_vec()))
+}
+
+/// A frame to be written: since 1970, without FCS.
+pub struct FrameToWrite<'a> {
+    pub time_ns: u64,
+    pub original_bytes: u32,
+    pub bytes: &'a [u8],
+}
+
+/// Writes frames with nanosecond stamps, as of one interface of that name.
+pub fn write_pcapng<'a>(
+    path: &Path,
+    interface: &str,
+    application: &str,
+    frames: impl IntoIterator<Item = FrameToWrite<'a>>,
+) -> std::io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut write = |block: &mut dyn ToVec| file.write_all(&block.to_vec().map_err(std::io::Error::other)?);
+    // Types and lengths of blocks are put right by `to_vec`.
+    write(&mut SectionHeaderBlock {
+        block_type: 0,
+        block_len1: 0,
+        bom: 0,
+        major_version: 1,
+        minor_version: 0,
+        section_len: -1,
+        options: vec![option(OptionCode::ShbUserAppl, application.as_bytes())],
+        block_len2: 0,
+    })?;
+    let mut options = vec![option(OptionCode::IfTsresol, &[9])];
+    if !interface.is_empty() {
+        options.insert(0, option(OptionCode::IfName, interface.as_bytes()));
+    }
+    write(&mut InterfaceDescriptionBlock {
+        block_type: 0,
+        block_len1: 0,
+        linktype: Linktype::ETHERNET,
+        reserved: 0,
+        snaplen: 0,
+        options,
+        block_len2: 0,
+        if_tsresol: 9,
+        if_tsoffset: 0,
+    })?;
+    for frame in frames {
+        let mut padded = frame.bytes.to_vec();
+        padded.resize(padded.len().next_multiple_of(4), 0);
+        write(&mut EnhancedPacketBlock {
+            block_type: 0,
+            block_len1: 0,
+            if_id: 0,
+            ts_high: (frame.time_ns >> 32) as u32,
+            ts_low: frame.time_ns as u32,
+            caplen: frame.bytes.len() as u32,
+            origlen: frame.original_bytes,
+            data: &padded,
+            options: Vec::new(),
+            block_len2: 0,
+        })?;
+    }
+    file.flush()
+}
+
+fn option(code: OptionCode, value: &[u8]) -> PcapNGOption<'static> {
+    let mut padded = value.to_vec();
+    padded.resize(value.len().next_multiple_of(4), 0);
+    PcapNGOption { code, len: value.len() as u16, value: Cow::Owned(padded) }
 }
 
 #[cfg(test)]
@@ -334,7 +349,7 @@ mod tests {
     }
 
     fn times(file: &[u8]) -> Vec<u64> {
-        parse(file).ok().unwrap().frames.iter().map(|f| f.time.0).collect()
+        parse(file).unwrap().frames.iter().map(|f| f.time.0).collect()
     }
 
     #[test]
@@ -344,7 +359,7 @@ mod tests {
                 let file =
                     pcap(&order, magic, 1, &[(1_700_000_000, 999_999, b"abc", 3), (1_700_000_001, 1, b"de", 60)]);
                 assert_eq!(times(&file), [0, 1_000_000_000_000 - 999_998 * step]);
-                let capture = parse(&file).ok().unwrap();
+                let capture = parse(&file).unwrap();
                 assert_eq!(capture.frames[1].bytes, b"de");
                 assert_eq!(capture.frames[1].original_bytes, 60);
             }
@@ -366,28 +381,74 @@ mod tests {
     }
 
     #[test]
+    fn offsets_simple_and_obsolete_packets() {
+        for order in [Order(false), Order(true)] {
+            let seconds = if order.0 { 5_i64.to_be_bytes() } else { 5_i64.to_le_bytes() };
+            let mut file = pcapng(&order, &[order.option(14, &seconds)], &[(7, b"a", 1)]);
+            assert_eq!(parse(&file).unwrap().start_ps, 5_000_007_000_000);
+            file.extend(order.block(3, [order.u32(5), b"abcde".to_vec()].concat()));
+            assert_eq!(parse(&file).unwrap().frames[1].bytes, b"abcde");
+            file.extend(order.block(2, vec![0; 20]));
+            assert!(matches!(parse(&file), Err(CaptureFault::Damaged { what, .. }) if what.contains("obsolete")));
+        }
+    }
+
+    #[test]
+    fn a_clock_set_back_is_seen() {
+        let order = Order(false);
+        assert!(parse(&pcapng(&order, &[], &[(5, b"a", 1), (5, b"b", 1)])).unwrap().in_order);
+        for ticks in [4, 6] {
+            let file = pcapng(&order, &[], &[(5, b"a", 1), (7, b"b", 1), (ticks, b"c", 1)]);
+            assert!(!parse(&file).unwrap().in_order);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = std::env::temp_dir().join(format!("penstock-{}.pcapng", std::process::id()));
+        let frames = [(1_700_000_000_123_456_789, &b"abcde"[..], 5), (1_700_000_000_123_456_790, &b"fg"[..], 60)];
+        let written = frames.map(|(time_ns, bytes, original_bytes)| FrameToWrite { time_ns, original_bytes, bytes });
+        write_pcapng(&path, "eth0", "a test", written).unwrap();
+        let capture = read_capture(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(capture.start_ps, 1_700_000_000_123_456_789_000);
+        let read: Vec<_> = capture.frames.iter().map(|f| (f.time.0, &f.bytes[..], f.original_bytes)).collect();
+        assert_eq!(read, [(0, &b"abcde"[..], 5), (1_000, &b"fg"[..], 60)]);
+    }
+
+    #[test]
     fn a_captured_fcs_is_taken_off() {
         let order = Order(false);
         let file = pcapng(&order, &[order.option(13, &[4])], &[(0, b"abcdefgh", 8)]);
-        assert_eq!(parse(&file).ok().unwrap().frames[0].bytes, b"abcd");
+        assert_eq!(parse(&file).unwrap().frames[0].bytes, b"abcd");
     }
 
     #[test]
     fn wrong_files_are_refused_with_their_place() {
         let order = Order(false);
-        assert!(matches!(parse(b""), Err(Fault::NotACapture)));
-        assert!(matches!(parse(b"#!/bin/sh"), Err(Fault::NotACapture)));
-        assert!(matches!(parse(&pcap(&order, 0xA1B2_C3D4, 101, &[])), Err(Fault::LinkType(20, 101))));
-        assert!(matches!(parse(&pcap(&order, 0xA1B2_C3D4, 1, &[])), Err(Fault::Empty)));
+        assert!(matches!(parse(b""), Err(CaptureFault::Empty)));
+        assert!(matches!(parse(b"#!/bin/sh"), Err(CaptureFault::NotACapture)));
+        assert!(matches!(
+            parse(&pcap(&order, 0xA1B2_C3D4, 101, &[])),
+            Err(CaptureFault::LinkType { offset: 20, link_type: 101 })
+        ));
+        assert!(matches!(parse(&pcap(&order, 0xA1B2_C3D4, 1, &[])), Err(CaptureFault::Empty)));
         let good = pcap(&order, 0xA1B2_C3D4, 1, &[(0, 0, b"abcd", 4)]);
         for length in 4..good.len() {
             let result = parse(&good[..length]);
-            assert!(matches!(result, Err(Fault::CutShort(..) | Fault::Empty)), "cut at {length}");
+            assert!(
+                matches!(result, Err(CaptureFault::CutShort { frames: 0, .. } | CaptureFault::Empty)),
+                "cut at {length}"
+            );
         }
         let good = pcapng(&order, &[], &[(0, b"abcd", 4), (1, b"abcd", 4)]);
         let whole = good.len() - 36;
         for length in whole + 1..good.len() {
-            assert!(matches!(parse(&good[..length]), Err(Fault::CutShort(at, "block")) if at == whole), "{length}");
+            let result = parse(&good[..length]);
+            assert!(
+                matches!(result, Err(CaptureFault::CutShort { frames: 1, offset, what: "block" }) if offset == whole),
+                "cut at {length}"
+            );
         }
     }
 

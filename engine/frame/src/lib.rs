@@ -9,7 +9,7 @@ mod capture;
 mod units;
 
 pub use build::{BuildError, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
-pub use capture::{read_capture, Capture, CaptureError, CapturedFrame};
+pub use capture::{read_capture, write_pcapng, Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
 pub use units::{BitsPerSecond, Bytes, Picoseconds};
 
 /// Preamble and start-of-frame delimiter.

@@ -7,7 +7,6 @@
 mod conservation;
 mod describe;
 mod node;
-mod random;
 mod run;
 mod source;
 mod station;
@@ -16,6 +15,5 @@ mod trace;
 pub use conservation::{Fates, Violation};
 pub use describe::{Bridge, FrameDescription, Jitter, Network, PayloadDescription, Source, Station, Stream};
 pub use node::{Arrival, Node, NodeError, NodeEvent, What};
-pub use random::Random;
 pub use run::{run, Delivery, Outcome, RunError, Simulation};
 pub use trace::{Event, Reason, Trace};

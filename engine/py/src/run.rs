@@ -2,8 +2,10 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use penstock_frame::FrameToWrite;
 use penstock_net::{Delivery, Event, Fates, Network, Node, Outcome, Reason, RunError, Trace};
 use penstock_rtl::SwitchNode;
 
@@ -122,14 +124,33 @@ fn fate<'py>(py: Python<'py>, fates: &Fates) -> PyResult<Bound<'py, PyDict>> {
 fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let capture = penstock_frame::read_capture(&path).map_err(|error| InputError::new_err(error.to_string()))?;
     let dict = PyDict::new(py);
+    dict.set_item("start_ps", capture.start_ps)?;
+    dict.set_item("in_order", capture.in_order)?;
     dict.set_item("time_ps", array(py, capture.frames.iter().map(|frame| frame.time.0))?)?;
     dict.set_item("original_bytes", array(py, capture.frames.iter().map(|frame| frame.original_bytes))?)?;
     dict.set_item("frames", PyList::new(py, capture.frames.iter().map(|frame| PyBytes::new(py, &frame.bytes)))?)?;
     Ok(dict)
 }
 
+/// Writes frames, each its time since 1970, its bytes and its length on the wire without FCS.
+#[pyfunction]
+fn write_pcapng(
+    path: PathBuf,
+    interface: &str,
+    application: &str,
+    frames: Vec<(u64, PyBackedBytes, u32)>,
+) -> PyResult<()> {
+    let frames = frames.iter().map(|(time_ns, bytes, original_bytes)| FrameToWrite {
+        time_ns: *time_ns,
+        original_bytes: *original_bytes,
+        bytes,
+    });
+    Ok(penstock_frame::write_pcapng(&path, interface, application, frames)?)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(read_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;
     Ok(())
 }

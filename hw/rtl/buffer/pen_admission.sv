@@ -13,6 +13,8 @@
 // and without its charge, and the choice of copies comes later. The accounts of all others are read in cycle 3, when
 // that charge is in them, and take the releases two cycles later so that they tell of the same moment.
 //
+// What is guaranteed to a queue is taken whatever its class holds elsewhere: the limit of the class is for the rest.
+//
 // Each account is a pair of counters that wrap, charged by admission and returned by releases, so that each has one
 // writer and fits into memory; the difference is what is used.
 module pen_admission
@@ -192,7 +194,7 @@ module pen_admission
     end
     assign charged_3[e] = gen_charged[1].read_data;
 
-    pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES)) u_returned (
+    pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES)) u_returned_class (
       .clk_i,
       .write_i     (init_busy_i || (release_q[0] && release_turn_q == port_t'(e))),
       .write_addr_i(init_busy_i ? init_index_i[2:0] : early.traffic_class),
@@ -287,13 +289,13 @@ module pen_admission
   end
   assign class_returned_3 = gen_class_returned[0].read_data;
 
-  logic  class_ok, reception_ok, shared_ok, store_ok;
+  logic  class_ok, reception_ok, shared_ok, rest_ok;
   wide_t class_charged_all, class_charged_guaranteed, class_charged_5;
 
   // Both sums at once, chosen by gates: a synthesizer would join the two adders of a multiplexer to one behind it.
   assign class_charged_all        = class_charged_4_q + wide_t'(charge_all_4_q);
   assign class_charged_guaranteed = class_charged_4_q + wide_t'(charge_guaranteed_4_q);
-  assign class_charged_5 = ({WIDE_W{store_ok}} & class_charged_all) | ({WIDE_W{!store_ok}} & class_charged_guaranteed);
+  assign class_charged_5 = ({WIDE_W{rest_ok}} & class_charged_all) | ({WIDE_W{!rest_ok}} & class_charged_guaranteed);
 
   pen_lutram_1r1w #(.WIDTH(WIDE_W), .DEPTH(CLASSES)) u_class_charged (
     .clk_i,
@@ -341,8 +343,8 @@ module pen_admission
   assign class_ok         = room_t'({1'b0, class_used_4_q}) <= class_slack_4_q;
   assign reception_ok     = room_t'({1'b0, need_4_q}) <= reception_room_4_q;
   assign shared_ok        = room_t'({1'b0, need_4_q}) <= shared_room_4_q;
-  assign store_ok         = reception_ok || shared_ok;
-  assign accepted         = valid_q[4] && class_ok ? guaranteed | (store_ok ? rest : '0) : '0;
+  assign rest_ok          = class_ok && (reception_ok || shared_ok);
+  assign accepted         = valid_q[4] ? guaranteed | (rest_ok ? rest : '0) : '0;
   assign refused          = head_4_q.wanted & ~accepted;
   assign reception_charge = valid_q[4] && class_ok && reception_ok && rest != '0;
 

@@ -39,8 +39,8 @@ module pen_registers
   input  logic         init_busy_i,            // tables are being cleared: commits wait
 
   output config_t      config_o,
-  output table_write_t table_o,                // held until table_ready_i if it is for the forwarding database,
-  input  logic         table_ready_i,          // one cycle for all other tables
+  output table_write_t table_o,                // held until table_ready_i
+  input  logic         table_ready_i,
 
   output logic         counter_request_o,      // one cycle; the answer may take any time
   output logic [8:0]   counter_addr_o,         // {port, word}; held until the answer
@@ -52,10 +52,11 @@ module pen_registers
   if (CELLS < 256 || CELLS > 4096) $fatal(1, "pen_registers: CELLS must be 256 to 4096, is %0d (%m)", CELLS);
 
   // The shares after reset. A frame of 1522 bytes takes 12 cells: each queue is guaranteed one and each reception port
-  // two, as long as that leaves a quarter of the store to all; cells of frames being received are set aside.
-  localparam int unsigned RECEIVING_CELLS = 20;
+  // two, as long as that leaves a quarter of the store to all. Of each port, cells are set aside for a frame being
+  // received, one that has been sent and is still to be reclaimed, and the first cells of the next.
+  localparam int unsigned TRANSIT_CELLS = 36;
   localparam int unsigned RECEPTION_GUARANTEE = 24;
-  localparam int unsigned PER_PORT = RECEIVING_CELLS + RECEPTION_GUARANTEE;
+  localparam int unsigned PER_PORT = TRANSIT_CELLS + RECEPTION_GUARANTEE;
   localparam int unsigned ROOM = 3 * CELLS / 4 > PORTS * PER_PORT ? 3 * CELLS / 4 - PORTS * PER_PORT : 0;
   localparam int unsigned FAIR = ROOM / (PORTS * CLASSES);
   localparam int unsigned QUEUE_GUARANTEE = FAIR > 12 ? 12 : FAIR;
@@ -143,7 +144,7 @@ module pen_registers
     table_o.index = hwif_out.table_index.value.value;
     table_o.data = staged;
     table_o.valid = commit_q && !init_busy_i && which_q < COMMIT_IDENTIFY_MASK;
-    commit_done = commit_q && !init_busy_i && (which_q != TABLE_FDB || table_ready_i);
+    commit_done = commit_q && !init_busy_i && (which_q >= COMMIT_IDENTIFY_MASK || table_ready_i);
   end
 
   assign hwif_in.table_commit.wr_ack = commit_done;

@@ -146,6 +146,6 @@ async def reading_under_load_never_goes_back(dut):
     assert await read(dut, 0, 0xC8) == sent
 
 
-@pytest.mark.parametrize("ports", [2, 3, 4, 8])
+@pytest.mark.parametrize("ports", [2, 3, pytest.param(4, marks=pytest.mark.slow), 8])
 def test_pen_counters(ports):
     run_module("pen_counters", __name__, {"PORTS": ports})

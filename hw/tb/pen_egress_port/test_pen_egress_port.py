@@ -47,19 +47,38 @@ class Bench:
         data = random.randbytes(length)
         chain = [self.free.pop(0) for _ in range(-(-length // 128))]
         for i, cell in enumerate(chain):
-            self.cells[cell] = (data[128 * i : 128 * (i + 1)].ljust(128, b"\xee"),
-                                chain[i + 1] if i + 1 < len(chain) else random.getrandbits(8))
-        return {"data": data, "chain": chain, "class": k, "port": p, "visible": visible % WRAP,
-                "pool": random.randrange(3)}
+            self.cells[cell] = (
+                data[128 * i : 128 * (i + 1)].ljust(128, b"\xee"),
+                chain[i + 1] if i + 1 < len(chain) else random.getrandbits(8),
+            )
+        return {
+            "data": data,
+            "chain": chain,
+            "class": k,
+            "port": p,
+            "visible": visible % WRAP,
+            "pool": random.randrange(3),
+        }
 
     async def cycle(self, frame=None):
         dut = self.dut
         dut.turn_i.value = self.turn
         dut.now_cycle_i.value = self.cycle_count % WRAP
         dut.store_data_i.value = self.answers.pop(0)
-        dut.enqueue_i.value = 0 if frame is None else pack(
-            "enqueue", destination=1 << self.port, pool=[frame["pool"]] * 8, traffic_class=frame["class"],
-            port=frame["port"], frame=frame["chain"][0], length=len(frame["data"]), visible=frame["visible"])
+        dut.enqueue_i.value = (
+            0
+            if frame is None
+            else pack(
+                "enqueue",
+                destination=1 << self.port,
+                pool=[frame["pool"]] * 8,
+                traffic_class=frame["class"],
+                port=frame["port"],
+                frame=frame["chain"][0],
+                length=len(frame["data"]),
+                visible=frame["visible"],
+            )
+        )
         await FallingEdge(dut.clk_i)
         read = unpack("store_read", int(dut.store_read_o.value))
         release = unpack("release", int(dut.release_o.value))
@@ -70,10 +89,15 @@ class Bench:
             self.answers.append(pack("store_data", valid=int(other), port=self.turn, data=random.getrandbits(64)))
         elif read["valid"]:
             data, next_cell = self.cells[read["cell_index"]]
-            self.answers.append(pack(
-                "store_data", valid=1, port=self.port,
-                data=int.from_bytes(data[8 * read["word"] : 8 * read["word"] + 8], "little"),
-                next_cell=next_cell if read["word"] == 0 else random.getrandbits(12)))
+            self.answers.append(
+                pack(
+                    "store_data",
+                    valid=1,
+                    port=self.port,
+                    data=int.from_bytes(data[8 * read["word"] : 8 * read["word"] + 8], "little"),
+                    next_cell=next_cell if read["word"] == 0 else random.getrandbits(12),
+                )
+            )
         else:
             self.answers.append(0)
         if release["valid"]:
@@ -97,7 +121,8 @@ class Bench:
         """All frames on the wire, in this order and undamaged, each at its constant time after its selection."""
         assert len(self.sent) == len(frames)
         for (start, data), (selected, event), release, frame in zip(
-                self.sent, self.events, self.released, frames, strict=True):
+            self.sent, self.events, self.released, frames, strict=True
+        ):
             assert start == selected + START
             assert bytes(data) == b"\x55" * 7 + b"\xd5" + frame["data"]
             assert event["frame"] == release["frame"] == frame["chain"][0]
@@ -122,8 +147,10 @@ async def back_to_back(dut):
     """Frames that wait follow each other with the exact gap, whatever their length."""
     bench = Bench(dut)
     await bench.start()
-    frames = [bench.frame(length, 3, (bench.port + 1) % bench.ports, bench.cycle_count + 5)
-              for length in [64, 65, 71, 72, 127, 128, 129, 256, 257, 1522, 64, 64, random.randrange(64, 2001)]]
+    frames = [
+        bench.frame(length, 3, (bench.port + 1) % bench.ports, bench.cycle_count + 5)
+        for length in [64, 65, 71, 72, 127, 128, 129, 256, 257, 1522, 64, 64, random.randrange(64, 2001)]
+    ]
     for frame in frames:
         await bench.cycle(frame)
     await drain(bench, len(frames))
@@ -139,8 +166,9 @@ async def instants(dut):
     frames = []
     for i in range(3 * bench.ports):
         visible = bench.cycle_count + 2 + i % 4
-        frames.append(bench.frame(random.randrange(64, 300), random.randrange(8),
-                                  (bench.port + 1) % bench.ports, visible))
+        frames.append(
+            bench.frame(random.randrange(64, 300), random.randrange(8), (bench.port + 1) % bench.ports, visible)
+        )
         await bench.cycle(frames[-1])
         await drain(bench, len(frames))
         for _ in range(random.choice([i, 1])):
@@ -157,8 +185,14 @@ async def mixed(dut):
     await bench.start()
     frames = []
     for _ in range(12):
-        frames.append(bench.frame(random.choice([64, random.randrange(64, 700)]), 0, (bench.port + 1) % bench.ports,
-                                  bench.cycle_count + random.randrange(2, 200)))
+        frames.append(
+            bench.frame(
+                random.choice([64, random.randrange(64, 700)]),
+                0,
+                (bench.port + 1) % bench.ports,
+                bench.cycle_count + random.randrange(2, 200),
+            )
+        )
         await bench.cycle(frames[-1])
         for _ in range(random.randrange(0, 500)):
             await bench.cycle()
@@ -167,6 +201,6 @@ async def mixed(dut):
     assert min(bench.gaps()) >= GAP
 
 
-@pytest.mark.parametrize("ports,port", [(2, 1), (3, 0), (4, 3), (8, 5)])
+@pytest.mark.parametrize(("ports", "port"), [(2, 1), (3, 0), pytest.param(4, 3, marks=pytest.mark.slow), (8, 5)])
 def test_pen_egress_port(ports, port):
     run_module("pen_egress_port", __name__, {"PORTS": ports, "CELLS": 256, "PORT": port})

@@ -362,7 +362,7 @@ async def random_frames(dut):
     while bench.tables:
         await bench.step()
     await bench.run(100)
-    traffic(bench, 60, STATIONS + GROUPS, STATIONS + [0x030000000001], VLANS, FLOWS)
+    traffic(bench, 60, STATIONS + GROUPS, [*STATIONS, 3298534883329], VLANS, FLOWS)
     await bench.finish()
     seen = {got["reason"] for got, _ in bench.verdicts}
     bench.dut._log.info(
@@ -414,6 +414,6 @@ async def disabled_port_and_no_learning(dut):
     assert any(got["reason"] == REASONS["port_disabled"] for got, _ in bench.verdicts)
 
 
-@pytest.mark.parametrize("ports", [2, 4, 8])
+@pytest.mark.parametrize("ports", [2, pytest.param(4, marks=pytest.mark.slow), 8])
 def test_pen_ingress(ports):
     run_module("pen_ingress", __name__, {"PORTS": ports, "STREAMS": 32, "FDB_SETS": 8})

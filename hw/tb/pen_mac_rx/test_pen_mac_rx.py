@@ -55,7 +55,7 @@ def check(samples, beats, max_frame_bytes):
     seen, rest = Counter(), iter(beats)
     for frame in expected:
         data = bytearray()
-        for cycle, last, short_gap, reason, byte in rest:
+        for cycle, last, short_gap, reason, byte in rest:  # noqa: B007
             data.append(byte)
             if last:
                 break

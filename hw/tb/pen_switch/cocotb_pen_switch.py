@@ -118,8 +118,14 @@ async def drops_what_is_damaged(dut: cocotb.handle.SimHandleBase) -> None:
     signalled.error = [0] * len(signalled.data)
     signalled.error[40] = 1
     runt = GmiiFrame.from_raw_payload(good[:40])
-    for item in (GmiiFrame.from_payload(good), wrong_fcs, GmiiFrame.from_payload(good), signalled, runt,
-                 GmiiFrame.from_payload(good)):
+    for item in (
+        GmiiFrame.from_payload(good),
+        wrong_fcs,
+        GmiiFrame.from_payload(good),
+        signalled,
+        runt,
+        GmiiFrame.from_payload(good),
+    ):
         await bench.sources[0].send(item)
     for _ in range(3):
         assert (await bench.receive(1)).get_payload() == good

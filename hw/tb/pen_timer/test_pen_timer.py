@@ -54,6 +54,6 @@ async def wraps(dut):
     assert dut.time_ns_o.value.to_unsigned() < 1000
 
 
-@pytest.mark.parametrize("ports", [2, 5, 8])
+@pytest.mark.parametrize("ports", [pytest.param(2, marks=pytest.mark.slow), 5, 8])
 def test_pen_timer(ports):
     run_module("pen_timer", __name__, {"PORTS": ports})

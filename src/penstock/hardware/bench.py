@@ -127,7 +127,7 @@ def _latency(ports: int, pcp: int, name: str, rng: random.Random) -> Iterator[Ro
     extremes = np.array(added) * CYCLE_NS
     yield _row(
         f"{identity}.max",
-        f"latency beyond the frame's own time on the wire, idle, {name}, {LATENCY_SIZES[0]} to {LATENCY_SIZES[-1]} bytes",
+        f"latency beyond the frame's time on the wire, idle, {name}, {LATENCY_SIZES[0]} to {LATENCY_SIZES[-1]} bytes",
         "ns",
         int(extremes.max()),
         ADDED_LATENCY_GOAL_NS,

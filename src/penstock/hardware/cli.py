@@ -138,13 +138,13 @@ def soak(
     with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         task = progress.add_task(f"{frames:,} frames", total=1.0)
         board = run_soak(frames, seed=seed, ports=ports, progress=lambda part: progress.update(task, completed=part))
-    quantity = f"faults in {board.sent:,} frames, seed {seed}"
-    row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": len(board.faults), "goal": 0}
+    quantity, measured = f"faults in {board.sent:,} frames, seed {seed}", len(board.faults)
+    row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": measured, "goal": 0}
     if not as_json:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(board.dropped.items()))
         summary = f"{board.sent:,} frames in, {board.delivered:,} copies out; dropped: {dropped or 'none'}"
         _console().print(summary, *board.faults, sep="\n", markup=False, highlight=False)
-        _console().print(f"{row['measured']} {quantity}", markup=False, highlight=False)
+        _console().print(f"{measured} {quantity}", markup=False, highlight=False)
     _finish([{**row, "ok": not board.faults}], as_json)
 
 

@@ -7,16 +7,19 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Literal
 
+from penstock import _engine
+
 from .registers import RegisterMap
 
 CLASSES = 8
 MAX_PORTS = 8
 CELL_BYTES = 128
-RECEIVING_CELLS_PER_PORT = 20  # set aside for frames that are being received
+# Of each port: a frame of 16 cells being received, one sent and still to be reclaimed, the first cells of the next
+TRANSIT_CELLS_PER_PORT = 36
 LINE_RATE_BPS = 1_000_000_000
 MAX_RESIDENCE_NS = 1_000_000_000
-FRACTION_OF_NS_PER_BYTE = 24
-FRACTION_OF_TICK = 16
+# With the residence time below 2^27 cycles of 8 ns: times further ahead than that would be taken for past ones.
+MAX_PROCESSING_DELAY_NS = 50_000_000
 
 Write = tuple[int, int]
 Identify = Literal["ipv4", "destination", "source"]
@@ -110,14 +113,10 @@ class SwitchConfig:
     size: HardwareSize = HardwareSize()
 
 
-def ns_per_byte(rate_bps: int) -> int:
-    """Time of a byte at this rate in 2^-24 ns, rounded up, so that the rate is never exceeded."""
-    return -(-(8_000_000_000 << FRACTION_OF_NS_PER_BYTE) // rate_bps)
-
-
-def empty_to_full(rate_bps: int, burst_bytes: int) -> int:
-    """Time in which an empty bucket fills in 2^-16 ns, rounded down."""
-    return burst_bytes * ns_per_byte(rate_bps) >> FRACTION_OF_NS_PER_BYTE - FRACTION_OF_TICK
+def rate_entry(rate_bps: int, burst_bytes: int) -> int:
+    """The table entry of a rate and burst; the integers are those of the engine's ATS scheduler."""
+    ns_per_byte, empty_to_full = _engine.ats_rate(rate_bps, burst_bytes)
+    return empty_to_full << 44 | ns_per_byte
 
 
 def stream_key(entry: StreamEntry, ipv4_mask: int) -> int:
@@ -229,7 +228,8 @@ def _settings(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         registers.write("aging_period", ms=config.aging_period_ms),
     ]
     if config.processing_delay_max_ns is not None:
-        _check(config.processing_delay_max_ns, 0, MAX_RESIDENCE_NS, "delay in nanoseconds", "processing_delay_max_ns")
+        delay = config.processing_delay_max_ns
+        _check(delay, 0, MAX_PROCESSING_DELAY_NS, "delay in nanoseconds", "processing_delay_max_ns")
         writes.append(registers.write("processing_delay_max", ns=config.processing_delay_max_ns))
     if config.port_vlan_id is not None:
         if len(config.port_vlan_id) != config.ports:
@@ -265,10 +265,10 @@ def _limits(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     for name, value in (("queue_guarantee", queue), ("reception_guarantee", reception), ("shared_limit", shared)):
         _check(value, 0, min(cells, 4095), "share in cells", f"{name}_cells")
         writes.append(registers.write(name, cells=value))
-    taken = config.ports * (CLASSES * queue + reception + RECEIVING_CELLS_PER_PORT) + shared
+    taken = config.ports * (CLASSES * queue + reception + TRANSIT_CELLS_PER_PORT) + shared
     if taken > cells:
         raise ConfigurationError(
-            f"the shares take {taken} cells, with {RECEIVING_CELLS_PER_PORT} per port for frames being received",
+            f"the shares take {taken} cells, with {TRANSIT_CELLS_PER_PORT} per port for frames on their way in and out",
             "shared_limit_cells",
             f"the store has {cells}",
         )
@@ -356,8 +356,7 @@ def _streams(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
                 f"streams.{entry.name}",
                 "change one of the fields that count, or take more STREAMS in the hardware",
             )
-        rate = empty_to_full(entry.rate_bps, entry.burst_bytes) << 44 | ns_per_byte(entry.rate_bps)
-        writes += table_writes(registers, Table.STREAM_RATE, stream, rate)
+        writes += table_writes(registers, Table.STREAM_RATE, stream, rate_entry(entry.rate_bps, entry.burst_bytes))
         writes += table_writes(
             registers, Table.STREAM_KEY, where[0] << 15 | where[1], 1 << 121 | stream << 109 | key
         )  # last, so the stream is found only once its rate stands
@@ -389,11 +388,10 @@ def _check_stream(entry: StreamEntry, ports: int) -> None:
     _check(entry.port, 0, ports - 1, "reception port", where)
     _check(entry.rate_bps, 10_000, LINE_RATE_BPS, "rate in bits per second", where)
     _check(entry.burst_bytes, 64, 1 << 24, "burst in bytes", where)
-    if empty_to_full(entry.rate_bps, entry.burst_bytes) >= 1 << 52:
-        most = (1 << 52) * 256 // ns_per_byte(entry.rate_bps)
-        raise ConfigurationError(
-            f"burst of {entry.burst_bytes} bytes", where, f"at {entry.rate_bps} b/s at most {most} bytes are allowed"
-        )
+    try:
+        rate_entry(entry.rate_bps, entry.burst_bytes)
+    except ValueError as error:
+        raise ConfigurationError(str(error), where, "a smaller burst or a higher rate") from None
     if entry.identify == "ipv4":
         for name, (_, width) in IPV4_FIELDS.items():
             _check(getattr(entry, name), 0, (1 << width) - 1, name.replace("_", " "), where)

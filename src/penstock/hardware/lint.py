@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .registers import generate_regblock
-from .tools import cache_folder, hardware_folder, rtl_files, run, verilator
+from .registers import regblock_folder, switch_files
+from .tools import hardware_folder, run, verilator
 
 TOP = "pen_switch"
 PORTS = (2, 4, 8)
@@ -26,11 +26,6 @@ class Finding:
         return not self.text
 
 
-def sources() -> list[Path]:
-    """All that is compiled, in order: the generated register block first."""
-    return [*generate_regblock(cache_folder() / "regs"), *rtl_files()]
-
-
 def lint(top: str = TOP, ports: tuple[int, ...] = PORTS) -> list[Finding]:
     """Runs both tools for each number of ports."""
     return [check(top, count) for count in ports for check in (lint_verilator, lint_slang)]
@@ -40,7 +35,7 @@ def lint_verilator(top: str, ports: int, files: Sequence[Path] | None = None) ->
     """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why."""
     waivers = hardware_folder() / "rtl" / "lint.vlt"
     flags = ["--lint-only", "-Wall", "--quiet-stats", f"-GPORTS={ports}", "--top-module", top]
-    done = run([verilator(), *flags, waivers, *(files or sources())])
+    done = run([verilator(), *flags, waivers, *(files or switch_files())])
     return Finding("verilator", ports, done.stdout.strip() if done.returncode or done.stdout.strip() else "")
 
 
@@ -59,8 +54,8 @@ sys.exit(0 if ok and driver.runFullCompilation(True) else 1)
 
 def lint_slang(top: str, ports: int, files: Sequence[Path] | None = None) -> Finding:
     """Slang, the strictest reader of SystemVerilog; warnings in the generated register block are not ours."""
-    files = [path for path in files or sources() if path.suffix != ".vlt"]
+    files = [path for path in files or switch_files() if path.suffix != ".vlt"]
     words = ["slang", "--top", top, "-G", f"PORTS={ports}", *SLANG_OPTIONS]
-    words += ["--suppress-warnings", str(cache_folder() / "regs"), *map(str, files)]
+    words += ["--suppress-warnings", str(regblock_folder()), *map(str, files)]
     done = run([sys.executable, "-c", SLANG, " ".join(f'"{word}"' for word in words)])
     return Finding("slang", ports, done.stdout.strip() or ("failed" if done.returncode else ""))

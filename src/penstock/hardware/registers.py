@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registers of the switch, read from the SystemRDL source that the hardware is made from."""
 
+import hashlib
 import importlib.util
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 
 from systemrdl.node import AddrmapNode, FieldNode, Node, RegfileNode, RegNode
 
-from .tools import hardware_folder
+from .tools import cache_folder, hardware_folder, locked, rtl_files
 
 BUS_BYTES = 4
 
@@ -126,6 +127,20 @@ def generate_regblock(out: Path) -> list[Path]:
     """Writes the generated register block into `out`: lint waivers, package and module, in the order of compilation."""
     files: list[Path] = _generator().generate_regblock(out)
     return files
+
+
+def switch_files() -> list[Path]:
+    """All of the switch, in the order of compilation: the generated register block, then hw/rtl/files.f."""
+    source = hardware_folder() / "regs"
+    digest = hashlib.sha256((source / "generate.py").read_bytes() + (source / "pen_switch.rdl").read_bytes())
+    folder = regblock_folder() / digest.hexdigest()[:16]
+    with locked(folder.with_suffix(".lock")):
+        return [*generate_regblock(folder), *rtl_files()]
+
+
+def regblock_folder() -> Path:
+    """Where all generated register blocks are."""
+    return cache_folder() / "registers"
 
 
 def write_c_header(path: Path) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .lint import TOP, sources
+from .lint import TOP
+from .registers import switch_files
 from .tools import ToolError, hardware_folder, run
 
 BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
@@ -166,7 +167,7 @@ def synthesize(
     values = {**({} if ports is None else {"PORTS": ports}), **(parameters or {})}
     with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:
         folder = Path(name)  # Yosys as WebAssembly sees no other place than its own folder reliably
-        files = [path for path in files or sources() if path.suffix == ".sv"]
+        files = [path for path in files or switch_files() if path.suffix == ".sv"]
         for path in files:
             shutil.copyfile(path, folder / path.name)
         settings = "".join(f" -G {key}={value}" for key, value in values.items())

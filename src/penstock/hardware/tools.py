@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the hardware and its tools are; all tools are Python packages and need no installation of their own."""
 
+import fcntl
 import hashlib
 import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +33,16 @@ def cache_folder() -> Path:
     """Where results that can be made again are kept: $PENSTOCK_CACHE, or penstock in the user's cache folder."""
     if "PENSTOCK_CACHE" in os.environ:
         return Path(os.environ["PENSTOCK_CACHE"]).resolve()
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "penstock"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One build at a time, also among processes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def rtl_files() -> list[Path]:
@@ -104,3 +115,16 @@ def run(
         text=True,
         check=False,
     )
+
+
+def checked(command: Sequence[str | Path], what: str, extra: Mapping[str, str] | None = None) -> str:
+    """Runs a command that has to succeed and gives what it printed; ToolError has the last of its words."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, env={**os.environ, **(extra or {})}, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ToolError(f"{what} failed: {error}") from None
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip()[-4000:]
+        raise ToolError(f"{what} failed with status {done.returncode}:\n{last}")
+    return done.stdout

@@ -66,9 +66,10 @@ def _head(summary: dict[str, Any]) -> str:
     cards = []
     for name, stream in summary["streams"].items():
         worst = us(stream["latency_ns"]["max"])
+        beyond = f"{worst} us and {sum(stream['dropped'].values()):,} dropped, allowed"
         missed = f"{stream['deadline_missed']:,} frames late or dropped, allowed"
         for limit, ok, what, failure in (
-            (stream["bound_ns"], stream["bound_ok"], "bound", f"{worst} us, allowed"),
+            (stream["bound_ns"], stream["bound_ok"], "bound", beyond),
             (stream["deadline_ns"], stream["deadline_ok"], "deadline", missed),
         ):
             if limit is not None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sized
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -306,8 +305,7 @@ class _Loader:
             if (header.vlan, header.pcp) != (headers[0].vlan, headers[0].pcp):
                 self.refuse(where, f"frame {number} has another tag than frame 1", "one VLAN and priority in a stream")
         first = headers[0]
-        times = [frame.time_ps for frame in capture.frames]
-        if any(later < earlier for earlier, later in pairwise(times)):
+        if not capture.in_order:
             self.refuse(where, "its frames are not in the order of time", "times that do not go back")
         for key, said, is_so in (("vlan", stream.vlan, first.vlan), ("pcp", stream.pcp, first.pcp)):
             if said is not None and said != is_so:
