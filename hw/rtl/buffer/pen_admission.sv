@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides for each copy of a received frame whether it may be queued, and on whose account.
 //
-//   cycle         |  t    |  t+1  |  t+2
-//   classified_i  | valid |       |
-//   stage         |   1   |   2   |
-//   enqueue_o, verdict_o, reclaim_o       | valid
+//   cycle    0        1         2         3          4          5
+//            begin    accounts  compared  choice     decision   enqueue_o, verdict_o, reclaim_o
+//                     read                of copies
 //
-// Stage 1 holds the copies against the queues, stage 2 against the class and the store. A frame may come in every
-// cycle, but a reception port's next one not before two cycles. The queues are charged at the end of stage 2, while
-// the next frame is in stage 1: it is therefore compared twice, with and without the charge, and chooses later.
+// Frames are decided one after the other, in the order they came, a frame every other cycle; the first of a burst
+// begins one cycle after classified_i. A port has one frame at most in 2 * PORTS cycles, so that none waits for more
+// than PORTS - 1 cycles. A decision knows all that was decided before and all copies released before it began.
+//
+// The frame before may be charged after the accounts of the queues were read: they are therefore compared twice, with
+// and without its charge, and the choice of copies comes later. The accounts of all others are read in cycle 3, when
+// that charge is in them, and take the releases two cycles later so that they tell of the same moment.
 //
 // What is guaranteed to a queue is taken whatever its class holds elsewhere: the limit of the class is for the rest.
 //
@@ -49,138 +52,227 @@ module pen_admission
     used_t total;                      // all in this queue
   } account_t;
 
-  // --- releases, one cycle later ---------------------------------------------------------------------------------
-  logic        release_q;
-  pool_e       release_pool_q;
-  class_t      release_class_q;
-  port_t       release_port_q;         // reception port
-  port_t       release_turn_q;         // egress port
-  cell_count_t release_cells_q;
+  typedef logic signed [WIDE_W:0]  room_t;         // negative: more is used than the limit allows now
+  typedef logic [PORTS-1:0]        ports_t;
+  typedef struct packed {
+    ports_t      wanted;                           // copies to decide about
+    logic        reclaim;                          // the frame has cells
+    class_t      traffic_class;
+    port_t       port;                             // reception port
+    cell_count_t cells;
+  } head_t;
+
+  // --- releases: of queues, and two cycles later of all else -------------------------------------------------------
+  typedef struct packed {
+    pool_e       pool;
+    class_t      traffic_class;
+    port_t       port;                             // reception port
+    cell_count_t cells;
+  } returned_t;
+  logic [2:0]      release_q;
+  returned_t [2:0] returned_q;
+  port_t           release_turn_q;                 // egress port
+  returned_t       early, late;
+
+  assign early = returned_q[0];
+  assign late  = returned_q[2];
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) release_q <= 1'b0;
-    else release_q <= release_i.valid;
+    if (rst_i) release_q <= '0;
+    else release_q <= {release_q[1:0], release_i.valid};
     if (release_i.valid) begin
-      release_pool_q  <= release_i.pool;
-      release_class_q <= release_i.traffic_class;
-      release_port_q  <= release_i.port;
-      release_turn_q  <= turn_i;
-      release_cells_q <= cells_of(release_i.length);
+      returned_q[0] <= '{
+        pool: release_i.pool, traffic_class: release_i.traffic_class, port: release_i.port,
+        cells: cells_of(release_i.length)
+      };
+      release_turn_q <= turn_i;
     end
+    if (release_q[0]) returned_q[1] <= returned_q[0];
+    if (release_q[1]) returned_q[2] <= returned_q[1];
   end
 
-  // --- stage 1 ---------------------------------------------------------------------------------------------------
-  logic                     accept;                // the frame goes on to the queues
-  cell_count_t              cells;
-  logic [3:0]               copies;
-  logic [PORTS-1:0]         queue_ok, queue_ok_charged, guarantee_ok, guarantee_ok_charged;
-  wide_t                    reception_charged, reception_returned;
-  logic signed [WIDE_W+1:0] reception_room;
+  // --- frames that wait or are being decided -----------------------------------------------------------------------
+  localparam int unsigned DEPTH = 8;
+  logic [2:0]  write_q, begin_q, decide_q;         // places in the memories
+  logic [4:1]  valid_q;                            // bit i: a frame in cycle i
+  logic        begins, accept;
+  head_t       head_0, head_1_q, head_2_q, head_3_q, head_4_q;
+  classified_t waiting, frame;                     // frame: the one in cycle 4
 
-  // --- stage 2 ---------------------------------------------------------------------------------------------------
-  logic                     valid_q, accept_q, reclaim_q;
-  classified_t              frame_q;
-  cell_count_t              cells_q;
-  logic [7:0]               demand_q;              // cells of all copies
-  logic                     follows_q;             // the frame before was of the same class
-  logic [PORTS-1:0]         queue_ok_q, queue_ok_charged_q, guarantee_ok_q, guarantee_ok_charged_q;
-  logic signed [WIDE_W+1:0] reception_room_q;
-  wide_t                    reception_charged_q;
-  logic [PORTS-1:0]         before_accepted_q, before_guaranteed_q;   // of the frame before
+  assign accept = classified_i.reason == REASON_NONE;
+  assign begins = write_q != begin_q && !valid_q[1];
 
-  logic [PORTS-1:0]         fit_queue, fit_guarantee, guaranteed, rest, accepted, refused;
-  logic                     class_ok, reception_ok, shared_ok, store_ok, rest_ok;
-  logic [7:0]               charge_all, charge_guaranteed, class_charge;
-  logic [7:0]               need;                  // cells of the copies that no queue guarantees
-  wide_t                    class_charged, class_returned, class_used;
-  wide_t                    shared_used_q;
+  pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(DEPTH)) u_heads (
+    .clk_i,
+    .write_i     (classified_i.valid),
+    .write_addr_i(write_q),
+    .write_data_i({
+      accept ? classified_i.destination[PORTS-1:0] : ports_t'(0), accept || classified_i.has_cells,
+      classified_i.traffic_class, classified_i.port, cells_of(classified_i.length)
+    }),
+    .read_addr_i (begin_q),
+    .read_data_o (head_0)
+  );
 
-  assign accept = classified_i.valid && classified_i.reason == REASON_NONE;
-  assign cells  = cells_of(classified_i.length);
-  assign copies = count_ports(port_mask_t'(classified_i.destination[PORTS-1:0]));
-  assign reception_room = $signed({2'b0, wide_t'(config_i.reception_guarantee_cells)})
-      - $signed({2'b0, wide_t'(reception_charged - reception_returned)});
+  // What is in the head, or the same for all, is not kept twice.
+  always_comb begin
+    waiting = classified_i;
+    waiting.valid = 1'b0;
+    waiting.has_cells = 1'b0;
+    waiting.port = '0;
+    waiting.traffic_class = '0;
+    waiting.destination = '0;
+  end
+
+  pen_lutram_1r1w #(.WIDTH($bits(classified_t)), .DEPTH(DEPTH)) u_frames (
+    .clk_i,
+    .write_i     (classified_i.valid),
+    .write_addr_i(write_q),
+    .write_data_i(waiting),
+    .read_addr_i (decide_q),
+    .read_data_o (frame)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      write_q  <= '0;
+      begin_q  <= '0;
+      decide_q <= '0;
+      valid_q  <= '0;
+    end else begin
+      if (classified_i.valid) write_q <= write_q + 1'b1;
+      if (begins) begin_q <= begin_q + 1'b1;
+      if (valid_q[4]) decide_q <= decide_q + 1'b1;
+      valid_q <= {valid_q[3:1], begins};
+    end
+    if (begins) head_1_q <= head_0;
+    if (valid_q[1]) head_2_q <= head_1_q;
+    if (valid_q[2]) head_3_q <= head_2_q;
+    if (valid_q[3]) head_4_q <= head_3_q;
+  end
+
+  // --- cycle 1: what is used, and what may be used so that the frame still fits ------------------------------------
+  localparam int unsigned SLACK_W = 15;
+  typedef logic signed [SLACK_W-1:0] slack_t;
+  account_t [PORTS-1:0] used_1, used_2_q, charged_3;
+  slack_t               queue_slack, guarantee_slack, queue_slack_2_q, guarantee_slack_2_q;
+  slack_t               queue_slack_charged_2_q, guarantee_slack_charged_2_q;
+  logic                 follows_2_q, follows_3_q;  // the frame before is of the same class and may have been missed
+  logic [7:0]           demand_2_q;                // cells of all copies
 
   // The returned cells once more, of all queues in one memory, for their own update.
   account_t returned_read, returned_update;
 
-  assign returned_update.total      = returned_read.total + used_t'(release_cells_q);
+  assign returned_update.total      = returned_read.total + used_t'(early.cells);
   assign returned_update.guaranteed = returned_read.guaranteed
-      + (release_pool_q == POOL_QUEUE ? used_t'(release_cells_q) : '0);
+      + (early.pool == POOL_QUEUE ? used_t'(early.cells) : '0);
 
   pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES << PORT_W)) u_returned (
     .clk_i,
-    .write_i     (init_busy_i || release_q),
-    .write_addr_i(init_busy_i ? init_index_i[PORT_W+2:0] : {release_turn_q[PORT_W-1:0], release_class_q}),
+    .write_i     (init_busy_i || release_q[0]),
+    .write_addr_i(init_busy_i ? init_index_i[PORT_W+2:0] : {release_turn_q[PORT_W-1:0], early.traffic_class}),
     .write_data_i(init_busy_i ? '0 : returned_update),
-    .read_addr_i ({release_turn_q[PORT_W-1:0], release_class_q}),
+    .read_addr_i ({release_turn_q[PORT_W-1:0], early.traffic_class}),
     .read_data_o (returned_read)
   );
 
+  ports_t               accepted;
+  account_t [PORTS-1:0] charged_4_q;               // if the copy is accepted
+
   for (genvar e = 0; e < PORTS; e++) begin : gen_queue
-    account_t charged, charged_update, charged_read, returned;
-    used_t    queue_used, guaranteed_used;
-    logic [12:0] queue_total, guaranteed_total;
-
-    assign queue_used       = charged.total - returned.total;
-    assign guaranteed_used  = charged.guaranteed - returned.guaranteed;
-    assign queue_total      = 13'(queue_used) + 13'(cells);
-    assign guaranteed_total = 13'(guaranteed_used) + 13'(cells);
-    assign queue_ok[e]             = queue_total <= 13'(config_i.queue_limit_cells[classified_i.traffic_class]);
-    assign queue_ok_charged[e]     = queue_total + 13'(cells_q)
-        <= 13'(config_i.queue_limit_cells[classified_i.traffic_class]);
-    assign guarantee_ok[e]         = guaranteed_total <= 13'(config_i.queue_guarantee_cells);
-    assign guarantee_ok_charged[e] = guaranteed_total + 13'(cells_q) <= 13'(config_i.queue_guarantee_cells);
-
-    // Stage 2 of the frame before may write what is being read here: that is what the second comparison is for.
-    assign charged_update.total      = charged_read.total + used_t'(cells_q);
-    assign charged_update.guaranteed = charged_read.guaranteed + (guaranteed[e] ? used_t'(cells_q) : '0);
-
+    account_t returned;
     for (genvar copy = 0; copy < 2; copy++) begin : gen_charged
       account_t read_data;
       pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES)) u_memory (
         .clk_i,
         .write_i     (init_busy_i || accepted[e]),
-        .write_addr_i(init_busy_i ? init_index_i[2:0] : frame_q.traffic_class),
-        .write_data_i(init_busy_i ? '0 : charged_update),
-        .read_addr_i (copy == 0 ? classified_i.traffic_class : frame_q.traffic_class),
+        .write_addr_i(init_busy_i ? init_index_i[2:0] : head_4_q.traffic_class),
+        .write_data_i(init_busy_i ? '0 : charged_4_q[e]),
+        .read_addr_i (copy == 0 ? head_1_q.traffic_class : head_3_q.traffic_class),
         .read_data_o (read_data)
       );
     end
-    assign charged      = gen_charged[0].read_data;
-    assign charged_read = gen_charged[1].read_data;
+    assign charged_3[e] = gen_charged[1].read_data;
 
     pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES)) u_returned_class (
       .clk_i,
-      .write_i     (init_busy_i || (release_q && release_turn_q == port_t'(e))),
-      .write_addr_i(init_busy_i ? init_index_i[2:0] : release_class_q),
+      .write_i     (init_busy_i || (release_q[0] && release_turn_q == port_t'(e))),
+      .write_addr_i(init_busy_i ? init_index_i[2:0] : early.traffic_class),
       .write_data_i(init_busy_i ? '0 : returned_update),
-      .read_addr_i (classified_i.traffic_class),
+      .read_addr_i (head_1_q.traffic_class),
       .read_data_o (returned)
     );
+    assign used_1[e].total      = gen_charged[0].read_data.total - returned.total;
+    assign used_1[e].guaranteed = gen_charged[0].read_data.guaranteed - returned.guaranteed;
   end
+
+  assign queue_slack     = slack_t'({3'b0, config_i.queue_limit_cells[head_1_q.traffic_class]})
+      - slack_t'({10'b0, head_1_q.cells});
+  assign guarantee_slack = slack_t'({3'b0, config_i.queue_guarantee_cells}) - slack_t'({10'b0, head_1_q.cells});
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[1]) begin
+      used_2_q                    <= used_1;
+      queue_slack_2_q             <= queue_slack;
+      guarantee_slack_2_q         <= guarantee_slack;
+      queue_slack_charged_2_q     <= queue_slack - slack_t'({10'b0, head_3_q.cells});
+      guarantee_slack_charged_2_q <= guarantee_slack - slack_t'({10'b0, head_3_q.cells});
+      follows_2_q                 <= valid_q[4:3] != '0 && head_3_q.traffic_class == head_1_q.traffic_class;
+      demand_2_q                  <= times(count_ports(port_mask_t'(head_1_q.wanted)), head_1_q.cells);
+    end
+  end
+
+  // --- cycle 2: compared -------------------------------------------------------------------------------------------
+  ports_t queue_ok_3_q, queue_ok_charged_3_q, guarantee_ok_3_q, guarantee_ok_charged_3_q;
+  room_t  class_slack_3_q, class_slack_4_q;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[2]) begin
+      for (int unsigned e = 0; e < PORTS; e++) begin
+        queue_ok_3_q[e]             <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_2_q;
+        queue_ok_charged_3_q[e]     <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_charged_2_q;
+        guarantee_ok_3_q[e]         <= slack_t'({1'b0, used_2_q[e].guaranteed}) <= guarantee_slack_2_q;
+        guarantee_ok_charged_3_q[e] <= slack_t'({1'b0, used_2_q[e].guaranteed}) <= guarantee_slack_charged_2_q;
+      end
+      follows_3_q     <= follows_2_q;
+      class_slack_3_q <= room_t'({1'b0, config_i.class_limit_cells[head_2_q.traffic_class]})
+          - room_t'({1'b0, demand_2_q});
+    end
+  end
+
+  // --- cycle 3: the choice of copies, if class and store have room -------------------------------------------------
+  ports_t     before_accepted_q, before_guaranteed_q;    // of the frame before
+  ports_t     charged_queue, charged_guarantee, fit_queue_3, fit_guarantee_3, guaranteed_3, rest_3;
+  ports_t     fit_queue, guaranteed, rest;               // in cycle 4
+  logic [7:0] need_4_q;                                  // cells of the copies that no queue guarantees
+  logic [7:0] charge_all_4_q, charge_guaranteed_4_q;
+  wide_t      class_charged_3, class_returned_3, class_charged_4_q, class_used_4_q;
+  wide_t      reception_charged_3, reception_returned_3, reception_charged_4_q;
+  room_t      reception_room_4_q, shared_room_4_q;
+  wide_t      shared_charged_q, shared_returned_q;
+  logic       reception_charge;
 
   // --- reception ports ---
   for (genvar copy = 0; copy < 2; copy++) begin : gen_reception_returned
     wide_t read_data;
     pen_lutram_1r1w #(.WIDTH(WIDE_W), .DEPTH(MAX_PORTS)) u_memory (
       .clk_i,
-      .write_i     (init_busy_i || (release_q && release_pool_q == POOL_RECEPTION)),
-      .write_addr_i(init_busy_i ? init_index_i[2:0] : release_port_q),
-      .write_data_i(init_busy_i ? '0 : gen_reception_returned[1].read_data + wide_t'(release_cells_q)),
-      .read_addr_i (copy == 0 ? classified_i.port : release_port_q),
+      .write_i     (init_busy_i || (release_q[2] && late.pool == POOL_RECEPTION)),
+      .write_addr_i(init_busy_i ? init_index_i[2:0] : late.port),
+      .write_data_i(init_busy_i ? '0 : gen_reception_returned[1].read_data + wide_t'(late.cells)),
+      .read_addr_i (copy == 0 ? head_3_q.port : late.port),
       .read_data_o (read_data)
     );
   end
-  assign reception_returned = gen_reception_returned[0].read_data;
+  assign reception_returned_3 = gen_reception_returned[0].read_data;
 
   pen_lutram_1r1w #(.WIDTH(WIDE_W), .DEPTH(MAX_PORTS)) u_reception_charged (
     .clk_i,
-    .write_i     (init_busy_i || (reception_ok && (accepted & ~guaranteed) != '0)),
-    .write_addr_i(init_busy_i ? init_index_i[2:0] : frame_q.port),
-    .write_data_i(init_busy_i ? '0 : reception_charged_q + wide_t'(need)),
-    .read_addr_i (classified_i.port),
-    .read_data_o (reception_charged)
+    .write_i     (init_busy_i || reception_charge),
+    .write_addr_i(init_busy_i ? init_index_i[2:0] : head_4_q.port),
+    .write_data_i(init_busy_i ? '0 : reception_charged_4_q + wide_t'(need_4_q)),
+    .read_addr_i (head_3_q.port),
+    .read_data_o (reception_charged_3)
   );
 
   // --- classes ---
@@ -188,79 +280,87 @@ module pen_admission
     wide_t read_data;
     pen_lutram_1r1w #(.WIDTH(WIDE_W), .DEPTH(CLASSES)) u_memory (
       .clk_i,
-      .write_i     (init_busy_i || release_q),
-      .write_addr_i(init_busy_i ? init_index_i[2:0] : release_class_q),
-      .write_data_i(init_busy_i ? '0 : gen_class_returned[1].read_data + wide_t'(release_cells_q)),
-      .read_addr_i (copy == 0 ? frame_q.traffic_class : release_class_q),
+      .write_i     (init_busy_i || release_q[2]),
+      .write_addr_i(init_busy_i ? init_index_i[2:0] : late.traffic_class),
+      .write_data_i(init_busy_i ? '0 : gen_class_returned[1].read_data + wide_t'(late.cells)),
+      .read_addr_i (copy == 0 ? head_3_q.traffic_class : late.traffic_class),
       .read_data_o (read_data)
     );
   end
-  assign class_returned = gen_class_returned[0].read_data;
+  assign class_returned_3 = gen_class_returned[0].read_data;
+
+  logic  class_ok, reception_ok, shared_ok, rest_ok;
+  wide_t class_charged_all, class_charged_guaranteed, class_charged_5;
+
+  // Both sums at once, chosen by gates: a synthesizer would join the two adders of a multiplexer to one behind it.
+  assign class_charged_all        = class_charged_4_q + wide_t'(charge_all_4_q);
+  assign class_charged_guaranteed = class_charged_4_q + wide_t'(charge_guaranteed_4_q);
+  assign class_charged_5 = ({WIDE_W{rest_ok}} & class_charged_all) | ({WIDE_W{!rest_ok}} & class_charged_guaranteed);
 
   pen_lutram_1r1w #(.WIDTH(WIDE_W), .DEPTH(CLASSES)) u_class_charged (
     .clk_i,
     .write_i     (init_busy_i || accepted != '0),
-    .write_addr_i(init_busy_i ? init_index_i[2:0] : frame_q.traffic_class),
-    .write_data_i(init_busy_i ? '0 : class_charged + wide_t'(class_charge)),
-    .read_addr_i (frame_q.traffic_class),
-    .read_data_o (class_charged)
+    .write_addr_i(init_busy_i ? init_index_i[2:0] : head_4_q.traffic_class),
+    .write_data_i(init_busy_i ? '0 : class_charged_5),
+    .read_addr_i (head_3_q.traffic_class),
+    .read_data_o (class_charged_3)
   );
 
-  // --- the decision ---
-  assign fit_queue     = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0]
-      & ((before_accepted_q & {PORTS{follows_q}} & queue_ok_charged_q)
-         | (~(before_accepted_q & {PORTS{follows_q}}) & queue_ok_q));
-  assign fit_guarantee = (before_guaranteed_q & {PORTS{follows_q}} & guarantee_ok_charged_q)
-      | (~(before_guaranteed_q & {PORTS{follows_q}}) & guarantee_ok_q);
-  assign guaranteed    = fit_queue & fit_guarantee;
-  assign rest          = fit_queue & ~fit_guarantee;
-
-  assign class_used    = class_charged - class_returned;
-  assign class_ok      = (WIDE_W+1)'(class_used) + (WIDE_W+1)'(demand_q)
-      <= (WIDE_W+1)'(config_i.class_limit_cells[frame_q.traffic_class]);
-  assign need          = times(count_ports(port_mask_t'(rest)), cells_q);
-  assign reception_ok  = $signed({1'b0, (WIDE_W+1)'(need)}) <= reception_room_q;
-  assign shared_ok     = (WIDE_W+1)'(shared_used_q) + (WIDE_W+1)'(need)
-      <= (WIDE_W+1)'(config_i.shared_limit_cells);
-  assign store_ok      = reception_ok || shared_ok;
-  assign rest_ok       = class_ok && store_ok;
-  assign accepted      = guaranteed | (rest_ok ? rest : '0);
-
-  assign refused       = {PORTS{accept_q}} & frame_q.destination[PORTS-1:0] & ~accepted;
-
-  assign charge_all        = times(count_ports(port_mask_t'(fit_queue)), cells_q);
-  assign charge_guaranteed = times(count_ports(port_mask_t'(guaranteed)), cells_q);
-  assign class_charge      = rest_ok ? charge_all : charge_guaranteed;
+  assign charged_queue     = before_accepted_q & {PORTS{follows_3_q}};
+  assign charged_guarantee = before_guaranteed_q & {PORTS{follows_3_q}};
+  assign fit_queue_3       = head_3_q.wanted
+      & ((charged_queue & queue_ok_charged_3_q) | (~charged_queue & queue_ok_3_q));
+  assign fit_guarantee_3   = (charged_guarantee & guarantee_ok_charged_3_q) | (~charged_guarantee & guarantee_ok_3_q);
+  assign guaranteed_3      = fit_queue_3 & fit_guarantee_3;
+  assign rest_3            = fit_queue_3 & ~fit_guarantee_3;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      valid_q             <= 1'b0;
-      accept_q            <= 1'b0;
-      reclaim_q           <= 1'b0;
-      before_accepted_q   <= '0;
-      before_guaranteed_q <= '0;
-      shared_used_q       <= '0;
-    end else begin
-      valid_q             <= classified_i.valid;
-      accept_q            <= accept;
-      reclaim_q           <= classified_i.valid && (accept || classified_i.has_cells);
+    if (valid_q[3]) begin
+      fit_queue             <= fit_queue_3;
+      guaranteed            <= guaranteed_3;
+      rest                  <= rest_3;
+      need_4_q              <= times(count_ports(port_mask_t'(rest_3)), head_3_q.cells);
+      charge_all_4_q        <= times(count_ports(port_mask_t'(fit_queue_3)), head_3_q.cells);
+      charge_guaranteed_4_q <= times(count_ports(port_mask_t'(guaranteed_3)), head_3_q.cells);
+      class_slack_4_q       <= class_slack_3_q;
+      class_charged_4_q     <= class_charged_3;
+      class_used_4_q        <= class_charged_3 - class_returned_3;
+      reception_charged_4_q <= reception_charged_3;
+      reception_room_4_q    <= room_t'({1'b0, config_i.reception_guarantee_cells})
+          - room_t'({1'b0, wide_t'(reception_charged_3 - reception_returned_3)});
+      shared_room_4_q       <= room_t'({1'b0, config_i.shared_limit_cells})
+          - room_t'({1'b0, wide_t'(shared_charged_q - shared_returned_q)});
+      for (int unsigned e = 0; e < PORTS; e++) begin
+        charged_4_q[e].total      <= charged_3[e].total + used_t'(head_3_q.cells);
+        charged_4_q[e].guaranteed <= charged_3[e].guaranteed + (fit_guarantee_3[e] ? used_t'(head_3_q.cells) : '0);
+      end
+    end
+  end
+
+  // --- cycle 4: the decision ---------------------------------------------------------------------------------------
+  ports_t refused;
+
+  assign class_ok         = room_t'({1'b0, class_used_4_q}) <= class_slack_4_q;
+  assign reception_ok     = room_t'({1'b0, need_4_q}) <= reception_room_4_q;
+  assign shared_ok        = room_t'({1'b0, need_4_q}) <= shared_room_4_q;
+  assign rest_ok          = class_ok && (reception_ok || shared_ok);
+  assign accepted         = valid_q[4] ? guaranteed | (rest_ok ? rest : '0) : '0;
+  assign refused          = head_4_q.wanted & ~accepted;
+  assign reception_charge = valid_q[4] && class_ok && reception_ok && rest != '0;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q[4]) begin
       before_accepted_q   <= accepted;
       before_guaranteed_q <= accepted & guaranteed;
-      shared_used_q       <= shared_used_q
-          + (!reception_ok && (accepted & rest) != '0 ? wide_t'(need) : '0)
-          - (release_q && release_pool_q == POOL_SHARED ? wide_t'(release_cells_q) : '0);
     end
-    follows_q <= accept_q && frame_q.traffic_class == classified_i.traffic_class;
-    if (classified_i.valid) begin
-      frame_q                <= classified_i;
-      cells_q                <= cells;
-      demand_q               <= times(copies, cells);
-      queue_ok_q             <= queue_ok;
-      queue_ok_charged_q     <= queue_ok_charged;
-      guarantee_ok_q         <= guarantee_ok;
-      guarantee_ok_charged_q <= guarantee_ok_charged;
-      reception_room_q       <= reception_room;
-      reception_charged_q    <= reception_charged;
+    if (rst_i) begin
+      shared_charged_q  <= '0;
+      shared_returned_q <= '0;
+    end else begin
+      if (valid_q[4] && class_ok && !reception_ok && shared_ok)
+        shared_charged_q <= shared_charged_q + wide_t'(need_4_q);
+      if (release_q[2] && late.pool == POOL_SHARED)
+        shared_returned_q <= shared_returned_q + wide_t'(late.cells);
     end
   end
 
@@ -271,30 +371,30 @@ module pen_admission
       reclaim_o.valid       <= 1'b0;
       enqueue_o.destination <= '0;
     end else begin
-      verdict_o.valid       <= valid_q;
-      reclaim_o.valid       <= reclaim_q && accepted == '0;
+      verdict_o.valid       <= valid_q[4];
+      reclaim_o.valid       <= valid_q[4] && head_4_q.reclaim && accepted == '0;
       enqueue_o.destination <= port_mask_t'(accepted);
     end
-    if (valid_q) begin
+    if (valid_q[4]) begin
       verdict_o.destination   <= port_mask_t'(accepted);
       verdict_o.refused       <= port_mask_t'(refused);
-      verdict_o.port          <= frame_q.port;
-      verdict_o.traffic_class <= frame_q.traffic_class;
-      verdict_o.frame         <= frame_q.frame;
-      verdict_o.length        <= frame_q.length;
-      verdict_o.visible       <= frame_q.visible;
-      verdict_o.reason        <= frame_q.reason;
-      verdict_o.short_gap     <= frame_q.short_gap;
-      verdict_o.is_stream     <= frame_q.is_stream;
-      verdict_o.stream        <= frame_q.stream;
-      verdict_o.shaped        <= frame_q.shaped;
-      enqueue_o.traffic_class <= frame_q.traffic_class;
-      enqueue_o.port          <= frame_q.port;
-      enqueue_o.frame         <= frame_q.frame;
-      enqueue_o.length        <= frame_q.length;
-      enqueue_o.visible       <= frame_q.visible;
-      reclaim_o.frame         <= frame_q.frame;
-      reclaim_o.cells         <= cells_q;
+      verdict_o.port          <= head_4_q.port;
+      verdict_o.traffic_class <= head_4_q.traffic_class;
+      verdict_o.frame         <= frame.frame;
+      verdict_o.length        <= frame.length;
+      verdict_o.visible       <= frame.visible;
+      verdict_o.reason        <= frame.reason;
+      verdict_o.short_gap     <= frame.short_gap;
+      verdict_o.is_stream     <= frame.is_stream;
+      verdict_o.stream        <= frame.stream;
+      verdict_o.shaped        <= frame.shaped;
+      enqueue_o.traffic_class <= head_4_q.traffic_class;
+      enqueue_o.port          <= head_4_q.port;
+      enqueue_o.frame         <= frame.frame;
+      enqueue_o.length        <= frame.length;
+      enqueue_o.visible       <= frame.visible;
+      reclaim_o.frame         <= frame.frame;
+      reclaim_o.cells         <= head_4_q.cells;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
         verdict_o.refused_reason[e] <= REASON_NONE;
@@ -308,8 +408,12 @@ module pen_admission
     end
   end
 
-  assign idle_o = !classified_i.valid && !valid_q && !verdict_o.valid && !release_q;
+  assign idle_o = !classified_i.valid && write_q == begin_q && valid_q == '0 && !verdict_o.valid && release_q == '0;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) if (!rst_i) assert (!classified_i.valid || 3'(write_q - decide_q) != 3'(DEPTH - 1));
+`endif
 
   logic unused;
-  assign unused = &{1'b0, config_i, classified_i, frame_q, release_i, init_index_i, release_turn_q};
+  assign unused = &{1'b0, config_i, classified_i, frame, early, late, release_i, init_index_i, release_turn_q};
 endmodule

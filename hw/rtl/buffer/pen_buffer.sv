@@ -20,7 +20,7 @@ module pen_buffer
   output cell_t        alloc_cell_o,
   input  logic         alloc_take_i,
   input  classified_t  classified_i,
-  output enqueue_t     enqueue_o,     // two cycles after classified_i
+  output enqueue_t     enqueue_o,     // six cycles after classified_i, or up to PORTS - 1 more
   output verdict_t     verdict_o,     // with enqueue_o
   input  release_t     release_i,
   output logic         idle_o         // no frame is queued, none on its way in, all cells returned

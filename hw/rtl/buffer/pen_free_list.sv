@@ -36,7 +36,8 @@ module pen_free_list
   assign alloc_valid_o = head_valid_q;
   assign alloc_cell_o  = cell_t'(head);
 
-  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS)) u_memory (
+  // Neither an empty list is read nor a full one written.
+  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS), .READ_OLD(0)) u_memory (
     .clk_i,
     .write_i     (write),
     .write_addr_i(write_q[CELL_W-1:0]),

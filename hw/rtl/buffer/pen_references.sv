@@ -37,7 +37,8 @@ module pen_references
   assign done_next = done == copies ? '0 : done;
   assign idle_o    = frames_q == '0 && !valid_q && !reclaim_o.valid;
 
-  pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS)) u_copies (
+  // A copy is released only after the enqueue.
+  pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS), .READ_OLD(0)) u_copies (
     .clk_i,
     .write_i     (enqueue),
     .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
@@ -47,7 +48,8 @@ module pen_references
     .read_data_o (copies)
   );
 
-  pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS)) u_done (
+  // `forward_q`: the value just written is taken from `done_q`.
+  pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS), .READ_OLD(0)) u_done (
     .clk_i,
     .write_i     (clear || valid_q),
     .write_addr_i(clear ? init_index_i[CELL_W-1:0] : frame_q),

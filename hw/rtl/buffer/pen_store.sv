@@ -39,7 +39,8 @@ module pen_store
   assign chain_addr    = chain_first ? read_i.cell_index[CELL_W-1:0] : chain_cell_i[CELL_W-1:0];
   assign chain_next_o  = cell_t'(next_cell);
 
-  pen_ram_1r1w #(.WIDTH(64), .DEPTH(CELLS * WORDS_PER_CELL)) u_data (
+  // A frame is read when all of it has been written.
+  pen_ram_1r1w #(.WIDTH(64), .DEPTH(CELLS * WORDS_PER_CELL), .READ_OLD(0)) u_data (
     .clk_i,
     .write_i     (write_i.valid),
     .write_addr_i({write_i.cell_index[CELL_W-1:0], write_i.word}),
@@ -49,7 +50,8 @@ module pen_store
     .read_data_o (data)
   );
 
-  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS)) u_chain (
+  // A link is read when its frame has been written, and not written again before the cell is free.
+  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS), .READ_OLD(0)) u_chain (
     .clk_i,
     .write_i     (write_i.link_valid),
     .write_addr_i(write_i.link_from[CELL_W-1:0]),

@@ -81,14 +81,14 @@ module pen_queue
   logic               info_read, link_read;
   frame_t             info_addr;
 
-  cycle_t             next_cycle;
-  logic [CLASSES-1:0] valid_q, ready_q, due;     // candidates
+  cycle_t             ahead_q;                   // two cycles ahead of now
+  logic [CLASSES-1:0] valid_q, ready_q, due_q;   // candidates; due: ready in the next cycle
   cycle_t             visible_q[CLASSES];
   logic               offer_q, offer_ready, offer_earlier, load;
   class_t             offer_class_q;
   frame_t             offer_frame_q;
   order_t             offer_order_q, candidate_order, order_difference;
-  cycle_t             offer_wait;
+  cycle_t             offer_lead;
 
   class_t             select_class, pop_class;
   logic               expire, check_q;
@@ -128,7 +128,8 @@ module pen_queue
     .read_data_o (tail)
   );
 
-  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS)) u_link (
+  // An enqueue holds off the read.
+  pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS), .READ_OLD(0)) u_link (
     .clk_i,
     .write_i     (enqueue && !empty),
     .write_addr_i(tail),
@@ -141,7 +142,8 @@ module pen_queue
   assign info_read = grant_o || expire || state_q == INFO;
   assign info_addr = state_q == INFO ? frame_q : pop_frame;
 
-  pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS)) u_info (
+  // A frame is looked at only after its enqueue.
+  pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS), .READ_OLD(0)) u_info (
     .clk_i,
     .write_i     (enqueue),
     .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
@@ -152,7 +154,8 @@ module pen_queue
   );
 
   // --- candidates ------------------------------------------------------------------------------------------------
-  assign next_cycle = now_cycle_i + 1'b1;
+  // Time leaps only while nothing is queued: then it matters not that this lags behind for a cycle.
+  always_ff @(posedge clk_i) ahead_q <= now_cycle_i + 28'd3;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) offer_q <= 1'b0;
@@ -163,10 +166,10 @@ module pen_queue
   end
 
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28.
-  assign offer_wait       = next_cycle - offer_order_q.visible;
-  assign offer_ready      = !offer_wait[$high(cycle_t)];
+  assign offer_lead       = offer_order_q.visible - ahead_q;
+  assign offer_ready      = offer_lead[$high(cycle_t)];
   assign order_difference = offer_order_q - candidate_order;
-  assign offer_earlier    = offer_ready != (ready_q[offer_class_q] || due[offer_class_q])
+  assign offer_earlier    = offer_ready != (ready_q[offer_class_q] || due_q[offer_class_q])
       ? offer_ready : order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
@@ -174,20 +177,23 @@ module pen_queue
       || (offer_earlier && (!ready_q[offer_class_q] || (state_q != IDLE && class_q == offer_class_q))));
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
-    assign due[k] = valid_q[k] && visible_q[k] == next_cycle;
     always_ff @(posedge clk_i) begin
       if (load && offer_class_q == class_t'(k)) visible_q[k] <= offer_order_q.visible;
       if (rst_i) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
+        due_q[k]   <= 1'b0;
       end else if (load && offer_class_q == class_t'(k)) begin
         valid_q[k] <= 1'b1;
         ready_q[k] <= offer_ready;
+        due_q[k]   <= offer_order_q.visible == ahead_q;
       end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
-      end else if (due[k]) begin
-        ready_q[k] <= 1'b1;
+        due_q[k]   <= 1'b0;
+      end else begin
+        due_q[k] <= valid_q[k] && visible_q[k] == ahead_q;
+        if (due_q[k]) ready_q[k] <= 1'b1;
       end
     end
   end
@@ -290,5 +296,5 @@ module pen_queue
   assign idle_o          = state_q == IDLE && valid_q == '0 && !offer_q;
 
   logic unused;
-  assign unused = &{1'b0, enqueue_i, offer_wait, order_difference, age_q};
+  assign unused = &{1'b0, enqueue_i, offer_lead, order_difference, age_q};
 endmodule

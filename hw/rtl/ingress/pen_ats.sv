@@ -112,7 +112,8 @@ module pen_ats #(
   assign write_group  = group_t'({write_group_port_i, write_group_class_i});
   assign write_rate   = write_rate_i && write_rate_ready_o && 32'(write_rate_index_i) < STREAMS;
 
-  pen_ram_1r1w #(.WIDTH(RATE_W + FULL_W), .DEPTH(STREAMS)) u_rates (
+  // A stream's rate waits while a frame of it is on its way, and its frames keep their distance.
+  pen_ram_1r1w #(.WIDTH(RATE_W + FULL_W), .DEPTH(STREAMS), .READ_OLD(0)) u_rates (
     .clk_i,
     .write_i     (init_stream || write_rate),
     .write_addr_i(init_busy_i ? handle_t'(init_index_i) : write_handle),
@@ -122,7 +123,8 @@ module pen_ats #(
     .read_data_o ({empty_to_full_1, ns_per_byte_1})
   );
 
-  pen_ram_1r1w #(.WIDTH(TICK_W), .DEPTH(STREAMS)) u_buckets (
+  // Likewise.
+  pen_ram_1r1w #(.WIDTH(TICK_W), .DEPTH(STREAMS), .READ_OLD(0)) u_buckets (
     .clk_i,
     .write_i     (init_stream || write_rate || store_q),
     .write_addr_i(init_busy_i ? handle_t'(init_index_i) : store_q ? stream_q[8] : write_handle),

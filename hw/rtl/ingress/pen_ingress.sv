@@ -16,7 +16,8 @@ module pen_ingress #(
   parameter int unsigned STREAMS = 256,
   parameter int unsigned FDB_SETS = 512,
   parameter int unsigned RX_LATENCY_NS = 48,            // from the last bit's end on the wire to its byte taken
-  parameter int unsigned VISIBLE_CYCLES = PORTS + 16    // PORTS + 12 to classified_o, then admission and queue
+  // From a frame's last byte: PORTS + 12 to classified_o, at most PORTS + 5 on to the queue, 2 in there.
+  parameter int unsigned VISIBLE_CYCLES = 2 * PORTS + 19
 ) (
   input  logic                              clk_i,
   input  logic                              rst_i,

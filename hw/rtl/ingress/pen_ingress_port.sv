@@ -247,7 +247,7 @@ module pen_ingress_port #(
 
   always_comb begin
     request_o = '0;
-    if (turn_i && (record || state_q == LEARN || (state_q == FRAME && length_q > 11'd13 && header_q))) begin
+    if (turn_i && (record || state_q == LEARN || (state_q == FRAME && header_q))) begin
       if (record) request_o.operation = OPERATION_RECORD;
       else if (state_q == LEARN) begin
         // Only what came whole, from a station, through a port in use.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block RAM with one write and one read port.
 //
-// The word read appears one cycle after `read_i` and holds. A read of the word that is being written gives the old one.
+// The word read appears one cycle after `read_i` and holds. A read of the word that is being written gives the old one,
+// which costs comparators and registers where the memory of the device does not do so by itself. With READ_OLD 0 such
+// a read gives anything; in tests, random bits.
 module pen_ram_1r1w #(
   parameter int unsigned WIDTH = 32,
-  parameter int unsigned DEPTH = 512
+  parameter int unsigned DEPTH = 512,
+  parameter bit READ_OLD = 1         // 0 if no such read happens, or what it gives is not used
 ) (
   input  logic                     clk_i,
   input  logic                     write_i,
@@ -25,6 +28,9 @@ module pen_ram_1r1w #(
 
   always_ff @(posedge clk_i) begin
     if (write_i) memory[write_addr_i] <= write_data_i;
-    if (read_i) read_data_o <= memory[read_addr_i];
+    if (read_i) begin
+      read_data_o <= memory[read_addr_i];
+      if (!READ_OLD && write_i && write_addr_i == read_addr_i) read_data_o <= 'x;
+    end
   end
 endmodule

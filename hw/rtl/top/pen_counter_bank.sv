@@ -33,7 +33,8 @@ module pen_counter_bank #(
   logic [ADD_W-1:0]   ram_add_q, value_add_q;
   logic [WIDTH-1:0]   ram_value, value_d, value_q, sum, sum_q;
 
-  pen_ram_1r1w #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_memory (
+  // A sum being written is taken on its way.
+  pen_ram_1r1w #(.WIDTH(WIDTH), .DEPTH(DEPTH), .READ_OLD(0)) u_memory (
     .clk_i,
     .write_i     (clear_i || value_valid_q),
     .write_addr_i(clear_i ? clear_index_i : value_index_q),

@@ -60,7 +60,7 @@ module pen_switch
   // From the end of the last bit on the wire to its byte leaving the receive FIFO, with clocks of one phase; and from
   // there to the first cycle in which the frame can be selected. The sum is the constant processing delay.
   localparam int unsigned RX_LATENCY_NS = 4 * CYCLE_NS;
-  localparam int unsigned VISIBLE_CYCLES = PORTS + 16;
+  localparam int unsigned VISIBLE_CYCLES = 2 * PORTS + 19;
 
   if (PORTS < 2 || PORTS > MAX_PORTS) $fatal(1, "pen_switch: PORTS must be 2 to 8, is %0d", PORTS);
   if (STREAMS < 16 || STREAMS > 4096 || 1 << $clog2(STREAMS) != STREAMS)

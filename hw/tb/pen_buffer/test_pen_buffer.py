@@ -15,7 +15,7 @@ QUEUE, RECEPTION, SHARED = 0, 1, 2
 
 
 class Model:
-    """The accounts. A release counts for frames that are classified two cycles later, the shared one for the next."""
+    """The accounts, and when a frame is decided: one after the other, every other cycle, after all earlier releases."""
 
     def __init__(self, ports, config):
         self.ports, self.config = ports, config
@@ -24,6 +24,29 @@ class Model:
         self.classes = [0] * 8
         self.reception = [0] * ports
         self.shared = 0
+        self.events = []  # (cycle, 0, copy released) or (cycle, 1, frame to be decided)
+        self.begin = -2  # of the last decision
+
+    def classified(self, cycle, frame):
+        """Returns the cycle of the outcome."""
+        self.begin = max(cycle + 1, self.begin + 2)
+        self.events.append((self.begin, 1, frame))
+        return self.begin + 5
+
+    def released(self, cycle, copy):
+        self.events.append((cycle + 1, 0, copy))
+
+    def outcome(self, frame):
+        """Pools and refusals of a frame, which is the oldest not yet decided."""
+        self.events.sort(key=lambda event: event[:2])
+        while self.events:
+            _, decide, what = self.events.pop(0)
+            if not decide:
+                self.release(what)
+                continue
+            assert what is frame
+            return ({}, {}) if frame["reason"] else self.admit(frame)
+        raise AssertionError("no frame to decide")
 
     def admit(self, frame):
         """The copies queued with their pools, and the reasons of those refused."""
@@ -192,11 +215,12 @@ async def rounds(dut, tight, count):
     config = config_of(bench, tight)
     await bench.start(config)
     model = Model(bench.ports, config)
-    queued, expected, outcomes = [], [], set()
+    queued, expected, outcomes, clock = [], {}, set(), 0
     classes = random.sample(range(8), 2) if tight else range(8)
 
     async def step(classified=None, release_rate=0.0):
-        """A cycle; what comes out belongs to the frame of two cycles before."""
+        """A cycle; what comes out is what the model says for it."""
+        nonlocal clock
         copy = None
         mine = [c for c in queued if c["egress"] == bench.turn]
         if mine and random.random() < release_rate:
@@ -224,12 +248,13 @@ async def rounds(dut, tight, count):
             read=read,
         )
         if copy:
-            model.release(copy)
-        want = expected.pop(0)
-        if want is None:
+            model.released(clock, copy)
+        frame = expected.pop(clock, None)
+        clock += 1
+        if frame is None:
             assert not verdict["valid"] and not enqueue["destination"]
             return
-        frame, pools, refused = want
+        pools, refused = want = model.outcome(frame)
         assert verdict["valid"] and verdict["reason"] == frame["reason"] and verdict["port"] == frame["port"]
         assert {e for e in range(8) if enqueue["destination"] >> e & 1} == set(pools), (want, enqueue)
         assert verdict["destination"] == enqueue["destination"]
@@ -242,10 +267,10 @@ async def rounds(dut, tight, count):
             assert enqueue["visible"] == frame["visible"] and enqueue["traffic_class"] == frame["class"]
         outcomes.update(refused.values(), pools.values())
 
-    expected += [None, None]
     for _ in range(count):
         used = sum(len(q["chain"]) for q in {q["chain"][0]: q for q in queued}.values())
         frames = []
+        rate = random.choice([0.0, 0.1, 0.5])
         for p in range(bench.ports):
             cells = random.choice([1, 1, 2, random.randrange(1, 17)])
             if random.random() < 0.8 and used + cells + 40 < bench.cells:
@@ -266,41 +291,40 @@ async def rounds(dut, tight, count):
                 )
                 # chain() ran cycles of its own: nothing came out of them
         while bench.turn:
-            expected.append(None)
-            await step(release_rate=0.5)
-        for _ in range(2 + bench.ports):  # releases count after two cycles
-            expected.append(None)
+            await step(release_rate=rate)
+        for _ in range(random.choice([0, bench.ports])):
             await step()
-        for p in range(bench.ports):
-            frame = next((f for f in frames if f["port"] == p), None)
-            if frame is None:
-                expected.append(None)
-                await step()
-                continue
-            pools, refused = ({}, {}) if frame["reason"] else model.admit(frame)
-            expected.append((frame, pools, refused))
-            await step(
-                {
-                    "valid": 1,
-                    "reason": frame["reason"],
-                    "has_cells": 1,
-                    "port": p,
-                    "destination": frame["destination"],
-                    "traffic_class": frame["class"],
-                    "frame": frame["chain"][0],
-                    "length": frame["length"],
-                    "visible": frame["visible"],
-                }
-            )
-            # Cells of a frame that is not queued come back on their own.
-        for _ in range(2):
-            expected.append(None)
-            await step()
+        # The ports in one turn, or some in this and some in the next.
+        split = random.choice([0, 0, random.getrandbits(bench.ports)])
+        for turns in range(2):
+            for p in range(bench.ports):
+                frame = next((f for f in frames if f["port"] == p and split >> p & 1 == turns), None)
+                if frame is None:
+                    await step(release_rate=rate)
+                    continue
+                # The outcome is asked of the model when it is due, as releases may still come before the decision.
+                expected[model.classified(clock, frame)] = frame
+                await step(
+                    {
+                        "valid": 1,
+                        "reason": frame["reason"],
+                        "has_cells": 1,
+                        "port": p,
+                        "destination": frame["destination"],
+                        "traffic_class": frame["class"],
+                        "frame": frame["chain"][0],
+                        "length": frame["length"],
+                        "visible": frame["visible"],
+                    },
+                    release_rate=rate,
+                )
+                # Cells of a frame that is not queued come back on their own.
+        while expected:
+            await step(release_rate=rate)
         for frame in frames:
             if not any(q["chain"] is frame["chain"] for q in queued):
                 bench.taken = [c for c in bench.taken if c not in frame["chain"]]
         for _ in range(random.choice([0, 10, 60])):
-            expected.append(None)
             before = list(queued)
             await step(release_rate=0.6)
             for copy in before:
@@ -308,8 +332,9 @@ async def rounds(dut, tight, count):
                     bench.taken = [c for c in bench.taken if c not in copy["chain"]]
         bench.taken = [c for q in queued for c in q["chain"]]
     while queued:
-        expected.append(None)
         await step(release_rate=1.0)
+    for _, _, copy in model.events:
+        model.release(copy)
     assert not any(model.queue.values()) and not any(model.reception) and not model.shared
     await bench.all_cells_return()
     return outcomes
@@ -347,8 +372,8 @@ async def multicast(dut):
                 length=min(2000, 128 * len(chain)),
             )
         )
-        await bench.cycle()
-        enqueue, _ = await bench.cycle()
+        for _ in range(6):
+            enqueue, _ = await bench.cycle()
         assert enqueue["destination"] == everyone
         for _ in range(3):
             await bench.cycle()

@@ -47,7 +47,7 @@ class Bench:
         self.ports = dut.PORTS.value.to_unsigned()
         self.streams = dut.STREAMS.value.to_unsigned()
         self.sets = dut.FDB_SETS.value.to_unsigned()
-        self.visible_cycles = self.ports + 16
+        self.visible_cycles = 2 * self.ports + 19
         self.cycle = 0
         # Close to the wrap of the 28-bit cycle counter, so that the test runs across it.
         self.time_offset_ns = (1 << 31) - 8 * self.rng.randrange(4096, 30_000)
