@@ -33,7 +33,7 @@ library = cache(build_model)
 
 def arrival_to_visible(ports: int = PORTS) -> int:
     """Cycles from the end of a frame's last bit to the first in which it may be selected: the same for every frame."""
-    return 4 + ports + 16
+    return 4 + 2 * ports + 19
 
 
 def number(address: bytes) -> int:
