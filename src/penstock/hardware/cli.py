@@ -12,7 +12,7 @@ from rich.table import Table
 
 from .tools import ToolError, hardware_folder
 
-app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, synthesize, bench, soak.")
+app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, bench, soak, synthesize, time.")
 REQUIREMENT_NOT_MET = 1
 BAD_INPUT = 2
 
@@ -146,6 +146,31 @@ def soak(
         _console().print(summary, *board.faults, sep="\n", markup=False, highlight=False)
         _console().print(f"{measured} {quantity}", markup=False, highlight=False)
     _finish([{**row, "ok": not board.faults}], as_json)
+
+
+@app.command()
+def timing(
+    modules: Annotated[list[str] | None, typer.Argument(metavar="[MODULE]...", help="All if none is named.")] = None,
+    speed: Annotated[int, typer.Option(help="Speed grade of the ECP5: 6 or 8.")] = 8,
+    update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/synthesis.md.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The highest clock of each module on an ECP5, placed and routed alone by nextpnr."""
+    from .timing import DEVICES, MODULES, update_documentation
+    from .timing import timing as run_timing
+
+    rows = []
+    with _plainly():
+        if speed not in DEVICES:
+            raise ToolError(f"speed grade {speed}: allowed are {', '.join(map(str, DEVICES))}")
+        for row in run_timing(modules or MODULES, speed):
+            rows.append(row)
+            if not as_json:
+                line = f"{row['quantity']}: {row['measured']:.1f} MHz" + ("" if row["ok"] else ", goal not met")
+                _console().print(line, markup=False, highlight=False)
+    if update_docs:
+        update_documentation(speed, rows)
+    _finish(rows, as_json)
 
 
 @app.command()

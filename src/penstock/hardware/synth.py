@@ -171,7 +171,7 @@ def synthesize(
         for path in files:
             shutil.copyfile(path, folder / path.name)
         settings = "".join(f" -G {key}={value}" for key, value in values.items())
-        _yosys(
+        yosys(
             folder,
             f"read_slang --threads 1 --keep-hierarchy --top {top}{settings} {' '.join(path.name for path in files)}",
             f"hierarchy -check -top {top}",
@@ -180,7 +180,7 @@ def synthesize(
             "write_rtlil design.il",
         )
         kept = _kept((folder / "modules.txt").read_text().split()[2:], top)
-        _yosys(
+        yosys(
             folder,
             "read_rtlil design.il",
             *(f"setattr -mod -set keep_hierarchy 1 {_escape(module)}" for module in kept),
@@ -198,7 +198,8 @@ def synthesize(
     return Synthesis(target, top, ports, blocks, memories, latches)
 
 
-def _yosys(folder: Path, *commands: str) -> None:
+def yosys(folder: Path, *commands: str) -> None:
+    """Runs these commands in a folder that holds all they read and write; ToolError has what Yosys said."""
     (folder / "script.ys").write_text("\n".join(commands) + "\n")
     done = run(["yosys", "-q", "script.ys"], cwd=folder)
     if done.returncode:
