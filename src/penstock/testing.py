@@ -80,12 +80,18 @@ def prove() -> Count:
     return _penstock("hw", "prove")
 
 
+def soak() -> Count:
+    """A million random frames through the switch against a scoreboard."""
+    return _penstock("hw", "soak")
+
+
 RUNNERS: dict[str, Callable[[], Count]] = {
     "engine": engine,
     "python": python,
     "hardware": hardware,
     "lint": lint,
     "prove": prove,
+    "soak": soak,
 }
 
 
