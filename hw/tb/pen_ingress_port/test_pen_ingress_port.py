@@ -36,7 +36,7 @@ class Bench:
         self.asked, self.stream = [], None  # of this frame
         self.learn = None  # the record whose learning is due in the next turn
         self.record = None
-        self.starved, self.records = False, 0
+        self.starved_at, self.records = 0, 0  # the last turn in which no cell was offered
 
     async def start(self, enable=True, learning=True, identify=3):
         dut = self.dut
@@ -93,7 +93,8 @@ class Bench:
         if turn:
             self.ask(request)
         taken = beat is not None and int(dut.beat_ready_o.value) == 1
-        self.starved |= not alloc
+        if turn and not alloc:
+            self.starved_at = self.cycle
         self.cycle += 1
         await RisingEdge(dut.clk_i)
         return taken
@@ -123,8 +124,8 @@ class Bench:
 
     async def send(self, frame, idle=0.0, alloc=lambda: True):
         """A frame goes in; its record and what was stored are checked."""
-        self.asked, self.stream, self.record, self.starved = [], None, None, False
-        waited = 0
+        self.asked, self.stream, self.record = [], None, None
+        begin, waited = self.cycle, 0
         for i, byte in enumerate(frame.data):
             last = i == len(frame.data) - 1
             short_gap, reason = random.getrandbits(1), random.randrange(8)  # mean something at the end only
@@ -146,15 +147,16 @@ class Bench:
         assert self.record is not None
         assert self.learn is None
         self.records += 1
-        self.check(frame, taken)
+        self.check(frame, begin, taken)
 
-    def check(self, frame, taken):
+    def check(self, frame, begin, taken):
         record, length = self.record, len(frame.data)
         assert record["mac_reason"] == frame.reason
         assert record["short_gap"] == frame.short_gap
         assert record["age"] == record["cycle"] - taken
         full = record["store_full"]
-        assert not full or self.starved, "a cell was there"
+        # The cell of the first word must be at hand from the turn before the frame on.
+        assert not full or self.starved_at >= begin - self.ports, "a cell was there"
         stored = length
         if full:  # as much as there was room for
             stored = record["length"]
