@@ -8,11 +8,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # `from runner import run_module`
 
+DEFAULT_SEED = "2026"
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: one more size of a module, run where PENSTOCK_ALL_SIZES is set")
-    # One seed for the whole session, also for its parallel workers.
-    os.environ.setdefault("COCOTB_RANDOM_SEED", str(random.SystemRandom().randrange(1, 2**31)))
+    # One seed for the whole session, also for its parallel workers; the same each time unless asked otherwise.
+    if os.environ.get("COCOTB_RANDOM_SEED", DEFAULT_SEED) == "random":
+        os.environ["COCOTB_RANDOM_SEED"] = str(random.SystemRandom().randrange(1, 2**31))
+    os.environ.setdefault("COCOTB_RANDOM_SEED", DEFAULT_SEED)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

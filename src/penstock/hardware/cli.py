@@ -67,12 +67,14 @@ def lint(
 @app.command("test")
 def bench_modules(
     modules: Annotated[list[str] | None, typer.Argument(metavar="[MODULE]...", help="All if none is named.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat a run with its seed.")] = None,
+    seed: Annotated[str | None, typer.Option(help="A number, or `random`; the same each time if not given.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Test benches at a time.")] = 2,
 ) -> None:
     """The cocotb test bench of each module, with random idle and back-pressure."""
     from .testbench import run_testbenches
 
+    if seed is not None and seed != "random" and not seed.isdecimal():
+        raise typer.BadParameter(f'{seed} is not a seed; allowed: a whole number, or "random"', param_hint="--seed")
     with _plainly():
         status = run_testbenches(modules, seed, jobs)
     raise typer.Exit(REQUIREMENT_NOT_MET if status else 0)

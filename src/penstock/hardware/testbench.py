@@ -8,7 +8,7 @@ import sys
 from .tools import ToolError, environment, hardware_folder
 
 
-def run_testbenches(modules: list[str] | None = None, seed: int | None = None, jobs: int = 2) -> int:
+def run_testbenches(modules: list[str] | None = None, seed: str | None = None, jobs: int = 2) -> int:
     """Runs the test benches of all modules, or of these, and gives pytest's exit status."""
     if importlib.util.find_spec("cocotb") is None:
         raise ToolError("the Python package cocotb is missing; install it with: pip install cocotb")
@@ -20,5 +20,5 @@ def run_testbenches(modules: list[str] | None = None, seed: int | None = None, j
     command = [sys.executable, "-m", "pytest", *(str(folder / name) for name in modules or known)]
     if jobs > 1 and importlib.util.find_spec("xdist") is not None:
         command += ["-n", str(jobs)]
-    extra = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
+    extra = {} if seed is None else {"COCOTB_RANDOM_SEED": seed}
     return subprocess.run(command, env={**environment(), **extra}, check=False).returncode
