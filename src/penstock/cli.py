@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ app = typer.Typer(
 OK, NOT_MET, BAD_INPUT = 0, 1, 2
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -96,6 +98,18 @@ def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
         f"[green]{escape(network.name)} is well-formed[/]: {len(network.streams)} streams, "
         f"{len(network.stations)} stations, {len(network.bridges)} bridge"
     )
+
+
+@app.command()
+def replay(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN_DIR...", help="Folders with run.toml and its records.")],
+    nodes: Annotated[ReplayNodes, typer.Option(help="What our switch is.")] = ReplayNodes.MODEL,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay what a real switch did: the same frames survive, and their latencies differ by a constant."""
+    from penstock import replay as player
+
+    raise typer.Exit(OK if player.show(runs, nodes.value, as_json, _progress) else NOT_MET)
 
 
 @app.command(name="test")
