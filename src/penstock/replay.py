@@ -37,7 +37,7 @@ GAP_BYTES = 12
 FCS_BYTES = 4
 LEAST_GAP_BYTES = 1  # oscillators differ, so that a recorded gap may be a little short
 MIN_FRAME_BYTES, MAX_FRAME_BYTES = 64, 2000
-MIN_PORTS, MAX_PORTS = 4, 8
+FEW_PORTS, MAX_PORTS = 4, 8  # the sizes of switch that a run is replayed by
 CLASSES = 8
 VLAN = 10
 LISTENER_MAC = 0x02_0000_00FF01
@@ -118,8 +118,9 @@ class Recording:
 
     @property
     def ports(self) -> int:
-        """The smallest switch that has every port named."""
-        return max(MIN_PORTS, self.run.received_port + 1, *(flow.sent_port + 1 for flow in self.flows))
+        """Of the switch: the smaller of two sizes that has every port named."""
+        last = max(self.run.received_port, *(flow.sent_port for flow in self.flows))
+        return FEW_PORTS if last < FEW_PORTS else MAX_PORTS
 
     def refuse(self, path: KeyPath, what: str, allowed: str) -> NoReturn:
         _refuse(self.folder / "run.toml", self.lines, path, what, allowed)
@@ -196,7 +197,9 @@ def _run_file(file: Path) -> tuple[_Run, dict[KeyPath, int]]:
             else:
                 what = f"{_shown(detail['input'])} does not fit"
                 allowed = detail["msg"].removeprefix("Input should be ")
-            found.append((line_of(lines, path) or 1, path, what, allowed))
+            # A key that is missing is often one that is misspelt: the misspelt one is the place.
+            order = (detail["type"] == "missing", line_of(lines, path) or 1)
+            found.append((order, path, what, allowed))
         _, path, what, allowed = min(found, key=lambda f: f[0])
         _refuse(file, lines, path, what, allowed)
 
@@ -417,7 +420,7 @@ def first_bytes(recording: Recording) -> tuple[list[int], bool]:
         late, worst = 0, recording.frames[0]
         for frame in recording.frames:
             flow = recording.flows[frame.flow]
-            wished = math.ceil(frame.sent * recording.tick_ns / CYCLE_NS)
+            wished = math.ceil(Fraction(frame.sent) * recording.tick_ns / CYCLE_NS)
             wished -= flow.frame_bytes if bits == "last" else 0
             at = max(wished, free.get(flow.sent_port, wished))
             free[flow.sent_port] = at + flow.frame_bytes + LEAST_GAP_BYTES + PREAMBLE_BYTES
@@ -425,7 +428,7 @@ def first_bytes(recording: Recording) -> tuple[list[int], bool]:
             if at - wished > late:
                 late, worst = at - wished, frame
         # A tick may be coarse, and the gap shorter than ours.
-        if late * CYCLE_NS <= max(recording.tick_ns, GAP_BYTES * CYCLE_NS):
+        if late * CYCLE_NS <= max(recording.tick_ns, Fraction(GAP_BYTES * CYCLE_NS)):
             return found, bits == "last"
         excess.append((late, worst))
     late, worst = excess[-1]
