@@ -71,13 +71,6 @@ def test_no_bound_without_committed_rates(tmp_path: Path) -> None:
     assert bound(network(tmp_path, ("f", "a", 3, "")), "f").total_ps is None
 
 
-def test_no_bound_above_the_link(tmp_path: Path) -> None:
-    much = 'ats = { rate = "600Mb/s", burst = "1542B" }'
-    found = bound(network(tmp_path, ("f", "a", 3, much), ("g", "b", 3, much)), "f")
-    assert found.total_ps is None
-    assert "add up to 1200 Mb/s" in str(found.reason)
-
-
 def test_conformance() -> None:
     # 125 B on the wire take 10 us at 100 Mb/s.
     def arrivals(*times_us: float) -> list[tuple[int, int]]:
