@@ -154,6 +154,7 @@ def _source(source: Source, stream: Stream, streams: Mapping[str, int]) -> dict[
         }
     common["frame_bytes"] = source.frames
     if source.response_to is not None:
+        del common["start_ps"]  # it starts with what it answers
         return {"kind": "response", "to_stream": streams[source.response_to], "after_ps": source.after or 0, **common}
     if source.back_to_back:
         return {"kind": "back_to_back", **common}

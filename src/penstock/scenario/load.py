@@ -32,6 +32,7 @@ from penstock.scenario.network import (
     TraceFilter,
     TrafficClass,
     Udp,
+    hardware_visible_ps,
 )
 from penstock.scenario.positions import KeyPath, key_lines
 from penstock.scenario.report import AlreadyToldError, Report, missing, names, validate
@@ -42,7 +43,7 @@ from penstock.scenario.units import show_rate, show_time
 MAX_RESIDENCE_PS = 10**12
 MAX_DELAY_PS = 10**9  # of a cable, and of a bridge's processing
 MAX_DRIFT_PPB = 1_000_000
-MAX_OFFSET_PS = 10**18
+MAX_OFFSET_PS = 10**15
 LINE_RATE_BPS = 10**9  # what the hardware's GMII ports run at
 SLOWEST_LINK_BPS, FASTEST_LINK_BPS = 10**7, 10**11
 HARDWARE_PORTS, HARDWARE_STREAMS = 8, 256
@@ -293,8 +294,8 @@ class _Loader:
     def clock(self, path: KeyPath, clock: model.Clock) -> Clock:
         if abs(clock.drift) > MAX_DRIFT_PPB:
             self.report.add((*path, "clock", "drift"), f"{clock.drift / 1000:g} ppm is no clock", "-1000ppm to 1000ppm")
-        if clock.offset > MAX_OFFSET_PS:
-            self.report.add((*path, "clock", "offset"), f"{show_time(clock.offset)} is too far", "up to 1000000s")
+        if abs(clock.offset) > MAX_OFFSET_PS:
+            self.report.add((*path, "clock", "offset"), f"{show_time(clock.offset)} is too far", "-1000s to 1000s")
         return Clock(clock.offset, clock.drift)
 
     def stations(self, links: list[Link]) -> dict[str, Station]:
@@ -452,7 +453,7 @@ class _Loader:
             nodes=kind,
             clock=self.clock(path, settings.clock),
             hardware_timing=hardware_timing,
-            processing_delay_ps=hardware_selection_ps(ports) if processing is None else processing,
+            processing_delay_ps=idle_processing_ps(ports) if processing is None else processing,
             cut_through=settings.switching == "cut_through",
             classes=classes,
             class_of_pcp=table,
@@ -1032,13 +1033,12 @@ class _Loader:
                     )
 
 
-def hardware_selection_ps(ports: int) -> int:
-    """What an idle switch in hardware takes from a frame's last bit to its selection, and seven bytes before the next.
+def idle_processing_ps(ports: int) -> int:
+    """The processing delay by which a bridge with other timing, at 1 Gb/s, is as fast as the hardware when idle.
 
-    Four cycles of reception, the turns of all ports, and what goes before the delimiter beyond the preamble's bytes.
+    The hardware sends the first bit after the delimiter 12 cycles after it selects a frame, eight of them preamble.
     """
-    cycles = 4 + (2 * min(max(ports, 2), HARDWARE_PORTS) + 19) + 12
-    return cycles * 8000 - 8 * 8000
+    return hardware_visible_ps(min(ports, HARDWARE_PORTS)) + (12 - 8) * 8000
 
 
 def _class_is_ats(settings: model.Bridge, traffic_class: int) -> bool:

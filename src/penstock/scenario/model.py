@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from penstock.errors import did_you_mean
-from penstock.scenario.units import BitsPerSecond, Bytes, Millihertz, PartsPerBillion, Picoseconds
+from penstock.scenario.units import BitsPerSecond, Bytes, Millihertz, PartsPerBillion, Picoseconds, SignedPicoseconds
 
 Nodes = Literal["model", "rtl", "linux"]
 Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped"]
@@ -125,7 +125,7 @@ class Links(Table):
 class Clock(Table):
     """How a node's clock differs from the network's time."""
 
-    offset: Picoseconds = 0
+    offset: SignedPicoseconds = 0
     drift: PartsPerBillion = 0
 
 
@@ -209,7 +209,7 @@ class Jitter(Table):
     normal: Picoseconds | None = None
     uniform: Picoseconds | None = None
     exponential: Picoseconds | None = None
-    values: Annotated[list[Picoseconds] | None, Field(min_length=1)] = None
+    values: Annotated[list[SignedPicoseconds] | None, Field(min_length=1)] = None
     file: str | None = None
 
     @model_validator(mode="after")
@@ -306,6 +306,8 @@ class Source(Table):
             raise refuse("a burst comes once in a period", 'burst = 10 with every = "1ms"', "burst")
         elif self.after is not None and self.response_to is None:
             raise refuse("only a response comes after something", 'after together with response_to = "STREAM"', "after")
+        elif self.start and self.response_to is not None:
+            raise refuse("a response starts with what it answers", 'no "start"', "start")
         elif self.jitter is not None and self.back_to_back:
             raise refuse("frames back to back have no time to leave", "jitter with another timing", "jitter")
         for key in ("every", "poisson"):

@@ -4,17 +4,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from penstock.captures import Capture
 from penstock.scenario.model import Source
 
 WIRE_OVERHEAD_BYTES = 20  # preamble, delimiter and gap
 
+_HARDWARE_CYCLE_PS = 8000
+
 NodeKind = Literal["model", "rtl"]
+
+
+def hardware_visible_ps(ports: int) -> int:
+    """What the hardware takes from a frame's last bit to the cycle from which it may be selected.
+
+    Four cycles of reception, then `VISIBLE_CYCLES` of `pen_switch`.
+    """
+    return (4 + 2 * ports + 19) * _HARDWARE_CYCLE_PS
 
 
 @dataclass(frozen=True)
@@ -194,6 +205,11 @@ class Network:
     links: tuple[Link, ...]
     trace: TraceFilter = TraceFilter()
     warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def memo(self) -> dict[Hashable, Any]:
+        """Room for what is worked out once for many streams."""
+        return {}
 
     @cached_property
     def link_at(self) -> dict[tuple[str, int], Link]:

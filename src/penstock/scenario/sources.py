@@ -101,7 +101,7 @@ def _times(report: Report, path: KeyPath, file: Path) -> tuple[int, ...]:
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
-                found.append(parse(line, TIME_PS, "a time", "1.25us"))
+                found.append(parse(line, TIME_PS, "a time", "1.25us", signed=True))
             except ValueError:
                 report.refuse(
                     path, f'line {number} of {file} is "{line.strip()}"', 'a time such as "1.25us" in each line'

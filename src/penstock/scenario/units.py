@@ -55,6 +55,10 @@ def _time(value: Any) -> int:
     return parse(value, TIME_PS, "a time", "500us")
 
 
+def _signed_time(value: Any) -> int:
+    return parse(value, TIME_PS, "a time", "-1us", signed=True)
+
+
 def _rate(value: Any) -> int:
     return parse(value, RATE_BPS, "a rate", "100Mb/s")
 
@@ -72,6 +76,7 @@ def _drift(value: Any) -> int:
 
 
 Picoseconds = Annotated[int, BeforeValidator(_time)]
+SignedPicoseconds = Annotated[int, BeforeValidator(_signed_time)]
 BitsPerSecond = Annotated[int, BeforeValidator(_rate)]
 Bytes = Annotated[int, BeforeValidator(_length)]
 Millihertz = Annotated[int, BeforeValidator(_frequency)]
