@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times on the wire, computed by hand and met to the picosecond.
 
-A frame of L bytes is on the wire for 8 bytes of preamble, L bytes, and 12 bytes of gap. Its stamp is the first bit after
-the delimiter. A bridge that stores and forwards takes a frame with its last bit, selects it a processing delay later, and
-its first bit leaves 8 bytes after that; the next is selected 8 + L + 12 bytes later. All times here are in ps.
+A frame of L bytes is on the wire for 8 bytes of preamble, L bytes, and 12 bytes of gap. Its stamp is the first bit
+after the delimiter. A bridge that stores and forwards takes a frame with its last bit and selects it a processing delay
+later; its first bit leaves 8 bytes after that, and the next is selected 8 + L + 12 bytes later. Times here are in ps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import penstock as ps
+from penstock.captures import CapturedFrame, write_pcapng
 
 AHEAD, GAP = 8, 12  # bytes of the wire
+FCS_BYTES = 4
 HEADER = 64  # after these bytes a frame that is cut through goes on
 NS, US = 10**3, 10**6
 MBPS, GBPS = 10**6, 10**9
-
-Run = Callable[[str], "Times"]
 
 
 def byte_ps(rate_bps: int) -> int:
@@ -50,16 +50,32 @@ class Times:
         return [str(reason) for reason in rows.sort("frame_id")["reason"]]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
+class Run:
     """Runs a scenario as a model, and gives what the trace says."""
 
-    def start(text: str) -> Times:
-        file = tmp_path / "scenario.toml"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, text: str) -> Times:
+        file = self.folder / "scenario.toml"
         file.write_text('name = "timing"\nduration = "20ms"\n' + text)
         return Times(ps.load(file).run(nodes="model").trace)
 
-    return start
+    def captured(self, frame_bytes: int, times_ps: Sequence[int], *, pcp: int, more: str) -> str:
+        """The stream `s` with frames at these times, by way of a capture."""
+        # The listener's address, the talker's, and a tag.
+        head = bytes.fromhex("020000000002 020000000001 8100") + (pcp << 13 | 10).to_bytes(2) + b"\x88\xb5"
+        data = head.ljust(frame_bytes - FCS_BYTES, b"\0")
+        write_pcapng(self.folder / "s.pcapng", [CapturedFrame(time, data, len(data)) for time in times_ps])
+        return (
+            '[streams.s]\nfrom = "talker"\nto = ["listener"]\n'
+            f'source = {{ capture = "s.pcapng" }}\nidentify = "destination"\n{more}\n'
+        )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
 
 
 def line(
@@ -92,11 +108,12 @@ def stream(
     talker: str = "talker",
     listener: str = "listener",
     pcp: int = 0,
+    vlan: int = 10,
     more: str = "",
     source: str = 'every = "1s", count = 1',
 ) -> str:
     return (
-        f'[streams.{name}]\nfrom = "{talker}"\nto = ["{listener}"]\nvlan = 10\npcp = {pcp}\n'
+        f'[streams.{name}]\nfrom = "{talker}"\nto = ["{listener}"]\nvlan = {vlan}\npcp = {pcp}\n'
         f'source = {{ frames = "{frame_bytes}B", {source}, start = "{start_ps}ps" }}\n{more}\n'
     )
 
@@ -235,9 +252,8 @@ def ats(rate_bps: int, burst_bytes: int) -> str:
     return f'ats = {{ rate = "{rate_bps}b/s", burst = "{burst_bytes}B" }}'
 
 
-def periodic(period_ps: int, count: int, later_ps: Sequence[int] = ()) -> str:
-    jitter = f", jitter = {{ values = {[f'{ps}ps' for ps in later_ps]} }}".replace("'", '"') if later_ps else ""
-    return f'every = "{period_ps}ps", count = {count}{jitter}'
+def periodic(period_ps: int, count: int) -> str:
+    return f'every = "{period_ps}ps", count = {count}'
 
 
 @pytest.mark.parametrize("link_bps", [GBPS, 10 * GBPS])
@@ -274,10 +290,10 @@ def test_a_table_with_another_overhead(overhead: int, frame_bytes: int, burst: i
 
 def test_a_bucket_fills_up_again(run: Run) -> None:
     # 1000 bytes at 10 Mb/s: 800 us each; the bucket holds one and a half. Frames at 0, 100, 2000, 2100 and 2900 us.
-    source = periodic(100 * US, 5, [0, 0, 1_800 * US, 1_800 * US, 2_500 * US])
-    times = run(shaping(stream("s", 980, 0, pcp=2, more=ats(10 * MBPS, 1_500), source=source)))
-    # Half a frame is left after the first, so that the second is paid for at 400 us. It leaves nothing, and 1200 us later
-    # the bucket is full: the third is as the first, and the fourth as the second: at 2400 us; the fifth at 3200 us.
+    at = [n * US for n in (0, 100, 2_000, 2_100, 2_900)]
+    times = run(shaping(run.captured(980, at, pcp=2, more=ats(10 * MBPS, 1_500))))
+    # Half a frame is left after the first, so that the second is paid for at 400 us. It leaves nothing, and 1200 us
+    # later the bucket is full: the third is as the first. The fourth is paid for at 2400 us, the fifth at 3200 us.
     assert waits(times, "s", 980) == [n * US for n in (0, 300, 0, 300, 300)]
 
 
@@ -287,7 +303,7 @@ def test_a_table_of_two_streams_of_a_group(run: Run) -> None:
     times = run(
         shaping(
             stream("slow", 980, 0, pcp=3, more=ats(10 * MBPS, 1_000), source=periodic(10 * US, 2))
-            + stream("fast", 980, 20 * US, pcp=3, more=ats(GBPS, 100_000), source=fast)
+            + stream("fast", 980, 20 * US, pcp=3, vlan=11, more=ats(900 * MBPS, 100_000), source=fast)
         )
     )
     assert waits(times, "slow", 980) == [0, 790 * US]
@@ -301,7 +317,7 @@ def test_two_streams_that_take_turns(run: Run) -> None:
     times = run(
         shaping(
             stream("a", 980, 0, pcp=3, more=rate, source=periodic(20 * US, 3))
-            + stream("b", 980, 10 * US, pcp=3, more=rate, source=periodic(20 * US, 3))
+            + stream("b", 980, 10 * US, pcp=3, vlan=11, more=rate, source=periodic(20 * US, 3))
         )
     )
     # Arrivals of a 0, 20, 40 and of b 10, 30, 50. Eligible a 0, b 10, a 80, b 90, a 160, b 170.
@@ -311,7 +327,7 @@ def test_two_streams_that_take_turns(run: Run) -> None:
 
 def test_two_classes_are_two_groups(run: Run) -> None:
     slow = stream("slow", 980, 0, pcp=3, more=ats(10 * MBPS, 1_000), source=periodic(10 * US, 2))
-    fast = stream("fast", 980, 20 * US, pcp=2, more=ats(GBPS, 100_000))
+    fast = stream("fast", 980, 20 * US, pcp=2, vlan=11, more=ats(900 * MBPS, 100_000))
     times = run(shaping(slow + fast))
     assert waits(times, "slow", 980) == [0, 790 * US]
     assert waits(times, "fast", 980) == [0]
@@ -339,8 +355,8 @@ def test_processing_delay_max_is_added(run: Run) -> None:
 )
 def test_a_discarded_frame_changes_nothing(residence_ns: int, expected_us: list[int], dropped: int, run: Run) -> None:
     settings = f'classes.7 = {{ selection = "ats", max_residence = "{residence_ns or 1}ns" }}'
-    source = periodic(10 * US, 5, [0, 0, 0, 0, 120 * US])
-    times = run(shaping(stream("s", 980, 0, pcp=3, more=ats(100 * MBPS, 1_000), source=source), settings=settings))
+    at = [n * US for n in (0, 10, 20, 30, 160)]
+    times = run(shaping(run.captured(980, at, pcp=3, more=ats(100 * MBPS, 1_000)), settings=settings))
     assert waits(times, "s", 980) == [us * US for us in expected_us]
     assert times.reasons("s") == ["residence"] * dropped
 
@@ -349,7 +365,7 @@ def test_a_discarded_frame_does_not_hold_its_group(run: Run) -> None:
     # The second frame of `slow` would wait for 790 us and is discarded; `fast` does not wait for it.
     settings = 'classes.7 = { selection = "ats", max_residence = "100us" }'
     slow = stream("slow", 980, 0, pcp=3, more=ats(10 * MBPS, 1_000), source=periodic(10 * US, 2))
-    fast = stream("fast", 980, 20 * US, pcp=3, more=ats(GBPS, 100_000))
+    fast = stream("fast", 980, 20 * US, pcp=3, vlan=11, more=ats(900 * MBPS, 100_000))
     times = run(shaping(slow + fast, settings=settings))
     assert waits(times, "slow", 980) == [0]
     assert waits(times, "fast", 980) == [0]
