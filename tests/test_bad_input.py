@@ -64,7 +64,7 @@ CASES = {
     "not a length": ('burst = "1542B"', 'burst = "lots"', 23, "streams.control.ats.burst", "not a length", "1522B"),
     "port that does not exist": ("sw.2", "sw.4", 15, "stations.drive.at", 'no port 4', "sw.0 to sw.3"),
     "bridge that does not exist": ("sw.2", "sx.2", 15, "stations.drive.at", 'no bridge "sx"', "sw"),
-    "port taken twice": ("sw.2", "sw.1", 15, "stations.drive.at", 'taken by "pc"', "one station"),
+    "port taken twice": ("sw.2", "sw.1", 15, "stations.drive.at", 'taken by "pc"', "one cable"),
     "port without number": ("sw.2", "sw", 15, "stations.drive.at", "not a port", "sw.0"),
     "too many ports": ("ports = 4", "ports = 9", 9, "bridges.sw.ports", "9", "2 to 8"),
     "two streams with one name": (
@@ -74,6 +74,9 @@ CASES = {
         'rate = "20Mb/s"', 'rate = "2Gb/s"', 23, "streams.control.ats.rate", "2 Gb/s is above the link", "1 Gb/s"),
     "rate below the hardware": (
         'rate = "20Mb/s"', 'rate = "1kb/s"', 23, "streams.control.ats.rate", "too slow", "10kb/s"),
+    "rates above the link together": (
+        'pcp = 0\n', 'pcp = 2\nats = { rate = "990Mb/s", burst = "1542B" }\n',
+        31, "streams.video.ats.rate", "from sw.2 to .drive. add up to 1.01 Gb/s, above its 1 Gb/s", "up to 980 Mb/s"),
     "burst below a frame": (
         'burst = "1542B"', 'burst = "100B"', 23, "streams.control.ats.burst", "longest frame", "B and above"),
     "ats in a strict class": (

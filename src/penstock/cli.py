@@ -169,7 +169,8 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        _complain(str(error))
+        for each in error.errors:
+            _complain(str(each))
         sys.exit(BAD_INPUT)
     except EngineError as error:
         _complain(str(error))
