@@ -232,6 +232,7 @@ def _lost(network: Network, trace: pl.DataFrame, waiting: pl.DataFrame, end_ps: 
 def _settle_ps(network: Network) -> int:
     """More than a frame takes for any step that no queue is part of."""
     longest = max(stream.max_frame_bytes for stream in network.streams.values())
-    slowest = min(station.link_rate_bps for station in network.stations.values())
-    delay = max(station.link_delay_ps for station in network.stations.values())
-    return longest * 8 * _PS // slowest + delay + _MARGIN_PS
+    slowest = min(link.rate_bps for link in network.links)
+    delay = max(link.delay_ps for link in network.links)
+    processing = max(bridge.processing_delay_ps for bridge in network.bridges.values())
+    return longest * 8 * _PS // slowest + delay + processing + _MARGIN_PS

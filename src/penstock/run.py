@@ -74,12 +74,15 @@ class CompiledEngine:
         from penstock.hardware.model import build_model
         from penstock.hardware.tools import ToolError
 
-        progress("building the hardware model", 0.0)
+        hardware = {name: bridge for name, bridge in network.bridges.items() if bridge.nodes == "rtl"}
+        if hardware:
+            progress("building the hardware model", 0.0)
         try:
-            libraries = {name: build_model(ports=bridge.ports) for name, bridge in network.bridges.items()}
+            built = {ports: build_model(ports=ports) for ports in {bridge.ports for bridge in hardware.values()}}
         except ToolError as error:
             raise EngineError(str(error)) from error
-        writes = {name: plan.register_writes(network, bridge) for name, bridge in network.bridges.items()}
+        libraries = {name: built[bridge.ports] for name, bridge in hardware.items()}
+        writes = {name: plan.register_writes(network, bridge) for name, bridge in hardware.items()}
         return plan.network_json(network, libraries, writes)
 
     def run(self, network_json: str, sink: Sink | None, progress: Callable[[float], bool]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import polars as pl
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.journeys import hops, journeys, strays
 from penstock.measure import Distribution, Measured, distribution, distribution_of, from_engine, from_trace
-from penstock.paths import path
 from penstock.scenario.network import Network
 
 _MOST_HOPS = 5_000  # of streams; above it the ports alone are told
@@ -42,10 +41,13 @@ def summarize(
     )
     shaping = {row["stream"]: distribution(row, "shaping") for row in waits.iter_rows(named=True)}
     per_stream, ports = _tables(steps)
+    idle_times: dict[str, dict[str, int]] = {}
+    for (at, name), time in processing.items():
+        idle_times.setdefault(name, {})[at] = time
     streams = {}
     for name, figures in measured.items():
-        idle = [time for (_, stream), time in processing.items() if stream == name]
-        limit = bound(network, name, max(idle, default=None)) if network.streams[name].ats else None
+        idle = idle_times.get(name, {})
+        limit = bound(network, name, idle) if network.streams[name].ats else None
         reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
         streams[name] = _stream(network, name, figures, limit, reason) | {
             "shaping_ns": _ns(shaping.get(name) if network.streams[name].ats else None),
@@ -207,7 +209,7 @@ def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformanc
     """Judged at the first bridge, where the source's own behaviour is seen."""
     stream = network.streams[name]
     assert stream.ats is not None
-    first = path(network, name, stream.listeners[0])[0].bridge
+    first = stream.tree[0].bridge
     once = steps.filter(pl.col("node") == first).unique("frame_id", keep="first", maintain_order=True).sort("arrived")
     overhead = network.bridges[first].overhead_bytes
     pairs = list(once.select("arrived", "bytes").iter_rows())

@@ -10,7 +10,6 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from penstock.paths import joins, path
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 
@@ -69,10 +68,11 @@ def _places(network: Network, stations: Sequence[str]) -> Places:
     names = list(network.bridges)
     index = {name: number for number, name in enumerate(names)}
     near: list[set[int]] = [set() for _ in names]
-    for join in joins(network):
-        if join.a in index and join.b in index:
-            near[index[join.a]].add(index[join.b])
-            near[index[join.b]].add(index[join.a])
+    for link in network.links:
+        a, b = link.a[0], link.b[0]
+        if a in index and b in index:
+            near[index[a]].add(index[b])
+            near[index[b]].add(index[a])
     points = _spread(_distances(near))
     # What is wider than high fits a page.
     if len(names) > 1:
@@ -148,11 +148,12 @@ def _free_angles(taken: list[float], count: int) -> list[float]:
 
 def _draw_links(figure: go.Figure, network: Network, place: Places) -> None:
     by_rate: dict[int, tuple[list[Any], list[Any]]] = {}
-    for join in joins(network):
-        if join.a in place and join.b in place:
-            xs, ys = by_rate.setdefault(join.rate_bps, ([], []))
-            xs += [place[join.a][0], place[join.b][0], None]
-            ys += [place[join.a][1], place[join.b][1], None]
+    for link in network.links:
+        a, b = link.a[0], link.b[0]
+        if a in place and b in place:
+            xs, ys = by_rate.setdefault(link.rate_bps, ([], []))
+            xs += [place[a][0], place[b][0], None]
+            ys += [place[a][1], place[b][1], None]
     for number, (rate, (xs, ys)) in enumerate(sorted(by_rate.items())):
         figure.add_trace(
             go.Scatter(
@@ -172,7 +173,7 @@ def _draw_way(figure: go.Figure, network: Network, name: str, place: Places, sid
     xs: list[Any] = []
     ys: list[Any] = []
     for listener in stream.listeners:
-        nodes = [stream.talker, *(hop.bridge for hop in path(network, name, listener)), listener]
+        nodes = [stream.talker, *(step.bridge for step in network.way(stream, listener)), listener]
         points = np.array([place[node] for node in nodes])
         along = np.gradient(points, axis=0)
         normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
