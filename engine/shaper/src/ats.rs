@@ -64,6 +64,14 @@ impl Rate {
         })
     }
 
+    /// What a table write leaves in the hardware, whatever it is; before the first one all is zero.
+    pub fn from_bits(ns_per_byte: u64, empty_to_full: u64) -> Self {
+        Self {
+            ns_per_byte: ns_per_byte & ((1 << NS_PER_BYTE_BITS) - 1),
+            empty_to_full: empty_to_full & ((1 << EMPTY_TO_FULL_BITS) - 1),
+        }
+    }
+
     pub fn ns_per_byte(self) -> u64 {
         self.ns_per_byte
     }
@@ -125,7 +133,11 @@ impl Group {
 ///
 /// `arrival_ns` is when the last bit arrived, `length` counts the overhead on the wire.
 pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: u64, length: u32) -> Option<i128> {
-    let arrival = i128::from(arrival_ns) * TICKS_PER_NS;
+    process_frame_at(group, scheduler, i128::from(arrival_ns) * TICKS_PER_NS, length)
+}
+
+/// As [`process_frame`], with the arrival in ticks.
+pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i128, length: u32) -> Option<i128> {
     let scheduler_eligibility = scheduler.bucket_empty + scheduler.rate.recovery(length);
     let bucket_full = scheduler.bucket_empty + i128::from(scheduler.rate.empty_to_full);
     let eligibility = arrival.max(group.eligibility).max(scheduler_eligibility);
