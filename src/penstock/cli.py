@@ -68,7 +68,9 @@ def run(
 
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
     if trace is not None and mode is None:
-        raise typer.BadParameter(f'"{trace}" is not known; allowed: {", ".join(runner.TRACE_MODES)}', param_hint="--trace")
+        raise typer.BadParameter(
+            f'"{trace}" is not known; allowed: {", ".join(runner.TRACE_MODES)}', param_hint="--trace"
+        )
     network = load(scenario, nodes)
     target = out or Path("out") / network.name
     with _progress(quiet=as_json) as progress:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from penstock.errors import InputError
 
+
 def check_target(out: Path) -> None:
     """Refuses to replace what no run wrote."""
     if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / "summary.json").exists())):

@@ -12,9 +12,9 @@ _PS = 10**12
 
 
 def _rows(trace: pl.DataFrame) -> pl.DataFrame:
-    return trace.with_columns(pl.col("stream", "node", "event", "reason").cast(pl.String).cast(pl.Categorical)).cast({
-        "time_ps": pl.Int64
-    })
+    return trace.with_columns(pl.col("stream", "node", "event", "reason").cast(pl.String).cast(pl.Categorical)).cast(
+        {"time_ps": pl.Int64}
+    )
 
 
 def journeys(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
@@ -66,7 +66,9 @@ def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
         "frame_id", "stream", "node", "port", pl.col("time_ps").alias("dropped"), "reason"
     )
     path = path_table(network)
-    places = pl.concat([path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")])
+    places = pl.concat(
+        [path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")]
+    )
     return (
         dropped.join(places, on=["stream", "node", "port"], how="inner")
         .sort("dropped", maintain_order=True)
@@ -98,7 +100,10 @@ def hops(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
         .join(egress, on=["stream", "node", "port"], how="semi")
         .group_by(*keys, "port")
         .agg(
-            *(pl.col("time_ps").filter(event == name).min().alias(name) for name in ("queued", "eligible", "sent", "dropped")),
+            *(
+                pl.col("time_ps").filter(event == name).min().alias(name)
+                for name in ("queued", "eligible", "sent", "dropped")
+            ),
             pl.col("traffic_class").filter(event == "queued").first(),
             pl.col("reason").filter(event == "dropped").first(),
         )

@@ -75,7 +75,13 @@ def distribution(row: Mapping[str, Any], prefix: str) -> Distribution | None:
 def distribution_of(name: str, values: pl.Expr) -> list[pl.Expr]:
     """The columns `name_min` and so on; percentiles are of the nearest rank."""
     values = values.drop_nulls()
-    found = (values.min(), values.mean(), values.quantile(0.5, "nearest"), values.quantile(0.99, "nearest"), values.max())
+    found = (
+        values.min(),
+        values.mean(),
+        values.quantile(0.5, "nearest"),
+        values.quantile(0.99, "nearest"),
+        values.max(),
+    )
     return [value.alias(f"{name}_{key}") for key, value in zip(KEYS, found, strict=True)]
 
 
@@ -139,7 +145,9 @@ def from_trace(
             latency=distribution(time, "latency") if time else None,
             interval=distribution(gap, "interval") if gap else None,
             talker_wait=distribution(waits[name], "wait"),
-            rate_bps=time and _rate(time["wire_bytes"], time["delivered"], time["first"], time["last"], stream.listeners),
+            rate_bps=None
+            if time is None
+            else _rate(time["wire_bytes"], time["delivered"], time["first"], time["last"], stream.listeners),
         )
     return found
 
@@ -147,7 +155,7 @@ def from_trace(
 def from_engine(network: Network, result: Mapping[str, Any]) -> dict[str, Measured]:
     """From the engine's statistics."""
     found = {}
-    for name, told in zip(result["streams"], result["statistics"], strict=True):
+    for name, told in result["statistics"].items():
         stream = network.streams[name]
         latency = _told(told["latency_ps"])
         beyond = latency is not None and stream.deadline_ps is not None and latency.max > stream.deadline_ps
@@ -175,7 +183,8 @@ def from_engine(network: Network, result: Mapping[str, Any]) -> dict[str, Measur
 def _told(said: Mapping[str, Any] | None) -> Distribution | None:
     if not said or not said["count"]:
         return None
-    return Distribution(*(float(said[key]) for key in KEYS), percentile_error=said["percentile_error"])
+    least, mean, p50, p99, most = (float(said[key]) for key in KEYS)
+    return Distribution(least, mean, p50, p99, most, float(said["percentile_error"]))
 
 
 def _by_stream(rows: pl.DataFrame) -> dict[str, dict[str, Any]]:

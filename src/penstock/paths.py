@@ -23,7 +23,15 @@ def path_table(network: Network) -> pl.DataFrame:
     known: pl.DataFrame | None = network.memo.get("path_table")
     if known is None:
         rows = [
-            (stream.name, listener, number, step.bridge, step.entry, step.egress, _rate(network, step.bridge, step.entry))
+            (
+                stream.name,
+                listener,
+                number,
+                step.bridge,
+                step.entry,
+                step.egress,
+                _rate(network, step.bridge, step.entry),
+            )
             for stream in network.streams.values()
             for listener in stream.listeners
             for number, step in enumerate(network.way(stream, listener))

@@ -12,6 +12,7 @@ from penstock.bound import Bound, Conformance, applies, bound, conformance, proc
 from penstock.journeys import hops, journeys, strays
 from penstock.measure import Distribution, Measured, distribution, distribution_of, from_engine, from_trace
 from penstock.scenario.network import Network
+from penstock.trace import last_time_ps
 
 _MOST_HOPS = 5_000  # of streams; above it the ports alone are told
 _WITHOUT_TRACE = "whether its source conforms is seen in a whole trace only"
@@ -26,7 +27,7 @@ def summarize(
 ) -> dict[str, Any]:
     """The content of `summary.json`, from a whole trace."""
     told = dict(simulation or {})
-    end_ps = max(network.duration_ps, int(trace["time_ps"].max() or 0), int(told.get("end_ps", 0)))  # type: ignore[call-overload]
+    end_ps = max(network.duration_ps, last_time_ps(trace), int(told.get("end_ps", 0)))
     steps = hops(network, trace)
     measured = from_trace(network, trace, journeys(network, trace), end_ps=end_ps, partial=partial)
     shaped = steps.filter(pl.col("stream").cast(pl.String).is_in([n for n, s in network.streams.items() if s.ats]))
@@ -252,10 +253,12 @@ def _tables(steps: pl.DataFrame) -> tuple[dict[str, list[dict[str, Any]]] | None
     ]
     whole = pl.when(pl.col("queued").is_not_null()).then(pl.col("bytes").cast(pl.Int64))
     gone = pl.coalesce("sent", "dropped")
-    changes = pl.concat([
-        steps.select("node", "port", pl.col("queued").alias("at"), whole.alias("bytes")),
-        steps.select("node", "port", gone.alias("at"), (-whole).alias("bytes")),
-    ]).drop_nulls()
+    changes = pl.concat(
+        [
+            steps.select("node", "port", pl.col("queued").alias("at"), whole.alias("bytes")),
+            steps.select("node", "port", gone.alias("at"), (-whole).alias("bytes")),
+        ]
+    ).drop_nulls()
     deepest = (
         changes.sort("at", "bytes")
         .select("node", "port", pl.col("bytes").cum_sum().over("node", "port"))

@@ -13,6 +13,7 @@ from rich.table import Table
 NOTHING = "\u2013"
 _MOST_STREAMS = 40
 _MOST_WARNINGS = 20
+_MOST_TERMS = 8  # of a bound
 
 
 def us(ns: float | None) -> str:
@@ -92,15 +93,19 @@ def show(summary: dict[str, Any], console: Console, folder: Path) -> None:
         described = stream["bound"]
         if described is None:
             continue
-        if described["terms"]:
+        worst = us(stream["latency_ns"]["max"])
+        if len(described["terms"]) > _MOST_TERMS:
+            console.print(
+                f"bound of [bold]{escape(name)}[/]: {us(described['total_ns'])} us, measured {worst} us at most; "
+                "its terms are in report.html"
+            )
+        elif described["terms"]:
             console.print(f"bound of [bold]{escape(name)}[/], equation (1) and the way around it:")
             for term in described["terms"]:
                 console.print(f"  {us(term['ns']):>10} us  {escape(term['name'])} ({escape(term['detail'])})")
-            console.print(
-                f"  {us(described['total_ns']):>10} us  in all; measured {us(stream['latency_ns']['max'])} us at most"
-            )
-            if stream["bound_ok"] is False and stream["dropped"]:
-                console.print("  [red]not met[/]: frames that kept to rate and burst were dropped")
+            console.print(f"  {us(described['total_ns']):>10} us  in all; measured {worst} us at most")
+        if stream["bound_ok"] is False and stream["dropped"]:
+            console.print("  [red]not met[/]: frames that kept to rate and burst were dropped")
         if described["reason"]:
             console.print(f"[yellow]no bound for {escape(name)}[/]: {escape(described['reason'])}")
     kept = summary["conservation"]

@@ -87,6 +87,11 @@ def read_trace(path: Path) -> pl.DataFrame:
     return pl.read_parquet(path).sort("time_ps", "frame_id", maintain_order=True)
 
 
+def last_time_ps(trace: pl.DataFrame) -> int:
+    """Of the last row; 0 without rows."""
+    return int(trace["time_ps"].max() or 0)  # type: ignore[arg-type]
+
+
 def write_sorted(path: Path, trace: pl.DataFrame) -> None:
     """Writes a trace again that was read, in its order, and keeps what the file says of itself."""
     metadata = {PARTIAL: "true"} if is_partial(path) else None

@@ -49,7 +49,9 @@ def all_figures(
     network_picture = topology.picture(network, names, color)
     if network_picture is not None:
         _plain(network_picture)
-        found.append(("Network", "Squares are bridges, circles stations, coloured lines the ways of streams.", network_picture))
+        found.append(
+            ("Network", "Squares are bridges, circles stations, coloured lines the ways of streams.", network_picture)
+        )
     if trace is None:
         return found
     steps = journeys(network, trace)
@@ -57,9 +59,7 @@ def all_figures(
         ((pl.col("delivered") - pl.coalesce("talker_sent", "created")) / 1e6).alias("latency_us"),
         (pl.coalesce("talker_sent", "created") / 1e9).alias("sent_ms"),
     )
-    of_stream = {
-        name: arrived.filter(pl.col("stream") == pl.lit(name, dtype=pl.Categorical)) for name in names
-    }
+    of_stream = {name: arrived.filter(pl.col("stream") == pl.lit(name, dtype=pl.Categorical)) for name in names}
     return [
         *found,
         _latency(of_stream, summary, color),
@@ -131,7 +131,13 @@ def _intervals(of_stream: Streams, color: dict[str, str]) -> Figure:
     figure = go.Figure()
     gaps = {}
     for name, arrived in of_stream.items():
-        values = arrived.sort("delivered").select(pl.col("delivered").diff().over("listener") / 1e6).to_series().drop_nulls().to_numpy()
+        values = (
+            arrived.sort("delivered")
+            .select(pl.col("delivered").diff().over("listener") / 1e6)
+            .to_series()
+            .drop_nulls()
+            .to_numpy()
+        )
         if values.size:
             gaps[name] = values
     if gaps:
@@ -165,7 +171,11 @@ def _depth(steps: pl.DataFrame) -> Figure:
         steps.filter(left.is_not_null()).select("node", "port", left.alias("at"), -pl.col("bytes")),
     ]).sort("at", "bytes", maintain_order=True)  # fmt: skip
     depth = changes.with_columns((pl.col("bytes").cum_sum().over("node", "port") / 1000).alias("depth"))
-    deepest = depth.group_by("node", "port").agg(pl.col("depth").max()).sort("depth", "node", "port", descending=[True, False, False])
+    deepest = (
+        depth.group_by("node", "port")
+        .agg(pl.col("depth").max())
+        .sort("depth", "node", "port", descending=[True, False, False])
+    )
     names = [f"{node} port {port}" for node, port, _ in deepest.head(_MOST_PORTS).iter_rows()]
     color = colors(names)
     for (node, port, _), name in zip(deepest.head(_MOST_PORTS).iter_rows(), names, strict=True):
@@ -251,7 +261,9 @@ def _drops_by_node(lost: pl.DataFrame) -> Figure:
         )
     figure.update_layout(barmode="stack")
     _axes(figure, "bridge", "frames dropped")
-    which = f"The {_MOST_NODES} of {nodes.height:,} bridges that dropped most" if nodes.height > _MOST_NODES else "Where"
+    which = (
+        f"The {_MOST_NODES} of {nodes.height:,} bridges that dropped most" if nodes.height > _MOST_NODES else "Where"
+    )
     return "Drops by bridge", f"{which}, and why.", figure
 
 

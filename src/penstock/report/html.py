@@ -18,9 +18,11 @@ from penstock.report import figures
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 from penstock.table import NOTHING, drops, most_urgent, others, us
+from penstock.trace import last_time_ps
 
 _MOST_ROWS = 100
 _MOST_PORTS = 40
+_MOST_TERMS = 8  # in sight
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
 
@@ -77,9 +79,11 @@ def _limits(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int) -
     said = []
     rows = summary["simulation"].get("trace_rows", 0)
     if trace is None:
-        said.append("There are no pictures of frames: the trace was off or filtered. Statistics were counted during the run.")
+        said.append(
+            "There are no pictures of frames: the trace was off or filtered. Statistics were counted during the run."
+        )
     elif trace.height < rows:
-        last_ps = int(trace["time_ps"].max() or 0)  # type: ignore[call-overload]
+        last_ps = last_time_ps(trace)
         said.append(
             f"The trace has {rows:,} rows. The pictures show its beginning, the first {last_ps / 1e9:,.3f} ms; "
             "statistics are of the whole run."
@@ -89,7 +93,7 @@ def _limits(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int) -
         said.append(f"Percentiles of many values are off by up to {error:.1%}; all else is exact.")
     if streams < len(summary["streams"]):
         said.append(
-            f"{streams} of {len(summary['streams']):,} streams are drawn: those nearest to their limits, or the slowest."
+            f"{streams} of {len(summary['streams']):,} streams are drawn: those nearest to their limits or the slowest."
         )
     return "".join(f'<p class="said">{escape(text)}</p>' for text in said)
 
@@ -117,7 +121,13 @@ def _head(summary: dict[str, Any]) -> str:
     parts = " + ".join(f"{kept[what]:,} {what}" for what in ("delivered", "dropped", "inside"))
     text = f"{kept['created']:,} = {parts}"
     cards.append(_card("every frame accounted for", text, kept["ok"]))
-    verdict = "Interrupted" if summary["partial"] else "Every requirement met" if summary["ok"] else "A requirement was not met"
+    verdict = (
+        "Interrupted"
+        if summary["partial"]
+        else "Every requirement met"
+        if summary["ok"]
+        else "A requirement was not met"
+    )
     return (
         f'<header class="{"good" if summary["ok"] else "bad"}"><div class="verdict">{verdict}</div>'
         f"<h1>{escape(summary['title'])}</h1>"
@@ -187,7 +197,9 @@ def _ports(summary: dict[str, Any]) -> str:
         _passing(most, with_queue=True),
     ]
     if len(most) < len(ports):
-        parts.append(f'<p class="note">{len(most)} of {len(ports):,} ports, by drops and time; all are in summary.json.</p>')
+        parts.append(
+            f'<p class="note">{len(most)} of {len(ports):,} ports, by drops and time; all are in summary.json.</p>'
+        )
     for name in figures.shown(summary):
         if summary["streams"][name]["hops"]:
             hops = _passing(summary["streams"][name]["hops"], with_queue=False)
@@ -225,7 +237,11 @@ def _bounds(summary: dict[str, Any]) -> str:
             rows += f"<tr><th>measured at most</th><td>{us(stream['latency_ns']['max'])}</td></tr>"
         reason = f'<p class="open">No bound: {escape(bound["reason"])}.</p>' if bound["reason"] else ""
         said = f'<p class="note">{escape(stream["conformance"])}.</p>' if stream["conformance"] else ""
-        parts.append(f'<h3>{escape(name)}</h3>{reason}{said}<table class="narrow"><tbody>{rows}</tbody></table>')
+        table = f'<table class="narrow"><tbody>{rows}</tbody></table>'
+        if len(bound["terms"]) > _MOST_TERMS:
+            total = f"{us(bound['total_ns'])} us, measured at most {us(stream['latency_ns']['max'])} us"
+            table = f"<details><summary>{total}</summary>{table}</details>"
+        parts.append(f"<h3>{escape(name)}</h3>{reason}{said}{table}")
     if not parts:
         return ""
     note = (
