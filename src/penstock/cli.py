@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line.
 
-Exit status 0: done and every requirement met; 1: ran, but one was not met; 2: bad input.
+Exit status 0: done and every requirement met; 1: ran, but one was not met; 2: bad input; 130: interrupted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ app = typer.Typer(
     help="Time-sensitive networks: one description, run as hardware, held against its proven bounds.",
 )
 
-OK, NOT_MET, BAD_INPUT = 0, 1, 2
+OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
 ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})
@@ -53,10 +53,16 @@ def _root(
 def run(
     scenario: ScenarioArgument,
     nodes: Annotated[
-        str | None, typer.Option(metavar="rtl", help="What the nodes are; the scenario's own if not given.")
+        str | None, typer.Option(metavar="model|rtl", help="What the nodes are; the scenario's own if not given.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(metavar="full|none", help="What is traced; what the scenario says if not given.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,14 +71,21 @@ def run(
     from penstock import table
     from penstock.scenario import load
 
+    mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
+    if trace is not None and mode is None:
+        raise typer.BadParameter(
+            f'"{trace}" is not known; allowed: {", ".join(runner.TRACE_MODES)}', param_hint="--trace"
+        )
     network = load(scenario, nodes)
     target = out or Path("out") / network.name
     with _progress(quiet=as_json) as progress:
-        result = runner.run(network, target, engine=_stand_in(), progress=progress)
+        result = runner.run(network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed)
     if as_json:
         typer.echo(json.dumps(result.summary))
     else:
         table.show(result.summary, _console(), result.folder)
+    if result.partial:
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(OK if result.summary["ok"] else NOT_MET)
 
 
@@ -185,7 +198,7 @@ def main() -> None:
         _complain(f"the run failed: {error}")
         sys.exit(NOT_MET)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)
