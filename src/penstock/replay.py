@@ -323,6 +323,7 @@ class Switch(Protocol):
     def inside(self) -> int: ...
     @property
     def waiting(self) -> int: ...
+    def write(self, address: int, value: int) -> None: ...
     def push(self, port: int, start_cycle: int, frame: bytes, *, gap: int) -> int: ...
     def run(self, until_cycle: int) -> None: ...
     def events(self) -> Any: ...
@@ -380,28 +381,29 @@ def switch_config(recording: Recording) -> SwitchConfig:
 
 
 def _switch(recording: Recording, nodes: Nodes) -> Switch:
+    """Our switch, after its register writes."""
     from penstock import _engine
-    from penstock.hardware import configure
+    from penstock.hardware.configure import configure
     from penstock.hardware.registers import registers
 
-    config = switch_config(recording)
     try:
-        if nodes == "model":
-            model: Switch = _engine.SwitchModel(json.dumps(configure.model_config(config)))
-            return model
-        writes = configure.configure(config, registers())
+        writes = configure(switch_config(recording), registers())
     except ConfigurationError as error:
         raise InputError(
             f"our switch cannot do this: {error.what}", allowed=error.allowed, file=recording.folder / "run.toml",
             key=error.where,
         ) from None  # fmt: skip
-    from penstock.hardware.model import build_model
-    from penstock.hardware.tools import ToolError
+    switch: Switch
+    if nodes == "model":
+        switch = _engine.SwitchModel(recording.ports)
+    else:
+        from penstock.hardware.model import build_model
+        from penstock.hardware.tools import ToolError
 
-    try:
-        switch = _engine.Switch(build_model(ports=recording.ports))
-    except ToolError as error:
-        raise EngineError(str(error)) from error
+        try:
+            switch = _engine.Switch(build_model(ports=recording.ports))
+        except ToolError as error:
+            raise EngineError(str(error)) from error
     for address, value in writes:
         switch.write(address, value)
     return switch
