@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import penstock as ps
+from penstock import report
 from penstock.captures import CapturedFrame, write_pcapng
 
 AHEAD, GAP = 8, 12  # bytes of the wire
@@ -58,8 +59,8 @@ class Run:
 
     def __call__(self, text: str) -> Times:
         file = self.folder / "scenario.toml"
-        file.write_text('name = "timing"\nduration = "20ms"\n' + text)
-        return Times(ps.load(file).run(nodes="model").trace)
+        file.write_text('name = "timing"\nnodes = "model"\nduration = "20ms"\n' + text)
+        return Times(ps.load(file).run().trace)
 
     def captured(self, frame_bytes: int, times_ps: Sequence[int], *, pcp: int, more: str) -> str:
         """The stream `s` with frames at these times, by way of a capture."""
@@ -74,7 +75,9 @@ class Run:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    # The report has tests of its own, and takes longer than all the rest.
+    monkeypatch.setattr(report, "render", lambda *_, **__: "")
     return Run(tmp_path)
 
 
