@@ -249,6 +249,39 @@ DEVICES = {
 }
 
 
+@pytest.mark.parametrize("nodes", ["model", pytest.param("rtl", marks=pytest.mark.slow)])
+def test_a_made_up_run_on_eight_ports(nodes: str, tmp_path: Path, replay: Replay) -> None:
+    device = Device((replace(ONE, port=7), Flow("other", 5, 3, 700, gap_ns=(0, 90_000))), received_port=4)
+    made = device.record(tmp_path / "run")
+    done = replay(tmp_path / "run", "--nodes", nodes)
+    assert (done.status, done.error) == (0, ""), done
+    assert f"survivors {made['survivors']} measured {made['survivors']} ours, identical" in done.out
+
+
+@pytest.mark.parametrize("nodes", ["model", "rtl"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_of_many_flows(seed: int, nodes: str, tmp_path: Path, replay: Replay) -> None:
+    """As many flows as one likes, of any class, at each port."""
+    rng = random.Random(seed)
+    flows = []
+    for port in (0, 1, 2):
+        for traffic_class in rng.sample(range(8), 3):
+            shaped = rng.random() < 0.6
+            flows.append(
+                Flow(
+                    f"{port}/{traffic_class}", port, traffic_class, rng.choice((100, 400, 900)),
+                    rate_bps=rng.randrange(10_000_000, 40_000_000) if shaped else 0,
+                    burst_bytes=rng.randrange(1_000, 3_000), residence_ns=rng.randrange(100_000, 900_000),
+                    gap_ns=(8_000, 60_000), burst=1, count=60,
+                )
+            )  # fmt: skip
+    device = Device(tuple(flows), received_port=3, seed=seed)
+    made = device.record(tmp_path / "run")
+    done = replay(tmp_path / "run", "--nodes", nodes)
+    assert (done.status, done.error) == (0, ""), done
+    assert f"survivors {made['survivors']} measured {made['survivors']} ours, identical" in done.out
+
+
 @pytest.mark.parametrize("nodes", ["model", "rtl"])
 @pytest.mark.parametrize("name", DEVICES)
 def test_a_made_up_run(name: str, nodes: str, tmp_path: Path, replay: Replay) -> None:
