@@ -48,6 +48,7 @@ LEAD_CYCLES = 4_000  # from the configuration to the first frame
 SLICE_CYCLES = 1_000_000
 DRAIN_CYCLES = 130_000_000  # a frame that waits for a second is given up
 CHUNK_FRAMES = 2_000
+QUEUE = "queue"  # a copy was refused, whatever the limit
 
 
 class _Table(BaseModel):
@@ -472,7 +473,7 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
                 played.arrived[index] = cycle
             elif name == "verdict":
                 if reason or refused:
-                    verdicts[index] = _names()[1][reason] if reason else "queue"
+                    verdicts[index] = _names()[1][reason] if reason else QUEUE
                     done += 1
             elif name == "expired":
                 verdicts[index] = "expired"
@@ -543,7 +544,7 @@ class FlowResult:
     only_ours: list[int]
     free: list[float]  # residuals in ticks of frames that no other flow held back
     held: list[float]  # and of those that one did, in the record or in ours
-    held_tolerance: float
+    tolerances: list[float]  # of each of those
     constant: float  # in ticks, from the last bit's arrival
 
     @property
@@ -555,8 +556,13 @@ class FlowResult:
         return (
             self.identical
             and all(abs(residual) <= TOLERANCE_TICKS for residual in self.free)
-            and all(abs(residual) <= self.held_tolerance for residual in self.held)
+            and all(abs(residual) <= most for residual, most in zip(self.held, self.tolerances, strict=True))
         )
+
+    @property
+    def worst_held(self) -> tuple[float, float]:
+        """The residual that goes furthest beyond, or comes nearest to, what is allowed; and that."""
+        return max(zip(self.held, self.tolerances, strict=True), key=lambda h: abs(h[0]) - h[1])
 
 
 @dataclass(frozen=True)
@@ -584,16 +590,17 @@ class Comparison:
         ]
         if any(flow.held for flow in self.flows):
             parts.append(f"unhindered {_three([r for flow in self.flows for r in flow.free])} of {TOLERANCE_TICKS}")
-            most = max(flow.held_tolerance for flow in self.flows if flow.held)
+            _, most = max((flow.worst_held for flow in self.flows if flow.held), key=lambda h: abs(h[0]) - h[1])
             parts.append(f"behind another flow {_three([r for flow in self.flows for r in flow.held])} of {most:.0f}")
         return f"{self.name} ({self.nodes}): {', '.join(parts)}: {'ok' if self.ok else 'DIFFERS'}"
 
     def _difference(self) -> str:
-        for whose in ("measured", "ours"):
-            numbers = [number for flow in self.flows for number in getattr(flow, f"only_{whose}")]
-            if numbers:
-                return f" ({min(numbers):#010x} survived only in {'the record' if whose == 'measured' else 'ours'})"
-        return ""
+        found = {"the record": [number for flow in self.flows for number in flow.only_measured]}
+        found["ours"] = [number for flow in self.flows for number in flow.only_ours]
+        where, numbers = next((where, numbers) for where, numbers in found.items() if numbers)
+        full = self.reasons.get(QUEUE, 0)
+        room = f"; ours had no room for {full}" if full else ""
+        return f" ({min(numbers):#010x} survived only in {where}{room})"
 
     def rows(self) -> list[dict[str, Any]]:
         """The flows as every comparing command prints them."""
@@ -607,18 +614,18 @@ class Comparison:
                     "only_measured": flow.only_measured, "only_ours": flow.only_ours, "ok": flow.identical,
                 }
             )  # fmt: skip
-            for kind, residuals, most in (
-                ("residual", flow.free, float(TOLERANCE_TICKS)),
-                ("residual_behind_another_flow", flow.held, flow.held_tolerance),
-            ):
+            quantity = "latency less the recorded one and a constant"
+            for kind, residuals in (("residual", flow.free), ("residual_behind_another_flow", flow.held)):
                 if residuals:
-                    worst = max(residuals, key=abs)
+                    worst = max(residuals, key=abs), float(TOLERANCE_TICKS)
+                    if residuals is flow.held:
+                        worst = flow.worst_held
                     rows.append(
                         {
-                            "id": f"{where}/{kind}", "quantity": "latency less the recorded one and a constant",
-                            "unit": "ticks", "measured": worst, "bound": most, "frames": len(residuals),
+                            "id": f"{where}/{kind}", "quantity": quantity, "unit": "ticks",
+                            "measured": worst[0], "bound": worst[1], "frames": len(residuals),
                             "min": min(residuals), "median": statistics.median(residuals), "max": max(residuals),
-                            "constant": flow.constant, "ok": abs(worst) <= most,
+                            "constant": flow.constant, "ok": abs(worst[0]) <= worst[1],
                         }
                     )  # fmt: skip
         return rows
@@ -630,42 +637,56 @@ def compare(recording: Recording, played: Played, nodes: Nodes) -> Comparison:
     ours = [None if left is None else float(left / cycles_of_tick) for left in played.left]
     measured = [None if frame.received is None else float(frame.received) for frame in recording.frames]
     held = [a or b for a, b in zip(_held(recording, ours), _held(recording, measured), strict=True)]
-    free: dict[int, list[float]] = {index: [] for index in range(len(recording.flows))}
-    behind: dict[int, list[float]] = {index: [] for index in range(len(recording.flows))}
+    differences: list[float | None] = [None] * len(recording.frames)
     for place, frame in enumerate(recording.frames):
         left = played.left[place]
         if left is not None and frame.received is not None:
             last_bit = played.arrived[place] + recording.flows[frame.flow].frame_bytes
-            difference = Fraction(left - last_bit) / cycles_of_tick - (frame.received - frame.sent)
-            (behind if held[place] else free)[frame.flow].append(float(difference))
-    # The latency of a shaped frame that nothing holds back is the same whatever its size; what that of others is made
-    # of is not known, so that each has its own constant.
-    shaped = [index for index, flow in enumerate(recording.flows) if flow.shaper == "ats" and played.by_last_bit]
+            differences[place] = float(Fraction(left - last_bit) / cycles_of_tick - (frame.received - frame.sent))
+    constants = _constants(recording, played, differences, held)
+    tolerances = _tolerances(recording, played, constants, ours, measured)
     results = []
-    for index in range(len(recording.flows)):
-        pool = shaped if index in shaped else [index]
-        differences = [d for n in pool for d in free[n]] or [d for n in pool for d in behind[n]]
-        constant = statistics.median(differences) if differences else 0.0
-        results.append(_flow_result(recording, played, index, constant, free[index], behind[index]))
+    for index, flow in enumerate(recording.flows):
+        mine = [place for place, frame in enumerate(recording.frames) if frame.flow == index]
+        residual = {place: d - constants[index] for place in mine if (d := differences[place]) is not None}
+        numbers = {place: recording.frames[place].number for place in mine}
+        results.append(
+            FlowResult(
+                name=flow.name,
+                sent=len(mine),
+                measured=sum(measured[place] is not None for place in mine),
+                ours=sum(ours[place] is not None for place in mine),
+                only_measured=[numbers[p] for p in mine if measured[p] is not None and ours[p] is None],
+                only_ours=[numbers[p] for p in mine if measured[p] is None and ours[p] is not None],
+                free=[r for place, r in residual.items() if not held[place]],
+                held=[r for place, r in residual.items() if held[place]],
+                tolerances=[tolerances[place] for place in residual if held[place]],
+                constant=constants[index],
+            )
+        )
     return Comparison(recording.name, nodes, results, played.reasons)
 
 
-def _flow_result(
-    recording: Recording, played: Played, index: int, constant: float, free: list[float], held: list[float]
-) -> FlowResult:
-    mine = [(frame, left) for frame, left in zip(recording.frames, played.left, strict=True) if frame.flow == index]
-    return FlowResult(
-        name=recording.flows[index].name,
-        sent=len(mine),
-        measured=sum(frame.received is not None for frame, _ in mine),
-        ours=sum(left is not None for _, left in mine),
-        only_measured=[frame.number for frame, left in mine if frame.received is not None and left is None],
-        only_ours=[frame.number for frame, left in mine if frame.received is None and left is not None],
-        free=[difference - constant for difference in free],
-        held=[difference - constant for difference in held],
-        held_tolerance=TOLERANCE_TICKS + _most_behind(recording, index),
-        constant=constant,
-    )
+def _constants(
+    recording: Recording, played: Played, differences: Sequence[float | None], held: Sequence[bool]
+) -> list[float]:
+    """Of each flow: by how much our latency differs from the recorded one.
+
+    The latency of a shaped frame that nothing holds back is the same whatever its size; what that of others is made of
+    is not known, so that each has its own constant.
+    """
+    shaped = [index for index, flow in enumerate(recording.flows) if flow.shaper == "ats" and played.by_last_bit]
+    pool_of = {index: shaped if index in shaped else [index] for index in range(len(recording.flows))}
+    free: dict[int, list[float]] = {index: [] for index in pool_of}
+    behind: dict[int, list[float]] = {index: [] for index in pool_of}
+    for place, difference in enumerate(differences):
+        if difference is not None:
+            (behind if held[place] else free)[recording.frames[place].flow].append(difference)
+    constants = []
+    for pool in pool_of.values():
+        found = [d for n in pool for d in free[n]] or [d for n in pool for d in behind[n]]
+        constants.append(statistics.median(found) if found else 0.0)
+    return constants
 
 
 def _group(flow: _Flow) -> tuple[int, int]:
@@ -673,18 +694,58 @@ def _group(flow: _Flow) -> tuple[int, int]:
     return flow.sent_port, flow.traffic_class
 
 
-def _most_behind(recording: Recording, index: int) -> float:
-    """The wait by which the two switches may differ, in ticks.
+def _tolerances(
+    recording: Recording,
+    played: Played,
+    constants: Sequence[float],
+    ours: Sequence[float | None],
+    measured: Sequence[float | None],
+) -> list[float]:
+    """By how much each frame's residual may differ from 0 where another flow holds it back, in ticks.
 
-    Their constants differ, and so a frame that just missed the line in one may just catch it in the other: one frame
-    of each flow that goes first or in turn, and the longest of those that cannot be interrupted.
+    The two switches have constants of their own, and so a frame that just misses the line in one may just catch it in
+    the other. Where all other flows are of lower classes, that is one frame of them at most, which cannot be
+    interrupted. Else it is one frame of each other flow, or, if they are more, all the frames that went before it in one
+    switch only, and what the constants differ by.
     """
-    me = recording.flows[index]
-    others = [
-        (other, recording.wire_ticks(n)) for n, other in enumerate(recording.flows) if _group(other) != _group(me)
+    cycles_of_tick = recording.tick_ns / CYCLE_NS
+    sizes = [0.0 if played.by_last_bit else float(f.frame_bytes / cycles_of_tick) for f in recording.flows]
+    shifts = [constant + size for constant, size in zip(constants, sizes, strict=True)]
+    shift = max(shifts) - min(shifts)
+    lowest: list[float] = []
+    alone: list[bool] = []
+    for me in recording.flows:
+        others = [(f, recording.wire_ticks(n)) for n, f in enumerate(recording.flows) if _group(f) != _group(me)]
+        first = [ticks for flow, ticks in others if flow.traffic_class >= me.traffic_class]
+        alone.append(not first)
+        lowest.append(sum(first) + max((t for f, t in others if f.traffic_class < me.traffic_class), default=0.0))
+    passed = _passed(recording, ours, measured)
+    return [
+        TOLERANCE_TICKS + (lowest[flow] if alone[flow] else max(lowest[flow], passed[place] + shift))
+        for place, flow in enumerate(frame.flow for frame in recording.frames)
     ]
-    first = sum(ticks for other, ticks in others if other.traffic_class >= me.traffic_class)
-    return first + max((ticks for other, ticks in others if other.traffic_class < me.traffic_class), default=0.0)
+
+
+def _passed(recording: Recording, ours: Sequence[float | None], measured: Sequence[float | None]) -> list[float]:
+    """Of each frame: how long those take on the wire that went before it in one switch and after it in the other."""
+    both = [place for place in range(len(ours)) if ours[place] is not None and measured[place] is not None]
+    passed = [0.0] * len(ours)
+    for one, other in ((ours, measured), (measured, ours)):
+        order = sorted(both, key=lambda place: (one[place], place))
+        rank = {place: n for n, place in enumerate(sorted(both, key=lambda place: (other[place], place)), 1)}
+        # A binary indexed tree over the ranks, counted from the end: sums of lengths of those with a higher rank.
+        tree = [0.0] * (len(both) + 1)
+        for place in order:
+            length = recording.wire_ticks(recording.frames[place].flow)
+            at = len(both) - rank[place]
+            while at > 0:
+                passed[place] += tree[at]
+                at -= at & -at
+            at = len(both) - rank[place] + 1
+            while at <= len(both):
+                tree[at] += length
+                at += at & -at
+    return passed
 
 
 def _held(recording: Recording, left: Sequence[float | None]) -> list[bool]:
