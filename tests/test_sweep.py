@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import psutil
 import pytest
 
 import sweep_work
@@ -164,8 +164,7 @@ def test_a_killed_process_of_the_command(tmp_path: Path) -> None:
         command(tmp_path, "--seeds", "12", "--workers", "2", "--json"),
         env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    worker = _busy_child(process)
-    worker.kill()
+    os.kill(_busy_child(process), signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     said = json.loads(out)
@@ -174,13 +173,16 @@ def test_a_killed_process_of_the_command(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(12) for _ in range(2)]
 
 
-def _busy_child(process: subprocess.Popen[str]) -> psutil.Process:
+def _busy_child(process: subprocess.Popen[str]) -> int:
     """A worker that has begun with its work."""
+    ticks = 1.5 * os.sysconf("SC_CLK_TCK")
     for _ in range(600):
         time.sleep(0.1)
-        for child in psutil.Process(process.pid).children():
-            if "spawn_main" in " ".join(child.cmdline()) and child.cpu_times().user > 1.5:
-                return child
+        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            command = Path(f"/proc/{child}/cmdline").read_bytes()
+            user_time = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11])
+            if b"spawn_main" in command and user_time > ticks:
+                return int(child)
     raise AssertionError("no worker at work")
 
 
@@ -217,14 +219,13 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
         start("dask_scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
         for _ in range(workers):
             start("dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
-        from dask.distributed import Client
-
+        distributed: Any = import_module("dask.distributed")
         for _ in range(300):
             if file.exists() and file.stat().st_size:
                 break
             time.sleep(0.1)
         address = json.loads(file.read_text())["address"]
-        with Client(address, set_as_default=False) as client:
+        with distributed.Client(address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=60)
         yield address, started[1:]
     finally:

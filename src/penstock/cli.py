@@ -124,7 +124,9 @@ def sweep(
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler; this machine's cores if not given.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.parquet", help="The table; out/NAME-sweep.parquet if not given.")
     ] = None,

@@ -43,7 +43,9 @@ def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Pat
         console.print(f"{sweep.repeated} runs were done again, since their process had ended")
     count = f"{sweep.finished:,} of {sweep.runs:,} runs" if not sweep.complete else f"{sweep.runs:,} runs"
     failed = len({row["run"] for row in sweep.rows if not row["ok"]})
-    verdict = f"[bold red]a requirement was not met in {failed:,}[/]" if failed else "[bold green]every requirement met[/]"
+    verdict = (
+        f"[bold red]a requirement was not met in {failed:,}[/]" if failed else "[bold green]every requirement met[/]"
+    )
     if not sweep.complete:
         verdict = "[bold red]stopped[/]"
     where = f"; table in {escape(str(file))}" if sweep.rows else ""
@@ -51,15 +53,19 @@ def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Pat
 
 
 def _by_combination(sweep: Sweep, keys: list[str]) -> Table:
-    rows = sweep.table().group_by(*keys, "stream", maintain_order=True).agg(
-        pl.col("run").n_unique().alias("runs"),
-        pl.col("sent", "delivered", "dropped").sum(),
-        pl.col("latency_min_ns").min(),
-        pl.col("latency_mean_ns").mean(),
-        pl.col("latency_p99_ns").max(),
-        pl.col("latency_max_ns").max(),
-        pl.col("deadline_ns").first(),
-        (~pl.col("ok")).sum().alias("failed"),
+    rows = (
+        sweep.table()
+        .group_by(*keys, "stream", maintain_order=True)
+        .agg(
+            pl.col("run").n_unique().alias("runs"),
+            pl.col("sent", "delivered", "dropped").sum(),
+            pl.col("latency_min_ns").min(),
+            pl.col("latency_mean_ns").mean(),
+            pl.col("latency_p99_ns").max(),
+            pl.col("latency_max_ns").max(),
+            pl.col("deadline_ns").first(),
+            (~pl.col("ok")).sum().alias("failed"),
+        )
     )
     found = Table(title="over all seeds: least, mean and greatest; p99 of the worst run", title_justify="left")
     for key in keys:
