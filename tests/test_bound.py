@@ -183,7 +183,7 @@ def test_drift_is_paid_for_over_the_run() -> None:
     assert next(t.ps for t in bound(load(values), "f").terms if t.name == "clock drift") == drift
 
 
-NO_BOUND = {
+NO_BOUND: dict[str, tuple[dict[str, Any], str]] = {
     "strict": (
         {"s2": {"classes": {"7": {"selection": "strict"}}}},
         'class 7 is strict priority: the stream is not shaped (at "s2")',
@@ -303,12 +303,12 @@ def conforming(checked: Network, result: dict[str, Any], rows: list[dict[str, An
 
 def test_no_frame_takes_longer_than_its_bound() -> None:
     """Networks drawn at random, run in the engine; some frames come near their bound."""
-    checked_streams, nearest = 0, 0.0
+    refused, checked_streams, nearest = 0, 0, 0.0
     for seed in range(60):
         try:
             checked = load(drawn(seed))
-        except InputError as error:
-            assert "add up to" in str(error) or "above the link" in str(error), (seed, str(error))
+        except InputError:  # rates above a link
+            refused += 1
             continue
         rows: list[dict[str, Any]] = []
         result: dict[str, Any] = engine.run(json.dumps(plan.network_json(checked, {}, {})), rows.append)
@@ -321,5 +321,6 @@ def test_no_frame_takes_longer_than_its_bound() -> None:
             checked_streams += 1
             nearest = max(nearest, worst / limit)
             assert worst <= limit, (seed, name)
+    assert refused < 6
     assert checked_streams > 150
     assert nearest > 0.9
