@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Penstock: one description of a time-sensitive network, run as a model or as hardware, held against proven bounds.
 
-    import penstock as ps
+import penstock as ps
 
-    net = ps.load("scenarios/hello")
-    run = net.run(nodes="model")
-    run.streams  # a polars DataFrame, a row per stream
+net = ps.load("scenarios/hello")
+run = net.run(nodes="model")
+run.streams  # a polars DataFrame, a row per stream
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ def load(scenario: str | PathLike[str] | Mapping[str, Any]) -> Network:
 
     Raises:
         InputError: Something is wrong; its `errors` are all that is, each with file, line, key and what is allowed.
+
     """
     return Network(scenario)
 
@@ -83,6 +84,7 @@ class Network:
             InputError: The network cannot be run with such nodes, or `out` is not a run's folder.
             EngineError: The engine is not built, or the hardware's model cannot be.
             RunError: A frame was lost, doubled or damaged.
+
         """
         network = self._network if nodes is None else self._with(nodes)
         if out is not None:
@@ -148,6 +150,7 @@ class Run:
 
         Raises:
             NoTraceError: The run was made without a trace.
+
         """
         return self._result.trace
 

@@ -705,8 +705,8 @@ def _tolerances(
 
     The two switches have constants of their own, and so a frame that just misses the line in one may just catch it in
     the other. Where all other flows are of lower classes, that is one frame of them at most, which cannot be
-    interrupted. Else it is one frame of each other flow, or, if they are more, all the frames that went before it in one
-    switch only, and what the constants differ by.
+    interrupted. Else it is one frame of each other flow, or, if they are more, all the frames that went before it in
+    one switch only, and what the constants differ by.
     """
     cycles_of_tick = recording.tick_ns / CYCLE_NS
     sizes = [0.0 if played.by_last_bit else float(f.frame_bytes / cycles_of_tick) for f in recording.flows]

@@ -337,7 +337,5 @@ def port_table(summary: Mapping[str, Any]) -> pl.DataFrame:
         **{f"passing_{key}_ns": pl.Float64 for key in KEYS},
         "queued_bytes_max": pl.UInt64,
     }
-    rows = [
-        {**row, **{f"passing_{key}_ns": row["passing_ns"][key] for key in KEYS}} for row in summary["ports"] or ()
-    ]
+    rows = [{**row, **{f"passing_{key}_ns": row["passing_ns"][key] for key in KEYS}} for row in summary["ports"] or ()]
     return pl.DataFrame([{column: row[column] for column in kinds} for row in rows], schema=kinds, orient="row")
