@@ -297,13 +297,23 @@ def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) 
     own = conforming.get(name)
     if own is not None and not own.ok:
         return f"the source does not conform: {own.describe()}; a bound holds for conforming sources only"
-    for other in network.streams.values():
-        # Frames of one reception port and class pass in the order of arrival, so that one waits for the other.
-        group = (other.talker, other.traffic_class) == (stream.talker, stream.traffic_class)
-        result = conforming.get(other.name)
-        if group and result is not None and not result.ok:
-            return f'"{other.name}" of the same scheduler group does not conform'
+    # Frames of one reception port and class pass in the order of arrival, so that one waits for the other.
+    for other in _talker_groups(network)[stream.talker, stream.traffic_class]:
+        result = conforming.get(other)
+        if result is not None and not result.ok:
+            return f'"{other}" of the same scheduler group does not conform'
     return None
+
+
+def _talker_groups(network: Network) -> dict[tuple[str, int], list[str]]:
+    """The streams that share a scheduler group at their first bridge."""
+    known: dict[tuple[str, int], list[str]] | None = network.memo.get("talker groups")
+    if known is None:
+        known = {}
+        for stream in network.streams.values():
+            known.setdefault((stream.talker, stream.traffic_class), []).append(stream.name)
+        network.memo["talker groups"] = known
+    return known
 
 
 def _ceil(numerator: int, denominator: int) -> int:
