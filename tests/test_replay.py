@@ -336,7 +336,7 @@ def moved(by: int) -> Callable[[str], str]:
 def test_a_survivor_less(run: Path, replay: Replay) -> None:
     lost = (run / "received_port3.csv").read_text().splitlines()[20].split(",")[0]
     change(run / "received_port3.csv", 21, lambda _: "")
-    done = replay(run, "--nodes", "rtl")
+    done = replay(run)
     assert done.status == 1
     assert f"not identical ({lost} survived only in ours)" in done.out
     assert done.out.endswith("DIFFERS\n")
@@ -347,7 +347,7 @@ def test_a_survivor_more(run: Path, replay: Replay) -> None:
     survived = (run / "received_port3.csv").read_text()
     number, tick, _ = next(row for row in sent if row[0] not in survived)
     (run / "received_port3.csv").write_text(survived + f"{number},{int(tick) + 3_000}\n")
-    done = replay(run, "--nodes", "rtl", "--json")
+    done = replay(run, "--json")
     assert done.status == 1
     found = json.loads(done.out)
     assert not found["ok"]
@@ -357,7 +357,7 @@ def test_a_survivor_more(run: Path, replay: Replay) -> None:
 @pytest.mark.parametrize(("by", "status"), [(-20, 1), (-12, 0), (12, 0), (20, 1)])
 def test_a_frame_that_left_at_another_time(by: int, status: int, run: Path, replay: Replay) -> None:
     change(run / "received_port3.csv", 31, moved(by))
-    done = replay(run, "--nodes", "rtl")
+    done = replay(run)
     assert done.status == status, done
     assert done.residuals[0 if by > 0 else 2] == pytest.approx(-by, abs=3)
 
@@ -370,7 +370,7 @@ def test_a_flow_that_left_at_another_time(run: Path, replay: Replay) -> None:
     lines = (run / "received_port3.csv").read_text().splitlines(keepends=True)
     lines = [moved(30)(line) if line.split(",")[0] in names else line for line in lines]
     (run / "received_port3.csv").write_text("".join(lines))
-    assert replay(run, "--nodes", "rtl").status == 1
+    assert replay(run).status == 1
 
 
 def test_later_than_one_more_frame(tmp_path: Path, replay: Replay) -> None:
@@ -383,18 +383,18 @@ def test_later_than_one_more_frame(tmp_path: Path, replay: Replay) -> None:
         mine = [n for n, text in enumerate(received.read_text().splitlines(), 1) if text.startswith("0x1")]
         line = mine[len(mine) // 2]
         change(received, line, moved(by))
-        assert replay(run, "--nodes", "rtl").status == status, by
+        assert replay(run).status == status, by
 
 
 def test_another_rate(run: Path, replay: Replay) -> None:
     text = (run / "run.toml").read_text()
     (run / "run.toml").write_text(text.replace("= 50000000\n", "= 50100000\n"))
-    assert replay(run, "--nodes", "rtl").status == 1
+    assert replay(run).status == 1
 
 
 def test_one_bad_run_of_several(good: Path, run: Path, replay: Replay) -> None:
     change(run / "received_port3.csv", 31, moved(25))
-    done = replay(good, run, "--nodes", "rtl")
+    done = replay(good, run)
     assert done.status == 1
     assert [line.endswith("ticks: ok") for line in done.out.splitlines()] == [True, False]
 
