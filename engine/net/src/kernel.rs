@@ -12,7 +12,7 @@ use crate::header::Headers;
 use crate::link::Wire;
 use crate::node::{Node, Push, Told, LEAD_TICKS};
 use crate::queue::{self, Kind, Queue};
-use crate::routes::Route;
+use crate::routes::{Route, Routes};
 use crate::source::{Generator, Release};
 use crate::station::{Next, Station};
 use crate::statistics::StreamStatistics;
@@ -33,7 +33,7 @@ const EVENTS_PER_LOOK: u32 = 4_096;
 
 pub(crate) enum BridgeNode {
     Model { bridge: Box<Bridge>, clock: Clock, copies: u64 },
-    External { node: Box<dyn Node>, clock: Clock },
+    External { node: Box<dyn Node>, clock: Clock, copies: u64 },
 }
 
 /// A station that a stream is meant for.
@@ -42,12 +42,38 @@ pub(crate) struct Listener {
     pub last_delivered: Option<u64>,
 }
 
+/// In the order of stations. Most streams have one.
+pub(crate) enum Listeners {
+    One(Listener),
+    Several(Vec<Listener>),
+}
+
+impl Listeners {
+    fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Several(listeners) => listeners.len(),
+        }
+    }
+
+    /// With its place among them.
+    #[inline]
+    fn find(&mut self, station: u32) -> Option<(usize, &mut Listener)> {
+        match self {
+            Self::One(listener) => (listener.station == station).then_some((0, listener)),
+            Self::Several(listeners) => {
+                let place = listeners.binary_search_by_key(&station, |listener| listener.station).ok()?;
+                Some((place, &mut listeners[place]))
+            }
+        }
+    }
+}
+
 pub(crate) struct StreamState {
     pub generator: Generator,
     /// Among the stations.
     pub talker: u32,
-    /// In the order of stations.
-    pub listeners: Vec<Listener>,
+    pub listeners: Listeners,
     pub route: Route,
     /// Streams that answer this one.
     pub answers: Vec<u32>,
@@ -76,6 +102,7 @@ pub(crate) struct Kernel {
     /// Of the egress ports of bridges; none where no link is.
     pub wires: Vec<Option<Wire>>,
     pub streams: Vec<StreamState>,
+    pub routes: Routes,
     pub frames: Frames,
     pub headers: Headers,
     pub trace: Trace,
@@ -188,7 +215,7 @@ impl Kernel {
     }
 
     fn run_external(&mut self, bridge: u32, until: u64) -> Result<(), RunError> {
-        let BridgeNode::External { node, clock } = &mut self.bridges[bridge as usize] else { return Ok(()) };
+        let BridgeNode::External { node, clock, .. } = &mut self.bridges[bridge as usize] else { return Ok(()) };
         if !node.busy() {
             return Ok(());
         }
@@ -198,14 +225,21 @@ impl Kernel {
         for told in told.drain(..) {
             match told {
                 Told::Verdict(port, verdict) => {
+                    self.count(bridge, i64::from(verdict.destination.count_ones()) - 1);
                     let at = clock.time(verdict.decided);
                     self.passed(at);
                     self.verdict(bridge, port, clock, &verdict);
                 }
+                Told::Sent { frame, .. } | Told::Expired { frame, .. } if self.frames.get(frame).copies == 0 => {
+                    let frame = self.frames.get(frame);
+                    self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "sent" });
+                }
                 Told::Sent { frame, port, traffic_class, first } => {
+                    self.count(bridge, -1);
                     self.sent(bridge, port, frame, clock.time(first), traffic_class)?;
                 }
                 Told::Expired { frame, port, traffic_class, at } => {
+                    self.count(bridge, -1);
                     let at = clock.time(at);
                     self.passed(at);
                     self.expired(bridge, port, frame, at, traffic_class);
@@ -217,6 +251,13 @@ impl Kernel {
         }
         self.told = told;
         Ok(())
+    }
+
+    /// Copies that an external node was given and that have not left it.
+    fn count(&mut self, bridge: u32, change: i64) {
+        if let BridgeNode::External { copies, .. } = &mut self.bridges[bridge as usize] {
+            *copies = copies.saturating_add_signed(change);
+        }
     }
 
     /// False: the run is to end.
@@ -340,7 +381,6 @@ impl Kernel {
         stream.statistics.copies += u64::from(listeners);
         stream.fates.created += 1;
         let talker = stream.talker;
-        let pcp = self.headers.get(released.header).tag.map_or(0, |tag| tag.pcp);
         let slot = self.frames.insert(Frame {
             id: self.created,
             created: now,
@@ -352,13 +392,13 @@ impl Kernel {
             copies: 1,
             open: listeners,
             next: NONE,
-            hop: 0,
+            hop: stream.route.first,
             bytes: released.bytes,
             reason: Reason::NONE,
         });
         self.created += 1;
         self.row(slot, self.node_of(talker), 0, Event::Created, now, Trace::NO_CLASS, Reason::NONE);
-        (slot, self.stations[talker as usize].class_of_pcp[usize::from(pcp & 7)])
+        (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
 
     /// A station selects what it sends.
@@ -440,7 +480,8 @@ impl Kernel {
                 self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));
                 clock.time(tick)
             }
-            BridgeNode::External { node, clock } => {
+            BridgeNode::External { node, clock, copies } => {
+                *copies += 1;
                 let tick = clock.at_or_after(arrives);
                 let frame = self.frames.get(slot);
                 let stream = &self.streams[frame.stream as usize];
@@ -465,11 +506,7 @@ impl Kernel {
         {
             self.captures.add(station as usize, time, &self.buffer)?;
         }
-        let place = match &stream.listeners[..] {
-            [only] => (only.station == station).then_some(0),
-            several => several.binary_search_by_key(&station, |listener| listener.station).ok(),
-        };
-        if let Some(place) = place {
+        if let Some((place, listener)) = stream.listeners.find(station) {
             let twice = place < 64 && frame.reached >> place & 1 != 0;
             if twice || frame.open == 0 {
                 self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "delivered" });
@@ -481,7 +518,7 @@ impl Kernel {
             statistics.delivered += 1;
             statistics.delivered_wire_bytes += u64::from(frame.bytes) + 20;
             statistics.latency_ps.add(time - frame.sent, self.exact_up_to);
-            let last = stream.listeners[place].last_delivered.replace(time);
+            let last = listener.last_delivered.replace(time);
             if let Some(last) = last {
                 statistics.interval_ps.add(time - last, self.exact_up_to);
             }
@@ -532,19 +569,20 @@ impl Kernel {
     fn verdict(&mut self, node: u32, port: u16, clock: Clock, verdict: &Judgement) {
         let slot = verdict.frame;
         let frame = self.frames.get_mut(slot);
-        let stream = &self.streams[frame.stream as usize];
-        let hop = stream.route.find(node, frame.hop);
-        if let Some(hop) = hop {
-            frame.hop = hop;
-        }
+        let hop = if self.routes.is_at(frame.hop, node) {
+            frame.hop += 1;
+            Some(frame.hop - 1)
+        } else {
+            self.routes.find(&self.streams[frame.stream as usize].route, node)
+        };
         if verdict.reason != Reason::NONE {
-            let behind = hop.map_or(0, |hop| stream.route.behind_all(hop));
+            let behind = hop.map_or(0, |hop| self.routes.behind_all(hop));
             self.row(slot, node, port, Event::Dropped, clock.time(verdict.decided), Trace::NO_CLASS, verdict.reason);
             self.miss(slot, behind, verdict.reason);
             self.leave(slot);
             return;
         }
-        let wanted = hop.map_or(0, |hop| stream.route.ports(hop));
+        let wanted = hop.map_or(0, |hop| self.routes.ports(hop));
         let copies = verdict.destination.count_ones();
         frame.copies += copies;
         if self.trace.wants(Event::Queued, node) || self.trace.wants(Event::Eligible, node) {
@@ -571,8 +609,7 @@ impl Kernel {
             let refused = verdict.refused() >> egress & 1 != 0;
             let reason = if refused { verdict.refused_reason(egress) } else { Reason::NO_DESTINATION };
             self.row(slot, node, egress, Event::Dropped, at, verdict.traffic_class, reason);
-            let stream = self.frames.get(slot).stream as usize;
-            let behind = hop.map_or(0, |hop| self.streams[stream].route.behind(hop, egress));
+            let behind = hop.map_or(0, |hop| self.routes.behind(hop, egress));
             self.miss(slot, behind, reason);
         }
     }
@@ -597,12 +634,12 @@ impl Kernel {
                 }
                 self.sent(node, port, frame, clock.time(first), traffic_class)
             }
-            Selection::Expired { frame, traffic_class, next } => {
+            Selection::Expired { frame, traffic_class, at, next } => {
                 *copies -= 1;
                 if let Some(next) = next {
                     self.queue.push(queue::Event::new(clock.time(next), Kind::Select, node, u32::from(port)));
                 }
-                self.expired(node, port, frame, time, traffic_class);
+                self.expired(node, port, frame, clock.time(at), traffic_class);
                 Ok(())
             }
         }
@@ -623,9 +660,8 @@ impl Kernel {
 
     fn expired(&mut self, node: u32, port: u16, slot: u32, at: u64, traffic_class: u8) {
         self.row(slot, node, port, Event::Dropped, at, traffic_class, Reason::LIFETIME);
-        let frame = self.frames.get(slot);
-        let route = &self.streams[frame.stream as usize].route;
-        let behind = route.find(node, frame.hop).map_or(0, |hop| route.behind(hop, port));
+        let route = &self.streams[self.frames.get(slot).stream as usize].route;
+        let behind = self.routes.find(route, node).map_or(0, |hop| self.routes.behind(hop, port));
         self.miss(slot, behind, Reason::LIFETIME);
         self.leave(slot);
     }
@@ -690,12 +726,12 @@ impl Kernel {
                         self.violations.add(Violation::Stuck { node, copies: holds });
                     }
                 }
-                BridgeNode::External { node: external, .. } => {
+                BridgeNode::External { node: external, copies, .. } => {
                     let (given, holds) = external.unfinished();
                     if given != holds {
                         self.violations.add(Violation::Count { node, holds, given });
-                    } else if !external.busy() && holds > 0 {
-                        self.violations.add(Violation::Stuck { node, copies: holds });
+                    } else if !external.busy() && holds.max(*copies) > 0 {
+                        self.violations.add(Violation::Stuck { node, copies: holds.max(*copies) });
                     }
                     let (simulated, jumped) = external.cycles();
                     self.simulation.cycles_simulated += simulated;
