@@ -33,19 +33,20 @@ def hidden(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.name.startswith(".results.")]
 
 
-def wait_for_trace(process: subprocess.Popen[str], folder: Path) -> None:
-    for _ in range(600):
+def wait_for(file: str, process: subprocess.Popen[str], folder: Path) -> None:
+    """Until the run is well on its way."""
+    for _ in range(1200):
         assert process.poll() is None
-        if any(path.stat().st_size > 100_000 for path in folder.glob(".results.*/trace.parquet")):
+        if any(path.stat().st_size > 100_000 for path in folder.glob(f".results.*/{file}")):
             return
         time.sleep(0.05)
-    raise AssertionError("no trace")
+    raise AssertionError(f"no {file}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_what_there_was(number: signal.Signals, tmp_path: Path) -> None:
     process = start(tmp_path, "--json")
-    wait_for_trace(process, tmp_path)
+    wait_for("trace.parquet", process, tmp_path)
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "")
@@ -66,7 +67,7 @@ def test_an_interrupted_run_leaves_what_there_was(number: signal.Signals, tmp_pa
 
 def test_a_killed_run_leaves_nothing_that_lasts(tmp_path: Path) -> None:
     process = start(tmp_path)
-    wait_for_trace(process, tmp_path)
+    wait_for("trace.parquet", process, tmp_path)
     # One that is at work is left alone by others with the same target.
     remove_left_over(tmp_path / "results")
     assert len(hidden(tmp_path)) == 1
@@ -93,11 +94,7 @@ def test_results_set_aside_by_a_killed_run_come_back(tmp_path: Path) -> None:
 
 def test_an_interrupt_of_a_run_without_trace(tmp_path: Path) -> None:
     process = start(tmp_path, "--json", "--trace", "none")
-    for _ in range(600):
-        if hidden(tmp_path):
-            break
-        time.sleep(0.05)
-    time.sleep(0.5)
+    wait_for("c.pcapng", process, tmp_path)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 130

@@ -120,6 +120,7 @@ def _whole(
     ports: list[dict[str, Any]] | None,
     warnings: list[str],
 ) -> dict[str, Any]:
+    kinds = {bridge.nodes for bridge in network.bridges.values()}
     lost = sum(s["lost"] for s in streams.values())
     conserved = stray == 0 and lost == 0 and all(s["conserved"] for s in streams.values())
     return {
@@ -128,7 +129,7 @@ def _whole(
         "name": network.name,
         "title": network.title,
         "scenario": network.file.name,
-        "nodes": network.nodes,
+        "nodes": next(iter(kinds)) if len(kinds) == 1 else "mixed",
         "duration_ns": network.duration_ps / 1000,
         "streams": streams,
         "conservation": {
