@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,58 @@ class Switch:
     def run(self, until_cycle: int) -> None: ...
     def events(self) -> Events: ...
 
+class SwitchModel:
+    def __init__(
+        self,
+        ports: int = 4,
+        config_json: str = "{}",
+        *,
+        streams: int = 256,
+        cells: int = 1024,
+        fdb_sets: int = 512,
+    ) -> None: ...
+    @property
+    def ports(self) -> int: ...
+    @property
+    def cycle(self) -> int: ...
+    @property
+    def cycles_simulated(self) -> int: ...
+    @property
+    def cycles_jumped(self) -> int: ...
+    @property
+    def inside(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def idle(self) -> bool: ...
+    def write(self, address: int, value: int) -> None: ...
+    def read(self, address: int) -> int: ...
+    def push(
+        self,
+        port: int,
+        start_cycle: int,
+        frame: bytes,
+        *,
+        preamble: int = 7,
+        delimiter: bool = True,
+        gap: int = 12,
+        rx_er_at: int | None = None,
+    ) -> int: ...
+    def push_many(
+        self,
+        ports: NDArray[np.uint8],
+        start_cycles: NDArray[np.uint64],
+        offsets: NDArray[np.uint64],
+        data: NDArray[np.uint8] | bytes,
+        *,
+        preambles: NDArray[np.uint8] | None = None,
+        delimiters: NDArray[np.uint8] | None = None,
+        gaps: NDArray[np.uint32] | None = None,
+        rx_er_at: NDArray[np.int32] | None = None,
+    ) -> int: ...
+    def run(self, until_cycle: int) -> None: ...
+    def events(self) -> Events: ...
+
 class Ats:
     def __init__(self, ports: int = 4, streams: int = 256) -> None: ...
     def set_rate(self, stream: int, ns_per_byte: int, empty_to_full: int) -> None: ...
@@ -102,4 +154,70 @@ def read_capture(path: str | PathLike[str]) -> Capture: ...
 def write_pcapng(
     path: str | PathLike[str], interface: str, application: str, frames: Sequence[tuple[int, bytes, int]]
 ) -> None: ...
-def run(network_json: str, progress: Callable[[float], object] | None = None) -> dict[str, Any]: ...
+
+class Distribution(TypedDict):
+    """Times in ps. Without values all is None but `count`; `percentile_error` is relative, 0 for exact."""
+
+    count: int
+    min: int | None
+    max: int | None
+    mean: float | None
+    p50: float | None
+    p99: float | None
+    percentile_error: float
+
+class StreamStatistics(TypedDict):
+    frames: int
+    copies: int
+    delivered: int
+    inside: int
+    dropped: dict[str, int]
+    latency_ps: Distribution
+    interval_ps: Distribution
+    talker_wait_ps: Distribution
+    first_delivered_ps: int | None
+    last_delivered_ps: int | None
+    delivered_wire_bytes: int
+
+class Fates(TypedDict):
+    created: int
+    delivered: int
+    dropped: dict[str, int]
+    inside: int
+
+class Simulation(TypedDict):
+    frame_hops: int
+    events: int
+    cycles_simulated: int
+    cycles_jumped: int
+    end_ps: int
+
+class Outcome(TypedDict):
+    nodes: list[str]
+    streams: list[str]
+    events: list[str]
+    reasons: list[str]
+    conservation: dict[str, Fates]
+    statistics: dict[str, StreamStatistics]
+    simulation: Simulation
+    interrupted: bool
+
+class Chunk(TypedDict):
+    """Rows of a trace: how many, and each column as little-endian bytes."""
+
+    rows: int
+    frame_id: bytes
+    stream: bytes
+    node: bytes
+    port: bytes
+    event: bytes
+    time_ps: bytes
+    bytes: bytes
+    traffic_class: bytes
+    reason: bytes
+
+def run(
+    network_json: str,
+    sink: Callable[[Chunk], object] | None = None,
+    progress: Callable[[float], bool | None] | None = None,
+) -> Outcome: ...

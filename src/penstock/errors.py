@@ -21,10 +21,32 @@ class InputError(Exception):
         self.key = key
         super().__init__(str(self))
 
+    @property
+    def errors(self) -> tuple[InputError, ...]:
+        """Each thing that is wrong, in the order of the file."""
+        return (self,)
+
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         key = f" {self.key}:" if self.key else ""
         return f"{place}:{key} {self.what}; allowed: {self.allowed}"
+
+
+class CollectedInputError(InputError):
+    """Several things are wrong in one file: all that were found, and as an `InputError` the first of them."""
+
+    def __init__(self, errors: Iterable[InputError]) -> None:
+        self._errors = tuple(sorted(errors, key=lambda e: e.line or 0))
+        first = self._errors[0]
+        super().__init__(first.what, allowed=first.allowed, file=first.file, line=first.line, key=first.key)
+
+    @property
+    def errors(self) -> tuple[InputError, ...]:
+        """Each thing that is wrong, in the order of the file."""
+        return self._errors
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._errors))
 
 
 class RunError(Exception):
@@ -33,6 +55,10 @@ class RunError(Exception):
 
 class EngineError(Exception):
     """The engine is not there or cannot be built."""
+
+
+class NoTraceError(Exception):
+    """A trace is asked of a run that was made without one."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -4,55 +4,110 @@
 from __future__ import annotations
 
 import ipaddress
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
 from penstock.scenario.model import Source
-from penstock.scenario.network import Bridge, Network, Stream, Udp
+from penstock.scenario.network import Bridge, Clock, Jitter, Network, Stream, Udp
+
+if TYPE_CHECKING:
+    from penstock.hardware.configure import HardwareSize, SwitchConfig
 
 CYCLE_PS = 8000
+# How long a run goes on after its sources end, at most, for what is still on its way.
+DRAIN_PS = 10_000_000_000
+EXACT_PERCENTILES_UP_TO = 10_000
 
 
 def network_json(
-    network: Network, libraries: dict[str, Path], writes: dict[str, list[tuple[int, int]]]
+    network: Network,
+    libraries: Mapping[str, Path],
+    writes: Mapping[str, list[tuple[int, int]]],
+    captures: Path | None = None,
 ) -> dict[str, Any]:
-    """The network as the engine takes it. `libraries` and `writes` are per bridge."""
-    indices = {name: index for index, name in enumerate(network.bridges)}
+    """The network as the engine takes it. `libraries` and `writes` are per bridge that is hardware."""
+    from penstock.hardware.configure import model_config
+
+    stations = {name: index for index, name in enumerate(network.stations)}
+    nodes = {name: index for index, name in enumerate((*network.bridges, *network.stations))}
+    streams = {name: index for index, name in enumerate(network.streams)}
+    bridges = []
+    for bridge in network.bridges.values():
+        described: dict[str, Any] = {
+            "name": bridge.name,
+            "kind": bridge.nodes,
+            "ports": bridge.ports,
+            "clock": _clock(bridge.clock),
+            "timing": _timing(bridge),
+            "config": model_config(switch_config(network, bridge)),
+        }
+        if bridge.nodes == "rtl":
+            described["library"] = str(libraries[bridge.name])
+            described["writes"] = [list(write) for write in writes[bridge.name]]
+        bridges.append(described)
     return {
         "duration_ps": network.duration_ps,
-        "clock": {"cycle_ps": CYCLE_PS},
-        "bridges": [
-            {
-                "name": bridge.name,
-                "ports": bridge.ports,
-                "model": network.nodes,
-                "library": str(libraries[bridge.name]),
-                "writes": [list(write) for write in writes[bridge.name]],
-            }
-            for bridge in network.bridges.values()
-        ],
+        "drain_ps": DRAIN_PS,
+        "bridges": bridges,
         "stations": [
+            {"name": s.name, "clock": _clock(s.clock), "class_of_pcp": list(s.class_of_pcp)}
+            for s in network.stations.values()
+        ],
+        "links": [
             {
-                "name": station.name,
-                "bridge": indices[station.bridge],
-                "port": station.port,
-                "rate_bps": station.link_rate_bps,
-                "delay_ps": station.link_delay_ps,
+                "a": [nodes[link.a[0]], link.a[1]],
+                "b": [nodes[link.b[0]], link.b[1]],
+                "rate_bps": link.rate_bps,
+                "delay_ps": link.delay_ps,
             }
-            for station in network.stations.values()
+            for link in network.links
         ],
         "streams": [
             {
                 "name": stream.name,
-                "from": stream.talker,
-                "to": list(stream.listeners),
+                "from": stations[stream.talker],
+                "to": [stations[listener] for listener in stream.listeners],
                 "frame": _frame(stream),
-                "source": _source(stream.source, stream),
+                "source": _source(stream.source, stream, streams),
+                "downstream": [[nodes[bridge], port, n] for bridge, port, n in downstream(network, stream)],
             }
             for stream in network.streams.values()
         ],
+        "trace": {
+            "enabled": network.trace.enabled,
+            "events": None if network.trace.events is None else list(network.trace.events),
+            "nodes": None if network.trace.nodes is None else [nodes[name] for name in network.trace.nodes],
+        },
+        "captures": None if captures is None else str(captures),
+        "statistics": {"exact_up_to": EXACT_PERCENTILES_UP_TO},
     }
+
+
+def _clock(clock: Clock) -> dict[str, int]:
+    return {"offset_ps": clock.offset_ps, "drift_ppb": clock.drift_ppb}
+
+
+def _timing(bridge: Bridge) -> dict[str, Any]:
+    if bridge.hardware_timing:
+        return {"kind": "hardware"}
+    return {"kind": "ideal", "processing_delay_ps": bridge.processing_delay_ps, "cut_through": bridge.cut_through}
+
+
+def downstream(network: Network, stream: Stream) -> list[tuple[str, int, int]]:
+    """How many listeners are behind each port by which a stream leaves a bridge."""
+    behind: dict[str, int] = {}
+    counted = []
+    for hop in reversed(stream.tree):
+        for port in hop.egress:
+            peer = network.peer(hop.bridge, port)
+            assert peer is not None, "a stream leaves by a port that has a cable"
+            counted.append((hop.bridge, port, behind.get(peer[0], 1)))
+            behind[hop.bridge] = behind.get(hop.bridge, 0) + counted[-1][2]
+    return counted[::-1]
 
 
 def _frame(stream: Stream) -> dict[str, Any]:
@@ -61,13 +116,13 @@ def _frame(stream: Stream) -> dict[str, Any]:
         "source_mac": show_mac(stream.source_mac),
         "vlan": stream.vlan,
         "pcp": stream.pcp,
-        "payload": _payload(stream.udp),
+        "payload": _payload(stream.udp, stream.ethertype),
     }
 
 
-def _payload(udp: Udp | None) -> dict[str, Any]:
+def _payload(udp: Udp | None, ethertype: int) -> dict[str, Any]:
     if udp is None:
-        return {"kind": "raw"}
+        return {"kind": "raw", "ethertype": ethertype}
     return {
         "kind": "ipv4_udp",
         "source": str(ipaddress.IPv4Address(udp.source)),
@@ -77,15 +132,30 @@ def _payload(udp: Udp | None) -> dict[str, Any]:
     }
 
 
-def _source(source: Source, stream: Stream) -> dict[str, Any]:
-    if stream.capture_path is not None:
-        return {"kind": "capture", "path": str(stream.capture_path), "start_ps": source.start, "count": source.count}
+def _source(source: Source, stream: Stream, streams: Mapping[str, int]) -> dict[str, Any]:
     common: dict[str, Any] = {
-        "frame_bytes": source.frames,
         "start_ps": source.start,
         "count": source.count,
-        "seed": source.seed or 0,
+        # Sources of one seed would do the same at the same time.
+        "seed": zlib.crc32(stream.name.encode()) if source.seed is None else source.seed,
+        "jitter": _jitter(stream.jitter),
     }
+    if stream.capture_path is not None:
+        return {"kind": "capture", "path": str(stream.capture_path), **common}
+    if stream.pattern is not None:
+        pattern = stream.pattern
+        sizes = [list(frames) for frames in pattern.sizes]
+        return {
+            "kind": "pattern",
+            "period_ps": pattern.period_ps,
+            "sizes": sizes,
+            "spread_ps": pattern.spacing_ps,
+            **common,
+        }
+    common["frame_bytes"] = source.frames
+    if source.response_to is not None:
+        del common["start_ps"]  # it starts with what it answers
+        return {"kind": "response", "to_stream": streams[source.response_to], "after_ps": source.after or 0, **common}
     if source.back_to_back:
         return {"kind": "back_to_back", **common}
     if source.poisson is not None:
@@ -95,11 +165,13 @@ def _source(source: Source, stream: Stream) -> dict[str, Any]:
         return {"kind": "normal", "mean_ps": source.normal.mean, "deviation_ps": deviation, **common}
     if source.burst is not None:
         return {"kind": "burst", "size": source.burst, "period_ps": source.every, **common}
-    jitter = None
-    if source.jitter is not None:
-        normal, uniform = source.jitter.normal, source.jitter.uniform
-        jitter = {"normal_ps": normal} if normal is not None else {"uniform_ps": uniform}
-    return {"kind": "periodic", "period_ps": source.every, "jitter": jitter, **common}
+    return {"kind": "periodic", "period_ps": source.every, **common}
+
+
+def _jitter(jitter: Jitter | None) -> dict[str, Any] | None:
+    if jitter is None:
+        return None
+    return {f"{jitter.kind}_ps": list(jitter.values_ps) if jitter.kind == "values" else jitter.ps}
 
 
 def show_mac(mac: int) -> str:
@@ -108,27 +180,37 @@ def show_mac(mac: int) -> str:
 
 
 def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
-    """What configures a bridge for the network."""
-    from penstock.hardware.configure import ConfigurationError, StreamEntry, SwitchConfig, configure
+    """What configures a bridge in hardware for the network."""
+    from penstock.hardware.configure import ConfigurationError, configure
     from penstock.hardware.registers import registers
 
-    streams = [s for s in network.streams.values() if network.stations[s.talker].bridge == bridge.name]
+    try:
+        return configure(switch_config(network, bridge), registers())
+    except ConfigurationError as error:
+        raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
+
+
+def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
+    """What a bridge should do, as hardware and as a model."""
+    from penstock.hardware.configure import StreamEntry, SwitchConfig
+
     entries = []
-    for stream in streams:
-        if stream.ats is None:
+    for stream, hop in network.passing[bridge.name]:
+        if stream.ats is None or not bridge.is_ats(network.class_at(stream, bridge.name)):
             continue
-        port = network.stations[stream.talker].port
         entry = StreamEntry(
             name=stream.name,
-            port=port,
+            port=hop.entry,
             identify=stream.identify,
             rate_bps=stream.ats.rate_bps,
             burst_bytes=stream.ats.burst_bytes,
-            **_identity(stream, bridge, port),
+            **_identity(network, stream, bridge.name, hop.entry),
         )
         entries.append(entry)
     delay = bridge.processing_delay_max_ps
-    config = SwitchConfig(
+    if delay is None and not bridge.hardware_timing:
+        delay = -(-bridge.processing_delay_ps // 1000) * 1000
+    return SwitchConfig(
         ports=bridge.ports,
         port_vlan_id=list(bridge.port_vlan_id),
         class_of_pcp=list(bridge.class_of_pcp),
@@ -141,32 +223,46 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
         static_addresses=static_addresses(network, bridge) if bridge.static_forwarding else [],
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
+        size=_size(bridge),
     )
-    try:
-        return configure(config, registers())
-    except ConfigurationError as error:
-        raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
+
+
+def _size(bridge: Bridge) -> HardwareSize:
+    """The hardware's own size. A model with more ports has more to store frames in; its tables hold what they must."""
+    from penstock.hardware.configure import HardwareSize
+
+    size = HardwareSize()
+    cells = size.cells
+    while cells < bridge.ports * _CELLS_PER_PORT:
+        cells *= 2
+    return replace(size, cells=cells)
+
+
+# What 8 ports of the hardware have.
+_CELLS_PER_PORT = 128
 
 
 def static_addresses(network: Network, bridge: Bridge) -> list[tuple[int, int, set[int]]]:
     """An entry for each stream's destination, so that listeners that never talk need not be learnt by flooding."""
     found: dict[tuple[int, int], set[int]] = {}
-    for stream in network.streams.values():
-        talker = network.stations[stream.talker]
-        if talker.bridge != bridge.name:
-            continue
-        vlan = vlan_at(stream, bridge, talker.port)
-        ports = found.setdefault((stream.destination_mac, vlan), set())
-        ports.update(network.stations[listener].port for listener in stream.listeners)
+    for stream, hop in network.passing[bridge.name]:
+        vlan = network.vlan_at(stream, bridge.name, hop.entry)
+        found.setdefault((stream.destination_mac, vlan), set()).update(hop.egress)
     return [(mac, vlan, ports) for (mac, vlan), ports in found.items()]
 
 
-def vlan_at(stream: Stream, bridge: Bridge, port: int) -> int:
-    """The VLAN that the bridge puts the stream's frames into."""
-    return stream.vlan if stream.vlan else bridge.port_vlan_id[port]
+def identities(network: Network, stream: Stream, bridge: str, port: int) -> dict[str, tuple[object, ...]]:
+    """By what a bridge can know a stream, in the order in which it looks."""
+    vlan = network.vlan_at(stream, bridge, port)
+    found: dict[str, tuple[object, ...]] = {}
+    if stream.udp is not None:
+        found["ipv4"] = ("ipv4", stream.udp)
+    found["destination"] = ("destination", stream.destination_mac, vlan)
+    found["source"] = ("source", stream.source_mac, vlan)
+    return found
 
 
-def _identity(stream: Stream, bridge: Bridge, port: int) -> dict[str, Any]:
+def _identity(network: Network, stream: Stream, bridge: str, port: int) -> dict[str, Any]:
     if stream.identify == "ipv4":
         assert stream.udp is not None
         return {
@@ -177,4 +273,4 @@ def _identity(stream: Stream, bridge: Bridge, port: int) -> dict[str, Any]:
             "destination_port": stream.udp.destination_port,
         }
     mac = stream.destination_mac if stream.identify == "destination" else stream.source_mac
-    return {"mac": mac, "vlan": vlan_at(stream, bridge, port)}
+    return {"mac": mac, "vlan": network.vlan_at(stream, bridge, port)}

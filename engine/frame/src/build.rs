@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::{finish, FCS_BYTES, MIN_FRAME_BYTES};
+use crate::{append_fcs, FCS_BYTES, MIN_FRAME_BYTES};
 
 /// Six bytes, the first on the wire first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,9 +110,17 @@ impl FrameSpec {
     /// A frame of `frame_bytes` with FCS. The payload begins with `number`, as far as there is room for it, so that
     /// no two frames of a stream are equal.
     pub fn build(&self, frame_bytes: u32, number: u64) -> Result<Vec<u8>, BuildError> {
+        let mut frame = Vec::new();
+        self.build_into(frame_bytes, number, &mut frame)?;
+        Ok(frame)
+    }
+
+    /// Into a buffer whose content is replaced.
+    pub fn build_into(&self, frame_bytes: u32, number: u64, frame: &mut Vec<u8>) -> Result<(), BuildError> {
         self.check(frame_bytes)?;
         let body = (frame_bytes - FCS_BYTES) as usize;
-        let mut frame = Vec::with_capacity(frame_bytes as usize);
+        frame.clear();
+        frame.reserve(frame_bytes as usize);
         frame.extend_from_slice(&self.destination.0);
         frame.extend_from_slice(&self.source.0);
         if let Some(tag) = self.tag {
@@ -124,12 +132,13 @@ impl FrameSpec {
             Payload::Ipv4Udp(ip) => {
                 frame.extend_from_slice(&0x0800_u16.to_be_bytes());
                 // A frame padded to the shortest length carries its padding as payload: simpler, and as valid.
-                append_ipv4_udp(&mut frame, ip, body);
+                append_ipv4_udp(frame, ip, body);
             }
         }
         frame.extend_from_slice(&number.to_be_bytes());
         frame.resize(body, 0);
-        Ok(finish(frame))
+        append_fcs(frame);
+        Ok(())
     }
 }
 

@@ -11,8 +11,8 @@ use pcap_parser::nom;
 use pcap_parser::pcapng::{parse_block_be, parse_block_le, Block};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
-    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header, EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype,
-    OptionCode, PcapNGOption, SectionHeaderBlock, ToVec,
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header, InterfaceDescriptionBlock, Linktype, OptionCode,
+    PcapNGOption, SectionHeaderBlock, ToVec,
 };
 use thiserror::Error;
 
@@ -244,9 +244,20 @@ pub fn write_pcapng<'a>(
     frames: impl IntoIterator<Item = FrameToWrite<'a>>,
 ) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    let mut write = |block: &mut dyn ToVec| file.write_all(&block.to_vec().map_err(std::io::Error::other)?);
+    file.write_all(&pcapng_header(interface, application)?)?;
+    let mut block = Vec::new();
+    for frame in frames {
+        block.clear();
+        append_frame(&mut block, &frame);
+        file.write_all(&block)?;
+    }
+    file.flush()
+}
+
+/// What stands before the frames of a file: nanosecond stamps, one interface of that name.
+pub fn pcapng_header(interface: &str, application: &str) -> std::io::Result<Vec<u8>> {
     // Types and lengths of blocks are put right by `to_vec`.
-    write(&mut SectionHeaderBlock {
+    let mut section = SectionHeaderBlock {
         block_type: 0,
         block_len1: 0,
         bom: 0,
@@ -255,12 +266,12 @@ pub fn write_pcapng<'a>(
         section_len: -1,
         options: vec![option(OptionCode::ShbUserAppl, application.as_bytes())],
         block_len2: 0,
-    })?;
+    };
     let mut options = vec![option(OptionCode::IfTsresol, &[9])];
     if !interface.is_empty() {
         options.insert(0, option(OptionCode::IfName, interface.as_bytes()));
     }
-    write(&mut InterfaceDescriptionBlock {
+    let mut description = InterfaceDescriptionBlock {
         block_type: 0,
         block_len1: 0,
         linktype: Linktype::ETHERNET,
@@ -270,24 +281,25 @@ pub fn write_pcapng<'a>(
         block_len2: 0,
         if_tsresol: 9,
         if_tsoffset: 0,
-    })?;
-    for frame in frames {
-        let mut padded = frame.bytes.to_vec();
-        padded.resize(padded.len().next_multiple_of(4), 0);
-        write(&mut EnhancedPacketBlock {
-            block_type: 0,
-            block_len1: 0,
-            if_id: 0,
-            ts_high: (frame.time_ns >> 32) as u32,
-            ts_low: frame.time_ns as u32,
-            caplen: frame.bytes.len() as u32,
-            origlen: frame.original_bytes,
-            data: &padded,
-            options: Vec::new(),
-            block_len2: 0,
-        })?;
+    };
+    let mut header = section.to_vec().map_err(std::io::Error::other)?;
+    header.extend(description.to_vec().map_err(std::io::Error::other)?);
+    Ok(header)
+}
+
+/// One frame as it follows the header or another frame.
+pub fn append_frame(file: &mut Vec<u8>, frame: &FrameToWrite) {
+    const ENHANCED_PACKET: u32 = 6;
+    const INTERFACE: u32 = 0;
+    let padded = frame.bytes.len().next_multiple_of(4);
+    let length = 32 + padded as u32;
+    let (high, low) = ((frame.time_ns >> 32) as u32, frame.time_ns as u32);
+    for word in [ENHANCED_PACKET, length, INTERFACE, high, low, frame.bytes.len() as u32, frame.original_bytes] {
+        file.extend_from_slice(&word.to_le_bytes());
     }
-    file.flush()
+    file.extend_from_slice(frame.bytes);
+    file.resize(file.len() + padded - frame.bytes.len(), 0);
+    file.extend_from_slice(&length.to_le_bytes());
 }
 
 fn option(code: OptionCode, value: &[u8]) -> PcapNGOption<'static> {

@@ -9,7 +9,8 @@ mod capture;
 mod units;
 
 pub use build::{BuildError, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
-pub use capture::{read_capture, write_pcapng, Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
+pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
+pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
 pub use units::{BitsPerSecond, Bytes, Picoseconds};
 
 /// Preamble and start-of-frame delimiter.
@@ -32,9 +33,13 @@ pub fn finish(mut frame: Vec<u8>) -> Vec<u8> {
     if frame.len() < shortest {
         frame.resize(shortest, 0);
     }
-    let fcs = crc32fast::hash(&frame);
-    frame.extend_from_slice(&fcs.to_le_bytes());
+    append_fcs(&mut frame);
     frame
+}
+
+fn append_fcs(frame: &mut Vec<u8>) {
+    let fcs = crc32fast::hash(frame);
+    frame.extend_from_slice(&fcs.to_le_bytes());
 }
 
 /// Whether the last four bytes are the FCS of those before.

@@ -4,36 +4,77 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::bridge::BridgeConfig;
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// Sources create frames before this time.
     pub duration_ps: u64,
-    /// How long a run goes on after that, at most, for what is still inside.
+    /// How long the run goes on after that, at most, for what is still inside.
     #[serde(default = "Network::default_drain_ps")]
     pub drain_ps: u64,
-    #[serde(default)]
-    pub clock: Option<Clock>,
     pub bridges: Vec<Bridge>,
     pub stations: Vec<Station>,
+    pub links: Vec<Link>,
     pub streams: Vec<Stream>,
+    #[serde(default)]
+    pub trace: Trace,
+    /// The folder for a capture of each listening station.
+    #[serde(default)]
+    pub captures: Option<PathBuf>,
+    #[serde(default)]
+    pub statistics: Statistics,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
-    pub cycle_ps: u64,
+    /// The clock shows this much more than the time of the run at its beginning.
+    #[serde(default)]
+    pub offset_ps: i64,
+    /// It is fast by this part of a billion.
+    #[serde(default)]
+    pub drift_ppb: i32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BridgeKind {
+    Model,
+    Rtl,
+}
+
+/// When a model does what it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, tag = "kind", rename_all = "snake_case")]
+pub enum Timing {
+    /// As the hardware, to the cycle.
+    #[default]
+    Hardware,
+    Ideal {
+        /// From last bit in to the instant at which it may be selected.
+        processing_delay_ps: u64,
+        #[serde(default)]
+        cut_through: bool,
+    },
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bridge {
     pub name: String,
+    pub kind: BridgeKind,
     pub ports: u16,
-    pub model: String,
+    #[serde(default)]
+    pub clock: Clock,
+    #[serde(default)]
+    pub timing: Timing,
+    pub config: BridgeConfig,
+    /// Of hardware.
     #[serde(default)]
     pub library: Option<PathBuf>,
-    /// Register writes (address, value) before the run.
+    /// Register writes (address, value) before the run, of hardware.
     #[serde(default)]
     pub writes: Vec<(u32, u32)>,
 }
@@ -42,8 +83,21 @@ pub struct Bridge {
 #[serde(deny_unknown_fields)]
 pub struct Station {
     pub name: String,
-    pub bridge: usize,
-    pub port: u16,
+    #[serde(default)]
+    pub clock: Clock,
+    /// By the priority code point of a frame's tag; untagged frames have 0.
+    #[serde(default = "Station::default_class_of_pcp")]
+    pub class_of_pcp: [u8; 8],
+}
+
+/// Node and port; nodes are the bridges and then the stations, and a station has port 0.
+pub type Place = (usize, u16);
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    pub a: Place,
+    pub b: Place,
     pub rate_bps: u64,
     pub delay_ps: u64,
 }
@@ -52,12 +106,16 @@ pub struct Station {
 #[serde(deny_unknown_fields)]
 pub struct Stream {
     pub name: String,
-    pub from: String,
-    pub to: Vec<String>,
+    /// Among the stations.
+    pub from: usize,
+    pub to: Vec<usize>,
     /// Not of a capture, whose frames are what they are.
     #[serde(default)]
     pub frame: Option<FrameDescription>,
     pub source: Source,
+    /// Bridge, egress port, and how many listeners are behind it. Without it, the network must have no loop.
+    #[serde(default)]
+    pub downstream: Option<Vec<(usize, u16, u32)>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -88,13 +146,32 @@ pub enum PayloadDescription {
     },
 }
 
+/// How far each release is displaced; a stream never overtakes itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Jitter {
-    /// Each release is displaced by a normal deviate with this deviation, but never before the one before it.
+    /// By a normal deviate with this deviation.
     NormalPs(u64),
-    /// Each release is displaced by 0 to this.
+    /// By 0 to this.
     UniformPs(u64),
+    /// By an exponential deviate with this mean.
+    ExponentialPs(u64),
+    /// By one of these, each as likely.
+    ValuesPs(Vec<i64>),
+}
+
+/// What all sources but captures and responses share.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Common {
+    #[serde(default)]
+    pub start_ps: u64,
+    /// Of frames.
+    #[serde(default)]
+    pub count: Option<u64>,
+    #[serde(default)]
+    pub seed: u64,
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -107,51 +184,61 @@ pub enum Source {
         start_ps: u64,
         #[serde(default)]
         count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
     },
     Periodic {
         frame_bytes: u32,
         period_ps: u64,
         #[serde(default)]
-        jitter: Option<Jitter>,
-        #[serde(default)]
-        seed: u64,
+        start_ps: u64,
         #[serde(default)]
         count: Option<u64>,
         #[serde(default)]
-        start_ps: u64,
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
     },
     /// A frame whenever the station's port is free.
     BackToBack {
         frame_bytes: u32,
         #[serde(default)]
-        seed: u64,
+        start_ps: u64,
         #[serde(default)]
         count: Option<u64>,
         #[serde(default)]
-        start_ps: u64,
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
     },
-    /// `size` frames at once, every `period_ps`; `count` counts frames.
+    /// `size` frames at once, every `period_ps`.
     Burst {
         frame_bytes: u32,
         size: u64,
         period_ps: u64,
         #[serde(default)]
-        seed: u64,
+        start_ps: u64,
         #[serde(default)]
         count: Option<u64>,
         #[serde(default)]
-        start_ps: u64,
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
     },
     /// Exponential time from release to release.
     Poisson {
         frame_bytes: u32,
         mean_ps: u64,
         #[serde(default)]
-        seed: u64,
+        start_ps: u64,
         #[serde(default)]
         count: Option<u64>,
         #[serde(default)]
-        start_ps: u64,
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
     },
     /// Normal time from release to release; below zero counts as zero.
     Normal {
@@ -159,12 +246,63 @@ pub enum Source {
         mean_ps: u64,
         deviation_ps: u64,
         #[serde(default)]
-        seed: u64,
+        start_ps: u64,
         #[serde(default)]
         count: Option<u64>,
         #[serde(default)]
-        start_ps: u64,
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
     },
+    /// In each period the frames of one list, the lists in turn: audio packets, the packets of video pictures.
+    Pattern {
+        period_ps: u64,
+        sizes: Vec<Vec<u32>>,
+        /// From one frame of a list to the next.
+        #[serde(default)]
+        spread_ps: u64,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// A frame for each frame of another stream that this talker listens to, after its last bit.
+    Response {
+        /// Among the streams.
+        to_stream: usize,
+        after_ps: u64,
+        frame_bytes: u32,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    #[serde(default = "Trace::default_enabled")]
+    pub enabled: bool,
+    /// Names of events; none: all.
+    #[serde(default)]
+    pub events: Option<Vec<String>>,
+    /// Bridges, then stations; none: all.
+    #[serde(default)]
+    pub nodes: Option<Vec<usize>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statistics {
+    /// Percentiles of so many values are exact.
+    pub exact_up_to: usize,
 }
 
 impl Network {
@@ -173,8 +311,32 @@ impl Network {
     }
 }
 
+impl Station {
+    fn default_class_of_pcp() -> [u8; 8] {
+        [1, 0, 2, 3, 4, 5, 6, 7]
+    }
+}
+
 impl PayloadDescription {
     fn default_ethertype() -> u16 {
         0x88B5
+    }
+}
+
+impl Trace {
+    fn default_enabled() -> bool {
+        true
+    }
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { enabled: true, events: None, nodes: None }
+    }
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Self { exact_up_to: 10_000 }
     }
 }

@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stations, traffic sources, the run of a network, its trace and the conservation of frames.
+//! Networks: bridges, stations, links, traffic sources, the run, its trace, its statistics, the conservation of frames.
 //!
-//! What a bridge is made of, model or hardware, is behind the trait [`Node`].
+//! A bridge is a model of this crate, or whatever implements [`Node`].
 #![forbid(unsafe_code)]
 
+pub mod bridge;
+mod capture;
+mod clock;
 mod conservation;
-mod describe;
+pub mod describe;
+mod error;
+mod frames;
+pub mod header;
+mod kernel;
+mod link;
 mod node;
+pub mod queue;
+mod routes;
 mod run;
 mod source;
 mod station;
+mod statistics;
 mod trace;
 
+pub use clock::{Clock, ClockError, CYCLE_PS};
 pub use conservation::{Fates, Violation};
-pub use describe::{Bridge, FrameDescription, Jitter, Network, PayloadDescription, Source, Station, Stream};
-pub use node::{Arrival, Node, NodeError, NodeEvent, What};
-pub use run::{run, Delivery, Outcome, RunError, Simulation};
-pub use trace::{Event, Reason, Trace};
+pub use describe::Network;
+pub use error::RunError;
+pub use kernel::{Observer, Simulation};
+pub use node::{Node, NodeError, Push, Told};
+pub use run::{run, Outcome};
+pub use source::SourceError;
+pub use statistics::{Distribution, StreamStatistics, Summary};
+pub use trace::{Columns, Event, Reason, Row};

@@ -1,415 +1,351 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The run of a network: stations talk, bridges forward, everything is written down.
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+//! From a description to a kernel, and from the kernel to what a run leaves.
+use std::collections::HashSet;
+use std::time::Instant;
 
-use penstock_frame::{BitsPerSecond, Picoseconds};
-use thiserror::Error;
-
-use crate::conservation::{Fates, Violation, Way};
-use crate::describe::Network;
-use crate::node::{Arrival, Node, NodeError, NodeEvent, What};
-use crate::source::{Generator, SourceError};
-use crate::station::Sender;
-use crate::trace::{Event, Reason, Row, Trace};
-
-/// Stations hand over what they send in this time at once. Long enough to cost nothing, short enough for progress.
-const STEP_PS: u64 = 1_000_000_000;
-/// More of them say no more.
-const VIOLATIONS_TOLD: usize = 20;
-
-#[derive(Debug, Error)]
-pub enum RunError {
-    #[error("{what}")]
-    Description { what: String },
-    #[error("stream \"{stream}\": {source}")]
-    Source { stream: String, source: SourceError },
-    #[error(transparent)]
-    Node(#[from] NodeError),
-    #[error("frames are not conserved: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Conservation(Vec<Violation>),
-    #[error("interrupted")]
-    Interrupted,
-}
-
-/// A frame at a listening port.
-#[derive(Clone, Debug)]
-pub struct Delivery {
-    pub time_ps: u64,
-    pub frame: u64,
-    pub bytes: Arc<[u8]>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Simulation {
-    pub cycles_simulated: u64,
-    pub cycles_jumped: u64,
-    /// When the last bridge had nothing left to do, or the run was over.
-    pub end_ps: u64,
-}
+use crate::bridge::{Bridge, Timing};
+use crate::capture::Captures;
+use crate::clock::Clock;
+use crate::conservation::{Fates, Violations};
+use crate::describe::{self, BridgeKind, Network, Place};
+use crate::error::{wrong, RunError};
+use crate::frames::Frames;
+use crate::header::Headers;
+use crate::kernel::{BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
+use crate::link::{Rate, Wire};
+use crate::node::Node;
+use crate::queue::{Queue, MOST_NODES};
+use crate::routes::{Graph, Routes};
+use crate::source::{Generator, Release};
+use crate::station::Station;
+use crate::statistics::StreamStatistics;
+use crate::trace::{Event, Filter, Trace};
 
 pub struct Outcome {
     /// Bridges, then stations, in their order.
     pub nodes: Vec<String>,
     pub streams: Vec<String>,
-    pub trace: Trace,
-    /// Per listening station, by its place among the stations, in the order of time.
-    pub deliveries: Vec<(usize, Vec<Delivery>)>,
     /// Per stream.
     pub fates: Vec<Fates>,
+    pub statistics: Vec<StreamStatistics>,
     pub simulation: Simulation,
+    pub interrupted: bool,
 }
 
-/// Who listens where.
-struct Listeners {
-    /// Of each stream: (bridge, port) to the number of the listener.
-    numbers: Vec<HashMap<(usize, u16), u32>>,
-    /// Stations by (bridge, port).
-    station_at: HashMap<(usize, u16), usize>,
-    listening: Vec<bool>,
-}
-
-struct Run<'a> {
-    network: &'a Network,
-    listeners: Listeners,
-    trace: Trace,
-    ways: Vec<Way>,
-    contents: Vec<Option<Arc<[u8]>>>,
-    deliveries: Vec<Vec<Delivery>>,
-    violations: Vec<Violation>,
-}
-
-/// `nodes` are the bridges in the order of the description. `progress` is told which part is done; false interrupts.
-pub fn run(
-    network: &Network,
-    nodes: &mut [Box<dyn Node>],
-    progress: &mut dyn FnMut(f64) -> bool,
-) -> Result<Outcome, RunError> {
-    let listeners = check(network, nodes)?;
-    let mut senders = senders(network, nodes)?;
-    let mut run = Run {
-        network,
-        listeners,
-        trace: Trace::default(),
-        ways: Vec::new(),
-        contents: Vec::new(),
-        deliveries: vec![Vec::new(); network.stations.len()],
-        violations: Vec::new(),
+/// `hardware` are the bridges that are no models, in the order of the description.
+pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+    let wires = Wires::new(network)?;
+    let mut headers = Headers::default();
+    let mut routes = Routes::default();
+    let streams = streams(network, &mut headers, &mut routes)?;
+    let listens = |index: usize| network.streams.iter().any(|stream| stream.to.contains(&index));
+    let named = network.stations.iter().enumerate().map(|(index, station)| (&*station.name, listens(index)));
+    let captures = Captures::new(network.captures.as_deref(), named)?;
+    let mut kernel = Kernel {
+        queue: Queue::default(),
+        bridges: bridges(network, hardware, &wires)?,
+        stations: stations(network, &wires)?,
+        first_wire: wires.first,
+        wires: wires.of_bridges,
+        streams,
+        routes,
+        frames: Frames::default(),
+        headers,
+        trace: Trace::new(filter(network)?),
+        captures,
+        violations: Violations::default(),
+        exact_up_to: network.statistics.exact_up_to,
+        duration: network.duration_ps,
+        simulation: Simulation::default(),
+        told: Vec::new(),
+        buffer: Vec::new(),
+        created: 0,
+        looked: Instant::now(),
     };
-    let mut events = Vec::new();
-    let mut now = 0_u64;
-    let end = network.duration_ps.saturating_add(network.drain_ps);
-    while now < end {
-        let talking = now < network.duration_ps;
-        let quiet = nodes.iter().all(|node| node.unfinished() == 0);
-        if !talking && (quiet || nodes.iter().all(|node| node.idle())) {
-            break;
-        }
-        let mut horizon = now.saturating_add(STEP_PS);
-        if quiet {
-            let next = senders.iter().filter_map(Sender::next_release).min().unwrap_or(u64::MAX);
-            horizon = horizon.max(next.saturating_add(STEP_PS).min(network.duration_ps));
-        }
-        // Nothing is created between the end of talking and the end of the run.
-        horizon = horizon.min(if talking { network.duration_ps } else { end });
-        for (index, sender) in senders.iter_mut().enumerate() {
-            let station = &network.stations[index];
-            while talking && sender.next_release().is_some_and(|release| release < horizon) {
-                let taken = sender.take().map_err(|(stream, source)| run.source_error(stream, source))?;
-                let Some(departure) = taken else { break };
-                let frame = run.create(index, departure.stream, departure.created, &departure.bytes);
-                nodes[station.bridge].push(Arrival {
-                    frame,
-                    port: station.port,
-                    time: departure.arrival,
-                    bytes: &departure.bytes,
-                })?;
-            }
-        }
-        // A frame of the next step may begin its preamble before that step does.
-        let lead = senders.iter().map(Sender::lead).max().unwrap_or(0);
-        for (bridge, node) in nodes.iter_mut().enumerate() {
-            let slack = lead + node.grid().0;
-            node.run_until(Picoseconds(horizon.saturating_sub(slack)), &mut events)?;
-            for event in events.drain(..) {
-                run.take(bridge, event);
-            }
-        }
-        now = horizon;
-        if !progress((now as f64 / network.duration_ps.max(1) as f64).min(1.0)) {
-            return Err(RunError::Interrupted);
-        }
+    add_greedy(&mut kernel);
+    kernel.start();
+    let ended = kernel.run(network.duration_ps.saturating_add(network.drain_ps), observer)?;
+    kernel.settle(ended);
+    let violations = kernel.violations.into_inner();
+    if !violations.is_empty() {
+        return Err(RunError::Conservation(violations));
     }
-    run.finish(nodes, now)
+    let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
+    let (mut fates, mut statistics) = (Vec::new(), Vec::new());
+    for stream in kernel.streams {
+        fates.push(stream.fates);
+        statistics.push(stream.statistics);
+    }
+    Ok(Outcome {
+        nodes: bridges.chain(network.stations.iter().map(|station| station.name.clone())).collect(),
+        streams: network.streams.iter().map(|stream| stream.name.clone()).collect(),
+        fates,
+        statistics,
+        simulation: kernel.simulation,
+        interrupted: ended == Ended::Interrupted,
+    })
 }
 
-fn wrong(what: String) -> RunError {
-    RunError::Description { what }
+/// Where all egress ports lead.
+struct Wires {
+    first: Vec<u32>,
+    of_bridges: Vec<Option<Wire>>,
+    of_stations: Vec<Option<Wire>>,
 }
 
-fn check(network: &Network, nodes: &[Box<dyn Node>]) -> Result<Listeners, RunError> {
-    if nodes.len() != network.bridges.len() {
-        return Err(wrong(format!("{} bridges, but {} nodes", network.bridges.len(), nodes.len())));
-    }
-    for (bridge, node) in network.bridges.iter().zip(nodes) {
-        if bridge.ports != node.ports() {
-            let has = node.ports();
-            return Err(wrong(format!("bridge \"{}\": {} ports, but its model has {has}", bridge.name, bridge.ports)));
+impl Wires {
+    fn new(network: &Network) -> Result<Self, RunError> {
+        let bridges = network.bridges.len();
+        let nodes = bridges + network.stations.len();
+        if nodes > MOST_NODES {
+            return Err(wrong(format!("{nodes} nodes; up to {MOST_NODES} are allowed")));
         }
-        if let Some(clock) = network.clock.filter(|clock| clock.cycle_ps != node.grid().0) {
-            let grid = node.grid().0;
-            return Err(wrong(format!(
-                "clock.cycle_ps is {}, but that of \"{}\" is {grid}",
-                clock.cycle_ps, bridge.name
-            )));
+        let mut first = Vec::with_capacity(bridges);
+        let mut ports = 0;
+        for bridge in &network.bridges {
+            if !(1..=64).contains(&bridge.ports) {
+                let (name, has) = (&bridge.name, bridge.ports);
+                return Err(wrong(format!("bridge \"{name}\": {has} ports; 1 to 64 are allowed")));
+            }
+            first.push(ports);
+            ports += u32::from(bridge.ports);
+        }
+        let mut wires =
+            Self { first, of_bridges: vec![None; ports as usize], of_stations: vec![None; network.stations.len()] };
+        for link in &network.links {
+            if !(Rate::LEAST..=Rate::MOST).contains(&link.rate_bps) {
+                return Err(wrong(format!(
+                    "link of {:?} and {:?}: rate_bps is {}; {} to {} are allowed",
+                    link.a,
+                    link.b,
+                    link.rate_bps,
+                    Rate::LEAST,
+                    Rate::MOST
+                )));
+            }
+            if link.a.0 == link.b.0 {
+                return Err(wrong(format!("a link of {:?} and {:?}: it has to join two nodes", link.a, link.b)));
+            }
+            let rate = Rate::new(link.rate_bps);
+            for (from, to) in [(link.a, link.b), (link.b, link.a)] {
+                let wire = Wire { node: to.0 as u32, port: to.1, rate, delay_ps: link.delay_ps };
+                let place = wires.place(network, from)?;
+                if place.replace(wire).is_some() {
+                    let name = name(network, from.0);
+                    return Err(wrong(format!("port {} of \"{name}\" has two links; one is allowed", from.1)));
+                }
+            }
+        }
+        Ok(wires)
+    }
+
+    fn place(&mut self, network: &Network, (node, port): Place) -> Result<&mut Option<Wire>, RunError> {
+        let bridges = network.bridges.len();
+        if let Some(bridge) = network.bridges.get(node) {
+            if port < bridge.ports {
+                return Ok(&mut self.of_bridges[self.first[node] as usize + usize::from(port)]);
+            }
+            let (name, last) = (&bridge.name, bridge.ports - 1);
+            return Err(wrong(format!("a link of port {port} of \"{name}\"; 0 to {last} are there")));
+        }
+        match self.of_stations.get_mut(node - bridges) {
+            Some(wire) if port == 0 => Ok(wire),
+            Some(_) => {
+                let name = name(network, node);
+                Err(wrong(format!("a link of port {port} of station \"{name}\"; it has port 0 only")))
+            }
+            None => {
+                Err(wrong(format!("a link of node {node}; 0 to {} are there", bridges + network.stations.len() - 1)))
+            }
         }
     }
-    let mut names = HashSet::new();
-    let mut station_at = HashMap::new();
+
+    fn of_bridge(&self, bridge: usize, ports: u16) -> &[Option<Wire>] {
+        let first = self.first[bridge] as usize;
+        &self.of_bridges[first..first + usize::from(ports)]
+    }
+}
+
+/// Of a node that exists.
+fn name(network: &Network, node: usize) -> &str {
+    let bridges = network.bridges.len();
+    network.bridges.get(node).map_or_else(|| &*network.stations[node - bridges].name, |bridge| &*bridge.name)
+}
+
+fn once<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), RunError> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(wrong(format!("two {what} are named \"{name}\"")));
+        }
+    }
+    Ok(())
+}
+
+fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Result<Vec<BridgeNode>, RunError> {
+    let stations = network.stations.iter().map(|station| &station.name);
+    once("nodes", network.bridges.iter().map(|bridge| &bridge.name).chain(stations))?;
+    let mut hardware = hardware.into_iter();
+    let mut made = Vec::new();
+    for (index, bridge) in network.bridges.iter().enumerate() {
+        let name = &bridge.name;
+        let describe::Clock { offset_ps, drift_ppb } = bridge.clock;
+        let clocked = |source| RunError::Clock { node: name.clone(), source };
+        let hardware_like = bridge.kind == BridgeKind::Rtl || bridge.timing == describe::Timing::Hardware;
+        let clock = if hardware_like { Clock::cycles(offset_ps, drift_ppb) } else { Clock::fine(offset_ps, drift_ppb) };
+        let clock = clock.map_err(clocked)?;
+        let rates = wires.of_bridge(index, bridge.ports);
+        if hardware_like {
+            if let Some(wire) = rates.iter().flatten().find(|wire| wire.rate.bps() != HARDWARE_BPS) {
+                let rate = wire.rate.bps();
+                return Err(wrong(format!(
+                    "bridge \"{name}\": a link of {rate} b/s; its timing allows {HARDWARE_BPS} only"
+                )));
+            }
+        }
+        made.push(match bridge.kind {
+            BridgeKind::Rtl => {
+                let node = hardware.next().ok_or_else(|| wrong(format!("bridge \"{name}\": no hardware for it")))?;
+                if node.ports() != bridge.ports {
+                    let (has, wanted) = (node.ports(), bridge.ports);
+                    return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its hardware has {has}")));
+                }
+                BridgeNode::External { node, clock, copies: 0 }
+            }
+            BridgeKind::Model => {
+                let timing = match bridge.timing {
+                    describe::Timing::Hardware => Timing::Hardware,
+                    describe::Timing::Ideal { processing_delay_ps, cut_through } => Timing::Ideal {
+                        processing_delay_ps,
+                        cut_through,
+                        // A port without a link sends as fast as any.
+                        rates_bps: rates.iter().map(|wire| wire.map_or(HARDWARE_BPS, |wire| wire.rate.bps())).collect(),
+                    },
+                };
+                let model = Bridge::new(bridge.ports, &bridge.config, &timing);
+                let model = model.map_err(|source| RunError::Bridge { bridge: name.clone(), source })?;
+                BridgeNode::Model { bridge: Box::new(model), clock, copies: 0 }
+            }
+        });
+    }
+    Ok(made)
+}
+
+/// Of every port of the hardware, and of models of it.
+const HARDWARE_BPS: u64 = 1_000_000_000;
+
+fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> {
+    let mut stations = Vec::new();
     for (index, station) in network.stations.iter().enumerate() {
         let name = &station.name;
-        if !names.insert(name) {
-            return Err(wrong(format!("two stations are named \"{name}\"")));
-        }
-        let Some(node) = nodes.get(station.bridge) else {
-            return Err(wrong(format!("station \"{name}\": there is no bridge {}", station.bridge)));
+        let clock = Clock::fine(station.clock.offset_ps, station.clock.drift_ppb);
+        let clock = clock.map_err(|source| RunError::Clock { node: name.clone(), source })?;
+        let Some(wire) = wires.of_stations[index] else {
+            return Err(wrong(format!("station \"{name}\" has no link; one is wanted")));
         };
-        if station.port >= node.ports() {
-            return Err(wrong(format!(
-                "station \"{name}\": port {} does not exist; 0 to {} are there",
-                station.port,
-                node.ports() - 1
-            )));
+        if let Some(class) = station.class_of_pcp.iter().find(|&&class| class > 7) {
+            return Err(wrong(format!("station \"{name}\": class_of_pcp has {class}; 0 to 7 are allowed")));
         }
-        if station.rate_bps != node.rate().0 {
-            return Err(wrong(format!(
-                "station \"{name}\": {} b/s; its bridge takes {}",
-                station.rate_bps,
-                node.rate().0
-            )));
-        }
-        if station_at.insert((station.bridge, station.port), index).is_some() {
-            return Err(wrong(format!("station \"{name}\": port {} is taken", station.port)));
-        }
+        stations.push(Station::new(clock, wire, station.class_of_pcp));
     }
-    let by_name: HashMap<_, _> = network.stations.iter().enumerate().map(|(n, s)| (&s.name, n)).collect();
-    let find = |stream: &str, name: &String| {
-        by_name.get(name).copied().ok_or_else(|| wrong(format!("stream \"{stream}\": there is no station \"{name}\"")))
-    };
-    let mut numbers = Vec::new();
-    let mut listening = vec![false; network.stations.len()];
-    let mut names = HashSet::new();
+    Ok(stations)
+}
+
+fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Result<Vec<StreamState>, RunError> {
+    once("streams", network.streams.iter().map(|stream| &stream.name))?;
+    let graph = Graph::new(network);
+    let mut made: Vec<StreamState> = Vec::new();
     for stream in &network.streams {
-        if !names.insert(&stream.name) {
-            return Err(wrong(format!("two streams are named \"{}\"", stream.name)));
+        let name = &stream.name;
+        for &station in stream.to.iter().chain([&stream.from]) {
+            if station >= network.stations.len() {
+                let last = network.stations.len().saturating_sub(1);
+                return Err(wrong(format!("stream \"{name}\": there is no station {station}; 0 to {last} are there")));
+            }
         }
-        let from = find(&stream.name, &stream.from)?;
-        let mut to = HashMap::new();
-        for name in &stream.to {
-            let station = find(&stream.name, name)?;
-            let place = &network.stations[station];
-            if place.bridge != network.stations[from].bridge {
-                return Err(wrong(format!("stream \"{}\": no link leads from {} to {name}", stream.name, stream.from)));
-            }
-            if station == from {
-                return Err(wrong(format!("stream \"{}\": {name} would send to itself", stream.name)));
-            }
-            let number = to.len() as u32;
-            if to.insert((place.bridge, place.port), number).is_some() {
-                return Err(wrong(format!("stream \"{}\": {name} listens twice", stream.name)));
-            }
-            listening[station] = true;
-        }
+        let mut to: Vec<u32> = stream.to.iter().map(|&station| station as u32).collect();
+        to.sort_unstable();
         if to.is_empty() {
-            return Err(wrong(format!("stream \"{}\": nobody listens", stream.name)));
+            return Err(wrong(format!("stream \"{name}\": nobody listens; one station or more is wanted")));
         }
-        numbers.push(to);
+        if let Some(twice) = to.windows(2).find(|pair| pair[0] == pair[1]) {
+            let listener = &network.stations[twice[0] as usize].name;
+            return Err(wrong(format!("stream \"{name}\": \"{listener}\" listens twice; once is allowed")));
+        }
+        if to.contains(&(stream.from as u32)) {
+            let talker = &network.stations[stream.from].name;
+            return Err(wrong(format!("stream \"{name}\": \"{talker}\" would send to itself")));
+        }
+        let generator = Generator::new(stream, headers);
+        let generator = generator.map_err(|source| RunError::Source { stream: name.clone(), source })?;
+        made.push(StreamState {
+            generator,
+            talker: stream.from as u32,
+            listeners: match to[..] {
+                [station] => Listeners::One(Listener { station, last_delivered: None }),
+                _ => Listeners::Several(
+                    to.into_iter().map(|station| Listener { station, last_delivered: None }).collect(),
+                ),
+            },
+            route: routes.add(graph.branches(network, stream)?),
+            answers: Vec::new(),
+            statistics: StreamStatistics::default(),
+            fates: Fates::default(),
+        });
     }
-    Ok(Listeners { numbers, station_at, listening })
-}
-
-fn senders(network: &Network, nodes: &[Box<dyn Node>]) -> Result<Vec<Sender>, RunError> {
-    let mut senders: Vec<Sender> = network
-        .stations
-        .iter()
-        .map(|station| {
-            let node = &nodes[station.bridge];
-            Sender::new(BitsPerSecond(station.rate_bps), station.delay_ps, node.grid(), node.earliest())
-        })
-        .collect();
     for (index, stream) in network.streams.iter().enumerate() {
-        let generator =
-            Generator::new(stream).map_err(|source| RunError::Source { stream: stream.name.clone(), source })?;
-        let from = network.stations.iter().position(|station| station.name == stream.from);
-        if let Some(from) = from {
-            senders[from].add(index, generator);
+        let Some(asked) = made[index].generator.answers() else { continue };
+        let name = &stream.name;
+        let Some(request) = network.streams.get(asked) else {
+            let last = network.streams.len() - 1;
+            return Err(wrong(format!("stream \"{name}\": to_stream is {asked}; 0 to {last} are allowed")));
+        };
+        if !request.to.contains(&stream.from) {
+            let (request, talker) = (&request.name, &network.stations[stream.from].name);
+            return Err(wrong(format!(
+                "stream \"{name}\" answers \"{request}\", which \"{talker}\" does not listen to"
+            )));
         }
+        made[asked].answers.push(index as u32);
     }
-    Ok(senders)
+    Ok(made)
 }
 
-impl Run<'_> {
-    fn source_error(&self, stream: usize, source: SourceError) -> RunError {
-        RunError::Source { stream: self.network.streams[stream].name.clone(), source }
+fn add_greedy(kernel: &mut Kernel) {
+    for (index, stream) in kernel.streams.iter().enumerate() {
+        if let Some(Release::WhenFree(_)) = stream.generator.next_release() {
+            let station = &mut kernel.stations[stream.talker as usize];
+            let pcp = stream.generator.pcp();
+            let class = station.class_of_pcp[usize::from(pcp & 7)];
+            station.add_greedy(index as u32, class);
+        }
     }
+}
 
-    fn create(&mut self, station: usize, stream: usize, time_ps: u64, bytes: &[u8]) -> u64 {
-        let frame = self.ways.len() as u64;
-        self.ways.push(Way::new(stream as u32, bytes.len() as u32, Trace::NO_CLASS));
-        self.contents.push(Some(bytes.into()));
-        let node = self.station_node(station);
-        self.row(frame, node, 0, Event::Created, time_ps, Reason::NONE);
-        frame
+fn filter(network: &Network) -> Result<Filter, RunError> {
+    let described = &network.trace;
+    let mut events = if described.events.is_none() { u8::MAX } else { 0 };
+    for name in described.events.iter().flatten() {
+        let Some(event) = Event::NAMES.iter().position(|known| known == name) else {
+            let known = Event::NAMES.join(", ");
+            return Err(wrong(format!("trace: there is no event \"{name}\"; {known} are there")));
+        };
+        events |= 1 << event;
     }
-
-    fn station_node(&self, station: usize) -> u32 {
-        (self.network.bridges.len() + station) as u32
+    if !described.enabled {
+        events = 0;
     }
-
-    fn row(&mut self, frame: u64, node: u32, port: u16, event: Event, time_ps: u64, reason: Reason) {
-        let way = &self.ways[frame as usize];
-        let (stream, bytes, traffic_class) = (way.stream, way.bytes, way.traffic_class);
-        self.trace.push(Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason });
-    }
-
-    fn violated(&mut self, violation: Violation) {
-        if self.violations.len() < VIOLATIONS_TOLD {
-            self.violations.push(violation);
-        }
-    }
-
-    /// One listener as a mask, none where nobody of the stream listens.
-    fn listener_at(&self, frame: u64, bridge: usize, port: u16) -> u64 {
-        let stream = self.ways[frame as usize].stream as usize;
-        self.listeners.numbers[stream].get(&(bridge, port)).map_or(0, |number| 1 << number)
-    }
-
-    fn take(&mut self, bridge: usize, event: NodeEvent) {
-        let NodeEvent { frame, port, .. } = event;
-        let (time, node) = (event.time.0, bridge as u32);
-        if let Some(traffic_class) = event.traffic_class {
-            self.ways[frame as usize].traffic_class = traffic_class;
-        }
-        let listener = self.listener_at(frame, bridge, port);
-        let way = &mut self.ways[frame as usize];
-        let mut twice = Ok(());
-        match event.what {
-            What::Received => {
-                twice = way.enter();
-                if let Some(&station) = self.listeners.station_at.get(&(bridge, port)) {
-                    let sent = time.saturating_sub(self.network.stations[station].delay_ps);
-                    self.row(frame, self.station_node(station), 0, Event::Sent, sent, Reason::NONE);
-                }
-                self.row(frame, node, port, Event::Received, time, Reason::NONE);
+    let count = network.bridges.len() + network.stations.len();
+    let nodes = match &described.nodes {
+        None => None,
+        Some(chosen) => {
+            let mut nodes = vec![false; count];
+            for &node in chosen {
+                let place = nodes.get_mut(node);
+                *place.ok_or_else(|| wrong(format!("trace: there is no node {node}; {count} are there")))? = true;
             }
-            What::Queued => {
-                twice = way.queue(port);
-                self.row(frame, node, port, Event::Queued, time, Reason::NONE);
-            }
-            What::Eligible => self.row(frame, node, port, Event::Eligible, time, Reason::NONE),
-            What::Dropped(reason) => {
-                way.miss(u64::MAX, reason);
-                self.row(frame, node, port, Event::Dropped, time, reason);
-            }
-            What::Refused(reason) => {
-                way.miss(listener, reason);
-                self.row(frame, node, port, Event::Dropped, time, reason);
-            }
-            What::Expired(reason) => {
-                way.miss(listener, reason);
-                if !way.unqueue(port) {
-                    self.violated(Violation::Order { frame, what: "given up without being queued" });
-                }
-                self.row(frame, node, port, Event::Dropped, time, reason);
-            }
-            What::Judged => {
-                twice = way.judge();
-                self.unforwarded(bridge, frame, time);
-            }
-            What::Sent => {
-                if !way.unqueue(port) {
-                    self.violated(Violation::Order { frame, what: "sent without being queued" });
-                }
-                self.row(frame, node, port, Event::Sent, time, Reason::NONE);
-                twice = self.deliver(bridge, event);
-            }
-            What::Damaged => self.violated(Violation::Damaged { frame, port }),
+            Some(nodes)
         }
-        if let Err(what) = twice {
-            self.violated(Violation::Twice { frame, what });
-        }
-        if !self.ways[frame as usize].is_unfinished() {
-            self.contents[frame as usize] = None;
-        }
-    }
-
-    /// Listeners at whose ports no copy was queued, nor refused, miss the frame too.
-    fn unforwarded(&mut self, bridge: usize, frame: u64, time: u64) {
-        let stream = self.ways[frame as usize].stream as usize;
-        let mut missed: Vec<(u16, u32)> = Vec::new();
-        for (&(_, port), &number) in &self.listeners.numbers[stream] {
-            let way = &self.ways[frame as usize];
-            if !way.is_queued(port) && !way.has_missed(number) {
-                missed.push((port, number));
-            }
-        }
-        missed.sort_unstable();
-        for (port, number) in missed {
-            self.ways[frame as usize].miss(1 << number, Reason::NO_DESTINATION);
-            self.row(frame, bridge as u32, port, Event::Dropped, time, Reason::NO_DESTINATION);
-        }
-    }
-
-    fn deliver(&mut self, bridge: usize, event: NodeEvent) -> Result<(), &'static str> {
-        let Some(&station) = self.listeners.station_at.get(&(bridge, event.port)) else { return Ok(()) };
-        let time_ps = event.time.0 + self.network.stations[station].delay_ps;
-        let frame = event.frame;
-        if self.listeners.listening[station] {
-            if let Some(bytes) = self.contents[frame as usize].clone() {
-                self.deliveries[station].push(Delivery { time_ps, frame, bytes });
-            }
-        }
-        let listener = self.listener_at(frame, bridge, event.port);
-        if listener == 0 {
-            return Ok(()); // flooded to a station that does not listen to it
-        }
-        let result = self.ways[frame as usize].reach(listener.trailing_zeros());
-        self.row(frame, self.station_node(station), 0, Event::Delivered, time_ps, Reason::NONE);
-        result
-    }
-
-    fn finish(mut self, nodes: &[Box<dyn Node>], end_ps: u64) -> Result<Outcome, RunError> {
-        let mut fates = vec![Fates::default(); self.network.streams.len()];
-        for way in &self.ways {
-            let stream = way.stream as usize;
-            let listeners = (1 << self.listeners.numbers[stream].len()) - 1;
-            way.count(listeners, &mut fates[stream]);
-        }
-        let by_trace = self.ways.iter().filter(|way| way.is_unfinished()).count() as u64;
-        let by_nodes: u64 = nodes.iter().map(|node| node.unfinished()).sum();
-        if by_trace != by_nodes {
-            self.violated(Violation::Count { trace: by_trace, nodes: by_nodes });
-        }
-        let lost: u64 = nodes.iter().filter(|node| node.idle()).map(|node| node.unfinished()).sum();
-        if lost > 0 {
-            self.violated(Violation::Lost { frames: lost });
-        }
-        if !self.violations.is_empty() {
-            return Err(RunError::Conservation(self.violations));
-        }
-        self.trace.sort();
-        let cycles = nodes.iter().map(|node| node.cycles());
-        let (cycles_simulated, cycles_jumped) = cycles.fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
-        let listening = self.listeners.listening;
-        let deliveries = self.deliveries.into_iter().enumerate().filter(|(station, _)| listening[*station]);
-        let bridges = self.network.bridges.iter().map(|bridge| bridge.name.clone());
-        Ok(Outcome {
-            nodes: bridges.chain(self.network.stations.iter().map(|station| station.name.clone())).collect(),
-            streams: self.network.streams.iter().map(|stream| stream.name.clone()).collect(),
-            trace: self.trace,
-            deliveries: deliveries.collect(),
-            fates,
-            simulation: Simulation { cycles_simulated, cycles_jumped, end_ps },
-        })
-    }
+    };
+    Ok(Filter { events, nodes })
 }

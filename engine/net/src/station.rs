@@ -1,76 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A station sends the frames of its streams, first released first, over one link.
-use penstock_frame::{wire_length, BitsPerSecond, Bytes, Picoseconds, PREAMBLE_BYTES};
+//! A station sends the frames of its streams over one link: a queue per traffic class, the highest class first.
+use crate::clock::Clock;
+use crate::frames::{Frames, NONE};
+use crate::link::Wire;
 
-use crate::source::{Generator, Release, SourceError};
+pub const CLASSES: usize = 8;
 
-pub(crate) struct Talker {
-    pub stream: usize,
-    pub generator: Generator,
-    /// For turns among sources that always have a frame.
+/// First released, first sent; the frames name each other.
+#[derive(Clone, Copy, Debug)]
+struct Fifo {
+    head: u32,
+    tail: u32,
+}
+
+/// A stream that has a frame whenever the port is free.
+#[derive(Clone, Copy, Debug)]
+struct Greedy {
+    stream: u32,
+    traffic_class: u8,
+    ready: bool,
+    /// For turns among those of one class.
     served: u64,
 }
 
-pub(crate) struct Sender {
-    talkers: Vec<Talker>,
-    rate: BitsPerSecond,
-    delay: u64,
-    /// Times of arrival at the bridge are multiples of this.
-    grid: u64,
-    /// The earliest next start of a frame, as the time of its first bit after the delimiter.
-    free: u64,
+/// What a station sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Queued(u32),
+    /// A frame that this stream has now.
+    Greedy(u32),
+}
+
+#[derive(Clone, Debug)]
+pub struct Station {
+    pub clock: Clock,
+    pub wire: Wire,
+    pub class_of_pcp: [u8; 8],
+    /// When the next preamble may begin.
+    pub free_at: u64,
+    /// A selection is in the event queue.
+    pub awaited: bool,
+    queues: [Fifo; CLASSES],
+    /// Classes with queued frames.
+    waiting: u8,
+    greedy: Vec<Greedy>,
     served: u64,
 }
 
-pub(crate) struct Departure {
-    pub stream: usize,
-    pub created: u64,
-    /// At the bridge.
-    pub arrival: Picoseconds,
-    pub bytes: Vec<u8>,
-}
-
-impl Sender {
-    pub fn new(rate: BitsPerSecond, delay: u64, grid: Picoseconds, earliest: Picoseconds) -> Self {
-        Self { talkers: Vec::new(), rate, delay, grid: grid.0, free: earliest.0.saturating_sub(delay), served: 0 }
+impl Station {
+    pub fn new(clock: Clock, wire: Wire, class_of_pcp: [u8; 8]) -> Self {
+        Self {
+            clock,
+            wire,
+            class_of_pcp,
+            free_at: 0,
+            awaited: false,
+            queues: [Fifo { head: NONE, tail: NONE }; CLASSES],
+            waiting: 0,
+            greedy: Vec::new(),
+            served: 0,
+        }
     }
 
-    pub fn add(&mut self, stream: usize, generator: Generator) {
-        self.talkers.push(Talker { stream, generator, served: 0 });
+    pub fn add_greedy(&mut self, stream: u32, traffic_class: u8) {
+        self.greedy.push(Greedy { stream, traffic_class, ready: false, served: 0 });
     }
 
-    /// Which talker is next, and when its frame is created.
-    fn next(&self) -> Option<(u64, usize)> {
-        let candidates = self.talkers.iter().enumerate().filter_map(|(index, talker)| {
-            let (time, greedy) = match talker.generator.next_release()? {
-                Release::At(time) => (time, false),
-                Release::WhenFree(time) => (time.max(self.free), true),
-            };
-            Some(((time, greedy, talker.served, index), index))
-        });
-        candidates.min().map(|((time, ..), index)| (time, index))
+    pub fn set_ready(&mut self, stream: u32, ready: bool) {
+        if let Some(greedy) = self.greedy.iter_mut().find(|greedy| greedy.stream == stream) {
+            greedy.ready = ready;
+        }
     }
 
-    /// When the next frame is created.
-    pub fn next_release(&self) -> Option<u64> {
-        self.next().map(|(time, _)| time)
+    #[inline]
+    pub fn queue(&mut self, frames: &mut Frames, slot: u32, traffic_class: u8) {
+        let class = usize::from(traffic_class) % CLASSES;
+        let queue = &mut self.queues[class];
+        if self.waiting >> class & 1 == 0 {
+            queue.head = slot;
+            self.waiting |= 1 << class;
+        } else {
+            frames.get_mut(queue.tail).next = slot;
+        }
+        queue.tail = slot;
     }
 
-    pub fn take(&mut self) -> Result<Option<Departure>, (usize, SourceError)> {
-        let Some((created, index)) = self.next() else { return Ok(None) };
-        let talker = &mut self.talkers[index];
-        let bytes = talker.generator.take().map_err(|error| (talker.stream, error))?;
+    /// Whether it has something to send.
+    #[inline]
+    pub fn has_next(&self) -> bool {
+        self.waiting != 0 || self.greedy.iter().any(|greedy| greedy.ready)
+    }
+
+    /// Takes what is to be sent now. Of one class, what was released before what is made at this instant.
+    #[inline]
+    pub fn select(&mut self, frames: &Frames) -> Option<Next> {
+        let highest = self.waiting.checked_ilog2();
+        if !self.greedy.is_empty() {
+            if let Some(greedy) = self.select_greedy(highest) {
+                return Some(greedy);
+            }
+        }
+        let class = highest? as usize;
+        let queue = &mut self.queues[class];
+        let slot = queue.head;
+        queue.head = frames.get(slot).next;
+        if slot == queue.tail {
+            self.waiting &= !(1 << class);
+        }
+        Some(Next::Queued(slot))
+    }
+
+    /// A stream of a class above the highest one that has a frame queued.
+    fn select_greedy(&mut self, queued: Option<u32>) -> Option<Next> {
+        let above =
+            |greedy: &&mut Greedy| greedy.ready && queued.is_none_or(|class| u32::from(greedy.traffic_class) > class);
+        let order = |greedy: &&mut Greedy| (std::cmp::Reverse(greedy.traffic_class), greedy.served);
+        let next = self.greedy.iter_mut().filter(above).min_by_key(order)?;
         self.served += 1;
-        talker.served = self.served;
-        let arrival = (created.max(self.free) + self.delay).div_ceil(self.grid) * self.grid;
-        // Preamble and delimiter of the next frame follow this one and the gap.
-        let busy = self.rate.duration(wire_length(Bytes(bytes.len() as u64)));
-        self.free = (arrival - self.delay).saturating_add(busy.map_or(0, |b| b.0));
-        Ok(Some(Departure { stream: talker.stream, created, arrival: Picoseconds(arrival), bytes }))
-    }
-
-    /// The least time from the start of a preamble to the first bit after the delimiter.
-    pub fn lead(&self) -> u64 {
-        self.rate.duration(Bytes(u64::from(PREAMBLE_BYTES))).map_or(0, |d| d.0)
+        next.served = self.served;
+        Some(Next::Greedy(next.stream))
     }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//! One row per event, in columns, handed out in chunks. Rows stand in the order in which they became known.
+
 /// What happened; the number stands in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -21,7 +23,8 @@ impl Event {
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const NAMES: [&'static str; 16] = [
+    pub const COUNT: usize = 16;
+    pub const NAMES: [&'static str; Self::COUNT] = [
         "none",
         "preamble",
         "rx_er",
@@ -62,9 +65,9 @@ pub struct Row {
     pub reason: Reason,
 }
 
-/// One row per event, in columns.
+/// Rows in columns.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub struct Columns {
     pub frame_id: Vec<u64>,
     pub stream: Vec<u32>,
     pub node: Vec<u32>,
@@ -76,10 +79,22 @@ pub struct Trace {
     pub reason: Vec<u8>,
 }
 
-impl Trace {
-    /// Of a frame that no bridge has classified yet.
-    pub const NO_CLASS: u8 = 255;
+impl Columns {
+    fn with_capacity(rows: usize) -> Self {
+        Self {
+            frame_id: Vec::with_capacity(rows),
+            stream: Vec::with_capacity(rows),
+            node: Vec::with_capacity(rows),
+            port: Vec::with_capacity(rows),
+            event: Vec::with_capacity(rows),
+            time_ps: Vec::with_capacity(rows),
+            bytes: Vec::with_capacity(rows),
+            traffic_class: Vec::with_capacity(rows),
+            reason: Vec::with_capacity(rows),
+        }
+    }
 
+    #[inline]
     pub fn push(&mut self, row: Row) {
         self.frame_id.push(row.frame);
         self.stream.push(row.stream);
@@ -100,21 +115,54 @@ impl Trace {
         self.frame_id.is_empty()
     }
 
-    /// Into the order of time; what happened at one instant stays as it was told.
-    pub fn sort(&mut self) {
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_by_key(|&row| self.time_ps[row as usize]);
-        fn pick<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
-            *column = order.iter().map(|&row| column[row as usize]).collect();
-        }
-        pick(&mut self.frame_id, &order);
-        pick(&mut self.stream, &order);
-        pick(&mut self.node, &order);
-        pick(&mut self.port, &order);
-        pick(&mut self.event, &order);
-        pick(&mut self.time_ps, &order);
-        pick(&mut self.bytes, &order);
-        pick(&mut self.traffic_class, &order);
-        pick(&mut self.reason, &order);
+    pub fn clear(&mut self) {
+        self.frame_id.clear();
+        self.stream.clear();
+        self.node.clear();
+        self.port.clear();
+        self.event.clear();
+        self.time_ps.clear();
+        self.bytes.clear();
+        self.traffic_class.clear();
+        self.reason.clear();
+    }
+}
+
+/// Which rows are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter {
+    /// A bit per event.
+    pub events: u8,
+    /// Per node; none: all of them.
+    pub nodes: Option<Vec<bool>>,
+}
+
+/// Rows that nobody has taken yet.
+pub(crate) struct Trace {
+    filter: Filter,
+    pub chunk: Columns,
+}
+
+impl Trace {
+    /// Of a frame that no bridge has classified yet.
+    pub const NO_CLASS: u8 = 255;
+    /// Rows of a chunk.
+    pub const CHUNK: usize = 1 << 18;
+    /// Rows that one event of the kernel can make beyond a full chunk, before there is a chance to hand it out.
+    const SPARE: usize = 256;
+
+    pub fn new(filter: Filter) -> Self {
+        let rows = if filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE };
+        Self { filter, chunk: Columns::with_capacity(rows) }
+    }
+
+    #[inline]
+    pub fn wants(&self, event: Event, node: u32) -> bool {
+        self.filter.events >> event as u8 & 1 != 0
+            && self.filter.nodes.as_ref().is_none_or(|nodes| nodes[node as usize])
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.chunk.len() >= Self::CHUNK
     }
 }

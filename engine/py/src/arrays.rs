@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 pub trait Number: Copy {
     const DTYPE: &'static str;
     fn write(self, to: &mut [u8]);
+    fn write_little_endian(self, to: &mut [u8]);
 }
 
 macro_rules! number {
@@ -16,6 +17,9 @@ macro_rules! number {
             const DTYPE: &'static str = $dtype;
             fn write(self, to: &mut [u8]) {
                 to.copy_from_slice(&self.to_ne_bytes());
+            }
+            fn write_little_endian(self, to: &mut [u8]) {
+                to.copy_from_slice(&self.to_le_bytes());
             }
         }
     )*};
@@ -32,6 +36,17 @@ pub fn array<T: Number>(py: Python<'_>, values: impl ExactSizeIterator<Item = T>
         Ok(())
     })?;
     py.import("numpy")?.call_method1("frombuffer", (bytes, T::DTYPE))
+}
+
+/// The bytes of a column.
+pub fn little_endian<'py, T: Number>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyBytes>> {
+    let size = size_of::<T>();
+    PyBytes::new_with(py, values.len() * size, |buffer| {
+        for (to, value) in buffer.chunks_exact_mut(size).zip(values) {
+            value.write_little_endian(to);
+        }
+        Ok(())
+    })
 }
 
 /// The elements of an array of exactly this type.

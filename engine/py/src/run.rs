@@ -1,121 +1,202 @@
 // SPDX-License-Identifier: Apache-2.0
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use penstock_frame::FrameToWrite;
-use penstock_net::{Delivery, Event, Fates, Network, Node, Outcome, Reason, RunError, Trace};
+use penstock_net::describe::BridgeKind;
+use penstock_net::{Clock, Columns, Distribution, Event, Fates, Network, Node, Observer, Outcome, Reason};
+use penstock_net::{RunError, Simulation, StreamStatistics};
 use penstock_rtl::SwitchNode;
 
-use crate::arrays::{array, Number};
+use crate::arrays::{array, little_endian};
 use crate::{ConservationError, HardwareError, InputError};
 
 fn run_error(error: RunError) -> PyErr {
     let text = error.to_string();
     match error {
-        RunError::Description { .. } | RunError::Source { .. } => InputError::new_err(text),
         RunError::Node(_) => HardwareError::new_err(text),
         RunError::Conservation(_) => ConservationError::new_err(text),
-        RunError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
+        RunError::Capture { source, .. } => PyErr::from(source),
+        _ => InputError::new_err(text),
     }
 }
 
-fn nodes(network: &Network) -> PyResult<Vec<Box<dyn Node>>> {
+/// The bridges that are hardware, configured.
+fn hardware(network: &Network) -> PyResult<Vec<Box<dyn Node>>> {
     let mut nodes: Vec<Box<dyn Node>> = Vec::new();
-    for bridge in &network.bridges {
-        let refuse = |what: &str| InputError::new_err(format!("bridge \"{}\": {what}", bridge.name));
-        if bridge.model != "rtl" {
-            return Err(refuse(&format!("model \"{}\"; \"rtl\" is allowed", bridge.model)));
-        }
-        let library = bridge.library.as_ref().ok_or_else(|| refuse("the key \"library\" is missing"))?;
-        let node = SwitchNode::new(&bridge.name, library, &bridge.writes);
+    for bridge in network.bridges.iter().filter(|bridge| bridge.kind == BridgeKind::Rtl) {
+        let refuse = |what: String| InputError::new_err(format!("bridge \"{}\": {what}", bridge.name));
+        let library = bridge.library.as_ref().ok_or_else(|| refuse("the key \"library\" is missing".to_owned()))?;
+        let clock = Clock::cycles(bridge.clock.offset_ps, bridge.clock.drift_ppb);
+        let start = clock.map_err(|error| refuse(error.to_string()))?.at_or_after(0);
+        let node = SwitchNode::new(&bridge.name, library, &bridge.writes, start);
         nodes.push(Box::new(node.map_err(|e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name)))?));
     }
     Ok(nodes)
 }
 
-/// Runs a network, and gives what it left.
-#[pyfunction]
-#[pyo3(signature = (network_json, progress = None))]
-fn run<'py>(py: Python<'py>, network_json: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-    let network: Network =
-        serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))?;
-    let mut raised = None;
-    let result = py.detach(|| -> PyResult<_> {
-        let mut nodes = nodes(&network)?;
-        let mut tell = |done: f64| {
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (done,)).map(drop))
-            });
-            told.map_err(|error| raised = Some(error)).is_ok()
-        };
-        Ok(penstock_net::run(&network, &mut nodes, &mut tell))
-    })?;
-    if let Some(error) = raised {
-        return Err(error);
-    }
-    outcome(py, &network, result.map_err(run_error)?)
+/// Hands chunks and progress to Python, and keeps what it raises.
+struct Listener {
+    sink: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
+    raised: Option<PyErr>,
 }
 
-fn outcome<'py>(py: Python<'py>, network: &Network, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let delivered = PyDict::new(py);
-    for (station, frames) in &outcome.deliveries {
-        delivered.set_item(&network.stations[*station].name, deliveries(py, frames)?)?;
+impl Listener {
+    fn keep<T>(&mut self, result: PyResult<T>, otherwise: T) -> T {
+        result.unwrap_or_else(|error| {
+            self.raised = Some(error);
+            otherwise
+        })
     }
+}
+
+impl Observer for Listener {
+    fn rows(&mut self, rows: &Columns) -> bool {
+        let Some(sink) = &self.sink else { return true };
+        let taken = Python::attach(|py| sink.call1(py, (columns(py, rows)?,)).map(|_| true));
+        self.keep(taken, false)
+    }
+
+    /// An interrupt from the keyboard ends the run early; what was simulated stays.
+    fn progress(&mut self, done: f64) -> bool {
+        let told = Python::attach(|py| -> PyResult<bool> {
+            if let Err(error) = py.check_signals() {
+                return if error.is_instance_of::<PyKeyboardInterrupt>(py) { Ok(false) } else { Err(error) };
+            }
+            match &self.progress {
+                None => Ok(true),
+                Some(call) => match call.call1(py, (done,)) {
+                    Ok(answer) => Ok(answer.is_none(py) || answer.is_truthy(py)?),
+                    Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(false),
+                    Err(error) => Err(error),
+                },
+            }
+        });
+        self.keep(told, false)
+    }
+}
+
+/// Runs a network, and gives what it left.
+#[pyfunction]
+#[pyo3(signature = (network_json, sink = None, progress = None))]
+fn run<'py>(
+    py: Python<'py>,
+    network_json: &str,
+    sink: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut network: Network =
+        serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))?;
+    // Rows that nobody takes need not be made.
+    network.trace.enabled &= sink.is_some();
+    let mut listener = Listener { sink, progress, raised: None };
+    let result = py.detach(|| -> PyResult<_> {
+        let hardware = hardware(&network)?;
+        Ok(penstock_net::run(&network, hardware, &mut listener))
+    })?;
+    if let Some(error) = listener.raised {
+        return Err(error);
+    }
+    outcome(py, &result.map_err(run_error)?)
+}
+
+fn outcome<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
     let conservation = PyDict::new(py);
     for (name, fates) in outcome.streams.iter().zip(&outcome.fates) {
         conservation.set_item(name, fate(py, fates)?)?;
     }
-    let simulation = PyDict::new(py);
-    simulation.set_item("cycles_simulated", outcome.simulation.cycles_simulated)?;
-    simulation.set_item("cycles_jumped", outcome.simulation.cycles_jumped)?;
-    simulation.set_item("end_ps", outcome.simulation.end_ps)?;
-    dict.set_item("trace", columns(py, &outcome.trace)?)?;
-    dict.set_item("nodes", outcome.nodes)?;
-    dict.set_item("streams", outcome.streams)?;
+    let statistics = PyDict::new(py);
+    for (name, stream) in outcome.streams.iter().zip(&outcome.statistics) {
+        statistics.set_item(name, of_stream(py, stream)?)?;
+    }
+    dict.set_item("nodes", &outcome.nodes)?;
+    dict.set_item("streams", &outcome.streams)?;
     dict.set_item("events", Event::NAMES)?;
     dict.set_item("reasons", Reason::NAMES)?;
-    dict.set_item("delivered", delivered)?;
     dict.set_item("conservation", conservation)?;
-    dict.set_item("simulation", simulation)?;
+    dict.set_item("statistics", statistics)?;
+    dict.set_item("simulation", simulation(py, &outcome.simulation)?)?;
+    dict.set_item("interrupted", outcome.interrupted)?;
     Ok(dict)
 }
 
-fn columns<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
-    fn column<T: Number>(into: &Bound<'_, PyDict>, name: &str, values: &[T]) -> PyResult<()> {
-        into.set_item(name, array(into.py(), values.iter().copied())?)
-    }
+fn simulation<'py>(py: Python<'py>, simulation: &Simulation) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    column(&dict, "frame_id", &trace.frame_id)?;
-    column(&dict, "stream", &trace.stream)?;
-    column(&dict, "node", &trace.node)?;
-    column(&dict, "port", &trace.port)?;
-    column(&dict, "event", &trace.event)?;
-    column(&dict, "time_ps", &trace.time_ps)?;
-    column(&dict, "bytes", &trace.bytes)?;
-    column(&dict, "traffic_class", &trace.traffic_class)?;
-    column(&dict, "reason", &trace.reason)?;
+    dict.set_item("frame_hops", simulation.frame_hops)?;
+    dict.set_item("events", simulation.events)?;
+    dict.set_item("cycles_simulated", simulation.cycles_simulated)?;
+    dict.set_item("cycles_jumped", simulation.cycles_jumped)?;
+    dict.set_item("end_ps", simulation.end_ps)?;
     Ok(dict)
 }
 
-fn deliveries<'py>(py: Python<'py>, frames: &[Delivery]) -> PyResult<Bound<'py, PyList>> {
-    PyList::new(py, frames.iter().map(|frame| (frame.time_ps, PyBytes::new(py, &frame.bytes))))
+/// The columns of a chunk as their bytes.
+fn columns<'py>(py: Python<'py>, rows: &Columns) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("rows", rows.len())?;
+    dict.set_item("frame_id", little_endian(py, &rows.frame_id)?)?;
+    dict.set_item("stream", little_endian(py, &rows.stream)?)?;
+    dict.set_item("node", little_endian(py, &rows.node)?)?;
+    dict.set_item("port", little_endian(py, &rows.port)?)?;
+    dict.set_item("event", PyBytes::new(py, &rows.event))?;
+    dict.set_item("time_ps", little_endian(py, &rows.time_ps)?)?;
+    dict.set_item("bytes", little_endian(py, &rows.bytes)?)?;
+    dict.set_item("traffic_class", PyBytes::new(py, &rows.traffic_class))?;
+    dict.set_item("reason", PyBytes::new(py, &rows.reason))?;
+    Ok(dict)
+}
+
+fn by_reason<'py>(py: Python<'py>, counts: impl IntoIterator<Item = (Reason, u64)>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (reason, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        dict.set_item(reason.name(), count)?;
+    }
+    Ok(dict)
 }
 
 fn fate<'py>(py: Python<'py>, fates: &Fates) -> PyResult<Bound<'py, PyDict>> {
-    let dropped = PyDict::new(py);
-    for (reason, count) in &fates.dropped {
-        dropped.set_item(reason.name(), count)?;
-    }
     let dict = PyDict::new(py);
     dict.set_item("created", fates.created)?;
     dict.set_item("delivered", fates.delivered)?;
-    dict.set_item("dropped", dropped)?;
+    dict.set_item("dropped", by_reason(py, fates.dropped.iter().map(|(reason, count)| (*reason, *count)))?)?;
     dict.set_item("inside", fates.inside)?;
+    Ok(dict)
+}
+
+fn of_stream<'py>(py: Python<'py>, stream: &StreamStatistics) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let dropped = (0_u8..).map(Reason).zip(stream.dropped);
+    dict.set_item("frames", stream.frames)?;
+    dict.set_item("copies", stream.copies)?;
+    dict.set_item("delivered", stream.delivered)?;
+    dict.set_item("inside", stream.inside)?;
+    dict.set_item("dropped", by_reason(py, dropped)?)?;
+    dict.set_item("latency_ps", distribution(py, &stream.latency_ps)?)?;
+    dict.set_item("interval_ps", distribution(py, &stream.interval_ps)?)?;
+    dict.set_item("talker_wait_ps", distribution(py, &stream.talker_wait_ps)?)?;
+    dict.set_item("first_delivered_ps", stream.first_delivered_ps)?;
+    dict.set_item("last_delivered_ps", stream.last_delivered_ps)?;
+    dict.set_item("delivered_wire_bytes", stream.delivered_wire_bytes)?;
+    Ok(dict)
+}
+
+/// Without values all is None but the count.
+fn distribution<'py>(py: Python<'py>, values: &Distribution) -> PyResult<Bound<'py, PyDict>> {
+    let summary = values.summary();
+    let dict = PyDict::new(py);
+    dict.set_item("count", values.count())?;
+    dict.set_item("min", summary.map(|s| s.min))?;
+    dict.set_item("max", summary.map(|s| s.max))?;
+    dict.set_item("mean", summary.map(|s| s.mean))?;
+    dict.set_item("p50", summary.map(|s| s.p50))?;
+    dict.set_item("p99", summary.map(|s| s.p99))?;
+    dict.set_item("percentile_error", summary.map_or(0.0, |s| s.percentile_error))?;
     Ok(dict)
 }
 

@@ -1,100 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
+//! The switch as hardware in a network. What it selects is told at once; what then leaves is held against it.
+use std::collections::VecDeque;
 use std::path::Path;
 
-use penstock_frame::{BitsPerSecond, Picoseconds, PREAMBLE_BYTES};
-use penstock_net::{Arrival, Node, NodeError, NodeEvent, Reason, What};
+use penstock_frame::PREAMBLE_BYTES;
+use penstock_net::bridge::{Judgement, Tick};
+use penstock_net::{Node, NodeError, Push, Reason, Told};
 
 use crate::library::{Event, Frame, HardwareError, Kind, Switch};
-use crate::library::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_TX_ER};
+use crate::library::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
-const CYCLE_PS: u64 = 8_000;
-/// From the last register write to the run.
-const SETTLE_CYCLES: u64 = 1_000;
+/// From a decision of an egress port to the cycle in which it is told.
+const TOLD: Tick = 2;
+/// From a selection to the first byte after the delimiter.
+const SELECTED_TO_FIRST: Tick = 12;
+/// The node judges what it is given, not the distance between two frames: clocks of neighbours may differ.
+const SHORTEST_GAP: u32 = 1;
 
-/// The switch as hardware. Time zero of the run is some cycle after the switch was configured.
+/// A frame that was pushed, until nothing of it is inside.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    id: u64,
+    slot: u32,
+    first: Tick,
+    judged: bool,
+    /// Queued or on their way out.
+    copies: u8,
+}
+
 pub struct SwitchNode {
     name: String,
     switch: Switch,
-    origin: u64,
-    /// The run's number of each frame, by the number that the switch gave it.
-    frames: Vec<u64>,
+    /// By the number that the switch gave it, less `gone`.
+    frames: VecDeque<Inside>,
+    gone: u64,
+    /// Per egress port, what was selected and has not left whole.
+    leaving: Vec<VecDeque<(u64, Tick)>>,
 }
 
 impl SwitchNode {
-    pub fn new(name: &str, library: &Path, writes: &[(u32, u32)]) -> Result<Self, HardwareError> {
+    /// `start` is the cycle at which the run begins; the switch is configured before.
+    pub fn new(name: &str, library: &Path, writes: &[(u32, u32)], start: Tick) -> Result<Self, HardwareError> {
         let mut switch = Switch::load(library)?;
         for &(address, data) in writes {
             switch.write(address, data)?;
         }
-        switch.run(switch.state().cycle + SETTLE_CYCLES);
-        // So that a frame whose first bit comes at time zero has room for its preamble.
-        let origin = switch.state().cycle + u64::from(PREAMBLE_BYTES);
+        // So that a frame whose first bit comes when the run begins has room for its preamble.
+        switch.run(start.saturating_sub(u64::from(PREAMBLE_BYTES)));
         switch.clear_events();
-        Ok(Self { name: name.to_owned(), switch, origin, frames: Vec::new() })
+        let leaving = vec![VecDeque::new(); switch.ports() as usize];
+        Ok(Self { name: name.to_owned(), switch, frames: VecDeque::new(), gone: 0, leaving })
     }
 
     fn broken(&self, what: impl Into<String>) -> NodeError {
-        NodeError::Broken { node: self.name.clone(), what: what.into() }
+        NodeError { node: self.name.clone(), what: what.into() }
     }
 
-    fn time(&self, cycle: u64) -> Picoseconds {
-        Picoseconds(cycle.saturating_sub(self.origin) * CYCLE_PS)
-    }
-
-    fn translate(&self, event: &Event, out: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
-        if event.kind() == Kind::Fault {
-            let what = match event.reason {
-                1 => "gave a verdict without a frame",
-                2 => "selected or gave up a copy that was not queued there",
-                3 => "sent a frame that it had not selected",
-                4 => "has a clock that does not agree with the cycles",
-                5 => "accepted a frame with a wrong length",
-                _ => "did something unknown",
-            };
-            return Err(self.broken(format!("port {} {what} (cycle {})", event.port, event.cycle)));
-        }
-        let frame = *self.frames.get(event.frame as usize).ok_or_else(|| self.broken("names a frame that is not"))?;
-        let at = |cycle, port: u8, what| NodeEvent {
-            time: self.time(cycle),
-            frame,
-            port: u16::from(port),
-            what,
-            traffic_class: None,
+    /// What the shim noticed that must never be.
+    fn fault(&self, event: &Event) -> NodeError {
+        let what = match event.reason {
+            1 => "gave a verdict without a frame",
+            2 => "selected or gave up a copy that was not queued there",
+            3 => "sent a frame that it had not selected",
+            4 => "has a clock that does not agree with the cycles",
+            5 => "accepted a frame with a wrong length",
+            _ => "did something unknown",
         };
+        self.broken(format!("port {} {what} (cycle {})", event.port, event.cycle))
+    }
+
+    fn translate(&mut self, event: &Event, told: &mut Vec<Told>) -> Result<(), NodeError> {
+        if event.kind() == Kind::Fault {
+            return Err(self.fault(event));
+        }
+        let place = event.frame.wrapping_sub(self.gone) as usize;
+        let Some(inside) = self.frames.get(place).copied() else {
+            return Err(self.broken(format!("names a frame that is not inside (cycle {})", event.cycle)));
+        };
+        let port = u16::from(event.port);
         match event.kind() {
-            Kind::Input => out.push(at(event.cycle, event.port, What::Received)),
-            Kind::Verdict => {
-                let mut judged = |cycle, port, what| {
-                    let traffic_class = (event.reason == 0).then_some(event.traffic_class);
-                    out.push(NodeEvent { traffic_class, ..at(cycle, port, what) });
-                };
-                if event.reason != 0 {
-                    judged(event.cycle, event.port, What::Dropped(Reason(event.reason)));
-                }
-                for port in 0..8 {
-                    if event.destination >> port & 1 != 0 {
-                        judged(event.cycle, port, What::Queued);
-                        if event.flags & FLAG_SHAPED != 0 {
-                            judged(event.visible, port, What::Eligible);
-                        }
-                    }
-                    if event.refused >> port & 1 != 0 {
-                        let reason = (event.refused_reasons >> (4 * port) & 0xF) as u8;
-                        judged(event.cycle, port, What::Refused(Reason(reason)));
-                    }
-                }
-                judged(event.cycle, event.port, What::Judged);
+            Kind::Input if event.cycle != inside.first => {
+                let (wanted, came) = (inside.first, event.cycle);
+                return Err(self.broken(format!("port {port} took in at cycle {came} what arrived at {wanted}")));
             }
-            Kind::Selected | Kind::Fault => {}
-            Kind::Expired => out.push(at(event.cycle, event.port, What::Expired(Reason::LIFETIME))),
+            Kind::Input | Kind::Fault => {}
+            Kind::Verdict => {
+                let copies = event.destination.count_ones();
+                self.frames[place].judged = true;
+                self.frames[place].copies = copies as u8;
+                told.push(Told::Verdict(port, judgement(event, inside.slot)));
+                self.forget();
+            }
+            Kind::Selected => {
+                let first = event.cycle - TOLD + SELECTED_TO_FIRST;
+                self.leaving[usize::from(port)].push_back((event.frame, first));
+                told.push(Told::Sent { frame: inside.slot, port, traffic_class: event.traffic_class, first });
+            }
+            Kind::Expired => {
+                let (traffic_class, at) = (event.traffic_class, event.cycle - TOLD);
+                told.push(Told::Expired { frame: inside.slot, port, traffic_class, at });
+                self.left(place);
+            }
             Kind::Output => {
-                if event.flags & (FLAG_DAMAGED | FLAG_PREAMBLE | FLAG_SHORT_GAP | FLAG_TX_ER) != 0 {
-                    out.push(at(event.cycle, event.port, What::Damaged));
+                let wanted = self.leaving[usize::from(port)].pop_front();
+                if wanted != Some((event.frame, event.cycle)) {
+                    let cycle = event.cycle;
+                    return Err(
+                        self.broken(format!("port {port} sent at cycle {cycle} what it had not selected for it"))
+                    );
                 }
-                out.push(at(event.cycle, event.port, What::Sent));
+                if event.flags & (FLAG_DAMAGED | FLAG_PREAMBLE | FLAG_SHORT_GAP | FLAG_TX_ER) != 0 {
+                    told.push(Told::Damaged { id: inside.id, port });
+                }
+                self.left(place);
             }
         }
         Ok(())
+    }
+
+    fn left(&mut self, place: usize) {
+        self.frames[place].copies -= 1;
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        while self.frames.front().is_some_and(|frame| frame.judged && frame.copies == 0) {
+            self.frames.pop_front();
+            self.gone += 1;
+        }
+    }
+}
+
+fn judgement(event: &Event, slot: u32) -> Judgement {
+    const STORE_FULL: u32 = 12;
+    const QUEUE_FULL: u32 = 13;
+    const CLASS_FULL: u32 = 14;
+    let refused = |reason: u32| {
+        let ports = (0..8).filter(|port| event.refused >> port & 1 != 0);
+        ports.filter(|port| event.refused_reasons >> (4 * port) & 0xF == reason).fold(0, |mask, port| mask | 1 << port)
+    };
+    Judgement {
+        frame: slot,
+        bytes: event.length as u16,
+        reason: Reason(event.reason),
+        destination: u64::from(event.destination),
+        queue_full: refused(QUEUE_FULL),
+        class_full: refused(CLASS_FULL),
+        store_full: refused(STORE_FULL),
+        traffic_class: event.traffic_class,
+        visible: event.visible,
+        stream: (event.flags & FLAG_STREAM != 0).then_some(u32::from(event.stream)),
+        shaped: event.flags & FLAG_SHAPED != 0,
+        decided: event.cycle,
+        wakes: Vec::new(),
     }
 }
 
@@ -103,47 +161,38 @@ impl Node for SwitchNode {
         self.switch.ports() as u16
     }
 
-    fn rate(&self) -> BitsPerSecond {
-        BitsPerSecond(1_000_000_000)
-    }
-
-    fn grid(&self) -> Picoseconds {
-        Picoseconds(CYCLE_PS)
-    }
-
-    fn earliest(&self) -> Picoseconds {
-        Picoseconds(0)
-    }
-
-    fn push(&mut self, arrival: Arrival) -> Result<(), NodeError> {
-        let first = self.origin + arrival.time.0 / CYCLE_PS;
-        let start = first - u64::from(PREAMBLE_BYTES);
+    fn push(&mut self, push: Push) -> Result<(), NodeError> {
+        let start = push.first.saturating_sub(u64::from(PREAMBLE_BYTES));
         if start < self.switch.state().cycle {
-            return Err(self.broken(format!("frame {} comes too late, at {}", arrival.frame, arrival.time)));
+            let (id, now) = (push.id, self.switch.state().cycle);
+            return Err(self.broken(format!("frame {id} comes too late: its preamble at cycle {start}, now is {now}")));
         }
-        let frame = Frame::new(usize::from(arrival.port), start, arrival.bytes);
-        self.switch.push(frame).map_err(|error| self.broken(error.to_string()))?;
-        self.frames.push(arrival.frame);
+        let frame = Frame { gap: SHORTEST_GAP, ..Frame::new(usize::from(push.port), start, push.bytes) };
+        let number = self.switch.push(frame).map_err(|error| self.broken(error.to_string()))?;
+        debug_assert_eq!(number, self.gone + self.frames.len() as u64);
+        self.frames.push_back(Inside { id: push.id, slot: push.frame, first: push.first, judged: false, copies: 0 });
         Ok(())
     }
 
-    fn run_until(&mut self, time: Picoseconds, events: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
-        self.switch.run(self.origin + time.0 / CYCLE_PS);
-        for event in self.switch.events() {
-            self.translate(event, events)?;
+    fn run_until(&mut self, tick: Tick, told: &mut Vec<Told>) -> Result<(), NodeError> {
+        self.switch.run(tick);
+        for index in 0..self.switch.events().len() {
+            let event = self.switch.events()[index];
+            self.translate(&event, told)?;
         }
         self.switch.clear_events();
         Ok(())
     }
 
-    fn unfinished(&self) -> u64 {
+    fn busy(&self) -> bool {
         let state = self.switch.state();
-        state.inside + state.waiting
+        state.waiting > 0 || (state.inside > 0 && state.idle == 0)
     }
 
-    fn idle(&self) -> bool {
+    fn unfinished(&self) -> (u64, u64) {
         let state = self.switch.state();
-        state.idle != 0 && state.waiting == 0
+        let told = self.frames.iter().filter(|frame| !frame.judged || frame.copies > 0).count() as u64;
+        (told, state.inside + state.waiting)
     }
 
     fn cycles(&self) -> (u64, u64) {

@@ -10,12 +10,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from penstock.errors import did_you_mean
-from penstock.scenario.units import BitsPerSecond, Bytes, Picoseconds
+from penstock.scenario.units import BitsPerSecond, Bytes, Millihertz, PartsPerBillion, Picoseconds, SignedPicoseconds
 
 Nodes = Literal["model", "rtl", "linux"]
+Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped"]
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
-_PLACE = re.compile(r"([^.\s]+)\.(\d+)")
+_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5})")
+_ANY_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5}|\*)")
 
 
 def refuse(what: str, allowed: str, key: str | None = None) -> PydanticCustomError:
@@ -27,19 +29,15 @@ def refuse(what: str, allowed: str, key: str | None = None) -> PydanticCustomErr
 
 
 class Table(BaseModel):
-    """A TOML table whose keys are all known."""
+    """A TOML table; `load.py` lays out what is said of keys that are not known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _known_keys(cls, values: Any) -> Any:
+    def _is_table(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             raise refuse(f"{values!r} is not a table", f"a table with {', '.join(cls.keys())}")
-        known = cls.keys()
-        for key in values:
-            if key not in known:
-                raise refuse(f'unknown key "{key}"{did_you_mean(key, known)}', ", ".join(known), key)
         return values
 
     @classmethod
@@ -76,9 +74,16 @@ def _place(value: Any) -> str:
     return value
 
 
+def _any_place(value: Any) -> str:
+    if not isinstance(value, str) or not _ANY_PLACE.fullmatch(value):
+        raise refuse(f"{value!r} is not a port of a bridge", 'BRIDGE.PORT, such as "sw.0", or "sw.*" for a free port')
+    return value
+
+
 MacAddress = Annotated[int, BeforeValidator(_mac)]
 Ipv4Address = Annotated[int, BeforeValidator(_ipv4)]
 Place = Annotated[str, BeforeValidator(_place)]
+AnyPlace = Annotated[str, BeforeValidator(_any_place)]
 VlanId = Annotated[int, _number(1, 4094)]
 Priority = Annotated[int, _number(0, 7)]
 IpPort = Annotated[int, _number(0, 65535)]
@@ -86,11 +91,42 @@ Seed = Annotated[int, _number(0, 2**63 - 1)]
 Count = Annotated[int, _number(1, 10**9)]
 
 
+class Link(Table):
+    """A link between two bridges."""
+
+    between: Annotated[list[Place], Field(min_length=2, max_length=2)]
+    rate: BitsPerSecond | None = None
+    delay: Picoseconds | None = None
+
+
 class Links(Table):
-    """What every link is."""
+    """What every link is, and, by name, the links between bridges."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Link]
 
     rate: BitsPerSecond = 10**9
     delay: Picoseconds = 50_000
+
+    @model_validator(mode="before")
+    @classmethod
+    def _links_are_tables(cls, values: Any) -> Any:
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if key not in cls.model_fields and not isinstance(value, dict):
+                hint = did_you_mean(key, cls.model_fields)
+                raise refuse(f'unknown key "{key}"{hint}', "rate, delay, and a table for each link", key)
+        return values
+
+    def named(self) -> dict[str, Link]:
+        """The links between bridges."""
+        return self.__pydantic_extra__
+
+
+class Clock(Table):
+    """How a node's clock differs from the network's time."""
+
+    offset: SignedPicoseconds = 0
+    drift: PartsPerBillion = 0
 
 
 class ClassOfTraffic(Table):
@@ -108,10 +144,13 @@ class Port(Table):
 
 
 class Bridge(Table):
-    """A switch."""
+    """A switch. `load.py` asks for `ports` where no topology gives them."""
 
-    ports: Annotated[int, _number(2, 8)]
+    ports: Annotated[int | None, _number(2, 64)] = None
     nodes: Nodes | None = None
+    clock: Clock = Clock()
+    processing_delay: Picoseconds | None = None
+    switching: Literal["store_and_forward", "cut_through"] | None = None
     classes: dict[str, ClassOfTraffic] = Field(default_factory=dict)
     port: dict[str, Port] = Field(default_factory=dict)
     vlans: dict[str, list[str]] = Field(default_factory=dict)
@@ -123,12 +162,38 @@ class Bridge(Table):
     forwarding: Literal["static", "learned"] = "static"
 
 
+class Topology(Table):
+    """Bridges and the links between them, made by a rule."""
+
+    kind: Literal["line", "ring", "star", "tree", "mesh", "grid"]
+    bridges: Annotated[int, _number(1, 10_000)]
+    children: Annotated[int | None, _number(1, 63)] = None
+    columns: Annotated[int | None, _number(1, 10_000)] = None
+    rate: BitsPerSecond | None = None
+    delay: Picoseconds | None = None
+    bridge: Bridge = Bridge()
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Topology:
+        for key, kind in (("children", "tree"), ("columns", "grid")):
+            if getattr(self, key) is not None and self.kind != kind:
+                raise refuse(f"says nothing about a {self.kind}", f'only with kind = "{kind}"', key)
+        if self.kind == "grid" and self.columns is None:
+            raise refuse("a grid has columns", 'columns = 4 beside kind = "grid"')
+        if self.kind == "ring" and self.bridges < 3:
+            raise refuse(f"{self.bridges} bridges are no ring", "3 or more", "bridges")
+        return self
+
+
 class Station(Table):
     """An end station at a port of a bridge."""
 
-    at: Place
+    at: AnyPlace
     nodes: Nodes | None = None
     mac: MacAddress | None = None
+    rate: BitsPerSecond | None = None
+    delay: Picoseconds | None = None
+    clock: Clock = Clock()
 
 
 class NormalGap(Table):
@@ -139,15 +204,65 @@ class NormalGap(Table):
 
 
 class Jitter(Table):
-    """By how much a frame of a periodic source leaves its grid."""
+    """By how much a frame is released later than its source says, or about it: one distribution."""
 
     normal: Picoseconds | None = None
     uniform: Picoseconds | None = None
+    exponential: Picoseconds | None = None
+    values: Annotated[list[SignedPicoseconds] | None, Field(min_length=1)] = None
+    file: str | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Jitter:
-        if (self.normal is None) == (self.uniform is None):
-            raise refuse("a jitter has one distribution", 'normal = "2us" or uniform = "2us"')
+        if len(self.model_fields_set) != 1:
+            raise refuse(
+                "a jitter has one distribution",
+                'one of normal, uniform, exponential, values, file, as in normal = "2us"',
+            )
+        return self
+
+
+class Audio(Table):
+    """Samples in packets of equal time."""
+
+    sample_rate: Millihertz
+    channels: Annotated[int, _number(1, 64)] = 2
+    bits: Literal[16, 24, 32] = 24
+    packet: Picoseconds = 125_000_000
+
+    @model_validator(mode="after")
+    def _not_zero(self) -> Audio:
+        for key in ("sample_rate", "packet"):
+            if getattr(self, key) == 0:
+                raise refuse("is zero", "a value above 0", key)
+        return self
+
+
+class Video(Table):
+    """Pictures, each cut into packets."""
+
+    pictures: Millihertz
+    rate: BitsPerSecond | None = None
+    i_picture: Bytes | None = None
+    p_picture: Bytes | None = None
+    group: Annotated[int | None, _number(1, 1000)] = None
+    packet: Bytes = 1400
+    spacing: Picoseconds = 0
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Video:
+        sizes = self.i_picture, self.p_picture, self.group
+        if self.pictures == 0:
+            raise refuse("is zero", "a value above 0", "pictures")
+        if self.packet == 0:
+            raise refuse("is zero", "a value above 0", "packet")
+        if (self.rate is None) == (sizes == (None, None, None)):
+            raise refuse("the size of a picture is not clear", "rate, or i_picture with p_picture and group")
+        if self.rate is None and (self.i_picture is None or (self.p_picture is None) != (self.group is None)):
+            raise refuse("the size of a picture is not clear", "i_picture, alone or with p_picture and group")
+        for key in ("rate", "i_picture", "p_picture"):
+            if getattr(self, key) == 0:
+                raise refuse("is zero", "a value above 0", key)
         return self
 
 
@@ -157,37 +272,51 @@ class Source(Table):
     capture: str | None = None
     frames: Bytes | None = None
     every: Picoseconds | None = None
-    jitter: Jitter | None = None
     back_to_back: Literal[True] | None = None
     burst: Count | None = None
     poisson: Picoseconds | None = None
     normal: NormalGap | None = None
+    audio: Audio | None = None
+    video: Video | None = None
+    response_to: str | None = None
+    after: Picoseconds | None = None
+    jitter: Jitter | None = None
     seed: Seed | None = None
     count: Count | None = None
     start: Picoseconds = 0
 
     @model_validator(mode="after")
     def _one_kind(self) -> Source:
-        timings = [k for k in ("every", "back_to_back", "poisson", "normal") if getattr(self, k) is not None]
-        kinds = 'capture = "FILE", or frames = "LENGTH" with one of every, back_to_back, poisson, normal'
-        if self.capture is not None:
-            others = [k for k in self.model_fields_set if k not in ("capture", "start", "count")]
+        timings = [k for k in TIMINGS if getattr(self, k) is not None]
+        kinds = f'capture = "FILE", audio or video, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
+        whole = next((k for k in ("capture", "audio", "video") if getattr(self, k) is not None), None)
+        if whole is not None:
+            common = (whole, "start", "count", "jitter", "seed")
+            others = [k for k in type(self).model_fields if k in self.model_fields_set and k not in common]
             if others:
-                raise refuse(f'a capture brings its own times, so "{others[0]}" says nothing', kinds, others[0])
+                owner = "a capture" if whole == "capture" else whole
+                raise refuse(f'{owner} brings its own times, so "{others[0]}" says nothing', kinds, others[0])
         elif self.frames is None:
             raise refuse("the source has neither a capture nor frames", kinds)
         elif len(timings) != 1:
             raise refuse(
                 f"the source has {len(timings) or 'no'} timings{': ' if timings else ''}{', '.join(timings)}", kinds
             )
-        elif self.burst is not None and (self.every is None or self.jitter is not None):
-            raise refuse("a burst comes once in a period", 'burst = 10 with every = "1ms" and no jitter', "burst")
-        elif self.jitter is not None and self.every is None:
-            raise refuse("only a periodic source has jitter", 'jitter together with every = "1ms"', "jitter")
+        elif self.burst is not None and self.every is None:
+            raise refuse("a burst comes once in a period", 'burst = 10 with every = "1ms"', "burst")
+        elif self.after is not None and self.response_to is None:
+            raise refuse("only a response comes after something", 'after together with response_to = "STREAM"', "after")
+        elif self.start and self.response_to is not None:
+            raise refuse("a response starts with what it answers", 'no "start"', "start")
+        elif self.jitter is not None and self.back_to_back:
+            raise refuse("frames back to back have no time to leave", "jitter with another timing", "jitter")
         for key in ("every", "poisson"):
             if getattr(self, key) == 0:
                 raise refuse("the period is zero", "a time above 0", key)
         return self
+
+
+TIMINGS = ("every", "back_to_back", "poisson", "normal", "response_to")
 
 
 class Ats(Table):
@@ -216,6 +345,13 @@ def _identify(value: Any) -> Any:
     return {"by": value} if isinstance(value, str) else value
 
 
+def _route(value: Any) -> Any:
+    ways = [value] if isinstance(value, list) else value.values() if isinstance(value, dict) else [None]
+    if not all(isinstance(w, list) and w and all(isinstance(b, str) for b in w) for w in ways):
+        raise refuse(f"{value!r} is not a route", 'bridges in order, ["s1", "s2"], or such a list for each listener')
+    return value
+
+
 class Stream(Table):
     """Frames from one station to others."""
 
@@ -229,6 +365,15 @@ class Stream(Table):
     ats: Ats | None = None
     identify: Annotated[Identify | None, BeforeValidator(_identify)] = None
     deadline: Picoseconds | None = None
+    route: Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_route)] = None
+
+
+class Trace(Table):
+    """Which events are written down; all of all nodes if it says nothing."""
+
+    enabled: bool = True
+    events: list[Event] | None = None
+    nodes: list[str] | None = None
 
 
 class Scenario(Table):
@@ -238,7 +383,9 @@ class Scenario(Table):
     title: str | None = None
     nodes: Nodes = "rtl"
     duration: Picoseconds
-    links: Links = Links()
-    bridges: dict[str, Bridge] = Field(min_length=1)
-    stations: dict[str, Station] = Field(min_length=1)
-    streams: dict[str, Stream] = Field(min_length=1)
+    links: Links = Field(default_factory=lambda: Links.model_validate({}))
+    topology: dict[str, Topology] = Field(default_factory=dict)
+    bridges: dict[str, Bridge] = Field(default_factory=dict)
+    stations: dict[str, Station] = Field(default_factory=dict)
+    streams: dict[str, Stream] = Field(default_factory=dict)
+    trace: Trace = Trace()

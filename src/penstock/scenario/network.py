@@ -3,14 +3,66 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from penstock.captures import Capture
 from penstock.scenario.model import Source
 
 WIRE_OVERHEAD_BYTES = 20  # preamble, delimiter and gap
+
+_HARDWARE_CYCLE_PS = 8000
+
+NodeKind = Literal["model", "rtl"]
+
+
+def hardware_visible_ps(ports: int) -> int:
+    """What the hardware takes from a frame's last bit to the cycle from which it may be selected.
+
+    Four cycles of reception, then `VISIBLE_CYCLES` of `pen_switch`.
+    """
+    return (4 + 2 * ports + 19) * _HARDWARE_CYCLE_PS
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a node's clock differs from the network's time."""
+
+    offset_ps: int = 0  # what it shows at the start
+    drift_ppb: int = 0  # by how much it runs faster
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable, full duplex, between two ports."""
+
+    name: str
+    a: tuple[str, int]  # node and port; a station has port 0 only
+    b: tuple[str, int]
+    rate_bps: int
+    delay_ps: int
+
+
+@dataclass(frozen=True)
+class Hop:
+    """How a stream passes a bridge."""
+
+    bridge: str
+    entry: int  # reception port
+    egress: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a stream passes a bridge on its way to one listener."""
+
+    bridge: str
+    entry: int
+    egress: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +79,12 @@ class Bridge:
 
     name: str
     ports: int
+    nodes: NodeKind
+    clock: Clock
+    # As the hardware does it, to the cycle. Else a bridge of another maker, that waits for nothing but what is stated.
+    hardware_timing: bool
+    processing_delay_ps: int  # of an idle bridge with other timing, from the last bit in to its selection
+    cut_through: bool
     classes: dict[int, TrafficClass]
     class_of_pcp: tuple[int, ...]
     class_of_untagged: int
@@ -54,6 +112,8 @@ class Station:
     mac: int
     link_rate_bps: int
     link_delay_ps: int
+    clock: Clock
+    class_of_pcp: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +136,33 @@ class Ats:
 
 
 @dataclass(frozen=True)
+class Pattern:
+    """In each period the next of the lists of frames, and after the last the first again."""
+
+    period_ps: int
+    sizes: tuple[tuple[int, ...], ...]  # bytes from destination address to FCS
+    spacing_ps: int  # between the frames of a list
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """By how much releases leave their time."""
+
+    kind: Literal["normal", "uniform", "exponential", "values"]
+    ps: int = 0
+    values_ps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class TraceFilter:
+    """What is written down; None: all."""
+
+    enabled: bool = True
+    events: tuple[str, ...] | None = None
+    nodes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Stream:
     """Frames from one station to others."""
 
@@ -84,8 +171,11 @@ class Stream:
     listeners: tuple[str, ...]
     vlan: int | None  # None: untagged
     pcp: int
-    traffic_class: int
+    traffic_class: int  # at the first bridge
     source: Source
+    pattern: Pattern | None  # of audio and video
+    jitter: Jitter | None
+    ethertype: int  # of frames without IPv4
     capture: Capture | None
     capture_path: Path | None
     destination_mac: int
@@ -97,6 +187,7 @@ class Stream:
     deadline_ps: int | None
     min_frame_bytes: int
     max_frame_bytes: int
+    tree: tuple[Hop, ...]  # from the talker on, each bridge before those behind it
 
 
 @dataclass(frozen=True)
@@ -111,7 +202,65 @@ class Network:
     bridges: dict[str, Bridge]
     stations: dict[str, Station]
     streams: dict[str, Stream]
+    links: tuple[Link, ...]
+    trace: TraceFilter = TraceFilter()
     warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def memo(self) -> dict[Hashable, Any]:
+        """Room for what is worked out once for many streams."""
+        return {}
+
+    @cached_property
+    def link_at(self) -> dict[tuple[str, int], Link]:
+        """The link of each port that has one."""
+        return {end: link for link in self.links for end in (link.a, link.b)}
+
+    @cached_property
+    def passing(self) -> dict[str, list[tuple[Stream, Hop]]]:
+        """The streams that pass each bridge, and how."""
+        found: dict[str, list[tuple[Stream, Hop]]] = {name: [] for name in self.bridges}
+        for stream in self.streams.values():
+            for hop in stream.tree:
+                found[hop.bridge].append((stream, hop))
+        return found
+
+    @cached_property
+    def streams_at(self) -> dict[tuple[str, int], list[Stream]]:
+        """The streams that leave a bridge by a port."""
+        found: defaultdict[tuple[str, int], list[Stream]] = defaultdict(list)
+        for stream in self.streams.values():
+            for hop in stream.tree:
+                for port in hop.egress:
+                    found[hop.bridge, port].append(stream)
+        return found
+
+    def peer(self, node: str, port: int) -> tuple[str, int] | None:
+        """The port at the other end of the cable."""
+        link = self.link_at.get((node, port))
+        return None if link is None else link.b if link.a == (node, port) else link.a
+
+    def way(self, stream: Stream, listener: str) -> tuple[Step, ...]:
+        """The bridges from the talker to one of the stream's listeners."""
+        entries = {hop.bridge: hop.entry for hop in stream.tree}
+        station = self.stations[listener]
+        bridge, egress = station.bridge, station.port
+        steps = [Step(bridge, entries[bridge], egress)]
+        while bridge != self.stations[stream.talker].bridge:
+            before = self.peer(bridge, entries[bridge])
+            assert before is not None, "a tree leads back to its talker"
+            bridge, egress = before
+            steps.append(Step(bridge, entries[bridge], egress))
+        return tuple(reversed(steps))
+
+    def class_at(self, stream: Stream, bridge: str) -> int:
+        """The traffic class that a bridge puts the stream's frames into."""
+        there = self.bridges[bridge]
+        return there.class_of_untagged if stream.vlan is None else there.class_of_pcp[stream.pcp]
+
+    def vlan_at(self, stream: Stream, bridge: str, port: int) -> int:
+        """The VLAN that a bridge puts the stream's frames into, received at a port."""
+        return stream.vlan if stream.vlan else self.bridges[bridge].port_vlan_id[port]
 
     def listening_ports(self) -> list[Station]:
         """The stations that at least one stream is for."""

@@ -8,6 +8,7 @@ valid, and gives the line of every key path; it therefore needs to know only whe
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 KeyPath = tuple[str | int, ...]
 
@@ -33,6 +34,7 @@ def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int | None:
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n")
+        self.breaks = [match.start() for match in re.finditer("\n", self.text)]
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
         self.array_counts: dict[KeyPath, int] = {}
@@ -149,7 +151,7 @@ class _Scanner:
                 return
 
     def mark(self, path: KeyPath, at: int | None = None, known: int = 0) -> None:
-        line = self.text.count("\n", 0, self.at if at is None else at) + 1
+        line = bisect_left(self.breaks, self.at if at is None else at) + 1
         self.lines[path] = line
         for length in range(known + 1, len(path)):  # a.b.c names a and a.b too
             self.lines.setdefault(path[:length], line)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One direction of a link.
+use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
+
+/// Bits of a byte, times picoseconds of a second.
+const PS_BITS: u64 = 8_000_000_000_000;
+
+/// How long bytes take on a wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    bps: u64,
+    /// Zero where it is no whole number.
+    ps_per_byte: u64,
+}
+
+impl Rate {
+    pub const LEAST: u64 = 10_000_000;
+    pub const MOST: u64 = 100_000_000_000;
+
+    /// `bps` from `LEAST` to `MOST`.
+    pub fn new(bps: u64) -> Self {
+        Self { bps, ps_per_byte: if PS_BITS.is_multiple_of(bps) { PS_BITS / bps } else { 0 } }
+    }
+
+    pub fn bps(self) -> u64 {
+        self.bps
+    }
+
+    /// Rounded up.
+    #[inline]
+    pub fn duration(self, bytes: u32) -> u64 {
+        if self.ps_per_byte != 0 {
+            return u64::from(bytes) * self.ps_per_byte;
+        }
+        (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps)) as u64
+    }
+
+    /// Preamble and delimiter.
+    #[inline]
+    pub fn lead(self) -> u64 {
+        self.duration(PREAMBLE_BYTES)
+    }
+
+    /// Of a frame with preamble and gap.
+    #[inline]
+    pub fn occupancy(self, frame_bytes: u32) -> u64 {
+        self.duration(frame_bytes + PREAMBLE_BYTES + GAP_BYTES)
+    }
+}
+
+/// Where an egress port leads.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    pub node: u32,
+    pub port: u16,
+    pub rate: Rate,
+    pub delay_ps: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_take_their_time_at_every_rate() {
+        assert_eq!(Rate::new(10_000_000).duration(1), 800_000);
+        assert_eq!(Rate::new(100_000_000_000).duration(1), 80);
+        assert_eq!(Rate::new(1_000_000_000).occupancy(64), 84 * 8_000);
+        assert_eq!(Rate::new(30_000_000).duration(1), 266_667);
+        assert_eq!(Rate::new(30_000_000).duration(3), 800_000);
+    }
+}

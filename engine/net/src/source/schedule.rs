@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When a source would release its frames if it were exact.
+use rand::RngExt;
+use rand_distr::{Exp1, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::content::Content;
+use super::SourceError;
+use crate::describe::{Jitter, Source};
+
+pub enum Schedule {
+    Capture { start: u64 },
+    Periodic { start: u64, period: u64, frame_bytes: u32 },
+    BackToBack { start: u64, frame_bytes: u32 },
+    Burst { start: u64, size: u64, period: u64, frame_bytes: u32 },
+    Poisson { start: u64, mean: u64, frame_bytes: u32 },
+    Normal { start: u64, mean: u64, deviation: u64, frame_bytes: u32 },
+    Pattern { start: u64, pattern: Pattern },
+    Response { to_stream: usize, after: u64, frame_bytes: u32 },
+}
+
+/// The frames of all lists, one after the other.
+pub struct Pattern {
+    /// Since the start of the first list.
+    offsets: Vec<u64>,
+    sizes: Vec<u32>,
+    /// Frames that are the first of their list.
+    first: Vec<bool>,
+    /// Of all lists together.
+    cycle: u64,
+}
+
+impl Pattern {
+    fn new(period: u64, lists: &[Vec<u32>], spread: u64) -> Result<Self, SourceError> {
+        let mut pattern = Self {
+            offsets: Vec::new(),
+            sizes: Vec::new(),
+            first: Vec::new(),
+            cycle: period.saturating_mul(lists.len() as u64),
+        };
+        for (n, list) in lists.iter().enumerate() {
+            let whole = spread.saturating_mul(list.len().saturating_sub(1) as u64);
+            if whole > period {
+                return Err(SourceError::Spread { spread_ps: whole, period_ps: period });
+            }
+            for (place, &size) in list.iter().enumerate() {
+                pattern.offsets.push(period.saturating_mul(n as u64).saturating_add(spread * place as u64));
+                pattern.sizes.push(size);
+                pattern.first.push(place == 0);
+            }
+        }
+        if pattern.sizes.is_empty() {
+            return Err(SourceError::Empty { key: "sizes" });
+        }
+        Ok(pattern)
+    }
+
+    fn place(&self, n: u64) -> usize {
+        (n % self.sizes.len() as u64) as usize
+    }
+
+    pub fn size(&self, n: u64) -> u32 {
+        self.sizes[self.place(n)]
+    }
+
+    fn time(&self, n: u64) -> u64 {
+        let turn = n / self.sizes.len() as u64;
+        self.cycle.saturating_mul(turn).saturating_add(self.offsets[self.place(n)])
+    }
+}
+
+type Described = (Schedule, Option<Jitter>, u64, Option<u64>);
+
+impl Schedule {
+    /// With jitter, seed and count of frames.
+    pub fn of(source: &Source) -> Result<Described, SourceError> {
+        let positive = |key, value: u64| if value == 0 { Err(SourceError::Zero { key }) } else { Ok(value) };
+        let (schedule, jitter, seed, count) = match source {
+            Source::Capture { path: _, start_ps, count, seed, jitter } => {
+                (Self::Capture { start: *start_ps }, jitter, seed, count)
+            }
+            Source::Periodic { frame_bytes, period_ps, start_ps, count, seed, jitter } => {
+                let period = positive("period_ps", *period_ps)?;
+                (Self::Periodic { start: *start_ps, period, frame_bytes: *frame_bytes }, jitter, seed, count)
+            }
+            Source::BackToBack { frame_bytes, start_ps, count, seed, jitter } => {
+                (Self::BackToBack { start: *start_ps, frame_bytes: *frame_bytes }, jitter, seed, count)
+            }
+            Source::Burst { frame_bytes, size, period_ps, start_ps, count, seed, jitter } => {
+                let (size, period) = (positive("size", *size)?, positive("period_ps", *period_ps)?);
+                (Self::Burst { start: *start_ps, size, period, frame_bytes: *frame_bytes }, jitter, seed, count)
+            }
+            Source::Poisson { frame_bytes, mean_ps, start_ps, count, seed, jitter } => {
+                let mean = positive("mean_ps", *mean_ps)?;
+                (Self::Poisson { start: *start_ps, mean, frame_bytes: *frame_bytes }, jitter, seed, count)
+            }
+            Source::Normal { frame_bytes, mean_ps, deviation_ps, start_ps, count, seed, jitter } => {
+                let (mean, deviation) = (positive("mean_ps", *mean_ps)?, *deviation_ps);
+                (Self::Normal { start: *start_ps, mean, deviation, frame_bytes: *frame_bytes }, jitter, seed, count)
+            }
+            Source::Pattern { period_ps, sizes, spread_ps, start_ps, count, seed, jitter } => {
+                let pattern = Pattern::new(positive("period_ps", *period_ps)?, sizes, *spread_ps)?;
+                (Self::Pattern { start: *start_ps, pattern }, jitter, seed, count)
+            }
+            Source::Response { to_stream, after_ps, frame_bytes, count, seed, jitter } => {
+                let response = Self::Response { to_stream: *to_stream, after: *after_ps, frame_bytes: *frame_bytes };
+                (response, jitter, seed, count)
+            }
+        };
+        Ok((schedule, jitter.clone(), *seed, *count))
+    }
+
+    pub fn start(&self) -> u64 {
+        match self {
+            Self::Capture { start }
+            | Self::Periodic { start, .. }
+            | Self::BackToBack { start, .. }
+            | Self::Burst { start, .. }
+            | Self::Poisson { start, .. }
+            | Self::Normal { start, .. }
+            | Self::Pattern { start, .. } => *start,
+            Self::Response { .. } => 0,
+        }
+    }
+
+    /// Of all frames that it makes.
+    pub fn frame_sizes(&self) -> &[u32] {
+        match self {
+            Self::Periodic { frame_bytes, .. }
+            | Self::BackToBack { frame_bytes, .. }
+            | Self::Burst { frame_bytes, .. }
+            | Self::Poisson { frame_bytes, .. }
+            | Self::Normal { frame_bytes, .. }
+            | Self::Response { frame_bytes, .. } => std::slice::from_ref(frame_bytes),
+            Self::Pattern { pattern, .. } => &pattern.sizes,
+            Self::Capture { .. } => &[],
+        }
+    }
+
+    #[inline]
+    pub fn frame_bytes(&self, n: u64) -> u32 {
+        match self {
+            Self::Pattern { pattern, .. } => pattern.size(n),
+            _ => self.frame_sizes().first().copied().unwrap_or(0),
+        }
+    }
+
+    /// Frame `n` is displaced by itself, not with the one before it.
+    #[inline]
+    pub fn begins_group(&self, n: u64) -> bool {
+        match self {
+            Self::Burst { size, .. } => n.is_multiple_of(*size),
+            Self::Pattern { pattern, .. } => pattern.first[pattern.place(n)],
+            _ => true,
+        }
+    }
+
+    /// When frame `n` is released; `before` is when the one before it was.
+    pub fn nominal(&self, n: u64, before: u64, content: &Content, random: &mut Xoshiro256PlusPlus) -> u64 {
+        let grid = |start: u64, period: u64, n: u64| start.saturating_add(period.saturating_mul(n));
+        match self {
+            Self::Capture { start } => start.saturating_add(content.time(n)),
+            Self::Periodic { start, period, .. } => grid(*start, *period, n),
+            Self::Burst { start, size, period, .. } => grid(*start, *period, n / size),
+            Self::Pattern { start, pattern } => start.saturating_add(pattern.time(n)),
+            Self::Poisson { mean, .. } => {
+                let gap = if n == 0 { 0.0 } else { *mean as f64 * random.sample::<f64, _>(Exp1) };
+                before.saturating_add(gap.round() as u64)
+            }
+            Self::Normal { mean, deviation, .. } => {
+                let mut normal = || *mean as f64 + *deviation as f64 * random.sample::<f64, _>(StandardNormal);
+                let gap = if n == 0 { 0.0 } else { normal() };
+                before.saturating_add(gap.round() as u64) // a conversion from below zero gives zero
+            }
+            Self::BackToBack { start, .. } => *start,
+            Self::Response { .. } => before,
+        }
+    }
+}

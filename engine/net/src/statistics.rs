@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run says about each stream, gathered while it runs.
+use sketches_ddsketch::{Config, DDSketch};
+
+use crate::trace::Reason;
+
+/// Relative error of percentiles of more values than are kept.
+pub const SKETCH_ERROR: f64 = 0.001;
+/// Enough for every time from 1 ps to 1000 s, so that none is merged with another.
+const SKETCH_BINS: u32 = 32_768;
+
+/// Exact count, least, greatest and mean; percentiles exact up to a stated count.
+#[derive(Clone, Default)]
+pub struct Distribution {
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    first: u64,
+    /// So many values at the beginning are equal to the first.
+    equal: u64,
+    /// Those after them.
+    values: Vec<u64>,
+    sketch: Option<Box<DDSketch>>,
+}
+
+/// What is told of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub mean: f64,
+    pub p50: f64,
+    pub p99: f64,
+    /// Relative; zero: the percentiles are exact.
+    pub percentile_error: f64,
+}
+
+impl Distribution {
+    #[inline]
+    pub fn add(&mut self, value: u64, exact_up_to: usize) {
+        let before = self.count;
+        self.count += 1;
+        self.sum += u128::from(value);
+        if before == 0 {
+            (self.min, self.max, self.first) = (value, value, value);
+        }
+        if self.equal == before && value == self.first {
+            self.equal += 1;
+            return;
+        }
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        if self.count <= exact_up_to as u64 {
+            self.values.push(value);
+        } else {
+            self.add_to_sketch(value);
+        }
+    }
+
+    #[cold]
+    fn start_sketch(&mut self) -> &mut DDSketch {
+        let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, 1.0));
+        sketch.add_with_count(self.first as f64, self.equal);
+        for value in std::mem::take(&mut self.values) {
+            sketch.add(value as f64);
+        }
+        self.sketch.insert(Box::new(sketch))
+    }
+
+    #[inline(never)]
+    fn add_to_sketch(&mut self, value: u64) {
+        if let Some(sketch) = &mut self.sketch {
+            sketch.add(value as f64);
+        } else {
+            self.start_sketch().add(value as f64);
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// None without values.
+    pub fn summary(&self) -> Option<Summary> {
+        if self.count == 0 {
+            return None;
+        }
+        let (p50, p99) = match &self.sketch {
+            // The sketch's answer is near the value; the extremes are known.
+            Some(sketch) => {
+                let near = |q: f64| {
+                    // The sketch rounds ranks down; a quarter keeps it from falling below a whole one.
+                    let rank = ((self.count - 1) as f64 * q).round() + 0.25;
+                    let found = sketch.quantile(rank / (self.count - 1) as f64).ok().flatten().unwrap_or(0.0);
+                    found.clamp(self.min as f64, self.max as f64)
+                };
+                (near(0.5), near(0.99))
+            }
+            None => {
+                let mut sorted = self.values.clone();
+                sorted.sort_unstable();
+                let below = sorted.partition_point(|&value| value < self.first);
+                let nearest = |q: f64| {
+                    let rank = ((self.count - 1) as f64 * q).round() as usize;
+                    // The equal ones stand after those below them.
+                    match rank.checked_sub(below) {
+                        None => sorted[rank] as f64,
+                        Some(after) if after < self.equal as usize => self.first as f64,
+                        Some(_) => sorted[rank - self.equal as usize] as f64,
+                    }
+                };
+                (nearest(0.5), nearest(0.99))
+            }
+        };
+        Some(Summary {
+            count: self.count,
+            min: self.min,
+            max: self.max,
+            mean: self.sum as f64 / self.count as f64,
+            p50,
+            p99,
+            percentile_error: if self.sketch.is_some() { SKETCH_ERROR } else { 0.0 },
+        })
+    }
+}
+
+/// Of one stream. Times of copies at its listeners.
+#[derive(Clone, Default)]
+pub struct StreamStatistics {
+    pub frames: u64,
+    /// Frames times listeners.
+    pub copies: u64,
+    pub delivered: u64,
+    /// By the number of the reason.
+    pub dropped: [u64; Reason::COUNT],
+    pub inside: u64,
+    /// From sent by the talker to delivered.
+    pub latency_ps: Distribution,
+    /// Between successive deliveries at a listener.
+    pub interval_ps: Distribution,
+    /// From created to sent by the talker.
+    pub talker_wait_ps: Distribution,
+    pub first_delivered_ps: Option<u64>,
+    pub last_delivered_ps: Option<u64>,
+    pub delivered_wire_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_nearest_rank() {
+        let mut d = Distribution::default();
+        assert!(d.summary().is_none());
+        for value in [5, 1, 4, 2] {
+            d.add(value, 10);
+        }
+        let s = d.summary().unwrap();
+        assert_eq!((s.count, s.min, s.max, s.mean), (4, 1, 5, 3.0));
+        assert_eq!((s.p50, s.p99, s.percentile_error), (4.0, 5.0, 0.0), "rank 1.5 is rounded away from zero");
+    }
+
+    #[test]
+    fn equal_values_take_no_room() {
+        let mut d = Distribution::default();
+        for value in [7; 50].into_iter().chain([3; 49]).chain([9]) {
+            d.add(value, 100);
+        }
+        assert_eq!(d.values.len(), 50);
+        let s = d.summary().unwrap();
+        assert_eq!((s.min, s.max, s.p50, s.p99, s.percentile_error), (3, 9, 7.0, 7.0, 0.0));
+        assert_eq!(s.mean, (350.0 + 147.0 + 9.0) / 100.0);
+    }
+
+    #[test]
+    fn above_the_count_percentiles_keep_their_stated_error() {
+        let mut d = Distribution::default();
+        let mut exact = Vec::new();
+        let mut state = 1_u64;
+        for _ in 0..50_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let value = (state >> 33) * (state >> 50);
+            d.add(value, 1_000);
+            exact.push(value);
+        }
+        exact.sort_unstable();
+        let s = d.summary().unwrap();
+        assert_eq!((s.count, s.min, s.max), (50_000, exact[0], exact[49_999]));
+        assert_eq!(s.mean, exact.iter().map(|&v| u128::from(v)).sum::<u128>() as f64 / 50_000.0);
+        assert_eq!(s.percentile_error, SKETCH_ERROR);
+        for (q, found) in [(0.5, s.p50), (0.99, s.p99)] {
+            let wanted = exact[(49_999.0_f64 * q).round() as usize] as f64;
+            assert!((found / wanted - 1.0).abs() <= SKETCH_ERROR * 1.001, "{found} {wanted}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which way streams go.
+
+The way with the fewest bridges. Where several are equally short, the next bridge towards the destination is the one
+that stands first in the scenario; of several links between two bridges, the first is taken. As each bridge decides by
+the destination alone, all frames for one station join the same way, and one forwarding entry serves them all. A stream
+with several listeners goes by the ways from its talker, decided from the talker's side, so that they form a tree.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from penstock.scenario.network import Hop, Link
+
+
+class Routes:
+    """The bridges and the links between them, and the ways through them."""
+
+    def __init__(self, bridges: Iterable[str], links: Iterable[Link]) -> None:
+        self.names = list(bridges)
+        self.number = {name: n for n, name in enumerate(self.names)}
+        # Of each bridge: its neighbours, and by which ports of both. The first link between two bridges stays.
+        self.ports: list[dict[int, tuple[int, int]]] = [{} for _ in self.names]
+        for link in links:
+            a, b = self.number.get(link.a[0]), self.number.get(link.b[0])
+            if a is not None and b is not None and a != b:
+                self.ports[a].setdefault(b, (link.a[1], link.b[1]))
+                self.ports[b].setdefault(a, (link.b[1], link.a[1]))
+        self.neighbours = [sorted(ports) for ports in self.ports]
+        self._towards: dict[int, list[int]] = {}
+
+    def towards(self, destination: int) -> list[int]:
+        """For each bridge the next one on the way to a destination; itself at the end; -1 where there is no way."""
+        known = self._towards.get(destination)
+        if known is not None:
+            return known
+        distance = [-1] * len(self.names)
+        following = [-1] * len(self.names)
+        distance[destination], following[destination] = 0, destination
+        queue = deque([destination])
+        while queue:
+            bridge = queue.popleft()
+            for other in self.neighbours[bridge]:
+                if distance[other] < 0:
+                    distance[other] = distance[bridge] + 1
+                    queue.append(other)
+        for bridge, far in enumerate(distance):
+            if far > 0:
+                following[bridge] = next(n for n in self.neighbours[bridge] if distance[n] == far - 1)
+        self._towards[destination] = following
+        return following
+
+    def way(self, start: str, end: str) -> list[str] | None:
+        """The bridges from one to another, decided from the end's side."""
+        following = self.towards(self.number[end])
+        at = self.number[start]
+        if following[at] < 0:
+            return None
+        found = [start]
+        while self.names[at] != end:
+            at = following[at]
+            found.append(self.names[at])
+        return found
+
+    def adjacent(self, a: str, b: str) -> bool:
+        """Whether a link joins two bridges."""
+        return self.number[b] in self.ports[self.number[a]]
+
+    def shortest(self, talker: str, listeners: Sequence[str]) -> dict[str, list[str] | None]:
+        """The way to each of the bridges at which listeners are, or None where none leads."""
+        if len(listeners) == 1:
+            return {listeners[0]: self.way(talker, listeners[0])}
+        back = {end: self.way(end, talker) for end in listeners}
+        return {end: None if way is None else way[::-1] for end, way in back.items()}
+
+    def tree(self, entry: int, ways: Iterable[Sequence[str]], ends: Iterable[tuple[str, int]]) -> tuple[Hop, ...] | str:
+        """The union of ways that start at one bridge, with the ports at their ends; or where they meet again."""
+        entries: dict[str, int] = {}
+        parents: dict[str, str] = {}
+        egress: dict[str, set[int]] = {}
+        for way in ways:
+            entries[way[0]] = entry
+            egress.setdefault(way[0], set())
+            for before, after in pairwise(way):
+                if parents.setdefault(after, before) != before or after == way[0]:
+                    return after
+                out, into = self.ports[self.number[before]][self.number[after]]
+                entries[after] = into
+                egress[before].add(out)
+                egress.setdefault(after, set())
+        for bridge, port in ends:
+            egress[bridge].add(port)
+        return tuple(Hop(bridge, entries[bridge], tuple(sorted(egress[bridge]))) for bridge in entries)
