@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
-from penstock.journeys import hops, journeys, strays
+from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
 from penstock.scenario.network import Network
 from penstock.trace import last_time_ps
@@ -19,17 +19,16 @@ _WITHOUT_TRACE = "whether its source conforms is seen in a whole trace only"
 
 
 def summarize(
-    network: Network,
-    trace: pl.DataFrame,
+    view: View,
     simulation: Mapping[str, Any] | None = None,
     *,
     partial: bool = False,
 ) -> dict[str, Any]:
     """The content of `summary.json`, from a whole trace."""
+    network, steps = view.network, view.hops
     told = dict(simulation or {})
-    end_ps = max(network.duration_ps, last_time_ps(trace), int(told.get("end_ps", 0)))
-    steps = hops(network, trace)
-    measured = from_trace(network, trace, journeys(network, trace), end_ps=end_ps, partial=partial)
+    end_ps = max(network.duration_ps, last_time_ps(view.trace), int(told.get("end_ps", 0)))
+    measured = from_trace(view, end_ps=end_ps, partial=partial)
     shaped = steps.filter(pl.col("stream").cast(pl.String).is_in([n for n, s in network.streams.items() if s.ats]))
     by_stream = {str(key[0]): rows for key, rows in shaped.partition_by("stream", as_dict=True).items()}
     none = steps.clear()
@@ -60,7 +59,7 @@ def summarize(
         network,
         streams,
         told,
-        stray=strays(network, trace),
+        stray=strays(network, view.rows),
         partial=partial,
         source={"from": "trace", "percentile_error": 0.0},
         bridges={
