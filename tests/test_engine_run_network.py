@@ -92,7 +92,7 @@ def run(kinds: str, configs: list[SwitchConfig], network: Json, clocks: list[Jso
     chunks: list[Any] = []
     result = _engine.run(json.dumps({**network, "bridges": bridges}), chunks.append)
     columns = [np.concatenate([np.frombuffer(c[name], kind) for c in chunks]) for name, kind in COLUMNS.items()]
-    return result, np.rec.fromarrays(columns, names=list(COLUMNS))
+    return result, np.rec.fromarrays(columns, dtype=list(COLUMNS.items()))
 
 
 def differences(one: Trace, other: Trace) -> list[Any]:
