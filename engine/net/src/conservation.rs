@@ -25,7 +25,7 @@ pub enum Violation {
     Damaged { frame: u64, node: u32, port: u16 },
     #[error("frame {frame} of stream {stream} is nowhere any more, and {copies} of its listeners neither got it nor missed it")]
     Lost { frame: u64, stream: u32, copies: u32 },
-    #[error("node {node} has nothing to do any more and holds {copies} copies")]
+    #[error("node {node} has nothing to do any more, and {copies} copies that it was given have not left it")]
     Stuck { node: u32, copies: u64 },
     #[error("node {node} holds {holds} frames, but by what it told {given} have not left it")]
     Count { node: u32, holds: u64, given: u64 },

@@ -25,7 +25,7 @@ pub struct Frame {
     pub open: u32,
     /// The frame after it in a station's queue.
     pub next: u32,
-    /// Where in its stream's route it was seen last.
+    /// Where in its stream's route it is expected next.
     pub hop: u32,
     pub bytes: u16,
     /// Of the first listener that it missed.

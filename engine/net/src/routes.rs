@@ -1,61 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How many listeners of a stream stand behind each egress port: what is lost where a copy is.
+use std::collections::{HashMap, VecDeque};
+
 use crate::describe::{Network, Stream};
 use crate::error::{wrong, RunError};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Hop {
     bridge: u32,
-    /// Egress ports with listeners behind them.
-    ports: u64,
     /// Where its branches begin.
     first: u32,
+    /// Egress ports with listeners behind them.
+    ports: u64,
 }
 
-/// Of one stream.
+/// Follows the last hop of each stream.
+const END: Hop = Hop { bridge: u32::MAX, first: 0, ports: 0 };
+
+/// Of all streams, one after the other, each in the order in which its frames come by.
 #[derive(Clone, Debug, Default)]
-pub struct Route {
+pub struct Routes {
     hops: Vec<Hop>,
     /// Per hop and port, the ports in their order: the listeners behind.
     copies: Vec<u32>,
-    /// The hops in the order of bridges.
+}
+
+/// The part of one stream.
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    /// Its first hop, where a new frame is expected.
+    pub first: u32,
+    /// Its hops in the order of bridges.
     sorted: Vec<u32>,
 }
 
-impl Route {
-    fn new(mut branches: Vec<(u32, u16, u32)>) -> Self {
-        let mut route = Self::default();
-        // Bridges stay in the order in which they were given, which is that of the way of a frame.
-        let mut place = std::collections::HashMap::new();
+impl Routes {
+    /// Bridge, egress port, listeners behind it.
+    pub fn add(&mut self, mut branches: Vec<(u32, u16, u32)>) -> Route {
+        let mut place = HashMap::new();
         for &(bridge, ..) in &branches {
             let next = place.len();
             place.entry(bridge).or_insert(next);
         }
         branches.sort_by_key(|&(bridge, port, _)| (place[&bridge], port));
+        let first = self.hops.len();
         for (bridge, port, copies) in branches {
-            if route.hops.last().is_none_or(|hop| hop.bridge != bridge) {
-                route.hops.push(Hop { bridge, ports: 0, first: route.copies.len() as u32 });
+            if self.hops[first..].last().is_none_or(|hop| hop.bridge != bridge) {
+                self.hops.push(Hop { bridge, ports: 0, first: self.copies.len() as u32 });
             }
-            if let Some(hop) = route.hops.last_mut() {
+            if let Some(hop) = self.hops.last_mut() {
                 hop.ports |= 1 << port;
             }
-            route.copies.push(copies);
+            self.copies.push(copies);
         }
-        route.sorted = (0..route.hops.len() as u32).collect();
-        route.sorted.sort_by_key(|&hop| route.hops[hop as usize].bridge);
-        route
+        let mut sorted: Vec<u32> = (first as u32..self.hops.len() as u32).collect();
+        sorted.sort_by_key(|&hop| self.hops[hop as usize].bridge);
+        self.hops.push(END);
+        Route { first: first as u32, sorted }
     }
 
-    /// The place of a bridge; the place before it is where to look first.
+    /// Whether a frame is where it is expected.
     #[inline]
-    pub fn find(&self, bridge: u32, before: u32) -> Option<u32> {
-        for hop in before..before + 2 {
-            if self.hops.get(hop as usize).is_some_and(|found| found.bridge == bridge) {
-                return Some(hop);
-            }
-        }
-        let found = self.sorted.binary_search_by_key(&bridge, |&hop| self.hops[hop as usize].bridge);
-        found.ok().map(|place| self.sorted[place])
+    pub fn is_at(&self, hop: u32, bridge: u32) -> bool {
+        self.hops[hop as usize].bridge == bridge
+    }
+
+    /// The place of a bridge in a route; none where the stream has no listener behind it.
+    pub fn find(&self, route: &Route, bridge: u32) -> Option<u32> {
+        let found = route.sorted.binary_search_by_key(&bridge, |&hop| self.hops[hop as usize].bridge);
+        found.ok().map(|place| route.sorted[place])
     }
 
     #[inline]
@@ -115,7 +128,7 @@ impl Graph {
     }
 
     /// As given, or else by the only way there is.
-    pub fn route(&self, network: &Network, stream: &Stream) -> Result<Route, RunError> {
+    pub fn branches(&self, network: &Network, stream: &Stream) -> Result<Vec<(u32, u16, u32)>, RunError> {
         let name = &stream.name;
         if let Some(downstream) = &stream.downstream {
             for &(bridge, port, copies) in downstream {
@@ -128,7 +141,7 @@ impl Graph {
                     )));
                 }
             }
-            let mut branches: Vec<_> = downstream.iter().map(|&(b, port, copies)| (b as u32, port, copies)).collect();
+            let branches: Vec<_> = downstream.iter().map(|&(b, port, copies)| (b as u32, port, copies)).collect();
             let mut places: Vec<_> = branches.iter().map(|&(b, port, _)| (b, port)).collect();
             places.sort_unstable();
             if places.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -136,8 +149,7 @@ impl Graph {
                     "stream \"{name}\": downstream names an egress port twice; once is allowed"
                 )));
             }
-            branches.shrink_to_fit();
-            return Ok(Route::new(branches));
+            return Ok(branches);
         }
         if self.looped {
             return Err(wrong(format!(
@@ -169,13 +181,13 @@ impl Graph {
                 }
             }
         }
-        Ok(Route::new(branches))
+        Ok(branches)
     }
 
     /// Of each node: from which node and through which of its ports it is reached; stations pass nothing on.
     fn ways_from(&self, from: usize) -> Vec<Option<(usize, u16)>> {
         let mut came = vec![None; self.neighbours.len()];
-        let mut waiting = std::collections::VecDeque::from([from]);
+        let mut waiting = VecDeque::from([from]);
         while let Some(node) = waiting.pop_front() {
             if node >= self.bridges && node != from {
                 continue;
@@ -197,14 +209,16 @@ mod tests {
 
     #[test]
     fn copies_are_counted_per_port_and_bridge() {
-        let route = Route::new(vec![(7, 3, 2), (2, 0, 1), (7, 0, 1), (2, 40, 1)]);
-        assert_eq!(route.find(7, 0), Some(0));
-        assert_eq!(route.find(2, 0), Some(1));
-        assert_eq!(route.find(7, 1), Some(0), "against the order");
-        assert_eq!(route.find(3, 0), None);
-        assert_eq!(route.ports(0), 0b1001);
-        assert_eq!((route.behind(0, 0), route.behind(0, 1), route.behind(0, 3)), (1, 0, 2));
-        assert_eq!((route.behind(1, 40), route.behind(1, 63)), (1, 0));
-        assert_eq!((route.behind_all(0), route.behind_all(1)), (3, 2));
+        let mut routes = Routes::default();
+        let other = routes.add(vec![(1, 0, 9)]);
+        let route = routes.add(vec![(7, 3, 2), (2, 0, 1), (7, 0, 1), (2, 40, 1)]);
+        let (seven, two) = (route.first, route.first + 1);
+        assert!(routes.is_at(seven, 7) && routes.is_at(two, 2) && !routes.is_at(two + 1, 7), "in the order given");
+        assert_eq!((routes.find(&route, 7), routes.find(&route, 2)), (Some(seven), Some(two)));
+        assert_eq!((routes.find(&route, 1), routes.find(&other, 7)), (None, None));
+        assert_eq!(routes.ports(seven), 0b1001);
+        assert_eq!((routes.behind(seven, 0), routes.behind(seven, 1), routes.behind(seven, 3)), (1, 0, 2));
+        assert_eq!((routes.behind(two, 40), routes.behind(two, 63)), (1, 0));
+        assert_eq!((routes.behind_all(seven), routes.behind_all(two)), (3, 2));
     }
 }

@@ -11,11 +11,11 @@ use crate::describe::{self, BridgeKind, Network, Place};
 use crate::error::{wrong, RunError};
 use crate::frames::Frames;
 use crate::header::Headers;
-use crate::kernel::{BridgeNode, Ended, Kernel, Listener, Observer, Simulation, StreamState};
+use crate::kernel::{BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
 use crate::link::{Rate, Wire};
 use crate::node::Node;
 use crate::queue::{Queue, MOST_NODES};
-use crate::routes::Graph;
+use crate::routes::{Graph, Routes};
 use crate::source::{Generator, Release};
 use crate::station::Station;
 use crate::statistics::StreamStatistics;
@@ -36,7 +36,8 @@ pub struct Outcome {
 pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
     let wires = Wires::new(network)?;
     let mut headers = Headers::default();
-    let streams = streams(network, &mut headers)?;
+    let mut routes = Routes::default();
+    let streams = streams(network, &mut headers, &mut routes)?;
     let listens = |index: usize| network.streams.iter().any(|stream| stream.to.contains(&index));
     let named = network.stations.iter().enumerate().map(|(index, station)| (&*station.name, listens(index)));
     let captures = Captures::new(network.captures.as_deref(), named)?;
@@ -47,6 +48,7 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         first_wire: wires.first,
         wires: wires.of_bridges,
         streams,
+        routes,
         frames: Frames::default(),
         headers,
         trace: Trace::new(filter(network)?),
@@ -208,7 +210,7 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
                     let (has, wanted) = (node.ports(), bridge.ports);
                     return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its hardware has {has}")));
                 }
-                BridgeNode::External { node, clock }
+                BridgeNode::External { node, clock, copies: 0 }
             }
             BridgeKind::Model => {
                 let timing = match bridge.timing {
@@ -249,7 +251,7 @@ fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> 
     Ok(stations)
 }
 
-fn streams(network: &Network, headers: &mut Headers) -> Result<Vec<StreamState>, RunError> {
+fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Result<Vec<StreamState>, RunError> {
     once("streams", network.streams.iter().map(|stream| &stream.name))?;
     let graph = Graph::new(network);
     let mut made: Vec<StreamState> = Vec::new();
@@ -279,8 +281,13 @@ fn streams(network: &Network, headers: &mut Headers) -> Result<Vec<StreamState>,
         made.push(StreamState {
             generator,
             talker: stream.from as u32,
-            listeners: to.into_iter().map(|station| Listener { station, last_delivered: None }).collect(),
-            route: graph.route(network, stream)?,
+            listeners: match to[..] {
+                [station] => Listeners::One(Listener { station, last_delivered: None }),
+                _ => Listeners::Several(
+                    to.into_iter().map(|station| Listener { station, last_delivered: None }).collect(),
+                ),
+            },
+            route: routes.add(graph.branches(network, stream)?),
             answers: Vec::new(),
             statistics: StreamStatistics::default(),
             fates: Fates::default(),
@@ -308,7 +315,7 @@ fn add_greedy(kernel: &mut Kernel) {
     for (index, stream) in kernel.streams.iter().enumerate() {
         if let Some(Release::WhenFree(_)) = stream.generator.next_release() {
             let station = &mut kernel.stations[stream.talker as usize];
-            let pcp = stream.generator.pcp(&kernel.headers);
+            let pcp = stream.generator.pcp();
             let class = station.class_of_pcp[usize::from(pcp & 7)];
             station.add_greedy(index as u32, class);
         }

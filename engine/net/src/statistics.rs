@@ -16,6 +16,10 @@ pub struct Distribution {
     min: u64,
     max: u64,
     sum: u128,
+    first: u64,
+    /// So many values at the beginning are equal to the first.
+    equal: u64,
+    /// Those after them.
     values: Vec<u64>,
     sketch: Option<Box<DDSketch>>,
 }
@@ -36,14 +40,19 @@ pub struct Summary {
 impl Distribution {
     #[inline]
     pub fn add(&mut self, value: u64, exact_up_to: usize) {
-        if self.count == 0 {
-            self.min = value;
-        }
+        let before = self.count;
         self.count += 1;
+        self.sum += u128::from(value);
+        if before == 0 {
+            (self.min, self.max, self.first) = (value, value, value);
+        }
+        if self.equal == before && value == self.first {
+            self.equal += 1;
+            return;
+        }
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.sum += u128::from(value);
-        if self.values.len() < exact_up_to && self.sketch.is_none() {
+        if self.count <= exact_up_to as u64 {
             self.values.push(value);
         } else {
             self.add_to_sketch(value);
@@ -53,6 +62,7 @@ impl Distribution {
     #[cold]
     fn start_sketch(&mut self) -> &mut DDSketch {
         let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, 1.0));
+        sketch.add_with_count(self.first as f64, self.equal);
         for value in std::mem::take(&mut self.values) {
             sketch.add(value as f64);
         }
@@ -91,7 +101,16 @@ impl Distribution {
             None => {
                 let mut sorted = self.values.clone();
                 sorted.sort_unstable();
-                let nearest = |q: f64| sorted[((sorted.len() - 1) as f64 * q).round() as usize] as f64;
+                let below = sorted.partition_point(|&value| value < self.first);
+                let nearest = |q: f64| {
+                    let rank = ((self.count - 1) as f64 * q).round() as usize;
+                    // The equal ones stand after those below them.
+                    match rank.checked_sub(below) {
+                        None => sorted[rank] as f64,
+                        Some(after) if after < self.equal as usize => self.first as f64,
+                        Some(_) => sorted[rank - self.equal as usize] as f64,
+                    }
+                };
                 (nearest(0.5), nearest(0.99))
             }
         };
@@ -142,6 +161,18 @@ mod tests {
         let s = d.summary().unwrap();
         assert_eq!((s.count, s.min, s.max, s.mean), (4, 1, 5, 3.0));
         assert_eq!((s.p50, s.p99, s.percentile_error), (4.0, 5.0, 0.0), "rank 1.5 is rounded away from zero");
+    }
+
+    #[test]
+    fn equal_values_take_no_room() {
+        let mut d = Distribution::default();
+        for value in [7; 50].into_iter().chain([3; 49]).chain([9]) {
+            d.add(value, 100);
+        }
+        assert_eq!(d.values.len(), 50);
+        let s = d.summary().unwrap();
+        assert_eq!((s.min, s.max, s.p50, s.p99, s.percentile_error), (3, 9, 7.0, 7.0, 0.0));
+        assert_eq!(s.mean, (350.0 + 147.0 + 9.0) / 100.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bridge that loses, doubles or damages frames does not get away with it.
-use penstock_frame::{BitsPerSecond, Picoseconds};
-use penstock_net::{run, Arrival, Network, Node, NodeError, NodeEvent, Outcome, RunError, Violation, What};
+use penstock_net::bridge::{Judgement, Tick};
+use penstock_net::{run, Columns, Network, Node, NodeError, Observer, Outcome, Push, RunError, Told, Violation};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Sin {
@@ -9,13 +9,14 @@ enum Sin {
     Loses,
     Doubles,
     Damages,
+    Forgets,
     ForgetsToCount,
 }
 
 /// Sends everything out of port 1.
 struct Bridge {
     sin: Sin,
-    pending: Vec<(u64, u16, u64)>,
+    pending: Vec<(u64, u32, Tick)>,
     held: u64,
 }
 
@@ -23,68 +24,80 @@ impl Node for Bridge {
     fn ports(&self) -> u16 {
         2
     }
-    fn rate(&self) -> BitsPerSecond {
-        BitsPerSecond(1_000_000_000)
-    }
-    fn grid(&self) -> Picoseconds {
-        Picoseconds(8_000)
-    }
-    fn earliest(&self) -> Picoseconds {
-        Picoseconds(0)
-    }
-    fn push(&mut self, arrival: Arrival) -> Result<(), NodeError> {
-        self.pending.push((arrival.frame, arrival.port, arrival.time.0));
+
+    fn push(&mut self, push: Push) -> Result<(), NodeError> {
+        self.pending.push((push.id, push.frame, push.first));
         self.held += 1;
         Ok(())
     }
-    fn run_until(&mut self, _time: Picoseconds, events: &mut Vec<NodeEvent>) -> Result<(), NodeError> {
-        for (frame, port, time) in self.pending.drain(..) {
-            let mut tell = |time, port, what| {
-                events.push(NodeEvent { time: Picoseconds(time), frame, port, what, traffic_class: Some(5) });
-            };
-            tell(time, port, What::Received);
-            tell(time + 1_000_000, 1, What::Queued);
-            tell(time + 1_000_000, port, What::Judged);
-            if self.sin == Sin::Loses && frame == 3 {
-                continue;
+
+    fn run_until(&mut self, tick: Tick, told: &mut Vec<Told>) -> Result<(), NodeError> {
+        let sin = self.sin;
+        let mut left = 0;
+        self.pending.retain(|&(id, frame, first)| {
+            if first + 200 >= tick {
+                return true;
             }
-            if self.sin == Sin::Damages && frame == 3 {
-                tell(time + 2_000_000, 1, What::Damaged);
+            let port = 1;
+            let destination = if sin == Sin::Forgets && id == 3 { 0 } else { 1 << port };
+            told.push(Told::Verdict(0, Judgement { frame, destination, decided: first + 100, ..Judgement::default() }));
+            left += 1;
+            if (sin == Sin::Loses || sin == Sin::Forgets) && id == 3 {
+                return false;
             }
-            tell(time + 2_000_000, 1, What::Sent);
-            if self.sin == Sin::Doubles && frame == 3 {
-                tell(time + 3_000_000, 1, What::Sent);
+            if sin == Sin::Damages && id == 3 {
+                told.push(Told::Damaged { id, port });
             }
-            if self.sin != Sin::ForgetsToCount {
-                self.held -= 1;
+            told.push(Told::Sent { frame, port, traffic_class: 5, first: tick + 4 });
+            if sin == Sin::Doubles && id == 3 {
+                told.push(Told::Sent { frame, port, traffic_class: 5, first: tick + 1004 });
             }
+            false
+        });
+        if sin != Sin::ForgetsToCount {
+            self.held -= left;
         }
         Ok(())
     }
-    fn unfinished(&self) -> u64 {
-        self.held
+
+    fn busy(&self) -> bool {
+        !self.pending.is_empty()
     }
-    fn idle(&self) -> bool {
+
+    fn unfinished(&self) -> (u64, u64) {
+        (self.pending.len() as u64, self.held)
+    }
+
+    fn cycles(&self) -> (u64, u64) {
+        (7, 5)
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn rows(&mut self, rows: &Columns) -> bool {
+        assert!(!rows.is_empty());
         true
     }
-    fn cycles(&self) -> (u64, u64) {
-        (0, 0)
+    fn progress(&mut self, _done: f64) -> bool {
+        true
     }
 }
 
 fn try_with(sin: Sin) -> Result<Outcome, RunError> {
     let network: Network = serde_json::from_str(
-        r#"{"duration_ps": 100000000, "bridges": [{"name": "sw", "ports": 2, "model": "fake"}],
-        "stations": [{"name": "a", "bridge": 0, "port": 0, "rate_bps": 1000000000, "delay_ps": 50000},
-                     {"name": "b", "bridge": 0, "port": 1, "rate_bps": 1000000000, "delay_ps": 50000}],
-        "streams": [{"name": "s", "from": "a", "to": ["b"],
+        r#"{"duration_ps": 100000000, "bridges": [{"name": "sw", "kind": "rtl", "ports": 2, "config": {}}],
+        "stations": [{"name": "a"}, {"name": "b"}],
+        "links": [{"a": [0, 0], "b": [1, 0], "rate_bps": 1000000000, "delay_ps": 50000},
+                  {"a": [0, 1], "b": [2, 0], "rate_bps": 1000000000, "delay_ps": 50000}],
+        "streams": [{"name": "s", "from": 0, "to": [1],
             "frame": {"destination_mac": "02:00:00:00:00:02", "source_mac": "02:00:00:00:00:01",
                       "payload": {"kind": "raw"}},
             "source": {"kind": "periodic", "frame_bytes": 64, "period_ps": 10000000}}]}"#,
     )
     .unwrap();
-    let mut nodes: Vec<Box<dyn Node>> = vec![Box::new(Bridge { sin, pending: Vec::new(), held: 0 })];
-    run(&network, &mut nodes, &mut |_| true)
+    run(&network, vec![Box::new(Bridge { sin, pending: Vec::new(), held: 0 })], &mut Nobody)
 }
 
 fn violations(sin: Sin) -> Vec<Violation> {
@@ -98,14 +111,17 @@ fn violations(sin: Sin) -> Vec<Violation> {
 fn an_honest_bridge_passes() {
     let outcome = try_with(Sin::None).unwrap();
     assert_eq!((outcome.fates[0].created, outcome.fates[0].delivered, outcome.fates[0].inside), (10, 10, 0));
-    assert_eq!(outcome.deliveries[0].1.len(), 10);
-    assert!(outcome.trace.time_ps.windows(2).all(|w| w[0] <= w[1]));
+    assert_eq!((outcome.simulation.cycles_simulated, outcome.simulation.cycles_jumped), (7, 5));
 }
 
 #[test]
 fn every_sin_is_noticed() {
-    assert_eq!(violations(Sin::Loses), [Violation::Lost { frames: 1 }]);
-    assert!(violations(Sin::Doubles).contains(&Violation::Twice { frame: 3, what: "delivered" }));
-    assert_eq!(violations(Sin::Damages), [Violation::Damaged { frame: 3, port: 1 }]);
-    assert!(violations(Sin::ForgetsToCount).contains(&Violation::Count { trace: 0, nodes: 10 }));
+    assert_eq!(violations(Sin::Loses), [Violation::Stuck { node: 0, copies: 1 }]);
+    let doubled = violations(Sin::Doubles);
+    assert!(doubled.contains(&Violation::Twice { frame: 3, stream: 0, what: "sent" }), "{doubled:?}");
+    assert_eq!(violations(Sin::Damages), [Violation::Damaged { frame: 3, node: 0, port: 1 }]);
+    assert_eq!(violations(Sin::ForgetsToCount), [Violation::Count { node: 0, holds: 10, given: 0 }]);
+    // A port to which a listener's copy was not forwarded: dropped, with its reason.
+    let outcome = try_with(Sin::Forgets).unwrap();
+    assert_eq!(outcome.statistics[0].dropped[10], 1);
 }

@@ -68,7 +68,8 @@ impl Classes {
 
     fn place(&self, key: u64) -> usize {
         let mask = self.places.len() - 1;
-        let mut at = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
+        // The upper bits: in the lower ones, headers that are a power of two apart would meet.
+        let mut at = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - mask.count_ones())) as usize;
         while self.places[at].key != key && self.places[at].key != u64::MAX {
             at = (at + 1) & mask;
         }

@@ -92,6 +92,9 @@ struct Write {
     swept: bool,
 }
 
+/// With static forwarding alone there may be no lookup that would settle them.
+const LEARNINGS_KEPT: usize = 64;
+
 #[derive(Clone, Debug)]
 pub struct Fdb {
     sets: Vec<[Entry; 2]>,
@@ -173,6 +176,9 @@ impl Fdb {
 
     /// A source address was heard; learnings are given in order of time, ahead of the lookups that come after them.
     pub fn learn(&mut self, at: Tick, set: u32, address: u64, port: u16, allowed: bool) {
+        if self.learnings.len() >= LEARNINGS_KEPT {
+            self.settle(at);
+        }
         self.learnings.push_back(Learning { at, address, port, set, allowed });
     }
 

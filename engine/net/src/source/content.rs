@@ -15,13 +15,14 @@ const LONGEST: u32 = 65_535;
 pub struct Captured {
     time: u64,
     header: HeaderId,
+    pcp: u8,
     /// With FCS.
     bytes: Vec<u8>,
 }
 
 pub enum Content {
     Captured(Vec<Captured>),
-    Built { spec: FrameSpec, header: HeaderId },
+    Built { spec: FrameSpec, header: HeaderId, pcp: u8 },
 }
 
 impl Content {
@@ -34,8 +35,9 @@ impl Content {
             if bytes.len() > LONGEST as usize {
                 return Err(SourceError::Long { number, bytes: bytes.len(), most: LONGEST });
             }
-            let header = headers.intern(&Header::parse(&bytes));
-            frames.push(Captured { time: frame.time.0, header, bytes });
+            let header = Header::parse(&bytes);
+            let pcp = header.tag.map_or(0, |tag| tag.pcp);
+            frames.push(Captured { time: frame.time.0, header: headers.intern(&header), pcp, bytes });
         }
         Ok(Self::Captured(frames))
     }
@@ -50,7 +52,8 @@ impl Content {
             spec.check(size)?;
         }
         let any = spec.build(sizes.first().copied().unwrap_or(FrameSpec::MAX_FRAME_BYTES), 0)?;
-        Ok(Self::Built { spec, header: headers.intern(&Header::parse(&any)) })
+        let pcp = spec.tag.map_or(0, |tag| tag.pcp);
+        Ok(Self::Built { spec, header: headers.intern(&Header::parse(&any)), pcp })
     }
 
     /// How many there are at most.
@@ -74,10 +77,10 @@ impl Content {
         match self {
             Self::Captured(frames) => {
                 let frame = &frames[number as usize % frames.len()];
-                Released { number, bytes: frame.bytes.len() as u16, header: frame.header }
+                Released { number, bytes: frame.bytes.len() as u16, header: frame.header, pcp: frame.pcp }
             }
-            Self::Built { header, .. } => {
-                Released { number, bytes: schedule.frame_bytes(number) as u16, header: *header }
+            Self::Built { header, pcp, .. } => {
+                Released { number, bytes: schedule.frame_bytes(number) as u16, header: *header, pcp: *pcp }
             }
         }
     }

@@ -52,6 +52,8 @@ pub struct Released {
     pub number: u64,
     pub bytes: u16,
     pub header: HeaderId,
+    /// Of its tag.
+    pub pcp: u8,
 }
 
 /// A stream's frames, one after the other.
@@ -126,9 +128,9 @@ impl Generator {
     }
 
     /// Of all its frames, unless they come from a capture.
-    pub fn pcp(&self, headers: &Headers) -> u8 {
+    pub fn pcp(&self) -> u8 {
         match &self.content {
-            Content::Built { header, .. } => headers.get(*header).tag.map_or(0, |tag| tag.pcp),
+            Content::Built { pcp, .. } => *pcp,
             Content::Captured(_) => 0,
         }
     }
