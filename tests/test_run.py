@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from penstock import cli
 from penstock.captures import read_capture
-from penstock.run import replacing, run
+from penstock.folder import replacing
+from penstock.run import run
 from penstock.scenario import Network, load
 from stand_in import StandIn
 
@@ -87,14 +87,9 @@ def test_a_lost_frame_fails_the_run(small: Network, tmp_path: Path) -> None:
 class Doubling(StandIn):
     """Delivers a frame where nobody listens, and one twice."""
 
-    def run(self, network_json: str, progress: Any) -> dict[str, Any]:
-        result = super().run(network_json, progress)
-        trace = result["trace"]
-        last = max(i for i, event in enumerate(trace["event"]) if event == 5)
-        for column in trace.values():
-            column += [column[last], column[last]]
-        trace["node"][-1] = 1
-        return result
+    def changed(self, rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        last = next(row for row in reversed(rows) if row[4] == 5)
+        return [*rows, last, (*last[:2], 1, *last[3:])]
 
 
 def test_a_copy_at_a_wrong_place_fails_the_run(small: Network, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line.
 
-Exit status 0: done and every requirement met; 1: ran, but one was not met; 2: bad input.
+Exit status 0: done and every requirement met; 1: ran, but one was not met; 2: bad input; 130: interrupted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ app = typer.Typer(
     help="Time-sensitive networks: one description, run as hardware, held against its proven bounds.",
 )
 
-OK, NOT_MET, BAD_INPUT = 0, 1, 2
+OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -51,10 +51,16 @@ def _root(
 def run(
     scenario: ScenarioArgument,
     nodes: Annotated[
-        str | None, typer.Option(metavar="rtl", help="What the nodes are; the scenario's own if not given.")
+        str | None, typer.Option(metavar="model|rtl", help="What the nodes are; the scenario's own if not given.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(metavar="full|none", help="What is traced; what the scenario says if not given.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -63,14 +69,21 @@ def run(
     from penstock import table
     from penstock.scenario import load
 
+    mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
+    if trace is not None and mode is None:
+        raise typer.BadParameter(
+            f'"{trace}" is not known; allowed: {", ".join(runner.TRACE_MODES)}', param_hint="--trace"
+        )
     network = load(scenario, nodes)
     target = out or Path("out") / network.name
     with _progress(quiet=as_json) as progress:
-        result = runner.run(network, target, engine=_stand_in(), progress=progress)
+        result = runner.run(network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed)
     if as_json:
         typer.echo(json.dumps(result.summary))
     else:
         table.show(result.summary, _console(), result.folder)
+    if result.partial:
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(OK if result.summary["ok"] else NOT_MET)
 
 
@@ -96,6 +109,56 @@ def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
         f"[green]{escape(network.name)} is well-formed[/]: {len(network.streams)} streams, "
         f"{len(network.stations)} stations, {len(network.bridges)} bridge"
     )
+
+
+@app.command()
+def sweep(
+    scenario: ScenarioArgument,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=A,B,...", help="A key of the scenario and the values it takes; repeatable."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", help="Each combination N times, sources of chance with other seeds.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler; this machine's cores if not given.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="The table; out/NAME-sweep.parquet if not given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario with all combinations of settings and seeds: one table, a row per run and stream."""
+    from penstock import sweep as sweeps
+    from penstock.sweep import show as shown
+
+    chosen = [sweeps.parse_setting(text) for text in settings or ()]
+    tasks = sweeps.plan(scenario, chosen, seeds)
+    file = out or Path("out") / f"{tasks[0].scenario['name']}-sweep.parquet"
+    if file.suffix != ".parquet" or file.is_dir():
+        raise InputError("is no name for a table", allowed="a file that ends in .parquet", file=f"--out {file}")
+    with _progress(quiet=as_json) as progress:
+
+        def tell(done: int, of: int) -> None:
+            if progress is not None:
+                progress(f"{done} of {of} runs", done / of)
+
+        result = sweeps.run(tasks, workers=workers, dask=dask, done=tell)
+    if result.rows:
+        sweeps.write(result, file)
+    if as_json:
+        typer.echo(json.dumps(shown.as_json(result, file)))
+    else:
+        shown.table(result, chosen, _console(), file)
+    if result.error is not None:
+        raise RunError(result.error)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(OK if result.ok else NOT_MET)
 
 
 @app.command(name="test")
@@ -171,7 +234,7 @@ def main() -> None:
         _complain(f"the run failed: {error}")
         sys.exit(NOT_MET)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)

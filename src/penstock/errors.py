@@ -57,6 +57,10 @@ class EngineError(Exception):
     """The engine is not there or cannot be built."""
 
 
+class NoTraceError(Exception):
+    """A trace is asked of a run that was made without one."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`(did you mean "x"?)` when a known word is near, else nothing."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)

@@ -1,72 +1,108 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a checked network and writes what it left: trace, summary, captures and report, all or nothing."""
+"""Runs a checked network and writes what it left: trace, summary, captures and report, all or nothing.
+
+The trace is written while the network runs. Ctrl-C ends a run early: its folder then holds what there was until then,
+marked as partial. A run that is killed leaves a hidden folder only, which the next run with the same target removes.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import shutil
-import tempfile
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from types import FrameType
+from typing import Any, Literal, Protocol
 
 import polars as pl
 
 from penstock import plan, report
-from penstock.captures import CapturedFrame, write_pcapng
-from penstock.errors import EngineError, InputError, RunError
+from penstock.errors import EngineError, NoTraceError, RunError
+from penstock.folder import replacing
 from penstock.scenario.network import Network
-from penstock.summary import summarize
-from penstock.trace import EVENTS, REASONS, from_columns
+from penstock.summary import summarize, summarize_statistics
+from penstock.trace import TraceWriter, read_trace, write_sorted
 
-FCS_BYTES = 4
 Progress = Callable[[str, float], None]  # what is being done, and the part of it that is done
+Sink = Callable[[dict[str, Any]], None]
+TraceMode = Literal["full", "none"]
+
+TRACE_MODES: tuple[TraceMode, ...] = ("full", "none")
+# Above this many rows statistics come from the engine, which has the same, and pictures from a part of the trace.
+MOST_ROWS = 20_000_000
+PICTURED_ROWS = 5_000_000
 
 
 class Engine(Protocol):
     """What runs the network: the compiled engine, or a stand-in in tests."""
 
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Names of a trace's events."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Names of the reasons of drops."""
+
     def prepare(self, network: Network, progress: Progress) -> dict[str, Any]:
         """Builds what has to be built; gives the network as JSON."""
 
-    def run(self, network_json: str, progress: Progress) -> dict[str, Any]:
-        """Runs the network; gives the trace's columns and what the listeners heard."""
+    def run(self, network_json: str, sink: Sink | None, progress: Callable[[float], bool]) -> dict[str, Any]:
+        """Runs the network; gives statistics, and the trace in chunks to the sink. Stops when `progress` says no."""
 
 
-class HardwareEngine:
-    """The compiled engine with Verilated hardware as nodes."""
+class CompiledEngine:
+    """The compiled engine, with models and Verilated hardware as nodes."""
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Names of a trace's events."""
+        return tuple(_engine().EVENTS)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Names of the reasons of drops."""
+        return tuple(_engine().REASONS)
 
     def prepare(self, network: Network, progress: Progress) -> dict[str, Any]:
-        """Verilates the switch on first use and works out its register writes."""
+        """Verilates the switches that are hardware on first use, and works out their register writes."""
         from penstock.hardware.model import build_model
         from penstock.hardware.tools import ToolError
 
-        progress("building the hardware model", 0.0)
+        hardware = {name: bridge for name, bridge in network.bridges.items() if bridge.nodes == "rtl"}
+        if hardware:
+            progress("building the hardware model", 0.0)
         try:
-            libraries = {name: build_model(ports=bridge.ports) for name, bridge in network.bridges.items()}
+            built = {ports: build_model(ports=ports) for ports in {bridge.ports for bridge in hardware.values()}}
         except ToolError as error:
             raise EngineError(str(error)) from error
-        writes = {name: plan.register_writes(network, bridge) for name, bridge in network.bridges.items()}
+        libraries = {name: built[bridge.ports] for name, bridge in hardware.items()}
+        writes = {name: plan.register_writes(network, bridge) for name, bridge in hardware.items()}
         return plan.network_json(network, libraries, writes)
 
-    def run(self, network_json: str, progress: Progress) -> dict[str, Any]:
+    def run(self, network_json: str, sink: Sink | None, progress: Callable[[float], bool]) -> dict[str, Any]:
         """Runs in the engine."""
+        engine = _engine()
         try:
-            _engine: Any = import_module("penstock._engine")
-        except ImportError as error:
-            raise EngineError(f"the engine is not built ({error}); start Penstock by ./penstock") from error
-        try:
-            result: dict[str, Any] = _engine.run(network_json, lambda done: progress("simulating", float(done)))
-        except (_engine.HardwareError, _engine.ConservationError) as error:
+            result: dict[str, Any] = engine.run(network_json, sink, progress)
+        except (engine.HardwareError, engine.ConservationError) as error:
             raise RunError(str(error)) from error
-        except _engine.InputError as error:
+        except engine.InputError as error:
             raise EngineError(str(error)) from error
         return result
+
+
+def _engine() -> Any:
+    try:
+        from penstock import _engine as module
+    except ImportError as error:
+        raise EngineError(f"the engine is not built ({error}); start Penstock by ./penstock") from error
+    return module
 
 
 @dataclass(frozen=True)
@@ -74,87 +110,142 @@ class Result:
     """What a run left."""
 
     summary: dict[str, Any]
-    trace: pl.DataFrame
     folder: Path
 
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted."""
+        return bool(self.summary["partial"])
 
-def run(network: Network, out: Path, engine: Engine | None = None, progress: Progress | None = None) -> Result:
-    """Runs a network and writes its folder."""
-    engine = engine or HardwareEngine()
+    @property
+    def trace(self) -> pl.DataFrame:
+        """One row per frame event in the order of time, read from the folder."""
+        file = self.folder / "trace.parquet"
+        if not file.exists():
+            raise NoTraceError("the run left no trace; run it with the trace on")
+        return read_trace(file)
+
+
+def run(
+    network: Network,
+    out: Path,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    trace: TraceMode | None = None,
+    seed: int | None = None,
+) -> Result:
+    """Runs a network and writes its folder.
+
+    `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
+    """
+    engine = engine or CompiledEngine()
     tell: Progress = progress or (lambda _what, _part: None)
-    _check_target(out)
-    description = engine.prepare(network, tell)
-    started = time.perf_counter()
-    tell("simulating", 0.0)
-    result = engine.run(json.dumps(description), tell)
-    seconds = time.perf_counter() - started
-    tell("writing the report", 1.0)
-    trace = trace_of(network, result)
-    summary = summarize(network, trace, _simulation(result, seconds))
     with replacing(out) as folder:
-        trace.write_parquet(folder / "trace.parquet")
-        for station, frames in heard(network, result).items():
-            write_pcapng(folder / f"{station}.pcapng", frames, interface=network.stations[station].name)
+        description = _with_trace(engine.prepare(network, tell), trace)
+        if seed is not None:
+            reseed(description, seed)
+        description["captures"] = str(folder)
+        started = time.perf_counter()
+        with _interruptible() as interrupted:
+
+            def keep_on(part: float) -> bool:
+                tell("simulating", float(part))
+                return not interrupted.is_set()
+
+            file = folder / "trace.parquet"
+            result, rows = _run(engine, network, description, file, keep_on)
+        simulation = {"seconds": round(time.perf_counter() - started, 3), "trace_rows": rows} | result["simulation"]
+        tell("writing the report", 1.0)
+        partial = bool(result["interrupted"])
+        whole = _is_whole(description["trace"])
+        table = None
+        if description["trace"]["enabled"] and rows <= MOST_ROWS:
+            table = read_trace(file)
+            write_sorted(file, table)
+        if table is not None and whole:
+            summary = summarize(network, table, simulation, partial=partial)
+        else:
+            summary = summarize_statistics(network, result, simulation, partial=partial)
+        if not whole:
+            table = None
+        elif rows > MOST_ROWS:
+            table = report.part_of(file, PICTURED_ROWS)
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        (folder / "report.html").write_text(report.render(network, trace, summary), encoding="utf-8")
-    return Result(summary, trace, out)
+        (folder / "report.html").write_text(report.render(network, table, summary), encoding="utf-8")
+    return Result(summary, out)
 
 
-def trace_of(network: Network, result: Mapping[str, Any]) -> pl.DataFrame:
-    """The trace in the engine's answer."""
-    return from_columns(
-        result.get("trace", result),
-        streams=list(network.streams),
-        nodes=result.get("nodes", [*network.bridges, *network.stations]),
-        events=result.get("events", EVENTS),
-        reasons=result.get("reasons", REASONS),
-    )
+def statistics(network: Network, engine: Engine | None = None, seed: int | None = None) -> dict[str, Any]:
+    """The summary of a run that leaves nothing else. `seed` gives every source of chance another seed of its own."""
+    engine = engine or CompiledEngine()
+    description = _with_trace(engine.prepare(network, lambda _what, _part: None), "none")
+    if seed is not None:
+        reseed(description, seed)
+    started = time.perf_counter()
+    result = engine.run(json.dumps(description), None, lambda _part: True)
+    simulation = {"seconds": round(time.perf_counter() - started, 3)} | result["simulation"]
+    return summarize_statistics(network, result, simulation, partial=bool(result["interrupted"]))
 
 
-def heard(network: Network, result: Mapping[str, Any]) -> dict[str, Iterator[CapturedFrame]]:
-    """What arrived at each listening port, without FCS as captures have it."""
-    delivered = result["delivered"]
-
-    def frames(name: str) -> Iterator[CapturedFrame]:
-        for time_ps, data in sorted(delivered.get(name, ()), key=lambda f: f[0]):
-            whole = bytes(data)[:-FCS_BYTES]
-            yield CapturedFrame(int(time_ps), whole, len(whole))
-
-    return {station.name: frames(station.name) for station in network.listening_ports()}
+def reseed(description: dict[str, Any], seed: int) -> None:
+    """Gives each source the seed that follows from its own and from this one."""
+    for stream in description["streams"]:
+        source = stream["source"]
+        source["seed"] = derived_seed(int(source.get("seed") or 0), seed)
 
 
-def _simulation(result: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    return {"seconds": round(seconds, 3)} | dict(result.get("simulation", {}))
+def derived_seed(own: int, seed: int) -> int:
+    """63 bits that depend on both."""
+    return int.from_bytes(hashlib.blake2b(f"{own} {seed}".encode(), digest_size=8).digest()) >> 1
 
 
-def _check_target(out: Path) -> None:
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / "summary.json").exists())):
-        raise InputError(
-            "is there already and is not a run's folder", allowed="a new folder, or one that a run wrote", file=out
-        )
+def _run(
+    engine: Engine, network: Network, description: dict[str, Any], file: Path, keep_on: Callable[[float], bool]
+) -> tuple[dict[str, Any], int]:
+    """The engine's answer, and how many rows the trace has."""
+    if not description["trace"]["enabled"]:
+        return engine.run(json.dumps(description), None, keep_on), 0
+    names = {
+        "stream": list(network.streams),
+        "node": [*network.bridges, *network.stations],
+        "event": engine.events,
+        "reason": engine.reasons,
+    }
+    with TraceWriter(file, names) as writer:
+        result = engine.run(json.dumps(description), writer.write, keep_on)
+        if result["interrupted"]:
+            writer.mark_partial()
+    return result, writer.rows
+
+
+def _with_trace(description: dict[str, Any], mode: TraceMode | None) -> dict[str, Any]:
+    said: Mapping[str, Any] = description.get("trace") or {}
+    if mode is not None:
+        said = {"enabled": mode == "full"}
+    default = {"enabled": True, "events": None, "nodes": None}
+    return description | {"trace": default | dict(said)}
+
+
+def _is_whole(trace: Mapping[str, Any]) -> bool:
+    return bool(trace["enabled"]) and trace["events"] is None and trace["nodes"] is None
 
 
 @contextmanager
-def replacing(out: Path) -> Iterator[Path]:
-    """A folder that takes the place of `out` once it is complete, and never before."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+def _interruptible() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or a polite kill sets; a second one ends the program at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        partial.chmod(0o777 & ~_umask())
-        yield partial
-        if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent))
-            out.rename(old / out.name)
-            partial.rename(out)
-            shutil.rmtree(old)
-        else:
-            partial.rename(out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,41 +1,135 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace says about each stream, against its bound and its deadline."""
+"""What a run says about each stream, against its bound and its deadline."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
+from penstock.journeys import hops, journeys, strays
+from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
 from penstock.scenario.network import Network
-from penstock.trace import journeys, strays
+from penstock.trace import last_time_ps
 
-_PS = 10**12
-_LIFETIME_PS = 1_100_000_000_000  # a bridge gives up frames after a second
-_SETTLE_PS = 20_000_000  # more than any step between two rows takes that no queue is part of
+_MOST_HOPS = 5_000  # of streams; above it the ports alone are told
+_WITHOUT_TRACE = "whether its source conforms is seen in a whole trace only"
 
 
-def summarize(network: Network, trace: pl.DataFrame, simulation: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The content of `summary.json`."""
-    steps = journeys(network, trace)
-    end_ps = max(network.duration_ps, _largest(trace["time_ps"]), int((simulation or {}).get("end_ps", 0)))
-    per_stream = {name: steps.filter(pl.col("stream") == name) for name in network.streams}
+def summarize(
+    network: Network,
+    trace: pl.DataFrame,
+    simulation: Mapping[str, Any] | None = None,
+    *,
+    partial: bool = False,
+) -> dict[str, Any]:
+    """The content of `summary.json`, from a whole trace."""
+    told = dict(simulation or {})
+    end_ps = max(network.duration_ps, last_time_ps(trace), int(told.get("end_ps", 0)))
+    steps = hops(network, trace)
+    measured = from_trace(network, trace, journeys(network, trace), end_ps=end_ps, partial=partial)
+    shaped = steps.filter(pl.col("stream").cast(pl.String).is_in([n for n, s in network.streams.items() if s.ats]))
+    by_stream = {str(key[0]): rows for key, rows in shaped.partition_by("stream", as_dict=True).items()}
+    none = steps.clear()
     conforming = {
-        name: _conformance(network, name, rows) for name, rows in per_stream.items() if network.streams[name].ats
+        name: _conformance(network, name, by_stream.get(name, none)) for name, s in network.streams.items() if s.ats
     }
-    streams = {name: _stream(network, name, rows, conforming, end_ps) for name, rows in per_stream.items()}
-    stray = strays(network, trace)
+    processing = _processing_ps(steps)
+    waits = steps.group_by(pl.col("stream").cast(pl.String)).agg(
+        distribution_of("shaping", (pl.col("eligible") - pl.col("queued")).clip(lower_bound=0))
+    )
+    shaping = {row["stream"]: distribution(row, "shaping") for row in waits.iter_rows(named=True)}
+    per_stream, ports = _tables(steps)
+    idle_times: dict[str, dict[str, int]] = {}
+    for (at, name), time in processing.items():
+        idle_times.setdefault(name, {})[at] = time
+    streams = {}
+    for name, figures in measured.items():
+        idle = idle_times.get(name, {})
+        limit = bound(network, name, idle) if network.streams[name].ats else None
+        reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
+        streams[name] = _stream(network, name, figures, limit, reason) | {
+            "shaping_ns": _ns(shaping.get(name) if network.streams[name].ats else None),
+            "conforms": conforming[name].ok if name in conforming else None,
+            "conformance": conforming[name].describe() if name in conforming else None,
+            "hops": per_stream.get(name, []) if per_stream is not None else None,
+        }
+    return _whole(
+        network,
+        streams,
+        told,
+        stray=strays(network, trace),
+        partial=partial,
+        source={"from": "trace", "percentile_error": 0.0},
+        bridges={
+            name: {
+                "processing_ns": {stream: time / 1000 for (at, stream), time in processing.items() if at == name},
+                "processing_allowed_ns": processing_allowed_ps(bridge) / 1000,
+            }
+            for name, bridge in network.bridges.items()
+        },
+        ports=ports,
+        warnings=_slow(network, processing),
+    )
+
+
+def summarize_statistics(
+    network: Network, result: Mapping[str, Any], simulation: Mapping[str, Any], *, partial: bool = False
+) -> dict[str, Any]:
+    """The content of `summary.json` without a whole trace, from what the engine counted."""
+    measured = from_engine(network, result)
+    streams = {}
+    for name, figures in measured.items():
+        limit = bound(network, name) if network.streams[name].ats else None
+        reason = _WITHOUT_TRACE if limit and limit.total_ps is not None else None
+        streams[name] = _stream(network, name, figures, limit, reason) | {
+            "shaping_ns": _ns(None),
+            "conforms": None,
+            "conformance": None,
+            "hops": None,
+        }
+    found = [f for m in measured.values() for f in (m.latency, m.interval, m.talker_wait) if f is not None]
+    source = {"from": "engine", "percentile_error": max((f.percentile_error for f in found), default=0.0)}
+    return _whole(
+        network,
+        streams,
+        dict(simulation),
+        stray=0,
+        partial=partial,
+        source=source,
+        bridges={
+            name: {"processing_ns": {}, "processing_allowed_ns": processing_allowed_ps(bridge) / 1000}
+            for name, bridge in network.bridges.items()
+        },
+        ports=None,
+        warnings=[],
+    )
+
+
+def _whole(
+    network: Network,
+    streams: dict[str, dict[str, Any]],
+    simulation: dict[str, Any],
+    *,
+    stray: int,
+    partial: bool,
+    source: dict[str, Any],
+    bridges: dict[str, Any],
+    ports: list[dict[str, Any]] | None,
+    warnings: list[str],
+) -> dict[str, Any]:
+    kinds = {bridge.nodes for bridge in network.bridges.values()}
     lost = sum(s["lost"] for s in streams.values())
     conserved = stray == 0 and lost == 0 and all(s["conserved"] for s in streams.values())
-    processing = {name: _processing_ps(network, rows) for name, rows in per_stream.items()}
-    warnings = network.warnings + _slow(network, processing)
     return {
-        "ok": conserved and all(s["ok"] for s in streams.values()),
+        "ok": conserved and not partial and all(s["ok"] for s in streams.values()),
+        "partial": partial,
         "name": network.name,
         "title": network.title,
         "scenario": network.file.name,
-        "nodes": network.nodes,
+        "nodes": next(iter(kinds)) if len(kinds) == 1 else "mixed",
         "duration_ns": network.duration_ps / 1000,
         "streams": streams,
         "conservation": {
@@ -47,74 +141,58 @@ def summarize(network: Network, trace: pl.DataFrame, simulation: dict[str, Any] 
             "lost": lost,
             "stray": stray,
         },
-        "bridges": {
-            name: {
-                "processing_ns": {n: p / 1000 for n, p in processing.items() if p is not None},
-                "processing_allowed_ns": processing_allowed_ps(bridge) / 1000,
-            }
-            for name, bridge in network.bridges.items()
-        },
-        "simulation": simulation or {},
-        "warnings": warnings,
+        "bridges": bridges,
+        "ports": ports,
+        "statistics": source,
+        "simulation": simulation,
+        "warnings": [*network.warnings, *warnings],
     }
 
 
 def _stream(
-    network: Network, name: str, rows: pl.DataFrame, conforming: dict[str, Conformance], end_ps: int
+    network: Network, name: str, measured: Measured, limit: Bound | None, not_applicable: str | None
 ) -> dict[str, Any]:
     stream = network.streams[name]
-    arrived = rows.filter(pl.col("delivered").is_not_null())
-    dropped = rows.filter(pl.col("delivered").is_null() & pl.col("dropped").is_not_null())
-    waiting = rows.filter(pl.col("delivered").is_null() & pl.col("dropped").is_null())
-    lost = _lost(waiting, end_ps)
-    inside = waiting.height - lost
-    reasons = {str(r): int(n) for r, n in dropped.group_by("reason").len().sort("reason").iter_rows()}
-    latency = arrived["delivered"] - arrived["talker_sent"].fill_null(arrived["created"])
-    interval = arrived.sort("delivered").select(pl.col("delivered").diff().over("listener")).to_series().drop_nulls()
-    limit: Bound | None = bound(network, name, _processing_ps(network, rows)) if stream.ats else None
-    not_applicable = applies(network, name, conforming) if limit and limit.total_ps is not None else None
     bound_ps = limit.total_ps if limit and not not_applicable else None
-    worst = latency.max()
+    worst = measured.latency.max if measured.latency else None
+    lost = measured.dropped_copies
     # A frame that keeps to its rate and burst has to arrive: one that was dropped took longer than any bound.
-    in_time = worst is None or bound_ps is None or int(worst) <= bound_ps  # type: ignore[arg-type]
-    bound_ok = None if bound_ps is None else in_time and dropped.height == 0
-    late = 0 if stream.deadline_ps is None else int((latency > stream.deadline_ps).sum())
-    missed = late + dropped.height if stream.deadline_ps is not None else 0
+    in_time = worst is None or bound_ps is None or worst <= bound_ps
+    bound_ok = None if bound_ps is None else in_time and lost == 0
+    late = measured.late if stream.deadline_ps is not None else 0
+    missed = None if late is None else late + lost if stream.deadline_ps is not None else 0
     deadline_ok = None if stream.deadline_ps is None else missed == 0
-    conserved = rows.height == arrived.height + dropped.height + inside
-    wait = (rows["talker_sent"] - rows["created"]).drop_nulls()
     return {
-        "ok": conserved and bound_ok is not False and deadline_ok is not False,
+        "ok": measured.conserved and bound_ok is not False and deadline_ok is not False,
         "from": stream.talker,
         "to": list(stream.listeners),
         "traffic_class": stream.traffic_class,
         "shaped": stream.shaped,
-        "sent": rows["frame_id"].n_unique(),
-        "copies": rows.height,
-        "delivered": arrived.height,
-        "inside": inside,
-        "dropped": reasons,
-        "lost": lost,
-        "conserved": conserved,
-        "latency_ns": _statistics(latency),
-        "jitter_ns": None if arrived.height < 2 else (int(latency.max()) - int(latency.min())) / 1000,  # type: ignore[arg-type]
-        "interval_ns": _statistics(interval),
-        "talker_wait_ns": _statistics(wait),
-        "shaping_ns": _statistics(_shaping(network, rows) if stream.ats else pl.Series([], dtype=pl.Int64)),
-        "rate_bps": _rate(arrived),
+        "sent": measured.frames,
+        "copies": measured.copies,
+        "delivered": measured.delivered,
+        "inside": measured.inside,
+        "dropped": dict(measured.dropped),
+        "lost": measured.lost,
+        "conserved": measured.conserved,
+        "latency_ns": _ns(measured.latency),
+        "jitter_ns": None
+        if measured.latency is None or measured.delivered < 2
+        else (measured.latency.max - measured.latency.min) / 1000,
+        "interval_ns": _ns(measured.interval),
+        "talker_wait_ns": _ns(measured.talker_wait),
+        "rate_bps": measured.rate_bps,
         "bound_ns": None if bound_ps is None else bound_ps / 1000,
         "bound_ok": bound_ok,
         "bound": _describe(limit, not_applicable),
-        "conforms": conforming[name].ok if name in conforming else None,
-        "conformance": conforming[name].describe() if name in conforming else None,
         "deadline_ns": None if stream.deadline_ps is None else stream.deadline_ps / 1000,
         "deadline_ok": deadline_ok,
         "deadline_missed": missed,
     }
 
 
-def _largest(values: pl.Series) -> int:
-    return int(values.max() or 0)  # type: ignore[arg-type]
+def _ns(found: Distribution | None) -> dict[str, float | None]:
+    return found.ns() if found else dict.fromkeys(KEYS)
 
 
 def _describe(limit: Bound | None, not_applicable: str | None) -> dict[str, Any] | None:
@@ -129,82 +207,136 @@ def _describe(limit: Bound | None, not_applicable: str | None) -> dict[str, Any]
     }
 
 
-def _statistics(values: pl.Series) -> dict[str, float | None]:
-    values = values.drop_nulls()
-    keys = ("min", "mean", "p50", "p99", "max")
-    if values.len() == 0:
-        return dict.fromkeys(keys)
-    found = (
-        values.min(),
-        values.mean(),
-        values.quantile(0.5, "nearest"),
-        values.quantile(0.99, "nearest"),
-        values.max(),
-    )
-    return {key: round(float(value) / 1000, 3) for key, value in zip(keys, found, strict=True)}  # type: ignore[arg-type]
-
-
-def _rate(arrived: pl.DataFrame) -> float | None:
-    """The rate at which the frames arrived, on the wire."""
-    if arrived.height < 2:
-        return None
-    times = arrived["delivered"]
-    span = int(times.max()) - int(times.min())  # type: ignore[arg-type]
-    total = int((arrived["bytes"] + 20).cast(pl.Int64).sum()) - int(arrived.sort("delivered")["bytes"][-1]) - 20
-    return None if span == 0 else round(total * 8 * _PS / span, 1)
-
-
-def _lost(waiting: pl.DataFrame, end_ps: int) -> int:
-    """Copies that are neither delivered nor dropped and cannot be inside any more: their next step is overdue."""
-    if waiting.height == 0:
-        return 0
-    age = end_ps - pl.max_horizontal("created", "talker_sent", "received", "queued", "eligible", "bridge_sent")
-    queued = pl.col("queued").is_not_null() & pl.col("bridge_sent").is_null()
-    at_talker = pl.col("talker_sent").is_null() & pl.col("received").is_null()
-    overdue = (~queued & ~at_talker & (age > _SETTLE_PS)) | (queued & (age > _LIFETIME_PS))
-    return waiting.filter(overdue).height
-
-
-def _arrival(network: Network, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The last bit of each frame at the bridge."""
-    rate = network.stations[network.streams[name].talker].link_rate_bps
-    return rows.filter(pl.col("received").is_not_null()).with_columns(
-        (pl.col("received") + pl.col("bytes").cast(pl.Int64) * 8 * _PS // rate).alias("arrival")
-    )
-
-
-def _conformance(network: Network, name: str, rows: pl.DataFrame) -> Conformance:
+def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformance:
+    """Judged at the first bridge, where the source's own behaviour is seen."""
     stream = network.streams[name]
     assert stream.ats is not None
-    overhead = network.bridges[network.stations[stream.talker].bridge].overhead_bytes
-    once = _arrival(network, rows.unique("frame_id", keep="first", maintain_order=True), name).sort("arrival")
-    pairs = list(once.select("arrival", "bytes").iter_rows())
+    first = stream.tree[0].bridge
+    once = steps.filter(pl.col("node") == first).unique("frame_id", keep="first", maintain_order=True).sort("arrived")
+    overhead = network.bridges[first].overhead_bytes
+    pairs = list(once.select("arrived", "bytes").iter_rows())
     return conformance(pairs, stream.ats.rate_bps, stream.ats.burst_bytes, overhead)
 
 
-def _shaping(network: Network, rows: pl.DataFrame) -> pl.Series:
-    """How long frames waited for their eligibility, beside the idle switch's own time."""
-    rows = rows.filter(pl.col("eligible").is_not_null() & pl.col("queued").is_not_null())
-    return rows.select((pl.col("eligible") - pl.col("queued")).clip(lower_bound=0)).to_series()
+def _processing_ps(steps: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """The least time of each bridge and stream from last bit in to first bit out: what the idle bridge takes."""
+    least = (
+        steps.group_by(pl.col("node", "stream").cast(pl.String), maintain_order=True)
+        .agg((pl.col("sent") - pl.col("arrived")).min().alias("least"))
+        .drop_nulls()
+    )
+    return {(node, stream): int(time) for node, stream, time in least.iter_rows()}
 
 
-def _slow(network: Network, processing: dict[str, int | None]) -> list[str]:
+def _slow(network: Network, processing: dict[tuple[str, str], int]) -> list[str]:
     found = []
-    for name, time in processing.items():
-        bridge = network.bridges[network.stations[network.streams[name].talker].bridge]
+    for (at, name), time in processing.items():
+        bridge = network.bridges[at]
         allowed = processing_allowed_ps(bridge)
-        if time is not None and time > allowed and network.streams[name].shaped:
+        if time > allowed and network.streams[name].shaped:
             found.append(
-                f"{bridge.name}: frames of {name} take {time // 1000} ns or more from last bit in to first bit out,"
+                f"{at}: frames of {name} take {time // 1000} ns or more from last bit in to first bit out,"
                 f" above the {allowed // 1000} ns of an idle switch; their bound counts what was measured"
             )
     return found
 
 
-def _processing_ps(network: Network, steps: pl.DataFrame) -> int | None:
-    """The least time from last bit in to first bit out: what the idle switch takes."""
-    rate = min(s.link_rate_bps for s in network.stations.values())
-    time = steps.select(
-        (pl.col("bridge_sent") - pl.col("received") - pl.col("bytes").cast(pl.Int64) * 8 * _PS // rate).min()
-    ).item()
-    return None if time is None else int(time)
+def _tables(steps: pl.DataFrame) -> tuple[dict[str, list[dict[str, Any]]] | None, list[dict[str, Any]]]:
+    """The time from last bit in to first bit out (below zero where a bridge cuts through).
+
+    Per stream and egress port in the order of the way, and per egress port.
+    """
+    steps = steps.with_columns((pl.col("sent") - pl.col("arrived")).alias("passing"))
+    both = [
+        pl.col("sent").count().alias("frames"),
+        pl.col("dropped").count().alias("dropped"),
+        *distribution_of("passing", pl.col("passing")),
+    ]
+    whole = pl.when(pl.col("queued").is_not_null()).then(pl.col("bytes").cast(pl.Int64))
+    gone = pl.coalesce("sent", "dropped")
+    changes = pl.concat(
+        [
+            steps.select("node", "port", pl.col("queued").alias("at"), whole.alias("bytes")),
+            steps.select("node", "port", gone.alias("at"), (-whole).alias("bytes")),
+        ]
+    ).drop_nulls()
+    deepest = (
+        changes.sort("at", "bytes")
+        .select("node", "port", pl.col("bytes").cum_sum().over("node", "port"))
+        .group_by("node", "port")
+        .agg(pl.col("bytes").max().alias("deepest"))
+    )
+    ports = steps.group_by("node", "port").agg(both).join(deepest, on=["node", "port"], how="left")
+    ports = ports.with_columns(pl.col("node").cast(pl.String)).sort("node", "port")
+    port_rows = [_hop(row) | {"queued_bytes_max": row["deepest"] or 0} for row in ports.iter_rows(named=True)]
+    per_stream = steps.group_by("stream", "node", "port").agg(pl.col("received").min().alias("first"), *both)
+    if per_stream.height > _MOST_HOPS:
+        return None, port_rows
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in per_stream.sort("first", "port").iter_rows(named=True):
+        found.setdefault(str(row["stream"]), []).append(_hop(row))
+    return found, port_rows
+
+
+def _hop(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "bridge": str(row["node"]),
+        "port": row["port"],
+        "frames": row["frames"],
+        "dropped": row["dropped"],
+        "passing_ns": _ns(distribution(row, "passing")),
+    }
+
+
+_TIMES = ("latency", "interval", "talker_wait", "shaping")
+_STREAM_COLUMNS: dict[str, Any] = {
+    "ok": pl.Boolean,
+    "from": pl.String,
+    "to": pl.List(pl.String),
+    "traffic_class": pl.UInt8,
+    "sent": pl.UInt64,
+    "copies": pl.UInt64,
+    "delivered": pl.UInt64,
+    "inside": pl.UInt64,
+    "dropped": pl.UInt64,
+    "dropped_why": pl.String,
+    "lost": pl.UInt64,
+    **{f"{what}_{key}_ns": pl.Float64 for what in _TIMES for key in KEYS},
+    "jitter_ns": pl.Float64,
+    "rate_bps": pl.Float64,
+    "bound_ns": pl.Float64,
+    "bound_ok": pl.Boolean,
+    "deadline_ns": pl.Float64,
+    "deadline_ok": pl.Boolean,
+    "deadline_missed": pl.UInt64,
+}
+
+
+def stream_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The streams of a summary as flat rows, whose names carry their units."""
+    rows = []
+    for name, stream in summary["streams"].items():
+        times = {f"{what}_{key}_ns": stream[f"{what}_ns"][key] for what in _TIMES for key in KEYS}
+        why = ", ".join(f"{count} {reason}" for reason, count in stream["dropped"].items())
+        row = {**stream, **times, "dropped": sum(stream["dropped"].values()), "dropped_why": why}
+        rows.append({"stream": name, **{column: row[column] for column in _STREAM_COLUMNS}})
+    return rows
+
+
+def stream_table(summary: Mapping[str, Any]) -> pl.DataFrame:
+    """A row per stream."""
+    return pl.DataFrame(stream_rows(summary), schema={"stream": pl.String, **_STREAM_COLUMNS}, orient="row")
+
+
+def port_table(summary: Mapping[str, Any]) -> pl.DataFrame:
+    """A row per bridge and egress port."""
+    kinds: dict[str, Any] = {
+        "bridge": pl.String,
+        "port": pl.UInt16,
+        "frames": pl.UInt64,
+        "dropped": pl.UInt64,
+        **{f"passing_{key}_ns": pl.Float64 for key in KEYS},
+        "queued_bytes_max": pl.UInt64,
+    }
+    rows = [{**row, **{f"passing_{key}_ns": row["passing_ns"][key] for key in KEYS}} for row in summary["ports"] or ()]
+    return pl.DataFrame([{column: row[column] for column in kinds} for row in rows], schema=kinds, orient="row")

@@ -202,6 +202,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Switch>()?;
     module.add("KINDS", PyList::new(module.py(), Kind::NAMES)?.to_tuple())?;
     module.add("REASONS", PyList::new(module.py(), penstock_net::Reason::NAMES)?.to_tuple())?;
+    module.add("EVENTS", PyList::new(module.py(), penstock_net::Event::NAMES)?.to_tuple())?;
     for (name, flag) in [
         ("FLAG_DAMAGED", penstock_rtl::FLAG_DAMAGED),
         ("FLAG_TX_ER", penstock_rtl::FLAG_TX_ER),

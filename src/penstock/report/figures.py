@@ -10,15 +10,21 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from penstock.journeys import hops, journeys
+from penstock.report import topology
 from penstock.scenario.network import Network
+from penstock.table import most_urgent
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F5FA8", "#6B6B6B")
-_BAD = "#B3261E"
 _MOST_POINTS = 20_000
+_MOST_STREAMS = 12
+_MOST_PORTS = 8
+_MOST_NODES = 40
 _HEIGHT = 380
 
 Figure = tuple[str, str, go.Figure]
+Streams = dict[str, pl.DataFrame]  # the frames of each that were delivered
 
 
 def colors(streams: Sequence[str]) -> dict[str, str]:
@@ -26,38 +32,59 @@ def colors(streams: Sequence[str]) -> dict[str, str]:
     return {name: _COLORS[index % len(_COLORS)] for index, name in enumerate(streams)}
 
 
-def all_figures(network: Network, steps: pl.DataFrame, summary: dict[str, Any], color: dict[str, str]) -> list[Figure]:
-    """Title, note and picture of each."""
-    return [
-        _latency(network, steps, summary, color),
-        _distribution(network, steps, summary, color),
-        _intervals(network, steps, color),
-        _depth(network, steps, color),
-        _drops(network, steps, summary, color),
-    ]
+def shown(summary: dict[str, Any]) -> list[str]:
+    """The streams of the pictures."""
+    return most_urgent(summary, _MOST_STREAMS)
 
 
-def _arrived(network: Network, steps: pl.DataFrame, name: str) -> pl.DataFrame:
-    return steps.filter((pl.col("stream") == name) & pl.col("delivered").is_not_null()).with_columns(
+def all_figures(
+    network: Network,
+    trace: pl.DataFrame | None,
+    summary: dict[str, Any],
+    color: dict[str, str],
+) -> list[Figure]:
+    """Title, note and picture of each; without a trace, of what needs none."""
+    names = shown(summary)
+    found = []
+    network_picture = topology.picture(network, names, color)
+    if network_picture is not None:
+        _plain(network_picture)
+        found.append(
+            ("Network", "Squares are bridges, circles stations, coloured lines the ways of streams.", network_picture)
+        )
+    if trace is None:
+        return found
+    steps = journeys(network, trace)
+    arrived = steps.filter(pl.col("delivered").is_not_null()).with_columns(
         ((pl.col("delivered") - pl.coalesce("talker_sent", "created")) / 1e6).alias("latency_us"),
         (pl.coalesce("talker_sent", "created") / 1e9).alias("sent_ms"),
     )
+    of_stream = {name: arrived.filter(pl.col("stream") == pl.lit(name, dtype=pl.Categorical)) for name in names}
+    return [
+        *found,
+        _latency(of_stream, summary, color),
+        _distribution(of_stream, summary, color),
+        _intervals(of_stream, color),
+        _depth(hops(network, trace)),
+        *_drops(network, steps),
+    ]
 
 
-def _thin(rows: pl.DataFrame) -> pl.DataFrame:
-    """At most so many points that a browser stays quick; the extremes are kept."""
-    if rows.height <= _MOST_POINTS:
+def _thin(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """At most about so many points, so that a browser stays quick; the extremes are kept."""
+    if rows.height <= most:
         return rows
-    step = -(-rows.height // (_MOST_POINTS // 2))
+    step = -(-rows.height // (most // 2))
     part = pl.int_range(pl.len()) // step
     extreme = (pl.col("latency_us") == pl.col("latency_us").max().over(part)) | (pl.int_range(pl.len()) % step == 0)
     return rows.filter(extreme)
 
 
-def _latency(network: Network, steps: pl.DataFrame, summary: dict[str, Any], color: dict[str, str]) -> Figure:
+def _latency(of_stream: Streams, summary: dict[str, Any], color: dict[str, str]) -> Figure:
     figure = go.Figure()
-    for name in network.streams:
-        rows = _thin(_arrived(network, steps, name))
+    most = max(_MOST_POINTS // len(of_stream), 500)
+    for name, arrived in of_stream.items():
+        rows = _thin(arrived, most)
         figure.add_trace(
             go.Scattergl(
                 x=rows["sent_ms"].to_numpy(),
@@ -70,13 +97,17 @@ def _latency(network: Network, steps: pl.DataFrame, summary: dict[str, Any], col
         )
     _limits(figure, summary, color, horizontal=True)
     _axes(figure, "time sent / ms", "latency / us", log_y=True)
-    return "Latency over time", "Each point is a frame that was delivered. Lines: bounds and deadlines.", figure
+    thinned = any(rows.height > most for rows in of_stream.values())
+    points = "Each point is a frame that was delivered"
+    if thinned:
+        points += f", a part of them where a stream has more than {most:,}, the slowest kept"
+    return "Latency over time", f"{points}. Lines: bounds and deadlines.", figure
 
 
-def _distribution(network: Network, steps: pl.DataFrame, summary: dict[str, Any], color: dict[str, str]) -> Figure:
+def _distribution(of_stream: Streams, summary: dict[str, Any], color: dict[str, str]) -> Figure:
     figure = go.Figure()
-    for name in network.streams:
-        values = np.sort(_arrived(network, steps, name)["latency_us"].to_numpy())
+    for name, arrived in of_stream.items():
+        values = np.sort(arrived["latency_us"].to_numpy())
         if not values.size:
             continue
         share = np.arange(1, values.size + 1) / values.size * 100
@@ -96,12 +127,17 @@ def _distribution(network: Network, steps: pl.DataFrame, summary: dict[str, Any]
     return "Distribution of latency", "The share of frames that took at most so long.", figure
 
 
-def _intervals(network: Network, steps: pl.DataFrame, color: dict[str, str]) -> Figure:
+def _intervals(of_stream: Streams, color: dict[str, str]) -> Figure:
     figure = go.Figure()
     gaps = {}
-    for name in network.streams:
-        rows = _arrived(network, steps, name).sort("delivered")
-        values = rows.select(pl.col("delivered").diff().over("listener") / 1e6).to_series().drop_nulls().to_numpy()
+    for name, arrived in of_stream.items():
+        values = (
+            arrived.sort("delivered")
+            .select(pl.col("delivered").diff().over("listener") / 1e6)
+            .to_series()
+            .drop_nulls()
+            .to_numpy()
+        )
         if values.size:
             gaps[name] = values
     if gaps:
@@ -126,67 +162,125 @@ def _intervals(network: Network, steps: pl.DataFrame, color: dict[str, str]) -> 
     return "Intervals of arrival", "The time between a stream's frames at its listener.", figure
 
 
-def _depth(network: Network, steps: pl.DataFrame, color: dict[str, str]) -> Figure:
+def _depth(steps: pl.DataFrame) -> Figure:
     figure = go.Figure()
-    for name in network.streams:
-        rows = steps.filter((pl.col("stream") == name) & pl.col("queued").is_not_null())
-        left = pl.coalesce("bridge_sent", "dropped")
-        changes = pl.concat([
-            rows.select(pl.col("queued").alias("at"), pl.lit(1).alias("change"), pl.col("bytes").cast(pl.Int64)),
-            rows.filter(left.is_not_null()).select(
-                left.alias("at"), pl.lit(-1).alias("change"), -pl.col("bytes").cast(pl.Int64)
-            ),
-        ]).sort("at", "change")  # fmt: skip
-        depth = changes.with_columns(pl.col("bytes").cum_sum() / 1000).group_by("at", maintain_order=True).last()
-        if depth.height > 2 * _MOST_POINTS:
-            depth = depth.gather_every(-(-depth.height // (2 * _MOST_POINTS)))
+    steps = steps.filter(pl.col("queued").is_not_null()).with_columns(pl.col("bytes").cast(pl.Int64))
+    left = pl.coalesce("sent", "dropped")
+    changes = pl.concat([
+        steps.select("node", "port", pl.col("queued").alias("at"), "bytes"),
+        steps.filter(left.is_not_null()).select("node", "port", left.alias("at"), -pl.col("bytes")),
+    ]).sort("at", "bytes", maintain_order=True)  # fmt: skip
+    depth = changes.with_columns((pl.col("bytes").cum_sum().over("node", "port") / 1000).alias("depth"))
+    deepest = (
+        depth.group_by("node", "port")
+        .agg(pl.col("depth").max())
+        .sort("depth", "node", "port", descending=[True, False, False])
+    )
+    names = [f"{node} port {port}" for node, port, _ in deepest.head(_MOST_PORTS).iter_rows()]
+    color = colors(names)
+    for (node, port, _), name in zip(deepest.head(_MOST_PORTS).iter_rows(), names, strict=True):
+        rows = depth.filter((pl.col("node") == pl.lit(node, dtype=pl.Categorical)) & (pl.col("port") == port))
+        rows = rows.group_by("at", maintain_order=True).last()
+        most = _MOST_POINTS // 4
+        if rows.height > most:
+            # The deepest of each part.
+            part = pl.int_range(pl.len()) // -(-rows.height // most)
+            rows = rows.filter(pl.col("depth") == pl.col("depth").max().over(part))
         figure.add_trace(
             go.Scattergl(
-                x=(depth["at"] / 1e9).to_numpy(),
-                y=depth["bytes"].to_numpy(),
+                x=(rows["at"] / 1e9).to_numpy(),
+                y=rows["depth"].to_numpy(),
                 name=name,
                 mode="lines",
                 line={"color": color[name], "width": 1.5, "shape": "hv"},
                 hovertemplate="%{x:.4f} ms: %{y:.2f} kB",
             )
         )
-    _axes(figure, "time / ms", "queued in the switch / kB")
-    return "Queue depth", "What each stream holds in the switch's queues, from being queued to being selected.", figure
+    _axes(figure, "time / ms", "queued for the port / kB")
+    which = f"the {_MOST_PORTS} deepest of {deepest.height:,} ports" if deepest.height > _MOST_PORTS else "each port"
+    return "Queue depth", f"What waits for {which}, from being queued to being selected.", figure
 
 
-def _drops(network: Network, steps: pl.DataFrame, summary: dict[str, Any], color: dict[str, str]) -> Figure:
+def _drops(network: Network, steps: pl.DataFrame) -> list[Figure]:
+    lost = steps.filter(pl.col("delivered").is_null() & pl.col("dropped").is_not_null()).with_columns(
+        pl.col("stream", "reason", "dropped_at").cast(pl.String)
+    )
     figure = go.Figure()
-    total = 0
-    for name in network.streams:
-        lost = steps.filter(
-            (pl.col("stream") == name) & pl.col("delivered").is_null() & pl.col("dropped").is_not_null()
-        ).sort("dropped")
-        total += lost.height
-        for reason in lost["reason"].unique(maintain_order=True):
-            rows = lost.filter(pl.col("reason") == reason)
-            figure.add_trace(
-                go.Scatter(
-                    x=[0.0, *(rows["dropped"] / 1e9), network.duration_ps / 1e9],
-                    y=[0, *range(1, rows.height + 1), rows.height],
-                    name=f"{name}: {reason}",
-                    mode="lines",
-                    line={"color": color[name], "width": 2.5, "shape": "hv"},
-                    hovertemplate="%{x:.4f} ms: %{y} so far",
-                )
-            )
+    note = f"{lost.height:,} frames were dropped, each with its reason."
     _axes(figure, "time / ms", "frames dropped so far")
-    if not total:
+    if not lost.height:
         figure.update_layout(height=140)
-        figure.update_xaxes(visible=False)
-        figure.update_yaxes(visible=False)
+        _plain(figure, height=140)
         figure.add_annotation(
             text="No frame was dropped.", showarrow=False, font={"size": 16}, x=0.5, y=0.5, xref="paper", yref="paper"
         )
-    return "Drops", f"{total:,} frames were dropped, each with its reason.", figure
+        return [("Drops", note, figure)]
+    counted = lost.group_by("stream", "reason").len().sort("len", "stream", "reason", descending=[True, False, False])
+    if counted.height > _MOST_STREAMS:
+        note += f" The {_MOST_STREAMS} greatest of {counted.height:,} kinds are drawn."
+    kinds = [(stream, reason) for stream, reason, _ in counted.head(_MOST_STREAMS).iter_rows()]
+    color = colors([f"{stream}: {reason}" for stream, reason in kinds])
+    for stream, reason in kinds:
+        rows = lost.filter((pl.col("stream") == stream) & (pl.col("reason") == reason)).sort("dropped")
+        count = np.arange(1, rows.height + 1)
+        keep = np.unique(np.linspace(0, rows.height - 1, min(rows.height, 2000)).astype(int))
+        name = f"{stream}: {reason}"
+        figure.add_trace(
+            go.Scatter(
+                x=[0.0, *(rows["dropped"].to_numpy()[keep] / 1e9), network.duration_ps / 1e9],
+                y=[0, *count[keep], rows.height],
+                name=name,
+                mode="lines",
+                line={"color": color[name], "width": 2.5, "shape": "hv"},
+                hovertemplate="%{x:.4f} ms: %{y} so far",
+            )
+        )
+    found = [("Drops", note, figure)]
+    if len(network.bridges) > 1:
+        found.append(_drops_by_node(lost))
+    return found
+
+
+def _drops_by_node(lost: pl.DataFrame) -> Figure:
+    figure = go.Figure()
+    nodes = lost.group_by("dropped_at").len().sort("len", "dropped_at", descending=[True, False])
+    most = nodes.head(_MOST_NODES)["dropped_at"].to_list()
+    counted = lost.group_by("dropped_at", "reason").len()
+    reasons = sorted(lost["reason"].unique().to_list())
+    color = colors(reasons)
+    for reason in reasons:
+        count = dict(counted.filter(pl.col("reason") == reason).select("dropped_at", "len").iter_rows())
+        figure.add_trace(
+            go.Bar(
+                x=most,
+                y=[count.get(node, 0) for node in most],
+                name=reason,
+                marker={"color": color[reason]},
+                hovertemplate="%{x}: %{y:,}",
+            )
+        )
+    figure.update_layout(barmode="stack")
+    _axes(figure, "bridge", "frames dropped")
+    which = (
+        f"The {_MOST_NODES} of {nodes.height:,} bridges that dropped most" if nodes.height > _MOST_NODES else "Where"
+    )
+    return "Drops by bridge", f"{which}, and why.", figure
+
+
+def _plain(figure: go.Figure, height: int = 520) -> None:
+    """Without axes."""
+    _axes(figure, "", "")
+    figure.update_layout(height=height)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    if height > _HEIGHT:
+        figure.update_yaxes(scaleanchor="x")
 
 
 def _limits(figure: go.Figure, summary: dict[str, Any], color: dict[str, str], horizontal: bool) -> None:
     for name, stream in summary["streams"].items():
+        if name not in color:
+            continue
         for key, dash, word in (("bound_ns", "dash", "bound"), ("deadline_ns", "dot", "deadline")):
             limit = stream[key]
             if limit is None:

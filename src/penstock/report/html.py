@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import plotly.io  # type: ignore[import-untyped]
@@ -16,17 +17,26 @@ from penstock import __version__
 from penstock.report import figures
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
-from penstock.table import NOTHING, drops, us
-from penstock.trace import journeys
+from penstock.table import NOTHING, drops, most_urgent, others, us
+from penstock.trace import last_time_ps
 
+_MOST_ROWS = 100
+_MOST_PORTS = 40
+_MOST_TERMS = 8  # in sight
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
 
-def render(network: Network, trace: pl.DataFrame, summary: dict[str, Any]) -> str:
-    """The report of a run."""
-    steps = journeys(network, trace)
-    colors = figures.colors(list(network.streams))
-    pictures = figures.all_figures(network, steps, summary, colors)
+def part_of(file: Path, rows: int) -> pl.DataFrame:
+    """The beginning of a trace that is too long for pictures of all of it, in the order of time."""
+    return pl.scan_parquet(file).head(rows).collect().sort("time_ps", "frame_id", maintain_order=True)
+
+
+def render(network: Network, trace: pl.DataFrame | None, summary: dict[str, Any]) -> str:
+    """The report of a run; without a trace, or with its beginning, it says so."""
+    names = figures.shown(summary)
+    colors = figures.colors(names)
+    pictures = figures.all_figures(network, trace, summary, colors)
+    limits = _limits(trace, summary, len(names))
     sections = []
     for number, (title, note, figure) in enumerate(pictures):
         # plotly writes JSON that is safe in a script element.
@@ -50,6 +60,8 @@ def render(network: Network, trace: pl.DataFrame, summary: dict[str, Any]) -> st
         _head(summary),
         _streams(summary, colors),
         _bounds(summary),
+        _ports(summary),
+        limits,
         *sections,
         _foot(network, summary),
         "</main></body></html>",
@@ -62,12 +74,41 @@ function draw(id, figure) { Plotly.newPlot(id, figure.data, figure.layout, CONFI
 """
 
 
+def _limits(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int) -> str:
+    """What the pictures do not show."""
+    said = []
+    rows = summary["simulation"].get("trace_rows", 0)
+    if trace is None:
+        said.append(
+            "There are no pictures of frames: the trace was off or filtered. Statistics were counted during the run."
+        )
+    elif trace.height < rows:
+        last_ps = last_time_ps(trace)
+        said.append(
+            f"The trace has {rows:,} rows. The pictures show its beginning, the first {last_ps / 1e9:,.3f} ms; "
+            "statistics are of the whole run."
+        )
+    if summary["statistics"]["percentile_error"]:
+        error = summary["statistics"]["percentile_error"]
+        said.append(f"Percentiles of many values are off by up to {error:.1%}; all else is exact.")
+    if streams < len(summary["streams"]):
+        said.append(
+            f"{streams} of {len(summary['streams']):,} streams are drawn: those nearest to their limits or the slowest."
+        )
+    return "".join(f'<p class="said">{escape(text)}</p>' for text in said)
+
+
 def _head(summary: dict[str, Any]) -> str:
     cards = []
-    for name, stream in summary["streams"].items():
+    if summary["partial"]:
+        reached = summary["simulation"].get("end_ps", 0) / 1e9
+        cards.append(_card("interrupted", f"after {reached:,.3f} ms of network time; all here is of that part", False))
+    for name in figures.shown(summary):
+        stream = summary["streams"][name]
         worst = us(stream["latency_ns"]["max"])
         beyond = f"{worst} us and {sum(stream['dropped'].values()):,} dropped, allowed"
-        missed = f"{stream['deadline_missed']:,} frames late or dropped, allowed"
+        count = "some" if stream["deadline_missed"] is None else f"{stream['deadline_missed']:,}"
+        missed = f"{count} frames late or dropped, allowed"
         for limit, ok, what, failure in (
             (stream["bound_ns"], stream["bound_ok"], "bound", beyond),
             (stream["deadline_ns"], stream["deadline_ok"], "deadline", missed),
@@ -80,7 +121,13 @@ def _head(summary: dict[str, Any]) -> str:
     parts = " + ".join(f"{kept[what]:,} {what}" for what in ("delivered", "dropped", "inside"))
     text = f"{kept['created']:,} = {parts}"
     cards.append(_card("every frame accounted for", text, kept["ok"]))
-    verdict = "Every requirement met" if summary["ok"] else "A requirement was not met"
+    verdict = (
+        "Interrupted"
+        if summary["partial"]
+        else "Every requirement met"
+        if summary["ok"]
+        else "A requirement was not met"
+    )
     return (
         f'<header class="{"good" if summary["ok"] else "bad"}"><div class="verdict">{verdict}</div>'
         f"<h1>{escape(summary['title'])}</h1>"
@@ -98,7 +145,9 @@ def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
     heads = ("sent", "delivered", "inside", "dropped", "min", "mean", "p50", "p99", "max", "jitter", "interval",
              "bound", "deadline", "rate")  # fmt: skip
     rows = []
-    for name, stream in summary["streams"].items():
+    names = most_urgent(summary, _MOST_ROWS)
+    for name in names:
+        stream = summary["streams"][name]
         latency = stream["latency_ns"]
         cells = [
             f"{stream['sent']:,}",
@@ -114,8 +163,9 @@ def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
         ]
         kind = f"class {stream['traffic_class']}, {'ATS' if stream['shaped'] else 'not shaped'}"
         route = f"{stream['from']} → {', '.join(stream['to'])}; {kind}"
+        color = colors.get(name, "transparent")
         rows.append(
-            f'<tr><th><i style="background:{colors[name]}"></i>{escape(name)}<small>{escape(route)}</small></th>'
+            f'<tr><th><i style="background:{color}"></i>{escape(name)}<small>{escape(route)}</small></th>'
             + "".join(f"<td>{c}</td>" for c in cells)
             + "</tr>"
         )
@@ -126,14 +176,56 @@ def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
         "at the listener, on the wire.</p>"
         '<div class="scroll"><table><thead><tr><th>stream</th>'
         + "".join(f"<th>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+        + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_note(others(summary, len(names)))}</section>"
     )
+
+
+def _note(text: str | None) -> str:
+    return f'<p class="note">{escape(text)}.</p>' if text else ""
+
+
+def _ports(summary: dict[str, Any]) -> str:
+    """What each egress port did, and each bridge on the way of the streams shown."""
+    ports = summary["ports"]
+    if not ports or len(summary["bridges"]) < 2:
+        return ""
+    most = sorted(ports, key=lambda row: (row["dropped"], row["passing_ns"]["max"] or 0.0), reverse=True)[:_MOST_PORTS]
+    parts = [
+        "<section><h2>Bridges on the way</h2>",
+        '<p class="note">From a frame\'s last bit in to its first bit out, in microseconds; below zero where a bridge '
+        "cuts through. Queued: the most that waited for the port, in bytes.</p>",
+        _passing(most, with_queue=True),
+    ]
+    if len(most) < len(ports):
+        parts.append(
+            f'<p class="note">{len(most)} of {len(ports):,} ports, by drops and time; all are in summary.json.</p>'
+        )
+    for name in figures.shown(summary):
+        if summary["streams"][name]["hops"]:
+            hops = _passing(summary["streams"][name]["hops"], with_queue=False)
+            parts.append(f"<details><summary>{escape(name)}</summary>{hops}</details>")
+    return "".join(parts) + "</section>"
+
+
+def _passing(rows: list[dict[str, Any]], with_queue: bool) -> str:
+    keys = ("min", "mean", "p50", "p99", "max")
+    heads = ["port", "frames", "dropped", *keys, *(["queued"] if with_queue else [])]
+    lines = []
+    for row in rows:
+        cells = [f"{row['frames']:,}", f"{row['dropped']:,}", *(us(row["passing_ns"][key]) for key in keys)]
+        if with_queue:
+            cells.append(f"{row['queued_bytes_max']:,}")
+        place = f"{escape(row['bridge'])} port {row['port']}"
+        lines.append(f"<tr><th>{place}</th>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th>{h}</th>" for h in heads)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def _bounds(summary: dict[str, Any]) -> str:
     parts = []
-    for name, stream in summary["streams"].items():
-        bound = stream["bound"]
+    for name in figures.shown(summary):
+        bound = summary["streams"][name]["bound"]
+        stream = summary["streams"][name]
         if bound is None:
             continue
         rows = "".join(
@@ -145,7 +237,11 @@ def _bounds(summary: dict[str, Any]) -> str:
             rows += f"<tr><th>measured at most</th><td>{us(stream['latency_ns']['max'])}</td></tr>"
         reason = f'<p class="open">No bound: {escape(bound["reason"])}.</p>' if bound["reason"] else ""
         said = f'<p class="note">{escape(stream["conformance"])}.</p>' if stream["conformance"] else ""
-        parts.append(f'<h3>{escape(name)}</h3>{reason}{said}<table class="narrow"><tbody>{rows}</tbody></table>')
+        table = f'<table class="narrow"><tbody>{rows}</tbody></table>'
+        if len(bound["terms"]) > _MOST_TERMS:
+            total = f"{us(bound['total_ns'])} us, measured at most {us(stream['latency_ns']['max'])} us"
+            table = f"<details><summary>{total}</summary>{table}</details>"
+        parts.append(f"<h3>{escape(name)}</h3>{reason}{said}{table}")
     if not parts:
         return ""
     note = (
@@ -157,7 +253,7 @@ def _bounds(summary: dict[str, Any]) -> str:
 
 def _foot(network: Network, summary: dict[str, Any]) -> str:
     facts = [f"Penstock {__version__}", f"scenario {network.file.name}"]
-    for name, bridge in summary["bridges"].items():
+    for name, bridge in summary["bridges"].items() if len(summary["bridges"]) == 1 else ():
         for stream, ns in bridge["processing_ns"].items():
             facts.append(f"{name}: last bit in to first bit out in {ns:g} ns at least ({stream})")
     simulation = summary["simulation"]
@@ -165,5 +261,5 @@ def _foot(network: Network, summary: dict[str, Any]) -> str:
         facts.append(f"{simulation['cycles_simulated']:,} clock cycles simulated")
     if "cycles_jumped" in simulation:
         facts.append(f"{simulation['cycles_jumped']:,} idle ones jumped over")
-    warnings = "".join(f"<p>{escape(w)}</p>" for w in summary["warnings"])
+    warnings = "".join(f"<p>{escape(w)}</p>" for w in summary["warnings"][:_MOST_ROWS])
     return f"<footer>{warnings}<p>{escape(' · '.join(facts))}</p></footer>"

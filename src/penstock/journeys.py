@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trace seen from the frames: the journey of each copy to its listener, and its steps at each bridge on the way."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from penstock.paths import path_table
+from penstock.scenario.network import Network
+
+_PS = 10**12
+
+
+def _rows(trace: pl.DataFrame) -> pl.DataFrame:
+    return trace.with_columns(pl.col("stream", "node", "event", "reason").cast(pl.String).cast(pl.Categorical)).cast(
+        {"time_ps": pl.Int64}
+    )
+
+
+def journeys(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
+    """One row per frame and listener, in the order of creation; null where a step was not reached.
+
+    Columns: frame_id, stream, listener, bytes, traffic_class, created, talker_sent, delivered, dropped (times in ps),
+    dropped_at (a bridge) and reason.
+    """
+    rows = _rows(trace)
+    event = pl.col("event")
+    created = rows.filter(event == "created").select("frame_id", "stream", "bytes", pl.col("time_ps").alias("created"))
+    listeners = pl.DataFrame(
+        [(s.name, name) for s in network.streams.values() for name in s.listeners],
+        schema={"stream": pl.Categorical, "listener": pl.Categorical},
+        orient="row",
+    )
+    stations = pl.Series(list(network.stations), dtype=pl.Categorical)
+    sent = (
+        rows.filter((event == "sent") & pl.col("node").is_in(stations.implode()))
+        .group_by("frame_id")
+        .agg(pl.col("time_ps").min().alias("talker_sent"))
+    )
+    delivered = (
+        rows.filter(event == "delivered")
+        .group_by("frame_id", pl.col("node").alias("listener"))
+        .agg(pl.col("time_ps").min().alias("delivered"))
+    )
+    classes = rows.filter(event == "queued").group_by("frame_id").agg(pl.col("traffic_class").first())
+    return (
+        created.join(listeners, on="stream", how="inner", maintain_order="left")
+        .join(sent, on="frame_id", how="left", maintain_order="left")
+        .join(delivered, on=["frame_id", "listener"], how="left", maintain_order="left")
+        .join(classes, on="frame_id", how="left", maintain_order="left")
+        .join(_drops(network, rows), on=["frame_id", "listener"], how="left", maintain_order="left")
+        .with_columns(
+            pl.when(pl.col("delivered").is_null()).then(pl.col(name)).alias(name)
+            for name in ("dropped", "dropped_at", "reason")
+        )
+        .sort("created", "frame_id", maintain_order=True)
+    )
+
+
+def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
+    """The first drop on the way to each listener.
+
+    A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port.
+    """
+    dropped = rows.filter(pl.col("event") == "dropped").select(
+        "frame_id", "stream", "node", "port", pl.col("time_ps").alias("dropped"), "reason"
+    )
+    path = path_table(network)
+    places = pl.concat(
+        [path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")]
+    )
+    return (
+        dropped.join(places, on=["stream", "node", "port"], how="inner")
+        .sort("dropped", maintain_order=True)
+        .group_by("frame_id", "listener", maintain_order=True)
+        .agg(pl.col("dropped", "reason").first(), pl.col("node").first().alias("dropped_at"))
+    )
+
+
+def hops(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
+    """One row per frame and egress port at each bridge, in the order of arrival.
+
+    Columns: frame_id, stream, node, port (egress), entry (reception port), bytes, traffic_class, received, arrived
+    (the last bit), queued, eligible, sent, dropped (times in ps) and reason.
+    """
+    rows = _rows(trace)
+    event = pl.col("event")
+    path = path_table(network)
+    entries = path.select("stream", "node", "entry", "entry_rate_bps").unique(["stream", "node"])
+    keys = ["frame_id", "stream", "node"]
+    received = (
+        rows.filter(event == "received")
+        .group_by(keys)
+        .agg(pl.col("time_ps").min().alias("received"), pl.col("bytes").first())
+        .join(entries, on=["stream", "node"], how="inner")
+    )
+    egress = path.select("stream", "node", pl.col("egress").alias("port")).unique()
+    steps = (
+        rows.filter(event.is_in(["queued", "eligible", "sent", "dropped"]))
+        .join(egress, on=["stream", "node", "port"], how="semi")
+        .group_by(*keys, "port")
+        .agg(
+            *(
+                pl.col("time_ps").filter(event == name).min().alias(name)
+                for name in ("queued", "eligible", "sent", "dropped")
+            ),
+            pl.col("traffic_class").filter(event == "queued").first(),
+            pl.col("reason").filter(event == "dropped").first(),
+        )
+    )
+    return (
+        received.join(egress, on=["stream", "node"], how="inner")
+        .join(steps, on=[*keys, "port"], how="left")
+        .with_columns(
+            (pl.col("received") + _wire_ps(pl.col("bytes").cast(pl.Int64), pl.col("entry_rate_bps"))).alias("arrived")
+        )
+        .drop("entry_rate_bps")
+        .sort("received", "frame_id", "port")
+    )
+
+
+def _wire_ps(length: pl.Expr, rate_bps: pl.Expr) -> pl.Expr:
+    """The time of so many bytes on the wire, exact for every rate that divides a second's picoseconds."""
+    return length * (8 * _PS) // rate_bps
+
+
+def strays(network: Network, trace: pl.DataFrame) -> int:
+    """Copies that arrived where no listener is, or more than once."""
+    rows = _rows(trace.filter(pl.col("event") == "delivered").select(trace.columns))
+    wanted = path_table(network).select("stream", pl.col("listener").alias("node")).unique()
+    right = rows.join(wanted, on=["stream", "node"], how="semi")
+    return rows.height - right.unique(["frame_id", "node"]).height

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of a network: its bridges, stations and links, and the ways of its streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from penstock.scenario.network import Network
+from penstock.scenario.units import show_rate
+
+_MOST_STATIONS = 150  # above it only those of the streams shown
+_MOST_BRIDGES = 800
+_MOST_NAMES = 80
+_ROUNDS = 60
+_STATION_DISTANCE = 0.55  # of a link between bridges
+
+Places = dict[str, NDArray[np.float64]]
+
+
+def picture(network: Network, streams: Sequence[str], color: dict[str, str]) -> go.Figure | None:
+    """None when the network is too large to be drawn."""
+    if len(network.bridges) > _MOST_BRIDGES:
+        return None
+    stations = _stations(network, streams)
+    place = _places(network, stations)
+    figure = go.Figure()
+    _draw_links(figure, network, place)
+    for number, name in enumerate(streams):
+        side = (number - (len(streams) - 1) / 2) * 0.035
+        _draw_way(figure, network, name, place, side, color[name])
+    few = len(place) <= _MOST_NAMES
+    for names, symbol, size, fill in (
+        (list(network.bridges), "square", 20 if few else 9, "#1C2733"),
+        (stations, "circle", 13 if few else 6, "#FFFFFF"),
+    ):
+        points = np.array([place[name] for name in names]).reshape(-1, 2)
+        figure.add_trace(
+            go.Scatter(
+                x=points[:, 0],
+                y=points[:, 1],
+                mode="markers+text" if few else "markers",
+                text=names,
+                textposition="bottom center",
+                textfont={"size": 12},
+                marker={"symbol": symbol, "size": size, "color": fill, "line": {"color": "#1C2733", "width": 1.5}},
+                hovertemplate="%{text}<extra></extra>",
+                showlegend=False,
+                cliponaxis=False,
+            )
+        )
+    return figure
+
+
+def _stations(network: Network, streams: Sequence[str]) -> list[str]:
+    if len(network.stations) <= _MOST_STATIONS:
+        return list(network.stations)
+    shown = {n for name in streams for n in (network.streams[name].talker, *network.streams[name].listeners)}
+    return [name for name in network.stations if name in shown]
+
+
+def _places(network: Network, stations: Sequence[str]) -> Places:
+    """Bridges so that distances are like the number of links between them, stations about their bridge."""
+    names = list(network.bridges)
+    index = {name: number for number, name in enumerate(names)}
+    near: list[set[int]] = [set() for _ in names]
+    for link in network.links:
+        a, b = link.a[0], link.b[0]
+        if a in index and b in index:
+            near[index[a]].add(index[b])
+            near[index[b]].add(index[a])
+    points = _spread(_distances(near))
+    # What is wider than high fits a page.
+    if len(names) > 1:
+        _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+        points = (points - points.mean(axis=0)) @ axes.T
+    place = {name: points[number] for name, number in index.items()}
+    about: dict[str, list[str]] = {}
+    for name in stations:
+        about.setdefault(network.stations[name].bridge, []).append(name)
+    for bridge, around in about.items():
+        number = index[bridge]
+        taken = [float(np.arctan2(*(points[other] - points[number])[::-1])) for other in near[number]]
+        for name, angle in zip(around, _free_angles(taken, len(around)), strict=True):
+            place[name] = points[number] + _STATION_DISTANCE * np.array([np.cos(angle), np.sin(angle)])
+    return place
+
+
+def _distances(near: list[set[int]]) -> NDArray[np.float64]:
+    """Links between each two bridges."""
+    count = len(near)
+    found = np.full((count, count), np.nan)
+    for start in range(count):
+        found[start, start] = 0
+        edge, length = [start], 0
+        while edge:
+            length += 1
+            reached = {other for one in edge for other in near[one] if np.isnan(found[start, other])}
+            found[start, list(reached)] = length
+            edge = list(reached)
+    most = np.nanmax(found) if count else 0
+    return np.where(np.isnan(found), most + 1, found)
+
+
+def _spread(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points whose distances are as near as can be to those wanted: classical scaling, then majorized stress."""
+    count = len(distance)
+    if count == 1:
+        return np.zeros((1, 2))
+    centred = np.eye(count) - 1 / count
+    values, vectors = np.linalg.eigh(-centred @ distance**2 @ centred / 2)
+    points: NDArray[np.float64] = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
+    if count == 2:
+        return points
+    # Away from a symmetry that majorization cannot leave.
+    points = points + np.random.default_rng(1).normal(0, 0.02, points.shape)
+    weight = np.where(distance > 0, 1 / np.maximum(distance, 1e-9) ** 2, 0)
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    inverse = np.linalg.pinv(laplacian)
+    for _ in range(_ROUNDS):
+        apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+        pull = -weight * distance / np.maximum(apart, 1e-9)
+        np.fill_diagonal(pull, 0)
+        np.fill_diagonal(pull, -pull.sum(axis=1))
+        points = inverse @ pull @ points
+    return points
+
+
+def _free_angles(taken: list[float], count: int) -> list[float]:
+    """Directions in the widest gaps between those taken."""
+    if not taken:
+        return [2 * np.pi * number / count for number in range(count)]
+    gaps = sorted(np.mod(taken, 2 * np.pi).tolist())
+    widths = np.diff([*gaps, gaps[0] + 2 * np.pi])
+    share = np.zeros(len(gaps), dtype=int)
+    for _ in range(count):
+        share[int(np.argmax(widths / (share + 1)))] += 1
+    return [
+        start + width * (number + 1) / (parts + 1)
+        for start, width, parts in zip(gaps, widths, share, strict=True)
+        for number in range(parts)
+    ]
+
+
+def _draw_links(figure: go.Figure, network: Network, place: Places) -> None:
+    by_rate: dict[int, tuple[list[Any], list[Any]]] = {}
+    for link in network.links:
+        a, b = link.a[0], link.b[0]
+        if a in place and b in place:
+            xs, ys = by_rate.setdefault(link.rate_bps, ([], []))
+            xs += [place[a][0], place[b][0], None]
+            ys += [place[a][1], place[b][1], None]
+    for number, (rate, (xs, ys)) in enumerate(sorted(by_rate.items())):
+        figure.add_trace(
+            go.Scatter(
+                x=xs,
+                y=ys,
+                mode="lines",
+                name=f"link of {show_rate(rate)}",
+                line={"color": "#C3CBD3", "width": 2 + 2 * number},
+                hoverinfo="skip",
+            )
+        )
+
+
+def _draw_way(figure: go.Figure, network: Network, name: str, place: Places, side: float, color: str) -> None:
+    """A stream's ways, beside those of the others."""
+    stream = network.streams[name]
+    xs: list[Any] = []
+    ys: list[Any] = []
+    for listener in stream.listeners:
+        nodes = [stream.talker, *(step.bridge for step in network.way(stream, listener)), listener]
+        points = np.array([place[node] for node in nodes])
+        along = np.gradient(points, axis=0)
+        normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
+        length = np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
+        points = points + side * normal / length
+        xs += [*points[:, 0], None]
+        ys += [*points[:, 1], None]
+    figure.add_trace(
+        go.Scatter(
+            x=xs, y=ys, mode="lines", name=name, line={"color": color, "width": 2.5}, opacity=0.9, hoverinfo="name"
+        )
+    )
