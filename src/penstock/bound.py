@@ -96,13 +96,14 @@ class _Port:
     unshaped: tuple[str, str] | None  # a stream of a higher or the same class without rate, and which
 
 
-def processing_allowed_ps(bridge: Bridge) -> int:
-    """What an idle bridge may take, from the last bit of a frame to its first bit after the delimiter at 1 Gb/s."""
+def processing_allowed_ps(bridge: Bridge, rate_bps: int = 10**9) -> int:
+    """What an idle bridge may take, from the last bit of a frame to its first bit after the delimiter on its link."""
     delay = bridge.processing_delay_max_ps
     if bridge.hardware_timing:
         idle = max(PROCESSING_PS, _visible_ps(bridge) + _SELECTED_TO_SENT_PS)
         return max(idle, (delay or 0) + _EGRESS_PS)
-    return _idle_ps(bridge, 10**9)
+    fine = -(-bridge.processing_delay_ps // _FINE_PS) * _FINE_PS
+    return max(fine, delay or 0) + _ceil(_PREAMBLE_BYTES * 8 * _PS, rate_bps)
 
 
 def _visible_ps(bridge: Bridge) -> int:
@@ -110,14 +111,6 @@ def _visible_ps(bridge: Bridge) -> int:
     if bridge.hardware_timing:
         return hardware_visible_ps(bridge.ports)
     return bridge.processing_delay_ps
-
-
-def _idle_ps(bridge: Bridge, rate_bps: int) -> int:
-    if bridge.hardware_timing:
-        return processing_allowed_ps(bridge)
-    fine = -(-bridge.processing_delay_ps // _FINE_PS) * _FINE_PS
-    delay = bridge.processing_delay_max_ps
-    return max(fine, delay or 0) + _ceil(_PREAMBLE_BYTES * 8 * _PS, rate_bps)
 
 
 def bound(network: Network, name: str, measured_ps: int | Mapping[str, int] | None = None) -> Bound:
@@ -168,7 +161,7 @@ def _at_listener(network: Network, stream: Stream, listener: str, measured_ps: i
             Term(
                 f"{label}processing",
                 f"last bit in to first bit out of {bridge.name}, idle",
-                max(_idle_ps(bridge, rate), measured),
+                max(processing_allowed_ps(bridge, rate), measured),
             ),
             Term(f"{label}contention", f"equation (1): {equations[-1]}", contention),
             Term(f"{label}clock grid", grid_detail, grid),
@@ -297,13 +290,23 @@ def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) 
     own = conforming.get(name)
     if own is not None and not own.ok:
         return f"the source does not conform: {own.describe()}; a bound holds for conforming sources only"
-    for other in network.streams.values():
-        # Frames of one reception port and class pass in the order of arrival, so that one waits for the other.
-        group = (other.talker, other.traffic_class) == (stream.talker, stream.traffic_class)
-        result = conforming.get(other.name)
-        if group and result is not None and not result.ok:
-            return f'"{other.name}" of the same scheduler group does not conform'
+    # Frames of one reception port and class pass in the order of arrival, so that one waits for the other.
+    for other in _talker_groups(network)[stream.talker, stream.traffic_class]:
+        result = conforming.get(other)
+        if result is not None and not result.ok:
+            return f'"{other}" of the same scheduler group does not conform'
     return None
+
+
+def _talker_groups(network: Network) -> dict[tuple[str, int], list[str]]:
+    """The streams that share a scheduler group at their first bridge."""
+    known: dict[tuple[str, int], list[str]] | None = network.memo.get("talker groups")
+    if known is None:
+        known = {}
+        for stream in network.streams.values():
+            known.setdefault((stream.talker, stream.traffic_class), []).append(stream.name)
+        network.memo["talker groups"] = known
+    return known
 
 
 def _ceil(numerator: int, denominator: int) -> int:
