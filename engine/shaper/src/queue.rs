@@ -118,6 +118,11 @@ impl Queues {
         earliest
     }
 
+    /// Whether the queue of a reception port and class has frames.
+    pub fn is_filled(&self, reception: u16, traffic_class: u8) -> bool {
+        self.filled[usize::from(traffic_class)] >> reception & 1 == 1
+    }
+
     /// When the head of a class that goes first becomes visible.
     pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
         (self.classes >> traffic_class & 1 == 1).then(|| self.candidates[traffic_class].visible)
