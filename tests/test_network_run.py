@@ -14,7 +14,7 @@ import pytest
 import penstock as ps
 from penstock import report
 from penstock import run as runner
-from penstock.journeys import hops, journeys
+from penstock.journeys import View
 from penstock.measure import KEYS
 from penstock.scenario import Network, load
 from penstock.trace import COLUMNS, TraceWriter, is_partial, read_trace
@@ -178,10 +178,10 @@ def test_a_big_trace_is_counted_by_the_engine_and_drawn_in_part(
 
 
 def test_journeys_lead_through_all_bridges(ring: Network, whole: runner.Result) -> None:
-    trace = whole.trace
-    steps = journeys(ring, trace)
+    view = View(ring, whole.trace)
+    steps = view.journeys
     assert steps.height == sum(stream["copies"] for stream in whole.summary["streams"].values())
-    passed = hops(ring, trace)
+    passed = view.hops
     control = passed.filter(pl.col("stream") == "control")
     frames = whole.summary["streams"]["control"]["sent"]
     # r0, r1 or r3, r2 with two ports, and far.
@@ -310,8 +310,9 @@ def test_a_scenario_can_be_a_dict(tmp_path: Path) -> None:
         "stations": {"a": {"at": "sw.0"}, "b": {"at": "sw.1"}},
         "streams": {"s": {"from": "a", "to": ["b"], "source": {"frames": "64B", "poisson": "10us"}}},
     }
-    run = ps.load(described).run(out=tmp_path / "small")
+    run = ps.load(described).run(out=tmp_path / "small", captures=False)
     assert run.folder == tmp_path / "small"
+    assert {path.name for path in run.folder.iterdir()} == {"trace.parquet", "summary.json", "report.html"}
     assert run.streams["stream"].to_list() == ["s"]
     assert json.loads((tmp_path / "small" / "summary.json").read_text()) == run.summary
     seeds = {ps.load(described).run(seed=seed, trace="none").streams["latency_mean_ns"][0] for seed in (1, 2, 3)}

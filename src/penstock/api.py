@@ -67,6 +67,7 @@ class Network:
         out: str | PathLike[str] | None = None,
         trace: runner.TraceMode | None = None,
         seed: int | None = None,
+        captures: bool = True,
     ) -> Run:
         """Runs the network.
 
@@ -76,6 +77,7 @@ class Network:
                 if None.
             trace: "full" or "none". What the scenario says if None.
             seed: Gives each source of chance another seed, which follows from its own and this.
+            captures: Whether what each listener heard is written as pcapng.
 
         An interrupt (Ctrl-C, or the stop button of a notebook) ends the run early: what it had done by then is given,
         with `partial` set.
@@ -88,9 +90,9 @@ class Network:
         """
         network = self._network if nodes is None else self._with(nodes)
         if out is not None:
-            return Run(runner.run(network, Path(out), trace=trace, seed=seed))
+            return Run(runner.run(network, Path(out), trace=trace, seed=seed, captures=captures))
         keep = tempfile.TemporaryDirectory(prefix="penstock-")
-        return Run(runner.run(network, Path(keep.name) / network.name, trace=trace, seed=seed), keep)
+        return Run(runner.run(network, Path(keep.name) / network.name, trace=trace, seed=seed, captures=captures), keep)
 
     def __repr__(self) -> str:
         network = self._network

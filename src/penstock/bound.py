@@ -96,13 +96,14 @@ class _Port:
     unshaped: tuple[str, str] | None  # a stream of a higher or the same class without rate, and which
 
 
-def processing_allowed_ps(bridge: Bridge) -> int:
-    """What an idle bridge may take, from the last bit of a frame to its first bit after the delimiter at 1 Gb/s."""
+def processing_allowed_ps(bridge: Bridge, rate_bps: int = 10**9) -> int:
+    """What an idle bridge may take, from the last bit of a frame to its first bit after the delimiter on its link."""
     delay = bridge.processing_delay_max_ps
     if bridge.hardware_timing:
         idle = max(PROCESSING_PS, _visible_ps(bridge) + _SELECTED_TO_SENT_PS)
         return max(idle, (delay or 0) + _EGRESS_PS)
-    return _idle_ps(bridge, 10**9)
+    fine = -(-bridge.processing_delay_ps // _FINE_PS) * _FINE_PS
+    return max(fine, delay or 0) + _ceil(_PREAMBLE_BYTES * 8 * _PS, rate_bps)
 
 
 def _visible_ps(bridge: Bridge) -> int:
@@ -110,14 +111,6 @@ def _visible_ps(bridge: Bridge) -> int:
     if bridge.hardware_timing:
         return hardware_visible_ps(bridge.ports)
     return bridge.processing_delay_ps
-
-
-def _idle_ps(bridge: Bridge, rate_bps: int) -> int:
-    if bridge.hardware_timing:
-        return processing_allowed_ps(bridge)
-    fine = -(-bridge.processing_delay_ps // _FINE_PS) * _FINE_PS
-    delay = bridge.processing_delay_max_ps
-    return max(fine, delay or 0) + _ceil(_PREAMBLE_BYTES * 8 * _PS, rate_bps)
 
 
 def bound(network: Network, name: str, measured_ps: int | Mapping[str, int] | None = None) -> Bound:
@@ -168,7 +161,7 @@ def _at_listener(network: Network, stream: Stream, listener: str, measured_ps: i
             Term(
                 f"{label}processing",
                 f"last bit in to first bit out of {bridge.name}, idle",
-                max(_idle_ps(bridge, rate), measured),
+                max(processing_allowed_ps(bridge, rate), measured),
             ),
             Term(f"{label}contention", f"equation (1): {equations[-1]}", contention),
             Term(f"{label}clock grid", grid_detail, grid),

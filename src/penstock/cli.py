@@ -26,7 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Time-sensitive networks: one description, run as hardware, held against its proven bounds.",
+    help="Time-sensitive networks: one description, run as a model or as hardware, held against its proven bounds.",
 )
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -64,6 +64,7 @@ def run(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
     ] = None,
+    captures: Annotated[bool, typer.Option("--captures/--no-captures", help="Write what the listeners heard.")] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: print a table, write trace, captures and report."""
@@ -79,7 +80,9 @@ def run(
     network = load(scenario, nodes)
     target = out or Path("out") / network.name
     with _progress(quiet=as_json) as progress:
-        result = runner.run(network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed)
+        result = runner.run(
+            network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed, captures=captures
+        )
     if as_json:
         typer.echo(json.dumps(result.summary))
     else:

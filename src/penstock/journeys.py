@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import polars as pl
 
 from penstock.paths import path_table
@@ -11,19 +13,36 @@ from penstock.scenario.network import Network
 _PS = 10**12
 
 
-def _rows(trace: pl.DataFrame) -> pl.DataFrame:
-    return trace.with_columns(pl.col("stream", "node", "event", "reason").cast(pl.String).cast(pl.Categorical)).cast(
-        {"time_ps": pl.Int64}
-    )
+class View:
+    """A trace, and what is worked out of it once for all who ask."""
+
+    def __init__(self, network: Network, trace: pl.DataFrame) -> None:
+        self.network = network
+        self.trace = trace
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The trace with times that can be subtracted."""
+        names = self.trace.select(pl.col("stream", "node", "event", "reason").cast(pl.Categorical))
+        return self.trace.with_columns(*names.get_columns(), pl.col("time_ps").cast(pl.Int64))
+
+    @cached_property
+    def journeys(self) -> pl.DataFrame:
+        """Of each copy."""
+        return journeys(self.network, self.rows)
+
+    @cached_property
+    def hops(self) -> pl.DataFrame:
+        """Of each frame and egress port."""
+        return hops(self.network, self.rows)
 
 
-def journeys(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
+def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """One row per frame and listener, in the order of creation; null where a step was not reached.
 
     Columns: frame_id, stream, listener, bytes, traffic_class, created, talker_sent, delivered, dropped (times in ps),
     dropped_at (a bridge) and reason.
     """
-    rows = _rows(trace)
     event = pl.col("event")
     created = rows.filter(event == "created").select("frame_id", "stream", "bytes", pl.col("time_ps").alias("created"))
     listeners = pl.DataFrame(
@@ -77,35 +96,40 @@ def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def hops(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
+def hops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """One row per frame and egress port at each bridge, in the order of arrival.
 
     Columns: frame_id, stream, node, port (egress), entry (reception port), bytes, traffic_class, received, arrived
     (the last bit), queued, eligible, sent, dropped (times in ps) and reason.
     """
-    rows = _rows(trace)
     event = pl.col("event")
     path = path_table(network)
     entries = path.select("stream", "node", "entry", "entry_rate_bps").unique(["stream", "node"])
-    keys = ["frame_id", "stream", "node"]
+    keys = ["frame_id", "node"]
     received = (
         rows.filter(event == "received")
         .group_by(keys)
-        .agg(pl.col("time_ps").min().alias("received"), pl.col("bytes").first())
+        .agg(pl.col("time_ps").min().alias("received"), pl.col("stream", "bytes").first())
         .join(entries, on=["stream", "node"], how="inner")
     )
     egress = path.select("stream", "node", pl.col("egress").alias("port")).unique()
+    kinds = ("queued", "eligible", "sent", "dropped")
+    # Columns of their own, as an aggregate of a whole column is much faster than one of a part.
     steps = (
-        rows.filter(event.is_in(["queued", "eligible", "sent", "dropped"]))
+        rows.filter(event.is_in(kinds))
         .join(egress, on=["stream", "node", "port"], how="semi")
+        .select(
+            *keys,
+            "port",
+            *(pl.when(event == kind).then("time_ps").alias(kind) for kind in kinds),
+            pl.when(event == "queued").then("traffic_class").alias("traffic_class"),
+            pl.when(event == "dropped").then("reason").alias("reason"),
+        )
         .group_by(*keys, "port")
         .agg(
-            *(
-                pl.col("time_ps").filter(event == name).min().alias(name)
-                for name in ("queued", "eligible", "sent", "dropped")
-            ),
-            pl.col("traffic_class").filter(event == "queued").first(),
-            pl.col("reason").filter(event == "dropped").first(),
+            pl.col(*kinds).min(),
+            pl.col("traffic_class").min(),
+            pl.col("reason").drop_nulls().first(),
         )
     )
     return (
@@ -124,9 +148,9 @@ def _wire_ps(length: pl.Expr, rate_bps: pl.Expr) -> pl.Expr:
     return length * (8 * _PS) // rate_bps
 
 
-def strays(network: Network, trace: pl.DataFrame) -> int:
+def strays(network: Network, rows: pl.DataFrame) -> int:
     """Copies that arrived where no listener is, or more than once."""
-    rows = _rows(trace.filter(pl.col("event") == "delivered").select(trace.columns))
+    rows = rows.filter(pl.col("event") == "delivered")
     wanted = path_table(network).select("stream", pl.col("listener").alias("node")).unique()
     right = rows.join(wanted, on=["stream", "node"], how="semi")
     return rows.height - right.unique(["frame_id", "node"]).height

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock.journeys import journeys
+from penstock.journeys import View
 from penstock.paths import path_table
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 
@@ -85,11 +85,9 @@ def distribution_of(name: str, values: pl.Expr) -> list[pl.Expr]:
     return [value.alias(f"{name}_{key}") for key, value in zip(KEYS, found, strict=True)]
 
 
-def from_trace(
-    network: Network, trace: pl.DataFrame, steps: pl.DataFrame | None = None, *, end_ps: int = 0, partial: bool = False
-) -> dict[str, Measured]:
-    """From a whole trace; `steps` are its journeys. In a partial one, what has no end is inside."""
-    steps = journeys(network, trace) if steps is None else steps
+def from_trace(view: View, *, end_ps: int = 0, partial: bool = False) -> dict[str, Measured]:
+    """From a whole trace. In that of an interrupted run, what has no end is inside."""
+    network, steps = view.network, view.journeys
     deadlines = pl.DataFrame(
         [(s.name, s.deadline_ps) for s in network.streams.values()],
         schema={"stream": pl.Categorical, "deadline_ps": pl.Int64},
@@ -125,7 +123,7 @@ def from_trace(
     for stream, reason, count in reasons.iter_rows():
         drops.setdefault(stream, {})[reason] = count
     waiting = open_end.filter(pl.col("dropped").is_null())
-    lost = {} if partial else _lost(network, trace, waiting, end_ps)
+    lost = {} if partial else _lost(view, waiting, end_ps)
     inside = dict(waiting.group_by(pl.col("stream").cast(pl.String)).len().iter_rows())
     found = {}
     for name, stream in network.streams.items():
@@ -200,18 +198,14 @@ def _rate(
     return round(wire_bytes * 8 * _PS * (frames - 1) / frames / (last_ps - first_ps) / len(listeners), 1)
 
 
-def _lost(network: Network, trace: pl.DataFrame, waiting: pl.DataFrame, end_ps: int) -> dict[str, int]:
+def _lost(view: View, waiting: pl.DataFrame, end_ps: int) -> dict[str, int]:
     """Copies that cannot be inside any more, since the step after their last one is overdue."""
     if waiting.height == 0:
         return {}
+    network = view.network
     rows = (
-        trace.filter(pl.col("frame_id").is_in(waiting["frame_id"].unique().implode()))
-        .select(
-            "frame_id",
-            pl.col("stream", "node", "event").cast(pl.String).cast(pl.Categorical),
-            "port",
-            pl.col("time_ps").cast(pl.Int64),
-        )
+        view.rows.filter(pl.col("frame_id").is_in(waiting["frame_id"].unique().implode()))
+        .select("frame_id", "stream", "node", "event", "port", "time_ps")
         .with_columns(pl.col("event").is_in(["received", "created"]).alias("whole"))
     )
     path = path_table(network).select("stream", "listener", "node", "egress")

@@ -24,6 +24,7 @@ import polars as pl
 from penstock import plan, report
 from penstock.errors import EngineError, NoTraceError, RunError
 from penstock.folder import replacing
+from penstock.journeys import View
 from penstock.scenario.network import Network
 from penstock.summary import summarize, summarize_statistics
 from penstock.trace import TraceWriter, read_trace, write_sorted
@@ -34,8 +35,8 @@ TraceMode = Literal["full", "none"]
 
 TRACE_MODES: tuple[TraceMode, ...] = ("full", "none")
 # Above this many rows statistics come from the engine, which has the same, and pictures from a part of the trace.
-MOST_ROWS = 20_000_000
-PICTURED_ROWS = 5_000_000
+MOST_ROWS = 5_000_000
+PICTURED_ROWS = 2_000_000
 
 
 class Engine(Protocol):
@@ -133,8 +134,9 @@ def run(
     progress: Progress | None = None,
     trace: TraceMode | None = None,
     seed: int | None = None,
+    captures: bool = True,
 ) -> Result:
-    """Runs a network and writes its folder.
+    """Runs a network and writes its folder, with captures of what the listeners heard unless they are not wanted.
 
     `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
     """
@@ -144,7 +146,7 @@ def run(
         description = _with_trace(engine.prepare(network, tell), trace)
         if seed is not None:
             reseed(description, seed)
-        description["captures"] = str(folder)
+        description["captures"] = str(folder) if captures else None
         started = time.perf_counter()
         with _interruptible() as interrupted:
 
@@ -158,20 +160,19 @@ def run(
         tell("writing the report", 1.0)
         partial = bool(result["interrupted"])
         whole = _is_whole(description["trace"])
-        table = None
+        view = None
         if description["trace"]["enabled"] and rows <= MOST_ROWS:
             table = read_trace(file)
             write_sorted(file, table)
-        if table is not None and whole:
-            summary = summarize(network, table, simulation, partial=partial)
+            view = View(network, table) if whole else None
+        if view is not None:
+            summary = summarize(view, simulation, partial=partial)
         else:
             summary = summarize_statistics(network, result, simulation, partial=partial)
-        if not whole:
-            table = None
-        elif rows > MOST_ROWS:
-            table = report.part_of(file, PICTURED_ROWS)
+            if whole:
+                view = View(network, report.part_of(file, PICTURED_ROWS))
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        (folder / "report.html").write_text(report.render(network, table, summary), encoding="utf-8")
+        (folder / "report.html").write_text(report.render(network, view, summary), encoding="utf-8")
     return Result(summary, out)
 
 

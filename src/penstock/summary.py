@@ -9,34 +9,35 @@ from typing import Any
 import polars as pl
 
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
-from penstock.journeys import hops, journeys, strays
+from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
-from penstock.scenario.network import Network
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 from penstock.trace import last_time_ps
 
+_PS = 10**12
+_TICK_PS = 1000
 _MOST_HOPS = 5_000  # of streams; above it the ports alone are told
 _WITHOUT_TRACE = "whether its source conforms is seen in a whole trace only"
 
 
 def summarize(
-    network: Network,
-    trace: pl.DataFrame,
+    view: View,
     simulation: Mapping[str, Any] | None = None,
     *,
     partial: bool = False,
 ) -> dict[str, Any]:
     """The content of `summary.json`, from a whole trace."""
+    network, steps = view.network, view.hops
     told = dict(simulation or {})
-    end_ps = max(network.duration_ps, last_time_ps(trace), int(told.get("end_ps", 0)))
-    steps = hops(network, trace)
-    measured = from_trace(network, trace, journeys(network, trace), end_ps=end_ps, partial=partial)
+    end_ps = max(network.duration_ps, last_time_ps(view.trace), int(told.get("end_ps", 0)))
+    measured = from_trace(view, end_ps=end_ps, partial=partial)
     shaped = steps.filter(pl.col("stream").cast(pl.String).is_in([n for n, s in network.streams.items() if s.ats]))
     by_stream = {str(key[0]): rows for key, rows in shaped.partition_by("stream", as_dict=True).items()}
     none = steps.clear()
     conforming = {
         name: _conformance(network, name, by_stream.get(name, none)) for name, s in network.streams.items() if s.ats
     }
-    processing = _processing_ps(steps)
+    processing = _processing_ps(network, steps)
     waits = steps.group_by(pl.col("stream").cast(pl.String)).agg(
         distribution_of("shaping", (pl.col("eligible") - pl.col("queued")).clip(lower_bound=0))
     )
@@ -60,7 +61,7 @@ def summarize(
         network,
         streams,
         told,
-        stray=strays(network, trace),
+        stray=strays(network, view.rows),
         partial=partial,
         source={"from": "trace", "percentile_error": 0.0},
         bridges={
@@ -218,10 +219,19 @@ def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformanc
     return conformance(pairs, stream.ats.rate_bps, stream.ats.burst_bytes, overhead)
 
 
-def _processing_ps(steps: pl.DataFrame) -> dict[tuple[str, str], int]:
-    """The least time of each bridge and stream from last bit in to first bit out: what the idle bridge takes."""
+def _processing_ps(network: Network, steps: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """The least time of each bridge and stream from last bit in to first bit out, of frames that find the link idle."""
+    ports = [(node, port, network.link_at[node, port].rate_bps) for node, port in network.streams_at]
+    rates = pl.DataFrame(ports, schema={"node": pl.String, "port": pl.UInt16, "rate": pl.Int64}, orient="row")
+    wire = (pl.col("bytes").cast(pl.Int64) + WIRE_OVERHEAD_BYTES) * 8 * _PS // pl.col("rate")
     least = (
-        steps.group_by(pl.col("node", "stream").cast(pl.String), maintain_order=True)
+        steps.filter(pl.col("sent").is_not_null())
+        .with_columns(pl.col("node", "stream").cast(pl.String))
+        .join(rates, on=["node", "port"], how="left")
+        .sort("sent", maintain_order=True)
+        .with_columns((pl.col("sent") + wire).shift(1).over("node", "port").alias("free"))
+        .filter(pl.col("free").fill_null(0) <= pl.col("arrived"))
+        .group_by("node", "stream", maintain_order=True)
         .agg((pl.col("sent") - pl.col("arrived")).min().alias("least"))
         .drop_nulls()
     )
@@ -231,9 +241,13 @@ def _processing_ps(steps: pl.DataFrame) -> dict[tuple[str, str], int]:
 def _slow(network: Network, processing: dict[tuple[str, str], int]) -> list[str]:
     found = []
     for (at, name), time in processing.items():
+        stream = network.streams[name]
+        egress = next(hop.egress for hop in stream.tree if hop.bridge == at)
+        slowest = min(network.link_at[at, port].rate_bps for port in egress)
         bridge = network.bridges[at]
-        allowed = processing_allowed_ps(bridge)
-        if time > allowed and network.streams[name].shaped:
+        allowed = processing_allowed_ps(bridge, slowest)
+        allowed += abs(bridge.clock.drift_ppb) * allowed // 10**9 + _TICK_PS  # the bound has a term for drift
+        if time > allowed and stream.shaped:
             found.append(
                 f"{at}: frames of {name} take {time // 1000} ns or more from last bit in to first bit out,"
                 f" above the {allowed // 1000} ns of an idle switch; their bound counts what was measured"

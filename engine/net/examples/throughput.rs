@@ -171,6 +171,8 @@ fn tree() -> Network {
     builder.network
 }
 
+type Named = (&'static str, fn() -> Network);
+
 struct Count(u64);
 
 impl Observer for Count {
@@ -197,8 +199,7 @@ fn memory_mib() -> u64 {
 
 fn main() {
     let chosen: Vec<String> = std::env::args().skip(1).collect();
-    let networks: [(&str, fn() -> Network); 4] =
-        [("overloaded", overloaded), ("line16", line), ("ring64", ring), ("tree400", tree)];
+    let networks: [Named; 4] = [("overloaded", overloaded), ("line16", line), ("ring64", ring), ("tree400", tree)];
     for (name, make) in networks {
         if chosen.iter().any(|word| word != "trace") && !chosen.iter().any(|word| word == name) {
             continue;

@@ -40,9 +40,8 @@ pub fn array<T: Number>(py: Python<'_>, values: impl ExactSizeIterator<Item = T>
 
 /// The bytes of a column.
 pub fn little_endian<'py, T: Number>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyBytes>> {
-    let size = size_of::<T>();
-    PyBytes::new_with(py, values.len() * size, |buffer| {
-        for (to, value) in buffer.chunks_exact_mut(size).zip(values) {
+    PyBytes::new_with(py, size_of_val(values), |buffer| {
+        for (to, value) in buffer.chunks_exact_mut(size_of::<T>()).zip(values) {
             value.write_little_endian(to);
         }
         Ok(())

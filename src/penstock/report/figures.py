@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
-from penstock.journeys import hops, journeys
+from penstock.journeys import View
 from penstock.report import topology
 from penstock.scenario.network import Network
 from penstock.table import most_urgent
@@ -39,7 +39,7 @@ def shown(summary: dict[str, Any]) -> list[str]:
 
 def all_figures(
     network: Network,
-    trace: pl.DataFrame | None,
+    view: View | None,
     summary: dict[str, Any],
     color: dict[str, str],
 ) -> list[Figure]:
@@ -52,9 +52,9 @@ def all_figures(
         found.append(
             ("Network", "Squares are bridges, circles stations, coloured lines the ways of streams.", network_picture)
         )
-    if trace is None:
+    if view is None:
         return found
-    steps = journeys(network, trace)
+    steps = view.journeys
     arrived = steps.filter(pl.col("delivered").is_not_null()).with_columns(
         ((pl.col("delivered") - pl.coalesce("talker_sent", "created")) / 1e6).alias("latency_us"),
         (pl.coalesce("talker_sent", "created") / 1e9).alias("sent_ms"),
@@ -65,7 +65,7 @@ def all_figures(
         _latency(of_stream, summary, color),
         _distribution(of_stream, summary, color),
         _intervals(of_stream, color),
-        _depth(hops(network, trace)),
+        _depth(view.hops),
         *_drops(network, steps),
     ]
 

@@ -14,6 +14,7 @@ import polars as pl
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from penstock import __version__
+from penstock.journeys import View
 from penstock.report import figures
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
@@ -31,12 +32,12 @@ def part_of(file: Path, rows: int) -> pl.DataFrame:
     return pl.scan_parquet(file).head(rows).collect().sort("time_ps", "frame_id", maintain_order=True)
 
 
-def render(network: Network, trace: pl.DataFrame | None, summary: dict[str, Any]) -> str:
+def render(network: Network, view: View | None, summary: dict[str, Any]) -> str:
     """The report of a run; without a trace, or with its beginning, it says so."""
     names = figures.shown(summary)
     colors = figures.colors(names)
-    pictures = figures.all_figures(network, trace, summary, colors)
-    limits = _limits(trace, summary, len(names))
+    pictures = figures.all_figures(network, view, summary, colors)
+    limits = _limits(None if view is None else view.trace, summary, len(names))
     sections = []
     for number, (title, note, figure) in enumerate(pictures):
         # plotly writes JSON that is safe in a script element.

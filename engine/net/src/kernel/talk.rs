@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Stations: releases, and what is sent when.
+use super::Kernel;
+use crate::error::RunError;
+use crate::frames::{Frame, NONE};
+use crate::queue::{self, Kind};
+use crate::source::Release;
+use crate::station::Next;
+use crate::trace::{Event, Reason, Trace};
+
+impl Kernel {
+    pub(super) fn node_of(&self, station: u32) -> u32 {
+        self.bridges.len() as u32 + station
+    }
+
+    /// Puts the next release of a stream into the queue, if it is in this run.
+    pub(super) fn plan_release(&mut self, index: u32) {
+        let stream = &mut self.streams[index as usize];
+        let clock = self.stations[stream.talker as usize].clock;
+        let time = loop {
+            match stream.generator.next_release() {
+                None | Some(Release::OnRequest) => return,
+                Some(Release::WhenFree(start)) => {
+                    let pause = stream.generator.pause();
+                    break clock.time_of_schedule(start.saturating_add(pause)).unwrap_or(0);
+                }
+                Some(Release::At(local)) => match clock.time_of_schedule(local) {
+                    Some(time) => break time,
+                    // Before the run; nobody saw it.
+                    None => _ = stream.generator.take(),
+                },
+            }
+        };
+        let node = self.node_of(self.streams[index as usize].talker);
+        if time < self.duration {
+            self.queue.push(queue::Event::new(time, Kind::Release, node, index));
+        }
+    }
+
+    pub(super) fn release(&mut self, now: u64, index: u32) {
+        let stream = &mut self.streams[index as usize];
+        let talker = stream.talker;
+        match stream.generator.next_release() {
+            None => return,
+            Some(Release::WhenFree(_)) => self.stations[talker as usize].set_ready(index, true),
+            Some(Release::OnRequest) => self.queue_frame(now, index),
+            Some(Release::At(local)) => {
+                let mut local = local;
+                loop {
+                    self.queue_frame(now, index);
+                    // What is released at the same instant needs no event of its own.
+                    match self.streams[index as usize].generator.next_release() {
+                        Some(Release::At(next)) if next == local => local = next,
+                        _ => break,
+                    }
+                }
+                self.plan_release(index);
+            }
+        }
+        let node = self.node_of(talker);
+        let station = &mut self.stations[talker as usize];
+        if !station.awaited && station.has_next() {
+            station.awaited = true;
+            self.queue.push(queue::Event::new(now.max(station.free_at), Kind::Select, node, 0));
+        }
+    }
+
+    pub(super) fn queue_frame(&mut self, now: u64, index: u32) {
+        let (slot, class) = self.create(now, index);
+        let talker = self.streams[index as usize].talker as usize;
+        self.stations[talker].queue(&mut self.frames, slot, class);
+    }
+
+    /// A new frame of a stream, and its class at the talker.
+    pub(super) fn create(&mut self, now: u64, index: u32) -> (u32, u8) {
+        let stream = &mut self.streams[index as usize];
+        let released = stream.generator.take();
+        let listeners = stream.listeners.len() as u32;
+        stream.statistics.frames += 1;
+        stream.statistics.copies += u64::from(listeners);
+        stream.fates.created += 1;
+        let talker = stream.talker;
+        let slot = self.frames.insert(Frame {
+            id: self.created,
+            created: now,
+            sent: 0,
+            reached: 0,
+            number: released.number,
+            stream: index,
+            header: released.header,
+            copies: 1,
+            open: listeners,
+            next: NONE,
+            hop: stream.route.first,
+            bytes: released.bytes,
+            reason: Reason::NONE,
+        });
+        self.created += 1;
+        self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
+        (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
+    }
+
+    /// A station selects what it sends.
+    pub(super) fn talk(&mut self, now: u64, index: u32) -> Result<(), RunError> {
+        let node = self.node_of(index);
+        let station = &mut self.stations[index as usize];
+        station.awaited = false;
+        let slot = match station.select(&self.frames) {
+            None => return Ok(()),
+            Some(Next::Queued(slot)) => slot,
+            Some(Next::Greedy(stream)) if now < self.duration => self.create(now, stream).0,
+            Some(Next::Greedy(stream)) => {
+                station.set_ready(stream, false);
+                station.awaited = true;
+                self.queue.push(queue::Event::new(now, Kind::Select, node, 0));
+                return Ok(());
+            }
+        };
+        let frame = self.frames.get_mut(slot);
+        let (bytes, stream_index) = (u32::from(frame.bytes), frame.stream);
+        let station = &mut self.stations[index as usize];
+        let wire = station.wire;
+        let first = station.clock.after(now, wire.rate.lead());
+        station.free_at = station.clock.after(now, wire.rate.occupancy(bytes));
+        let free_at = station.free_at;
+        frame.sent = first;
+        let wait = first - frame.created;
+        let stream = &mut self.streams[stream_index as usize];
+        stream.statistics.talker_wait_ps.add(wait, self.exact_up_to);
+        if let Some(Release::WhenFree(_)) | None = stream.generator.next_release() {
+            self.refill(stream_index, free_at);
+        }
+        let station = &mut self.stations[index as usize];
+        if station.has_next() {
+            station.awaited = true;
+            self.queue.push(queue::Event::new(free_at, Kind::Select, node, 0));
+        }
+        self.row(slot, (node, 0), Event::Sent, first, Trace::NO_CLASS, Reason::NONE);
+        self.carry(slot, wire, first, Trace::NO_CLASS)
+    }
+
+    /// A stream that sends whenever the port is free has sent a frame, and may have no more, or pause.
+    pub(super) fn refill(&mut self, index: u32, free_at: u64) {
+        let stream = &mut self.streams[index as usize];
+        let talker = stream.talker as usize;
+        match stream.generator.next_release() {
+            Some(Release::WhenFree(_)) if stream.generator.has_jitter() => {
+                let pause = stream.generator.pause();
+                let again = self.stations[talker].clock.after(free_at, pause);
+                self.stations[talker].set_ready(index, false);
+                if again < self.duration {
+                    let node = self.node_of(talker as u32);
+                    self.queue.push(queue::Event::new(again, Kind::Release, node, index));
+                }
+            }
+            Some(Release::WhenFree(_)) => {}
+            _ => self.stations[talker].set_ready(index, false),
+        }
+    }
+}
