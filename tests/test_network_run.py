@@ -268,6 +268,53 @@ def test_a_written_trace_is_read_as_it_was(tmp_path: Path) -> None:
     assert not is_partial(tmp_path / "t.parquet")
 
 
+LINE = """
+name = "line"
+nodes = "model"
+duration = "1ms"
+[topology.s]
+kind = "line"
+bridges = 3
+bridge = { ports = 4 }
+[stations]
+a = { at = "s0.2" }
+b = { at = "s0.3" }
+c = { at = "s2.2" }
+[streams.chance]
+from = "a"
+to = ["c"]
+vlan = 10
+pcp = 1
+source = { frames = "500B", poisson = "15us" }
+[streams.shaped]
+from = "b"
+to = ["c", "a"]
+vlan = 10
+pcp = 3
+source = { frames = "100B", burst = 2, every = "50us" }
+ats = { rate = "50Mb/s", burst = "120B" }
+"""
+
+
+def test_model_hardware_and_both_give_the_same(tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(LINE)
+    model = ps.load(scenario).run()
+    hardware = ps.load(scenario).run(nodes="rtl")
+    scenario.write_text(LINE + '[bridges.s1]\nnodes = "rtl"\n')
+    mixed = ps.load(scenario).run()
+    assert [run.summary["nodes"] for run in (model, hardware, mixed)] == ["model", "rtl", "mixed"]
+    order = ["time_ps", "frame_id", "node", "port", "event"]
+    traces = [
+        run.trace.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort(order) for run in (model, hardware, mixed)
+    ]
+    assert traces[0].height > 1000
+    for trace in traces[1:]:
+        assert trace.equals(traces[0])
+    for other in (hardware, mixed):
+        assert other.streams.equals(model.streams)
+
+
 # -- the Python API ----------------------------------------------------------------------------------------------------
 
 

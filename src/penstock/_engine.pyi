@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __version__: str
 
 KINDS: tuple[str, ...]
+EVENTS: tuple[str, ...]
 REASONS: tuple[str, ...]
 FLAG_DAMAGED: int
 FLAG_TX_ER: int

@@ -21,7 +21,7 @@ from penstock.scenario.units import show_rate
 from penstock.table import NOTHING, drops, most_urgent, others, us
 from penstock.trace import last_time_ps
 
-_MOST_ROWS = 100
+_MOST_ROWS = 40
 _MOST_PORTS = 40
 _MOST_TERMS = 8  # in sight
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}

@@ -43,16 +43,20 @@ def picture(network: Network, streams: Sequence[str], color: dict[str, str]) -> 
             go.Scatter(
                 x=points[:, 0],
                 y=points[:, 1],
-                mode="markers+text" if few else "markers",
+                mode="markers",
                 text=names,
-                textposition="bottom center",
-                textfont={"size": 12},
                 marker={"symbol": symbol, "size": size, "color": fill, "line": {"color": "#1C2733", "width": 1.5}},
                 hovertemplate="%{text}<extra></extra>",
                 showlegend=False,
                 cliponaxis=False,
             )
         )
+        for name in names if few else ():
+            # With a ground of its own, so that no line runs through it.
+            x, y = place[name]
+            figure.add_annotation(
+                x=x, y=y, text=name, showarrow=False, yshift=-20, font={"size": 12}, bgcolor="rgba(255,255,255,0.85)"
+            )
     return figure
 
 
