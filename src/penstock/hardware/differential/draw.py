@@ -109,8 +109,7 @@ class _Drawing:
     def scenario(self, seed: int, frames: int) -> Scenario:
         """All of it."""
         arrivals = tuple(self._arrivals(frames))
-        end = max((arrival.at for arrival in arrivals), default=0)
-        return Scenario(seed, self.config, arrivals, tuple(self._changes(end)))
+        return Scenario(seed, self.config, arrivals, tuple(self._changes(arrivals)))
 
     # ---- what the switch is told
 
@@ -417,8 +416,6 @@ class _Drawing:
     def _vlan(self, port: int) -> int | None:
         """What the tag says; mostly a VLAN of the port."""
         rng = self.rng
-        if rng.random() < 0.03:
-            return rng.choice((99, 4095))
         own = [vlan for vlan, members in self.vlans.items() if port in members]
         if rng.random() < 0.1 or not own:
             own = [*self.vlans]
@@ -437,7 +434,7 @@ class _Drawing:
             head += TYPE_IPV4 + self._ipv4(flow.entry) if flow.ipv4 else TYPE_EXPERIMENTAL
         else:
             known = [*self.vlans]
-            vlan = self._vlan(port)
+            vlan = rng.choice((99, 4095)) if rng.random() < 0.03 else self._vlan(port)
             out = phase.hot_port if rng.random() < phase.hot_share else rng.randrange(self.ports)
             if out == port and rng.random() < 0.9:
                 out = rng.choice([*self.everybody - {port}])
@@ -466,18 +463,24 @@ class _Drawing:
 
     # ---- what is changed on the way
 
-    def _changes(self, end: int) -> Iterator[Change]:
+    def _changes(self, arrivals: Sequence[Arrival]) -> Iterator[Change]:
         rng = self.rng
-        if rng.random() < 0.3:
-            return
         at = 0
-        for _ in range(rng.randint(1, 16)):
+        for _ in range(rng.choice((0, 0, 2, 8, 8, 40))):
             # Some come at once: the writes of one follow those of the other.
-            at = at if rng.random() < 0.1 else rng.randint(0, end)
+            if rng.random() < 0.9:
+                at = self._moment(rng.choice(arrivals))
             kind = rng.choice([*CHANGES])
             writes = CHANGES[kind](self)
             if writes:
                 yield Change(at, kind, tuple((self.name_of[address], value) for address, value in writes))
+
+    def _moment(self, arrival: Arrival) -> int:
+        """Mostly while the switch looks at a frame: about its delimiter, or its end."""
+        rng = self.rng
+        frame = arrival.frame
+        at = arrival.at + rng.choice((frame.preamble, frame.carrier_cycles)) + rng.randint(-30, 60)
+        return max(0, at if rng.random() < 0.7 else arrival.at + rng.randrange(2_000))
 
     def _write(self, name: str, **fields: int) -> Write:
         return self.registers.write(name, **fields)
