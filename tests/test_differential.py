@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from penstock import _engine
 from penstock.hardware.cli import app
-from penstock.hardware.configure import SwitchConfig, model_config
+from penstock.hardware.configure import SwitchConfig, configure
 from penstock.hardware.differential import play as playing
 from penstock.hardware.differential.campaign import (
     ENOUGH_SCENARIOS,
@@ -264,7 +264,7 @@ def test_replay_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     save(_pair(), path, [])
     runner = CliRunner()
     assert runner.invoke(app, ["diff", "--replay", str(path)]).exit_code == 0
-    monkeypatch.setattr(playing, "model_config", lambda config: model_config(_member(config)))
+    monkeypatch.setattr(playing, "configure", lambda config, registers: configure(_member(config), registers))
     result = runner.invoke(app, ["diff", "--replay", str(path)])
     assert result.exit_code == 1
     assert "frame 0 (port 0, 64 bytes): verdict" in result.stdout

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock import _engine
-from penstock.hardware.configure import model_config
+from penstock.hardware.configure import configure
 from penstock.hardware.registers import registers as register_map
 from penstock.hardware.traffic import configured_switch, read_counters
 
@@ -62,9 +61,12 @@ def play_rtl(scenario: Scenario) -> Record:
     switch = configured_switch(scenario.config)
     record = play(switch, scenario, None)
     counters = tuple(read_counters(switch, register_map(), port) for port in range(scenario.ports))
-    return Record(record.events, record.written, record.end_cycle, record.inside, record.waiting, counters)
+    return replace(record, counters=counters)
 
 
 def play_model(scenario: Scenario, end_cycle: int) -> Record:
     """On the model, until the same cycle."""
-    return play(_engine.SwitchModel(json.dumps(model_config(scenario.config))), scenario, end_cycle)
+    switch = _engine.SwitchModel(scenario.ports)
+    for address, value in configure(scenario.config, register_map()):
+        switch.write(address, value)
+    return play(switch, scenario, end_cycle)
