@@ -4,8 +4,10 @@
 //! What a bridge is made of, model or hardware, is behind the trait [`Node`].
 #![forbid(unsafe_code)]
 
+pub mod bridge;
 mod conservation;
 mod describe;
+pub mod header;
 mod node;
 mod run;
 mod source;

@@ -64,6 +64,14 @@ impl Rate {
         })
     }
 
+    /// What a table write leaves in the hardware, whatever it is; before the first one all is zero.
+    pub fn from_bits(ns_per_byte: u64, empty_to_full: u64) -> Self {
+        Self {
+            ns_per_byte: ns_per_byte & ((1 << NS_PER_BYTE_BITS) - 1),
+            empty_to_full: empty_to_full & ((1 << EMPTY_TO_FULL_BITS) - 1),
+        }
+    }
+
     pub fn ns_per_byte(self) -> u64 {
         self.ns_per_byte
     }
@@ -125,12 +133,17 @@ impl Group {
 ///
 /// `arrival_ns` is when the last bit arrived, `length` counts the overhead on the wire.
 pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: u64, length: u32) -> Option<i128> {
-    let arrival = i128::from(arrival_ns) * TICKS_PER_NS;
+    let (eligibility, pass) = process_frame_at(group, scheduler, i128::from(arrival_ns) * TICKS_PER_NS, length);
+    pass.then_some(eligibility)
+}
+
+/// As [`process_frame`], with the arrival in ticks; gives the eligibility time also of a frame that does not pass.
+pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i128, length: u32) -> (i128, bool) {
     let scheduler_eligibility = scheduler.bucket_empty + scheduler.rate.recovery(length);
     let bucket_full = scheduler.bucket_empty + i128::from(scheduler.rate.empty_to_full);
     let eligibility = arrival.max(group.eligibility).max(scheduler_eligibility);
     if eligibility > arrival + i128::from(group.max_residence_ns) * TICKS_PER_NS {
-        return None;
+        return (eligibility, false);
     }
     group.eligibility = eligibility;
     scheduler.bucket_empty = if eligibility < bucket_full {
@@ -138,7 +151,7 @@ pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: u
     } else {
         scheduler_eligibility + eligibility - bucket_full
     };
-    Some(eligibility)
+    (eligibility, true)
 }
 
 /// The first cycle of 8 ns in which a frame may be selected.

@@ -4,4 +4,6 @@
 //! Each is the twin of a hardware module: the same integers, the same rounding, the same order.
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod ats;
+pub mod queue;

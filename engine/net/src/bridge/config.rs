@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a bridge should do, in JSON: the registers and tables of the hardware by their meaning. Unknown keys are refused;
+//! a key that is left out has the value that the hardware has after reset.
+use penstock_shaper::admission::CLASSES;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub const MAX_PORTS: u16 = 64;
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BridgeConfig {
+    /// Bit p: port p receives and sends.
+    pub port_enable: u64,
+    pub learning_enable: bool,
+    /// Per port; those that are missing have VLAN 1.
+    pub port_vlan_id: Vec<u16>,
+    pub class_of_pcp: [u8; 8],
+    pub class_of_untagged: u8,
+    pub ats_classes: Vec<u8>,
+    pub max_frame_bytes: u16,
+    pub overhead_bytes: u8,
+    /// None: the constant delay of the bridge.
+    pub processing_delay_max_ns: Option<u32>,
+    /// (VLAN, mask of member ports); VLAN 1 has all ports unless it is given.
+    pub vlans: Vec<(u16, u64)>,
+    /// Sets of two entries, a power of two.
+    pub fdb_sets: u32,
+    /// Static entries where the hardware has them: (way, set, address, VLAN, mask of ports).
+    pub fdb: Vec<(u8, u32, u64, u16, u64)>,
+    /// Static entries for which the hardware's table has no room: (address, VLAN, mask of ports).
+    pub static_addresses: Vec<(u64, u16, u64)>,
+    pub aging_period_ms: u32,
+    pub identify: Identify,
+    /// Which bits of the IPv4 fields count, 26 hexadecimal digits at most.
+    pub ipv4_mask: String,
+    pub streams: Vec<StreamConfig>,
+    /// (reception port, class, nanoseconds).
+    pub max_residence_ns: Vec<(u16, u8, u32)>,
+    /// Cells, per class.
+    pub queue_limit: [u32; CLASSES],
+    pub class_limit: [u32; CLASSES],
+    /// None: what the hardware has after reset, by its size.
+    pub queue_guarantee: Option<u32>,
+    pub reception_guarantee: Option<u32>,
+    pub shared_limit: Option<u32>,
+    pub cells: u32,
+}
+
+/// Which stream identification functions are in use; the first that finds a stream wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Identify {
+    pub ipv4: bool,
+    pub destination: bool,
+    pub source: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamConfig {
+    /// Handle of the stream and of its scheduler.
+    pub stream: u16,
+    /// Reception port.
+    pub port: u16,
+    pub key: StreamKey,
+    /// (table, slot) of the hardware; None: found wherever it may stand.
+    #[serde(default)]
+    pub slot: Option<(u8, u32)>,
+    /// In units of 2^-24 ns.
+    pub ns_per_byte: u64,
+    /// In units of 2^-16 ns.
+    pub empty_to_full: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, tag = "identify", rename_all = "snake_case")]
+pub enum StreamKey {
+    Ipv4 { source: u32, destination: u32, protocol: u8, source_port: u16, destination_port: u16 },
+    Destination { mac: u64, vlan: u16 },
+    Source { mac: u64, vlan: u16 },
+}
+
+/// How long things take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// The twin of `pen_switch`: ticks are cycles of 8 ns, all ports have 1 Gb/s.
+    Hardware,
+    /// Ticks are picoseconds.
+    Ideal {
+        /// From the last bit (cut-through: the 64th byte) to the first instant at which the frame may be selected.
+        processing_delay_ps: u64,
+        cut_through: bool,
+        /// Of each port.
+        rates_bps: Vec<u64>,
+    },
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum BridgeError {
+    #[error("{what}; {allowed}")]
+    Config { what: String, allowed: String },
+}
+
+impl BridgeConfig {
+    /// The smallest number of streams, 256 at least, whose tables have all the slots that are named.
+    pub(super) fn streams_of_hardware(&self) -> u32 {
+        let slots = self.streams.iter().filter_map(|stream| stream.slot).map(|(_, slot)| slot + 1);
+        slots.max().unwrap_or(0).clamp(512, 1 << 16).next_power_of_two() / 2
+    }
+}
+
+impl Default for BridgeConfig {
+    fn default() -> Self {
+        Self {
+            port_enable: u64::MAX,
+            learning_enable: true,
+            port_vlan_id: Vec::new(),
+            class_of_pcp: [1, 0, 6, 7, 2, 3, 4, 5],
+            class_of_untagged: 5,
+            ats_classes: vec![6, 7],
+            max_frame_bytes: 1522,
+            overhead_bytes: 20,
+            processing_delay_max_ns: None,
+            vlans: Vec::new(),
+            fdb_sets: 512,
+            fdb: Vec::new(),
+            static_addresses: Vec::new(),
+            aging_period_ms: 100_000,
+            identify: Identify::default(),
+            ipv4_mask: "f".repeat(26),
+            streams: Vec::new(),
+            max_residence_ns: Vec::new(),
+            queue_limit: [256; CLASSES],
+            class_limit: [640; CLASSES],
+            queue_guarantee: None,
+            reception_guarantee: None,
+            shared_limit: None,
+            cells: 1024,
+        }
+    }
+}

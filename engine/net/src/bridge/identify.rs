@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finds the stream of a key. Twin of `pen_stream_table`: two tables of slots given by the key's CRC-32.
+use std::collections::HashMap;
+
+use super::config::StreamKey;
+use crate::header::Header;
+
+/// identify[108:107], port[106:104], fields[103:0]; ports beyond 7 go on above bit 108.
+pub type Key = u128;
+
+const IPV4: u128 = 0;
+const DESTINATION: u128 = 1;
+const SOURCE: u128 = 2;
+pub const FIELDS: u128 = (1 << 104) - 1;
+
+fn key(identify: u128, port: u16, fields: u128) -> Key {
+    u128::from(port >> 3) << 109 | identify << 107 | u128::from(port & 7) << 104 | fields
+}
+
+pub fn ipv4_key(port: u16, fields: u128) -> Key {
+    key(IPV4, port, fields)
+}
+
+pub fn destination_key(port: u16, vlan: u16, header: &Header) -> Key {
+    key(DESTINATION, port, u128::from(vlan) << 48 | u128::from(header.destination))
+}
+
+pub fn source_key(port: u16, vlan: u16, header: &Header) -> Key {
+    key(SOURCE, port, u128::from(vlan) << 48 | u128::from(header.source))
+}
+
+pub fn key_of(port: u16, given: &StreamKey, ipv4_mask: u128) -> Key {
+    match *given {
+        StreamKey::Ipv4 { source, destination, protocol, source_port, destination_port } => {
+            let fields = crate::header::Ipv4Fields { source, destination, protocol, source_port, destination_port };
+            ipv4_key(port, fields.key() & ipv4_mask)
+        }
+        StreamKey::Destination { mac, vlan } => key(DESTINATION, port, u128::from(vlan) << 48 | u128::from(mac)),
+        StreamKey::Source { mac, vlan } => key(SOURCE, port, u128::from(vlan) << 48 | u128::from(mac)),
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct StreamTable {
+    tables: [Vec<Option<(Key, u16)>>; 2],
+    /// Those that have no slot.
+    elsewhere: HashMap<Key, u16>,
+}
+
+impl StreamTable {
+    /// Slots are twice as many as streams, a power of two.
+    pub fn new(slots: usize) -> Self {
+        Self { tables: [vec![None; slots], vec![None; slots]], elsewhere: HashMap::new() }
+    }
+
+    /// As many as the hardware with these slots has.
+    pub fn streams(&self) -> usize {
+        self.tables[0].len() / 2
+    }
+
+    /// A slot beyond the table does not exist; the write does nothing.
+    pub fn write(&mut self, table: usize, slot: usize, entry: Option<(Key, u16)>) {
+        if let Some(place) = self.tables[table & 1].get_mut(slot) {
+            *place = entry;
+        }
+    }
+
+    pub fn add(&mut self, key: Key, stream: u16) {
+        self.elsewhere.insert(key, stream);
+    }
+
+    pub fn find(&self, key: Key) -> Option<u16> {
+        let slots = self.tables[0].len();
+        let crc = crc(&key.to_le_bytes()[..14]) as usize;
+        for (table, slot) in self.tables.iter().zip([crc, crc >> 16]) {
+            match table[slot & (slots - 1)] {
+                Some((found, stream)) if found == key => return Some(stream),
+                _ => {}
+            }
+        }
+        self.elsewhere.get(&key).copied()
+    }
+}
+
+/// CRC-32 as Ethernet has it, of a few bytes.
+pub fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xEDB8_8320 } else { c >> 1 })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crc_is_that_of_ethernet() {
+        assert_eq!(crc(b"123456789"), 0xCBF4_3926);
+    }
+
+    #[test]
+    fn a_key_is_found_in_its_slots_only() {
+        let mut table = StreamTable::new(512);
+        let header = Header { destination: 0x0200_0000_0001, ..Header::default() };
+        let key = destination_key(3, 10, &header);
+        let slot = crc(&key.to_le_bytes()[..14]) as usize;
+        table.write(0, (slot + 1) & 511, Some((key, 7)));
+        assert_eq!(table.find(key), None);
+        table.write(1, (slot >> 16) & 511, Some((key, 7)));
+        assert_eq!(table.find(key), Some(7));
+        table.write(1, (slot >> 16) & 511, None);
+        table.add(key, 9);
+        assert_eq!(table.find(key), Some(9));
+        assert_ne!(source_key(3, 10, &header), key);
+    }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What becomes of a received frame: identification, forwarding, shaping, admission.
+use penstock_shaper::admission::{cells_of, Limits, CLASSES};
+use penstock_shaper::ats::{process_frame_at, TICKS_PER_NS};
+use penstock_shaper::queue::Queued;
+
+use super::classes::{Classified, NO_STREAM};
+use super::facts::Facts;
+use super::fdb::address_of;
+use super::identify::{destination_key, ipv4_key, source_key};
+use super::timing::{
+    Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION,
+};
+use super::{reason, Bridge, Judgement, Pending, Received, Tick, NEVER};
+use crate::header::{Header, HeaderId, Headers};
+use crate::trace::Reason;
+
+pub const NO_VLAN: u16 = 0xFFF;
+pub const GROUP_ADDRESS: u64 = 1 << 40;
+/// 01-80-C2-00-00-00 to -0F.
+pub const RESERVED: u64 = 0x0180_C200_0000 >> 4;
+const PS_PER_NS: i128 = 1_000;
+
+/// What an ATS scheduler says of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub visible: Tick,
+    /// It does not stay too long.
+    pub pass: bool,
+}
+
+impl Bridge {
+    /// Judges the frame of a port that is next; `out` is overwritten.
+    pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, out: &mut Judgement) {
+        out.wakes.clear();
+        out.destination = 0;
+        (out.queue_full, out.class_full, out.store_full) = (0, 0, 0);
+        out.stream = None;
+        out.shaped = false;
+        let Some(Pending { received, facts }) = self.ports[usize::from(port)].pending.pop_front() else {
+            *out = Judgement::default();
+            return;
+        };
+        self.inside -= 1;
+        (out.frame, out.bytes) = (received.frame, received.bytes);
+        if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
+            let cycles = *cycles;
+            return self.judge_by_facts(port, &received, *facts, cycles, headers, out);
+        }
+        let begin = match &self.clock {
+            Clock::Hardware(cycles) => {
+                let begin = (received.turn + TURN_TO_ADMISSION).max(self.next_decision);
+                self.next_decision = begin + ADMISSION_INTERVAL;
+                out.visible = received.last + cycles.visible();
+                out.decided = begin + ADMISSION_TO_VERDICT;
+                begin
+            }
+            Clock::Ideal(ideal) => {
+                out.visible = received.last + ideal.processing_delay_ps;
+                out.decided = now;
+                now + 1
+            }
+        };
+        out.reason = received.fault;
+        if received.fault != reason::NONE {
+            out.traffic_class = self.class_of(headers.get(received.header));
+            return;
+        }
+        let seen = match self.classes.get(port, received.header) {
+            Some(seen) => *seen,
+            None => self.classify(port, received.header, headers),
+        };
+        out.traffic_class = seen.traffic_class;
+        out.stream = (seen.stream != NO_STREAM).then_some(seen.stream);
+        let header = headers.get(received.header);
+        let (reason, wanted) = self.forward(port, &received, &seen, header);
+        self.hear(port, &received, &seen, header);
+        out.reason = reason;
+        if reason != reason::NONE {
+            return;
+        }
+        if seen.stream != NO_STREAM && self.settings.ats_classes >> seen.traffic_class & 1 == 1 {
+            let shape = self.shape(port, &received, &seen, out.visible);
+            out.shaped = true;
+            out.visible = shape.visible;
+            if !shape.pass {
+                out.reason = reason::RESIDENCE;
+                return;
+            }
+        }
+        self.admit(begin, port, &received, wanted, None, out);
+    }
+
+    /// As [`Self::judge`], of a frame that was on its way when something changed.
+    fn judge_by_facts(
+        &mut self,
+        port: u16,
+        received: &Received,
+        mut facts: Facts,
+        cycles: Cycles,
+        headers: &Headers,
+        out: &mut Judgement,
+    ) {
+        self.all_facts(port, received, &mut facts, cycles, headers);
+        let begin = facts.begin.unwrap_or(NEVER);
+        let (reason, wanted) = self.way(port, received, &facts, headers);
+        out.reason = reason;
+        out.visible = received.last + cycles.visible();
+        out.decided = begin + ADMISSION_TO_VERDICT;
+        out.traffic_class = facts.traffic_class();
+        out.stream = facts.stream().filter(|_| received.fault == reason::NONE);
+        if let Some(shape) = facts.shape {
+            out.shaped = true;
+            out.visible = shape.visible;
+            if !shape.pass {
+                out.reason = reason::RESIDENCE;
+            }
+        }
+        if out.reason == reason::NONE {
+            let limits = facts.limits(&self.settings.limits);
+            self.admit(begin, port, received, wanted, Some(&limits), out);
+        }
+    }
+
+    pub(super) fn group(&self, port: u16, traffic_class: u8) -> usize {
+        usize::from(port) * CLASSES + usize::from(traffic_class)
+    }
+
+    pub(super) fn find(&mut self, turn: Tick, address: u64) -> Option<u64> {
+        let known = self.static_addresses.binary_search_by_key(&address, |&(address, _)| address);
+        match known {
+            Ok(index) => Some(self.static_addresses[index].1),
+            Err(_) => self.fdb.find(turn, self.fdb.set_of(address), address),
+        }
+    }
+
+    fn class_of(&self, header: &Header) -> u8 {
+        header.tag.map_or(self.settings.class_of_untagged, |tag| self.settings.class_of_pcp[usize::from(tag.pcp & 7)])
+    }
+
+    fn classify(&mut self, port: u16, id: HeaderId, headers: &Headers) -> Classified {
+        let header = headers.get(id);
+        let vlan = match header.tag {
+            Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
+            _ => self.settings.port_vlan_id[usize::from(port)],
+        };
+        let destination = address_of(vlan, header.destination);
+        let known = self.static_addresses.binary_search_by_key(&destination, |&(address, _)| address);
+        let classified = Classified {
+            stream: self.stream_of(port, vlan, header).map_or(NO_STREAM, u32::from),
+            members: self.vlans[usize::from(vlan)],
+            ports: known.map_or(0, |index| self.static_addresses[index].1),
+            destination_set: self.fdb.set_of(destination),
+            source_set: self.fdb.set_of(address_of(vlan, header.source)),
+            vlan,
+            traffic_class: self.class_of(header),
+            reserved_address: header.destination >> 4 == RESERVED,
+            from_station: header.source & GROUP_ADDRESS == 0,
+            ..Classified::default()
+        };
+        *self.classes.put(port, id, classified)
+    }
+
+    fn stream_of(&self, port: u16, vlan: u16, header: &Header) -> Option<u16> {
+        let identify = self.settings.identify;
+        let mask = self.settings.ipv4_mask;
+        let ipv4 = header.ipv4.filter(|_| identify.ipv4);
+        ipv4.and_then(|fields| self.streams.find(ipv4_key(port, fields.key() & mask)))
+            .or_else(|| {
+                let key = destination_key(port, vlan, header);
+                identify.destination.then(|| self.streams.find(key)).flatten()
+            })
+            .or_else(|| identify.source.then(|| self.streams.find(source_key(port, vlan, header))).flatten())
+    }
+
+    /// Where the frame goes, or why it goes nowhere.
+    fn forward(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) -> (Reason, u64) {
+        if self.settings.port_enable >> port & 1 == 0 {
+            return (reason::PORT_DISABLED, 0);
+        }
+        if seen.reserved_address {
+            return (reason::RESERVED_ADDRESS, 0);
+        }
+        if seen.vlan == NO_VLAN || seen.members >> port & 1 == 0 {
+            return (reason::VLAN, 0);
+        }
+        let ports = match seen.ports {
+            0 => {
+                let address = address_of(seen.vlan, header.destination);
+                self.fdb.find(received.turn, seen.destination_set, address).unwrap_or(u64::MAX)
+            }
+            ports => ports,
+        };
+        let wanted = ports & seen.members & self.settings.port_enable & self.all_ports & !(1 << port);
+        (if wanted == 0 { reason::NO_DESTINATION } else { reason::NONE }, wanted)
+    }
+
+    /// Learns the source address in the port's next turn.
+    fn hear(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) {
+        let settings = &self.settings;
+        if settings.learning_enable
+            && seen.from_station
+            && seen.vlan != NO_VLAN
+            && settings.port_enable & seen.members & 1 << port != 0
+        {
+            let at = match &self.clock {
+                Clock::Hardware(cycles) => received.turn + cycles.ports,
+                Clock::Ideal(_) => received.turn,
+            };
+            self.fdb.learn(at, seen.source_set, address_of(seen.vlan, header.source), port);
+        }
+    }
+
+    /// When a frame of a shaped stream may be selected.
+    fn shape(&mut self, port: u16, received: &Received, seen: &Classified, earliest: Tick) -> Shape {
+        let group = self.group(port, seen.traffic_class);
+        let residence_ns = self.residences_ns[group];
+        let overhead = self.settings.overhead_bytes;
+        let delay_ns = self.settings.processing_delay_max_ns;
+        if let Clock::Hardware(_) = &self.clock {
+            return self.shape_in_cycles(received, group, seen.stream, overhead, residence_ns, delay_ns, delay_ns);
+        }
+        let group = &mut self.groups[group];
+        group.set_max_residence_ns(residence_ns);
+        let scheduler = &mut self.schedulers[seen.stream as usize];
+        let last = i128::from(received.last);
+        let arrival = last * TICKS_PER_NS / PS_PER_NS;
+        let length = u32::from(received.bytes) + overhead;
+        let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
+        let wait_ps = ((eligible - arrival) * PS_PER_NS + TICKS_PER_NS - 1) / TICKS_PER_NS;
+        let visible = last + wait_ps + i128::from(delay_ns) * PS_PER_NS;
+        Shape { visible: earliest.max(Tick::try_from(visible).unwrap_or(NEVER)), pass }
+    }
+
+    /// The same in the hardware's cycles. The delay is read twice: to compare, and to add.
+    #[allow(clippy::too_many_arguments)] // each may be of another time
+    pub(super) fn shape_in_cycles(
+        &mut self,
+        received: &Received,
+        group: usize,
+        stream: u32,
+        overhead_bytes: u32,
+        residence_ns: u32,
+        delay_to_compare_ns: u32,
+        delay_ns: u32,
+    ) -> Shape {
+        let ticks = |ns: u64| i128::from(ns) * TICKS_PER_NS;
+        let group = &mut self.groups[group];
+        group.set_max_residence_ns(residence_ns);
+        let arrival = ticks(CYCLE_NS * (received.last - RX_LATENCY_CYCLES));
+        let length = u32::from(received.bytes) + overhead_bytes;
+        let Some(scheduler) = self.schedulers.get_mut(stream as usize) else {
+            return Shape { visible: NEVER, pass: false };
+        };
+        let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
+        let visible = received.last + Cycles { ports: self.ports.len() as Tick }.visible();
+        if eligible <= ticks(CYCLE_NS * visible) - ticks(u64::from(delay_to_compare_ns)) {
+            return Shape { visible, pass };
+        }
+        let cycle = ticks(CYCLE_NS);
+        let assigned = (eligible + ticks(u64::from(delay_ns)) + cycle - 1).div_euclid(cycle);
+        Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
+    }
+
+    /// Queues the copies that are accepted.
+    fn admit(
+        &mut self,
+        begin: Tick,
+        port: u16,
+        received: &Received,
+        wanted: u64,
+        limits: Option<&Limits>,
+        out: &mut Judgement,
+    ) {
+        while let Some(release) = self.releases.front().filter(|release| release.at < begin) {
+            let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
+            self.admission.release(egress, class, usize::from(release.reception), release.pool, release.cells);
+            self.releases.pop_front();
+        }
+        let cells = cells_of(u32::from(received.bytes));
+        let class = usize::from(out.traffic_class);
+        let decision =
+            self.admission.decide(limits.unwrap_or(&self.settings.limits), wanted, class, usize::from(port), cells);
+        out.destination = decision.accepted;
+        (out.queue_full, out.class_full) = (decision.queue_full, decision.class_full);
+        out.store_full = decision.store_full;
+        let whole = out.visible;
+        let mut left = decision.accepted;
+        while left != 0 {
+            let egress = left.trailing_zeros() as u16;
+            left &= left - 1;
+            let mut visible = whole;
+            if let Clock::Ideal(ideal) = &self.clock {
+                if ideal.cut_through && !out.shaped && ideal.is_slower_or_equal(egress, port) {
+                    visible = received.turn + ideal.processing_delay_ps;
+                    out.visible = out.visible.min(visible);
+                }
+            }
+            let state = &mut self.ports[usize::from(egress)];
+            let head = state.queues.push(Queued {
+                visible,
+                frame: received.frame,
+                bytes: received.bytes,
+                reception: port,
+                traffic_class: out.traffic_class,
+                pool: decision.pool_of(usize::from(egress)),
+            });
+            self.inside += 1;
+            let due = visible.max(state.free);
+            if head && due < state.due {
+                state.due = due;
+                out.wakes.push((egress, due));
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A bridge, frame by frame: identification, forwarding, ATS, admission, queues and selection, as in `pen_switch`.
+//!
+//! It knows its own clock only, in ticks, and neither reads nor writes anything. Whoever drives it calls
+//!
+//! - [`Bridge::arrive`] when it is known that a frame will arrive; it gives the tick of the judgement,
+//! - [`Bridge::judge`] at that tick; it tells what became of the frame, and which ports are to select when,
+//! - [`Bridge::select`] at those ticks.
+//!
+//! Calls are made in the order of ticks; of one tick, judgements in the order in which they became due, then selections.
+mod change;
+mod classes;
+mod config;
+pub mod device;
+mod facts;
+mod fdb;
+mod identify;
+mod judge;
+pub mod reason;
+mod reception;
+mod select;
+mod tables;
+mod timing;
+
+use std::collections::VecDeque;
+
+use penstock_shaper::admission::{Admission, Limits};
+use penstock_shaper::ats::{Group, Scheduler};
+use penstock_shaper::queue::Queues;
+
+pub use change::Change;
+pub use config::{BridgeConfig, BridgeError, Identify, StreamConfig, StreamKey, Timing, MAX_PORTS};
+
+use crate::header::HeaderId;
+use crate::trace::Reason;
+use classes::{Classes, Release};
+use facts::Facts;
+use fdb::Fdb;
+use identify::StreamTable;
+use reception::Reception;
+use timing::Clock;
+
+/// Of the bridge's own clock: a cycle of the hardware or a picosecond, see [`Timing`].
+pub type Tick = u64;
+
+/// A frame on its way into a port; those of a port are given in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The caller's name for it.
+    pub frame: u32,
+    pub header: HeaderId,
+    /// From destination address to FCS.
+    pub bytes: u16,
+    /// First byte behind the delimiter; with none, the tick after the carrier or the delimiter.
+    pub first: Tick,
+    /// What is wrong with it: none, preamble, rx_er, giant, runt or FCS. Length is checked by the bridge too.
+    pub fault: Reason,
+}
+
+/// What became of a received frame. Bit e of a mask is the copy for egress port e.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    pub frame: u32,
+    pub bytes: u16,
+    /// Why the whole frame was dropped.
+    pub reason: Reason,
+    /// Copies queued.
+    pub destination: u64,
+    /// Copies refused, by reason.
+    pub queue_full: u64,
+    pub class_full: u64,
+    pub store_full: u64,
+    pub traffic_class: u8,
+    /// The first tick at which it may be selected; by cut-through, of the copies that are forwarded as they come.
+    pub visible: Tick,
+    pub stream: Option<u32>,
+    /// An ATS scheduler assigned the eligibility time.
+    pub shaped: bool,
+    /// When it was decided.
+    pub decided: Tick,
+    /// Egress ports, and when [`Bridge::select`] is to be called for each.
+    pub wakes: Vec<(u16, Tick)>,
+}
+
+impl Judgement {
+    pub fn refused(&self) -> u64 {
+        self.queue_full | self.class_full | self.store_full
+    }
+
+    /// Why the copy for an egress port was refused.
+    pub fn refused_reason(&self, egress: u16) -> Reason {
+        let has = |mask: u64| mask >> egress & 1 == 1;
+        match () {
+            () if has(self.queue_full) => reason::QUEUE_FULL,
+            () if has(self.class_full) => reason::CLASS_FULL,
+            () if has(self.store_full) => reason::STORE_FULL,
+            () => reason::NONE,
+        }
+    }
+}
+
+/// What an egress port did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The port is to select at another tick, of which the caller has been told.
+    Stale,
+    /// Nothing can be sent yet.
+    Idle { next: Option<Tick> },
+    Sent {
+        frame: u32,
+        bytes: u16,
+        traffic_class: u8,
+        /// First byte behind the delimiter.
+        first: Tick,
+        /// When to select again.
+        next: Option<Tick>,
+    },
+    /// A copy was given up after its lifetime.
+    Expired { frame: u32, traffic_class: u8, at: Tick, next: Option<Tick> },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    frame: u32,
+    header: HeaderId,
+    bytes: u16,
+    fault: Reason,
+    /// Hardware: the cycle in which the first byte is taken.
+    taken: Tick,
+    /// Hardware: the cycle in which the last byte is taken; else when the last bit has arrived.
+    last: Tick,
+    /// Hardware: the turn in which the record goes out; else when the frame is judged.
+    turn: Tick,
+}
+
+/// A frame that has not been judged.
+#[derive(Clone, Debug)]
+struct Pending {
+    received: Received,
+    /// What it has read, if something changed while it was on its way.
+    facts: Option<Box<Facts>>,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    reception: Reception,
+    pending: VecDeque<Pending>,
+    queues: Queues,
+    /// When the transmitter can take a frame.
+    free: Tick,
+    /// When the port is to select; `NEVER`: not known.
+    due: Tick,
+}
+
+const NEVER: Tick = Tick::MAX;
+
+/// Settings, as they are now.
+#[derive(Clone, Debug)]
+struct Settings {
+    port_enable: u64,
+    learning_enable: bool,
+    port_vlan_id: Vec<u16>,
+    class_of_pcp: [u8; 8],
+    class_of_untagged: u8,
+    /// Bit k: class k.
+    ats_classes: u8,
+    max_frame_bytes: u16,
+    aging_period_ms: u32,
+    overhead_bytes: u32,
+    processing_delay_max_ns: u32,
+    identify: Identify,
+    ipv4_mask: u128,
+    limits: Limits,
+}
+
+#[derive(Clone, Debug)]
+pub struct Bridge {
+    clock: Clock,
+    all_ports: u64,
+    ports: Vec<Port>,
+    settings: Settings,
+    classes: Classes,
+    streams: StreamTable,
+    vlans: Vec<u64>,
+    fdb: Fdb,
+    static_addresses: Vec<(u64, u64)>,
+    groups: Vec<Group>,
+    residences_ns: Vec<u32>,
+    schedulers: Vec<Scheduler>,
+    admission: Admission,
+    /// In order of time.
+    releases: VecDeque<Release>,
+    /// The first cycle in which another decision can begin.
+    next_decision: Tick,
+    /// Changes of the longest frame that the receivers have not seen yet.
+    max_frame_changes: VecDeque<(Tick, u16)>,
+    inside: u64,
+}
+
+impl Bridge {
+    pub fn ports(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    pub fn processing_delay_max_ns(&self) -> u32 {
+        self.settings.processing_delay_max_ns
+    }
+
+    /// Cells guaranteed to each queue, to each reception port, and shared.
+    pub fn shares(&self) -> [u32; 3] {
+        let limits = &self.settings.limits;
+        [limits.queue_guarantee, limits.reception_guarantee, limits.shared]
+    }
+
+    /// The longest frame for one whose first byte behind the delimiter is at this tick; these are asked for in order.
+    pub fn max_frame_bytes(&mut self, first: Tick) -> u16 {
+        while let Some((_, bytes)) = self.max_frame_changes.front().filter(|(at, _)| *at <= first) {
+            self.settings.max_frame_bytes = *bytes;
+            self.max_frame_changes.pop_front();
+        }
+        self.settings.max_frame_bytes
+    }
+
+    /// Frames that have arrived and are not judged, and copies that are queued.
+    pub fn inside(&self) -> u64 {
+        self.inside
+    }
+
+    /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.
+    pub fn arrive(&mut self, port: u16, arrival: Arrival) -> Tick {
+        let longest = self.max_frame_bytes(arrival.first);
+        let state = &mut self.ports[usize::from(port)];
+        let bytes = arrival.bytes.min(longest + 1);
+        let fault = match arrival.fault {
+            reason::PREAMBLE | reason::RX_ER => arrival.fault,
+            _ if bytes > longest => reason::GIANT,
+            _ if bytes < 64 => reason::RUNT,
+            fault => fault,
+        };
+        let (frame, header) = (arrival.frame, arrival.header);
+        let mut received = Received { frame, header, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
+        let judge = match &self.clock {
+            Clock::Hardware(cycles) => {
+                // An end without content is handed on as one byte of no meaning.
+                let first = if bytes == 0 { arrival.first.saturating_sub(1) } else { arrival.first };
+                let taken = state.reception.take(first, bytes.max(1));
+                if let Some(kept) = taken.overrun {
+                    received.fault = reason::OVERRUN;
+                    received.bytes = kept + 1;
+                }
+                received.taken = taken.first;
+                received.last = taken.last;
+                received.turn = state.reception.turn(taken.last + 1);
+                cycles.judge(received.turn)
+            }
+            Clock::Ideal(ideal) => {
+                received.last = ideal.last_bit(port, arrival.first, bytes);
+                received.turn =
+                    if ideal.cut_through { ideal.header(port, arrival.first, bytes) } else { received.last };
+                received.turn
+            }
+        };
+        state.pending.push_back(Pending { received, facts: None });
+        self.inside += 1;
+        judge
+    }
+}

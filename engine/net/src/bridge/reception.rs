@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From the wire to a frame's last byte taken: the receive FIFO and the port that empties it.
+//!
+//! A byte of cycle b can be taken in b + 5. A port takes a byte a cycle, but none from a frame's last one until the
+//! frame's record and its source address have gone out in two of the port's turns.
+use super::timing::Cycles;
+use super::Tick;
+
+/// From a byte's cycle on the wire to the write into the FIFO, and from there to its being taken.
+const TO_FIFO: Tick = 2;
+const THROUGH_FIFO: Tick = 3;
+/// From a byte's being taken to the place's being free for another.
+const BACK: Tick = 3;
+const FIFO_BYTES: u64 = 32;
+
+/// Bytes that are taken one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    first: Tick,
+    bytes: u64,
+}
+
+/// What becomes of a frame on its way through the FIFO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Cycles in which the first and the last byte are taken.
+    pub first: Tick,
+    pub last: Tick,
+    /// Bytes before the one that was lost, if the FIFO was full.
+    pub overrun: Option<u16>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Reception {
+    cycles: Cycles,
+    port: u16,
+    /// First cycle in which a next frame's byte can be taken.
+    free: Tick,
+    /// A beat that ends a lost frame waits for room up to this cycle; what comes meanwhile is lost too.
+    owing: Option<Tick>,
+    /// The last runs, as many as there may be in the FIFO; a ring.
+    runs: [Run; FIFO_BYTES as usize],
+    run: usize,
+}
+
+impl Reception {
+    pub fn new(ports: u16, port: u16) -> Self {
+        Self {
+            cycles: Cycles { ports: Tick::from(ports) },
+            port,
+            free: 0,
+            owing: None,
+            runs: [Run::default(); FIFO_BYTES as usize],
+            run: 0,
+        }
+    }
+
+    /// The first turn of the port at or after a cycle.
+    pub fn turn(&self, from: Tick) -> Tick {
+        self.cycles.turn(self.port, from)
+    }
+
+    /// Takes in a frame of `bytes` bytes, one or more, whose first is on the wire in cycle `first`.
+    pub fn take(&mut self, first: Tick, bytes: u16) -> Taken {
+        let write = first + TO_FIFO;
+        let start = (write + THROUGH_FIFO).max(self.free);
+        let late = start - write - THROUGH_FIFO;
+        let length = u64::from(bytes);
+        // Without a backlog nothing can be lost; this is always so with a gap of 12 and a whole preamble.
+        let lost = if late == 0 && self.owing.is_none() { None } else { self.lost(write, start, length) };
+        let Some(kept) = lost else {
+            let last = start + length - 1;
+            self.push(start, length);
+            self.finish(last);
+            return Taken { first: start, last, overrun: None };
+        };
+        // The beat that ends the frame goes in as soon as there is room, behind those that are owed already.
+        self.push(start, kept);
+        let from = (write + kept + 1).max(self.owing.map_or(0, |until| until + 1));
+        let end = self.room(from);
+        self.owing = Some(end);
+        let after = if kept > 0 { start + kept } else { self.free };
+        let last = after.max(end + THROUGH_FIFO);
+        self.push(last, 1);
+        self.finish(last);
+        let first = if kept > 0 { start } else { last };
+        Taken { first, last, overrun: Some(kept as u16) }
+    }
+
+    fn finish(&mut self, last: Tick) {
+        self.free = self.turn(last + 1) + self.cycles.ports + 1;
+    }
+
+    fn push(&mut self, first: Tick, bytes: u64) {
+        if bytes > 0 {
+            self.run = (self.run + 1) % self.runs.len();
+            self.runs[self.run] = Run { first, bytes };
+        }
+    }
+
+    /// How many bytes go in before the first that finds no room, if any does not.
+    fn lost(&mut self, write: Tick, start: Tick, bytes: u64) -> Option<u64> {
+        if self.owing.is_some_and(|until| write <= until) {
+            let until = self.owing.unwrap_or(0);
+            // Lost from the first byte on, though the frame lasts longer than what is owed.
+            debug_assert!(write <= until);
+            return Some(0);
+        }
+        self.owing = None;
+        (0..bytes).find(|&n| {
+            let cycle = write + n;
+            // The byte that has to be gone: 32 before this one.
+            let taken = if n >= FIFO_BYTES { start + n - FIFO_BYTES } else { self.taken(FIFO_BYTES - n) };
+            taken + BACK > cycle
+        })
+    }
+
+    /// When the byte that stands `back` bytes before the next one in the FIFO is taken; long ago if it is not known.
+    fn taken(&self, mut back: u64) -> Tick {
+        for n in 0..self.runs.len() {
+            let run = self.runs[(self.run + self.runs.len() - n) % self.runs.len()];
+            if back <= run.bytes {
+                return run.first + run.bytes - back;
+            }
+            back -= run.bytes;
+        }
+        0
+    }
+
+    /// The first cycle from this one on in which the FIFO has room for the next byte.
+    fn room(&self, from: Tick) -> Tick {
+        from.max(self.taken(FIFO_BYTES) + BACK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_taken_five_cycles_after_it_is_on_the_wire() {
+        let mut reception = Reception::new(4, 1);
+        assert_eq!(reception.take(100, 64), Taken { first: 105, last: 168, overrun: None });
+        // Turns 169 and 173; the next frame's first byte comes long after.
+        assert_eq!(reception.free, 174);
+        assert_eq!(reception.take(184, 64).first, 189);
+    }
+
+    #[test]
+    fn what_follows_too_closely_waits() {
+        let mut reception = Reception::new(8, 0);
+        let first = reception.take(100, 64);
+        // Turns 176 and 184.
+        assert_eq!(first.last, 168);
+        assert_eq!(reception.take(166, 64), Taken { first: 185, last: 248, overrun: None });
+    }
+
+    #[test]
+    fn a_backlog_beyond_the_fifo_is_an_overrun() {
+        let mut reception = Reception::new(8, 0);
+        let taken: Vec<_> = (0..40).map(|n| reception.take(100 + 3 * n, 1)).collect();
+        assert!(taken.iter().any(|t| t.overrun == Some(0)));
+        assert!(taken.windows(2).all(|pair| pair[1].last >= pair[0].last + 10));
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
+use super::config::{BridgeError, Timing};
+use super::Tick;
+
+pub const CYCLE_NS: u64 = 8;
+/// From a frame's last byte taken to the first cycle in which it may be selected, without twice the ports.
+const VISIBLE_CYCLES: Tick = 19;
+/// From the end of the last bit on the wire to its byte taken.
+pub const RX_LATENCY_CYCLES: Tick = 4;
+/// From the turn in which a frame's record goes out to its place in the row of admission.
+pub const TURN_TO_ADMISSION: Tick = 13;
+/// Between the decisions about two frames.
+pub const ADMISSION_INTERVAL: Tick = 2;
+/// From the begin of a decision to the verdict.
+pub const ADMISSION_TO_VERDICT: Tick = 5;
+/// From the turn in which a frame's record goes out to when all is known that decides about it, without the ports.
+const TURN_TO_JUDGE: Tick = 16;
+/// From the selection to the first byte behind the delimiter.
+const SELECTION_TO_FIRST: Tick = 12;
+/// From a selection to the next, without the frame.
+const SELECTION_TO_NEXT: Tick = 20;
+
+/// Of a bridge with hardware timing.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycles {
+    pub ports: Tick,
+}
+
+impl Cycles {
+    pub fn visible(self) -> Tick {
+        2 * self.ports + VISIBLE_CYCLES
+    }
+
+    /// The constant delay of the bridge, which is its ProcessingDelayMax.
+    pub fn delay_ns(self) -> u64 {
+        CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
+    }
+
+    /// The first turn of a port at or after a cycle.
+    pub fn turn(self, port: u16, from: Tick) -> Tick {
+        from + (Tick::from(port) + self.ports - from % self.ports) % self.ports
+    }
+
+    pub fn judge(self, turn: Tick) -> Tick {
+        turn + TURN_TO_JUDGE + self.ports
+    }
+
+    pub fn first_byte(self, selection: Tick) -> Tick {
+        selection + SELECTION_TO_FIRST
+    }
+
+    pub fn next_selection(self, selection: Tick, bytes: u16) -> Tick {
+        selection + SELECTION_TO_NEXT + Tick::from(bytes)
+    }
+
+    /// The turn in which the cells of a copy that was selected are given back: the one after the last word was read.
+    ///
+    /// A word is read in each turn, but four at most ahead of the transmitter, which takes one in eight cycles.
+    pub fn release(self, selection: Tick, bytes: u16, egress: u16) -> Tick {
+        let last_word = Tick::from(bytes.div_ceil(8)) - 1;
+        let supplied = self.turn(egress, selection + 1) + last_word * self.ports;
+        let wanted = self.turn(egress, (selection + 8 * last_word).saturating_sub(13));
+        self.ports + if last_word < 4 { supplied } else { supplied.max(wanted) }
+    }
+}
+
+/// Of a bridge of another maker.
+#[derive(Clone, Debug)]
+pub struct Ideal {
+    pub processing_delay_ps: Tick,
+    pub cut_through: bool,
+    rates_bps: Vec<u64>,
+    /// Picoseconds of a byte, where that is a whole number.
+    byte_ps: Vec<u64>,
+}
+
+/// Preamble and delimiter.
+const AHEAD_BYTES: u64 = 8;
+const GAP_BYTES: u64 = 12;
+/// Cut-through begins behind the longest header.
+const CUT_THROUGH_BYTES: u64 = 64;
+
+impl Ideal {
+    /// Of `bytes` bytes, rounded up.
+    fn duration(&self, port: u16, bytes: u64) -> Tick {
+        let port = usize::from(port);
+        match self.byte_ps[port] {
+            0 => (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.rates_bps[port])) as Tick,
+            byte => byte * bytes,
+        }
+    }
+
+    pub fn last_bit(&self, port: u16, first: Tick, bytes: u16) -> Tick {
+        first + self.duration(port, u64::from(bytes))
+    }
+
+    pub fn header(&self, port: u16, first: Tick, bytes: u16) -> Tick {
+        first + self.duration(port, u64::from(bytes).min(CUT_THROUGH_BYTES))
+    }
+
+    pub fn is_slower_or_equal(&self, egress: u16, ingress: u16) -> bool {
+        self.rates_bps[usize::from(egress)] <= self.rates_bps[usize::from(ingress)]
+    }
+
+    pub fn first_bit(&self, port: u16, selection: Tick) -> Tick {
+        selection + self.duration(port, AHEAD_BYTES)
+    }
+
+    pub fn end(&self, port: u16, selection: Tick, bytes: u16) -> Tick {
+        selection + self.duration(port, AHEAD_BYTES + u64::from(bytes))
+    }
+
+    pub fn next_selection(&self, port: u16, selection: Tick, bytes: u16) -> Tick {
+        selection + self.duration(port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Clock {
+    Hardware(Cycles),
+    Ideal(Ideal),
+}
+
+impl Clock {
+    pub fn new(ports: u16, timing: &Timing) -> Result<Self, BridgeError> {
+        let refuse = |what: String, allowed: &str| Err(BridgeError::Config { what, allowed: allowed.to_owned() });
+        match timing {
+            Timing::Hardware if !(2..=8).contains(&ports) => {
+                refuse(format!("{ports} ports with the hardware's timing"), "it has 2 to 8")
+            }
+            Timing::Hardware => Ok(Self::Hardware(Cycles { ports: Tick::from(ports) })),
+            Timing::Ideal { processing_delay_ps, cut_through, rates_bps } => {
+                if rates_bps.len() != usize::from(ports) {
+                    let what = format!("{} rates for {ports} ports", rates_bps.len());
+                    return refuse(what, "each port has one");
+                }
+                if let Some(rate) = rates_bps.iter().find(|rate| !(1_000_000..=1_000_000_000_000).contains(*rate)) {
+                    return refuse(format!("a port of {rate} b/s"), "1 Mb/s to 1 Tb/s are allowed");
+                }
+                let byte_ps = |rate: &u64| if 8_000_000_000_000 % rate == 0 { 8_000_000_000_000 / rate } else { 0 };
+                Ok(Self::Ideal(Ideal {
+                    processing_delay_ps: *processing_delay_ps,
+                    cut_through: *cut_through,
+                    rates_bps: rates_bps.clone(),
+                    byte_ps: rates_bps.iter().map(byte_ps).collect(),
+                }))
+            }
+        }
+    }
+}

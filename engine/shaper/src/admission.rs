@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether the copies of a frame may be queued, and on whose account. Twin of `pen_admission`.
+//!
+//! Lengths are in cells. Frames are decided one after the other; all that was released before a decision is known to it.
+//! Accounts are of *queues* (egress port and class), classes, reception ports, and what all share.
+
+pub const CELL_BYTES: u32 = 128;
+pub const CLASSES: usize = 8;
+
+/// Cells that a frame occupies; it always has one.
+pub fn cells_of(bytes: u32) -> u32 {
+    bytes.div_ceil(CELL_BYTES).max(1)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Per class: of one egress port's queue.
+    pub queue: [u32; CLASSES],
+    /// Per class: of all egress ports together, for what is not guaranteed.
+    pub class: [u32; CLASSES],
+    /// Of each egress port and class.
+    pub queue_guarantee: u32,
+    pub reception_guarantee: u32,
+    pub shared: u32,
+}
+
+/// The account that a queued copy was charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    Queue,
+    Reception,
+    Shared,
+}
+
+/// Bit e of a mask: the copy for egress port e.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub accepted: u64,
+    /// Of those accepted: charged to what is guaranteed to their queues.
+    pub guaranteed: u64,
+    /// What the rest of the accepted is charged to.
+    pub pool: Pool,
+    /// Refused because the queue is full.
+    pub queue_full: u64,
+    /// Refused because the class is full.
+    pub class_full: u64,
+    /// Refused because the store is full.
+    pub store_full: u64,
+}
+
+impl Decision {
+    pub fn pool_of(&self, egress: usize) -> Pool {
+        if self.guaranteed >> egress & 1 == 1 {
+            Pool::Queue
+        } else {
+            self.pool
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Account {
+    guaranteed: u32,
+    total: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Admission {
+    queues: Vec<[Account; CLASSES]>,
+    classes: [u32; CLASSES],
+    receptions: Vec<u32>,
+    shared: u32,
+}
+
+impl Admission {
+    pub fn new(ports: usize) -> Self {
+        Self {
+            queues: vec![[Account::default(); CLASSES]; ports],
+            classes: [0; CLASSES],
+            receptions: vec![0; ports],
+            shared: 0,
+        }
+    }
+
+    /// Decides about the copies of one frame. Bits of `wanted` beyond the ports are not allowed.
+    pub fn decide(
+        &mut self,
+        limits: &Limits,
+        wanted: u64,
+        traffic_class: usize,
+        reception: usize,
+        cells: u32,
+    ) -> Decision {
+        let mut fit = 0;
+        let mut guaranteed = 0;
+        let mut left = wanted;
+        while left != 0 {
+            let egress = left.trailing_zeros() as usize;
+            let bit = left & left.wrapping_neg();
+            left ^= bit;
+            let account = &self.queues[egress][traffic_class];
+            if account.total + cells <= limits.queue[traffic_class] {
+                fit |= bit;
+                if account.guaranteed + cells <= limits.queue_guarantee {
+                    guaranteed |= bit;
+                }
+            }
+        }
+        let rest = fit & !guaranteed;
+        let need = rest.count_ones() * cells;
+        // The class is asked for all copies, also for those whose queue is full.
+        let demand = wanted.count_ones() * cells;
+        let class_ok = self.classes[traffic_class] + demand <= limits.class[traffic_class];
+        let reception_ok = self.receptions[reception] + need <= limits.reception_guarantee;
+        let shared_ok = self.shared + need <= limits.shared;
+        let rest_ok = class_ok && (reception_ok || shared_ok);
+        let accepted = if rest_ok { fit } else { guaranteed };
+        if rest_ok {
+            if reception_ok {
+                self.receptions[reception] += need;
+            } else {
+                self.shared += need;
+            }
+        }
+        self.classes[traffic_class] += accepted.count_ones() * cells;
+        left = accepted;
+        while left != 0 {
+            let egress = left.trailing_zeros() as usize;
+            let bit = left & left.wrapping_neg();
+            left ^= bit;
+            let account = &mut self.queues[egress][traffic_class];
+            account.total += cells;
+            if guaranteed & bit != 0 {
+                account.guaranteed += cells;
+            }
+        }
+        let without_room = rest & !accepted;
+        Decision {
+            accepted,
+            guaranteed,
+            pool: if reception_ok { Pool::Reception } else { Pool::Shared },
+            queue_full: wanted & !fit,
+            class_full: if class_ok { 0 } else { without_room },
+            store_full: if class_ok { without_room } else { 0 },
+        }
+    }
+
+    /// Returns the cells of a copy that was sent or given up.
+    pub fn release(&mut self, egress: usize, traffic_class: usize, reception: usize, pool: Pool, cells: u32) {
+        let account = &mut self.queues[egress][traffic_class];
+        account.total -= cells;
+        self.classes[traffic_class] -= cells;
+        match pool {
+            Pool::Queue => account.guaranteed -= cells,
+            Pool::Reception => self.receptions[reception] -= cells,
+            Pool::Shared => self.shared -= cells,
+        }
+    }
+
+    /// Cells of a queue, guaranteed or not.
+    pub fn queued(&self, egress: usize, traffic_class: usize) -> u32 {
+        self.queues[egress][traffic_class].total
+    }
+
+    /// Whether every account is empty.
+    pub fn is_empty(&self) -> bool {
+        self.shared == 0
+            && self.classes == [0; CLASSES]
+            && self.receptions.iter().all(|&cells| cells == 0)
+            && self.queues.iter().flatten().all(|&account| account == Account::default())
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The queues of one egress port and strict priority selection. Twin of `pen_queue` and `pen_selection`.
+//!
+//! One queue for each traffic class and reception port. A queue's frames leave in order; among the heads of a class the
+//! one that is visible first goes first, of equals the one of the lower reception port; the highest class that has a
+//! visible head is served.
+use crate::admission::{Pool, CLASSES};
+
+/// A copy in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The first instant at which it may be selected.
+    pub visible: u64,
+    pub frame: u32,
+    pub bytes: u16,
+    pub reception: u16,
+    pub traffic_class: u8,
+    pub pool: Pool,
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    copy: Queued,
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+}
+
+/// The head of a class that goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    visible: u64,
+    reception: u16,
+}
+
+#[derive(Clone, Debug)]
+pub struct Queues {
+    lists: Vec<[List; CLASSES]>,
+    /// Per class, bit p: the queue of reception port p has frames.
+    filled: [u64; CLASSES],
+    candidates: [Candidate; CLASSES],
+    /// Bit k: class k has a candidate.
+    classes: u8,
+    nodes: Vec<Node>,
+    free: u32,
+    count: u32,
+}
+
+impl Queues {
+    /// Of an egress port of a bridge with at most 64 ports.
+    pub fn new(ports: usize) -> Self {
+        Self {
+            lists: vec![[List { head: NONE, tail: NONE }; CLASSES]; ports],
+            filled: [0; CLASSES],
+            candidates: [Candidate { visible: 0, reception: 0 }; CLASSES],
+            classes: 0,
+            nodes: Vec::new(),
+            free: NONE,
+            count: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether the copy stands at the head of its queue.
+    pub fn push(&mut self, copy: Queued) -> bool {
+        let node = Node { copy, next: NONE };
+        let index = if self.free == NONE {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
+        } else {
+            let index = self.free;
+            self.free = self.nodes[index as usize].next;
+            self.nodes[index as usize] = node;
+            index
+        };
+        self.count += 1;
+        let class = usize::from(copy.traffic_class);
+        let list = &mut self.lists[usize::from(copy.reception)][class];
+        if self.filled[class] >> copy.reception & 1 == 1 {
+            self.nodes[list.tail as usize].next = index;
+            list.tail = index;
+            return false;
+        }
+        *list = List { head: index, tail: index };
+        self.filled[class] |= 1 << copy.reception;
+        let offer = Candidate { visible: copy.visible, reception: copy.reception };
+        if self.classes >> class & 1 == 0 || offer < self.candidates[class] {
+            self.candidates[class] = offer;
+            self.classes |= 1 << class;
+        }
+        true
+    }
+
+    /// The first instant at which any copy may be selected.
+    pub fn earliest(&self) -> Option<u64> {
+        let mut classes = self.classes;
+        let mut earliest = None;
+        while classes != 0 {
+            let visible = self.candidates[classes.trailing_zeros() as usize].visible;
+            classes &= classes - 1;
+            earliest = Some(earliest.map_or(visible, |e: u64| e.min(visible)));
+        }
+        earliest
+    }
+
+    /// When the head of a class that goes first becomes visible.
+    pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
+        (self.classes >> traffic_class & 1 == 1).then(|| self.candidates[traffic_class].visible)
+    }
+
+    /// The copy that is selected at this instant.
+    pub fn select(&mut self, now: u64) -> Option<Queued> {
+        let mut classes = self.classes;
+        while classes != 0 {
+            let class = 7 - classes.leading_zeros() as usize;
+            if self.candidates[class].visible <= now {
+                return Some(self.pop(class));
+            }
+            classes ^= 1 << class;
+        }
+        None
+    }
+
+    /// Takes out the candidate of a class that has one.
+    pub fn take(&mut self, traffic_class: usize) -> Option<Queued> {
+        (self.classes >> traffic_class & 1 == 1).then(|| self.pop(traffic_class))
+    }
+
+    fn pop(&mut self, class: usize) -> Queued {
+        let reception = usize::from(self.candidates[class].reception);
+        let list = &mut self.lists[reception][class];
+        let index = list.head;
+        let node = self.nodes[index as usize];
+        list.head = node.next;
+        if node.next == NONE {
+            self.filled[class] &= !(1 << reception);
+        }
+        self.nodes[index as usize].next = self.free;
+        self.free = index;
+        self.count -= 1;
+        self.look(class);
+        node.copy
+    }
+
+    /// Finds the candidate of a class among its heads.
+    fn look(&mut self, class: usize) {
+        let mut heads = self.filled[class];
+        if heads == 0 {
+            self.classes &= !(1 << class);
+            return;
+        }
+        let mut best = Candidate { visible: u64::MAX, reception: u16::MAX };
+        while heads != 0 {
+            let reception = heads.trailing_zeros() as usize;
+            heads &= heads - 1;
+            let head = self.lists[reception][class].head;
+            let offer = Candidate { visible: self.nodes[head as usize].copy.visible, reception: reception as u16 };
+            best = best.min(offer);
+        }
+        self.candidates[class] = best;
+    }
+}
