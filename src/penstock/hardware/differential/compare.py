@@ -133,7 +133,7 @@ def _told(field: str, event: dict[str, int], scenario: Scenario) -> Any:
     value = event[field]
     match field:
         case "cycle" | "visible":
-            return value - START_CYCLE
+            return value - START_CYCLE if value else "none"
         case "reason":
             return _engine.REASONS[value]
         case "destination" | "refused":
