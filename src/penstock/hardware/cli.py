@@ -193,7 +193,8 @@ def diff(
             for row in rows:
                 say(f"{row['quantity']}: {row['measured']:,}" + ("" if row["ok"] else " NOT MET"))
             for lines in shrunk(report, out):
-                say(*lines)
+                # Also with --json: a seed that fails must not be lost.
+                terminal.print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
     _finish(rows, as_json)
 
 

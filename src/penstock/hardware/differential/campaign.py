@@ -21,8 +21,6 @@ from .play import Play, Record, play_model, play_rtl
 from .scenario import Scenario
 
 SIZES = (2, 3, 4, 8)
-SCENARIOS = 200
-FRAMES = 1_000
 ENOUGH_SCENARIOS = 100  # from this many on, all that should be met has to be met
 
 # To be given up, a frame has to wait for a second: too long to simulate with traffic inside. hw/tb/pen_queue tests it.
@@ -136,10 +134,10 @@ class Report:
 
 
 def campaign(
-    scenarios: int = SCENARIOS,
+    scenarios: int,
     *,
-    seed: int = 1,
-    frames: int = FRAMES,
+    seed: int,
+    frames: int,
     sizes: Sequence[int] = SIZES,
     jobs: int = 1,
     progress: Callable[[float], object] | None = None,
