@@ -95,7 +95,7 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
                     count[f"stream.{scenario.config.streams[event['stream']].identify}"] += 1
     for change in scenario.changes:
         count[f"change.{change.kind}"] += 1
-    if scenario.config.aging_period_ms == 1:
+    if 1 in (scenario.config.aging_period_ms, *(c.writes[0][1] for c in scenario.changes if c.kind == "aging_period")):
         count["aging.sweep"] += rtl.end_cycle // 125_000
     return +count
 

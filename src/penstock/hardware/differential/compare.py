@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from penstock import _engine
 from penstock.hardware.traffic import FAULTY_OUTPUT, refusals
 
-from .play import START_CYCLE, Record
-from .scenario import Scenario
+from .play import Record
+from .scenario import START_CYCLE, Scenario
 
 INPUT, VERDICT, SELECTED, EXPIRED, OUTPUT, FAULT = map(
     _engine.KINDS.index, ("input", "verdict", "selected", "expired", "output", "fault")

@@ -45,12 +45,15 @@ from penstock.hardware.traffic import (
     vlan_tag,
 )
 
-from .scenario import Arrival, Change, Scenario
+from .scenario import START_CYCLE, Arrival, Change, Scenario
 
 STATIONS_PER_PORT = 4
 LONGEST_FRAME_BYTES = 2000
 STORE_CELLS = 1024
 PERIOD_CYCLES = 125_000  # of a millisecond, the shortest time between two aging sweeps
+SWEEP_CYCLES_PER_SET = 6
+PERIOD_CHANGE_CYCLES = 12
+CHASERS = 100
 MOST_OWED = 200  # carriers of a storm; the receiver remembers up to 255 that it has lost
 EDGES = (64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, 135, 136, 137, 255, 256, 257, 1521, 1522)
 TYPE_IPV4 = b"\x08\x00"
@@ -108,8 +111,18 @@ class _Drawing:
 
     def scenario(self, seed: int, frames: int) -> Scenario:
         """All of it."""
-        arrivals = tuple(self._arrivals(frames))
-        return Scenario(seed, self.config, arrivals, tuple(self._changes(arrivals)))
+        chasers = min(CHASERS, frames // 4) if self.ages else 0
+        arrivals = [*self._arrivals(frames - chasers)]
+        changes = [*self._changes(arrivals)]
+        after = max((arrival.at for arrival in arrivals), default=0)
+        sweep = PERIOD_CYCLES * ((after + START_CYCLE) // PERIOD_CYCLES + 1) - START_CYCLE
+        if chasers and self.config.aging_period_ms != 1:
+            # A shorter period is over at once.
+            change = Change(max(after, sweep) + 2_000, "aging_period", (("aging_period", 1),))
+            changes.append(change)
+            sweep = change.at + PERIOD_CHANGE_CYCLES
+        arrivals += self._chase(chasers, sweep)
+        return Scenario(seed, self.config, tuple(arrivals), tuple(changes))
 
     # ---- what the switch is told
 
@@ -166,7 +179,7 @@ class _Drawing:
             overhead_bytes=rng.choice((20, 20, 20, rng.randrange(256))),
             processing_delay_max_ns=rng.choice((None, None, None, 0, self._log(1, 5_000), self._log(1, 100_000))),
             learning=rng.random() < 0.85,
-            aging_period_ms=1 if self.ages else 100_000,
+            aging_period_ms=1 if self.ages and rng.random() < 0.6 else 100_000,
             vlans=self.vlans,
             ipv4_fields={name for name in IPV4_FIELDS if rng.random() < 0.8},
             max_residence_ns={(p, k): self._residence_ns() for p in range(self.ports) for k in range(CLASSES)},
@@ -322,6 +335,20 @@ class _Drawing:
                 free[port] += frame.carrier_cycles + (1 if phase.storm else phase.gap())
                 if rng.random() < phase.pause_share:
                     free[port] += self._log(1, 20_000)
+
+    def _chase(self, frames: int, sweep: int) -> list[Arrival]:
+        """Frames whose addresses are learnt and looked for just as an aging sweep comes by their place."""
+        rng = self.rng
+        found = []
+        for _ in range(frames):
+            port = rng.randrange(self.ports)
+            vlan = rng.choice([*self.vlans])
+            pair = self._destination(rng.choice([*self.everybody - {port}])), self._source(port)
+            place = fdb_set(as_number(rng.choice(pair)), vlan, self.config.size.fdb_sets)
+            passes = sweep + PERIOD_CYCLES * rng.randrange(4) + SWEEP_CYCLES_PER_SET * place
+            frame = Frame(port, b"".join(pair) + vlan_tag(vlan, 0) + TYPE_EXPERIMENTAL, MIN_FRAME_BYTES)
+            found.append(Arrival(passes - frame.carrier_cycles + rng.randint(-50, 20), frame))
+        return sorted(found, key=lambda arrival: arrival.at)
 
     def _introduction(self, most: int) -> list[tuple[int, int]]:
         """Stations that say where they are before all else."""

@@ -12,9 +12,8 @@ from penstock.hardware.configure import configure, model_config
 from penstock.hardware.registers import registers as register_map
 from penstock.hardware.traffic import configured_switch, read_counters
 
-from .scenario import Scenario
+from .scenario import START_CYCLE, Scenario
 
-START_CYCLE = 40_000  # by then every configuration has been written
 STEP_CYCLES = 5_000
 MOST_CYCLES = 5_000_000  # a frame held for longer than this, 40 ms, is left inside
 SETTLE_CYCLES = 3_000  # what is left of a giant on the wire, and of the egress' work
@@ -66,7 +65,7 @@ def play_rtl(scenario: Scenario) -> Record:
 
 
 def play_model(scenario: Scenario, end_cycle: int) -> Record:
-    """On the model, until the same cycle. Of even seeds it is configured as the hardware is, of odd ones by its JSON."""
+    """On the model, until the same cycle; of even seeds configured through its registers, of odd ones by its JSON."""
     config = scenario.config
     if scenario.seed % 2:
         return play(_engine.SwitchModel(scenario.ports, json.dumps(model_config(config))), scenario, end_cycle)

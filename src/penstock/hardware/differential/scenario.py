@@ -17,6 +17,7 @@ from penstock.hardware.tools import ToolError
 from penstock.hardware.traffic import Frame
 
 FORMAT = 1
+START_CYCLE = 40_000  # of the first arrival at 0; by then every configuration has been written
 
 
 @dataclass(frozen=True)
