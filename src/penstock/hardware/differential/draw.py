@@ -23,6 +23,7 @@ from penstock.hardware.configure import (
     SwitchConfig,
     Table,
     Write,
+    configure,
     fdb_set,
     place,
     rate_entry,
@@ -53,6 +54,7 @@ STORE_CELLS = 1024
 PERIOD_CYCLES = 125_000  # of a millisecond, the shortest time between two aging sweeps
 SWEEP_CYCLES_PER_SET = 6
 PERIOD_CHANGE_CYCLES = 12
+WRITE_CYCLES = 3
 CHASERS = 100
 MOST_OWED = 200  # carriers of a storm; the receiver remembers up to 255 that it has lost
 EDGES = (64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, 135, 136, 137, 255, 256, 257, 1521, 1522)
@@ -492,22 +494,32 @@ class _Drawing:
 
     def _changes(self, arrivals: Sequence[Arrival]) -> Iterator[Change]:
         rng = self.rng
+        before = _Before(self.config)
         at = 0
-        for _ in range(rng.choice((0, 0, 2, 8, 8, 40))):
-            # Some come at once: the writes of one follow those of the other.
-            if rng.random() < 0.9:
-                at = self._moment(rng.choice(arrivals))
+        for _ in range(rng.choice((0, 0, 4, 20, 60))):
             kind = rng.choice([*CHANGES])
             writes = CHANGES[kind](self)
-            if writes:
-                yield Change(at, kind, tuple((self.name_of[address], value) for address, value in writes))
+            if not writes:
+                continue
+            # Some come at once: the writes of one follow those of the other.
+            if rng.random() < 0.9:
+                at = self._moment(rng.choice(arrivals), writes)
+            yield self._change(at, kind, writes)
+            if rng.random() < 0.7:  # for a moment only, so that the scenario stays of its kind
+                at += rng.randint(1, rng.choice((8, 60, 5_000)))
+                yield self._change(at, kind, before.of(writes))
 
-    def _moment(self, arrival: Arrival) -> int:
-        """Mostly while the switch looks at a frame: about its delimiter, or its end."""
+    def _change(self, at: int, kind: str, writes: Sequence[Write]) -> Change:
+        return Change(at, kind, tuple((self.name_of[address], value) for address, value in writes))
+
+    def _moment(self, arrival: Arrival, writes: Sequence[Write]) -> int:
+        """Mostly such that the last write acts while the switch looks at a frame: behind its delimiter, or its end."""
         rng = self.rng
         frame = arrival.frame
-        at = arrival.at + rng.choice((frame.preamble, frame.carrier_cycles)) + rng.randint(-30, 60)
-        return max(0, at if rng.random() < 0.7 else arrival.at + rng.randrange(2_000))
+        if rng.random() < 0.2:
+            return arrival.at + rng.randrange(2_000)
+        looks = arrival.at + rng.choice((frame.preamble, frame.carrier_cycles)) + rng.randint(-5, 45)
+        return max(0, looks - WRITE_CYCLES * len(writes))
 
     def _write(self, name: str, **fields: int) -> Write:
         return self.registers.write(name, **fields)
@@ -576,6 +588,30 @@ class _Drawing:
         shares = [self.rng.randint(0, cells) for cells in most]
         names = ("queue_guarantee", "reception_guarantee", "shared_limit")
         return [self._write(name, cells=cells) for name, cells in zip(names, shares, strict=True)]
+
+
+class _Before:
+    """What registers and tables held before the first change."""
+
+    def __init__(self, config: SwitchConfig) -> None:
+        self.registers = register_map()
+        self.values = {register.address: register.pack() for register in self.registers.values()}
+        self.tables: dict[tuple[int, int], int] = {}
+        words = [self.registers.address(f"table_data[{n}]") for n in range(4)]
+        self.index, self.commit = (self.registers.address(name) for name in ("table_index", "table_commit"))
+        for address, value in configure(config, self.registers):
+            self.values[address] = value
+            if address == self.commit:
+                data = sum(self.values[word] << 32 * n for n, word in enumerate(words))
+                self.tables[value, self.values[self.index]] = data
+
+    def of(self, writes: Sequence[Write]) -> list[Write]:
+        """The writes that take these back."""
+        values = dict(writes)
+        if self.commit in values:
+            table, index = values[self.commit], values[self.index]
+            return table_writes(self.registers, Table(table), index, self.tables.get((table, index), 0))
+        return [(address, self.values[address]) for address in values]
 
 
 CHANGES: dict[str, Callable[[_Drawing], list[Write]]] = {
