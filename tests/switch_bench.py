@@ -11,34 +11,34 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import pairwise
 
 from penstock import _engine
-from penstock.hardware.configure import SwitchConfig, Table, configure, table_writes
-from penstock.hardware.model import build_model
+from penstock.hardware.configure import SwitchConfig, Table, table_writes
 from penstock.hardware.registers import registers
-from penstock.hardware.soak import FCS_BYTES, OVERHEAD_BYTES, station_address, with_fcs
+from penstock.hardware.traffic import (
+    FAULTY_OUTPUT,
+    FCS_BYTES,
+    OVERHEAD_BYTES,
+    configured_switch,
+    read_counters,
+    read_register,
+    refusals,
+    station_address,
+    vlan_tag,
+    with_fcs,
+)
 
 PORTS = 4
 CYCLE_NS = 8
 GAP = 12
 CELL_BYTES = 128
 SELECTED_TO_FIRST_BYTE = 12  # cycles from the selection of a frame to its first byte on the wire
-NOT_DAMAGED = _engine.FLAG_DAMAGED | _engine.FLAG_TX_ER | _engine.FLAG_SHORT_GAP | _engine.FLAG_PREAMBLE
-
-
-library = cache(build_model)
 
 
 def arrival_to_visible(ports: int = PORTS) -> int:
     """Cycles from the end of a frame's last bit to the first in which it may be selected: the same for every frame."""
     return 4 + 2 * ports + 19
-
-
-def number(address: bytes) -> int:
-    """The address as the tables hold it."""
-    return int.from_bytes(address, "big")
 
 
 def frame(
@@ -51,8 +51,7 @@ def frame(
     seed: int = 0,
 ) -> bytes:
     """A whole frame with FCS; tagged when a VLAN is given, 0 for a priority tag."""
-    tag = b"" if vlan is None else b"\x81\x00" + (pcp << 13 | vlan).to_bytes(2, "big")
-    head = destination + source + tag + b"\x88\xb5"
+    head = destination + source + vlan_tag(vlan, pcp) + b"\x88\xb5"
     return with_fcs(head + random.Random(seed).randbytes(size - FCS_BYTES - len(head)))
 
 
@@ -116,12 +115,8 @@ class Bench:
     def __init__(self, config: SwitchConfig | None = None, *, ports: int = PORTS) -> None:
         self.ports = ports
         self.registers = registers()
-        self.switch = _engine.Switch(library(ports=ports))
         self.fates: dict[int, Fate] = {}
-        if config is None:
-            config = SwitchConfig(ports=ports, vlans={1: set(range(ports))})
-        for address, value in configure(config, self.registers):
-            self.switch.write(address, value)
+        self.switch = configured_switch(config or SwitchConfig(ports=ports, vlans={1: set(range(ports))}))
         self.rest()
 
     # ---- registers
@@ -134,13 +129,11 @@ class Bench:
             self.switch.write(address, value)
 
     def read(self, name: str) -> int:
-        return sum(self.switch.read(address) << 32 * i for i, address in enumerate(self.registers[name].words))
+        return read_register(self.switch, self.registers, name)
 
     def counters(self, port: int) -> dict[str, int]:
         """All counters of a port that are not zero."""
-        prefix = f"counters.port[{port}]."
-        values = {name.removeprefix(prefix): self.read(name) for name in self.registers if name.startswith(prefix)}
-        return {name: value for name, value in values.items() if value}
+        return read_counters(self.switch, self.registers, port)
 
     # ---- frames
 
@@ -205,12 +198,9 @@ class Bench:
                 fate.short_gap = bool(event["flags"] & _engine.FLAG_SHORT_GAP)
                 fate.stream = event["stream"] if event["flags"] & _engine.FLAG_STREAM else None
                 fate.queued = {e for e in range(self.ports) if event["destination"] >> e & 1}
-                reasons = event["refused_reasons"]
-                fate.refused = {
-                    e: _engine.REASONS[reasons >> 4 * e & 15] for e in range(self.ports) if event["refused"] >> e & 1
-                }
+                fate.refused = refusals(event["refused"], event["refused_reasons"], self.ports)
             elif kind == "output":
-                assert not event["flags"] & NOT_DAMAGED, f"damaged: {event}"
+                assert not event["flags"] & FAULTY_OUTPUT, f"damaged: {event}"
                 assert port in fate.queued - fate.left.keys() - fate.expired, f"not due: {event}"
                 assert event["traffic_class"] == fate.traffic_class
                 fate.left[port] = cycle

@@ -17,8 +17,8 @@ import pytest
 
 from penstock import _engine
 from penstock.hardware.configure import StreamEntry, SwitchConfig, Table, table_writes
-from penstock.hardware.soak import station_address
-from switch_bench import CYCLE_NS, PORTS, Bench, Fate, arrival_to_visible, frame, number
+from penstock.hardware.traffic import as_number, station_address
+from switch_bench import CYCLE_NS, PORTS, Bench, Fate, arrival_to_visible, frame
 
 TICKS = 1 << 16  # of a nanosecond
 OVERHEAD = 20
@@ -68,7 +68,7 @@ class Flow:
     burst_bytes: int
 
     def entry(self) -> StreamEntry:
-        mac = number(station_address(self.to, self.station))
+        mac = as_number(station_address(self.to, self.station))
         return StreamEntry(self.port, "destination", self.rate_bps, self.burst_bytes, mac=mac, vlan=VLAN)
 
     def frame(self, size: int, seed: int = 0) -> bytes:
@@ -95,7 +95,7 @@ class Shaped:
         self.bench = Bench(
             SwitchConfig(
                 vlans={VLAN: set(range(PORTS)), 1: set(range(PORTS))},
-                static_addresses=[(number(station_address(p, n)), VLAN, {p}) for p, n in sorted(stations)],
+                static_addresses=[(as_number(station_address(p, n)), VLAN, {p}) for p, n in sorted(stations)],
                 streams=[flow.entry() for flow in self.flows],
                 max_residence_ns=self.max_residence_ns,
                 processing_delay_max_ns=self.delay_max_ns,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from penstock.hardware.soak import station_address
+from penstock.hardware.traffic import station_address
 from switch_bench import Bench, Fate, frame
 
 GOOD = frozenset({1})  # from port 0, known at port 1

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import pytest
 
 from penstock.hardware.configure import SwitchConfig, fdb_set
-from penstock.hardware.soak import BROADCAST, station_address
-from switch_bench import PORTS, Bench, frame, number
+from penstock.hardware.traffic import BROADCAST, as_number, station_address
+from switch_bench import PORTS, Bench, frame
 
 ALL = frozenset(range(PORTS))
 MS = 125_000  # cycles
@@ -136,10 +136,10 @@ def test_static_entries_do_not_age_move_or_get_lost() -> None:
         config(
             aging_period_ms=1,
             static_addresses=[
-                (number(A), 1, {3}),
-                (number(group), 1, {1, 2}),
-                (number(B), 10, {0, 1, 3}),
-                (number(C), 1, set()),
+                (as_number(A), 1, {3}),
+                (as_number(group), 1, {1, 2}),
+                (as_number(B), 10, {0, 1, 3}),
+                (as_number(C), 1, set()),
             ],
         )
     )
@@ -173,7 +173,7 @@ def test_more_stations_than_a_set_of_the_database_holds() -> None:
 @pytest.mark.parametrize("last", [*range(16)])
 def test_reserved_addresses_are_never_forwarded(last: int) -> None:
     address = bytes([1, 0x80, 0xC2, 0, 0, last])
-    send = Walk(config(static_addresses=[(number(address), 1, {1, 2, 3})]))
+    send = Walk(config(static_addresses=[(as_number(address), 1, {1, 2, 3})]))
     for vlan in (None, 0, 1):
         assert send(0, address, A, vlan=vlan) == "reserved_address"
     send.bench.finish()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from penstock.hardware.configure import SwitchConfig
-from penstock.hardware.soak import BROADCAST, station_address
+from penstock.hardware.traffic import BROADCAST, station_address
 from switch_bench import PORTS, Bench, Fate, cells, frame
 
 QUEUE_GUARANTEE, RECEPTION_GUARANTEE = 12, 24

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.hardware.soak import soak, station_address
+from penstock.hardware.soak import soak
+from penstock.hardware.traffic import station_address
 from switch_bench import Bench, arrival_to_visible, frame
 
 SIZES = [2, pytest.param(8, marks=pytest.mark.slow)]

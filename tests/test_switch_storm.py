@@ -6,8 +6,8 @@ from __future__ import annotations
 import random
 
 from penstock.hardware.configure import StreamEntry, SwitchConfig, Table, configure, fdb_set
-from penstock.hardware.soak import station_address
-from switch_bench import PORTS, Bench, frame, number
+from penstock.hardware.traffic import as_number, station_address
+from switch_bench import PORTS, Bench, frame
 
 VLAN = 10
 SETTLE = 64  # cycles around a commit in which a frame may meet either entry
@@ -28,10 +28,10 @@ def test_a_storm_of_commits_costs_no_frame() -> None:
     everybody = set(range(PORTS))
     settings = SwitchConfig(
         vlans={1: everybody, VLAN: everybody},
-        static_addresses=[(number(station_address(p, 0)), VLAN, {p}) for p in range(PORTS)],
+        static_addresses=[(as_number(station_address(p, 0)), VLAN, {p}) for p in range(PORTS)],
         streams=[
             StreamEntry(
-                p, "destination", 1_000_000_000, 100_000, mac=number(station_address((p + 1) % PORTS, 0)), vlan=VLAN
+                p, "destination", 1_000_000_000, 100_000, mac=as_number(station_address((p + 1) % PORTS, 0)), vlan=VLAN
             )
             for p in range(PORTS)
         ],
@@ -50,7 +50,7 @@ def test_a_storm_of_commits_costs_no_frame() -> None:
         # And entries that no frame of ours meets.
         stranger = rng.getrandbits(46) << 2 | 0x020000000000
         way, index = rng.randrange(2), fdb_set(stranger, VLAN, sets)
-        if all(fdb_set(number(station_address(p, 0)), VLAN, sets) != index for p in range(PORTS)):
+        if all(fdb_set(as_number(station_address(p, 0)), VLAN, sets) != index for p in range(PORTS)):
             bench.commit(Table.FDB, way << 15 | index, rng.getrandbits(1) << 71 | 15 << 60 | VLAN << 48 | stranger)
         bench.commit(Table.VLAN, rng.randint(100, 4000), rng.getrandbits(8))
         bench.commit(Table.STREAM_RATE, 100 + rng.randrange(100), rng.getrandbits(96))
@@ -69,19 +69,19 @@ def test_an_entry_acts_whole_from_one_frame_to_the_next() -> None:
     rng = random.Random(2)
     group = bytes([1, 0, 0x5E, 0, 0, 5])
     everybody = set(range(PORTS))
-    bench = Bench(SwitchConfig(vlans={VLAN: everybody}, static_addresses=[(number(group), VLAN, {1, 2})]))
+    bench = Bench(SwitchConfig(vlans={VLAN: everybody}, static_addresses=[(as_number(group), VLAN, {1, 2})]))
     bench.introduce(vlan=VLAN)
     for n in range(600):
         data = frame(group, station_address(0, 0), rng.randint(64, 200), vlan=VLAN, pcp=n % 8, seed=n)
         bench.send(0, data)
     sent = list(bench.fates.values())[PORTS:]
-    index = fdb_set(number(group), VLAN, bench.read("fdb_sets"))
+    index = fdb_set(as_number(group), VLAN, bench.read("fdb_sets"))
     turns = [(0, bench.now, 0b0110)]
     while bench.switch.waiting:
         bench.run(rng.randint(1, 800))
         members = rng.choice((0b0110, 0b1000))
         begun = bench.now
-        bench.commit(Table.FDB, index, 1 << 71 | 1 << 70 | 3 << 68 | members << 60 | VLAN << 48 | number(group))
+        bench.commit(Table.FDB, index, 1 << 71 | 1 << 70 | 3 << 68 | members << 60 | VLAN << 48 | as_number(group))
         turns.append((begun, bench.now, members))
     bench.finish()
     for fate in sent:

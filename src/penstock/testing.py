@@ -85,6 +85,11 @@ def soak() -> Count:
     return _penstock("hw", "soak")
 
 
+def differential() -> Count:
+    """The switch against its model in random scenarios, to the clock cycle."""
+    return _penstock("hw", "diff")
+
+
 RUNNERS: dict[str, Callable[[], Count]] = {
     "engine": engine,
     "python": python,
@@ -92,6 +97,7 @@ RUNNERS: dict[str, Callable[[], Count]] = {
     "lint": lint,
     "prove": prove,
     "soak": soak,
+    "differential": differential,
 }
 
 

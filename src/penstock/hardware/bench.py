@@ -11,14 +11,21 @@ from typing import Any
 import numpy as np
 
 from penstock import _engine
-from penstock.hardware.configure import StreamEntry, SwitchConfig, configure
-from penstock.hardware.model import build_model
+from penstock.hardware.configure import StreamEntry, SwitchConfig
 from penstock.hardware.registers import registers as register_map
-from penstock.hardware.soak import OVERHEAD_BYTES, station_address, with_fcs
 from penstock.hardware.tools import hardware_folder
+from penstock.hardware.traffic import (
+    FAULTY_OUTPUT,
+    GAP_BYTES,
+    OVERHEAD_BYTES,
+    as_number,
+    configured_switch,
+    station_address,
+    vlan_tag,
+    with_fcs,
+)
 
 CYCLE_NS = 8
-GAP_BYTES = 12
 LINE_RATE_SIZES: tuple[int | None, ...] = (64, 65, 127, 512, 1522, None)  # None: a random mix
 LINE_RATE_CYCLES = 400_000
 LATENCY_SIZES = (64, 65, 66, 67, 68, 69, 70, 71, 72, 127, 128, 129, 256, 512, 1024, 1518, 1521, 1522)
@@ -55,13 +62,13 @@ def _switch(ports: int) -> _engine.Switch:
     """A switch that knows a station at each port and shapes, wide enough, what port 0 sends to each of them."""
     config = SwitchConfig(
         ports=ports,
-        static_addresses=[(int.from_bytes(station_address(port, 0), "big"), VLAN, {port}) for port in range(ports)],
+        static_addresses=[(as_number(station_address(port, 0)), VLAN, {port}) for port in range(ports)],
         streams=[
             StreamEntry(
                 port=0,
                 identify="destination",
                 vlan=VLAN,
-                mac=int.from_bytes(station_address(port, 0), "big"),
+                mac=as_number(station_address(port, 0)),
                 rate_bps=1_000_000_000,
                 burst_bytes=3_084,
                 ats=True,
@@ -69,23 +76,19 @@ def _switch(ports: int) -> _engine.Switch:
             for port in range(1, ports)
         ],
     )
-    switch = _engine.Switch(build_model(ports=ports))
-    for address, value in configure(config, register_map()):
-        switch.write(address, value)
-    return switch
+    return configured_switch(config)
 
 
 def _frame(source: int, destination: int, size: int, pcp: int, rng: random.Random) -> bytes:
     head = station_address(destination, 0) + station_address(source, 0)
-    head += b"\x81\x00" + (pcp << 13 | VLAN).to_bytes(2, "big") + b"\x88\xb5"
+    head += vlan_tag(VLAN, pcp) + b"\x88\xb5"
     return with_fcs(head + rng.randbytes(size - 4 - len(head)))
 
 
 def _outputs(events: _engine.Events) -> tuple[int, int]:
     """Copies that came out, and those of them that were not exactly as they should be."""
     out = events["kind"] == _engine.KINDS.index("output")
-    faulty = _engine.FLAG_DAMAGED | _engine.FLAG_TX_ER | _engine.FLAG_SHORT_GAP | _engine.FLAG_PREAMBLE
-    return int(out.sum()), int((events["flags"][out] & faulty != 0).sum())
+    return int(out.sum()), int((events["flags"][out] & FAULTY_OUTPUT != 0).sum())
 
 
 def _load(switch: _engine.Switch, size: int | None, rng: random.Random) -> int:

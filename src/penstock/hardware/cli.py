@@ -2,8 +2,10 @@
 """The commands `penstock hw ...`."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ from rich.table import Table
 
 from .tools import ToolError, hardware_folder
 
-app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, bench, soak, synthesize, time.")
+app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, bench, soak, diff, synthesize, time.")
 REQUIREMENT_NOT_MET = 1
 BAD_INPUT = 2
 
@@ -148,6 +150,54 @@ def soak(
         _console().print(summary, *board.faults, sep="\n", markup=False, highlight=False)
         _console().print(f"{measured} {quantity}", markup=False, highlight=False)
     _finish([{**row, "ok": not board.faults}], as_json)
+
+
+@app.command()
+def diff(
+    scenarios: Annotated[int, typer.Option(min=1, help="How many.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the first; the others have the next ones.")] = 1,
+    frames: Annotated[int, typer.Option(min=1, help="In each scenario.")] = 1_000,
+    ports: Annotated[
+        list[int] | None, typer.Option(min=2, max=8, help="Ports of the switch; several in turn. [default: 2, 3, 4, 8]")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Scenarios at a time.  [default: one per core]")] = None,
+    out: Annotated[Path, typer.Option(help="Where scenarios that differ are written.")] = Path("differential"),
+    replay: Annotated[Path | None, typer.Option(help="Play the scenario in this file instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The switch against its model on random scenarios: every frame the same fate, to the clock cycle."""
+    from rich.progress import Progress
+
+    from .differential.campaign import SIZES, campaign
+    from .differential.report import replayed, shrunk
+
+    def say(*lines: str) -> None:
+        if not as_json:
+            _console().print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
+
+    terminal = Console(stderr=True)
+    with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+        if replay:
+            row, lines = replayed(replay)
+            rows = [row]
+            say(*lines)
+        else:
+            task = progress.add_task(f"{scenarios:,} scenarios", total=1.0)
+            report = campaign(
+                scenarios,
+                seed=seed,
+                frames=frames,
+                sizes=ports or SIZES,
+                jobs=jobs or os.cpu_count() or 1,
+                progress=lambda part: progress.update(task, completed=part),
+            )
+            rows = [*report.rows()]
+            for row in rows:
+                say(f"{row['quantity']}: {row['measured']:,}" + ("" if row["ok"] else " NOT MET"))
+            for lines in shrunk(report, out):
+                # Also with --json: a seed that fails must not be lost.
+                terminal.print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
+    _finish(rows, as_json)
 
 
 @app.command()

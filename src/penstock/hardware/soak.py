@@ -8,38 +8,38 @@ checks that every copy came out there once, whole and in order, or was refused f
 from __future__ import annotations
 
 import random
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock import _engine
-from penstock.hardware.configure import StreamEntry, SwitchConfig, configure
-from penstock.hardware.model import build_model
+from penstock.hardware.configure import StreamEntry, SwitchConfig
 from penstock.hardware.registers import RegisterMap
 from penstock.hardware.registers import registers as register_map
+from penstock.hardware.traffic import (
+    BROADCAST,
+    FAULTY_OUTPUT,
+    FILLER_BYTES,
+    MAX_FRAME_BYTES,
+    TYPE_EXPERIMENTAL,
+    Frame,
+    as_number,
+    configured_switch,
+    damage,
+    drops_by_reason,
+    read_counters,
+    refusals,
+    station_address,
+    vlan_tag,
+)
 
-OVERHEAD_BYTES = 8  # preamble and delimiter
-FCS_BYTES = 4
-MAX_FRAME_BYTES = 1522
 STATIONS_PER_PORT = 4
 CHUNK_FRAMES = 20_000
 HOT_FRAMES = 2_000
 STEP_CYCLES = 200_000
 DRAIN_CYCLES = 2_000_000
 MAX_FAULTS = 20
-
-BROADCAST = b"\xff" * 6
-
-
-def station_address(port: int, number: int) -> bytes:
-    """Address of one of the stations behind a port."""
-    return bytes([0x02, 0, 0, 0, port, number])
-
-
-def with_fcs(body: bytes) -> bytes:
-    """The frame with its frame check sequence."""
-    return body + zlib.crc32(body).to_bytes(FCS_BYTES, "little")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Network:
                 port=reception,
                 identify="destination",
                 vlan=10,
-                mac=int.from_bytes(station_address(port, 0), "big"),
+                mac=as_number(station_address(port, 0)),
                 rate_bps=2_000_000 * (1 + port),
                 burst_bytes=3_084,
                 ats=True,
@@ -88,11 +88,8 @@ class Network:
 class Sent:
     """One frame on the wire and what a correct switch does with it."""
 
-    port: int
-    data: bytes  # destination address to FCS, damaged or not
+    frame: Frame
     gap: int  # byte times of silence before it
-    delimiter: bool
-    rx_er_at: int | None
     flow: int  # frames of one reception port, output and flow stay in order
     destinations: frozenset[int]  # empty: it must not come out anywhere
     reason: str | None  # why not, as the switch has to count it
@@ -113,7 +110,7 @@ class Generator:
             for number in range(STATIONS_PER_PORT):
                 for vlan, members in self.network.vlans.items():
                     if port in members:
-                        yield self._frame(port, BROADCAST, station_address(port, number), vlan, 0, 64, None, 200)
+                        yield self._sent(port, BROADCAST, station_address(port, number), vlan, 0, 64, None, 200)
 
     def frames(self, count: int) -> Iterator[Sent]:
         """Frames of all ports, each port's in order of time."""
@@ -123,14 +120,14 @@ class Generator:
                 self.favourite = rng.randrange(self.network.ports)
             # The port that has been quiet for longest goes on, so that the ports stay abreast.
             port = min(range(self.network.ports), key=self.busy_until.__getitem__)
-            damage = rng.choices(
-                (None, "fcs", "rx_er", "runt", "giant", "preamble"), weights=(970, 8, 8, 6, 4, 4), k=1
-            )[0]
+            harm = rng.choices((None, "fcs", "rx_er", "runt", "giant", "preamble"), weights=(970, 8, 8, 6, 4, 4), k=1)[
+                0
+            ]
             size = rng.choice((64, 64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, rng.randint(64, 1522), 1522))
             gap = rng.choice((12, 12, 12, 12, 13, 14, rng.randint(1, 11), rng.randint(12, 300)))
             vlan = rng.choice((None, None, None, 0, 0, 1, 1, 1, 1, 10, 10, 10, 10, 20, 99, 4095))
             source = station_address(port, rng.randrange(STATIONS_PER_PORT))
-            yield self._frame(port, self._destination(), source, vlan, rng.randrange(8), size, damage, gap)
+            yield self._sent(port, self._destination(), source, vlan, rng.randrange(8), size, harm, gap)
 
     def _destination(self) -> bytes:
         rng = self.rng
@@ -146,7 +143,7 @@ class Generator:
             return bytes([0x01, 0x00, 0x5E, 0, 0, rng.randrange(256)])
         return bytes([0x01, 0x80, 0xC2, 0, 0, rng.randrange(16)])
 
-    def _frame(
+    def _sent(
         self,
         port: int,
         destination: bytes,
@@ -154,31 +151,18 @@ class Generator:
         tag_vlan: int | None,
         pcp: int,
         size: int,
-        damage: str | None,
+        harm: str | None,
         gap: int,
     ) -> Sent:
-        rng = self.rng
-        tag = b"" if tag_vlan is None else b"\x81\x00" + (pcp << 13 | tag_vlan).to_bytes(2, "big")
-        head = destination + source + tag + b"\x88\xb5"
-        if damage == "giant":
-            size = rng.randint(MAX_FRAME_BYTES + 1, MAX_FRAME_BYTES + 100)
-        data = with_fcs(head + rng.randbytes(size - FCS_BYTES - len(head)))
-        rx_er_at = None
-        if damage == "fcs":
-            at = rng.randrange(len(data))
-            data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
-        elif damage == "rx_er":
-            rx_er_at = rng.randrange(len(data))
-        elif damage == "runt":
-            data = data[: rng.randint(1, 63)]
-        elif damage == "preamble":
-            data = b"\x55" * len(data)
+        head = destination + source + vlan_tag(tag_vlan, pcp) + TYPE_EXPERIMENTAL
+        frame = Frame(port, head, size, self.rng.randrange(FILLER_BYTES))
         destinations, reason = self._forward(port, destination, tag_vlan)
-        if damage is not None:
-            destinations, reason = frozenset(), damage
-        self.busy_until[port] += OVERHEAD_BYTES + len(data) + gap
-        flow = 8 if tag_vlan is None else pcp
-        return Sent(port, data, gap, damage != "preamble", rx_er_at, flow, destinations, reason)
+        if harm is not None:
+            wrong: dict[str, Any] = damage(harm, size, MAX_FRAME_BYTES, self.rng)
+            frame = replace(frame, **wrong)
+            destinations, reason = frozenset(), harm
+        self.busy_until[port] += frame.carrier_cycles + gap
+        return Sent(frame, gap, 8 if tag_vlan is None else pcp, destinations, reason)
 
     def _forward(self, port: int, destination: bytes, tag_vlan: int | None) -> tuple[frozenset[int], str | None]:
         vlan = tag_vlan or self.network.port_vlan_id[port]
@@ -208,25 +192,25 @@ class Scoreboard:
         if len(self.faults) < MAX_FAULTS:
             self.faults.append(text)
 
-    def pushed(self, number: int, frame: Sent) -> None:
+    def pushed(self, number: int, sent: Sent) -> None:
         """A frame is on its way to the switch."""
         self.sent += 1
-        self.inside[number] = (frame, set(frame.destinations))
+        self.inside[number] = (sent, set(sent.destinations))
 
     def judged(self, number: int, reason: str | None, refused: dict[int, str]) -> None:
         """The switch says what it does with a frame: why it drops it, or which copies it refuses."""
         if number not in self.inside:
             self.fault(f"frame {number} was judged twice")
             return
-        frame, copies = self.inside[number]
+        sent, copies = self.inside[number]
         if reason is not None:
             self.dropped[reason] += 1
             # Only a shaper may refuse a frame that is fit to be forwarded.
-            if reason != frame.reason and not (reason == "residence" and frame.reason is None):
-                self.fault(f"frame {number} of port {frame.port}: dropped as {reason}, expected {frame.reason}")
+            if reason != sent.reason and not (reason == "residence" and sent.reason is None):
+                self.fault(f"frame {number} of port {sent.frame.port}: dropped as {reason}, expected {sent.reason}")
             copies.clear()
-        elif frame.reason is not None:
-            self.fault(f"frame {number} of port {frame.port}: forwarded, expected a drop as {frame.reason}")
+        elif sent.reason is not None:
+            self.fault(f"frame {number} of port {sent.frame.port}: forwarded, expected a drop as {sent.reason}")
         for port, why in refused.items():
             self.dropped[why] += 1
             self._close(number, port)
@@ -238,10 +222,10 @@ class Scoreboard:
         if number not in self.inside or port not in self.inside[number][1]:
             self.fault(f"port {port}: frame {number} came out twice, or was not due here")
             return
-        frame, _ = self.inside[number]
+        sent, _ = self.inside[number]
         if not fit:
             self.fault(f"port {port}: frame {number} was damaged")
-        flow = (frame.port, port, frame.flow)
+        flow = (sent.frame.port, port, sent.flow)
         if number < self.latest.get(flow, 0):
             self.fault(f"port {port}: frame {number} was overtaken by {self.latest[flow]} of its stream")
         self.latest[flow] = number
@@ -250,8 +234,8 @@ class Scoreboard:
 
     def finish(self) -> None:
         """Nothing may be left that should have come out."""
-        for number, (frame, copies) in self.inside.items():
-            self.fault(f"frame {number} of port {frame.port} never came out of ports {sorted(copies)}")
+        for number, (sent, copies) in self.inside.items():
+            self.fault(f"frame {number} of port {sent.frame.port} never came out of ports {sorted(copies)}")
 
     def _close(self, number: int, port: int) -> None:
         if number not in self.inside or port not in self.inside[number][1]:
@@ -268,24 +252,13 @@ def soak(
 ) -> Scoreboard:
     """Sends that many random frames through the Verilated switch; the scoreboard's `faults` say what went wrong."""
     network = Network(ports)
-    switch = _engine.Switch(build_model(ports=ports))
-    registers = register_map()
-    for address, value in configure(network.configuration(), registers):
-        switch.write(address, value)
+    switch = configured_switch(network.configuration())
     board = Scoreboard()
     generator = Generator(network, seed)
 
     def send(batch: Iterator[Sent]) -> None:
-        for frame in batch:
-            number = switch.push(
-                frame.port,
-                switch.cycle,
-                frame.data,
-                gap=frame.gap,
-                delimiter=frame.delimiter,
-                rx_er_at=frame.rx_er_at,
-            )
-            board.pushed(number, frame)
+        for sent in batch:
+            board.pushed(sent.frame.push(switch, switch.cycle, sent.gap), sent)
         while switch.waiting:
             switch.run(switch.cycle + STEP_CYCLES)
             judge(board, switch.events(), ports)
@@ -299,7 +272,7 @@ def soak(
     switch.run(switch.cycle + DRAIN_CYCLES)
     judge(board, switch.events(), ports)
     board.finish()
-    _compare_counters(board, switch, registers, ports)
+    _compare_counters(board, switch, register_map(), ports)
     return board
 
 
@@ -310,14 +283,12 @@ def judge(board: Scoreboard, events: _engine.Events, ports: int) -> None:
         events["kind"], events["frame"], events["port"], events["reason"],
         events["refused"], events["refused_reasons"], events["flags"],
     )  # fmt: skip
-    faulty = _engine.FLAG_DAMAGED | _engine.FLAG_TX_ER | _engine.FLAG_SHORT_GAP | _engine.FLAG_PREAMBLE
     for kind, number, port, reason, refused, reasons, flags in zip(*(c.tolist() for c in columns), strict=True):
         name = kinds[kind]
         if name == "verdict":
-            copies = {e: _engine.REASONS[reasons >> 4 * e & 15] for e in range(ports) if refused >> e & 1}
-            board.judged(number, _engine.REASONS[reason] if reason else None, copies)
+            board.judged(number, _engine.REASONS[reason] if reason else None, refusals(refused, reasons, ports))
         elif name == "output":
-            board.left(number, port, not flags & faulty)
+            board.left(number, port, not flags & FAULTY_OUTPUT)
         elif name == "expired":
             board.fault(f"frame {number} expired at port {port}")
         elif name == "fault":
@@ -326,21 +297,10 @@ def judge(board: Scoreboard, events: _engine.Events, ports: int) -> None:
 
 def _compare_counters(board: Scoreboard, switch: _engine.Switch, registers: RegisterMap, ports: int) -> None:
     """The switch's own counters have to say the same."""
-
-    def read(port: int, name: str) -> int:
-        return sum(
-            switch.read(address) << 32 * i for i, address in enumerate(registers[f"counters.port[{port}].{name}"].words)
-        )
-
-    sent = sum(read(port, f"sent[{k}]") for port in range(ports) for k in range(8))
+    counters = [read_counters(switch, registers, port) for port in range(ports)]
+    sent = sum(port.get(f"sent[{k}]", 0) for port in counters for k in range(8))
     if sent != board.delivered:
         board.fault(f"the switch counts {sent} copies sent, {board.delivered} came out")
-    counted = Counter[str]()
-    for port in range(ports):
-        for reason, name in enumerate(_engine.REASONS):
-            if reason:
-                counted[name] += read(port, f"dropped[{reason}]")
-        for pool in ("store", "queue", "class"):
-            counted[f"{pool}_full"] += read(port, f"refused_{pool}")
-    if +counted != board.dropped:
-        board.fault(f"the switch counts {dict(+counted)} drops, it reported {dict(board.dropped)}")
+    counted = drops_by_reason(counters)
+    if counted != board.dropped:
+        board.fault(f"the switch counts {counted} drops, it reported {dict(board.dropped)}")

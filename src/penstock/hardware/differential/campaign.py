@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many scenarios on all cores: whether hardware and model are equal, and whether all was met that should be met."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock import _engine
+from penstock.hardware.tools import ToolError
+from penstock.hardware.traffic import library, refusals
+
+from .compare import COLUMNS, EXPIRED, INPUT, OUTPUT, VERDICT, Difference, compare, table
+from .draw import CHANGES, draw
+from .play import Play, Record, play_model, play_rtl
+from .scenario import Scenario
+
+SIZES = (2, 3, 4, 8)
+ENOUGH_SCENARIOS = 100  # from this many on, all that should be met has to be met
+
+# To be given up, a frame has to wait for a second: too long to simulate with traffic inside. hw/tb/pen_queue tests it.
+NOT_DRAWN = ("none", "lifetime")
+SHOULD_BE_MET = (
+    *(f"fate.{reason}" for reason in _engine.REASONS if reason not in NOT_DRAWN),
+    "fate.sent", "fate.several_copies", "fate.short_gap",
+    "stream.ipv4", "stream.destination", "stream.source", "stream.shaped", "stream.held", "stream.unshaped",
+    *(f"change.{kind}" for kind in CHANGES),
+    "aging.sweep",
+)  # fmt: skip
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one scenario."""
+
+    seed: int
+    ports: int
+    frames: int
+    met: Counter[str]
+    differences: tuple[Difference, ...]
+
+
+def differ(scenario: Scenario, model: Play = play_model) -> tuple[list[Difference], Record]:
+    """Plays a scenario on both sides. A side that fails differs as well."""
+    rtl = play_rtl(scenario)
+    try:
+        return compare(scenario, rtl, model(scenario, rtl.end_cycle)), rtl
+    except BaseException as error:  # a panic of the engine is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        return [Difference(0, f"the model fails: {error!r}")], rtl
+
+
+def one(seed: int, ports: int, frames: int) -> Outcome:
+    """Draws and plays one scenario."""
+    scenario = draw(seed, ports, frames)
+    differences, rtl = differ(scenario)
+    return Outcome(seed, ports, len(scenario.arrivals), met(scenario, rtl), tuple(differences))
+
+
+def met(scenario: Scenario, rtl: Record) -> Counter[str]:
+    """What the frames of a scenario met, and what was changed meanwhile."""
+    count = Counter[str]()
+    ports = scenario.ports
+    idle_cycles = 4 + 2 * ports + 19  # from the end of the last bit to the first cycle in which it may be selected
+    entered: dict[int, int] = {}
+    for row in table(rtl).tolist():
+        event = dict(zip(COLUMNS, row, strict=True))
+        if event["kind"] == INPUT:
+            entered[event["frame"]] = event["cycle"]
+        elif event["kind"] == OUTPUT:
+            count["fate.sent"] += 1
+        elif event["kind"] == EXPIRED:
+            count["fate.lifetime"] += 1
+        elif event["kind"] == VERDICT:
+            count["fate.several_copies"] += event["destination"].bit_count() > 1
+            count["fate.short_gap"] += bool(event["flags"] & _engine.FLAG_SHORT_GAP)
+            if event["reason"]:
+                count[f"fate.{_engine.REASONS[event['reason']]}"] += 1
+            for reason in refusals(event["refused"], event["refused_reasons"], ports).values():
+                count[f"fate.{reason}"] += 1
+            if event["flags"] & _engine.FLAG_STREAM:
+                shaped = bool(event["flags"] & _engine.FLAG_SHAPED)
+                arrival = entered[event["frame"]] + event["length"]
+                count["stream.shaped" if shaped else "stream.unshaped"] += 1
+                count["stream.held"] += shaped and event["visible"] > arrival + idle_cycles
+                if event["stream"] < len(scenario.config.streams):
+                    count[f"stream.{scenario.config.streams[event['stream']].identify}"] += 1
+    for change in scenario.changes:
+        count[f"change.{change.kind}"] += 1
+    if 1 in (scenario.config.aging_period_ms, *(c.writes[0][1] for c in scenario.changes if c.kind == "aging_period")):
+        count["aging.sweep"] += rtl.end_cycle // 125_000
+    return +count
+
+
+@dataclass
+class Report:
+    """All scenarios together."""
+
+    frames_each: int
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def met(self) -> Counter[str]:
+        return sum((outcome.met for outcome in self.outcomes), Counter())
+
+    @property
+    def failed(self) -> list[Outcome]:
+        return sorted((o for o in self.outcomes if o.differences), key=lambda outcome: outcome.seed)
+
+    def rows(self) -> Iterator[Row]:
+        """Differences for each size, then what was met."""
+        for ports in sorted({outcome.ports for outcome in self.outcomes}):
+            of_size = [outcome for outcome in self.outcomes if outcome.ports == ports]
+            frames = sum(outcome.frames for outcome in of_size)
+            unequal = sum(bool(outcome.differences) for outcome in of_size)
+            quantity = f"scenarios that differ of {len(of_size)}, {ports} ports, {frames:,} frames"
+            yield {
+                "id": f"differential.{ports}_ports", "quantity": quantity, "unit": "scenarios", "measured": unequal,
+                "goal": 0, "ok": unequal == 0,
+            }  # fmt: skip
+        met = self.met
+        enough = len(self.outcomes) >= ENOUGH_SCENARIOS
+        for name in dict.fromkeys([*SHOULD_BE_MET, *sorted(met)]):
+            row = {"id": f"met.{name}", "quantity": f"met: {name}", "unit": "times", "measured": met[name], "ok": True}
+            yield row | {"goal": 1, "ok": met[name] > 0} if enough and name in SHOULD_BE_MET else row
+
+
+def campaign(
+    scenarios: int,
+    *,
+    seed: int,
+    frames: int,
+    sizes: Sequence[int] = SIZES,
+    jobs: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> Report:
+    """Plays that many scenarios, one seed after the other, the sizes in turn."""
+    for ports in sizes:
+        library(ports=ports)  # built here, once
+    report = Report(frames)
+    context = multiprocessing.get_context("spawn")  # a fork would copy threads of this process half
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+        waiting = {pool.submit(one, n, sizes[n % len(sizes)], frames): n for n in range(seed, seed + scenarios)}
+        for done in as_completed(waiting):
+            try:
+                report.outcomes.append(done.result())
+            except BrokenProcessPool:
+                raise ToolError(f"a process ended by itself while seeds {seed} to {seed + scenarios - 1} ran") from None
+            if progress is not None:
+                progress(len(report.outcomes) / scenarios)
+    return report

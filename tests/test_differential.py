@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The differential test itself: it finds what differs, makes it small, and is equal where nothing is planted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from penstock import _engine
+from penstock.hardware.cli import app
+from penstock.hardware.configure import SwitchConfig, configure
+from penstock.hardware.differential import play as playing
+from penstock.hardware.differential.campaign import (
+    ENOUGH_SCENARIOS,
+    SHOULD_BE_MET,
+    Outcome,
+    Report,
+    campaign,
+    differ,
+    met,
+)
+from penstock.hardware.differential.compare import Difference, compare
+from penstock.hardware.differential.draw import draw
+from penstock.hardware.differential.play import Record, play_model, play_rtl
+from penstock.hardware.differential.scenario import Arrival, Scenario, load, save
+from penstock.hardware.differential.shrink import MOST_RUNS, shrink
+from penstock.hardware.tools import ToolError
+from penstock.hardware.traffic import TYPE_EXPERIMENTAL, Frame, configured_switch, station_address
+
+PORTS = 4
+FRAMES = 300
+
+Plant = Callable[[SwitchConfig], SwitchConfig]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("ports", [2, PORTS])
+def test_equal(ports: int, seed: int) -> None:
+    scenario = draw(seed, ports, FRAMES)
+    assert len(scenario.arrivals) == FRAMES
+    differences, _ = differ(scenario)
+    assert not differences, differences[0].what
+
+
+# ---- the scenarios
+
+
+def test_a_seed_says_all() -> None:
+    assert draw(7, PORTS, 50) == draw(7, PORTS, 50)
+    assert draw(7, PORTS, 50) != draw(8, PORTS, 50)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_scenario_is_written_and_read(seed: int, tmp_path: Path) -> None:
+    scenario = draw(seed, 2 + seed, 100)
+    save(scenario, tmp_path / "s.json", ["remark"])
+    assert load(tmp_path / "s.json") == scenario
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "not a scenario"),
+        ("[]", "not a scenario"),
+        ('{"format": 9}', "format 9"),
+        ('{"format": 1, "seed": 1, "config": {}, "arrivals": [], "changes": []}', "not a scenario"),
+        (None, "No such file"),
+    ],
+)
+def test_a_file_that_is_no_scenario(text: str | None, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ToolError, match=says):
+        load(path)
+
+
+def test_a_value_of_the_wrong_kind_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    save(draw(1, PORTS, 3), path, [])
+    plain = json.loads(path.read_text())
+    plain["arrivals"][1]["frame"]["size"] = "long"
+    path.write_text(json.dumps(plain))
+    with pytest.raises(ToolError, match=r"arrivals\.1\.frame\.size"):
+        load(path)
+
+
+# ---- planted faults
+
+
+def _overhead(config: SwitchConfig) -> SwitchConfig:
+    return replace(config, overhead_bytes=(config.overhead_bytes + 1) % 256)
+
+
+def _burst(config: SwitchConfig) -> SwitchConfig:
+    # One register of the rates, one byte more.
+    first, others = config.streams[:1], config.streams[1:]
+    return replace(config, streams=[*(replace(entry, burst_bytes=entry.burst_bytes + 1) for entry in first), *others])
+
+
+def _max_frame(config: SwitchConfig) -> SwitchConfig:
+    return replace(config, max_frame_bytes=config.max_frame_bytes % 2000 + 1)
+
+
+def _member(config: SwitchConfig) -> SwitchConfig:
+    return replace(config, vlans={vlan: members - {0} for vlan, members in config.vlans.items()})
+
+
+def _queue_limit(config: SwitchConfig) -> SwitchConfig:
+    return replace(config, queue_limit_cells={k: cells + 1 for k, cells in config.queue_limit_cells.items()})
+
+
+@pytest.mark.parametrize(
+    ("plant", "frames"), [(_overhead, 4), (_burst, 4), (_max_frame, 2), (_member, 2), (_queue_limit, 40)]
+)
+def test_a_planted_fault_is_found_and_made_small(plant: Plant, frames: int, tmp_path: Path) -> None:
+    def wrong(scenario: Scenario, end_cycle: int) -> Record:
+        return play_model(replace(scenario, config=plant(scenario.config)), end_cycle)
+
+    runs = 0
+
+    def differs(scenario: Scenario) -> list[Difference]:
+        nonlocal runs
+        runs += 1
+        return differ(scenario, wrong)[0]
+
+    scenario, differences = next(
+        (scenario, found)
+        for scenario in (draw(seed, PORTS, FRAMES) for seed in range(1, 40))
+        if (found := differs(scenario))
+    )
+    runs = 0
+    small, _ = shrink(scenario, differences, differs)
+    assert runs <= MOST_RUNS
+    assert len(small.arrivals) <= frames
+    assert not small.changes
+    assert small.ports == PORTS
+    save(small, tmp_path / "small.json", [])
+    assert differ(load(tmp_path / "small.json"), wrong)[0]
+    assert not differ(load(tmp_path / "small.json"))[0]
+
+
+def test_a_model_that_fails_differs() -> None:
+    def broken(scenario: Scenario, end_cycle: int) -> Record:
+        raise _engine.InputError("not this")
+
+    differences, _ = differ(draw(1, PORTS, 20), broken)
+    assert "not this" in differences[0].what
+
+
+# ---- the comparison
+
+
+def _pair() -> Scenario:
+    """Two frames of different length, from port 0 and 1 to port 2, one after the other."""
+    head = station_address(2, 0) + station_address(0, 0) + TYPE_EXPERIMENTAL
+    arrivals = (Arrival(100, Frame(0, head, 64)), Arrival(300, Frame(1, head, 200)))
+    return Scenario(0, SwitchConfig(ports=PORTS, vlans={1: {0, 1, 2}}), arrivals)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> tuple[Scenario, Record]:
+    scenario = _pair()
+    return scenario, play_rtl(scenario)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "says"),
+    [
+        ("input", "cycle", r"frame 0 .*input: cycle"),
+        ("verdict", "cycle", r"frame 0 .*verdict: cycle"),
+        ("verdict", "visible", "visible"),
+        ("verdict", "destination", "destination"),
+        ("verdict", "traffic_class", "traffic_class"),
+        ("verdict", "flags", "flags"),
+        ("selected", "cycle", "selected at port"),
+        ("selected", "traffic_class", "traffic_class"),
+        ("output", "cycle", "output at port"),
+        ("output", "length", "length"),
+        ("output", "frame", "output at port"),
+    ],
+)
+def test_every_column_counts(kind: str, column: str, says: str, recorded: tuple[Scenario, Record]) -> None:
+    scenario, rtl = recorded
+    assert compare(scenario, rtl, rtl) == []
+    events: Any = {name: np.array(values) for name, values in rtl.events.items()}
+    first = int(np.flatnonzero(events["kind"] == _engine.KINDS.index(kind))[0])
+    events[column][first] ^= 1
+    differences = compare(scenario, rtl, replace(rtl, events=events))
+    assert any(re.search(says, difference.what) for difference in differences)
+
+
+def test_an_event_that_is_missing_counts(recorded: tuple[Scenario, Record]) -> None:
+    scenario, rtl = recorded
+    events: Any = {name: np.asarray(values)[:-1] for name, values in rtl.events.items()}
+    assert "1 in the hardware, 0 in the model" in compare(scenario, rtl, replace(rtl, events=events))[0].what
+
+
+def test_what_is_inside_at_the_end_and_the_counters_count(recorded: tuple[Scenario, Record]) -> None:
+    scenario, rtl = recorded
+    assert "inside" in compare(scenario, rtl, replace(rtl, inside=1))[0].what
+    counters = ({**rtl.counters[0], "received_bytes": 1}, *rtl.counters[1:])
+    assert "counters of port 0" in compare(scenario, replace(rtl, counters=counters), rtl)[0].what
+
+
+def test_how_long_a_write_takes_counts() -> None:
+    scenario = next(s for s in (draw(seed, PORTS, 20) for seed in range(50)) if s.changes)
+    rtl = play_rtl(scenario)
+    late = replace(rtl, written=(rtl.written[0] + 1, *rtl.written[1:]))
+    assert "written by" in compare(scenario, rtl, late)[0].what
+
+
+# ---- many
+
+
+def _outcome(seed: int, *names: str, differences: tuple[Difference, ...] = ()) -> Outcome:
+    return Outcome(seed, PORTS, 10, Counter(names), differences)
+
+
+def test_what_should_be_met_and_was_not_is_a_failure() -> None:
+    all_met = [_outcome(seed, *SHOULD_BE_MET) for seed in range(ENOUGH_SCENARIOS)]
+    assert all(row["ok"] for row in Report(10, all_met).rows())
+    without = [replace(outcome, met=outcome.met - Counter(["fate.residence"])) for outcome in all_met]
+    assert [row["id"] for row in Report(10, without).rows() if not row["ok"]] == ["met.fate.residence"]
+    # A few scenarios cannot meet everything.
+    assert all(row["ok"] for row in Report(10, without[:-1]).rows())
+
+
+def test_a_difference_is_a_failure() -> None:
+    report = Report(10, [_outcome(2, differences=(Difference(5, "late"),)), _outcome(1)])
+    assert [outcome.seed for outcome in report.failed] == [2]
+    assert [row["ok"] for row in report.rows() if row["id"].startswith("differential")] == [False]
+
+
+def test_what_frames_meet_is_counted(recorded: tuple[Scenario, Record]) -> None:
+    scenario, rtl = recorded
+    count = met(scenario, rtl)
+    assert count["fate.sent"] == 4  # to all others of the VLAN
+    assert count["fate.several_copies"] == 2
+
+
+def test_scenarios_run_in_processes() -> None:
+    report = campaign(4, seed=3, frames=30, sizes=[2, PORTS], jobs=2)
+    assert [(o.seed, o.ports, o.frames) for o in sorted(report.outcomes, key=lambda o: o.seed)] == [
+        (3, PORTS, 30), (4, 2, 30), (5, PORTS, 30), (6, 2, 30),
+    ]  # fmt: skip
+    assert not report.failed
+
+
+# ---- the command
+
+
+def test_replay_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pair.json"
+    save(_pair(), path, [])
+    runner = CliRunner()
+    assert runner.invoke(app, ["diff", "--replay", str(path)]).exit_code == 0
+    monkeypatch.setattr(playing, "configure", lambda config, registers: configure(_member(config), registers))
+    result = runner.invoke(app, ["diff", "--replay", str(path)])
+    assert result.exit_code == 1
+    assert "frame 0 (port 0, 64 bytes): verdict" in result.stdout
+    result = runner.invoke(app, ["diff", "--replay", str(path), "--json"])
+    assert not json.loads(result.stdout)["ok"]
+    assert runner.invoke(app, ["diff", "--replay", str(tmp_path / "none.json")]).exit_code == 2
+
+
+def test_the_hardware_as_its_own_model_is_equal() -> None:
+    scenario = draw(3, PORTS, 100)
+    same, _ = differ(scenario, lambda s, end: playing.play(configured_switch(s.config), s, end))
+    assert not same
