@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,4 +102,70 @@ def read_capture(path: str | PathLike[str]) -> Capture: ...
 def write_pcapng(
     path: str | PathLike[str], interface: str, application: str, frames: Sequence[tuple[int, bytes, int]]
 ) -> None: ...
-def run(network_json: str, progress: Callable[[float], object] | None = None) -> dict[str, Any]: ...
+
+class Distribution(TypedDict):
+    """Times in ps. Without values all is None but `count`; `percentile_error` is relative, 0 for exact."""
+
+    count: int
+    min: int | None
+    max: int | None
+    mean: float | None
+    p50: float | None
+    p99: float | None
+    percentile_error: float
+
+class StreamStatistics(TypedDict):
+    frames: int
+    copies: int
+    delivered: int
+    inside: int
+    dropped: dict[str, int]
+    latency_ps: Distribution
+    interval_ps: Distribution
+    talker_wait_ps: Distribution
+    first_delivered_ps: int | None
+    last_delivered_ps: int | None
+    delivered_wire_bytes: int
+
+class Fates(TypedDict):
+    created: int
+    delivered: int
+    dropped: dict[str, int]
+    inside: int
+
+class Simulation(TypedDict):
+    frame_hops: int
+    events: int
+    cycles_simulated: int
+    cycles_jumped: int
+    end_ps: int
+
+class Outcome(TypedDict):
+    nodes: list[str]
+    streams: list[str]
+    events: list[str]
+    reasons: list[str]
+    conservation: dict[str, Fates]
+    statistics: dict[str, StreamStatistics]
+    simulation: Simulation
+    interrupted: bool
+
+class Chunk(TypedDict):
+    """Rows of a trace: how many, and each column as little-endian bytes."""
+
+    rows: int
+    frame_id: bytes
+    stream: bytes
+    node: bytes
+    port: bytes
+    event: bytes
+    time_ps: bytes
+    bytes: bytes
+    traffic_class: bytes
+    reason: bytes
+
+def run(
+    network_json: str,
+    sink: Callable[[Chunk], object] | None = None,
+    progress: Callable[[float], bool | None] | None = None,
+) -> Outcome: ...

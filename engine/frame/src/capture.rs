@@ -11,8 +11,8 @@ use pcap_parser::nom;
 use pcap_parser::pcapng::{parse_block_be, parse_block_le, Block};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
-    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header, InterfaceDescriptionBlock, Linktype,
-    OptionCode, PcapNGOption, SectionHeaderBlock, ToVec,
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header, InterfaceDescriptionBlock, Linktype, OptionCode,
+    PcapNGOption, SectionHeaderBlock, ToVec,
 };
 use thiserror::Error;
 

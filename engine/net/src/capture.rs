@@ -27,10 +27,7 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    pub fn new<'a>(
-        folder: Option<&Path>,
-        stations: impl Iterator<Item = (&'a str, bool)>,
-    ) -> Result<Self, RunError> {
+    pub fn new<'a>(folder: Option<&Path>, stations: impl Iterator<Item = (&'a str, bool)>) -> Result<Self, RunError> {
         let Some(folder) = folder else { return Ok(Self::default()) };
         let mut captures = Self::default();
         for (name, listens) in stations {

@@ -110,8 +110,11 @@ impl Kernel {
         let externals: Vec<u32> = (0..self.bridges.len() as u32)
             .filter(|&bridge| matches!(self.bridges[bridge as usize], BridgeNode::External { .. }))
             .collect();
-        let ended =
-            if externals.is_empty() { self.run_models(end, observer)? } else { self.run_mixed(end, &externals, observer)? };
+        let ended = if externals.is_empty() {
+            self.run_models(end, observer)?
+        } else {
+            self.run_mixed(end, &externals, observer)?
+        };
         if !self.trace.chunk.is_empty() {
             self.hand_out(observer)?;
         }
@@ -430,7 +433,8 @@ impl Kernel {
             BridgeNode::Model { bridge, clock, copies } => {
                 let tick = clock.at_or_after(arrives);
                 let frame = self.frames.get(slot);
-                let arrival = Arrival { frame: slot, header: frame.header, bytes: frame.bytes, first: tick, fault: Reason::NONE };
+                let arrival =
+                    Arrival { frame: slot, header: frame.header, bytes: frame.bytes, first: tick, fault: Reason::NONE };
                 let due = bridge.arrive(wire.port, arrival);
                 *copies += 1;
                 self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));
@@ -456,7 +460,9 @@ impl Kernel {
         self.passed(time);
         let frame = self.frames.get_mut(slot);
         let stream = &mut self.streams[frame.stream as usize];
-        if self.captures.wants(station as usize) && stream.generator.fill(frame.number, frame.bytes, &mut self.buffer).is_ok() {
+        if self.captures.wants(station as usize)
+            && stream.generator.fill(frame.number, frame.bytes, &mut self.buffer).is_ok()
+        {
             self.captures.add(station as usize, time, &self.buffer)?;
         }
         let place = match &stream.listeners[..] {

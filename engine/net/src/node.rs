@@ -51,6 +51,6 @@ pub trait Node: Send {
     fn cycles(&self) -> (u64, u64);
 }
 
-/// Between the selection of a frame by such a node and its first preamble byte, at the least, in ticks; one less than
-/// it is, for what clocks drift in a preamble.
-pub const LEAD_TICKS: u64 = 3;
+/// From the tick in which such a node tells of a selection to the first preamble byte, at the least; one less than it
+/// is, for what clocks drift in a preamble.
+pub const LEAD_TICKS: u64 = 1;

@@ -132,7 +132,9 @@ impl Graph {
             let mut places: Vec<_> = branches.iter().map(|&(b, port, _)| (b, port)).collect();
             places.sort_unstable();
             if places.windows(2).any(|pair| pair[0] == pair[1]) {
-                return Err(wrong(format!("stream \"{name}\": downstream names an egress port twice; once is allowed")));
+                return Err(wrong(format!(
+                    "stream \"{name}\": downstream names an egress port twice; once is allowed"
+                )));
             }
             branches.shrink_to_fit();
             return Ok(Route::new(branches));

@@ -33,11 +33,7 @@ pub struct Outcome {
 }
 
 /// `hardware` are the bridges that are no models, in the order of the description.
-pub fn run(
-    network: &Network,
-    hardware: Vec<Box<dyn Node>>,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
+pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
     let wires = Wires::new(network)?;
     let mut headers = Headers::default();
     let streams = streams(network, &mut headers)?;
@@ -156,7 +152,9 @@ impl Wires {
                 let name = name(network, node);
                 Err(wrong(format!("a link of port {port} of station \"{name}\"; it has port 0 only")))
             }
-            None => Err(wrong(format!("a link of node {node}; 0 to {} are there", bridges + network.stations.len() - 1))),
+            None => {
+                Err(wrong(format!("a link of node {node}; 0 to {} are there", bridges + network.stations.len() - 1)))
+            }
         }
     }
 
@@ -198,7 +196,9 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
         if hardware_like {
             if let Some(wire) = rates.iter().flatten().find(|wire| wire.rate.bps() != HARDWARE_BPS) {
                 let rate = wire.rate.bps();
-                return Err(wrong(format!("bridge \"{name}\": a link of {rate} b/s; its timing allows {HARDWARE_BPS} only")));
+                return Err(wrong(format!(
+                    "bridge \"{name}\": a link of {rate} b/s; its timing allows {HARDWARE_BPS} only"
+                )));
             }
         }
         made.push(match bridge.kind {
@@ -295,7 +295,9 @@ fn streams(network: &Network, headers: &mut Headers) -> Result<Vec<StreamState>,
         };
         if !request.to.contains(&stream.from) {
             let (request, talker) = (&request.name, &network.stations[stream.from].name);
-            return Err(wrong(format!("stream \"{name}\" answers \"{request}\", which \"{talker}\" does not listen to")));
+            return Err(wrong(format!(
+                "stream \"{name}\" answers \"{request}\", which \"{talker}\" does not listen to"
+            )));
         }
         made[asked].answers.push(index as u32);
     }

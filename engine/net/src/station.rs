@@ -112,9 +112,8 @@ impl Station {
 
     /// A stream of a class above the highest one that has a frame queued.
     fn select_greedy(&mut self, queued: Option<u32>) -> Option<Next> {
-        let above = |greedy: &&mut Greedy| {
-            greedy.ready && queued.is_none_or(|class| u32::from(greedy.traffic_class) > class)
-        };
+        let above =
+            |greedy: &&mut Greedy| greedy.ready && queued.is_none_or(|class| u32::from(greedy.traffic_class) > class);
         let order = |greedy: &&mut Greedy| (std::cmp::Reverse(greedy.traffic_class), greedy.served);
         let next = self.greedy.iter_mut().filter(above).min_by_key(order)?;
         self.served += 1;

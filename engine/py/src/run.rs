@@ -152,10 +152,7 @@ fn columns<'py>(py: Python<'py>, rows: &Columns) -> PyResult<Bound<'py, PyDict>>
     Ok(dict)
 }
 
-fn by_reason<'py>(
-    py: Python<'py>,
-    counts: impl IntoIterator<Item = (Reason, u64)>,
-) -> PyResult<Bound<'py, PyDict>> {
+fn by_reason<'py>(py: Python<'py>, counts: impl IntoIterator<Item = (Reason, u64)>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (reason, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         dict.set_item(reason.name(), count)?;

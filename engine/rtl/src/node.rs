@@ -10,6 +10,8 @@ use penstock_net::{Node, NodeError, Push, Reason, Told};
 use crate::library::{Event, Frame, HardwareError, Kind, Switch};
 use crate::library::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
+/// From a decision of an egress port to the cycle in which it is told.
+const TOLD: Tick = 2;
 /// From a selection to the first byte after the delimiter.
 const SELECTED_TO_FIRST: Tick = 12;
 /// The node judges what it is given, not the distance between two frames: clocks of neighbours may differ.
@@ -90,12 +92,12 @@ impl SwitchNode {
                 self.forget();
             }
             Kind::Selected => {
-                let first = event.cycle + SELECTED_TO_FIRST;
+                let first = event.cycle - TOLD + SELECTED_TO_FIRST;
                 self.leaving[usize::from(port)].push_back((event.frame, first));
                 told.push(Told::Sent { frame: inside.slot, port, traffic_class: event.traffic_class, first });
             }
             Kind::Expired => {
-                let (traffic_class, at) = (event.traffic_class, event.cycle);
+                let (traffic_class, at) = (event.traffic_class, event.cycle - TOLD);
                 told.push(Told::Expired { frame: inside.slot, port, traffic_class, at });
                 self.left(place);
             }
@@ -103,7 +105,9 @@ impl SwitchNode {
                 let wanted = self.leaving[usize::from(port)].pop_front();
                 if wanted != Some((event.frame, event.cycle)) {
                     let cycle = event.cycle;
-                    return Err(self.broken(format!("port {port} sent at cycle {cycle} what it had not selected for it")));
+                    return Err(
+                        self.broken(format!("port {port} sent at cycle {cycle} what it had not selected for it"))
+                    );
                 }
                 if event.flags & (FLAG_DAMAGED | FLAG_PREAMBLE | FLAG_SHORT_GAP | FLAG_TX_ER) != 0 {
                     told.push(Told::Damaged { id: inside.id, port });

@@ -484,7 +484,7 @@ class _Loader:
         for number, (name, stream) in enumerate(self.scenario.streams.items()):
             with self.report.part():
                 found[name] = self.stream(name, number, stream, stations, bridges)
-        return self.told_apart(found)
+        return self.told_apart(found, bridges)
 
     def station_named(self, path: KeyPath, name: str, stations: Mapping[str, Station]) -> Station:
         if name not in stations:
@@ -673,9 +673,7 @@ class _Loader:
             return stream.destination
         if len(stream.to) == 1:
             return stations[stream.to[0]].mac
-        # From the range that IEEE 1722 keeps for locally administered stream addresses; when that is used up, from
-        # all locally administered group addresses.
-        return 0x91E0F000FE00 + number if number < 256 else 0x030000000000 + number
+        return _group_address(number)
 
     def check_source(
         self,
@@ -736,17 +734,22 @@ class _Loader:
             passed.add(following)
             following = streams[following].source.response_to if following in streams else None
 
-    def told_apart(self, streams: dict[str, Stream]) -> dict[str, Stream]:
-        """Shaped streams to one address, of which a bridge would take one for the other, are known by more than it."""
-        sharing: defaultdict[tuple[int, int | None], list[Stream]] = defaultdict(list)
-        for stream in streams.values():
-            if stream.ats is not None:
-                sharing[stream.destination_mac, stream.vlan].append(stream)
+    def told_apart(self, streams: dict[str, Stream], bridges: Mapping[str, Bridge]) -> dict[str, Stream]:
+        """Shaped streams that a bridge would take for others at one port get destinations of their own."""
+        meeting: defaultdict[tuple[str, int, int, int], list[str]] = defaultdict(list)
+        for name, stream in streams.items():
+            for hop in stream.tree:
+                bridge = bridges[hop.bridge]
+                if bridge.is_ats(bridge.class_of_untagged if stream.vlan is None else bridge.class_of_pcp[stream.pcp]):
+                    vlan = stream.vlan if stream.vlan else bridge.port_vlan_id[hop.entry]
+                    meeting[hop.bridge, hop.entry, vlan, stream.destination_mac].append(name)
+        numbers = {name: number for number, name in enumerate(self.scenario.streams)}
         result = dict(streams)
-        for several in sharing.values():
-            for stream in several if len(several) > 1 else ():
-                if self.scenario.streams[stream.name].identify is None and stream.capture is None:
-                    result[stream.name] = replace(stream, identify="ipv4" if stream.udp is not None else "source")
+        for name in {name for several in meeting.values() if len(several) > 1 for name in several}:
+            described = self.scenario.streams[name]
+            chosen = described.destination or described.identify or described.source.capture
+            if described.ats is not None and chosen is None:
+                result[name] = replace(streams[name], destination_mac=_group_address(numbers[name]))
         return result
 
     # -- VLANs ---------------------------------------------------------------------------------------------------
@@ -1031,6 +1034,11 @@ class _Loader:
                         ("streams", stream.name, "source", "capture"),
                         f"the capture lasts {show_time(length)}: its end is not sent in {show_time(duration)}",
                     )
+
+
+def _group_address(number: int) -> int:
+    """A stream's own, from the range that IEEE 1722 keeps for local use; beyond it any locally administered one."""
+    return 0x91E0F000FE00 + number if number < 256 else 0x030000000000 + number
 
 
 def idle_processing_ps(ports: int) -> int:

@@ -221,7 +221,8 @@ mod tests {
 
     #[test]
     fn a_pattern_repeats_its_lists() {
-        let source = r#"{"kind":"pattern","period_ps":100,"sizes":[[1000,200],[],[300]],"spread_ps":7,"start_ps":1,"count":7}"#;
+        let source =
+            r#"{"kind":"pattern","period_ps":100,"sizes":[[1000,200],[],[300]],"spread_ps":7,"start_ps":1,"count":7}"#;
         let mut pattern = generator(source);
         let mut seen = Vec::new();
         while let Some(Release::At(time)) = pattern.next_release() {

@@ -103,8 +103,7 @@ impl Schedule {
                 (Self::Pattern { start: *start_ps, pattern }, jitter, seed, count)
             }
             Source::Response { to_stream, after_ps, frame_bytes, count, seed, jitter } => {
-                let response =
-                    Self::Response { to_stream: *to_stream, after: *after_ps, frame_bytes: *frame_bytes };
+                let response = Self::Response { to_stream: *to_stream, after: *after_ps, frame_bytes: *frame_bytes };
                 (response, jitter, seed, count)
             }
         };
