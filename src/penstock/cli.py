@@ -59,6 +59,9 @@ def run(
     trace: Annotated[
         str | None, typer.Option(metavar="full|none", help="What is traced; what the scenario says if not given.")
     ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: print a table, write trace, captures and report."""
@@ -74,7 +77,7 @@ def run(
     network = load(scenario, nodes)
     target = out or Path("out") / network.name
     with _progress(quiet=as_json) as progress:
-        result = runner.run(network, target, engine=_stand_in(), progress=progress, trace=mode)
+        result = runner.run(network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed)
     if as_json:
         typer.echo(json.dumps(result.summary))
     else:

@@ -132,12 +132,18 @@ def run(
     engine: Engine | None = None,
     progress: Progress | None = None,
     trace: TraceMode | None = None,
+    seed: int | None = None,
 ) -> Result:
-    """Runs a network and writes its folder. `trace` overrules what the scenario says of it."""
+    """Runs a network and writes its folder.
+
+    `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
+    """
     engine = engine or CompiledEngine()
     tell: Progress = progress or (lambda _what, _part: None)
     with replacing(out) as folder:
         description = _with_trace(engine.prepare(network, tell), trace)
+        if seed is not None:
+            reseed(description, seed)
         description["captures"] = str(folder)
         started = time.perf_counter()
         with _interruptible() as interrupted:

@@ -10,7 +10,7 @@ import polars as pl
 
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.journeys import hops, journeys, strays
-from penstock.measure import Distribution, Measured, distribution, distribution_of, from_engine, from_trace
+from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
 from penstock.scenario.network import Network
 from penstock.trace import last_time_ps
 
@@ -191,7 +191,7 @@ def _stream(
 
 
 def _ns(found: Distribution | None) -> dict[str, float | None]:
-    return found.ns() if found else dict.fromkeys(("min", "mean", "p50", "p99", "max"))
+    return found.ns() if found else dict.fromkeys(KEYS)
 
 
 def _describe(limit: Bound | None, not_applicable: str | None) -> dict[str, Any] | None:
@@ -285,3 +285,59 @@ def _hop(row: dict[str, Any]) -> dict[str, Any]:
         "dropped": row["dropped"],
         "passing_ns": _ns(distribution(row, "passing")),
     }
+
+
+_TIMES = ("latency", "interval", "talker_wait", "shaping")
+_STREAM_COLUMNS: dict[str, Any] = {
+    "ok": pl.Boolean,
+    "from": pl.String,
+    "to": pl.List(pl.String),
+    "traffic_class": pl.UInt8,
+    "sent": pl.UInt64,
+    "copies": pl.UInt64,
+    "delivered": pl.UInt64,
+    "inside": pl.UInt64,
+    "dropped": pl.UInt64,
+    "dropped_why": pl.String,
+    "lost": pl.UInt64,
+    **{f"{what}_{key}_ns": pl.Float64 for what in _TIMES for key in KEYS},
+    "jitter_ns": pl.Float64,
+    "rate_bps": pl.Float64,
+    "bound_ns": pl.Float64,
+    "bound_ok": pl.Boolean,
+    "deadline_ns": pl.Float64,
+    "deadline_ok": pl.Boolean,
+    "deadline_missed": pl.UInt64,
+}
+
+
+def stream_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The streams of a summary as flat rows, whose names carry their units."""
+    rows = []
+    for name, stream in summary["streams"].items():
+        times = {f"{what}_{key}_ns": stream[f"{what}_ns"][key] for what in _TIMES for key in KEYS}
+        why = ", ".join(f"{count} {reason}" for reason, count in stream["dropped"].items())
+        row = {**stream, **times, "dropped": sum(stream["dropped"].values()), "dropped_why": why}
+        rows.append({"stream": name, **{column: row[column] for column in _STREAM_COLUMNS}})
+    return rows
+
+
+def stream_table(summary: Mapping[str, Any]) -> pl.DataFrame:
+    """A row per stream."""
+    return pl.DataFrame(stream_rows(summary), schema={"stream": pl.String, **_STREAM_COLUMNS}, orient="row")
+
+
+def port_table(summary: Mapping[str, Any]) -> pl.DataFrame:
+    """A row per bridge and egress port."""
+    kinds: dict[str, Any] = {
+        "bridge": pl.String,
+        "port": pl.UInt16,
+        "frames": pl.UInt64,
+        "dropped": pl.UInt64,
+        **{f"passing_{key}_ns": pl.Float64 for key in KEYS},
+        "queued_bytes_max": pl.UInt64,
+    }
+    rows = [
+        {**row, **{f"passing_{key}_ns": row["passing_ns"][key] for key in KEYS}} for row in summary["ports"] or ()
+    ]
+    return pl.DataFrame([{column: row[column] for column in kinds} for row in rows], schema=kinds, orient="row")

@@ -7,6 +7,7 @@ mod arrays;
 mod ats;
 mod run;
 mod switch;
+mod switch_model;
 
 pyo3::create_exception!(penstock._engine, EngineError, PyException, "Whatever the engine cannot do.");
 pyo3::create_exception!(
@@ -34,5 +35,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ats::register(module)?;
     run::register(module)?;
     switch::register(module)?;
+    switch_model::register(module)?;
     Ok(())
 }

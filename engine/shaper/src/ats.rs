@@ -133,16 +133,17 @@ impl Group {
 ///
 /// `arrival_ns` is when the last bit arrived, `length` counts the overhead on the wire.
 pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: u64, length: u32) -> Option<i128> {
-    process_frame_at(group, scheduler, i128::from(arrival_ns) * TICKS_PER_NS, length)
+    let (eligibility, pass) = process_frame_at(group, scheduler, i128::from(arrival_ns) * TICKS_PER_NS, length);
+    pass.then_some(eligibility)
 }
 
-/// As [`process_frame`], with the arrival in ticks.
-pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i128, length: u32) -> Option<i128> {
+/// As [`process_frame`], with the arrival in ticks; gives the eligibility time also of a frame that does not pass.
+pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i128, length: u32) -> (i128, bool) {
     let scheduler_eligibility = scheduler.bucket_empty + scheduler.rate.recovery(length);
     let bucket_full = scheduler.bucket_empty + i128::from(scheduler.rate.empty_to_full);
     let eligibility = arrival.max(group.eligibility).max(scheduler_eligibility);
     if eligibility > arrival + i128::from(group.max_residence_ns) * TICKS_PER_NS {
-        return None;
+        return (eligibility, false);
     }
     group.eligibility = eligibility;
     scheduler.bucket_empty = if eligibility < bucket_full {
@@ -150,7 +151,7 @@ pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i
     } else {
         scheduler_eligibility + eligibility - bucket_full
     };
-    Some(eligibility)
+    (eligibility, true)
 }
 
 /// The first cycle of 8 ns in which a frame may be selected.

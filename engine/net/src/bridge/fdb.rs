@@ -16,6 +16,9 @@ const NEW_AGE: u64 = 3;
 /// From a learning to the first lookup or learning that sees it.
 const LEARN_SEEN: Tick = 5;
 
+/// From an operation to its reading the memory.
+const READ: Tick = 2;
+
 /// {valid, static, age[1:0], VLAN[11:0], address[47:0]}, and the ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -109,6 +112,11 @@ impl Fdb {
     /// A source address was heard; learnings are given in order of time, ahead of the lookups that come after them.
     pub fn learn(&mut self, at: Tick, set: u32, address: u64, port: u16) {
         self.learnings.push_back(Learning { at, address, port, set });
+    }
+
+    /// Does all that reads or writes the memory before cycle `at`.
+    pub fn read_before(&mut self, at: Tick) {
+        self.settle(at.saturating_sub(READ));
     }
 
     /// Does all that happens before an operation that goes out at `now`.

@@ -1,84 +1,137 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What becomes of a received frame: identification, forwarding, shaping, admission.
-use penstock_shaper::admission::{cells_of, CLASSES};
+use penstock_shaper::admission::{cells_of, Limits, CLASSES};
 use penstock_shaper::ats::{process_frame_at, TICKS_PER_NS};
 use penstock_shaper::queue::Queued;
 
 use super::classes::{Classified, NO_STREAM};
+use super::facts::Facts;
 use super::fdb::address_of;
 use super::identify::{destination_key, ipv4_key, source_key};
-use super::timing::{Clock, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION};
-use super::{reason, Bridge, Judgement, Pending, Tick, NEVER};
+use super::timing::{
+    Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION,
+};
+use super::{reason, Bridge, Judgement, Pending, Received, Tick, NEVER};
 use crate::header::{Header, HeaderId, Headers};
 use crate::trace::Reason;
 
-const NO_VLAN: u16 = 0xFFF;
-const GROUP_ADDRESS: u64 = 1 << 40;
+pub const NO_VLAN: u16 = 0xFFF;
+pub const GROUP_ADDRESS: u64 = 1 << 40;
 /// 01-80-C2-00-00-00 to -0F.
-const RESERVED: u64 = 0x0180_C200_0000 >> 4;
+pub const RESERVED: u64 = 0x0180_C200_0000 >> 4;
 const PS_PER_NS: i128 = 1_000;
 
+/// What an ATS scheduler says of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub visible: Tick,
+    /// It does not stay too long.
+    pub pass: bool,
+}
+
 impl Bridge {
-    /// Judges the frame of a port whose turn it is; `out` is overwritten.
+    /// Judges the frame of a port that is next; `out` is overwritten.
     pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, out: &mut Judgement) {
         out.wakes.clear();
-        let Some(pending) = self.ports[usize::from(port)].pending.pop_front() else {
+        out.destination = 0;
+        (out.queue_full, out.class_full, out.store_full) = (0, 0, 0);
+        out.stream = None;
+        out.shaped = false;
+        let Some(Pending { received, facts }) = self.ports[usize::from(port)].pending.pop_front() else {
             *out = Judgement::default();
             return;
         };
         self.inside -= 1;
+        (out.frame, out.bytes) = (received.frame, received.bytes);
+        if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
+            let cycles = *cycles;
+            return self.judge_by_facts(port, &received, *facts, cycles, headers, out);
+        }
         let begin = match &self.clock {
-            Clock::Hardware(_) => {
-                let begin = (pending.turn + TURN_TO_ADMISSION).max(self.next_decision);
+            Clock::Hardware(cycles) => {
+                let begin = (received.turn + TURN_TO_ADMISSION).max(self.next_decision);
                 self.next_decision = begin + ADMISSION_INTERVAL;
+                out.visible = received.last + cycles.visible();
+                out.decided = begin + ADMISSION_TO_VERDICT;
                 begin
             }
-            Clock::Ideal(_) => now + 1,
+            Clock::Ideal(ideal) => {
+                out.visible = received.last + ideal.processing_delay_ps;
+                out.decided = now;
+                now + 1
+            }
         };
-        let earliest = match &self.clock {
-            Clock::Hardware(cycles) => pending.last + cycles.visible(),
-            Clock::Ideal(ideal) => pending.last + ideal.processing_delay_ps,
-        };
-        out.frame = pending.frame;
-        out.bytes = pending.bytes;
-        out.reason = pending.fault;
-        out.destination = 0;
-        (out.queue_full, out.class_full, out.store_full) = (0, 0, 0);
-        out.visible = earliest;
-        out.stream = None;
-        out.shaped = false;
-        out.decided = match &self.clock {
-            Clock::Hardware(_) => begin + ADMISSION_TO_VERDICT,
-            Clock::Ideal(_) => now,
-        };
-        if pending.fault != reason::NONE {
-            out.traffic_class = self.class_of(headers.get(pending.header));
+        out.reason = received.fault;
+        if received.fault != reason::NONE {
+            out.traffic_class = self.class_of(headers.get(received.header));
             return;
         }
-        let seen = match self.classes.get(port, pending.header) {
+        let seen = match self.classes.get(port, received.header) {
             Some(seen) => *seen,
-            None => self.classify(port, pending.header, headers),
+            None => self.classify(port, received.header, headers),
         };
         out.traffic_class = seen.traffic_class;
         out.stream = (seen.stream != NO_STREAM).then_some(seen.stream);
-        let header = headers.get(pending.header);
-        let (reason, wanted) = self.forward(port, &pending, &seen, header);
-        self.hear(port, &pending, &seen, header);
+        let header = headers.get(received.header);
+        let (reason, wanted) = self.forward(port, &received, &seen, header);
+        self.hear(port, &received, &seen, header);
         out.reason = reason;
         if reason != reason::NONE {
             return;
         }
         if seen.stream != NO_STREAM && self.settings.ats_classes >> seen.traffic_class & 1 == 1 {
+            let shape = self.shape(port, &received, &seen, out.visible);
             out.shaped = true;
-            match self.shape(port, &pending, &seen, earliest) {
-                Some(visible) => out.visible = visible,
-                None => {
-                    out.reason = reason::RESIDENCE;
-                    return;
-                }
+            out.visible = shape.visible;
+            if !shape.pass {
+                out.reason = reason::RESIDENCE;
+                return;
             }
         }
-        self.admit(begin, port, &pending, wanted, out);
+        self.admit(begin, port, &received, wanted, None, out);
+    }
+
+    /// As [`Self::judge`], of a frame that was on its way when something changed.
+    fn judge_by_facts(
+        &mut self,
+        port: u16,
+        received: &Received,
+        mut facts: Facts,
+        cycles: Cycles,
+        headers: &Headers,
+        out: &mut Judgement,
+    ) {
+        self.all_facts(port, received, &mut facts, cycles, headers);
+        let begin = facts.begin.unwrap_or(NEVER);
+        let (reason, wanted) = self.way(port, received, &facts, headers);
+        out.reason = reason;
+        out.visible = received.last + cycles.visible();
+        out.decided = begin + ADMISSION_TO_VERDICT;
+        out.traffic_class = facts.traffic_class();
+        out.stream = facts.stream().filter(|_| received.fault == reason::NONE);
+        if let Some(shape) = facts.shape {
+            out.shaped = true;
+            out.visible = shape.visible;
+            if !shape.pass {
+                out.reason = reason::RESIDENCE;
+            }
+        }
+        if out.reason == reason::NONE {
+            let limits = facts.limits(&self.settings.limits);
+            self.admit(begin, port, received, wanted, Some(&limits), out);
+        }
+    }
+
+    pub(super) fn group(&self, port: u16, traffic_class: u8) -> usize {
+        usize::from(port) * CLASSES + usize::from(traffic_class)
+    }
+
+    pub(super) fn find(&mut self, turn: Tick, address: u64) -> Option<u64> {
+        let known = self.static_addresses.binary_search_by_key(&address, |&(address, _)| address);
+        match known {
+            Ok(index) => Some(self.static_addresses[index].1),
+            Err(_) => self.fdb.find(turn, self.fdb.set_of(address), address),
+        }
     }
 
     fn class_of(&self, header: &Header) -> u8 {
@@ -121,7 +174,7 @@ impl Bridge {
     }
 
     /// Where the frame goes, or why it goes nowhere.
-    fn forward(&mut self, port: u16, pending: &Pending, seen: &Classified, header: &Header) -> (Reason, u64) {
+    fn forward(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) -> (Reason, u64) {
         if self.settings.port_enable >> port & 1 == 0 {
             return (reason::PORT_DISABLED, 0);
         }
@@ -134,7 +187,7 @@ impl Bridge {
         let ports = match seen.ports {
             0 => {
                 let address = address_of(seen.vlan, header.destination);
-                self.fdb.find(pending.turn, seen.destination_set, address).unwrap_or(u64::MAX)
+                self.fdb.find(received.turn, seen.destination_set, address).unwrap_or(u64::MAX)
             }
             ports => ports,
         };
@@ -143,7 +196,7 @@ impl Bridge {
     }
 
     /// Learns the source address in the port's next turn.
-    fn hear(&mut self, port: u16, pending: &Pending, seen: &Classified, header: &Header) {
+    fn hear(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) {
         let settings = &self.settings;
         if settings.learning_enable
             && seen.from_station
@@ -151,48 +204,83 @@ impl Bridge {
             && settings.port_enable & seen.members & 1 << port != 0
         {
             let at = match &self.clock {
-                Clock::Hardware(cycles) => pending.turn + cycles.ports,
-                Clock::Ideal(_) => pending.turn,
+                Clock::Hardware(cycles) => received.turn + cycles.ports,
+                Clock::Ideal(_) => received.turn,
             };
             self.fdb.learn(at, seen.source_set, address_of(seen.vlan, header.source), port);
         }
     }
 
-    /// When a frame of a shaped stream may be selected; none if it would stay too long.
-    fn shape(&mut self, port: u16, pending: &Pending, seen: &Classified, earliest: Tick) -> Option<Tick> {
-        let group = &mut self.groups[usize::from(port) * CLASSES + usize::from(seen.traffic_class)];
+    /// When a frame of a shaped stream may be selected.
+    fn shape(&mut self, port: u16, received: &Received, seen: &Classified, earliest: Tick) -> Shape {
+        let group = self.group(port, seen.traffic_class);
+        let residence_ns = self.residences_ns[group];
+        let overhead = self.settings.overhead_bytes;
+        let delay_ns = self.settings.processing_delay_max_ns;
+        if let Clock::Hardware(_) = &self.clock {
+            return self.shape_in_cycles(received, group, seen.stream, overhead, residence_ns, delay_ns, delay_ns);
+        }
+        let group = &mut self.groups[group];
+        group.set_max_residence_ns(residence_ns);
         let scheduler = &mut self.schedulers[seen.stream as usize];
-        let length = u32::from(pending.bytes) + self.settings.overhead_bytes;
-        let delay_ns = i128::from(self.settings.processing_delay_max_ns);
-        let visible = match &self.clock {
-            Clock::Hardware(_) => {
-                let arrival_ns = CYCLE_NS * (pending.last - RX_LATENCY_CYCLES);
-                let arrival = i128::from(arrival_ns) * TICKS_PER_NS;
-                let eligible = process_frame_at(group, scheduler, arrival, length)?;
-                let cycle = TICKS_PER_NS * i128::from(CYCLE_NS);
-                (eligible + delay_ns * TICKS_PER_NS + cycle - 1).div_euclid(cycle)
-            }
-            Clock::Ideal(_) => {
-                let last = i128::from(pending.last);
-                let arrival = last * TICKS_PER_NS / PS_PER_NS;
-                let eligible = process_frame_at(group, scheduler, arrival, length)?;
-                let wait_ps = ((eligible - arrival) * PS_PER_NS + TICKS_PER_NS - 1) / TICKS_PER_NS;
-                last + wait_ps + delay_ns * PS_PER_NS
-            }
+        let last = i128::from(received.last);
+        let arrival = last * TICKS_PER_NS / PS_PER_NS;
+        let length = u32::from(received.bytes) + overhead;
+        let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
+        let wait_ps = ((eligible - arrival) * PS_PER_NS + TICKS_PER_NS - 1) / TICKS_PER_NS;
+        let visible = last + wait_ps + i128::from(delay_ns) * PS_PER_NS;
+        Shape { visible: earliest.max(Tick::try_from(visible).unwrap_or(NEVER)), pass }
+    }
+
+    /// The same in the hardware's cycles. The delay is read twice: to compare, and to add.
+    #[allow(clippy::too_many_arguments)] // each may be of another time
+    pub(super) fn shape_in_cycles(
+        &mut self,
+        received: &Received,
+        group: usize,
+        stream: u32,
+        overhead_bytes: u32,
+        residence_ns: u32,
+        delay_to_compare_ns: u32,
+        delay_ns: u32,
+    ) -> Shape {
+        let ticks = |ns: u64| i128::from(ns) * TICKS_PER_NS;
+        let group = &mut self.groups[group];
+        group.set_max_residence_ns(residence_ns);
+        let arrival = ticks(CYCLE_NS * (received.last - RX_LATENCY_CYCLES));
+        let length = u32::from(received.bytes) + overhead_bytes;
+        let Some(scheduler) = self.schedulers.get_mut(stream as usize) else {
+            return Shape { visible: NEVER, pass: false };
         };
-        Some(earliest.max(Tick::try_from(visible).unwrap_or(NEVER)))
+        let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
+        let visible = received.last + Cycles { ports: self.ports.len() as Tick }.visible();
+        if eligible <= ticks(CYCLE_NS * visible) - ticks(u64::from(delay_to_compare_ns)) {
+            return Shape { visible, pass };
+        }
+        let cycle = ticks(CYCLE_NS);
+        let assigned = (eligible + ticks(u64::from(delay_ns)) + cycle - 1).div_euclid(cycle);
+        Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
     }
 
     /// Queues the copies that are accepted.
-    fn admit(&mut self, begin: Tick, port: u16, pending: &Pending, wanted: u64, out: &mut Judgement) {
+    fn admit(
+        &mut self,
+        begin: Tick,
+        port: u16,
+        received: &Received,
+        wanted: u64,
+        limits: Option<&Limits>,
+        out: &mut Judgement,
+    ) {
         while let Some(release) = self.releases.front().filter(|release| release.at < begin) {
             let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
             self.admission.release(egress, class, usize::from(release.reception), release.pool, release.cells);
             self.releases.pop_front();
         }
-        let cells = cells_of(u32::from(pending.bytes));
+        let cells = cells_of(u32::from(received.bytes));
         let class = usize::from(out.traffic_class);
-        let decision = self.admission.decide(&self.settings.limits, wanted, class, usize::from(port), cells);
+        let decision =
+            self.admission.decide(limits.unwrap_or(&self.settings.limits), wanted, class, usize::from(port), cells);
         out.destination = decision.accepted;
         (out.queue_full, out.class_full) = (decision.queue_full, decision.class_full);
         out.store_full = decision.store_full;
@@ -204,15 +292,15 @@ impl Bridge {
             let mut visible = whole;
             if let Clock::Ideal(ideal) = &self.clock {
                 if ideal.cut_through && !out.shaped && ideal.is_slower_or_equal(egress, port) {
-                    visible = pending.turn + ideal.processing_delay_ps;
+                    visible = received.turn + ideal.processing_delay_ps;
                     out.visible = out.visible.min(visible);
                 }
             }
             let state = &mut self.ports[usize::from(egress)];
             let head = state.queues.push(Queued {
                 visible,
-                frame: pending.frame,
-                bytes: pending.bytes,
+                frame: received.frame,
+                bytes: received.bytes,
                 reception: port,
                 traffic_class: out.traffic_class,
                 pool: decision.pool_of(usize::from(egress)),

@@ -8,8 +8,11 @@
 //! - [`Bridge::select`] at those ticks.
 //!
 //! Calls are made in the order of ticks; of one tick, judgements in the order in which they became due, then selections.
+mod change;
 mod classes;
 mod config;
+pub mod device;
+mod facts;
 mod fdb;
 mod identify;
 mod judge;
@@ -25,11 +28,13 @@ use penstock_shaper::admission::{Admission, Limits};
 use penstock_shaper::ats::{Group, Scheduler};
 use penstock_shaper::queue::Queues;
 
+pub use change::Change;
 pub use config::{BridgeConfig, BridgeError, Identify, StreamConfig, StreamKey, Timing, MAX_PORTS};
 
 use crate::header::HeaderId;
 use crate::trace::Reason;
 use classes::{Classes, Release};
+use facts::Facts;
 use fdb::Fdb;
 use identify::StreamTable;
 use reception::Reception;
@@ -111,19 +116,29 @@ pub enum Selection {
         next: Option<Tick>,
     },
     /// A copy was given up after its lifetime.
-    Expired { frame: u32, traffic_class: u8, next: Option<Tick> },
+    Expired { frame: u32, traffic_class: u8, at: Tick, next: Option<Tick> },
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct Received {
     frame: u32,
     header: HeaderId,
     bytes: u16,
     fault: Reason,
+    /// Hardware: the cycle in which the first byte is taken.
+    taken: Tick,
     /// Hardware: the cycle in which the last byte is taken; else when the last bit has arrived.
     last: Tick,
     /// Hardware: the turn in which the record goes out; else when the frame is judged.
     turn: Tick,
+}
+
+/// A frame that has not been judged.
+#[derive(Clone, Debug)]
+struct Pending {
+    received: Received,
+    /// What it has read, if something changed while it was on its way.
+    facts: Option<Box<Facts>>,
 }
 
 #[derive(Clone, Debug)]
@@ -150,6 +165,7 @@ struct Settings {
     /// Bit k: class k.
     ats_classes: u8,
     max_frame_bytes: u16,
+    aging_period_ms: u32,
     overhead_bytes: u32,
     processing_delay_max_ns: u32,
     identify: Identify,
@@ -169,18 +185,40 @@ pub struct Bridge {
     fdb: Fdb,
     static_addresses: Vec<(u64, u64)>,
     groups: Vec<Group>,
+    residences_ns: Vec<u32>,
     schedulers: Vec<Scheduler>,
     admission: Admission,
     /// In order of time.
     releases: VecDeque<Release>,
     /// The first cycle in which another decision can begin.
     next_decision: Tick,
+    /// Changes of the longest frame that the receivers have not seen yet.
+    max_frame_changes: VecDeque<(Tick, u16)>,
     inside: u64,
 }
 
 impl Bridge {
     pub fn ports(&self) -> u16 {
         self.ports.len() as u16
+    }
+
+    pub fn processing_delay_max_ns(&self) -> u32 {
+        self.settings.processing_delay_max_ns
+    }
+
+    /// Cells guaranteed to each queue, to each reception port, and shared.
+    pub fn shares(&self) -> [u32; 3] {
+        let limits = &self.settings.limits;
+        [limits.queue_guarantee, limits.reception_guarantee, limits.shared]
+    }
+
+    /// The longest frame for one whose first byte behind the delimiter is at this tick; these are asked for in order.
+    pub fn max_frame_bytes(&mut self, first: Tick) -> u16 {
+        while let Some((_, bytes)) = self.max_frame_changes.front().filter(|(at, _)| *at <= first) {
+            self.settings.max_frame_bytes = *bytes;
+            self.max_frame_changes.pop_front();
+        }
+        self.settings.max_frame_bytes
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.
@@ -190,7 +228,7 @@ impl Bridge {
 
     /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.
     pub fn arrive(&mut self, port: u16, arrival: Arrival) -> Tick {
-        let longest = self.settings.max_frame_bytes;
+        let longest = self.max_frame_bytes(arrival.first);
         let state = &mut self.ports[usize::from(port)];
         let bytes = arrival.bytes.min(longest + 1);
         let fault = match arrival.fault {
@@ -199,27 +237,30 @@ impl Bridge {
             _ if bytes < 64 => reason::RUNT,
             fault => fault,
         };
-        let mut pending = Pending { frame: arrival.frame, header: arrival.header, bytes, fault, last: 0, turn: 0 };
+        let (frame, header) = (arrival.frame, arrival.header);
+        let mut received = Received { frame, header, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
         let judge = match &self.clock {
             Clock::Hardware(cycles) => {
                 // An end without content is handed on as one byte of no meaning.
                 let first = if bytes == 0 { arrival.first.saturating_sub(1) } else { arrival.first };
                 let taken = state.reception.take(first, bytes.max(1));
                 if let Some(kept) = taken.overrun {
-                    pending.fault = reason::OVERRUN;
-                    pending.bytes = kept + 1;
+                    received.fault = reason::OVERRUN;
+                    received.bytes = kept + 1;
                 }
-                pending.last = taken.last;
-                pending.turn = state.reception.turn(taken.last + 1);
-                cycles.judge(pending.turn)
+                received.taken = taken.first;
+                received.last = taken.last;
+                received.turn = state.reception.turn(taken.last + 1);
+                cycles.judge(received.turn)
             }
             Clock::Ideal(ideal) => {
-                pending.last = ideal.last_bit(port, arrival.first, bytes);
-                pending.turn = if ideal.cut_through { ideal.header(port, arrival.first, bytes) } else { pending.last };
-                pending.turn
+                received.last = ideal.last_bit(port, arrival.first, bytes);
+                received.turn =
+                    if ideal.cut_through { ideal.header(port, arrival.first, bytes) } else { received.last };
+                received.turn
             }
         };
-        state.pending.push_back(pending);
+        state.pending.push_back(Pending { received, facts: None });
         self.inside += 1;
         judge
     }

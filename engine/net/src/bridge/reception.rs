@@ -3,6 +3,7 @@
 //!
 //! A byte of cycle b can be taken in b + 5. A port takes a byte a cycle, but none from a frame's last one until the
 //! frame's record and its source address have gone out in two of the port's turns.
+use super::timing::Cycles;
 use super::Tick;
 
 /// From a byte's cycle on the wire to the write into the FIFO, and from there to its being taken.
@@ -31,8 +32,8 @@ pub struct Taken {
 
 #[derive(Clone, Debug)]
 pub struct Reception {
-    ports: Tick,
-    port: Tick,
+    cycles: Cycles,
+    port: u16,
     /// First cycle in which a next frame's byte can be taken.
     free: Tick,
     /// A beat that ends a lost frame waits for room up to this cycle; what comes meanwhile is lost too.
@@ -45,8 +46,8 @@ pub struct Reception {
 impl Reception {
     pub fn new(ports: u16, port: u16) -> Self {
         Self {
-            ports: Tick::from(ports),
-            port: Tick::from(port),
+            cycles: Cycles { ports: Tick::from(ports) },
+            port,
             free: 0,
             owing: None,
             runs: [Run::default(); FIFO_BYTES as usize],
@@ -56,7 +57,7 @@ impl Reception {
 
     /// The first turn of the port at or after a cycle.
     pub fn turn(&self, from: Tick) -> Tick {
-        from + (self.port + self.ports - from % self.ports) % self.ports
+        self.cycles.turn(self.port, from)
     }
 
     /// Takes in a frame of `bytes` bytes, one or more, whose first is on the wire in cycle `first`.
@@ -87,7 +88,7 @@ impl Reception {
     }
 
     fn finish(&mut self, last: Tick) {
-        self.free = self.turn(last + 1) + self.ports + 1;
+        self.free = self.turn(last + 1) + self.cycles.ports + 1;
     }
 
     fn push(&mut self, first: Tick, bytes: u64) {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use penstock_shaper::admission::{Admission, Limits, CLASSES};
-use penstock_shaper::ats::{Group, Rate, Scheduler};
+use penstock_shaper::ats::{Group, Rate, Scheduler, MAX_RESIDENCE_NS};
 use penstock_shaper::queue::Queues;
 
 use super::classes::Classes;
@@ -42,6 +42,11 @@ fn within<T: PartialOrd + std::fmt::Display>(what: &str, value: T, least: T, mos
 
 impl Bridge {
     pub fn new(ports: u16, config: &BridgeConfig, timing: &Timing) -> Result<Self, BridgeError> {
+        Self::with_streams(ports, config, timing, config.streams_of_hardware())
+    }
+
+    /// With tables for so many streams, as the hardware was built with; a power of two.
+    pub fn with_streams(ports: u16, config: &BridgeConfig, timing: &Timing, streams: u32) -> Result<Self, BridgeError> {
         within("number of ports", ports, 2, MAX_PORTS)?;
         let clock = Clock::new(ports, timing)?;
         let count = usize::from(ports);
@@ -71,15 +76,17 @@ impl Bridge {
                 .collect(),
             settings,
             classes: Classes::new(),
-            streams: StreamTable::new(slots_for(config)),
+            streams: StreamTable::new(2 * streams as usize),
             vlans: vec![0; VLANS],
             fdb: Fdb::new(config.fdb_sets as usize),
             static_addresses: Vec::new(),
             groups: vec![Group::default(); count * CLASSES],
+            residences_ns: vec![MAX_RESIDENCE_NS; count * CLASSES],
             schedulers: Vec::new(),
             admission: Admission::new(count),
             releases: VecDeque::with_capacity(2 * count),
             next_decision: 0,
+            max_frame_changes: VecDeque::new(),
             inside: 0,
         };
         bridge.fill(config)?;
@@ -103,7 +110,8 @@ impl Bridge {
         for &(port, class, ns) in &config.max_residence_ns {
             within("reception port of a group", port, 0, last_port)?;
             within("traffic class of a group", class, 0, 7)?;
-            self.groups[usize::from(port) * CLASSES + usize::from(class)].set_max_residence_ns(ns);
+            let group = self.group(port, class);
+            self.residences_ns[group] = ns;
         }
         let highest = config.streams.iter().map(|s| usize::from(s.stream) + 1).max().unwrap_or(0);
         self.schedulers = vec![Scheduler::new(Rate::from_bits(0, 0)); highest.max(self.streams.streams())];
@@ -121,12 +129,6 @@ impl Bridge {
         }
         Ok(())
     }
-}
-
-/// Of the smallest table that has all the slots that are named, 512 at least.
-fn slots_for(config: &BridgeConfig) -> usize {
-    let slots = config.streams.iter().filter_map(|stream| stream.slot).map(|(_, slot)| slot as usize + 1);
-    slots.max().unwrap_or(0).clamp(512, 1 << 16).next_power_of_two()
 }
 
 fn settings(ports: u16, config: &BridgeConfig, delay_ns: u32) -> Result<Settings, BridgeError> {
@@ -161,6 +163,7 @@ fn settings(ports: u16, config: &BridgeConfig, delay_ns: u32) -> Result<Settings
         class_of_untagged: config.class_of_untagged,
         ats_classes: config.ats_classes.iter().fold(0, |mask, class| mask | 1 << class),
         max_frame_bytes: config.max_frame_bytes,
+        aging_period_ms: config.aging_period_ms,
         overhead_bytes: u32::from(config.overhead_bytes),
         processing_delay_max_ns: config.processing_delay_max_ns.unwrap_or(delay_ns),
         identify: config.identify,

@@ -37,6 +37,11 @@ impl Cycles {
         CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
     }
 
+    /// The first turn of a port at or after a cycle.
+    pub fn turn(self, port: u16, from: Tick) -> Tick {
+        from + (Tick::from(port) + self.ports - from % self.ports) % self.ports
+    }
+
     pub fn judge(self, turn: Tick) -> Tick {
         turn + TURN_TO_JUDGE + self.ports
     }
@@ -53,10 +58,9 @@ impl Cycles {
     ///
     /// A word is read in each turn, but four at most ahead of the transmitter, which takes one in eight cycles.
     pub fn release(self, selection: Tick, bytes: u16, egress: u16) -> Tick {
-        let turn = |from: Tick| from + (Tick::from(egress) + self.ports - from % self.ports) % self.ports;
         let last_word = Tick::from(bytes.div_ceil(8)) - 1;
-        let supplied = turn(selection + 1) + last_word * self.ports;
-        let wanted = turn((selection + 8 * last_word).saturating_sub(13));
+        let supplied = self.turn(egress, selection + 1) + last_word * self.ports;
+        let wanted = self.turn(egress, (selection + 8 * last_word).saturating_sub(13));
         self.ports + if last_word < 4 { supplied } else { supplied.max(wanted) }
     }
 }

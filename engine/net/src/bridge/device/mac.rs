@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the receive MAC makes of a carrier. Twin of `pen_mac_rx`.
+use crate::bridge::reason;
+use crate::header::Header;
+use crate::trace::Reason;
+
+const DELIMITER: u8 = 0xD5;
+const MOST_BYTES: usize = u16::MAX as usize;
+
+/// A frame on the wire, and how it is wrong.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    pub bytes: Vec<u8>,
+    pub preamble: u32,
+    pub delimiter: bool,
+    /// Idle byte times before it, at least.
+    pub gap: u32,
+    pub rx_er_at: Option<u32>,
+}
+
+impl Carrier {
+    /// Preamble and delimiter.
+    pub fn header_bytes(&self) -> u64 {
+        u64::from(self.preamble) + u64::from(self.delimiter)
+    }
+
+    /// Byte times with carrier.
+    pub fn length(&self) -> u64 {
+        self.header_bytes() + self.bytes.len() as u64
+    }
+
+    pub fn receive(&self) -> Reception {
+        let error_at = self.rx_er_at.map(|at| at as usize);
+        // Without its delimiter a carrier is searched for one to its end.
+        let start = if self.delimiter {
+            Some(0)
+        } else {
+            let found = self.bytes.iter().enumerate().position(|(n, &byte)| byte == DELIMITER && Some(n) != error_at);
+            found.map(|at| at + 1)
+        };
+        let Some(start) = start else {
+            return Reception {
+                offset: self.length(),
+                bytes: 0,
+                fault: reason::PREAMBLE,
+                header: Header::default(),
+                is_whole: false,
+            };
+        };
+        let content = &self.bytes[start..];
+        let fault = match error_at.filter(|at| (start..self.bytes.len()).contains(at)) {
+            Some(_) => reason::RX_ER,
+            None if penstock_frame::fcs_is_good(content) => reason::NONE,
+            None => reason::FCS,
+        };
+        Reception {
+            offset: self.header_bytes() + start as u64,
+            bytes: content.len().min(MOST_BYTES) as u16,
+            fault,
+            header: Header::parse(content),
+            is_whole: start == 0,
+        }
+    }
+
+    /// What is wrong if only so many bytes are looked at.
+    pub fn fault_within(&self, received: &Reception, longest: u16) -> Reason {
+        if received.fault != reason::RX_ER {
+            return received.fault;
+        }
+        let start = received.offset - self.header_bytes();
+        let seen = start + u64::from(longest) + 1;
+        if self.rx_er_at.is_some_and(|at| u64::from(at) < seen) {
+            reason::RX_ER
+        } else {
+            reason::FCS
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Reception {
+    /// From the carrier's first byte to the first behind the delimiter; if there is none, to the end.
+    pub offset: u64,
+    pub bytes: u16,
+    /// But for its length.
+    pub fault: Reason,
+    pub header: Header,
+    /// It is the frame that was meant.
+    pub is_whole: bool,
+}

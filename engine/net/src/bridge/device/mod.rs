@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A bridge with hardware timing behind its wires and registers: takes what the Verilated switch takes, and tells what
+//! it tells, cycle by cycle (see engine/rtl/shim/pen_switch_shim.h).
+mod mac;
+mod registers;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use thiserror::Error;
+
+pub use mac::Carrier;
+pub use registers::Sizes;
+
+use super::{reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, Judgement, Selection, Tick, Timing};
+use crate::header::Headers;
+use registers::{Access, Commit, Registers};
+
+/// After the reset and the clearing of all tables.
+const FIRST_CYCLE: Tick = 4096 + 128;
+/// Until the wires count as quiet.
+const QUIET_CYCLES: Tick = 64;
+const GAP: u64 = 12;
+/// From the start of an access to the register's new value, and to the cycle after its answer.
+const WRITE_CYCLES: Tick = 2;
+const ACCESS_CYCLES: Tick = 3;
+/// From the commit of a table's entry to when it is seen, and to the cycle after the answer.
+const COMMIT_SEEN: Tick = 1;
+const ADDRESS_SEEN: Tick = 2;
+const COMMIT_CYCLES: Tick = 2;
+const SELECTED_TOLD: Tick = 2;
+/// The hardware tells a time in as many bits.
+const TIME_BITS: u32 = 28;
+
+pub const FLAG_DAMAGED: u8 = 1;
+pub const FLAG_SHORT_GAP: u8 = 4;
+pub const FLAG_STREAM: u8 = 16;
+pub const FLAG_SHAPED: u8 = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    Input = 0,
+    Verdict = 1,
+    Selected = 2,
+    Expired = 3,
+    Output = 4,
+    Fault = 5,
+}
+
+/// Accepted with a length that is not the frame's: what was pushed had another frame inside.
+const FAULT_LENGTH: u8 = 5;
+
+/// As `pen_event`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceEvent {
+    pub kind: Kind,
+    pub cycle: Tick,
+    pub frame: u64,
+    pub visible: Tick,
+    pub length: u32,
+    pub refused_reasons: u32,
+    pub stream: u16,
+    pub port: u8,
+    pub reason: u8,
+    pub traffic_class: u8,
+    pub destination: u8,
+    pub refused: u8,
+    pub flags: u8,
+}
+
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    #[error(transparent)]
+    Bridge(#[from] BridgeError),
+    #[error("port {port} does not exist; 0 to {last} are there")]
+    Port { port: usize, last: u16 },
+    #[error("a gap of 0 would make one carrier of two frames; 1 byte time or more is allowed")]
+    Gap,
+    #[error("a frame of {bytes} bytes; up to {LONGEST} are allowed")]
+    Length { bytes: usize },
+    #[error("a carrier without preamble, delimiter and content is none")]
+    NoCarrier,
+    #[error("register {address:#06x} does not exist, or not for this access")]
+    Register { address: u32 },
+}
+
+const LONGEST: usize = 65_536;
+
+#[derive(Clone, Debug)]
+struct Frame {
+    start: Tick,
+    carrier: Carrier,
+    /// Copies that are inside.
+    copies: u64,
+    length: u32,
+    short_gap: bool,
+    damaged: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Wire {
+    queue: VecDeque<u64>,
+    /// First idle cycle after the frame before.
+    free_since: Tick,
+}
+
+/// Something to do; of one cycle in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Begin { port: u16 },
+    Arrive { port: u16, frame: u64 },
+    Judge { port: u16 },
+    Select { port: u16 },
+    Left { port: u16, frame: u64 },
+}
+
+pub struct Device {
+    bridge: Bridge,
+    headers: Headers,
+    registers: Registers,
+    sizes: Sizes,
+    cycle: Tick,
+    quiet_at: Tick,
+    inside: u64,
+    waiting: u64,
+    frames: Vec<Frame>,
+    wires: Vec<Wire>,
+    steps: BinaryHeap<Reverse<(Tick, Step)>>,
+    /// Until they are known: (cycle, place in the cycle, number).
+    told: BinaryHeap<Reverse<(Tick, u32, u64)>>,
+    kept: Vec<DeviceEvent>,
+    events: Vec<DeviceEvent>,
+    judgement: Judgement,
+}
+
+/// A place in the order of what is told in one cycle.
+fn place(kind: Kind, port: u16) -> u32 {
+    let port = u32::from(port);
+    match kind {
+        Kind::Input => port,
+        Kind::Verdict => 100,
+        Kind::Fault => 101,
+        Kind::Selected => 200 + 2 * port,
+        Kind::Expired => 201 + 2 * port,
+        Kind::Output => 300 + port,
+    }
+}
+
+impl Device {
+    pub fn new(sizes: Sizes, config: &BridgeConfig) -> Result<Self, DeviceError> {
+        let sized = BridgeConfig { fdb_sets: sizes.fdb_sets, cells: sizes.cells, ..config.clone() };
+        let bridge = Bridge::with_streams(sizes.ports, &sized, &Timing::Hardware, sizes.streams)?;
+        let registers = Registers::new(sizes, bridge.processing_delay_max_ns(), bridge.shares());
+        Ok(Self {
+            bridge,
+            headers: Headers::new(),
+            registers,
+            sizes,
+            cycle: FIRST_CYCLE,
+            quiet_at: 0,
+            inside: 0,
+            waiting: 0,
+            frames: Vec::new(),
+            wires: vec![Wire::default(); usize::from(sizes.ports)],
+            steps: BinaryHeap::new(),
+            told: BinaryHeap::new(),
+            kept: Vec::new(),
+            events: Vec::new(),
+            judgement: Judgement::default(),
+        })
+    }
+
+    pub fn ports(&self) -> u16 {
+        self.sizes.ports
+    }
+
+    pub fn cycle(&self) -> Tick {
+        self.cycle
+    }
+
+    pub fn first_cycle(&self) -> Tick {
+        FIRST_CYCLE
+    }
+
+    /// Frames that have begun and whose last copy has neither left nor been given up.
+    pub fn inside(&self) -> u64 {
+        self.inside
+    }
+
+    pub fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    pub fn idle(&self) -> bool {
+        self.inside == 0 && self.cycle >= self.quiet_at
+    }
+
+    /// Frames pushed so far, which is the number of the next one.
+    pub fn pushed(&self) -> u64 {
+        self.frames.len() as u64
+    }
+
+    /// Gives a frame to the wire of a port.
+    pub fn push(&mut self, port: usize, start: Tick, carrier: Carrier) -> Result<u64, DeviceError> {
+        if port >= self.wires.len() {
+            return Err(DeviceError::Port { port, last: self.sizes.ports - 1 });
+        }
+        if carrier.gap == 0 {
+            return Err(DeviceError::Gap);
+        }
+        if carrier.bytes.len() > LONGEST {
+            return Err(DeviceError::Length { bytes: carrier.bytes.len() });
+        }
+        if carrier.length() == 0 {
+            return Err(DeviceError::NoCarrier);
+        }
+        let number = self.frames.len() as u64;
+        self.frames.push(Frame {
+            start,
+            length: carrier.bytes.len() as u32,
+            carrier,
+            copies: 0,
+            short_gap: false,
+            damaged: false,
+        });
+        self.waiting += 1;
+        let wire = &mut self.wires[port];
+        wire.queue.push_back(number);
+        if wire.queue.len() == 1 {
+            self.plan(port as u16);
+        }
+        Ok(number)
+    }
+
+    /// When the next frame of a wire begins.
+    fn plan(&mut self, port: u16) {
+        let wire = &self.wires[usize::from(port)];
+        if let Some(&number) = wire.queue.front() {
+            let frame = &self.frames[number as usize];
+            let at = frame.start.max(wire.free_since + u64::from(frame.carrier.gap)).max(self.cycle);
+            self.steps.push(Reverse((at, Step::Begin { port })));
+        }
+    }
+
+    pub fn run(&mut self, until: Tick) {
+        while let Some(&Reverse((at, step))) = self.steps.peek().filter(|step| step.0 .0 < until) {
+            self.steps.pop();
+            self.cycle = self.cycle.max(at);
+            match step {
+                Step::Begin { port } => self.begin(at, port),
+                Step::Arrive { port, frame } => self.arrive(port, frame),
+                Step::Judge { port } => self.judge(at, port),
+                Step::Select { port } => self.select(at, port),
+                Step::Left { port, frame } => self.gone(frame, port),
+            }
+        }
+        self.cycle = self.cycle.max(until);
+        while let Some(&Reverse((_, _, number))) = self.told.peek().filter(|told| told.0 .0 < self.cycle) {
+            self.told.pop();
+            self.events.push(self.kept[number as usize]);
+        }
+        if self.told.is_empty() {
+            self.kept.clear();
+        }
+    }
+
+    /// What happened since the last call.
+    pub fn take_events(&mut self) -> Vec<DeviceEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// An event that becomes known in cycle `known`.
+    fn tell(&mut self, known: Tick, event: DeviceEvent) {
+        self.told.push(Reverse((known, place(event.kind, u16::from(event.port)), self.kept.len() as u64)));
+        self.kept.push(event);
+    }
+
+    fn event(&self, kind: Kind, cycle: Tick, port: u16, number: u64) -> DeviceEvent {
+        DeviceEvent {
+            kind,
+            cycle,
+            frame: number,
+            visible: 0,
+            length: self.frames[number as usize].length,
+            refused_reasons: 0,
+            stream: 0,
+            port: port as u8,
+            reason: 0,
+            traffic_class: 0,
+            destination: 0,
+            refused: 0,
+            flags: 0,
+        }
+    }
+
+    fn begin(&mut self, at: Tick, port: u16) {
+        let wire = &mut self.wires[usize::from(port)];
+        let Some(number) = wire.queue.pop_front() else { return };
+        let frame = &mut self.frames[number as usize];
+        frame.short_gap = at - wire.free_since < GAP;
+        frame.start = at;
+        wire.free_since = at + frame.carrier.length();
+        self.waiting -= 1;
+        self.inside += 1;
+        self.quiet_at = self.quiet_at.max(wire.free_since + QUIET_CYCLES);
+        let shows_start = frame.carrier.delimiter && !frame.carrier.bytes.is_empty();
+        let input = if shows_start { at + frame.carrier.header_bytes() } else { at };
+        let reception = frame.carrier.receive();
+        let first = at + reception.offset;
+        // A carrier without content has its one byte of no meaning before that.
+        let known = if reception.bytes == 0 { first - 1 } else { first };
+        self.tell(input, self.event(Kind::Input, input, port, number));
+        self.steps.push(Reverse((known, Step::Arrive { port, frame: number })));
+        self.plan(port);
+    }
+
+    fn arrive(&mut self, port: u16, number: u64) {
+        let frame = &mut self.frames[number as usize];
+        let reception = frame.carrier.receive();
+        let first = frame.start + reception.offset;
+        let longest = self.bridge.max_frame_bytes(first);
+        let fault = frame.carrier.fault_within(&reception, longest);
+        frame.damaged = !reception.is_whole;
+        let header = self.headers.intern(&reception.header);
+        let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault };
+        let judge = self.bridge.arrive(port, arrival);
+        self.steps.push(Reverse((judge, Step::Judge { port })));
+    }
+
+    fn judge(&mut self, at: Tick, port: u16) {
+        let mut out = std::mem::take(&mut self.judgement);
+        self.bridge.judge(at, port, &self.headers, &mut out);
+        let number = u64::from(out.frame);
+        let known = out.decided;
+        let mut event = self.event(Kind::Verdict, known, port, number);
+        event.reason = out.reason.0;
+        event.traffic_class = out.traffic_class;
+        // As far as so few bits tell it.
+        let ahead = (out.visible.wrapping_sub(known) << (64 - TIME_BITS)) as i64 >> (64 - TIME_BITS);
+        event.visible = known.wrapping_add_signed(ahead);
+        event.destination = out.destination as u8;
+        event.refused = out.refused() as u8;
+        for egress in 0..self.sizes.ports {
+            event.refused_reasons |= u32::from(out.refused_reason(egress).0) << (4 * egress);
+        }
+        if let Some(stream) = out.stream {
+            event.flags |= FLAG_STREAM;
+            event.stream = stream as u16;
+        }
+        if out.shaped {
+            event.flags |= FLAG_SHAPED;
+        }
+        let frame = &mut self.frames[number as usize];
+        if frame.short_gap && out.reason != reason::OVERRUN {
+            event.flags |= FLAG_SHORT_GAP;
+        }
+        frame.copies = out.destination;
+        self.quiet_at = self.quiet_at.max(known + QUIET_CYCLES);
+        if out.destination == 0 {
+            self.inside -= 1;
+        }
+        let wrong_length = out.destination != 0 && u32::from(out.bytes) != frame.length;
+        self.tell(known, event);
+        if wrong_length {
+            let mut fault = self.event(Kind::Fault, known, port, number);
+            fault.reason = FAULT_LENGTH;
+            self.tell(known, fault);
+        }
+        for &(egress, due) in &out.wakes {
+            self.steps.push(Reverse((due, Step::Select { port: egress })));
+        }
+        self.judgement = out;
+    }
+
+    fn select(&mut self, at: Tick, port: u16) {
+        let next = match self.bridge.select(at, port) {
+            Selection::Stale => return,
+            Selection::Idle { next } => next,
+            Selection::Sent { frame, bytes, traffic_class, first, next } => {
+                let number = u64::from(frame);
+                let mut selected = self.event(Kind::Selected, at + SELECTED_TOLD, port, number);
+                selected.traffic_class = traffic_class;
+                self.tell(at + SELECTED_TOLD, selected);
+                let end = first + Tick::from(bytes);
+                let mut output = self.event(Kind::Output, first, port, number);
+                output.traffic_class = traffic_class;
+                output.length = u32::from(bytes);
+                if self.frames[number as usize].damaged {
+                    output.flags |= FLAG_DAMAGED;
+                }
+                self.tell(end, output);
+                self.quiet_at = self.quiet_at.max(end + QUIET_CYCLES);
+                self.steps.push(Reverse((end, Step::Left { port, frame: number })));
+                next
+            }
+            Selection::Expired { frame, traffic_class, at, next } => {
+                let number = u64::from(frame);
+                let mut expired = self.event(Kind::Expired, at, port, number);
+                expired.traffic_class = traffic_class;
+                self.tell(at, expired);
+                self.quiet_at = self.quiet_at.max(at + QUIET_CYCLES);
+                self.steps.push(Reverse((at, Step::Left { port, frame: number })));
+                next
+            }
+        };
+        if let Some(next) = next {
+            self.steps.push(Reverse((next, Step::Select { port })));
+        }
+    }
+
+    fn gone(&mut self, number: u64, port: u16) {
+        let frame = &mut self.frames[number as usize];
+        frame.copies &= !(1 << port);
+        if frame.copies == 0 {
+            self.inside -= 1;
+            frame.carrier.bytes = Vec::new();
+        }
+    }
+
+    // ---- registers
+
+    /// Writes a register, as over the bus; traffic goes on meanwhile.
+    pub fn write(&mut self, address: u32, value: u32) -> Result<(), DeviceError> {
+        let start = self.cycle;
+        match self.registers.write(address, value) {
+            Access::Change(change) => {
+                self.change(start + WRITE_CYCLES, &change);
+                self.run(start + ACCESS_CYCLES);
+            }
+            Access::Commit(commit) => self.commit(start + WRITE_CYCLES, commit),
+            Access::Plain => self.run(start + ACCESS_CYCLES),
+            Access::Missing => {
+                self.run(start + ACCESS_CYCLES);
+                return Err(DeviceError::Register { address });
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, at: Tick, change: &Change) {
+        self.run(at);
+        self.bridge.change(at, change, &self.headers);
+    }
+
+    fn commit(&mut self, from: Tick, commit: Commit) {
+        let mut at = from;
+        if let Commit::Change(change) = commit {
+            self.run(at);
+            loop {
+                // Nothing of cycle `at` itself matters here but what has been begun before.
+                let taken = match change {
+                    Change::Rate { stream, .. } => self.bridge.takes_rate(at, stream, &self.headers),
+                    Change::Fdb { set, .. } => self.bridge.takes_address(at, set, &self.headers),
+                    _ => true,
+                };
+                if taken {
+                    break;
+                }
+                at += 1;
+                self.run(at);
+            }
+            let seen = if let Change::Fdb { .. } = change { ADDRESS_SEEN } else { COMMIT_SEEN };
+            self.change(at + seen, &change);
+        }
+        self.run(at + COMMIT_CYCLES);
+    }
+
+    /// Reads a register, as over the bus.
+    pub fn read(&mut self, address: u32) -> Result<u32, DeviceError> {
+        let start = self.cycle;
+        let value = match address & 0xFFFC {
+            // The value is that of the cycle in which it is asked for.
+            0x020 => Some(((start + 1) * 8) as u32),
+            address => self.registers.read(address),
+        };
+        self.run(start + ACCESS_CYCLES);
+        value.ok_or(DeviceError::Register { address })
+    }
+}

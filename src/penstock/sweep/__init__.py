@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many independent runs of a scenario: all combinations of settings, each with several seeds."""
+
+from penstock.sweep.plan import Setting, Task, combinations, parse_setting, plan
+from penstock.sweep.work import Sweep, SweepStoppedError, run
+
+__all__ = ["Setting", "Sweep", "SweepStoppedError", "Task", "combinations", "parse_setting", "plan", "run"]
