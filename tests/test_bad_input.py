@@ -9,11 +9,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock import cli
 from penstock.captures import CapturedFrame, write_pcapng
+from penstock.errors import InputError
+from penstock.hardware.configure import fdb_set
+from penstock.plan import show_mac
+from penstock.scenario import load
 
 GOOD = """\
 name = "case"
@@ -183,6 +188,282 @@ def test_bad_input(case: str, folder: Path, penstock: Penstock) -> None:
     assert re.search(re.escape(allowed), could), message
     assert done.stdout == ""
     assert {path.name for path in folder.iterdir()} == before
+
+
+NETWORK = """\
+name = "net"
+duration = "10ms"
+nodes = "model"
+
+[links]
+rate = "1Gb/s"
+[links.uplink]
+between = ["s1.1", "s2.1"]
+rate = "10Gb/s"
+
+[topology.core]
+kind = "ring"
+bridges = 3
+bridge = { ports = 4 }
+
+[bridges]
+s1 = { ports = 3, clock = { drift = "5ppm" } }
+s2 = { ports = 3, max_frame = "1000B" }
+lone = { ports = 2 }
+
+[stations]
+a = { at = "s1.0", rate = "100Mb/s" }
+b = { at = "s2.0" }
+c = { at = "core0.2" }
+d = { at = "core2.*" }
+e = { at = "lone.0" }
+
+[streams.one]
+from = "a"
+to = ["b"]
+vlan = 10
+pcp = 3
+source = { frames = "500B", every = "1ms", jitter = { exponential = "2us" } }
+ats = { rate = "50Mb/s", burst = "1kB" }
+route = ["s1", "s2"]
+
+[streams.sound]
+from = "c"
+to = ["d"]
+vlan = 10
+pcp = 3
+source = { audio = { sample_rate = "44.1kHz" } }
+
+[streams.film]
+from = "d"
+to = ["c"]
+vlan = 11
+pcp = 2
+source = { video = { pictures = "25Hz", rate = "8Mb/s" } }
+
+[streams.reply]
+from = "b"
+to = ["a"]
+vlan = 10
+source = { response_to = "one", after = "5us", frames = "100B" }
+"""
+
+NETWORK_CASES = {
+    "unreachable listener": (
+        'to = ["d"]', 'to = ["d", "e"]', 39, "streams.sound.to[1]",
+        'no links lead from "c" at "core0" to "e" at "lone"', "a link"),
+    "a loop in a route": ('["s1", "s2"]', '["s1", "s2", "s1"]', 35, "streams.one.route[2]", "has a loop", "once"),
+    "a gap in a route": ('["s1", "s2"]', '["s1", "core0"]', 35, "streams.one.route[1]", "no link joins", "s2"),
+    "a frame too long for a bridge on the way": (
+        '"500B"', '"1200B"', 33, "streams.one.source.frames", '1200 B is not a frame.s length at "s2"', "to 1000B"),
+    "packets too long": (
+        '"44.1kHz"', '"192kHz", channels = 8, packet = "1ms"', 42, "streams.sound.source.audio.packet",
+        "4654 B, too long", "1522 B"),
+    "a rate above a link on the way": (
+        '"50Mb/s"', '"101Mb/s"', 34, "streams.one.ats.rate", "above the link's 100 Mb/s", "up to 100 Mb/s"),
+    "a link faster than any": ('"10Gb/s"', '"1000Gb/s"', 9, "links.uplink.rate", "is no link", "100Gb/s"),
+    "a link slower than any": ('"100Mb/s"', '"1Mb/s"', 22, "stations.a.rate", "is no link", "10Mb/s"),
+    "a link to nowhere": ('"s2.1"]', '"s3.1"]', 8, "links.uplink.between[1]", 'no bridge "s3"', "s1, s2"),
+    "a link at a station's port": (
+        '"s2.1"]', '"s2.0"]', 23, "stations.b.at", 's2.0 is already taken by link "uplink"', "one cable"),
+    "a link with one end": ('["s1.1", "s2.1"]', '["s1.1"]', 8, "links.uplink.between", "has 1 entries", "2 or more"),
+    "a link to itself": ('"s2.1"]', '"s1.2"]', 8, "links.uplink.between", 'both ends are at "s1"', "two bridges"),
+    "a misspelt key of all links": ('rate = "1Gb/s"', 'rat = "1Gb/s"', 6, "links.rat", 'did you mean "rate"', "delay"),
+    "a station at a port of the ring": ('"core0.2"', '"core0.1"', 24, "stations.c.at", "of this topology", "one cable"),
+    "no port free": (
+        'd = { at = "core2.*" }', 'd = { at = "core2.*" }\nf = { at = "core2.*" }\ng = { at = "core2.*" }',
+        27, "stations.g.at", "none of the 4 ports", "free"),
+    "an unknown topology": ('"ring"', '"rnig"', 12, "topology.core.kind", '"rnig" is not known', "tree"),
+    "columns of a ring": ("bridges = 3", "bridges = 3\ncolumns = 2", 14, "topology.core.columns", "ring", "grid"),
+    "a ring of two": ("bridges = 3", "bridges = 2", 13, "topology.core.bridges", "2 bridges are no ring", "3 or more"),
+    "too few ports for the links": ("{ ports = 4 }", "{ ports = 2 }", 24, "stations.c.at", "no port 2", "core0.1"),
+    "a bridge without ports": ("lone = { ports = 2 }", "lone = {}", 19, "bridges.lone.ports", "missing", "ports"),
+    "a drift of a sundial": ('"5ppm"', '"5000ppm"', 17, "bridges.s1.clock.drift", "is no clock", "1000ppm"),
+    "a drift without its unit": ('"5ppm"', '"5"', 17, "bridges.s1.clock.drift", "no unit", "ppm"),
+    "a processing delay without end": (
+        "ports = 3, max", 'ports = 3, processing_delay = "2ms", max', 18, "bridges.s2.processing_delay", "2 ms", "1ms"),
+    "two distributions": (
+        'exponential = "2us"', 'exponential = "2us", normal = "1us"',
+        33, "streams.one.source.jitter", "one distribution", "one of normal"),
+    "a jitter without its file": (
+        'exponential = "2us"', 'file = "none.txt"', 33, "streams.one.source.jitter.file", "none.txt", "text file"),
+    "a jitter of words": (
+        'exponential = "2us"', 'file = "text.pcapng"', 33, "streams.one.source.jitter.file", "line 1 of", "1.25us"),
+    "sizes that do not come back": (
+        '"44.1kHz"', '"44.1kHz", packet = "125.0001us"', 42, "streams.sound.source.audio.packet", "repeat", "up to"),
+    "less than a sample": (
+        '"44.1kHz"', '"44.1kHz", packet = "20us"',
+        42, "streams.sound.source.audio.packet", "shorter than a sample", "at least"),
+    "sound with frames": (
+        '"44.1kHz" }', '"44.1kHz" }, frames = "100B"', 42, "streams.sound.source.frames", "its own times", "audio"),
+    "a film of no size": (
+        ', rate = "8Mb/s"', "", 49, "streams.film.source.video", "size of a picture", "i_picture"),
+    "a film above the link": (
+        '"8Mb/s"', '"2Gb/s"', 49, "streams.film.source.video", "the link has 1 Gb/s", "less than"),
+    "a film too slow for its packets": (
+        '"8Mb/s"', '"8Mb/s", spacing = "2ms"', 49, "streams.film.source.video.spacing", "29 packets", "below"),
+    "an answer to nobody": (
+        '"one", after', '"two", after', 55, "streams.reply.source.response_to", 'no stream "two"', "one, sound"),
+    "an answer to what was not heard": (
+        '"one", after', '"film", after', 55, "streams.reply.source.response_to", '"b" does not hear "film"', "film.to"),
+    "an answer to itself": (
+        'frames = "500B", every = "1ms", jitter = { exponential = "2us" }', 'frames = "500B", response_to = "reply"',
+        33, "streams.one.source.response_to", "waits for its own answer", "begins by itself"),
+    "a trace of unknown nodes": ("[topology", '[trace]\nnodes = ["s9"]\n[topology', 12, "trace.nodes[0]", "s9", "s1"),
+    "a trace of unknown events": (
+        "[topology", '[trace]\nevents = ["gone"]\n[topology', 12, "trace.events[0]", '"gone" is not known', "sent"),
+    "hardware at 10 Gb/s": (
+        's1 = { ports = 3,', 's1 = { ports = 3, nodes = "rtl",',
+        9, "links.uplink.rate", "hardware", '"model" for "s1"'),
+    "hardware with many ports": (
+        "lone = { ports = 2 }", 'lone = { ports = 9, nodes = "rtl" }', 19, "bridges.lone.ports", "9", "2 to 8"),
+    "hardware with another's timing": (
+        "lone = { ports = 2 }", 'lone = { ports = 2, nodes = "rtl", switching = "cut_through" }',
+        19, "bridges.lone.switching", "what it is", "model"),
+    "a station in hardware": ('"core0.2"', '"core0.2", nodes = "rtl"', 24, "stations.c.nodes", "rtl", "model"),
+    "learning in a ring": (
+        "bridge = { ports = 4 }", 'bridge = { ports = 4, forwarding = "learned" }',
+        14, "topology.core.bridge.forwarding", "form a loop", "static"),
+    "a VLAN without a member that is needed": (
+        "s1 = { ports = 3,", 's1 = { ports = 3, vlans.10 = ["a"],',
+        17, "bridges.s1.vlans.10", "uplink", '"s2" in the list'),
+    "a member from elsewhere": (
+        "s1 = { ports = 3,", 's1 = { ports = 3, vlans.9 = ["b"],',
+        17, "bridges.s1.vlans.9[0]", 'at "s2"', "this bridge"),
+    "a name of a bridge and a station": ('a = { at', 'lone = { at', 22, "stations.lone", "name of a bridge", "once"),
+    "a name that is a path": ('e = { at', '"../e" = { at', 26, "stations.../e", "cannot be used as a name", "letters"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NETWORK_CASES)
+def test_bad_networks(case: str, folder: Path, penstock: Penstock) -> None:
+    old, new, line, key, what, allowed = NETWORK_CASES[case]
+    assert NETWORK.count(old) >= 1
+    (folder / "scenario.toml").write_text(NETWORK.replace(old, new, 1))
+    done = penstock("check", "scenario.toml")
+    # What follows from a missing station is told too, but the mistake comes first or alone.
+    own = [m for m in done.stderr.splitlines() if m.startswith(f"error: scenario.toml:{line}: {key}: ")]
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert len(own) == 1, done.stderr
+    said, _, could = own[0].partition("; allowed: ")
+    assert re.search(what, said), own
+    assert allowed in could, own
+    assert done.stdout == ""
+
+
+def test_the_good_network_is_good(folder: Path, penstock: Penstock) -> None:
+    (folder / "scenario.toml").write_text(NETWORK)
+    assert penstock("check", "scenario.toml").returncode == 0
+
+
+def test_all_that_is_wrong_is_told_at_once(folder: Path, penstock: Penstock) -> None:
+    """Wrong by itself, wrong with others, and wrong in a network, each once and nothing that only follows."""
+    text = NETWORK
+    for old, new in {
+        'duration = "10ms"': 'duration = "10m"',
+        'rate = "10Gb/s"': 'rate = "10GB/s"',
+        'b = { at = "s2.0" }': 'b = { at = "s2.0", mack = "02:00:00:00:00:09", rat = "1Gb/s" }',
+        'e = { at = "lone.0" }': 'e = { at = "core1.0" }',
+        'sample_rate = "44.1kHz"': 'sample_rate = "44.1kHz", bits = 20',
+        '"25Hz", rate': '"25Hz", packet = "9kB", rate',
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "scenario.toml").write_text(text)
+    done = penstock("check", "scenario.toml")
+    assert done.returncode == 2
+    places = [re.match(r"error: scenario.toml:(\d+): (\S+): ", line) for line in done.stderr.splitlines()]
+    assert [(int(p[1]), p[2]) for p in places if p] == [
+        (2, "duration"),
+        (9, "links.uplink.rate"),
+        (23, "stations.b.mack"),
+        (23, "stations.b.rat"),
+        (26, "stations.e.at"),
+        (42, "streams.sound.source.audio.bits"),
+        (49, "streams.film.source.video.packet"),
+    ]
+    assert len(places) == done.stderr.count("\n")
+
+
+def test_one_bad_line_of_a_thousand(folder: Path, penstock: Penstock) -> None:
+    lines = ['name = "long"', 'duration = "1ms"', 'nodes = "model"']
+    lines += ["[topology.t]", 'kind = "tree"', "bridges = 120", "bridge = { ports = 8 }", "[stations]"]
+    lines += [f'e{i} = {{ at = "t{i % 120}.*" }}' for i in range(300)]
+    for i in range(120):
+        lines += ["", f"[streams.s{i}]", f'from = "e{i}"', f'to = ["e{i + 150}"]', "vlan = 5", "pcp = 0"]
+        lines += ['source = { frames = "200B", every = "1ms" }']
+    assert len(lines) > 1000
+    (folder / "scenario.toml").write_text("\n".join(lines))
+    assert penstock("check", "scenario.toml").returncode == 0
+    at = lines.index('to = ["e227"]')
+    lines[at] = 'to = ["e2277"]'
+    (folder / "scenario.toml").write_text("\n".join(lines))
+    done = penstock("check", "scenario.toml")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f'error: scenario.toml:{at + 1}: streams.s77.to[0]: there is no station "e2277"')
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_dict_is_told_without_lines() -> None:
+    with pytest.raises(InputError) as error:
+        load({"name": "d", "duration": "1ms", "bridges": {"sw": {"ports": 2}}, "stations": {}, "streams": {}})
+    assert [str(e) for e in error.value.errors] == [
+        "scenario: stations: is empty; allowed: one or more",
+        "scenario: streams: is empty; allowed: one or more",
+    ]
+
+
+def test_more_shaped_streams_than_the_hardware_holds() -> None:
+    values: dict[str, Any] = {
+        "name": "many",
+        "duration": "1ms",
+        "bridges": {"sw": {"ports": 2}},
+        "stations": {"a": {"at": "sw.0"}, "b": {"at": "sw.1"}},
+        "streams": {
+            f"s{i}": {
+                "from": "a",
+                "to": ["b"],
+                "vlan": 1,
+                "pcp": 3,
+                "source": {"frames": "100B", "every": "1ms"},
+                "ats": {"rate": "1Mb/s", "burst": "120B"},
+            }
+            for i in range(257)
+        },
+    }
+    assert len(load(values, "model").streams) == 257
+    with pytest.raises(InputError, match='"sw" shapes 257 streams, this is number 257') as error:
+        load(values)
+    assert error.value.key == "streams.s256.ats"
+
+
+def test_no_place_in_the_tables_of_the_hardware() -> None:
+    """Three destinations of one hash: two places."""
+    found: dict[int, list[int]] = {}
+    for mac in range(0x030000000000, 0x030000010000):
+        found.setdefault(fdb_set(mac, 7, 512), []).append(mac)
+    crowd = next(macs for macs in found.values() if len(macs) >= 3)[:3]
+    values: dict[str, Any] = {
+        "name": "crowd",
+        "duration": "1ms",
+        "bridges": {"sw": {"ports": 2}},
+        "stations": {"a": {"at": "sw.0"}, "b": {"at": "sw.1"}},
+        "streams": {
+            f"s{i}": {
+                "from": "a",
+                "to": ["b"],
+                "vlan": 7,
+                "destination": show_mac(mac),
+                "source": {"frames": "100B", "every": "1ms"},
+            }
+            for i, mac in enumerate(crowd)
+        },
+    }
+    load(values, "model")
+    with pytest.raises(InputError, match='does not fit the tables of "sw": no room') as error:
+        load(values)
+    assert error.value.key == "streams.s2"
 
 
 def test_no_scenario(folder: Path, penstock: Penstock) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way streams go, whatever the network: every listener once, nobody else, by the shortest way, by the tie rule."""
+"""Which way streams go, whatever the network: to every listener once, to nobody else, by the shortest way."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def networks(draw: st.DrawFn) -> dict[str, Any]:
     cables = draw(st.permutations(cables))
     stations = draw(st.lists(st.integers(0, bridges - 1), min_size=2, max_size=8))
     ends = st.lists(st.integers(0, len(stations) - 1), min_size=2, max_size=5, unique=True)
-    streams = [
+    streams: list[dict[str, Any]] = [
         {"from": f"e{talker}", "to": [f"e{n}" for n in listeners]}
         for talker, *listeners in draw(st.lists(ends, min_size=1, max_size=6))
     ]
@@ -67,7 +67,7 @@ def walk(network: Network, name: str) -> list[str]:
     stream = network.streams[name]
     talker = network.stations[stream.talker]
     tables = {b.name: {(m, v): p for m, v, p in plan.static_addresses(network, b)} for b in network.bridges.values()}
-    heard = []
+    heard: list[str] = []
     todo = deque([(talker.bridge, talker.port)])
     for _ in range(10 * len(network.bridges)):
         if not todo:
@@ -151,7 +151,7 @@ def test_of_equally_short_ways_the_next_bridge_is_the_first_of_the_scenario(valu
 
 def ring(**more: Any) -> dict[str, Any]:
     """Four bridges in a ring with a station each: between opposite corners two ways are equally short."""
-    values = {
+    values: dict[str, Any] = {
         "name": "ring",
         "duration": "1ms",
         "nodes": "model",
@@ -240,7 +240,10 @@ TOPOLOGIES: dict[str, tuple[dict[str, Any], list[tuple[str, int, str, int]]]] = 
         [("t0", 1, "t1", 0), ("t0", 2, "t2", 0), ("t1", 1, "t3", 0), ("t1", 2, "t4", 0), ("t2", 1, "t5", 0)],
     ),
     "mesh": ({"bridges": 3}, [("t0", 0, "t1", 0), ("t0", 1, "t2", 0), ("t1", 1, "t2", 1)]),
-    "grid": ({"bridges": 4, "columns": 2}, [("t0", 1, "t1", 3), ("t0", 2, "t2", 0), ("t1", 2, "t3", 0), ("t2", 1, "t3", 3)]),
+    "grid": (
+        {"bridges": 4, "columns": 2},
+        [("t0", 1, "t1", 3), ("t0", 2, "t2", 0), ("t1", 2, "t3", 0), ("t2", 1, "t3", 3)],
+    ),
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from penstock import plan
+from penstock.bound import bound
 from penstock.scenario import load
 from penstock.scenario.positions import key_lines, line_of
 from penstock.scenario.units import BitsPerSecond, Bytes, Picoseconds, show_rate, show_time
@@ -127,11 +129,14 @@ def test_hello() -> None:
 
 
 def test_the_engine_is_told_all() -> None:
-    network = load(HELLO)
-    told = plan.network_json(network, {"sw": Path("model.so")}, {"sw": [(0, 1)]})
-    assert told["bridges"] == [{"name": "sw", "ports": 4, "model": "rtl", "library": "model.so", "writes": [[0, 1]]}]
-    assert told["stations"][2] == {"name": "drive", "bridge": 0, "port": 2, "rate_bps": 10**9, "delay_ps": 50_000}
+    told = plan.network_json(load(HELLO), {"sw": Path("model.so")}, {"sw": [(0, 1)]})
+    bridge = told["bridges"][0]
+    assert (bridge["name"], bridge["kind"], bridge["ports"], bridge["timing"]) == ("sw", "rtl", 4, {"kind": "hardware"})
+    assert (bridge["library"], bridge["writes"]) == ("model.so", [[0, 1]])
+    assert told["stations"][2]["name"] == "drive"
+    assert told["links"][2] == {"a": [0, 2], "b": [3, 0], "rate_bps": 10**9, "delay_ps": 50_000}
     assert told["streams"][1]["source"]["start_ps"] == 30 * 10**9
+    assert told["streams"][1]["downstream"] == [[0, 2, 1]]
 
 
 def test_register_writes_configure_the_stream() -> None:
@@ -174,3 +179,230 @@ udp = {{ source = "10.0.0.1", destination = "10.0.0.2" }}
     assert told["frame"]["vlan"] is None
     assert told["frame"]["payload"]["source"] == "10.0.0.1"
     assert network.bridges["sw"].vlans == {1: {0, 1}}
+
+
+NETWORK = {
+    "name": "n",
+    "duration": "10ms",
+    "nodes": "model",
+    "topology": {"t": {"kind": "line", "bridges": 3, "rate": "10Gb/s"}},
+    "bridges": {
+        "t1": {"nodes": "rtl"},
+        "t2": {"switching": "cut_through", "clock": {"offset": "-1us", "drift": "3ppb"}},
+    },
+    "stations": {"a": {"at": "t0.2"}, "b": {"at": "t2.3", "rate": "100Mb/s", "delay": "1us"}, "c": {"at": "t1.*"}},
+    "streams": {
+        "one": {
+            "from": "a",
+            "to": ["b", "c"],
+            "vlan": 10,
+            "pcp": 3,
+            "source": {"frames": "100B", "every": "1ms"},
+            "ats": {"rate": "1Mb/s", "burst": "120B"},
+        }
+    },
+    "trace": {"events": ["sent", "delivered"], "nodes": ["t1", "b"]},
+}
+
+
+def network(**more: Any) -> dict[str, Any]:
+    """The network above with some of its keys otherwise; the middle bridge is a model unless that is asked for."""
+    values: dict[str, Any] = {key: dict(value) if isinstance(value, dict) else value for key, value in NETWORK.items()}
+    values["bridges"] = {"t2": NETWORK["bridges"]["t2"]}  # type: ignore[index]
+    return values | more
+
+
+def test_a_bridge_says_what_is_otherwise_than_its_topology() -> None:
+    bridges = load(network()).bridges
+    assert list(bridges) == ["t0", "t1", "t2"]
+    assert [bridge.ports for bridge in bridges.values()] == [4, 4, 4]
+    assert [bridge.cut_through for bridge in bridges.values()] == [False, False, True]
+    assert (bridges["t2"].clock.offset_ps, bridges["t2"].clock.drift_ppb) == (-1_000_000, 3)
+
+
+def test_only_bridges_at_1_gbps_without_delays_of_their_own_are_like_the_hardware() -> None:
+    assert [b.hardware_timing for b in load(network()).bridges.values()] == [False, False, False]
+    slow = network(topology={"t": {"kind": "line", "bridges": 3}})
+    assert [b.hardware_timing for b in load(slow).bridges.values()] == [True, True, False]
+
+
+def test_bridges_of_both_kinds() -> None:
+    mixed = network(topology={"t": {"kind": "line", "bridges": 3}}, bridges={"t1": {"nodes": "rtl"}})
+    assert [b.nodes for b in load(mixed).bridges.values()] == ["model", "rtl", "model"]
+    assert [b.nodes for b in load(mixed, "model").bridges.values()] == ["model", "model", "model"]
+    mixed["stations"]["b"] = {"at": "t2.3"}
+    assert [b.nodes for b in load(mixed, "rtl").bridges.values()] == ["rtl", "rtl", "rtl"]
+
+
+def test_the_engine_is_told_the_network() -> None:
+    told = plan.network_json(load(network()), {}, {}, captures=Path("out"))
+    assert [b["kind"] for b in told["bridges"]] == ["model"] * 3
+    assert told["bridges"][2]["clock"] == {"offset_ps": -1_000_000, "drift_ppb": 3}
+    idle = {"kind": "ideal", "processing_delay_ps": 8000 * (4 + 2 * 4 + 19 + 4), "cut_through": False}
+    assert [b["timing"] for b in told["bridges"]] == [idle, idle, idle | {"cut_through": True}]
+    assert told["links"] == [
+        {"a": [0, 1], "b": [1, 0], "rate_bps": 10**10, "delay_ps": 50_000},
+        {"a": [1, 1], "b": [2, 0], "rate_bps": 10**10, "delay_ps": 50_000},
+        {"a": [0, 2], "b": [3, 0], "rate_bps": 10**9, "delay_ps": 50_000},
+        {"a": [2, 3], "b": [4, 0], "rate_bps": 10**8, "delay_ps": 10**6},
+        {"a": [1, 2], "b": [5, 0], "rate_bps": 10**9, "delay_ps": 50_000},
+    ]
+    stream = told["streams"][0]
+    assert (stream["from"], stream["to"]) == (0, [1, 2])
+    assert sorted(stream["downstream"]) == [[0, 1, 2], [1, 1, 1], [1, 2, 1], [2, 3, 1]]
+    assert told["trace"] == {"enabled": True, "events": ["sent", "delivered"], "nodes": [1, 4]}
+    assert told["captures"] == "out"
+
+
+def test_vlans_and_schedulers_are_where_streams_pass() -> None:
+    checked = load(network())
+    assert [bridge.vlans for bridge in checked.bridges.values()] == [{10: {1, 2}}, {10: {0, 1, 2}}, {10: {0, 3}}]
+    configs = [plan.switch_config(checked, bridge) for bridge in checked.bridges.values()]
+    assert [[(entry.name, entry.port) for entry in config.streams] for config in configs] == [
+        [("one", 2)],
+        [("one", 0)],
+        [("one", 0)],
+    ]
+    # What another bridge has as idle delay, its schedulers add, so that what is not held back is not late.
+    assert {config.processing_delay_max_ns for config in configs} == {280}
+    strict = network(bridges={"t1": {"classes": {"7": {"selection": "strict"}}}})
+    checked = load(strict)
+    assert [len(plan.switch_config(checked, bridge).streams) for bridge in checked.bridges.values()] == [1, 0, 1]
+    assert any('at "t1" its class is strict priority' in warning for warning in checked.warnings)
+
+
+def test_shaped_streams_that_meet_get_destinations_of_their_own() -> None:
+    values = network()
+    one = NETWORK["streams"]["one"] | {"to": ["b"]}  # type: ignore[index]
+    values["streams"] = {"one": one, "two": one | {"from": "c"}, "three": one | {"from": "c", "vlan": 11}}
+    streams = load(values).streams
+    assert streams["one"].destination_mac == 0x91E0F000FE00
+    assert streams["two"].destination_mac == 0x91E0F000FE01
+    assert streams["three"].destination_mac == 0x020000000002, "its VLAN tells it apart"
+
+
+def told_source(source: dict[str, Any], **more: Any) -> dict[str, Any]:
+    values = network()
+    values["streams"] = {"s": {"from": "a", "to": ["c"], "source": source, **more}}
+    told: dict[str, Any] = plan.network_json(load(values), {}, {})["streams"][0]
+    return told
+
+
+def test_audio_whose_packets_are_all_alike() -> None:
+    # 6 samples of 2 channels of 3 bytes; AVTP's 24 bytes, addresses and type, tag, FCS.
+    told = told_source({"audio": {"sample_rate": "48kHz"}}, vlan=5, pcp=3)
+    assert told["source"]["kind"] == "pattern"
+    assert told["source"]["period_ps"] == 125_000_000
+    assert told["source"]["sizes"] == [[6 * 6 + 24 + 14 + 4 + 4]]
+    assert told["frame"]["payload"] == {"kind": "raw", "ethertype": 0x22F0}
+
+
+def test_audio_whose_sizes_alternate() -> None:
+    # 44.1 kHz in 125 us are 5.5125 samples: 441 in 80 packets. With IPv4, UDP and RTP around them.
+    udp = {"source": "10.0.0.1", "destination": "10.0.0.2"}
+    audio = {"sample_rate": "44.1kHz", "channels": 8, "bits": 16}
+    sizes = [size for [size] in told_source({"audio": audio}, udp=udp)["source"]["sizes"]]
+    assert len(sizes) == 80
+    samples = [(size - 14 - 28 - 12 - 4) // 16 for size in sizes]
+    assert set(samples) == {5, 6}
+    assert sum(samples) == 441
+    # No packet has a sample before its time.
+    assert all(sum(samples[:n]) <= 44_100 * n * 125e-6 for n in range(81))
+
+
+def test_video_in_groups_of_pictures() -> None:
+    video = {"pictures": "50Hz", "i_picture": "3kB", "p_picture": "1400B", "group": 3, "spacing": "10us"}
+    source = told_source({"video": video, "jitter": {"values": ["1us", "-2ns"]}})["source"]
+    around = 14 + 24 + 4
+    assert source["period_ps"] == 20 * 10**9
+    assert source["sizes"] == [[1400 + around, 1400 + around, 200 + around], [1400 + around], [1400 + around]]
+    assert source["spread_ps"] == 10**7
+    assert source["jitter"] == {"values_ps": [1_000_000, -2000]}
+
+
+def test_video_of_a_rate() -> None:
+    source = told_source({"video": {"pictures": "29.97Hz", "rate": "1Mb/s"}})["source"]
+    assert source["period_ps"] == 33_366_700_033
+    assert sum(size - 42 for size in source["sizes"][0]) == 4171  # 1 Mb/s / 8 / 29.97 and rounded up
+
+
+def test_a_response_names_what_it_answers() -> None:
+    values = network()
+    answer = {"from": "b", "to": ["a"], "source": {"response_to": "one", "frames": "64B", "jitter": {"normal": "1us"}}}
+    values["streams"] |= {"answer": answer}
+    source = plan.network_json(load(values), {}, {})["streams"][1]["source"]
+    assert (source["kind"], source["to_stream"], source["after_ps"]) == ("response", 0, 0)
+    assert source["jitter"] == {"normal_ps": 1_000_000}
+
+
+def test_jitter_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "host.txt").write_text("# measured\n1.5us\n\n-20ns\n")
+    (tmp_path / "scenario.toml").write_text("""
+name = "n"
+duration = "1ms"
+bridges.sw.ports = 2
+stations = { a = { at = "sw.0" }, b = { at = "sw.1" } }
+[streams.s]
+from = "a"
+to = ["b"]
+source = { frames = "100B", poisson = "1ms", jitter = { file = "host.txt" } }
+""")
+    jitter = load(tmp_path).streams["s"].jitter
+    assert jitter is not None
+    assert jitter.values_ps == (1_500_000, -20_000)
+
+
+def test_sources_without_a_seed_do_not_do_the_same() -> None:
+    values = network()
+    source = {"frames": "100B", "poisson": "1ms"}
+    values["streams"] = {name: {"from": "a", "to": ["c"], "source": source} for name in ("s", "t")}
+    told = plan.network_json(load(values), {}, {})
+    assert told["streams"][0]["source"]["seed"] != told["streams"][1]["source"]["seed"]
+
+
+@pytest.mark.parametrize("name", ["line5", "ring"])
+def test_the_ready_scenarios(name: str) -> None:
+    ready = load(HELLO.parent / name)
+    for stream in ready.streams.values():
+        if stream.ats is not None:
+            assert bound(ready, stream.name).total_ps is not None
+            assert stream.max_frame_bytes + 20 <= stream.ats.burst_bytes
+
+
+def test_the_line_runs_as_both_kinds() -> None:
+    line = load(HELLO.parent / "line5")
+    assert {bridge.nodes for bridge in line.bridges.values()} == {"rtl"}
+    model = load(HELLO.parent / "line5", "model")
+    assert {(bridge.nodes, bridge.hardware_timing) for bridge in model.bridges.values()} == {("model", True)}
+
+
+def test_400_bridges_and_10_000_streams() -> None:
+    """In the time that any quadratic step would need alone."""
+    count = 10_000
+    streams = {
+        f"s{i}": {
+            "from": f"e{i % 800}",
+            "to": [f"e{(i * 7 + i // 800 + 1) % 800}"],
+            "vlan": 10 + i // 2500,
+            "pcp": 3,
+            "source": {"frames": "100B", "every": "1ms"},
+            "ats": {"rate": "20kb/s", "burst": "120B"},
+        }
+        for i in range(count)
+        if i % 800 != (i * 7 + i // 800 + 1) % 800
+    }
+    values = {
+        "name": "large",
+        "duration": "1s",
+        "nodes": "model",
+        "topology": {"t": {"kind": "tree", "bridges": 400, "children": 4, "rate": "10Gb/s", "bridge": {"ports": 8}}},
+        "stations": {f"e{i}": {"at": f"t{i % 400}.{5 + i // 400}"} for i in range(800)},
+        "streams": streams,
+    }
+    started = time.process_time()
+    large = load(values)
+    told = plan.network_json(large, {}, {})
+    bounds = [bound(large, name) for name in large.streams]
+    assert time.process_time() - started < 20
+    assert len(told["streams"]) == len(streams)
+    assert all(limit.total_ps is not None for limit in bounds)

@@ -760,12 +760,14 @@ class _Loader:
         """Members: those the scenario lists, or else the ports by which streams pass."""
         listed = {name: self.listed(name, stations) for name in bridges}
         needed: dict[str, dict[int, set[int]]] = {name: {} for name in bridges}
+        told: set[tuple[str, int, int]] = set()
         for stream in streams.values():
             for hop in stream.tree:
                 vlan = stream.vlan if stream.vlan else bridges[hop.bridge].port_vlan_id[hop.entry]
                 members = listed[hop.bridge].get(vlan)
                 for port in (hop.entry, *hop.egress):
-                    if members is not None and port not in members:
+                    if members is not None and port not in members and (hop.bridge, vlan, port) not in told:
+                        told.add((hop.bridge, vlan, port))
                         peer = self.taken[hop.bridge, port]
                         self.report.add(
                             (*self.origin[hop.bridge], "vlans", str(vlan)),
