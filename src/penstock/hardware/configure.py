@@ -2,10 +2,11 @@
 """Turns what a switch should do into the register writes that make it so."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal
 
 from penstock import _engine
 
@@ -13,6 +14,7 @@ from .registers import RegisterMap
 
 CLASSES = 8
 MAX_PORTS = 8
+MODEL_MAX_PORTS = 64
 CELL_BYTES = 128
 # Of each port: a frame of 16 cells being received, one sent and still to be reclaimed, the first cells of the next
 TRANSIT_CELLS_PER_PORT = 36
@@ -331,7 +333,7 @@ def _streams(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     limit = config.size.streams
     if len(entries) > limit:
         raise ConfigurationError(f"{len(entries)} shaped streams", "streams", f"the switch has {limit} schedulers")
-    mask = sum((1 << width) - 1 << low for name, (low, width) in IPV4_FIELDS.items() if name in config.ipv4_fields)
+    mask = _ipv4_mask(config)
     names: dict[int, str] = {}
     keys = []
     for entry in entries:
@@ -398,3 +400,89 @@ def _check_stream(entry: StreamEntry, ports: int) -> None:
     else:
         _check(entry.mac, 0, 2**48 - 1, "address", where)
         _check(entry.vlan, 1, 4094, "VLAN id", where)
+
+
+def model_config(config: SwitchConfig) -> dict[str, Any]:
+    """The same configuration for the engine's model of a bridge; its JSON is described in docs/model.md.
+
+    Entries stand where `configure` puts them. Addresses and streams for which the hardware has no room are given
+    without a place: the model finds them all the same.
+    """
+    _check(config.ports, 2, MODEL_MAX_PORTS, "number of ports", "ports")
+    everyone = range(config.ports)
+    enabled = set(everyone) if config.enabled_ports is None else config.enabled_ports
+    ipv4_mask = _ipv4_mask(config)
+    placed, overflow = _model_addresses(config)
+    model: dict[str, Any] = {
+        "port_enable": _mask(enabled, config.ports, "port", "enabled_ports"),
+        "learning_enable": config.learning,
+        "class_of_pcp": list(config.class_of_pcp),
+        "class_of_untagged": config.class_of_untagged,
+        "ats_classes": sorted(config.ats_classes),
+        "max_frame_bytes": config.max_frame_bytes,
+        "overhead_bytes": config.overhead_bytes,
+        "vlans": [[vlan, _mask(ports, config.ports, "port", f"vlans[{vlan}]")] for vlan, ports in config.vlans.items()],
+        "fdb_sets": config.size.fdb_sets,
+        "fdb": placed,
+        "static_addresses": overflow,
+        "aging_period_ms": config.aging_period_ms,
+        "identify": {name: any(s.ats and s.identify == name for s in config.streams) for name in IDENTIFY},
+        "ipv4_mask": f"{ipv4_mask:026x}",
+        "streams": _model_streams(config, ipv4_mask),
+        "max_residence_ns": [[port, k, ns] for (port, k), ns in config.max_residence_ns.items()],
+        "queue_limit": [config.queue_limit_cells.get(k, 256) for k in range(CLASSES)],
+        "class_limit": [config.class_limit_cells.get(k, 640) for k in range(CLASSES)],
+        "cells": config.size.cells,
+    }
+    optional = {
+        "processing_delay_max_ns": config.processing_delay_max_ns,
+        "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),
+        "queue_guarantee": config.queue_guarantee_cells,
+        "reception_guarantee": config.reception_guarantee_cells,
+        "shared_limit": config.shared_limit_cells,
+    }
+    return model | {name: value for name, value in optional.items() if value is not None}
+
+
+def _ipv4_mask(config: SwitchConfig) -> int:
+    return sum((1 << width) - 1 << low for name, (low, width) in IPV4_FIELDS.items() if name in config.ipv4_fields)
+
+
+def _model_addresses(config: SwitchConfig) -> tuple[list[list[int]], list[list[int]]]:
+    """The static addresses as (way, set, address, VLAN, ports), and as (address, VLAN, ports) those without room."""
+    placed, overflow = [], []
+    taken: Counter[int] = Counter()
+    for address, vlan, ports in config.static_addresses:
+        mask = _mask(ports, config.ports, "port", f"static_addresses: {_address(address)} VLAN {vlan}")
+        where = fdb_set(address, vlan, config.size.fdb_sets)
+        if taken[where] < 2:
+            placed.append([taken[where], where, address, vlan, mask])
+            taken[where] += 1
+        else:
+            overflow.append([address, vlan, mask])
+    return placed, overflow
+
+
+def _model_streams(config: SwitchConfig, ipv4_mask: int) -> list[dict[str, Any]]:
+    entries = [entry for entry in config.streams if entry.ats]
+    streams = []
+    fits = len(entries) <= config.size.streams and config.ports <= MAX_PORTS
+    keys = [stream_key(entry, ipv4_mask) for entry in entries] if fits else []
+    slots = place(keys, 2 * config.size.streams) if fits else [None] * len(entries)
+    for stream, (entry, slot) in enumerate(zip(entries, slots, strict=True)):
+        ns_per_byte, empty_to_full = _engine.ats_rate(entry.rate_bps, entry.burst_bytes)
+        if entry.identify == "ipv4":
+            fields = {name.removeprefix("ipv4_"): getattr(entry, name) for name in IPV4_FIELDS}
+        else:
+            fields = {"mac": entry.mac, "vlan": entry.vlan}
+        streams.append(
+            {
+                "stream": stream,
+                "port": entry.port,
+                "key": {"identify": entry.identify, **fields},
+                "slot": slot,
+                "ns_per_byte": ns_per_byte,
+                "empty_to_full": empty_to_full,
+            }
+        )
+    return streams

@@ -101,7 +101,7 @@ impl Bridge {
             }
             Change::OverheadBytes(bytes) => settings.overhead_bytes = u32::from(bytes),
             Change::ProcessingDelayMaxNs(ns) => settings.processing_delay_max_ns = ns,
-            Change::AgingPeriodMs(ms) => settings.aging_period_ms = ms,
+            Change::AgingPeriodMs(ms) => self.fdb.set_aging_period_ms(at, ms),
             Change::Identify(identify) => settings.identify = identify,
             Change::Ipv4Mask(mask) => settings.ipv4_mask = mask,
             Change::QueueLimit { traffic_class, cells } => limits.queue[usize::from(traffic_class & 7)] = cells,
@@ -122,12 +122,7 @@ impl Bridge {
                 }
             }
             Change::Vlan { vlan, members } => self.vlans[usize::from(vlan & 0xFFF)] = members,
-            Change::Fdb { way, set, entry } => {
-                if let Clock::Hardware(_) = self.clock {
-                    self.fdb.read_before(at);
-                }
-                self.fdb.write(usize::from(way), set as usize, entry);
-            }
+            Change::Fdb { way, set, entry } => self.fdb.write_at(at, usize::from(way), set as usize, entry),
         }
     }
 
@@ -152,6 +147,9 @@ impl Bridge {
     pub fn takes_address(&mut self, at: Tick, set: u32, headers: &Headers) -> bool {
         let Clock::Hardware(cycles) = self.clock else { return true };
         self.settle(at + 1, cycles, headers);
+        if self.fdb.is_swept(at) {
+            return false;
+        }
         let mut frames = self.ports.iter().flat_map(|port| &port.pending);
         !frames.any(|pending| {
             let Some(facts) = pending.facts.as_deref() else { return false };

@@ -16,7 +16,7 @@ use penstock_shaper::admission::Limits;
 
 use super::fdb::address_of;
 use super::identify::{destination_key, ipv4_key, source_key, Key};
-use super::judge::{Shape, GROUP_ADDRESS, NO_VLAN, RESERVED};
+use super::judge::{Shape, GROUP_ADDRESS, NO_VLAN, PCP_AT, RESERVED};
 use super::timing::Cycles;
 use super::{reason, Bridge, Identify, Received, Tick};
 use crate::header::Headers;
@@ -155,9 +155,11 @@ impl Bridge {
             class: settings.class_of_untagged,
             identify: settings.identify,
         });
-        if let Some(tag) = header.tag {
-            let at = received.taken + 14;
-            read(&mut facts.class_of_pcp, at, until, || settings.class_of_pcp[usize::from(tag.pcp & 7)]);
+        let lost_at = received.bytes - u16::from(received.fault == reason::OVERRUN);
+        if let Some(tag) = header.tag.filter(|_| received.bytes > PCP_AT) {
+            let pcp = if lost_at == PCP_AT { 0 } else { tag.pcp & 7 };
+            let at = received.taken + Tick::from(PCP_AT);
+            read(&mut facts.class_of_pcp, at, until, || settings.class_of_pcp[usize::from(pcp)]);
         }
         let Some(base) = facts.base else { return };
         let vlan = self.vlan_of(facts, received, headers);
@@ -252,9 +254,9 @@ impl Bridge {
         let learning = facts.learning == Some(true);
         let members = self.vlans[usize::from(vlan)];
         read(&mut facts.is_heard, turn + 1, until, || learning && members >> port & 1 == 1);
-        if facts.is_heard == Some(true) && !facts.is_learnt && turn + 2 < until {
+        if let Some(allowed) = facts.is_heard.filter(|_| learning && !facts.is_learnt && turn + 2 < until) {
             facts.is_learnt = true;
-            self.fdb.learn(turn, facts.source_set, address, port);
+            self.fdb.learn(turn, facts.source_set, address, port, allowed);
         }
     }
 }

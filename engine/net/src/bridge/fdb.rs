@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 
 use super::identify::crc;
+use super::sweep::{Sweep, STEP};
+use super::timing::CYCLE_NS;
 use super::Tick;
 
 const ADDRESS_BITS: u64 = (1 << 60) - 1;
@@ -15,6 +17,8 @@ const VALID: u64 = 1 << 63;
 const NEW_AGE: u64 = 3;
 /// From a learning to the first lookup or learning that sees it.
 const LEARN_SEEN: Tick = 5;
+/// From a learning to its writing the memory.
+const LEARN_WRITES: Tick = 6;
 
 /// From an operation to its reading the memory.
 const READ: Tick = 2;
@@ -47,6 +51,20 @@ impl Entry {
     fn age(&self) -> u64 {
         self.word >> AGE_LSB & 3
     }
+
+    fn is_learnt(&self) -> bool {
+        self.is_valid() && !self.is_static()
+    }
+
+    /// As a sweep leaves it.
+    fn older(self) -> Self {
+        if !self.is_learnt() {
+            return self;
+        }
+        let age = self.age().wrapping_sub(1) & 3;
+        let word = self.word & !(3 << AGE_LSB | VALID) | age << AGE_LSB;
+        Self { word: if age == 0 || age == 3 { word } else { word | VALID }, ..self }
+    }
 }
 
 /// {VLAN, address}, by which entries are found.
@@ -60,14 +78,18 @@ struct Learning {
     address: u64,
     port: u16,
     set: u32,
+    /// The port is a member of the VLAN; else the set is read and no more.
+    allowed: bool,
 }
 
+/// An entry that is seen like that of a learning of tick `at`.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     at: Tick,
     set: u32,
     way: u8,
     entry: Entry,
+    swept: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -76,16 +98,55 @@ pub struct Fdb {
     /// Learnings that have not read their set yet, and writes that cannot be seen yet; both in order of time.
     learnings: VecDeque<Learning>,
     writes: VecDeque<Write>,
+    /// Of the last learning that was allowed, and the one before it.
+    learnt: [Tick; 2],
+    sweep: Sweep,
+    /// Ticks are the hardware's cycles; else a sweep takes no time.
+    in_cycles: bool,
 }
 
 impl Fdb {
-    /// A power of two of sets.
-    pub fn new(sets: usize) -> Self {
-        Self { sets: vec![[Entry::default(); 2]; sets], learnings: VecDeque::new(), writes: VecDeque::new() }
+    /// A power of two of sets. Ticks are cycles of the hardware, or picoseconds.
+    pub fn new(sets: usize, aging_period_ms: u32, in_cycles: bool) -> Self {
+        let tick_ns = if in_cycles { (CYCLE_NS, 1) } else { (1, 1_000) };
+        Self {
+            sets: vec![[Entry::default(); 2]; sets],
+            learnings: VecDeque::new(),
+            writes: VecDeque::new(),
+            learnt: [0; 2],
+            sweep: Sweep::new(tick_ns, aging_period_ms),
+            in_cycles,
+        }
+    }
+
+    pub fn set_aging_period_ms(&mut self, at: Tick, period_ms: u32) {
+        self.settle(at.saturating_sub(READ));
+        self.sweep.set_period_ms(at, period_ms);
     }
 
     pub fn set_of(&self, address: u64) -> u32 {
         crc(&address.to_le_bytes()) & (self.sets.len() as u32 - 1)
+    }
+
+    /// Writes an entry that is seen by what reads from cycle `at` on.
+    pub fn write_at(&mut self, at: Tick, way: usize, set: usize, entry: Entry) {
+        if self.in_cycles {
+            self.settle(at.saturating_sub(READ));
+            // A sweep that has read the entry shortly before takes it again.
+            let is_it = |w: &Write| w.swept && w.set as usize == set && usize::from(w.way) == way & 1;
+            if self.writes.back().is_some_and(|w| is_it(w) && w.at + LEARN_WRITES >= at) {
+                self.writes.pop_back();
+                self.sweep.running = true;
+                self.sweep.entry = 2 * set + (way & 1);
+            }
+        }
+        self.write(way, set, entry);
+    }
+
+    /// Whether a sweep is about to write in cycle `at`, which keeps others from it.
+    pub fn is_swept(&mut self, at: Tick) -> bool {
+        self.settle(at.saturating_sub(READ));
+        self.sweep.running && self.sweep.from == at + 1
     }
 
     /// Writes an entry at once; a set beyond the table does not exist.
@@ -97,8 +158,9 @@ impl Fdb {
 
     /// The ports that lead to an address, for a lookup that goes out at `now`; these are in order.
     pub fn find(&mut self, now: Tick, set: u32, address: u64) -> Option<u64> {
-        if !self.learnings.is_empty() || !self.writes.is_empty() {
+        if !self.learnings.is_empty() || !self.writes.is_empty() || now + READ > self.sweep.from {
             self.settle(now);
+            self.read(now);
         }
         let [a, b] = &self.sets[set as usize];
         // Software may have added a static entry for an address that was learnt into the other way: it counts.
@@ -110,32 +172,105 @@ impl Fdb {
     }
 
     /// A source address was heard; learnings are given in order of time, ahead of the lookups that come after them.
-    pub fn learn(&mut self, at: Tick, set: u32, address: u64, port: u16) {
-        self.learnings.push_back(Learning { at, address, port, set });
-    }
-
-    /// Does all that reads or writes the memory before cycle `at`.
-    pub fn read_before(&mut self, at: Tick) {
-        self.settle(at.saturating_sub(READ));
+    pub fn learn(&mut self, at: Tick, set: u32, address: u64, port: u16, allowed: bool) {
+        self.learnings.push_back(Learning { at, address, port, set, allowed });
     }
 
     /// Does all that happens before an operation that goes out at `now`.
     fn settle(&mut self, now: Tick) {
         while let Some(learning) = self.learnings.front().copied().filter(|l| l.at < now) {
             self.learnings.pop_front();
+            self.read(learning.at);
             self.store(learning.at);
-            let entries = &self.sets[learning.set as usize];
-            if let Some(way) = way_for(entries, learning.address) {
-                let entry = Entry { word: VALID | NEW_AGE << AGE_LSB | learning.address, ports: 1 << learning.port };
-                self.writes.push_back(Write { at: learning.at, set: learning.set, way, entry });
+            if !learning.allowed {
+                continue;
             }
+            self.learnt = [learning.at, self.learnt[0]];
+            let set = learning.set;
+            if let Some(way) = way_for(&self.sets[set as usize], learning.address) {
+                let entry = Entry { word: VALID | NEW_AGE << AGE_LSB | learning.address, ports: 1 << learning.port };
+                self.writes.push_back(Write { at: learning.at, set, way, entry, swept: false });
+            }
+        }
+        if now + READ > self.sweep.from {
+            self.sweep_before(now + READ);
         }
         self.store(now);
     }
 
+    /// An operation that goes out at `at` reads: the sweep makes way.
+    fn read(&mut self, at: Tick) {
+        if at + READ >= self.sweep.from {
+            self.sweep_before(at + READ);
+            self.sweep.reads.push_back(at + READ);
+        }
+    }
+
+    /// Reads all entries of sweeps whose turn comes before cycle `until`.
+    fn sweep_before(&mut self, until: Tick) {
+        let entries = 2 * self.sets.len();
+        while self.sweep.from < until {
+            if !self.sweep.running {
+                let length = if self.in_cycles { STEP * (entries as Tick + 1) } else { 0 };
+                if self.sweep.from.saturating_add(length) < until || !self.in_cycles {
+                    self.sweep_at_once(until, length);
+                    continue;
+                }
+                self.sweep.start();
+            }
+            let at = self.sweep.from;
+            while self.sweep.reads.front().is_some_and(|&read| read < at) {
+                self.sweep.reads.pop_front();
+            }
+            if self.sweep.reads.front() == Some(&at) {
+                self.sweep.from += 1;
+                continue;
+            }
+            self.sweep.from += STEP;
+            self.sweep_entry(at);
+            if self.sweep.entry == entries {
+                self.sweep.finish(at);
+            }
+        }
+    }
+
+    fn sweep_entry(&mut self, at: Tick) {
+        let (set, way) = (self.sweep.entry / 2, self.sweep.entry & 1);
+        self.store(at - READ);
+        let is_written = self.writes.iter().any(|w| {
+            (at..at + STEP).contains(&(w.at + LEARN_WRITES)) && w.set as usize == set && usize::from(w.way) == way
+        });
+        // A learning that is about to write goes first.
+        if is_written || self.learnt.contains(&(at + STEP - LEARN_WRITES)) {
+            return;
+        }
+        self.sweep.entry += 1;
+        let entry = self.sets[set][way];
+        if entry.is_learnt() {
+            let seen_as = at + STEP - LEARN_WRITES;
+            let older = entry.older();
+            self.writes.push_back(Write { at: seen_as, set: set as u32, way: way as u8, entry: older, swept: true });
+        }
+    }
+
+    /// A whole sweep with nothing in its way, and all that follow it and find nothing.
+    fn sweep_at_once(&mut self, until: Tick, length: Tick) {
+        self.store(Tick::MAX);
+        self.sweep.start();
+        let mut any = false;
+        for entry in self.sets.iter_mut().flatten() {
+            *entry = entry.older();
+            any |= entry.is_learnt();
+        }
+        self.sweep.finish(self.sweep.from + length);
+        if !any {
+            self.sweep.leave_out(until, length);
+        }
+    }
+
     /// Stores what an operation at `now` can see.
     fn store(&mut self, now: Tick) {
-        while let Some(write) = self.writes.front().filter(|w| w.at + LEARN_SEEN <= now) {
+        while let Some(write) = self.writes.front().filter(|w| w.at.saturating_add(LEARN_SEEN) <= now) {
             self.sets[write.set as usize][usize::from(write.way)] = write.entry;
             self.writes.pop_front();
         }

@@ -12,13 +12,15 @@ use super::timing::{
     Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION,
 };
 use super::{reason, Bridge, Judgement, Pending, Received, Tick, NEVER};
-use crate::header::{Header, HeaderId, Headers};
+use crate::header::{Header, Headers};
 use crate::trace::Reason;
 
 pub const NO_VLAN: u16 = 0xFFF;
 pub const GROUP_ADDRESS: u64 = 1 << 40;
 /// 01-80-C2-00-00-00 to -0F.
 pub const RESERVED: u64 = 0x0180_C200_0000 >> 4;
+/// Place of the priority code point.
+pub const PCP_AT: u16 = 14;
 const PS_PER_NS: i128 = 1_000;
 
 /// What an ATS scheduler says of a frame.
@@ -63,12 +65,12 @@ impl Bridge {
         };
         out.reason = received.fault;
         if received.fault != reason::NONE {
-            out.traffic_class = self.class_of(headers.get(received.header));
+            out.traffic_class = self.class_of(headers.get(received.header), &received);
             return;
         }
         let seen = match self.classes.get(port, received.header) {
             Some(seen) => *seen,
-            None => self.classify(port, received.header, headers),
+            None => self.classify(port, &received, headers),
         };
         out.traffic_class = seen.traffic_class;
         out.stream = (seen.stream != NO_STREAM).then_some(seen.stream);
@@ -134,12 +136,18 @@ impl Bridge {
         }
     }
 
-    fn class_of(&self, header: &Header) -> u8 {
-        header.tag.map_or(self.settings.class_of_untagged, |tag| self.settings.class_of_pcp[usize::from(tag.pcp & 7)])
+    fn class_of(&self, header: &Header, received: &Received) -> u8 {
+        // The byte that ends a frame of which the rest was lost reads as zero.
+        let lost_at = received.bytes - u16::from(received.fault == reason::OVERRUN);
+        match header.tag.filter(|_| received.bytes > PCP_AT) {
+            Some(_) if lost_at == PCP_AT => self.settings.class_of_pcp[0],
+            Some(tag) => self.settings.class_of_pcp[usize::from(tag.pcp & 7)],
+            None => self.settings.class_of_untagged,
+        }
     }
 
-    fn classify(&mut self, port: u16, id: HeaderId, headers: &Headers) -> Classified {
-        let header = headers.get(id);
+    fn classify(&mut self, port: u16, received: &Received, headers: &Headers) -> Classified {
+        let header = headers.get(received.header);
         let vlan = match header.tag {
             Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
             _ => self.settings.port_vlan_id[usize::from(port)],
@@ -153,12 +161,12 @@ impl Bridge {
             destination_set: self.fdb.set_of(destination),
             source_set: self.fdb.set_of(address_of(vlan, header.source)),
             vlan,
-            traffic_class: self.class_of(header),
+            traffic_class: self.class_of(header, received),
             reserved_address: header.destination >> 4 == RESERVED,
             from_station: header.source & GROUP_ADDRESS == 0,
             ..Classified::default()
         };
-        *self.classes.put(port, id, classified)
+        *self.classes.put(port, received.header, classified)
     }
 
     fn stream_of(&self, port: u16, vlan: u16, header: &Header) -> Option<u16> {
@@ -175,6 +183,14 @@ impl Bridge {
 
     /// Where the frame goes, or why it goes nowhere.
     fn forward(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) -> (Reason, u64) {
+        // Looked up whatever comes of it, for the sweep makes way for that.
+        let ports = match seen.ports {
+            0 => {
+                let address = address_of(seen.vlan, header.destination);
+                self.fdb.find(received.turn, seen.destination_set, address).unwrap_or(u64::MAX)
+            }
+            ports => ports,
+        };
         if self.settings.port_enable >> port & 1 == 0 {
             return (reason::PORT_DISABLED, 0);
         }
@@ -184,13 +200,6 @@ impl Bridge {
         if seen.vlan == NO_VLAN || seen.members >> port & 1 == 0 {
             return (reason::VLAN, 0);
         }
-        let ports = match seen.ports {
-            0 => {
-                let address = address_of(seen.vlan, header.destination);
-                self.fdb.find(received.turn, seen.destination_set, address).unwrap_or(u64::MAX)
-            }
-            ports => ports,
-        };
         let wanted = ports & seen.members & self.settings.port_enable & self.all_ports & !(1 << port);
         (if wanted == 0 { reason::NO_DESTINATION } else { reason::NONE }, wanted)
     }
@@ -201,13 +210,14 @@ impl Bridge {
         if settings.learning_enable
             && seen.from_station
             && seen.vlan != NO_VLAN
-            && settings.port_enable & seen.members & 1 << port != 0
+            && settings.port_enable >> port & 1 == 1
         {
             let at = match &self.clock {
                 Clock::Hardware(cycles) => received.turn + cycles.ports,
                 Clock::Ideal(_) => received.turn,
             };
-            self.fdb.learn(at, seen.source_set, address_of(seen.vlan, header.source), port);
+            let allowed = seen.members >> port & 1 == 1;
+            self.fdb.learn(at, seen.source_set, address_of(seen.vlan, header.source), port, allowed);
         }
     }
 

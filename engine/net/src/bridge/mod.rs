@@ -19,6 +19,7 @@ mod judge;
 pub mod reason;
 mod reception;
 mod select;
+mod sweep;
 mod tables;
 mod timing;
 
@@ -165,7 +166,6 @@ struct Settings {
     /// Bit k: class k.
     ats_classes: u8,
     max_frame_bytes: u16,
-    aging_period_ms: u32,
     overhead_bytes: u32,
     processing_delay_max_ns: u32,
     identify: Identify,

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When the filtering database is swept to age its entries, and which entry is in which cycle; as in `pen_fdb`.
+//!
+//! An entry that is read in cycle s is written in s + 3, and the next one read then, but for cycles in which a lookup or
+//! a learning reads. An entry that is written meanwhile is taken again.
+use std::collections::VecDeque;
+
+use super::Tick;
+
+/// From a new period to when the next sweep is known.
+const PERIOD_KNOWN: Tick = 8;
+/// Between two entries.
+pub const STEP: Tick = 3;
+const NS_PER_MS: u64 = 1_000_000;
+
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Ticks of a nanosecond, and of how many.
+    tick_ns: (u64, u64),
+    period_ms: u32,
+    swept: Tick,
+    /// The next sweep does not begin before this.
+    known: Tick,
+    /// The first tick in which an entry may be read; `Tick::MAX`: none ever.
+    pub from: Tick,
+    pub running: bool,
+    /// Twice the set, and the way.
+    pub entry: usize,
+    /// Cycles in which something else reads.
+    pub reads: VecDeque<Tick>,
+}
+
+impl Sweep {
+    /// With ticks of `tick_ns.0 / tick_ns.1` nanoseconds.
+    pub fn new(tick_ns: (u64, u64), period_ms: u32) -> Self {
+        let mut sweep =
+            Self { tick_ns, period_ms, swept: 0, known: 0, from: 0, running: false, entry: 0, reads: VecDeque::new() };
+        sweep.plan();
+        sweep
+    }
+
+    pub fn period(&self) -> Tick {
+        let (numerator, denominator) = self.tick_ns;
+        u64::from(self.period_ms) * NS_PER_MS * denominator / numerator
+    }
+
+    fn plan(&mut self) {
+        self.from = match self.period_ms {
+            0 => Tick::MAX,
+            _ => self.swept.saturating_add(self.period()).max(self.known) + 1,
+        };
+    }
+
+    pub fn set_period_ms(&mut self, at: Tick, period_ms: u32) {
+        if period_ms != self.period_ms {
+            self.period_ms = period_ms;
+            self.known = at + PERIOD_KNOWN;
+            if !self.running {
+                self.plan();
+            }
+        }
+    }
+
+    /// A sweep begins; `from` says with which tick.
+    pub fn start(&mut self) {
+        self.swept = self.from - 1;
+        self.running = true;
+        self.entry = 0;
+    }
+
+    /// The last entry was read at `at`.
+    pub fn finish(&mut self, at: Tick) {
+        self.running = false;
+        self.reads.clear();
+        self.known = self.known.max(at + STEP);
+        self.plan();
+    }
+
+    /// Leaves out sweeps that end before `until` and find nothing to do.
+    pub fn leave_out(&mut self, until: Tick, length: Tick) {
+        let period = self.period();
+        if period > 0 && self.from.saturating_add(length) < until {
+            let sweeps = (until - self.from - length) / period;
+            self.swept += sweeps * period;
+            self.plan();
+        }
+    }
+}
