@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ipaddress
 import zlib
-from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from penstock.scenario.model import Source
 from penstock.scenario.network import Bridge, Clock, Jitter, Network, Stream, Udp
 
 if TYPE_CHECKING:
-    from penstock.hardware.configure import HardwareSize, StreamEntry, SwitchConfig
+    from penstock.hardware.configure import HardwareSize, SwitchConfig
 
 CYCLE_PS = 8000
 # How long a run goes on after its sources end, at most, for what is still on its way.
@@ -207,7 +207,6 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
             **_identity(network, stream, bridge.name, hop.entry),
         )
         entries.append(entry)
-    addresses = static_addresses(network, bridge) if bridge.static_forwarding else []
     delay = bridge.processing_delay_max_ps
     if delay is None and not bridge.hardware_timing:
         delay = -(-bridge.processing_delay_ps // 1000) * 1000
@@ -221,35 +220,25 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         overhead_bytes=bridge.overhead_bytes,
         processing_delay_max_ns=None if delay is None else delay // 1000,
         vlans={vlan: set(ports) for vlan, ports in bridge.vlans.items()},
-        static_addresses=addresses,
+        static_addresses=static_addresses(network, bridge) if bridge.static_forwarding else [],
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
-        size=_size(bridge, entries, addresses),
+        size=_size(bridge),
     )
 
 
-def _size(bridge: Bridge, entries: list[StreamEntry], addresses: list[tuple[int, int, set[int]]]) -> HardwareSize:
-    """The hardware's own size; of a model that holds more than it, as large as need be."""
-    from penstock.hardware.configure import MAX_PORTS, HardwareSize, fdb_set, place, stream_key
+def _size(bridge: Bridge) -> HardwareSize:
+    """The hardware's own size. A model with more ports has more to store frames in; its tables hold what they must."""
+    from penstock.hardware.configure import HardwareSize
 
     size = HardwareSize()
-    if bridge.nodes == "rtl":
-        return size
-    streams, sets, cells = size.streams, size.fdb_sets, size.cells
+    cells = size.cells
     while cells < bridge.ports * _CELLS_PER_PORT:
         cells *= 2
-    while len(entries) > streams:
-        streams *= 2
-    if bridge.ports <= MAX_PORTS:
-        keys = [stream_key(entry, (1 << 104) - 1) for entry in entries]
-        while keys and None in place(keys, 2 * streams):
-            streams *= 2
-    while max(Counter(fdb_set(mac, vlan, sets) for mac, vlan, _ in addresses).values(), default=0) > 2:
-        sets *= 2
-    return HardwareSize(streams=streams, cells=cells, fdb_sets=sets)
+    return replace(size, cells=cells)
 
 
-# With fewer, 8 ports of the hardware would have less than their share.
+# What 8 ports of the hardware have.
 _CELLS_PER_PORT = 128
 
 

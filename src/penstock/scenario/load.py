@@ -112,11 +112,13 @@ class _Loader:
         self.settings: dict[str, model.Bridge] = {}  # of each bridge, in the order of the scenario
         self.origin: dict[str, KeyPath] = {}  # where a bridge is described
         self.taken: dict[Place, str] = {}  # by what
+        self.told: set[KeyPath] = set()
         self.rate_origin: dict[str, KeyPath] = {}  # of each link: which key says its rate
 
     def check_there(self, section: str, values: Mapping[str, Any], things: Mapping[str, Any]) -> None:
         if not things and (section, "*") not in self.broken and not values.get(section):
             self.report.add((section,), *(("is empty", "one or more") if section in values else missing((section,))))
+            self.broken.add((section, "*"))  # what would be in it is not there
 
     def is_broken(self, section: str, name: str) -> bool:
         """Whether something of this name is there but wrong."""
@@ -391,14 +393,19 @@ class _Loader:
         remedy = 'nodes = "model"'
         ports = settings.ports or 0
         if ports > HARDWARE_PORTS:
-            self.report.add((*path, "ports"), f"the hardware does not come with {ports}", f"2 to 8, or {remedy}")
+            self.once((*path, "ports"), f"the hardware does not come with {ports}", f"2 to 8, or {remedy}")
         for key in ("processing_delay", "switching"):
             if getattr(settings, key) is not None:
-                self.report.add((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
+                self.once((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
         for link in odd:
-            rate = show_rate(link.rate_bps)
-            what = f'the ports of "{name}" are hardware and do not run at {rate}'
-            self.report.add(self.rate_origin[link.name], what, f'"1Gb/s", or {remedy} for "{name}"')
+            what = f'the ports of "{name}" are hardware and do not run at {show_rate(link.rate_bps)}'
+            self.once(self.rate_origin[link.name], what, f'"1Gb/s", or {remedy} for "{name}"')
+
+    def once(self, path: KeyPath, what: str, allowed: str) -> None:
+        """Notes what one key does to many bridges."""
+        if path not in self.told:
+            self.told.add(path)
+            self.report.add(path, what, allowed)
 
     def bridge(self, name: str, settings: model.Bridge, kind: NodeKind, hardware_timing: bool) -> Bridge:
         path, report = self.origin[name], self.report
