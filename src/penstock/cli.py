@@ -111,6 +111,54 @@ def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
     )
 
 
+@app.command()
+def sweep(
+    scenario: ScenarioArgument,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=A,B,...", help="A key of the scenario and the values it takes; repeatable."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", help="Each combination N times, sources of chance with other seeds.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler; this machine's cores if not given.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="The table; out/NAME-sweep.parquet if not given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario with all combinations of settings and seeds: one table, a row per run and stream."""
+    from penstock import sweep as sweeps
+    from penstock.sweep import show as shown
+
+    chosen = [sweeps.parse_setting(text) for text in settings or ()]
+    tasks = sweeps.plan(scenario, chosen, seeds)
+    file = out or Path("out") / f"{tasks[0].scenario['name']}-sweep.parquet"
+    if file.suffix != ".parquet" or file.is_dir():
+        raise InputError("is no name for a table", allowed="a file that ends in .parquet", file=f"--out {file}")
+    with _progress(quiet=as_json) as progress:
+
+        def tell(done: int, of: int) -> None:
+            if progress is not None:
+                progress(f"{done} of {of} runs", done / of)
+
+        result = sweeps.run(tasks, workers=workers, dask=dask, done=tell)
+    if result.rows:
+        sweeps.write(result, file)
+    if as_json:
+        typer.echo(json.dumps(shown.as_json(result, file)))
+    else:
+        shown.table(result, chosen, _console(), file)
+    if result.error is not None:
+        raise RunError(result.error)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(OK if result.ok else NOT_MET)
+
+
 @app.command(name="test")
 def run_tests(
     only: Annotated[

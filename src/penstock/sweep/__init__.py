@@ -2,6 +2,6 @@
 """Many independent runs of a scenario: all combinations of settings, each with several seeds."""
 
 from penstock.sweep.plan import Setting, Task, combinations, parse_setting, plan
-from penstock.sweep.work import Sweep, SweepStoppedError, run
+from penstock.sweep.work import Sweep, run, write
 
-__all__ = ["Setting", "Sweep", "SweepStoppedError", "Task", "combinations", "parse_setting", "plan", "run"]
+__all__ = ["Setting", "Sweep", "Task", "combinations", "parse_setting", "plan", "run", "write"]

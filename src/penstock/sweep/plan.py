@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import InputError
+from penstock.errors import CollectedInputError, InputError
 from penstock.scenario import Network, load
 
 MOST_RUNS = 1_000_000
@@ -127,7 +127,7 @@ def plan(scenario: Path, settings: Sequence[Setting], seeds: int | None = None) 
         raise InputError("is set twice", allowed="one --set for each key, with all its values", file=_WHERE, key=twice)
     if seeds is not None and seeds < 1:
         raise InputError(f"{seeds} is too few", allowed="1 or more", file="--seeds")
-    count = (seeds or 1)
+    count = seeds or 1
     for setting in settings:
         count *= len(setting.values)
     if count > MOST_RUNS:
@@ -143,12 +143,14 @@ def plan(scenario: Path, settings: Sequence[Setting], seeds: int | None = None) 
         try:
             load(changed)
         except InputError as error:
-            wrong += _placed(error, file, values)
+            # What is wrong with many combinations is told of the first.
+            told = {(e.key, e.what) for e in wrong}
+            wrong += [e for e in _placed(error, file, values) if (e.key, e.what) not in told]
             continue
         numbers = [None] if seeds is None else range(1, seeds + 1)
         tasks += [Task(len(tasks) + n, values, seed, changed) for n, seed in enumerate(numbers)]
     if wrong:
-        raise _all_of(wrong)
+        raise CollectedInputError(wrong)
     return tasks
 
 
@@ -156,12 +158,6 @@ def _placed(error: InputError, file: Path, values: dict[str, Any]) -> list[Input
     """The errors of a combination, which stand in no line of the file."""
     place = f"{file} with {', '.join(f'{key}={show(value)}' for key, value in values.items())}"
     return [InputError(e.what, allowed=e.allowed, file=place, key=e.key) for e in error.errors]
-
-
-def _all_of(wrong: list[InputError]) -> InputError:
-    from penstock.errors import InputErrors
-
-    return InputErrors(wrong)
 
 
 def _set(table: dict[str, Any], setting: Setting, value: Any) -> None:

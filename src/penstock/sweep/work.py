@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -110,7 +110,7 @@ def _start_worker() -> None:
 
 def _by_processes(
     tasks: Sequence[Task], workers: int | None, sweep: Sweep, work: Callable[[Task], Rows]
-) -> Iterator[Rows]:
+) -> Generator[Rows, None, None]:
     workers = min(workers or len(os.sched_getaffinity(0)), len(tasks)) or 1
     todo = deque(tasks)
     deaths: Counter[int] = Counter()
@@ -136,7 +136,7 @@ def _by_processes(
 
 def _pool(
     todo: deque[Task], workers: int, work: Callable[[Task], Rows]
-) -> Iterator[Rows]:
+) -> Generator[Rows, None, list[Task]]:
     """Works until nothing is left, or a worker dies; then gives those tasks whose results are lost."""
     # Forking would copy the state of threads that the libraries have started.
     context = multiprocessing.get_context("spawn")
@@ -173,7 +173,7 @@ def _pool(
 # -- a Dask cluster ----------------------------------------------------------------------------------------------------
 
 
-def _by_dask(tasks: Sequence[Task], address: str, sweep: Sweep, work: Callable[[Task], Rows]) -> Iterator[Rows]:
+def _by_dask(tasks: Sequence[Task], address: str, sweep: Sweep, work: Callable[[Task], Rows]) -> Generator[Rows, None, None]:
     try:
         from dask.distributed import Client, as_completed
     except ImportError:
@@ -181,7 +181,7 @@ def _by_dask(tasks: Sequence[Task], address: str, sweep: Sweep, work: Callable[[
             "Dask is not installed; by ./penstock it is installed when --dask is given, else: pip install penstock[dask]"
         ) from None
     try:
-        client = Client(address, timeout=_ANSWER_WITHIN_S, set_as_default=False)
+        client = Client(address, timeout=_ANSWER_WITHIN_S)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError(
             f"no Dask scheduler answers ({type(error).__name__})",
@@ -214,7 +214,3 @@ def write(sweep: Sweep, file: Path) -> None:
     finally:
         new.unlink(missing_ok=True)
 
-
-def iter_keys(tasks: Iterable[Task]) -> list[str]:
-    """The keys that are set, in order."""
-    return list(next(iter(tasks)).values)

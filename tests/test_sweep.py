@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps: what is run, on processes and on a Dask cluster, and what happens when a worker dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import psutil
+import pytest
+
+import sweep_work
+from penstock import sweep
+from penstock.errors import EngineError, InputError
+from penstock.sweep import Task, parse_setting
+
+TESTS = Path(__file__).parent
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS.parent / "src"), str(TESTS)])}
+LINE = """
+name = "line"
+nodes = "model"
+duration = "DURATION"
+[topology.s]
+kind = "line"
+bridges = 3
+bridge = { ports = 4 }
+[stations]
+a = { at = "s0.*" }
+b = { at = "s0.*" }
+c = { at = "s2.*" }
+[streams.chance]
+from = "a"
+to = ["c"]
+vlan = 10
+pcp = 1
+source = { frames = "500B", poisson = "20us" }
+[streams.regular]
+from = "b"
+to = ["c"]
+vlan = 10
+pcp = 4
+source = { frames = "100B", every = "50us" }
+deadline = "100us"
+"""
+
+
+def line(folder: Path, duration: str = "5ms") -> Path:
+    file = folder / "scenario.toml"
+    file.write_text(LINE.replace("DURATION", duration))
+    return file
+
+
+def settings(*texts: str) -> list[sweep.Setting]:
+    return [parse_setting(text) for text in texts]
+
+
+def tasks(count: int, **values: str) -> list[Task]:
+    return [Task(number, dict(values), None, {}) for number in range(count)]
+
+
+def test_values_are_toml_or_text() -> None:
+    setting = parse_setting('streams."a.b".x = 10Mb/s, 3, true, "4", [1, 2]')
+    assert setting.path == ("streams", "a.b", "x")
+    assert setting.values == ("10Mb/s", 3, True, "4", [1, 2])
+
+
+@pytest.mark.parametrize("text", ["a.b", "=1", "a=", "a=1,,2", "a=1,1", "a..b=1", "seed=1,2"])
+def test_a_bad_setting_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_setting(text)
+
+
+def test_all_combinations_and_seeds(tmp_path: Path) -> None:
+    planned = sweep.plan(
+        line(tmp_path), settings("streams.regular.deadline=20us,30us", "streams.chance.source.poisson=10us,20us"), 3
+    )
+    assert [task.number for task in planned] == list(range(12))
+    assert len({(*task.values.values(), task.seed) for task in planned}) == 12
+    assert planned[-1].network().streams["regular"].deadline_ps == 30_000_000
+
+
+def test_all_that_is_wrong_is_told_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as wrong:
+        sweep.plan(
+            line(tmp_path),
+            settings("streams.regular.deadlin=1us", "streams.chance.source.frames=50B,100B,9000B"),
+            2,
+        )
+    told = str(wrong.value)
+    assert told.count("deadlin") >= 1
+    assert "streams.chance.source.frames=50B" in told
+    assert len({(e.key, e.what) for e in wrong.value.errors}) == len(wrong.value.errors)
+    with pytest.raises(InputError, match="set twice"):
+        sweep.plan(line(tmp_path), settings("duration=1ms", "duration=2ms"))
+    with pytest.raises(InputError, match="1 or more"):
+        sweep.plan(line(tmp_path), [], 0)
+
+
+def test_seeds_change_chance_alone_and_are_the_same_again(tmp_path: Path) -> None:
+    planned = sweep.plan(line(tmp_path), [], 3)
+    found = sweep.run(planned, workers=2)
+    table = found.table().sort("run")
+    chance = table.filter(pl.col("stream") == "chance")["latency_mean_ns"]
+    regular = table.filter(pl.col("stream") == "regular")["sent"]
+    assert chance.n_unique() == 3
+    assert regular.n_unique() == 1
+    assert sweep.run(planned, workers=1).table().equals(found.table())
+
+
+def test_a_worker_that_dies_loses_nothing(tmp_path: Path) -> None:
+    found = sweep.run(tasks(40, marker=str(tmp_path / "died")), workers=2, work=sweep_work.die_once)
+    assert found.complete
+    assert (tmp_path / "died").exists()
+    assert sorted(row["run"] for row in found.rows) == list(range(40))
+    assert found.repeated >= 1
+
+
+def test_a_run_that_kills_its_workers_is_named_and_the_others_are_kept() -> None:
+    found = sweep.run(tasks(8), workers=2, work=sweep_work.always_die)
+    assert found.error is not None
+    assert found.error.startswith("run 3")
+    assert 3 not in {row["run"] for row in found.rows}
+    assert not found.complete
+
+
+def test_a_run_that_fails_is_named() -> None:
+    found = sweep.run(tasks(8), workers=1, work=sweep_work.fail)
+    assert found.error == "run 3 (): out of order"
+    assert {row["run"] for row in found.rows} == {0, 1, 2}
+
+
+def command(folder: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "penstock", "sweep", str(folder), "--out", str(folder / "table.parquet"), *arguments]
+
+
+def test_the_command_leaves_a_table(tmp_path: Path) -> None:
+    line(tmp_path)
+    setting = "streams.chance.source.poisson=10us,20us"
+    done = subprocess.run(
+        command(tmp_path, "--set", setting, "--seeds", "2", "--json"),
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    table = pl.read_parquet(tmp_path / "table.parquet")
+    assert (said["runs"], said["finished"], table.height) == (4, 4, 8)
+    assert table.columns[:4] == ["run", "seed", "streams.chance.source.poisson", "stream"]
+    assert table["latency_max_ns"].to_list() == [row["latency_max_ns"] for row in said["rows"]]
+    assert table["seed"].to_list() == [1, 1, 2, 2] * 2
+
+
+def test_a_killed_process_of_the_command(tmp_path: Path) -> None:
+    line(tmp_path, "1s")
+    process = subprocess.Popen(
+        command(tmp_path, "--seeds", "12", "--workers", "2", "--json"),
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    worker = _busy_child(process)
+    worker.kill()
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    said = json.loads(out)
+    assert said["finished"] == 12
+    assert said["repeated"] >= 1
+    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(12) for _ in range(2)]
+
+
+def _busy_child(process: subprocess.Popen[str]) -> psutil.Process:
+    """A worker that has begun with its work."""
+    for _ in range(600):
+        time.sleep(0.1)
+        for child in psutil.Process(process.pid).children():
+            if "spawn_main" in " ".join(child.cmdline()) and child.cpu_times().user > 1.5:
+                return child
+    raise AssertionError("no worker at work")
+
+
+def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
+    line(tmp_path, "1s")
+    process = subprocess.Popen(
+        command(tmp_path, "--seeds", "400", "--workers", "1", "--json"),
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _busy_child(process)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    said = json.loads(out)
+    assert said["partial"]
+    assert 0 < said["finished"] < 400
+    assert pl.read_parquet(tmp_path / "table.parquet").height == 2 * said["finished"]
+    assert pl.read_parquet_metadata(tmp_path / "table.parquet")["penstock.partial"] == "true"
+
+
+@contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and its workers, each a process of its own."""
+    file = folder / "scheduler.json"
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(module: str, *arguments: str) -> None:
+        line = [sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file), *arguments]
+        with (folder / "dask.log").open("ab") as log:
+            started.append(subprocess.Popen(line, env=ENVIRONMENT, cwd=folder, stdout=log, stderr=log))
+
+    try:
+        start("dask_scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        for _ in range(workers):
+            start("dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+        from dask.distributed import Client
+
+        for _ in range(300):
+            if file.exists() and file.stat().st_size:
+                break
+            time.sleep(0.1)
+        address = json.loads(file.read_text())["address"]
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=60)
+        yield address, started[1:]
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def test_a_dask_cluster_gives_the_same_even_when_a_worker_dies(tmp_path: Path) -> None:
+    planned = sweep.plan(line(tmp_path, "500ms"), settings("streams.chance.source.poisson=20us,30us"), 8)
+    with cluster(tmp_path, 2) as (address, workers):
+
+        def kill(finished: int, of: int) -> None:
+            if finished == 4:
+                workers[0].kill()
+
+        found = sweep.run(planned, dask=address, done=kill)
+        assert workers[0].wait(timeout=30) == -signal.SIGKILL
+        assert workers[1].poll() is None
+    assert found.error is None
+    assert found.complete
+    assert found.table().equals(sweep.run(planned, workers=2).table())
+
+
+def test_no_scheduler_and_no_dask_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = sweep.plan(line(tmp_path), [])
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        sweep.run(planned, dask="tcp://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+    with pytest.raises(EngineError, match="Dask is not installed"):
+        sweep.run(planned, dask="tcp://127.0.0.1:9")
+
+
+def test_rows_are_flat(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = sweep.run(sweep.plan(line(tmp_path), []), workers=1).rows
+    assert all(not isinstance(value, dict) for row in rows for value in row.values())
