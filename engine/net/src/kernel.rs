@@ -597,7 +597,7 @@ impl Kernel {
                 }
                 self.sent(node, port, frame, clock.time(first), traffic_class)
             }
-            Selection::Expired { frame, traffic_class, next } => {
+            Selection::Expired { frame, traffic_class, next, at: _ } => {
                 *copies -= 1;
                 if let Some(next) = next {
                     self.queue.push(queue::Event::new(clock.time(next), Kind::Select, node, u32::from(port)));
