@@ -8,6 +8,7 @@ pub const CELL_BYTES: u32 = 128;
 pub const CLASSES: usize = 8;
 
 /// Cells that a frame occupies; it always has one.
+#[inline]
 pub fn cells_of(bytes: u32) -> u32 {
     bytes.div_ceil(CELL_BYTES).max(1)
 }
@@ -49,6 +50,7 @@ pub struct Decision {
 }
 
 impl Decision {
+    #[inline]
     pub fn pool_of(&self, egress: usize) -> Pool {
         if self.guaranteed >> egress & 1 == 1 {
             Pool::Queue
@@ -83,6 +85,7 @@ impl Admission {
     }
 
     /// Decides about the copies of one frame. Bits of `wanted` beyond the ports are not allowed.
+    #[inline]
     pub fn decide(
         &mut self,
         limits: &Limits,
@@ -146,6 +149,7 @@ impl Admission {
     }
 
     /// Returns the cells of a copy that was sent or given up.
+    #[inline]
     pub fn release(&mut self, egress: usize, traffic_class: usize, reception: usize, pool: Pool, cells: u32) {
         let account = &mut self.queues[egress][traffic_class];
         account.total -= cells;
@@ -168,5 +172,111 @@ impl Admission {
             && self.classes == [0; CLASSES]
             && self.receptions.iter().all(|&cells| cells == 0)
             && self.queues.iter().flatten().all(|&account| account == Account::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PORTS: usize = 4;
+
+    #[derive(Clone, Copy, Debug)]
+    struct Held {
+        egress: usize,
+        class: usize,
+        reception: usize,
+        pool: Pool,
+        cells: u32,
+    }
+
+    fn limits() -> impl Strategy<Value = Limits> {
+        let cells = || prop::array::uniform8(1_u32..80);
+        (cells(), cells(), 0_u32..20, 0_u32..30, 0_u32..100).prop_map(
+            |(queue, class, queue_guarantee, reception_guarantee, shared)| Limits {
+                queue,
+                class,
+                queue_guarantee,
+                reception_guarantee,
+                shared,
+            },
+        )
+    }
+
+    /// (copies, class, reception port, cells), and which of the copies held is released before, if any.
+    fn frames() -> impl Strategy<Value = Vec<(u64, usize, usize, u32, Option<usize>)>> {
+        let frame = (0_u64..1 << PORTS, 0..CLASSES, 0..PORTS, 1_u32..=16, prop::option::of(any::<usize>()));
+        prop::collection::vec(frame, 1..200)
+    }
+
+    fn release(admission: &mut Admission, held: Held) {
+        admission.release(held.egress, held.class, held.reception, held.pool, held.cells);
+    }
+
+    fn sum(held: &[Held], counts: impl Fn(&Held) -> bool) -> u32 {
+        held.iter().filter(|h| counts(h)).map(|h| h.cells).sum()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn contract(limits in limits(), frames in frames()) {
+            let mut admission = Admission::new(PORTS);
+            let mut held: Vec<Held> = Vec::new();
+            for (wanted, class, reception, cells, released) in frames {
+                if let Some(index) = released.filter(|_| !held.is_empty()) {
+                    let which = held.swap_remove(index % held.len());
+                    release(&mut admission, which);
+                }
+                let before = held.clone();
+                let d = admission.decide(&limits, wanted, class, reception, cells);
+                prop_assert_eq!(d.accepted & (d.queue_full | d.class_full | d.store_full), 0);
+                prop_assert_eq!(d.accepted | d.queue_full | d.class_full | d.store_full, wanted);
+                prop_assert_eq!(d.queue_full & d.class_full | d.class_full & d.store_full, 0);
+                for egress in (0..PORTS).filter(|e| wanted >> e & 1 == 1) {
+                    let in_queue = sum(&before, |h| h.egress == egress && h.class == class);
+                    let guaranteed = sum(&before, |h| {
+                        h.egress == egress && h.class == class && h.pool == Pool::Queue
+                    });
+                    let fits = in_queue + cells <= limits.queue[class];
+                    prop_assert_eq!(fits, d.queue_full >> egress & 1 == 0);
+                    // What is guaranteed to a queue is there whatever all others hold.
+                    if fits && guaranteed + cells <= limits.queue_guarantee {
+                        prop_assert_eq!(d.accepted >> egress & 1, 1);
+                        prop_assert_eq!(d.pool_of(egress), Pool::Queue);
+                    }
+                    if d.accepted >> egress & 1 == 1 {
+                        held.push(Held { egress, class, reception, pool: d.pool_of(egress), cells });
+                    }
+                }
+                for class in 0..CLASSES {
+                    for egress in 0..PORTS {
+                        prop_assert!(sum(&held, |h| h.egress == egress && h.class == class) <= limits.queue[class]);
+                        prop_assert!(sum(&held, |h| h.egress == egress && h.class == class && h.pool == Pool::Queue)
+                            <= limits.queue_guarantee);
+                    }
+                }
+                for reception in 0..PORTS {
+                    prop_assert!(sum(&held, |h| h.reception == reception && h.pool == Pool::Reception)
+                        <= limits.reception_guarantee);
+                }
+                prop_assert!(sum(&held, |h| h.pool == Pool::Shared) <= limits.shared);
+                for egress in 0..PORTS {
+                    let total = sum(&held, |h| h.egress == egress && h.class == class);
+                    prop_assert_eq!(admission.queued(egress, class), total);
+                }
+            }
+            for which in held {
+                release(&mut admission, which);
+            }
+            prop_assert!(admission.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_frame_always_has_a_cell() {
+        assert_eq!([0, 1, 128, 129, 2000].map(cells_of), [1, 1, 1, 2, 16]);
     }
 }

@@ -138,6 +138,7 @@ pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: u
 }
 
 /// As [`process_frame`], with the arrival in ticks; gives the eligibility time also of a frame that does not pass.
+#[inline]
 pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i128, length: u32) -> (i128, bool) {
     let scheduler_eligibility = scheduler.bucket_empty + scheduler.rate.recovery(length);
     let bucket_full = scheduler.bucket_empty + i128::from(scheduler.rate.empty_to_full);

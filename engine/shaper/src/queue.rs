@@ -75,6 +75,7 @@ impl Queues {
     }
 
     /// Whether the copy stands at the head of its queue.
+    #[inline]
     pub fn push(&mut self, copy: Queued) -> bool {
         let node = Node { copy, next: NONE };
         let index = if self.free == NONE {
@@ -105,6 +106,7 @@ impl Queues {
     }
 
     /// The first instant at which any copy may be selected.
+    #[inline]
     pub fn earliest(&self) -> Option<u64> {
         let mut classes = self.classes;
         let mut earliest = None;
@@ -116,12 +118,18 @@ impl Queues {
         earliest
     }
 
+    /// Whether the queue of a reception port and class has frames.
+    pub fn is_filled(&self, reception: u16, traffic_class: u8) -> bool {
+        self.filled[usize::from(traffic_class)] >> reception & 1 == 1
+    }
+
     /// When the head of a class that goes first becomes visible.
     pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
         (self.classes >> traffic_class & 1 == 1).then(|| self.candidates[traffic_class].visible)
     }
 
     /// The copy that is selected at this instant.
+    #[inline]
     pub fn select(&mut self, now: u64) -> Option<Queued> {
         let mut classes = self.classes;
         while classes != 0 {
@@ -139,6 +147,7 @@ impl Queues {
         (self.classes >> traffic_class & 1 == 1).then(|| self.pop(traffic_class))
     }
 
+    #[inline]
     fn pop(&mut self, class: usize) -> Queued {
         let reception = usize::from(self.candidates[class].reception);
         let list = &mut self.lists[reception][class];
@@ -171,5 +180,60 @@ impl Queues {
             best = best.min(offer);
         }
         self.candidates[class] = best;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PORTS: usize = 4;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        /// Against all copies in one list.
+        #[test]
+        fn contract(steps in prop::collection::vec((0..PORTS as u16, 0_u8..8, 0_u64..300, any::<bool>()), 1..300)) {
+            let mut queues = Queues::new(PORTS);
+            let mut all: Vec<Queued> = Vec::new();
+            let mut now = 0;
+            for (number, (reception, traffic_class, ahead, selects)) in steps.into_iter().enumerate() {
+                if selects {
+                    now += ahead;
+                    let heads = |copy: &&Queued| {
+                        let same = |c: &&Queued| (c.reception, c.traffic_class) == (copy.reception, copy.traffic_class);
+                        all.iter().find(same) == Some(*copy)
+                    };
+                    let earliest = all.iter().filter(heads).map(|copy| copy.visible).min();
+                    prop_assert_eq!(queues.earliest(), earliest);
+                    let expected = all
+                        .iter()
+                        .filter(heads)
+                        .filter(|copy| copy.visible <= now)
+                        .min_by_key(|copy| (7 - copy.traffic_class, copy.visible, copy.reception))
+                        .copied();
+                    let selected = queues.select(now);
+                    prop_assert_eq!(selected, expected);
+                    if let Some(copy) = selected {
+                        all.retain(|other| *other != copy);
+                    }
+                } else {
+                    let copy = Queued {
+                        visible: now + ahead,
+                        frame: number as u32,
+                        bytes: 64,
+                        reception,
+                        traffic_class,
+                        pool: Pool::Shared,
+                    };
+                    let first = !all.iter().any(|c| (c.reception, c.traffic_class) == (reception, traffic_class));
+                    prop_assert_eq!(queues.push(copy), first);
+                    all.push(copy);
+                }
+                prop_assert_eq!(queues.len(), all.len());
+            }
+        }
     }
 }

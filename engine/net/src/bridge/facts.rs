@@ -3,6 +3,7 @@
 //!
 //! With T the turn of the frame's record and B the begin of its admission:
 //!
+//! ```text
 //!     first byte taken   VLAN and class of untagged frames, identification by address in use or not
 //!     15th byte taken    class of the priority code point
 //!     turn + 2           stream by address; the turns follow the header
@@ -12,6 +13,7 @@
 //!     T + 6 .. T + 9     overhead, residence time, ProcessingDelayMax (twice: to compare, and to add)
 //!     T' .. T' + 2       of the port's next turn T': learning in use, members, forwarding database
 //!     B + 1 .. B + 3     limits: of the queue, of the class, of reception port and store
+//! ```
 use penstock_shaper::admission::Limits;
 
 use super::fdb::address_of;

@@ -316,6 +316,7 @@ impl Bridge {
                 pool: decision.pool_of(usize::from(egress)),
             });
             self.inside += 1;
+            state.lifetime.enqueued(out.decided, head);
             let due = visible.max(state.free);
             if head && due < state.due {
                 state.due = due;

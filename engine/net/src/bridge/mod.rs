@@ -16,6 +16,7 @@ mod facts;
 mod fdb;
 mod identify;
 mod judge;
+mod lifetime;
 pub mod reason;
 mod reception;
 mod select;
@@ -38,6 +39,7 @@ use classes::{Classes, Release};
 use facts::Facts;
 use fdb::Fdb;
 use identify::StreamTable;
+use lifetime::Lifetime;
 use reception::Reception;
 use timing::Clock;
 
@@ -151,6 +153,7 @@ struct Port {
     free: Tick,
     /// When the port is to select; `NEVER`: not known.
     due: Tick,
+    lifetime: Lifetime,
 }
 
 const NEVER: Tick = Tick::MAX;

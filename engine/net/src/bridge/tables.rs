@@ -10,6 +10,7 @@ use super::classes::Classes;
 use super::config::{BridgeConfig, BridgeError, Timing, MAX_PORTS};
 use super::fdb::{address_of, Entry, Fdb};
 use super::identify::{key_of, StreamTable, FIELDS};
+use super::lifetime::Lifetime;
 use super::reception::Reception;
 use super::timing::Clock;
 use super::{Bridge, Port, Settings, NEVER};
@@ -72,6 +73,7 @@ impl Bridge {
                     queues: Queues::new(count),
                     free: 0,
                     due: NEVER,
+                    lifetime: Lifetime::default(),
                 })
                 .collect(),
             settings,

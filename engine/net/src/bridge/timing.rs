@@ -37,9 +37,24 @@ impl Cycles {
         CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
     }
 
+    /// Whose turn a cycle is; divisions by constants are cheap.
+    fn phase(self, cycle: Tick) -> Tick {
+        match self.ports {
+            2 => cycle % 2,
+            3 => cycle % 3,
+            4 => cycle % 4,
+            5 => cycle % 5,
+            6 => cycle % 6,
+            7 => cycle % 7,
+            8 => cycle % 8,
+            ports => cycle % ports,
+        }
+    }
+
     /// The first turn of a port at or after a cycle.
     pub fn turn(self, port: u16, from: Tick) -> Tick {
-        from + (Tick::from(port) + self.ports - from % self.ports) % self.ports
+        let phase = Tick::from(port) + self.ports - self.phase(from);
+        from + if phase >= self.ports { phase - self.ports } else { phase }
     }
 
     pub fn judge(self, turn: Tick) -> Tick {

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames that have waited for too long (802.1Q 6.5.6), as `pen_queue` gives them up.
+//!
+//! Every 128 cycles one class is looked at, each once in 1024. If its candidate has been visible for the lifetime, and
+//! the queues are at rest in that cycle and the next, it is taken out. It is released in a turn of the port in which no
+//! sent frame is; then the queues look for a new candidate, and nothing is selected meanwhile.
+use std::collections::VecDeque;
+
+use penstock_shaper::admission::CLASSES;
+use penstock_shaper::queue::Queues;
+
+use super::timing::{Clock, Cycles};
+use super::Tick;
+
+/// In the hardware's cycles, and in picoseconds.
+const LIFETIME_CYCLES: Tick = 120 << 20;
+const LIFETIME_PS: Tick = LIFETIME_CYCLES * 8_000;
+const LOOK_INTERVAL: Tick = 128;
+const ROUND: Tick = LOOK_INTERVAL * CLASSES as Tick;
+/// No pop keeps the queues from rest for longer.
+const LONGEST_POP: Tick = 40;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The cycle in which the class is looked at.
+    pub at: Tick,
+    pub traffic_class: usize,
+}
+
+/// What a pop is followed by.
+#[derive(Clone, Copy, Debug)]
+struct Pop {
+    /// The first cycle after it.
+    at: Tick,
+    /// It left its queue empty.
+    last: bool,
+}
+
+/// An enqueue at this egress port.
+#[derive(Clone, Copy, Debug)]
+struct Enqueue {
+    at: Tick,
+    head: bool,
+}
+
+/// Of one egress port.
+#[derive(Clone, Debug, Default)]
+pub struct Lifetime {
+    pub look: Option<Look>,
+    pop: Option<Pop>,
+    enqueues: VecDeque<Enqueue>,
+}
+
+pub fn lifetime(clock: &Clock) -> Tick {
+    match clock {
+        Clock::Hardware(_) => LIFETIME_CYCLES,
+        Clock::Ideal(_) => LIFETIME_PS,
+    }
+}
+
+/// The next look at a candidate that will be too old then, not before `from`.
+pub fn next_look(clock: &Clock, queues: &Queues, from: Tick) -> Option<Look> {
+    let look = |traffic_class: usize| {
+        let old = queues.candidate(traffic_class)?.saturating_add(lifetime(clock)).max(from);
+        let at = match clock {
+            Clock::Hardware(_) => {
+                let phase = traffic_class as Tick * LOOK_INTERVAL;
+                old + (phase + ROUND - old % ROUND) % ROUND
+            }
+            Clock::Ideal(_) => old,
+        };
+        Some(Look { at, traffic_class })
+    };
+    (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
+}
+
+impl Lifetime {
+    /// A selection at `at`.
+    pub fn popped(&mut self, at: Tick, last: bool) {
+        self.pop = Some(Pop { at: at + 1, last });
+    }
+
+    pub fn enqueued(&mut self, at: Tick, head: bool) {
+        if self.look.is_some() {
+            self.enqueues.push_back(Enqueue { at, head });
+        } else {
+            self.enqueues.clear();
+        }
+    }
+
+    /// When the queues are at rest again after the last pop. An enqueue goes first and holds off most steps.
+    pub fn rest(&self, cycles: Cycles) -> Tick {
+        let Some(pop) = self.pop else { return 0 };
+        // How long each step takes, and whether an enqueue holds it off.
+        let scan = std::iter::repeat_n(true, cycles.ports as usize);
+        let next = [false, false, true];
+        let steps = std::iter::once(true).chain(next.into_iter().filter(|_| !pop.last)).chain(scan);
+        let mut at = pop.at;
+        for held_off in steps {
+            while held_off && self.enqueues.iter().any(|enqueue| enqueue.at == at) {
+                at += 1;
+            }
+            at += 1;
+        }
+        at + 1
+    }
+
+    /// Whether a look leads to a pop, in the cycle after it.
+    pub fn is_taken(&self, look: Look, cycles: Cycles) -> bool {
+        let offered = self.enqueues.iter().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
+        let resting = match self.pop {
+            Some(pop) if pop.at > look.at + 2 => true,
+            Some(pop) if pop.at + LONGEST_POP > look.at => pop.at <= look.at && self.rest(cycles) <= look.at,
+            _ => true,
+        };
+        resting && !offered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use penstock_shaper::admission::Pool;
+    use penstock_shaper::queue::Queued;
+
+    #[test]
+    fn a_class_is_looked_at_once_in_a_round() {
+        let mut queues = Queues::new(2);
+        let clock = Clock::Hardware(Cycles { ports: 2 });
+        assert_eq!(next_look(&clock, &queues, 0), None);
+        let copy = |visible, traffic_class| Queued {
+            visible,
+            frame: 0,
+            bytes: 64,
+            reception: 0,
+            traffic_class,
+            pool: Pool::Queue,
+        };
+        queues.push(copy(1, 3));
+        assert_eq!(next_look(&clock, &queues, 0), Some(Look { at: LIFETIME_CYCLES + 384, traffic_class: 3 }));
+        queues.push(copy(129, 1));
+        assert_eq!(next_look(&clock, &queues, 0).unwrap().traffic_class, 3);
+        assert_eq!(next_look(&clock, &queues, LIFETIME_CYCLES + 385).unwrap().traffic_class, 1);
+    }
+
+    #[test]
+    fn enqueues_hold_off_what_follows_a_pop() {
+        let cycles = Cycles { ports: 4 };
+        let mut lifetime = Lifetime { look: Some(Look { at: 0, traffic_class: 0 }), ..Lifetime::default() };
+        lifetime.popped(99, true);
+        // UNLINK, four of SCAN, SETTLE.
+        assert_eq!(lifetime.rest(cycles), 106);
+        lifetime.popped(99, false);
+        assert_eq!(lifetime.rest(cycles), 109);
+        lifetime.enqueued(100, true);
+        assert_eq!(lifetime.rest(cycles), 110);
+        assert!(!lifetime.is_taken(Look { at: 101, traffic_class: 0 }, cycles));
+        assert!(lifetime.is_taken(Look { at: 110, traffic_class: 0 }, cycles));
+    }
+}
