@@ -15,6 +15,7 @@ import pytest
 from penstock import plan
 from penstock.bound import Conformance, applies, bound, conformance
 from penstock.errors import InputError
+from penstock.run import run
 from penstock.scenario import Network, load
 
 engine: Any = import_module("penstock._engine")
@@ -324,3 +325,16 @@ def test_no_frame_takes_longer_than_its_bound() -> None:
     assert refused < 6
     assert checked_streams > 150
     assert nearest > 0.9
+
+
+def test_contention_is_not_taken_for_processing(tmp_path: Path) -> None:
+    """On links that are never idle for long, what an idle switch takes is still found, or nothing is said of it."""
+    checked = load(Path(__file__).parents[1] / "scenarios" / "line5", "model")
+    summary = run(checked, tmp_path / "results").summary
+    assert summary["warnings"] == []
+    for name, stream in summary["streams"].items():
+        if stream["bound"] is not None:
+            assert stream["bound_ns"] * 1000 == bound(checked, name).total_ps
+            assert stream["latency_ns"]["max"] <= stream["bound_ns"]
+    for bridge in summary["bridges"].values():
+        assert set(bridge["processing_ns"].values()) <= {344.0}
