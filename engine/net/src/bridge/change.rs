@@ -136,8 +136,9 @@ impl Bridge {
             let of_stream = facts.stream() == Some(u32::from(stream));
             match at.saturating_sub(pending.received.turn) {
                 5 | 6 => of_stream,
-                7..=13 => of_stream && Self::is_shaped(facts),
-                14 => facts.shape.is_some_and(|shape| shape.pass),
+                7..=12 => of_stream && Self::is_shaped(facts),
+                // Its state is stored, and there is one place to write.
+                13 => of_stream && Self::is_shaped(facts) || facts.shape.is_some_and(|shape| shape.pass),
                 _ => false,
             }
         })
