@@ -14,7 +14,7 @@ import pytest
 from penstock import _engine
 from penstock.hardware.configure import StreamEntry, SwitchConfig, configure, model_config
 from penstock.hardware.registers import registers
-from switch_bench import library
+from penstock.hardware.traffic import library
 
 PORTS = 4
 VLAN = 10
