@@ -221,6 +221,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         processing_delay_max_ns=None if delay is None else delay // 1000,
         vlans={vlan: set(ports) for vlan, ports in bridge.vlans.items()},
         static_addresses=static_addresses(network, bridge) if bridge.static_forwarding else [],
+        learning=not bridge.static_forwarding,
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
         size=_size(bridge),
