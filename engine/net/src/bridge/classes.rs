@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What follows from a header at a port, kept until a table changes.
+use prefetch_index::prefetch_index;
+
 use super::Tick;
 use crate::header::HeaderId;
 
 pub const NO_STREAM: u32 = u32::MAX;
 
+/// One line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Classified {
     /// (port, header), and the version of the tables it follows from.
     pub key: u64,
@@ -15,6 +19,9 @@ pub struct Classified {
     pub members: u64,
     /// Static entries that have no place in the database; 0: none.
     pub ports: u64,
+    /// Where frames to the destination went, as of a version of the database; 0: not looked up yet.
+    pub found: u64,
+    pub found_version: u32,
     pub destination_set: u32,
     pub source_set: u32,
     pub vlan: u16,
@@ -22,6 +29,8 @@ pub struct Classified {
     pub reserved_address: bool,
     /// A station's address, which can be learnt.
     pub from_station: bool,
+    /// In that version: learning the source address again changes nothing.
+    pub is_known: bool,
 }
 
 impl Default for Classified {
@@ -32,12 +41,15 @@ impl Default for Classified {
             stream: NO_STREAM,
             members: 0,
             ports: 0,
+            found: 0,
+            found_version: 0,
             destination_set: 0,
             source_set: 0,
             vlan: 0,
             traffic_class: 0,
             reserved_address: false,
             from_station: false,
+            is_known: false,
         }
     }
 }
@@ -66,23 +78,44 @@ impl Classes {
         self.version = self.version.wrapping_add(1);
     }
 
+    #[inline]
+    fn first_place(&self, key: u64) -> usize {
+        // The upper bits: in the lower ones, headers that are a power of two apart would meet.
+        (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - (self.places.len() - 1).count_ones())) as usize
+    }
+
+    /// Has what follows from a header fetched into the cache.
+    #[inline]
+    pub fn bring(&self, port: u16, header: HeaderId) {
+        prefetch_index(&self.places, self.first_place(key_of(port, header)));
+    }
+
+    #[inline]
     fn place(&self, key: u64) -> usize {
         let mask = self.places.len() - 1;
-        // The upper bits: in the lower ones, headers that are a power of two apart would meet.
-        let mut at = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - mask.count_ones())) as usize;
+        let mut at = self.first_place(key);
         while self.places[at].key != key && self.places[at].key != u64::MAX {
             at = (at + 1) & mask;
         }
         at
     }
 
-    pub fn get(&self, port: u16, header: HeaderId) -> Option<&Classified> {
+    /// The place of what is known, and a copy of it.
+    #[inline]
+    pub fn get(&self, port: u16, header: HeaderId) -> Option<(usize, Classified)> {
         let key = key_of(port, header);
-        let found = &self.places[self.place(key)];
-        (found.key == key && found.version == self.version).then_some(found)
+        let place = self.place(key);
+        let found = self.places[place];
+        (found.key == key && found.version == self.version).then_some((place, found))
     }
 
-    pub fn put(&mut self, port: u16, header: HeaderId, classified: Classified) -> &Classified {
+    /// Keeps what the database said, in the place that `get` or `put` gave.
+    pub fn note(&mut self, place: usize, found: u64, is_known: bool, version: u32) {
+        let noted = &mut self.places[place];
+        (noted.found, noted.is_known, noted.found_version) = (found, is_known, version);
+    }
+
+    pub fn put(&mut self, port: u16, header: HeaderId, classified: Classified) -> (usize, Classified) {
         let key = key_of(port, header);
         let mut at = self.place(key);
         if self.places[at].key == u64::MAX {
@@ -98,7 +131,7 @@ impl Classes {
             }
         }
         self.places[at] = Classified { key, version: self.version, ..classified };
-        &self.places[at]
+        (at, self.places[at])
     }
 }
 

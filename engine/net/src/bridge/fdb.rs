@@ -106,7 +106,12 @@ pub struct Fdb {
     sweep: Sweep,
     /// Ticks are the hardware's cycles; else a sweep takes no time.
     in_cycles: bool,
+    /// Counts the changes of entries.
+    version: u32,
 }
+
+/// Operations that go out this long before a sweep do not concern it.
+const FAR_FROM_SWEEP: Tick = 64;
 
 impl Fdb {
     /// A power of two of sets. Ticks are cycles of the hardware, or picoseconds.
@@ -119,7 +124,21 @@ impl Fdb {
             learnt: [0; 2],
             sweep: Sweep::new(tick_ns, aging_period_ms),
             in_cycles,
+            version: 1,
         }
+    }
+
+    /// What was found in the database holds as long as this stays the same; none while something may change by itself.
+    #[inline]
+    pub fn version(&self, now: Tick) -> Option<u32> {
+        let settled = self.learnings.is_empty() && self.writes.is_empty();
+        (settled && now.saturating_add(FAR_FROM_SWEEP) < self.sweep.from).then_some(self.version)
+    }
+
+    /// Whether a learning would change nothing.
+    pub fn knows(&self, set: u32, address: u64, port: u16) -> bool {
+        let entries = &self.sets[set as usize];
+        way_for(entries, address).is_none_or(|way| entries[usize::from(way)] == learnt_entry(address, port))
     }
 
     pub fn set_aging_period_ms(&mut self, at: Tick, period_ms: u32) {
@@ -156,6 +175,7 @@ impl Fdb {
     pub fn write(&mut self, way: usize, set: usize, entry: Entry) {
         if let Some(entries) = self.sets.get_mut(set) {
             entries[way & 1] = entry;
+            self.version = self.version.wrapping_add(1);
         }
     }
 
@@ -194,7 +214,7 @@ impl Fdb {
             self.learnt = [learning.at, self.learnt[0]];
             let set = learning.set;
             if let Some(way) = way_for(&self.sets[set as usize], learning.address) {
-                let entry = Entry { word: VALID | NEW_AGE << AGE_LSB | learning.address, ports: 1 << learning.port };
+                let entry = learnt_entry(learning.address, learning.port);
                 self.writes.push_back(Write { at: learning.at, set, way, entry, swept: false });
             }
         }
@@ -268,6 +288,7 @@ impl Fdb {
             *entry = entry.older();
             any |= entry.is_learnt();
         }
+        self.version = self.version.wrapping_add(1);
         self.sweep.finish(self.sweep.from + length);
         if !any {
             self.sweep.leave_out(until, length);
@@ -277,10 +298,18 @@ impl Fdb {
     /// Stores what an operation at `now` can see.
     fn store(&mut self, now: Tick) {
         while let Some(write) = self.writes.front().filter(|w| w.at.saturating_add(LEARN_SEEN) <= now) {
-            self.sets[write.set as usize][usize::from(write.way)] = write.entry;
+            let entry = &mut self.sets[write.set as usize][usize::from(write.way)];
+            if *entry != write.entry {
+                *entry = write.entry;
+                self.version = self.version.wrapping_add(1);
+            }
             self.writes.pop_front();
         }
     }
+}
+
+fn learnt_entry(address: u64, port: u16) -> Entry {
+    Entry { word: VALID | NEW_AGE << AGE_LSB | address, ports: 1 << port }
 }
 
 /// Which way a learnt address goes to; none if static entries leave no room.

@@ -68,15 +68,19 @@ impl Bridge {
             out.traffic_class = self.class_of(headers.get(received.header), &received);
             return;
         }
-        let seen = match self.classes.get(port, received.header) {
-            Some(seen) => *seen,
+        let (place, seen) = match self.classes.get(port, received.header) {
+            Some(known) => known,
             None => self.classify(port, &received, headers),
         };
         out.traffic_class = seen.traffic_class;
         out.stream = (seen.stream != NO_STREAM).then_some(seen.stream);
-        let header = headers.get(received.header);
-        let (reason, wanted) = self.forward(port, &received, &seen, header);
-        self.hear(port, &received, &seen, header);
+        let version = self.fdb.version(received.turn);
+        let noted = seen.found != 0 && version == Some(seen.found_version);
+        let ports = if noted { seen.found } else { self.look_up(place, &received, &seen, headers, port) };
+        let (reason, wanted) = self.forward(port, &seen, ports);
+        if !(noted && seen.is_known) {
+            self.hear(port, &received, &seen, headers.get(received.header));
+        }
         out.reason = reason;
         if reason != reason::NONE {
             return;
@@ -146,7 +150,7 @@ impl Bridge {
         }
     }
 
-    fn classify(&mut self, port: u16, received: &Received, headers: &Headers) -> Classified {
+    fn classify(&mut self, port: u16, received: &Received, headers: &Headers) -> (usize, Classified) {
         let header = headers.get(received.header);
         let vlan = match header.tag {
             Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
@@ -166,7 +170,7 @@ impl Bridge {
             from_station: header.source & GROUP_ADDRESS == 0,
             ..Classified::default()
         };
-        *self.classes.put(port, received.header, classified)
+        self.classes.put(port, received.header, classified)
     }
 
     fn stream_of(&self, port: u16, vlan: u16, header: &Header) -> Option<u16> {
@@ -181,8 +185,10 @@ impl Bridge {
             .or_else(|| identify.source.then(|| self.streams.find(source_key(port, vlan, header))).flatten())
     }
 
-    /// Where the frame goes, or why it goes nowhere.
-    fn forward(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) -> (Reason, u64) {
+    /// The ports that lead to the destination, as the database says; noted while it does not change.
+    #[cold]
+    fn look_up(&mut self, place: usize, received: &Received, seen: &Classified, headers: &Headers, port: u16) -> u64 {
+        let header = headers.get(received.header);
         // Looked up whatever comes of it, for the sweep makes way for that.
         let ports = match seen.ports {
             0 => {
@@ -191,6 +197,15 @@ impl Bridge {
             }
             ports => ports,
         };
+        if let Some(version) = self.fdb.version(received.turn) {
+            let known = self.fdb.knows(seen.source_set, address_of(seen.vlan, header.source), port);
+            self.classes.note(place, ports, known, version);
+        }
+        ports
+    }
+
+    /// Where the frame goes, or why it goes nowhere.
+    fn forward(&self, port: u16, seen: &Classified, ports: u64) -> (Reason, u64) {
         if self.settings.port_enable >> port & 1 == 0 {
             return (reason::PORT_DISABLED, 0);
         }

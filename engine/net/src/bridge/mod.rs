@@ -29,6 +29,7 @@ use std::collections::VecDeque;
 use penstock_shaper::admission::{Admission, Limits};
 use penstock_shaper::ats::{Group, Scheduler};
 use penstock_shaper::queue::Queues;
+use prefetch_index::prefetch_index;
 
 pub use change::Change;
 pub use config::{BridgeConfig, BridgeError, Identify, StreamConfig, StreamKey, Timing, MAX_PORTS};
@@ -200,6 +201,11 @@ pub struct Bridge {
     inside: u64,
 }
 
+#[inline]
+fn near<T>(value: &T) {
+    prefetch_index(std::slice::from_ref(value), 0);
+}
+
 impl Bridge {
     pub fn ports(&self) -> u16 {
         self.ports.len() as u16
@@ -222,6 +228,23 @@ impl Bridge {
             self.max_frame_changes.pop_front();
         }
         self.settings.max_frame_bytes
+    }
+
+    /// Has the state of a port fetched into the cache.
+    #[inline]
+    pub fn bring_port(&self, port: u16) {
+        let state = &self.ports[usize::from(port)];
+        near(&state.pending);
+        near(&state.free);
+        near(&state.queues);
+    }
+
+    /// Has what is known of the frame that is judged next fetched into the cache.
+    #[inline]
+    pub fn bring_class(&self, port: u16) {
+        if let Some(pending) = self.ports[usize::from(port)].pending.front() {
+            self.classes.bring(port, pending.received.header);
+        }
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.

@@ -92,7 +92,11 @@ impl Reception {
     }
 
     fn push(&mut self, first: Tick, bytes: u64) {
-        if bytes > 0 {
+        if bytes >= FIFO_BYTES {
+            // What came before has left the FIFO.
+            self.run = 0;
+            self.runs[0] = Run { first, bytes };
+        } else if bytes > 0 {
             self.run = (self.run + 1) % self.runs.len();
             self.runs[self.run] = Run { first, bytes };
         }
