@@ -102,9 +102,8 @@ def _overhead(config: SwitchConfig) -> SwitchConfig:
 
 
 def _burst(config: SwitchConfig) -> SwitchConfig:
-    # One register of the rates, one byte more.
-    first, others = config.streams[:1], config.streams[1:]
-    return replace(config, streams=[*(replace(entry, burst_bytes=entry.burst_bytes + 1) for entry in first), *others])
+    # One register of each rate, by one byte.
+    return replace(config, streams=[replace(entry, burst_bytes=entry.burst_bytes + 1) for entry in config.streams])
 
 
 def _max_frame(config: SwitchConfig) -> SwitchConfig:

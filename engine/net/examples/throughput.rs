@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frame hops per second of networks of models, without Python: `cargo run --release --example throughput [NAME] [trace]`.
+//! Frame hops per second of networks of models, without Python: `cargo run --release --example throughput
+//! [NAME] [MILLISECONDS] [trace]`.
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -201,12 +202,13 @@ fn main() {
     let chosen: Vec<String> = std::env::args().skip(1).collect();
     let networks: [Named; 4] = [("overloaded", overloaded), ("line16", line), ("ring64", ring), ("tree400", tree)];
     for (name, make) in networks {
-        if chosen.iter().any(|word| word != "trace") && !chosen.iter().any(|word| word == name) {
+        let named = |word: &String| networks.iter().any(|network| network.0 == word);
+        if chosen.iter().any(named) && !chosen.iter().any(|word| word == name) {
             continue;
         }
         let mut network = make();
-        if let Ok(ms) = std::env::var("MS") {
-            network.duration_ps = ms.parse::<u64>().unwrap() * 1_000_000_000;
+        if let Some(milliseconds) = chosen.iter().find_map(|word| word.parse::<u64>().ok()) {
+            network.duration_ps = milliseconds * 1_000_000_000;
         }
         network.trace.enabled = chosen.iter().any(|word| word == "trace");
         let mut rows = Count(0);

@@ -6,13 +6,14 @@ use crate::trace::Reason;
 /// No slot.
 pub const NONE: u32 = u32::MAX;
 
+/// One line of a cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Frame {
     /// Unique in the run.
     pub id: u64,
-    pub created: u64,
-    /// By the talker; first bit after the delimiter.
-    pub sent: u64,
+    /// When it was created; once the talker has sent it, when its first bit after the delimiter left.
+    pub since: u64,
     /// Of the first listeners of its stream, those that it reached.
     pub reached: u64,
     /// Which frame of its stream it is.
@@ -74,3 +75,5 @@ impl Frames {
         self.slots.iter().filter(|frame| frame.copies > 0)
     }
 }
+
+const _: () = assert!(size_of::<Frame>() == 64);

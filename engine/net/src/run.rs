@@ -38,8 +38,11 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
     let mut headers = Headers::default();
     let mut routes = Routes::default();
     let streams = streams(network, &mut headers, &mut routes)?;
-    let listens = |index: usize| network.streams.iter().any(|stream| stream.to.contains(&index));
-    let named = network.stations.iter().enumerate().map(|(index, station)| (&*station.name, listens(index)));
+    let mut listens = vec![false; network.stations.len()];
+    for &listener in network.streams.iter().flat_map(|stream| &stream.to) {
+        listens[listener] = true;
+    }
+    let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
     let captures = Captures::new(network.captures.as_deref(), named)?;
     let mut kernel = Kernel {
         queue: Queue::default(),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bridge as its callers use it.
-use penstock_net::bridge::{reason, Arrival, Bridge, BridgeConfig, Judgement, Selection, Tick, Timing};
+use penstock_net::bridge::{
+    reason, Arrival, Bridge, BridgeConfig, Change, Identify, Judgement, Selection, StreamConfig, StreamKey, Tick,
+    Timing,
+};
 use penstock_net::header::{Header, HeaderId, Headers};
 
 const STATION: u64 = 0x0200_0000_0000;
@@ -63,4 +66,112 @@ fn other_makers_store_and_forward_or_cut_through() {
         let slow_at = (last as i64 + slow + 640_000) as Tick;
         assert_eq!(first_bits, [(1, slow_at), (2, last + fast + 6_400)]);
     }
+}
+
+fn ideal(processing_delay_ps: u64, ports: usize) -> Timing {
+    Timing::Ideal { processing_delay_ps, cut_through: false, rates_bps: vec![1_000_000_000; ports] }
+}
+
+/// Judges one frame that arrives whole at a port.
+fn judge(bridge: &mut Bridge, headers: &Headers, port: u16, arrival: Arrival) -> Judgement {
+    let mut out = Judgement::default();
+    let at = bridge.arrive(port, arrival);
+    bridge.judge(at, port, headers, &mut out);
+    out
+}
+
+#[test]
+fn a_shaped_stream_waits_for_its_bucket_and_no_longer_than_it_may() {
+    let key = StreamKey::Source { mac: STATION + 2, vlan: 1 };
+    // 100 Mb/s, one frame of 1000 bytes and its overhead.
+    let rate = (80 << 24, (1020 * 80) << 16);
+    let stream = StreamConfig { stream: 0, port: 0, key, slot: None, ns_per_byte: rate.0, empty_to_full: rate.1 };
+    let config = BridgeConfig {
+        identify: Identify { source: true, ..Identify::default() },
+        ats_classes: vec![5],
+        max_residence_ns: vec![(0, 5, 82_000)],
+        streams: vec![stream],
+        ..BridgeConfig::default()
+    };
+    let mut bridge = Bridge::new(2, &config, &ideal(1_000_000, 2)).unwrap();
+    let mut headers = Headers::new();
+    let id = headers.intern(&header(1, 2));
+    let last = |n: u64| 100_000_000 + n * 8_160_000;
+    let mut visible = |n: u64| {
+        let out = judge(&mut bridge, &headers, 0, arrival(n as u32, id, 1000, last(n) - 8_000_000));
+        assert!(out.shaped && out.stream == Some(0));
+        (out.reason, out.visible)
+    };
+    assert_eq!(visible(0), (reason::NONE, last(0) + 1_000_000));
+    assert_eq!(visible(1), (reason::NONE, last(0) + 81_600_000 + 1_000_000));
+    // Eligible 163.2 us after the first, and more than 82 us after its arrival.
+    assert_eq!(visible(2).0, reason::RESIDENCE);
+    assert_eq!(visible(10), (reason::NONE, last(0) + 163_200_000 + 1_000_000));
+}
+
+#[test]
+fn what_is_kept_of_a_header_is_forgotten_when_a_table_changes() {
+    let mut bridge = Bridge::new(3, &BridgeConfig::default(), &ideal(0, 3)).unwrap();
+    let mut headers = Headers::new();
+    let id = headers.intern(&header(1, 2));
+    let mut first = 0;
+    let mut next = |bridge: &mut Bridge| {
+        first += 20_000_000;
+        let out = judge(bridge, &headers, 0, arrival(0, id, 64, first));
+        (out.reason, out.destination, out.traffic_class)
+    };
+    assert_eq!(next(&mut bridge), (reason::NONE, 0b110, 5));
+    bridge.change(0, &Change::Vlan { vlan: 1, members: 0b101 }, &headers);
+    bridge.change(0, &Change::ClassOfUntagged(2), &headers);
+    assert_eq!(next(&mut bridge), (reason::NONE, 0b100, 2));
+    bridge.change(0, &Change::PortVlan { port: 0, vlan: 7 }, &headers);
+    assert_eq!(next(&mut bridge), (reason::VLAN, 0, 2));
+    bridge.change(0, &Change::PortEnable(0b110), &headers);
+    assert_eq!(next(&mut bridge), (reason::PORT_DISABLED, 0, 2));
+}
+
+#[test]
+fn learnt_addresses_lead_to_their_port_until_they_are_too_old() {
+    let config = BridgeConfig { aging_period_ms: 1, ..BridgeConfig::default() };
+    let mut bridge = Bridge::new(4, &config, &Timing::Hardware).unwrap();
+    let mut headers = Headers::new();
+    let (there, back) = (headers.intern(&header(1, 2)), headers.intern(&header(2, 1)));
+    let mut to = |port, id, first| judge(&mut bridge, &headers, port, arrival(0, id, 64, first)).destination;
+    assert_eq!(to(0, there, 1_000), 0b1110);
+    assert_eq!(to(3, back, 2_000), 0b0001);
+    // Sweeps begin in cycles 125,000, 250,000 and 375,000; the third takes it away.
+    assert_eq!(to(3, back, 374_000), 0b0001);
+    assert_eq!(to(3, back, 380_000), 0b0111);
+}
+
+#[test]
+fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
+    let config = BridgeConfig { queue_limit: [3; 8], ..BridgeConfig::default() };
+    let mut bridge = Bridge::new(2, &config, &Timing::Hardware).unwrap();
+    let mut headers = Headers::new();
+    let id = headers.intern(&header(1, 2));
+    let mut due = None;
+    let mut refused = Vec::new();
+    for n in 0..5 {
+        let out = judge(&mut bridge, &headers, 0, arrival(n, id, 64, 1_000 + 84 * u64::from(n)));
+        refused.push(out.refused_reason(1));
+        due = due.or(out.wakes.first().copied());
+    }
+    // Nothing was selected meanwhile.
+    assert_eq!(refused, [reason::NONE, reason::NONE, reason::NONE, reason::QUEUE_FULL, reason::QUEUE_FULL]);
+    let (port, mut at) = due.unwrap();
+    let mut order = Vec::new();
+    while let Selection::Sent { frame, next, .. } = bridge.select(at, port) {
+        order.push(frame);
+        match next {
+            Some(next) => {
+                assert_eq!(next, at + 84);
+                assert_eq!(bridge.select(next - 1, port), Selection::Stale);
+                at = next;
+            }
+            None => break,
+        }
+    }
+    assert_eq!(order, [0, 1, 2]);
+    assert_eq!(bridge.inside(), 0);
 }

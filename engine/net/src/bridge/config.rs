@@ -105,7 +105,7 @@ pub enum BridgeError {
 impl BridgeConfig {
     /// The smallest number of streams, 256 at least, whose tables have all the slots that are named.
     pub(super) fn streams_of_hardware(&self) -> u32 {
-        let slots = self.streams.iter().filter_map(|stream| stream.slot).map(|(_, slot)| slot + 1);
+        let slots = self.streams.iter().filter_map(|stream| stream.slot).map(|(_, slot)| slot.saturating_add(1));
         slots.max().unwrap_or(0).clamp(512, 1 << 16).next_power_of_two() / 2
     }
 }

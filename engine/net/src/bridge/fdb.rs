@@ -161,7 +161,7 @@ impl Fdb {
 
     /// The ports that lead to an address, for a lookup that goes out at `now`; these are in order.
     pub fn find(&mut self, now: Tick, set: u32, address: u64) -> Option<u64> {
-        if !self.learnings.is_empty() || !self.writes.is_empty() || now + READ > self.sweep.from {
+        if !self.learnings.is_empty() || !self.writes.is_empty() || now + READ >= self.sweep.from {
             self.settle(now);
             self.read(now);
         }

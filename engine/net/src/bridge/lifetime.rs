@@ -83,7 +83,7 @@ impl Lifetime {
     pub fn enqueued(&mut self, at: Tick, head: bool) {
         if self.look.is_some() {
             self.enqueues.push_back(Enqueue { at, head });
-        } else {
+        } else if !self.enqueues.is_empty() {
             self.enqueues.clear();
         }
     }

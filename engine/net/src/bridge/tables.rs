@@ -122,6 +122,8 @@ impl Bridge {
             let key = key_of(entry.port, &entry.key, self.settings.ipv4_mask);
             match entry.slot {
                 Some((table, slot)) => {
+                    within("table of a stream", table, 0, 1)?;
+                    within("slot of a stream", slot as usize, 0, 2 * self.streams.streams() - 1)?;
                     self.streams.write(usize::from(table), slot as usize, Some((key, entry.stream)));
                 }
                 None => self.streams.add(key, entry.stream),

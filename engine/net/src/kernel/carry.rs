@@ -66,7 +66,7 @@ impl Kernel {
             let statistics = &mut stream.statistics;
             statistics.delivered += 1;
             statistics.delivered_wire_bytes += u64::from(frame.bytes) + 20;
-            statistics.latency_ps.add(time - frame.sent, self.exact_up_to);
+            statistics.latency_ps.add(time - frame.since, self.exact_up_to);
             let last = listener.last_delivered.replace(time);
             if let Some(last) = last {
                 statistics.interval_ps.add(time - last, self.exact_up_to);

@@ -152,6 +152,9 @@ impl Kernel {
             self.hand_out(observer)?;
         }
         self.captures.flush()?;
+        if ended == Ended::Done {
+            observer.progress(1.0); // nothing is left to interrupt
+        }
         Ok(ended)
     }
 

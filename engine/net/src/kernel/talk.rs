@@ -82,8 +82,7 @@ impl Kernel {
         let talker = stream.talker;
         let slot = self.frames.insert(Frame {
             id: self.created,
-            created: now,
-            sent: 0,
+            since: now,
             reached: 0,
             number: released.number,
             stream: index,
@@ -123,8 +122,7 @@ impl Kernel {
         let first = station.clock.after(now, wire.rate.lead());
         station.free_at = station.clock.after(now, wire.rate.occupancy(bytes));
         let free_at = station.free_at;
-        frame.sent = first;
-        let wait = first - frame.created;
+        let wait = first - std::mem::replace(&mut frame.since, first);
         let stream = &mut self.streams[stream_index as usize];
         stream.statistics.talker_wait_ps.add(wait, self.exact_up_to);
         if let Some(Release::WhenFree(_)) | None = stream.generator.next_release() {

@@ -56,6 +56,7 @@ SWEEP_CYCLES_PER_SET = 6
 PERIOD_CHANGE_CYCLES = 12
 WRITE_CYCLES = 3
 CHASERS = 100
+MEETINGS = 20
 MOST_OWED = 200  # carriers of a storm; the receiver remembers up to 255 that it has lost
 EDGES = (64, 65, 66, 67, 68, 71, 72, 73, 127, 128, 129, 135, 136, 137, 255, 256, 257, 1521, 1522)
 TYPE_IPV4 = b"\x08\x00"
@@ -114,7 +115,8 @@ class _Drawing:
     def scenario(self, seed: int, frames: int) -> Scenario:
         """All of it."""
         chasers = min(CHASERS, frames // 4) if self.ages else 0
-        arrivals = [*self._arrivals(frames - chasers)]
+        meetings = min(MEETINGS, frames // 20)
+        arrivals = [*self._arrivals(frames - chasers - 2 * meetings)]
         changes = [*self._changes(arrivals)]
         after = max((arrival.at for arrival in arrivals), default=0)
         sweep = PERIOD_CYCLES * ((after + START_CYCLE) // PERIOD_CYCLES + 1) - START_CYCLE
@@ -124,6 +126,7 @@ class _Drawing:
             changes.append(change)
             sweep = change.at + PERIOD_CHANGE_CYCLES
         arrivals += self._chase(chasers, sweep)
+        arrivals += self._meet(meetings, max((arrival.at for arrival in arrivals), default=0) + LONGEST_FRAME_BYTES)
         return Scenario(seed, self.config, tuple(arrivals), tuple(changes))
 
     # ---- what the switch is told
@@ -352,6 +355,18 @@ class _Drawing:
             found.append(Arrival(passes - frame.carrier_cycles + rng.randint(-50, 20), frame))
         return sorted(found, key=lambda arrival: arrival.at)
 
+    def _meet(self, meetings: int, at: int) -> Iterator[Arrival]:
+        """Two frames end together: one from an address that was not heard here before, the other one to it."""
+        rng = self.rng
+        for _ in range(meetings):
+            here, there = rng.sample(range(self.ports), 2)
+            address = b"\x02\xdd\0\0\0" + bytes([rng.randrange(8)])
+            tag = vlan_tag(rng.choice([*self.vlans]), 0) + TYPE_EXPERIMENTAL
+            yield Arrival(at, Frame(here, BROADCAST + address + tag, MIN_FRAME_BYTES))
+            other = Frame(there, address + self._source(there) + tag, MIN_FRAME_BYTES)
+            yield Arrival(at + rng.randint(-4, 24), other)
+            at += 4 * MIN_FRAME_BYTES
+
     def _introduction(self, most: int) -> list[tuple[int, int]]:
         """Stations that say where they are before all else."""
         stations = [(port, number) for number in range(STATIONS_PER_PORT) for port in range(self.ports)]
@@ -504,6 +519,8 @@ class _Drawing:
             # Some come at once: the writes of one follow those of the other.
             if rng.random() < 0.9:
                 at = self._moment(rng.choice(arrivals), writes)
+            if kind == "max_frame" and rng.random() < 0.7:
+                at, writes = self._limit_at(rng.choice(arrivals))
             yield self._change(at, kind, writes)
             if rng.random() < 0.7:  # for a moment only, so that the scenario stays of its kind
                 at += rng.randint(1, rng.choice((8, 60, 5_000)))
@@ -511,6 +528,12 @@ class _Drawing:
 
     def _change(self, at: int, kind: str, writes: Sequence[Write]) -> Change:
         return Change(at, kind, tuple((self.name_of[address], value) for address, value in writes))
+
+    def _limit_at(self, arrival: Arrival) -> tuple[int, list[Write]]:
+        """The longest frame is changed about this frame's length, and about its delimiter."""
+        limit = max(MIN_FRAME_BYTES, arrival.frame.size - self.rng.randrange(2))
+        at = arrival.at + arrival.frame.preamble + self.rng.randint(-12, 3)
+        return max(0, at), [self._write("max_frame", bytes=min(limit, LONGEST_FRAME_BYTES))]
 
     def _moment(self, arrival: Arrival, writes: Sequence[Write]) -> int:
         """Mostly such that the last write acts while the switch looks at a frame: behind its delimiter, or its end."""
