@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `scenario.toml`, as they are written. What they mean together is decided in `load.py`."""
+"""The keys of `scenario.toml`, as they are written. What they mean together is decided by what `load.py` calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def refuse(what: str, allowed: str, key: str | None = None) -> PydanticCustomErr
 
 
 class Table(BaseModel):
-    """A TOML table; `load.py` lays out what is said of keys that are not known."""
+    """A TOML table; `report.py` lays out what is said of keys that are not known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -144,7 +144,7 @@ class Port(Table):
 
 
 class Bridge(Table):
-    """A switch. `load.py` asks for `ports` where no topology gives them."""
+    """A switch. `settings.py` asks for `ports` where no topology gives them."""
 
     ports: Annotated[int | None, _number(2, 64)] = None
     nodes: Nodes | None = None

@@ -47,7 +47,7 @@ def parse(value: Any, units: dict[str, int], what: str, example: str, signed: bo
 
 
 def _refuse(what: str, allowed: str) -> PydanticCustomError:
-    # The texts travel in the context, so that the one reporter of errors (load.py) can lay them out.
+    # The texts travel in the context, so that the one reporter of errors (report.py) can lay them out.
     return PydanticCustomError("refused", "{what}; allowed: {allowed}", {"what": what, "allowed": allowed})
 
 

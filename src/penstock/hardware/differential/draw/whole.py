@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All of a scenario."""
+
+from __future__ import annotations
+
+import random
+
+from ..scenario import START_CYCLE, Change, Scenario
+from .arrivals import draw_arrivals
+from .config import LONGEST_FRAME_BYTES, draw_config
+from .drawing import Drawing
+from .meetings import chase, meet
+from .moments import draw_changes
+from .phases import PERIOD_CYCLES
+
+CHASERS = 100
+MEETINGS = 20
+PERIOD_CHANGE_CYCLES = 12
+
+
+def draw(seed: int, ports: int, frames: int) -> Scenario:
+    """The scenario of a seed: always the same for the same arguments."""
+    drawing = Drawing(random.Random(f"{seed} {ports} {frames}"), ports)
+    draw_config(drawing)
+    chasers = min(CHASERS, frames // 4) if drawing.ages else 0
+    meetings = min(MEETINGS, frames // 20)
+    arrivals = [*draw_arrivals(drawing, frames - chasers - 2 * meetings)]
+    changes = [*draw_changes(drawing, arrivals)]
+    after = max((arrival.at for arrival in arrivals), default=0)
+    sweep = PERIOD_CYCLES * ((after + START_CYCLE) // PERIOD_CYCLES + 1) - START_CYCLE
+    if chasers and drawing.config.aging_period_ms != 1:
+        # A shorter period is over at once.
+        change = Change(max(after, sweep) + 2_000, "aging_period", (("aging_period", 1),))
+        changes.append(change)
+        sweep = change.at + PERIOD_CHANGE_CYCLES
+    arrivals += chase(drawing, chasers, sweep)
+    arrivals += meet(drawing, meetings, max((arrival.at for arrival in arrivals), default=0) + LONGEST_FRAME_BYTES)
+    return Scenario(seed, drawing.config, tuple(arrivals), tuple(changes))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run: how the real switch was set, when each frame entered it and when it left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CYCLE_NS = 8
+PREAMBLE_BYTES = 8  # with the delimiter
+GAP_BYTES = 12
+MIN_FRAME_BYTES, MAX_FRAME_BYTES = 64, 2000
+FEW_PORTS, MAX_PORTS = 4, 8  # the sizes of switch that a run is replayed by
+CLASSES = 8
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+_Rate = Annotated[Decimal | int, Field(ge=10_000, le=1_000_000_000)]
+
+
+class Flow(_Table):
+    """`[[flow]]` of run.toml."""
+
+    name: Annotated[str, Field(min_length=1)]
+    sent_port: Annotated[int, Field(ge=0, lt=MAX_PORTS)]
+    traffic_class: Annotated[int, Field(ge=0, lt=CLASSES)]
+    shaper: Literal["ats", "strict"]
+    frame_bytes: Annotated[int, Field(ge=MIN_FRAME_BYTES, le=MAX_FRAME_BYTES)]
+    wire_bytes: Annotated[int, Field(ge=MIN_FRAME_BYTES)]
+    committed_information_rate_bps: _Rate | None = None
+    committed_burst_size_bytes: Annotated[int, Field(ge=64, le=1 << 24)] | None = None
+    max_residence_time_ns: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    processing_delay_max_ns: Annotated[int, Field(ge=0, le=50_000_000)] | None = None
+
+
+class Run(_Table):
+    """run.toml."""
+
+    title: str = ""
+    tick_ns: Annotated[Decimal | int, Field(gt=0, le=1_000_000)]
+    received_port: Annotated[int, Field(ge=0, lt=MAX_PORTS)]
+    flow: Annotated[list[Flow], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of the record. Ticks count from the first frame sent."""
+
+    number: int  # in the record
+    flow: int
+    sent: int
+    received: int | None  # None: the real switch dropped it
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run directory, checked."""
+
+    folder: Path
+    run: Run
+    frames: list[Frame]  # in the order in which they were sent
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    @property
+    def flows(self) -> list[Flow]:
+        return self.run.flow
+
+    @property
+    def tick_ns(self) -> Fraction:
+        return Fraction(self.run.tick_ns)
+
+    @property
+    def ports(self) -> int:
+        """Of the switch: the smaller of two sizes that has every port named."""
+        last = max(self.run.received_port, *(flow.sent_port for flow in self.flows))
+        return FEW_PORTS if last < FEW_PORTS else MAX_PORTS
+
+    def wire_ticks(self, flow: int) -> float:
+        """How long one frame of a flow, with preamble and gap, takes on the wire of 1 Gb/s."""
+        return float((self.flows[flow].frame_bytes + PREAMBLE_BYTES + GAP_BYTES) * CYCLE_NS / self.tick_ns)

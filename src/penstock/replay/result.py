@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a comparison found, of each flow and of the whole run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.replay.play import QUEUE
+from penstock.replay.setup import Nodes
+
+TOLERANCE_TICKS = 15
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """How one flow fared. A residual is our latency less the recorded one, less the flow's constant."""
+
+    name: str
+    sent: int
+    measured: int  # survivors
+    ours: int
+    only_measured: list[int]  # numbers of frames
+    only_ours: list[int]
+    free: list[float]  # residuals in ticks of frames that no other flow held back
+    held: list[float]  # and of those that one did, in the record or in ours
+    tolerances: list[float]  # of each of those
+    constant: float  # in ticks, from the last bit's arrival
+
+    @property
+    def identical(self) -> bool:
+        return not self.only_measured and not self.only_ours
+
+    @property
+    def ok(self) -> bool:
+        return (
+            self.identical
+            and all(abs(residual) <= TOLERANCE_TICKS for residual in self.free)
+            and all(abs(residual) <= most for residual, most in zip(self.held, self.tolerances, strict=True))
+        )
+
+    @property
+    def worst_held(self) -> tuple[float, float]:
+        """The residual that goes furthest beyond, or comes nearest to, what is allowed; and that."""
+        return max(zip(self.held, self.tolerances, strict=True), key=lambda h: abs(h[0]) - h[1])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A whole run beside what our switch made of it."""
+
+    name: str
+    nodes: Nodes
+    flows: list[FlowResult]
+    reasons: dict[str, int]  # of our drops
+
+    @property
+    def ok(self) -> bool:
+        return all(flow.ok for flow in self.flows)
+
+    def line(self) -> str:
+        """The run in one line."""
+        identical = all(flow.identical for flow in self.flows)
+        parts = [
+            f"{sum(flow.sent for flow in self.flows)} frames sent",
+            f"survivors {sum(flow.measured for flow in self.flows)} measured"
+            f" {sum(flow.ours for flow in self.flows)} ours",
+            "identical" if identical else "not identical" + self._difference(),
+            f"residual min/median/max {_three([r for flow in self.flows for r in flow.free + flow.held])} ticks",
+        ]
+        if any(flow.held for flow in self.flows):
+            parts.append(f"unhindered {_three([r for flow in self.flows for r in flow.free])} of {TOLERANCE_TICKS}")
+            _, most = max((flow.worst_held for flow in self.flows if flow.held), key=lambda h: abs(h[0]) - h[1])
+            parts.append(f"behind another flow {_three([r for flow in self.flows for r in flow.held])} of {most:.0f}")
+        return f"{self.name} ({self.nodes}): {', '.join(parts)}: {'ok' if self.ok else 'DIFFERS'}"
+
+    def _difference(self) -> str:
+        found = {"the record": [number for flow in self.flows for number in flow.only_measured]}
+        found["ours"] = [number for flow in self.flows for number in flow.only_ours]
+        where, numbers = next((where, numbers) for where, numbers in found.items() if numbers)
+        full = self.reasons.get(QUEUE, 0)
+        room = f"; ours had no room for {full}" if full else ""
+        return f" ({min(numbers):#010x} survived only in {where}{room})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The flows as every comparing command prints them."""
+        rows: list[dict[str, Any]] = []
+        for flow in self.flows:
+            where = f"{self.name}/{flow.name}"
+            rows.append(
+                {
+                    "id": f"{where}/survivors", "quantity": "frames that survive", "unit": "frames",
+                    "measured": flow.ours, "goal": flow.measured, "sent": flow.sent, "identical": flow.identical,
+                    "only_measured": flow.only_measured, "only_ours": flow.only_ours, "ok": flow.identical,
+                }
+            )  # fmt: skip
+            quantity = "latency less the recorded one and a constant"
+            for kind, residuals in (("residual", flow.free), ("residual_behind_another_flow", flow.held)):
+                if residuals:
+                    worst = max(residuals, key=abs), float(TOLERANCE_TICKS)
+                    if residuals is flow.held:
+                        worst = flow.worst_held
+                    rows.append(
+                        {
+                            "id": f"{where}/{kind}", "quantity": quantity, "unit": "ticks",
+                            "measured": worst[0], "bound": worst[1], "frames": len(residuals),
+                            "min": min(residuals), "median": statistics.median(residuals), "max": max(residuals),
+                            "constant": flow.constant, "ok": abs(worst[0]) <= worst[1],
+                        }
+                    )  # fmt: skip
+        return rows
+
+
+def _three(values: Sequence[float]) -> str:
+    if not values:
+        return "none"
+    return "/".join(f"{value:.10g}" for value in (min(values), statistics.median(values), max(values)))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The destinations of streams."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.scenario import model
+from penstock.scenario.draft import Draft
+from penstock.scenario.network import Bridge, Station, Stream
+from penstock.scenario.positions import KeyPath
+
+
+def destination_of(
+    draft: Draft, path: KeyPath, number: int, stream: model.Stream, stations: Mapping[str, Station]
+) -> int:
+    """The destination of a stream's frames: the given one, its only listener, or a group of its own."""
+    if stream.destination is not None:
+        if 0x0180C2000000 <= stream.destination <= 0x0180C200000F:
+            draft.report.refuse((*path, "destination"), "is never forwarded by a bridge", "another address")
+        return stream.destination
+    if len(stream.to) == 1:
+        return stations[stream.to[0]].mac
+    return _group_address(number)
+
+
+def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, Bridge]) -> dict[str, Stream]:
+    """Shaped streams that a bridge would take for others at one port get destinations of their own."""
+    meeting: defaultdict[tuple[str, int, int, int], list[str]] = defaultdict(list)
+    for name, stream in streams.items():
+        for hop in stream.tree:
+            bridge = bridges[hop.bridge]
+            if bridge.is_ats(bridge.class_of_untagged if stream.vlan is None else bridge.class_of_pcp[stream.pcp]):
+                vlan = stream.vlan if stream.vlan else bridge.port_vlan_id[hop.entry]
+                meeting[hop.bridge, hop.entry, vlan, stream.destination_mac].append(name)
+    numbers = {name: number for number, name in enumerate(draft.scenario.streams)}
+    result = dict(streams)
+    for name in {name for several in meeting.values() if len(several) > 1 for name in several}:
+        described = draft.scenario.streams[name]
+        chosen = described.destination or described.identify or described.source.capture
+        if described.ats is not None and chosen is None:
+            result[name] = replace(streams[name], destination_mac=_group_address(numbers[name]))
+    return result
+
+
+def _group_address(number: int) -> int:
+    """A stream's own, from the range that IEEE 1722 keeps for local use; beyond it any locally administered one."""
+    return 0x91E0F000FE00 + number if number < 256 else 0x030000000000 + number

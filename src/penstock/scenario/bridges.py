@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bridges: their classes, tables and timing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from penstock.scenario import model, sources
+from penstock.scenario.clock import clock_of
+from penstock.scenario.draft import Draft
+from penstock.scenario.limits import HARDWARE_PORTS, LINE_RATE_BPS, MAX_DELAY_PS, MAX_RESIDENCE_PS
+from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
+from penstock.scenario.positions import KeyPath
+from penstock.scenario.units import show_rate, show_time
+
+_FORWARDED = "static"
+
+
+def kinds_of(draft: Draft, override: str | None, chosen: str) -> dict[str, NodeKind]:
+    """What each bridge is."""
+    found: dict[str, NodeKind] = {}
+    for name, settings in draft.settings.items():
+        kind = chosen if override is not None else settings.nodes or chosen
+        if kind == "linux":
+            path = (*draft.origin[name], "nodes")
+            draft.report.add(path, '"linux" is not part of this version', '"model" or "rtl"')
+        found[name] = "rtl" if kind == "rtl" else "model"
+    return found
+
+
+def build_bridges(draft: Draft, kinds: Mapping[str, NodeKind], links: list[Link]) -> dict[str, Bridge]:
+    """The bridges, but for their VLANs."""
+    links_of: defaultdict[str, list[Link]] = defaultdict(list)
+    for link in links:
+        for node, _ in (link.a, link.b):
+            links_of[node].append(link)
+    found: dict[str, Bridge] = {}
+    for name, settings in draft.settings.items():
+        other = settings.processing_delay is not None or settings.switching is not None
+        odd = [link for link in links_of[name] if link.rate_bps != LINE_RATE_BPS]
+        ports = settings.ports or 0
+        if kinds[name] == "rtl":
+            _check_rtl(draft, name, settings, odd)
+        found[name] = _bridge(draft, name, settings, kinds[name], not other and not odd and ports <= HARDWARE_PORTS)
+    return found
+
+
+def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link]) -> None:
+    path = draft.origin[name]
+    remedy = 'nodes = "model"'
+    ports = settings.ports or 0
+    if ports > HARDWARE_PORTS:
+        draft.once((*path, "ports"), f"the hardware does not come with {ports}", f"2 to 8, or {remedy}")
+    for key in ("processing_delay", "switching"):
+        if getattr(settings, key) is not None:
+            draft.once((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
+    for link in odd:
+        what = f'the ports of "{name}" are hardware and do not run at {show_rate(link.rate_bps)}'
+        draft.once(draft.rate_origin[link.name], what, f'"1Gb/s", or {remedy} for "{name}"')
+
+
+def _bridge(draft: Draft, name: str, settings: model.Bridge, kind: NodeKind, hardware_timing: bool) -> Bridge:
+    path, report = draft.origin[name], draft.report
+    ports = settings.ports or 0
+    classes: dict[int, TrafficClass] = {}
+    for key, entry in settings.classes.items():
+        with report.part():
+            number = _index(draft, (*path, "classes", key), key, 8, "traffic class")
+            residence = _residence(draft, (*path, "classes", key, "max_residence"), entry.max_residence)
+            if residence is not None and entry.selection != "ats":
+                where = (*path, "classes", key, "max_residence")
+                report.refuse(where, "only ATS has a residence time", 'selection = "ats"')
+            classes[number] = TrafficClass(entry.selection == "ats", residence)
+    table = settings.class_of_priority
+    if len(table) != 8:
+        report.add((*path, "class_of_priority"), f"has {len(table)} entries", "8: a class per PCP")
+        table = (1, 0, 6, 7, 2, 3, 4, 5)
+    if not sources.MIN_FRAME_BYTES <= settings.max_frame <= 2000:
+        report.add((*path, "max_frame"), f"{settings.max_frame} B is out of range", "64B to 2000B")
+    if settings.overhead > 255:
+        report.add((*path, "overhead"), f"{settings.overhead} B is out of range", "0B to 255B")
+    delay = settings.processing_delay_max
+    if delay is not None and (delay % 1000 or delay > MAX_DELAY_PS):
+        report.add((*path, "processing_delay_max"), f"{show_time(delay)} cannot be set", "whole ns up to 1ms")
+    processing = settings.processing_delay
+    if processing is not None and processing > MAX_DELAY_PS:
+        report.add((*path, "processing_delay"), f"{show_time(processing)} is out of range", "up to 1ms")
+
+    residence_ns = {
+        (port, number): entry.max_residence_ns
+        for number, entry in classes.items()
+        if entry.max_residence_ns is not None
+        for port in range(ports)
+    }
+    port_vlan = [1] * ports
+    for key, port in settings.port.items():
+        with report.part():
+            number = _index(draft, (*path, "port", key), key, ports, "port")
+            if port.vlan is not None:
+                port_vlan[number] = port.vlan
+            for class_key, value in port.max_residence.items():
+                where = (*path, "port", key, "max_residence", class_key)
+                traffic_class = _index(draft, where, class_key, 8, "traffic class")
+                if not _class_is_ats(settings, traffic_class):
+                    report.refuse(where, f"class {traffic_class} is strict priority", "an ATS class")
+                residence = _residence(draft, where, value)
+                assert residence is not None
+                residence_ns[number, traffic_class] = residence
+    return Bridge(
+        name=name,
+        ports=ports,
+        nodes=kind,
+        clock=clock_of(draft, path, settings.clock),
+        hardware_timing=hardware_timing,
+        processing_delay_ps=idle_processing_ps(ports) if processing is None else processing,
+        cut_through=settings.switching == "cut_through",
+        classes=classes,
+        class_of_pcp=table,
+        class_of_untagged=settings.class_of_untagged,
+        port_vlan_id=tuple(port_vlan),
+        vlans={},
+        max_residence_ns=residence_ns,
+        processing_delay_max_ps=delay,
+        max_frame_bytes=settings.max_frame,
+        overhead_bytes=settings.overhead,
+        static_forwarding=settings.forwarding == _FORWARDED,
+    )
+
+
+def _index(draft: Draft, path: KeyPath, key: str, count: int, what: str) -> int:
+    if not key.isdecimal() or int(key) >= count:
+        draft.report.refuse(path, f'there is no {what} "{key}"', f"0 to {count - 1}")
+    return int(key)
+
+
+def _residence(draft: Draft, path: KeyPath, value: int | None) -> int | None:
+    if value is not None and (value % 1000 or not 0 < value <= MAX_RESIDENCE_PS):
+        draft.report.refuse(path, f"{show_time(value)} cannot be set", "whole ns up to 1s")
+    return None if value is None else value // 1000
+
+
+def idle_processing_ps(ports: int) -> int:
+    """The processing delay by which a bridge with other timing, at 1 Gb/s, is as fast as the hardware when idle.
+
+    The hardware sends the first bit after the delimiter 12 cycles after it selects a frame, eight of them preamble.
+    """
+    return hardware_visible_ps(min(ports, HARDWARE_PORTS)) + (12 - 8) * 8000
+
+
+def _class_is_ats(settings: model.Bridge, traffic_class: int) -> bool:
+    known = settings.classes.get(str(traffic_class))
+    return known.selection == "ats" if known else traffic_class >= 6

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values in a scenario's file, or why it cannot be read."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, NoReturn
+
+from penstock.errors import InputError
+
+_AT_LINE = re.compile(r"^(.*) \(at line (\d+), column \d+\)$")
+
+
+def read_text(file: Path) -> str:
+    """The text of a file."""
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such scenario", allowed="a folder with scenario.toml, or a file", file=file) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", allowed="a readable file", file=file) from None
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8 text", allowed="TOML in UTF-8", file=file, line=line) from None
+
+
+def parse_toml(file: Path, text: str) -> dict[str, Any]:
+    """The values of a file's text."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        _not_toml(file, text, error)
+
+
+def _not_toml(file: Path, text: str, error: tomllib.TOMLDecodeError) -> NoReturn:
+    message = str(error)
+    match = _AT_LINE.match(message)
+    what, line = (match.group(1), int(match.group(2))) if match else (message, text.count("\n") + 1)
+    source = text.split("\n")[line - 1].strip() if line <= text.count("\n") + 1 else ""
+    key = source.strip("[] ") if source.startswith("[") else source.split("=")[0].strip()
+    if what.startswith(("Cannot declare", "Cannot overwrite")):
+        what, allowed = f'"{key}" is there twice', "each name once"
+    else:
+        what, allowed = f"is not TOML: {what[0].lower()}{what[1:]}", "TOML 1.0"
+    raise InputError(what, allowed=allowed, file=file, line=line, key=key or None) from None

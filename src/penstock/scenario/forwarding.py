@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the bridges can tell the streams apart, and lead each to its listeners only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from penstock.scenario.draft import Draft
+from penstock.scenario.network import Network, Stream
+
+
+def check_identities(draft: Draft, network: Network) -> None:
+    """At each port every stream of an ATS class must find its own scheduler, or none."""
+    from penstock.plan import identities
+
+    told: set[str] = set()
+    for name, passing in network.passing.items():
+        bridge = network.bridges[name]
+        shaped = [(s, h) for s, h in passing if bridge.is_ats(network.class_at(s, name))]
+        known: dict[tuple[object, ...], str] = {}
+        clashing: list[tuple[Stream, str]] = []
+        for stream, hop in shaped:
+            if stream.ats is not None:
+                key = (hop.entry, *identities(network, stream, name, hop.entry)[stream.identify])
+                if key in known:
+                    clashing.append((stream, known[key]))
+                known.setdefault(key, stream.name)
+        for stream, hop in shaped:
+            # The hardware looks by IPv4 first, then by destination, then by source.
+            for key in identities(network, stream, name, hop.entry).values():
+                owner = known.get((hop.entry, *key))
+                if owner == stream.name:
+                    break
+                if owner is not None:
+                    clashing.append((stream, owner))
+                    break
+        for stream, owner in clashing:
+            if stream.name not in told:
+                told.add(stream.name)
+                by = network.streams[owner].identify
+                draft.report.add(
+                    ("streams", stream.name),
+                    f'a bridge cannot tell it from "{owner}": same {by} at the same port ("{name}")',
+                    'another address, VLAN or "identify"',
+                )
+
+
+def check_forwarding(draft: Draft, network: Network) -> None:
+    """What all streams put into a bridge's tables must lead each of them to its listeners and nowhere else."""
+    for name, bridge in network.bridges.items():
+        if not bridge.static_forwarding:
+            continue
+        first: dict[tuple[int, int, int], str] = {}
+        entries: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        for stream, hop in network.passing[name]:
+            vlan = network.vlan_at(stream, name, hop.entry)
+            entries[stream.destination_mac, vlan].update(hop.egress)
+            for port in hop.egress:
+                first.setdefault((stream.destination_mac, vlan, port), stream.name)
+        for stream, hop in network.passing[name]:
+            vlan = network.vlan_at(stream, name, hop.entry)
+            extra = entries[stream.destination_mac, vlan] - {hop.entry} - set(hop.egress)
+            if extra:
+                other = first[stream.destination_mac, vlan, min(extra)]
+                what = f'at "{name}" its frames would also go the way of "{other}": same destination and VLAN'
+                draft.report.add(
+                    ("streams", stream.name), what, "another destination or VLAN, or the same route and listeners"
+                )
+    _check_learning(draft, network)
+
+
+def _check_learning(draft: Draft, network: Network) -> None:
+    learning = [name for name, bridge in network.bridges.items() if not bridge.static_forwarding]
+    if not learning:
+        return
+    group = {name: name for name in network.bridges}
+
+    def root(name: str) -> str:
+        while group[name] != name:
+            group[name] = group[group[name]]
+            name = group[name]
+        return name
+
+    looped: set[str] = set()
+    for link in network.links:
+        if link.a[0] in group and link.b[0] in group:
+            a, b = root(link.a[0]), root(link.b[0])
+            if a == b:
+                looped.add(a)
+            group[a] = b
+    within = {root(name) for name in looped}
+    for name in learning:
+        if root(name) in within:
+            what = "the links form a loop, in which flooded frames would go round for ever"
+            draft.report.add((*draft.origin[name], "forwarding"), what, '"static"')

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end stations: where they are, and their links."""
+
+from __future__ import annotations
+
+from penstock.scenario.clock import clock_of
+from penstock.scenario.draft import Draft, Place
+from penstock.scenario.links import check_delay, check_rate, place_named
+from penstock.scenario.network import Link, Station
+from penstock.scenario.positions import KeyPath
+
+
+def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
+    """The stations; their links are added to the others."""
+    found: dict[str, Station] = {}
+    common = draft.scenario.links
+    places: dict[str, Place] = {}
+    anywhere: list[tuple[str, str]] = []
+    for name, station in draft.scenario.stations.items():
+        path: KeyPath = ("stations", name, "at")
+        with draft.report.part():
+            bridge, port = place_named(draft, path, station.at)
+            if port < 0:
+                anywhere.append((name, bridge))
+            else:
+                draft.take(path, (bridge, port), f'"{name}"')
+                places[name] = bridge, port
+    lowest: dict[str, int] = {}
+    for name, bridge in anywhere:
+        ports = draft.settings[bridge].ports or 0
+        port = lowest.get(bridge, 0)
+        while (bridge, port) in draft.taken:
+            port += 1
+        lowest[bridge] = port + 1
+        if port >= ports:
+            draft.report.add(
+                ("stations", name, "at"), f'none of the {ports} ports of "{bridge}" is free', "a free port"
+            )
+            continue
+        draft.taken[bridge, port] = f'"{name}"'
+        places[name] = bridge, port
+    macs: dict[int, str] = {}
+    for number, (name, station) in enumerate(draft.scenario.stations.items()):
+        path = ("stations", name)
+        if name not in places:
+            draft.broken.add(("stations", name))
+            continue
+        with draft.report.part():
+            if name in draft.settings:
+                draft.report.add(path, "is also the name of a bridge", "each name once")
+            if station.nodes not in (None, "model"):
+                draft.report.add((*path, "nodes"), f'"{station.nodes}" is not part of this version', '"model"')
+            mac = station.mac if station.mac is not None else 0x020000000001 + number
+            if mac >> 40 & 1:
+                draft.report.add((*path, "mac"), "is a group address", "an individual address")
+            if mac in macs:
+                what = f'is also the address of "{macs[mac]}"'
+                draft.report.add((*path, "mac"), what, "one address for each station")
+            macs[mac] = name
+            if station.rate is not None:
+                check_rate(draft, (*path, "rate"), station.rate)
+            if station.delay is not None:
+                check_delay(draft, (*path, "delay"), station.delay)
+            bridge, port = places[name]
+            rate = station.rate or common.rate
+            delay = common.delay if station.delay is None else station.delay
+            classes = draft.settings[bridge].class_of_priority
+            clock = clock_of(draft, path, station.clock)
+            found[name] = Station(name, bridge, port, mac, rate, delay, clock, classes)
+            draft.rate_origin[name] = ("links", "rate") if station.rate is None else (*path, "rate")
+            links.append(Link(name, (bridge, port), (name, 0), rate, delay))
+    return found

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The streams: their ends, their ways, their frames and the class that these are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from penstock.scenario import model, sources
+from penstock.scenario.addresses import told_apart
+from penstock.scenario.draft import Draft
+from penstock.scenario.network import Ats, Bridge, Station, Stream
+from penstock.scenario.positions import KeyPath
+from penstock.scenario.report import AlreadyToldError
+from penstock.scenario.traffic import Traffic, captured, made
+from penstock.scenario.ways import tree_of
+
+
+def resolve_streams(draft: Draft, stations: dict[str, Station], bridges: dict[str, Bridge]) -> dict[str, Stream]:
+    """All streams that nothing is wrong with."""
+    found: dict[str, Stream] = {}
+    for number, (name, stream) in enumerate(draft.scenario.streams.items()):
+        with draft.report.part():
+            found[name] = _stream(draft, name, number, stream, stations, bridges)
+    return told_apart(draft, found, bridges)
+
+
+def _stream(
+    draft: Draft,
+    name: str,
+    number: int,
+    stream: model.Stream,
+    stations: dict[str, Station],
+    bridges: dict[str, Bridge],
+) -> Stream:
+    path: KeyPath = ("streams", name)
+    talker, listeners = _ends(draft, path, stream, stations)
+    tree = tree_of(draft, path, stream, talker, listeners)
+    passed = [bridges[hop.bridge] for hop in tree]
+    tightest = min(passed, key=lambda b: b.max_frame_bytes)
+    longest = tightest.max_frame_bytes, f'"{tightest.name}"'
+    if stream.source.capture is not None:
+        traffic = captured(draft, path, stream, longest)
+    else:
+        traffic = made(draft, path, number, stream, longest, talker, stations)
+    first = bridges[talker.bridge]
+    if stream.ats is not None:
+        _check_class(draft, path, traffic, first, passed)
+    return Stream(
+        name=name,
+        talker=stream.talker,
+        listeners=tuple(stream.to),
+        vlan=traffic.vlan,
+        pcp=traffic.pcp,
+        traffic_class=_class_at(first, traffic),
+        source=stream.source,
+        pattern=traffic.pattern,
+        jitter=sources.jitter_of(draft.report, (*path, "source"), stream.source.jitter, draft.file.parent),
+        ethertype=traffic.ethertype,
+        capture=traffic.capture,
+        capture_path=traffic.capture_path,
+        destination_mac=traffic.destination,
+        source_mac=traffic.source_mac,
+        udp=traffic.udp,
+        identify=traffic.identify or "destination",
+        ats=Ats(stream.ats.rate, stream.ats.burst) if stream.ats else None,
+        shaped=stream.ats is not None,
+        deadline_ps=stream.deadline,
+        min_frame_bytes=min(traffic.lengths),
+        max_frame_bytes=max(traffic.lengths),
+        tree=tree,
+    )
+
+
+def _ends(
+    draft: Draft, path: KeyPath, stream: model.Stream, stations: Mapping[str, Station]
+) -> tuple[Station, list[Station]]:
+    """The talker and the listeners."""
+    report = draft.report
+    seen = len(report.found)
+    talker: Station | None = None
+    with report.part():
+        talker = draft.station_named((*path, "from"), stream.talker, stations)
+    listeners = []
+    for index, listener in enumerate(stream.to):
+        where = (*path, "to", index)
+        with report.part():
+            listeners.append(draft.station_named(where, listener, stations))
+            if listener == stream.talker:
+                report.refuse(where, "a stream does not return to its talker", "another station")
+            if listener in stream.to[:index]:
+                report.refuse(where, f'"{listener}" is there twice', "each listener once")
+    if stream.pcp is not None and stream.vlan is None and stream.source.capture is None:
+        report.add((*path, "pcp"), "an untagged frame has no priority code point", "pcp together with vlan")
+    if talker is None or len(listeners) < len(stream.to) or len(report.found) > seen:
+        raise AlreadyToldError
+    return talker, listeners
+
+
+def _check_class(draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, passed: Sequence[Bridge]) -> None:
+    """Whether a stream that is to be shaped is of a class that is."""
+    shaped_at = [bridge for bridge in passed if bridge.is_ats(_class_at(bridge, traffic))]
+    if not shaped_at:
+        traffic_class = _class_at(first, traffic)
+        classes = [p for p in range(8) if first.is_ats(first.class_of_pcp[p])]
+        draft.report.refuse(
+            (*path, "ats"),
+            f"the stream's frames are of class {traffic_class}, which is strict priority",
+            f'classes.{traffic_class} = {{ selection = "ats" }}, or pcp {_any_of(classes)}',
+        )
+    if len(shaped_at) < len(passed):
+        strict = next(bridge.name for bridge in passed if bridge not in shaped_at)
+        draft.report.warn((*path, "ats"), f'at "{strict}" its class is strict priority: it is not shaped there')
+
+
+def _class_at(bridge: Bridge, traffic: Traffic) -> int:
+    return bridge.class_of_untagged if traffic.vlan is None else bridge.class_of_pcp[traffic.pcp]
+
+
+def _any_of(numbers: Iterable[int]) -> str:
+    return " or ".join(map(str, numbers)) or "of an ATS class"
