@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from penstock import __version__
+from penstock.bench.cli import app as bench
 from penstock.errors import EngineError, InputError, RunError
 
 app = typer.Typer(
@@ -28,6 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Time-sensitive networks: one description, run as a model or as hardware, held against its proven bounds.",
 )
+
+app.add_typer(bench, name="bench")
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -181,7 +184,7 @@ def sweep(
 @app.command(name="test")
 def run_tests(
     only: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Some of: engine python hardware lint prove.")
+        list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Some of them; all if none is named.")
     ] = None,
 ) -> None:
     """Everything the project promises; the last line counts what passed and failed."""

@@ -73,7 +73,6 @@ pub struct Queue {
     occupied: [u64; DAYS / 64],
     words: u64,
     later: BinaryHeap<Reverse<Event>>,
-    is_new_day: bool,
 }
 
 impl Default for Queue {
@@ -85,7 +84,6 @@ impl Default for Queue {
             occupied: [0; DAYS / 64],
             words: 0,
             later: BinaryHeap::new(),
-            is_new_day: false,
         }
     }
 }
@@ -128,25 +126,12 @@ impl Queue {
         self.today.peek().map(|first| first.0.time())
     }
 
-    /// Whether a day has begun since this was asked.
-    #[inline]
-    pub fn is_new_day(&mut self) -> bool {
-        std::mem::take(&mut self.is_new_day)
-    }
-
-    /// Events of a day soon to come, in any order: 1 is tomorrow.
-    #[inline]
-    pub fn in_days(&self, ahead: u64) -> &[Event] {
-        &self.days[(self.day + ahead) as usize % DAYS]
-    }
-
     /// Goes on to the next day that has events.
     fn advance(&mut self) -> bool {
         let near = self.next_day();
         let far = self.later.peek().map(|first| first.0.day());
         let Some(day) = near.into_iter().chain(far).min() else { return false };
         self.day = day;
-        self.is_new_day = true;
         if near == Some(day) {
             let place = day as usize % DAYS;
             self.occupied[place / 64] &= !(1 << (place % 64));

@@ -27,20 +27,20 @@ Row = dict[str, Any]
 STATISTICS_GOAL, TRACE_GOAL = 5_000_000, 2_000_000  # frame-hops a second
 MEMORY_GOAL_MIB = 1024
 TRACED = ("overloaded", "ring")
-PS_PER_S = 10**12
+PS_PER_MS = 10**9
 # A trace to the end would fill the disk and say no more.
-TRACED_PS = PS_PER_S // 5
+TRACED_PART = 5
 
 
-def bench(names: list[str] | None = None) -> Iterator[Row]:
-    """A row per measurement, of all networks or of these."""
+def bench(names: list[str] | None = None, duration_ms: int = 1_000) -> Iterator[Row]:
+    """Two rows per measurement, of all networks or of these: speed and memory."""
     spawn = multiprocessing.get_context("spawn")
     for name, make in NETWORKS.items():
         if names and name not in names:
             continue
         for traced in (False, True) if name in TRACED else (False,):
             with spawn.Pool(1) as pool:
-                found = pool.apply(measure, (name, traced))
+                found = pool.apply(measure, (name, duration_ms, traced))
             what = "full trace to Parquet" if traced else "statistics, no trace"
             goal = TRACE_GOAL if traced else STATISTICS_GOAL
             identity = f"{name}.{'trace' if traced else 'statistics'}"
@@ -64,24 +64,32 @@ def bench(names: list[str] | None = None) -> Iterator[Row]:
             }
 
 
-def measure(name: str, traced: bool) -> Row:
+def description(name: str, duration_ms: int) -> Row:
+    """A network as the engine takes it, without a trace."""
+    network = load(NETWORKS[name]())
+    described = CompiledEngine().prepare(network, lambda _what, _part: None)
+    described["duration_ps"] = duration_ms * PS_PER_MS
+    described["trace"] = {"enabled": False, "events": None, "nodes": None}
+    return described
+
+
+def measure(name: str, duration_ms: int, traced: bool) -> Row:
     """Runs one network in this process, on one core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    engine = CompiledEngine()
-    network = load(NETWORKS[name]())
-    description = engine.prepare(network, lambda _what, _part: None)
-    description["trace"] = {"enabled": traced, "events": None, "nodes": None}
+    described = description(name, duration_ms)
     if traced:
-        description["duration_ps"] = TRACED_PS
-    text = json.dumps(description)
-    del description
+        described["trace"]["enabled"] = True
+        described["duration_ps"] //= TRACED_PART
+    text = json.dumps(described)
+    engine = CompiledEngine()
     names = {
-        "stream": list(network.streams),
-        "node": [*network.bridges, *network.stations],
+        "stream": [stream["name"] for stream in described["streams"]],
+        "node": [node["name"] for node in described["bridges"] + described["stations"]],
         "event": engine.events,
         "reason": engine.reasons,
     }
+    del described
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()
         if traced:

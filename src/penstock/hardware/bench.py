@@ -13,7 +13,6 @@ import numpy as np
 from penstock import _engine
 from penstock.hardware.configure import StreamEntry, SwitchConfig
 from penstock.hardware.registers import registers as register_map
-from penstock.hardware.tools import hardware_folder
 from penstock.hardware.traffic import (
     FAULTY_OUTPUT,
     GAP_BYTES,
@@ -164,13 +163,3 @@ def _speed(ports: int) -> Iterator[Row]:
     yield _row("speed.idle", "idle, times as fast as under load", "", ratio, JUMP_GOAL_RATIO, ratio >= JUMP_GOAL_RATIO)
     # Reading the register takes a few cycles itself.
     yield _row("speed.clock", "clock register off after 8 s of jumps", "cycles", late, 32, late <= 32)
-
-
-def update_documentation(ports: int, rows: list[Row]) -> None:
-    """Replaces the table of docs/performance.md by these rows."""
-    page = hardware_folder().parent / "docs" / "performance.md"
-    table = ["| quantity | measured | goal |", "|---|--:|--:|"]
-    table += [f"| {r['quantity']} | {r['measured']:,} {r['unit']} | {r['goal']:,} {r['unit']} |" for r in rows]
-    begin, end = f"<!-- begin {ports} ports -->", f"<!-- end {ports} ports -->"
-    before, rest = page.read_text().split(begin)
-    page.write_text(before + "\n".join([begin, *table, end]) + rest.split(end)[1])

@@ -111,8 +111,9 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Loss at line rate, latency when idle, speed of the simulation."""
+    from penstock.bench import page
+
     from .bench import bench as run_bench
-    from .bench import update_documentation
 
     rows = []
     with _plainly():
@@ -122,7 +123,7 @@ def bench(
                 line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
                 _console().print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False)
     if update_docs:
-        update_documentation(ports, rows)
+        page.update(f"{ports} ports", rows)
     _finish(rows, as_json)
 
 

@@ -239,14 +239,6 @@ impl Bridge {
         near(&state.queues);
     }
 
-    /// Has what is known of the frame that is judged next fetched into the cache.
-    #[inline]
-    pub fn bring_class(&self, port: u16) {
-        if let Some(pending) = self.ports[usize::from(port)].pending.front() {
-            self.classes.bring(port, pending.received.header);
-        }
-    }
-
     /// Frames that have arrived and are not judged, and copies that are queued.
     pub fn inside(&self) -> u64 {
         self.inside
@@ -287,6 +279,7 @@ impl Bridge {
             }
         };
         state.pending.push_back(Pending { received, facts: None });
+        self.classes.bring(port, header);
         self.inside += 1;
         judge
     }

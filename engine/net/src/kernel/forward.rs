@@ -17,7 +17,20 @@ impl Kernel {
             self.queue.push(queue::Event::new(clock.time(tick), Kind::Select, node, u32::from(egress)));
         }
         *copies = *copies + u64::from(judgement.destination.count_ones()) - 1;
+        for &(egress, _) in &judgement.wakes {
+            self.bring_peer(node, egress);
+        }
         self.verdict(node, port, clock, judgement);
+    }
+
+    /// Has the state of the port at the other end fetched into the cache: a frame will go there soon.
+    #[inline]
+    fn bring_peer(&self, node: u32, port: u16) {
+        if let Some(wire) = self.wires[self.first_wire[node as usize] as usize + usize::from(port)] {
+            if let Some(BridgeNode::Model { bridge, .. }) = self.bridges.get(wire.node as usize) {
+                bridge.bring_port(wire.port);
+            }
+        }
     }
 
     pub(super) fn verdict(&mut self, node: u32, port: u16, clock: Clock, verdict: &Judgement) {

@@ -162,9 +162,6 @@ impl Kernel {
         let mut left = EVENTS_PER_LOOK;
         let mut judgement = Judgement::default();
         while let Some(event) = self.queue.pop_before(end) {
-            if self.queue.is_new_day() {
-                self.look_ahead();
-            }
             self.act(event, &mut judgement)?;
             if self.trace.is_full() {
                 self.hand_out(observer)?;
@@ -181,24 +178,6 @@ impl Kernel {
             self.simulation.end_ps = end;
         }
         Ok(Ended::Done)
-    }
-
-    /// Brings near what the events of the next days will need: large networks do not fit into a cache.
-    fn look_ahead(&self) {
-        let models = |event: &queue::Event| match self.bridges.get(event.node() as usize) {
-            Some(BridgeNode::Model { bridge, .. }) if event.kind() != Kind::Release => Some(bridge),
-            _ => None,
-        };
-        for event in self.queue.in_days(2) {
-            if let Some(bridge) = models(event) {
-                bridge.bring_port(event.index() as u16);
-            }
-        }
-        for event in self.queue.in_days(1) {
-            if let (Some(bridge), Kind::Judge) = (models(event), event.kind()) {
-                bridge.bring_class(event.index() as u16);
-            }
-        }
     }
 
     /// False: the run is to end.

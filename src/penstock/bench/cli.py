@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `penstock bench ...`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from penstock.bench.networks import NETWORKS
+
+app = typer.Typer(no_args_is_help=True, help="How fast the engine is.")
+NOT_MET = 1
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+@app.command()
+def engine(
+    networks: Annotated[
+        list[str] | None, typer.Argument(metavar=f"[{'|'.join(NETWORKS)}]...", help="All if none is named.")
+    ] = None,
+    duration_ms: Annotated[
+        int, typer.Option("--duration-ms", min=1, help="Network time; a fifth of it is traced.")
+    ] = 1_000,
+    describe: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run nothing: write each network as the engine takes it, to be profiled."),
+    ] = None,
+    update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/performance.md.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Frame-hops per second of processor time, on one core: statistics alone, and with the full trace."""
+    from penstock.bench import engine as engine_bench
+    from penstock.bench import page
+
+    unknown = [name for name in networks or () if name not in NETWORKS]
+    if unknown:
+        raise typer.BadParameter(f'"{unknown[0]}" is not known; allowed: {", ".join(NETWORKS)}', param_hint="NETWORK")
+    if describe is not None:
+        describe.mkdir(parents=True, exist_ok=True)
+        for name in networks or NETWORKS:
+            file = describe / f"{name}.json"
+            file.write_text(json.dumps(engine_bench.description(name, duration_ms)))
+            typer.echo(file)
+        return
+    console = Console()
+    rows = []
+    for row in engine_bench.bench(networks, duration_ms):
+        rows.append(row)
+        if not as_json:
+            line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
+            console.print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False, soft_wrap=True)
+    if update_docs:
+        page.update("engine", rows)
+    ok = all(row["ok"] for row in rows)
+    if as_json:
+        typer.echo(json.dumps({"ok": ok, "rows": rows}))
+    if not ok:
+        raise typer.Exit(NOT_MET)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/performance.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "performance.md"
+
+
+def update(name: str, rows: list[dict[str, Any]], page: Path = PAGE) -> None:
+    """Replaces what stands between the marks of this name by a table of these rows."""
+    table = ["| quantity | measured | goal |", "|---|--:|--:|"]
+    table += [f"| {r['quantity']} | {r['measured']:,} {r['unit']} | {r['goal']:,} {r['unit']} |" for r in rows]
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + "\n".join([begin, *table, end]) + rest.split(end)[1])
