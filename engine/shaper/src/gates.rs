@@ -551,7 +551,7 @@ mod tests {
             let change = self.pending.as_ref().map(|pending| pending.1);
             if let Some((admin, start, entry)) = &mut self.oper {
                 let extension = admin.cycle_time_extension.clamp(least - 1, admin.cycle_time - 1);
-                if self.now == *start + admin.cycle_time && !change.is_some_and(|at| at <= self.now + extension) {
+                if self.now == *start + admin.cycle_time && change.is_none_or(|at| at > self.now + extension) {
                     (*start, *entry) = (self.now, 0);
                 }
                 let offset = self.now - *start;
