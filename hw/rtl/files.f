@@ -19,6 +19,9 @@ buffer/pen_reclaim.sv
 buffer/pen_references.sv
 buffer/pen_admission.sv
 buffer/pen_buffer.sv
+egress/pen_credit.sv
+egress/pen_credit_config.sv
+egress/pen_overruns.sv
 egress/pen_selection.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
@@ -35,4 +38,5 @@ ingress/pen_ingress.sv
 top/pen_registers.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv
+top/pen_port_status.sv
 top/pen_switch.sv

@@ -23,26 +23,28 @@ package pen_pkg;
   typedef logic [4:0]  cell_count_t;           // cells of one frame, at most 16
   typedef logic [11:0] stream_t;               // stream handle
   typedef logic [63:0] time_ns_t;              // free-running time, nanoseconds since reset
+  typedef logic [14:0] window_t;               // nanoseconds; 32767: that or more, which no frame needs
   typedef logic [27:0] cycle_t;                // free-running time in cycles, modulo 2^28; compared across the wrap
 
   // Why a frame, or one copy of it, was not forwarded. The number is the index of its counter.
-  typedef enum logic [3:0] {
-    REASON_NONE             = 4'd0,
-    REASON_PREAMBLE         = 4'd1,   // carrier without a start-of-frame delimiter
-    REASON_RX_ER            = 4'd2,   // the PHY signalled an error inside the frame
-    REASON_GIANT            = 4'd3,   // longer than max_frame_bytes
-    REASON_RUNT             = 4'd4,   // shorter than 64 bytes
-    REASON_FCS              = 4'd5,
-    REASON_OVERRUN          = 4'd6,   // the receive FIFO was full
-    REASON_PORT_DISABLED    = 4'd7,
-    REASON_RESERVED_ADDRESS = 4'd8,   // 01-80-C2-00-00-00 to -0F
-    REASON_VLAN             = 4'd9,   // reception port not a member, or VLAN id 4095
-    REASON_NO_DESTINATION   = 4'd10,  // no port left to forward to
-    REASON_RESIDENCE        = 4'd11,  // ATS: MaxResidenceTime exceeded
-    REASON_STORE_FULL       = 4'd12,
-    REASON_QUEUE_FULL       = 4'd13,
-    REASON_CLASS_FULL       = 4'd14,
-    REASON_LIFETIME         = 4'd15   // 802.1Q 6.5.6: queued for longer than a bridge may hold a frame
+  typedef enum logic [4:0] {
+    REASON_NONE             = 5'd0,
+    REASON_PREAMBLE         = 5'd1,   // carrier without a start-of-frame delimiter
+    REASON_RX_ER            = 5'd2,   // the PHY signalled an error inside the frame
+    REASON_GIANT            = 5'd3,   // longer than max_frame_bytes
+    REASON_RUNT             = 5'd4,   // shorter than 64 bytes
+    REASON_FCS              = 5'd5,
+    REASON_OVERRUN          = 5'd6,   // the receive FIFO was full
+    REASON_PORT_DISABLED    = 5'd7,
+    REASON_RESERVED_ADDRESS = 5'd8,   // 01-80-C2-00-00-00 to -0F
+    REASON_VLAN             = 5'd9,   // reception port not a member, or VLAN id 4095
+    REASON_NO_DESTINATION   = 5'd10,  // no port left to forward to
+    REASON_RESIDENCE        = 5'd11,  // ATS: MaxResidenceTime exceeded
+    REASON_STORE_FULL       = 5'd12,
+    REASON_QUEUE_FULL       = 5'd13,
+    REASON_CLASS_FULL       = 5'd14,
+    REASON_LIFETIME         = 5'd15,  // 802.1Q 6.5.6: queued for longer than a bridge may hold a frame
+    REASON_MAX_SDU          = 5'd16   // of a copy: longer than queueMaxSDU or than any time the gate stays open
   } reason_e;
 
   // One received byte. `reason` and `short_gap` are valid with `last`.
@@ -146,7 +148,8 @@ package pen_pkg;
   // What an egress port does with a queued copy.
   typedef struct packed {
     logic    sent;                    // selected for transmission in this cycle
-    logic    expired;                 // given up, REASON_LIFETIME
+    logic    expired;                 // given up
+    reason_e reason;                  // of a copy given up: REASON_LIFETIME or REASON_MAX_SDU
     class_t  traffic_class;
     cell_t   frame;
     length_t length;
@@ -183,16 +186,31 @@ package pen_pkg;
     logic [11:0]                 reception_guarantee_cells;// of each reception port
     logic [11:0]                 shared_limit_cells;
     logic [2:0]                  identify_enable;          // bit f: identification function f is in use
+    port_mask_t                  gate_enable;              // GateEnabled: bit p: the gates of port p act
+    logic                        cbs_count_gap;            // the gap between frames costs credit too
     logic [103:0]                identify_ipv4_mask;       // which bits of {src, dst, protocol, source port, dest. port} count
   } config_t;
 
+  // What a gate list is beside its entries, as it was when it was committed.
+  typedef struct packed {
+    logic [47:0] base_seconds;
+    logic [29:0] base_nanoseconds;
+    logic [31:0] cycle_time_ns;
+    logic [31:0] extension_ns;
+    logic [15:0] entries;
+    port_t       port;
+  } gate_admin_t;
+
   // Writes one whole table entry in one cycle, so that a half-written entry can never act.
-  typedef enum logic [2:0] {
-    TABLE_STREAM_KEY  = 3'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
-    TABLE_STREAM_RATE = 3'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
-    TABLE_GROUP       = 3'd2,  // index {port, class}; data {max_residence_ns[31:0]}
-    TABLE_VLAN        = 3'd3,  // index VLAN id; data {members[7:0]}
-    TABLE_FDB         = 3'd4   // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
+  typedef enum logic [3:0] {
+    TABLE_STREAM_KEY  = 4'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
+    TABLE_STREAM_RATE = 4'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
+    TABLE_GROUP       = 4'd2,  // index {port, class}; data {max_residence_ns[31:0]}
+    TABLE_VLAN        = 4'd3,  // index VLAN id; data {members[7:0]}
+    TABLE_FDB         = 4'd4,  // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
+    TABLE_GATE_ENTRY  = 4'd6,  // index of the entry; data {operation[41:40], states[39:32], interval_ns[31:0]}
+    TABLE_CREDIT      = 4'd7,  // index {port, class}; data {enable[96], idle_slope[27:0]}; the credit becomes zero
+    TABLE_MAX_SDU     = 4'd8   // index {port, class}; data {bytes[10:0]}
   } table_e;
 
   typedef struct packed {

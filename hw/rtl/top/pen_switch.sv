@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet switch with Asynchronous Traffic Shaping, 2 to 8 ports of 1 Gb/s.
+// Ethernet switch with asynchronous, time-aware and credit-based shapers, 2 to 8 ports of 1 Gb/s.
 //
 //   GMII ─► pen_mac_rx_fifo ─► pen_ingress ─► pen_buffer ─► pen_egress_port ─► GMII
 //              (per port)      identify,      store,         (per port)
@@ -100,6 +100,22 @@ module pen_switch
   logic         counter_request, counter_ack;
   logic [8:0]   counter_addr;
   logic [31:0]  counter_data;
+  logic         ingress_table_ready, credit_table_ready, gate_table_ready;
+  logic         gate_commit, gate_commit_ready, status_request, status_write, status_ack;
+  gate_admin_t  gate_admin;
+  logic [MAX_PORTS-1:0][7:0] gate_states;
+  logic [15:0]  credit_errors;
+  logic [2:0]   credit_error;
+  logic [8:0]   status_addr;
+  logic [31:0]  status_data;
+
+  always_comb begin
+    unique case (table_write.which)
+      TABLE_CREDIT:     table_ready = credit_table_ready;
+      TABLE_GATE_ENTRY: table_ready = gate_table_ready;
+      default:          table_ready = ingress_table_ready;
+    endcase
+  end
 
   pen_registers #(
     .PORTS                  (PORTS),
@@ -137,7 +153,18 @@ module pen_switch
     .counter_request_o(counter_request),
     .counter_addr_o   (counter_addr),
     .counter_ack_i    (counter_ack),
-    .counter_data_i   (counter_data)
+    .counter_data_i   (counter_data),
+    .gate_states_o    (gate_states),
+    .gate_admin_o     (gate_admin),
+    .gate_commit_o    (gate_commit),
+    .gate_ready_i     (gate_commit_ready),
+    .credit_errors_i  (credit_errors),
+    .credit_error_i   (credit_error),
+    .status_request_o (status_request),
+    .status_write_o   (status_write),
+    .status_addr_o    (status_addr),
+    .status_ack_i     (status_ack),
+    .status_data_i    (status_data)
   );
 
   pen_counters #(.PORTS(PORTS)) u_counters (
@@ -177,6 +204,7 @@ module pen_switch
   cell_t        alloc_cell;
   classified_t  classified;
   logic         ingress_idle;
+  time_ns_t     ingress_wake_ns;
   pen_ingress #(
     .PORTS         (PORTS),
     .STREAMS       (STREAMS),
@@ -192,7 +220,7 @@ module pen_switch
     .time_ns_i    (time_ns),
     .config_i     (cfg),
     .table_i      (table_write),
-    .table_ready_o(table_ready),
+    .table_ready_o(ingress_table_ready),
     .beat_i       (beat),
     .beat_valid_i (beat_valid),
     .beat_ready_o (beat_ready),
@@ -202,8 +230,38 @@ module pen_switch
     .alloc_take_o (alloc_take),
     .classified_o (classified),
     .idle_o       (ingress_idle),
-    .wake_ns_o
+    .wake_ns_o    (ingress_wake_ns)
   );
+
+  // The gates of each port.
+  logic    [PORTS-1:0][CLASSES-1:0]       gate_open, gate_open_next;
+  logic    [PORTS-1:0]                    gate_guard_next, gate_running, gate_pending;
+  logic    [PORTS-1:0][15:0]              gate_remaining_next_ns;
+  window_t [PORTS-1:0][CLASSES-1:0]       gate_after_next_ns, largest_window_ns;
+  logic        gate_read, gate_ready, gate_busy;
+  port_t       gate_port;
+  time_ns_t    gate_change_time_ns, gate_base_time_ns;
+  logic [31:0] gate_cycle_time_ns, gate_extension_ns;
+  logic [15:0] gate_errors;
+  logic [3:0]  gate_error;
+  //TIE
+  assign gate_open = '1;
+  assign gate_open_next = '1;
+  assign gate_guard_next = '0;
+  assign gate_running = '0;
+  assign gate_pending = '0;
+  assign gate_remaining_next_ns = '0;
+  assign gate_after_next_ns = '0;
+  assign largest_window_ns = '1;
+  assign gate_ready = gate_read;
+  assign gate_busy = 1'b0;
+  assign {gate_change_time_ns, gate_base_time_ns, gate_cycle_time_ns, gate_extension_ns, gate_errors, gate_error} = '0;
+  assign gate_commit_ready = 1'b1;
+  assign gate_table_ready = 1'b1;
+  assign wake_ns_o = ingress_wake_ns;
+  logic unused_gates;
+  assign unused_gates = &{1'b0, gate_states, gate_admin, gate_commit, gate_port};
+  //TIE END
 
   // Store and admit.
   store_read_t [PORTS-1:0] store_read_of;
@@ -229,6 +287,11 @@ module pen_switch
     .init_index_i (init_index_q),
     .turn_i       (turn),
     .config_i     (cfg),
+    .max_sdu_write_i      (table_write.valid && table_write.which == TABLE_MAX_SDU),
+    .max_sdu_write_port_i (table_write.index[5:3]),
+    .max_sdu_write_class_i(table_write.index[2:0]),
+    .max_sdu_write_bytes_i(table_write.data[10:0]),
+    .largest_window_ns_i  (largest_window_ns),
     .store_write_i(store_write),
     .store_read_i (store_read),
     .store_data_o (store_data),
@@ -243,24 +306,94 @@ module pen_switch
   );
 
   // Queue, select, send.
-  logic [PORTS-1:0] egress_idle;
+  logic [PORTS-1:0]       egress_idle, credit_write, port_read, port_ack;
+  logic [PORTS-1:0][31:0] port_data;
+  logic                   port_clear;
+  logic [1:0]             port_which;
+  class_t                 port_class;
+
+  pen_credit_config #(.PORTS(PORTS)) u_credit_config (
+    .clk_i,
+    .rst_i,
+    .init_busy_i  (init_busy_q),
+    .init_index_i (init_index_q),
+    .gate_enable_i(cfg.gate_enable),
+    .valid_i      (table_write.valid && table_write.which == TABLE_CREDIT),
+    .port_i       (table_write.index[15:3]),
+    .class_i      (table_write.index[2:0]),
+    .enable_i     (table_write.data[96]),
+    .idle_slope_i (table_write.data[47:0]),
+    .ready_o      (credit_table_ready),
+    .write_o      (credit_write),
+    .errors_o     (credit_errors),
+    .error_o      (credit_error)
+  );
+
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p)) u_port (
       .clk_i,
       .rst_i,
-      .turn_i      (turn),
-      .now_cycle_i (now_cycle),
-      .enqueue_i   (enqueue),
-      .store_read_o(store_read_of[p]),
-      .store_data_i(store_data),
-      .release_o   (release_of[p]),
-      .event_o     (egress_event_o[p]),
-      .gmii_txd_o  (gmii_txd_o[p]),
-      .gmii_tx_en_o(gmii_tx_en_o[p]),
-      .gmii_tx_er_o(gmii_tx_er_o[p]),
-      .idle_o      (egress_idle[p])
+      .init_busy_i              (init_busy_q),
+      .init_index_i             (init_index_q),
+      .turn_i                   (turn),
+      .now_cycle_i              (now_cycle),
+      .enqueue_i                (enqueue),
+      .open_i                   (gate_open[p]),
+      .open_next_i              (gate_open_next[p]),
+      .guard_next_i             (gate_guard_next[p]),
+      .remaining_next_ns_i      (gate_remaining_next_ns[p]),
+      .after_next_ns_i          (gate_after_next_ns[p]),
+      .largest_window_ns_i      (largest_window_ns[p]),
+      .credit_write_i           (credit_write[p]),
+      .credit_write_class_i     (table_write.index[2:0]),
+      .credit_write_enable_i    (table_write.data[96]),
+      .credit_write_idle_slope_i(table_write.data[27:0]),
+      .count_gap_i              (cfg.cbs_count_gap),
+      .status_read_i            (port_read[p]),
+      .status_clear_i           (port_clear),
+      .status_which_i           (port_which),
+      .status_class_i           (port_class),
+      .status_ack_o             (port_ack[p]),
+      .status_data_o            (port_data[p]),
+      .store_read_o             (store_read_of[p]),
+      .store_data_i             (store_data),
+      .release_o                (release_of[p]),
+      .event_o                  (egress_event_o[p]),
+      .gmii_txd_o               (gmii_txd_o[p]),
+      .gmii_tx_en_o             (gmii_tx_en_o[p]),
+      .gmii_tx_er_o             (gmii_tx_er_o[p]),
+      .idle_o                   (egress_idle[p])
     );
   end
+
+  pen_port_status #(.PORTS(PORTS)) u_status (
+    .clk_i,
+    .rst_i,
+    .request_i           (status_request),
+    .write_i             (status_write),
+    .addr_i              (status_addr),
+    .ack_o               (status_ack),
+    .data_o              (status_data),
+    .read_o              (port_read),
+    .clear_o             (port_clear),
+    .which_o             (port_which),
+    .class_o             (port_class),
+    .ack_i               (port_ack),
+    .data_i              (port_data),
+    .gate_read_o         (gate_read),
+    .gate_port_o         (gate_port),
+    .gate_ready_i        (gate_ready),
+    .gate_change_time_ns_i(gate_change_time_ns),
+    .gate_base_time_ns_i (gate_base_time_ns),
+    .gate_cycle_time_ns_i(gate_cycle_time_ns),
+    .gate_extension_ns_i (gate_extension_ns),
+    .gate_errors_i       (gate_errors),
+    .gate_error_i        (gate_error),
+    .gate_open_i         (gate_open),
+    .gate_running_i      (gate_running),
+    .gate_pending_i      (gate_pending),
+    .gate_busy_i         (gate_busy)
+  );
 
   always_ff @(posedge clk_i) begin
     idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0;
