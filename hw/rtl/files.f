@@ -19,6 +19,8 @@ buffer/pen_reclaim.sv
 buffer/pen_references.sv
 buffer/pen_admission.sv
 buffer/pen_buffer.sv
+egress/pen_gate_config.sv
+egress/pen_gates.sv
 egress/pen_selection.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
