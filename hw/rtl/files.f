@@ -22,6 +22,8 @@ buffer/pen_buffer.sv
 egress/pen_credit.sv
 egress/pen_credit_config.sv
 egress/pen_overruns.sv
+egress/pen_gate_config.sv
+egress/pen_gates.sv
 egress/pen_selection.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv

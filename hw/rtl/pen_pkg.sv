@@ -12,6 +12,8 @@ package pen_pkg;
   localparam int unsigned WORD_BYTES = 8;      // and written and read in words
   localparam int unsigned WORDS_PER_CELL = CELL_BYTES / WORD_BYTES;
   localparam int unsigned CYCLE_NS = 8;        // 125 MHz
+  localparam int unsigned GATE_MIN_INTERVAL_NS = 64;
+  localparam int unsigned GATE_TIME_W = 36;    // of gate times that are near; compared across the wrap
   // verilator lint_on UNUSEDPARAM
 
   typedef logic [2:0]  port_t;
@@ -23,7 +25,6 @@ package pen_pkg;
   typedef logic [4:0]  cell_count_t;           // cells of one frame, at most 16
   typedef logic [11:0] stream_t;               // stream handle
   typedef logic [63:0] time_ns_t;              // free-running time, nanoseconds since reset
-  typedef logic [14:0] window_t;               // nanoseconds; 32767: that or more, which no frame needs
   typedef logic [27:0] cycle_t;                // free-running time in cycles, modulo 2^28; compared across the wrap
 
   // Why a frame, or one copy of it, was not forwarded. The number is the index of its counter.
@@ -191,7 +192,7 @@ package pen_pkg;
     logic [103:0]                identify_ipv4_mask;       // which bits of {src, dst, protocol, source port, dest. port} count
   } config_t;
 
-  // What a gate list is beside its entries, as it was when it was committed.
+  // What a gate list is beside its entries.
   typedef struct packed {
     logic [47:0] base_seconds;
     logic [29:0] base_nanoseconds;
@@ -219,5 +220,52 @@ package pen_pkg;
     logic [15:0]  index;
     logic [127:0] data;
   } table_write_t;
+
+  // How long a gate stays open, in nanoseconds; the largest value says that or more, and is longer than any frame.
+  typedef logic [14:0] window_t;
+  typedef logic [GATE_TIME_W-1:0] gate_time_t;
+
+  // Why a gate list was refused, or what was noticed as it was taken. The number is what the register says.
+  typedef enum logic [3:0] {
+    GATE_ERROR_NONE             = 4'd0,
+    GATE_ERROR_NO_ENTRIES       = 4'd1,
+    GATE_ERROR_TOO_MANY_ENTRIES = 4'd2,
+    GATE_ERROR_INTERVAL         = 4'd3,   // below GATE_MIN_INTERVAL_NS
+    GATE_ERROR_OPERATION        = 4'd4,
+    GATE_ERROR_CYCLE_TIME       = 4'd5,   // below GATE_MIN_INTERVAL_NS
+    GATE_ERROR_BASE_TIME        = 4'd6,   // beyond the clock
+    GATE_ERROR_BASE_TIME_PAST   = 4'd7    // taken, but the base time had passed while a list ran (802.1Q 8.6.9.3)
+  } gate_error_e;
+
+  // One entry of a list as the gates execute it.
+  typedef struct packed {
+    window_t [7:0] after_ns;          // per class: how long it stays open beyond the end of this entry
+    logic [32:0]   interval_ns;
+    logic [7:0]    states;
+    logic          last;              // of its cycle
+  } gate_entry_t;
+
+  // Parts of a port's gate memory: the two lists in turn, the last cycle before a change, and what else goes with a list.
+  localparam logic [1:0] GATE_BANK_LAST_CYCLE = 2'd2;
+  localparam logic [1:0] GATE_BANK_WINDOWS    = 2'd3;  // index {largest, list}: windows at its start, largest windows
+
+  typedef enum logic [2:0] {
+    GATE_COMMAND_NONE     = 3'd0,
+    GATE_COMMAND_CHANGE   = 3'd1,     // the cycle that holds, or begins at, this time is the last before the change
+    GATE_COMMAND_CANCEL   = 3'd2,     // no change
+    GATE_COMMAND_HOLD     = 3'd3,     // the list in force begins anew at this time, until then the states are held
+    GATE_COMMAND_HOLD_NEW = 3'd4      // the new list begins at this time, until then the states are held
+  } gate_command_e;
+
+  // From pen_gate_config to the gates of all ports.
+  typedef struct packed {
+    port_t         port;
+    gate_command_e command;
+    gate_time_t    time_ns;           // of the command
+    logic          write;
+    logic [1:0]    bank;
+    logic [9:0]    index;
+    gate_entry_t   entry;
+  } gate_config_t;
 
 endpackage

@@ -49,8 +49,8 @@ module pen_registers
 
   // Gates and credit
   output logic [MAX_PORTS-1:0][7:0] gate_states_o,  // before the first list of a port acts
-  output gate_admin_t  gate_admin_o,           // held from gate_commit_o on until gate_ready_i
-  output logic         gate_commit_o,
+  output gate_admin_t  gate_admin_o,           // with gate_commit_o
+  output logic         gate_commit_o,          // held until gate_ready_i
   input  logic         gate_ready_i,
   input  logic [15:0]  credit_errors_i,
   input  logic [2:0]   credit_error_i,
@@ -187,28 +187,26 @@ module pen_registers
   assign hwif_in.counters.rd_data = counter_data_i;
   assign hwif_in.counters.wr_ack = hwif_out.counters.req && hwif_out.counters.req_is_wr;
 
-  // ---- Gate lists: the settings may change as soon as they are taken, while the list is still worked on -----------
+  // ---- Gate lists ------------------------------------------------------------------------------------------------
   logic  gate_commit_q;
+  port_t gate_port_q;
 
   assign gate_commit_o = gate_commit_q && !init_busy_i;
   assign hwif_in.gate_commit.wr_ack = gate_commit_o && gate_ready_i;
+  assign gate_admin_o = '{
+    base_seconds: {hwif_out.admin_base_time_seconds_high.value.value, hwif_out.admin_base_time_seconds_low.value.value},
+    base_nanoseconds: hwif_out.admin_base_time_nanoseconds.ns.value,
+    cycle_time_ns: hwif_out.admin_cycle_time.ns.value,
+    extension_ns: hwif_out.admin_cycle_time_extension.ns.value,
+    entries: hwif_out.admin_control_list_length.entries.value,
+    port: gate_port_q
+  };
 
   always_ff @(posedge clk_i) begin
     if (rst_i) gate_commit_q <= 1'b0;
     else if (hwif_out.gate_commit.req && hwif_out.gate_commit.req_is_wr) gate_commit_q <= 1'b1;
-    else if (hwif_in.gate_commit.wr_ack) gate_commit_q <= 1'b0;
-    if (hwif_out.gate_commit.req) begin
-      gate_admin_o <= '{
-        base_seconds: {
-          hwif_out.admin_base_time_seconds_high.value.value, hwif_out.admin_base_time_seconds_low.value.value
-        },
-        base_nanoseconds: hwif_out.admin_base_time_nanoseconds.ns.value,
-        cycle_time_ns: hwif_out.admin_cycle_time.ns.value,
-        extension_ns: hwif_out.admin_cycle_time_extension.ns.value,
-        entries: hwif_out.admin_control_list_length.entries.value,
-        port: hwif_out.gate_commit.wr_data.port
-      };
-    end
+    else if (gate_commit_o && gate_ready_i) gate_commit_q <= 1'b0;
+    if (hwif_out.gate_commit.req) gate_port_q <= hwif_out.gate_commit.wr_data.port;
   end
 
   // ---- Status of the ports ---------------------------------------------------------------------------------------
