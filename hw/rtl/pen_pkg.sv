@@ -188,6 +188,22 @@ package pen_pkg;
     PTP_ERROR_COMMAND     = 3'd5   // no such command
   } ptp_error_e;
 
+  // A message that was found in a stream of frames, on its way to its time stamp; see pen_ptp_parser.
+  typedef struct packed {
+    logic        found;
+    logic        good;
+    logic [7:0]  index;
+    logic [1:0]  message_type;
+    logic [15:0] sequence_id;
+  } stamp_request_t;
+
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  message_type;        // of PTP: 0 Sync, 1 Delay_Req, 2 Pdelay_Req, 3 Pdelay_Resp
+    logic [15:0] sequence_id;         // of the message; for an edge of the input its number
+    ptp_time_t   moment;              // fraction: the upper 8 bits
+  } stamp_t;
+
   // Settings that hold still while frames flow; each takes effect at a frame boundary of the unit that reads it.
   typedef struct packed {
     port_mask_t                  port_enable;

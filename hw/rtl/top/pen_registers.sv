@@ -42,6 +42,13 @@ module pen_registers
   output table_write_t table_o,                // held until table_ready_i
   input  logic         table_ready_i,
 
+  output logic         clock_request_o,        // one cycle; the answer may take any time
+  output logic         clock_write_o,
+  output logic [5:0]   clock_addr_o,           // word; this and the data are held until the answer
+  output logic [4:0]   clock_data_o,           // all that its registers take
+  input  logic         clock_ack_i,
+  input  logic [31:0]  clock_data_i,
+
   output logic         counter_request_o,      // one cycle; the answer may take any time
   output logic [8:0]   counter_addr_o,         // {port, word}; held until the answer
   input  logic         counter_ack_i,
@@ -160,6 +167,20 @@ module pen_registers
     end
     if (hwif_out.table_commit.req) which_q <= hwif_out.table_commit.wr_data.which;
   end
+
+  // ---- PTP clock: its registers stand elsewhere, its commands are staged as table entries are ---------------------
+  always_ff @(posedge clk_i) begin
+    clock_request_o <= hwif_out.ptp.req && !rst_i;
+    if (hwif_out.ptp.req) begin
+      clock_write_o <= hwif_out.ptp.req_is_wr;
+      clock_addr_o  <= hwif_out.ptp.addr[7:2];
+      clock_data_o  <= hwif_out.ptp.wr_data[4:0];
+    end
+  end
+
+  assign hwif_in.ptp.rd_ack = clock_ack_i && !clock_write_o;
+  assign hwif_in.ptp.rd_data = clock_data_i;
+  assign hwif_in.ptp.wr_ack = clock_ack_i && clock_write_o;
 
   // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------
   always_ff @(posedge clk_i) begin

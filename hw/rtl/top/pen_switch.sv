@@ -45,6 +45,9 @@ module pen_switch
   output logic [1:0]                  s_axil_rresp_o,
   output logic                        s_axil_rvalid_o,
   input  logic                        s_axil_rready_i,
+  // PTP clock
+  output logic                        pps_o,            // high at the start of each second
+  input  logic                        capture_i,        // of any clock: its rising edges get a time stamp
   // Simulation: time may leap while nothing is inside. Tie `skip_valid_i` low in hardware.
   input  logic                        skip_valid_i,
   input  logic [39:0]                 skip_cycles_i,    // a multiple of PORTS; never past wake_ns_o
@@ -100,6 +103,10 @@ module pen_switch
   logic         counter_request, counter_ack;
   logic [8:0]   counter_addr;
   logic [31:0]  counter_data;
+  logic         clock_request, clock_write, clock_ack;
+  logic [5:0]   clock_addr;
+  logic [4:0]   clock_wdata;
+  logic [31:0]  clock_rdata;
 
   pen_registers #(
     .PORTS                  (PORTS),
@@ -134,6 +141,12 @@ module pen_switch
     .config_o         (cfg),
     .table_o          (table_write),
     .table_ready_i    (table_ready),
+    .clock_request_o  (clock_request),
+    .clock_write_o    (clock_write),
+    .clock_addr_o     (clock_addr),
+    .clock_data_o     (clock_wdata),
+    .clock_ack_i      (clock_ack),
+    .clock_data_i     (clock_rdata),
     .counter_request_o(counter_request),
     .counter_addr_o   (counter_addr),
     .counter_ack_i    (counter_ack),
@@ -154,7 +167,7 @@ module pen_switch
   );
 
   // Receive.
-  logic     [PORTS-1:0] beat_valid, beat_ready;
+  logic     [PORTS-1:0] beat_valid, beat_ready, delimiter;
   rx_beat_t [PORTS-1:0] beat;
   for (genvar p = 0; p < PORTS; p++) begin : g_receive
     pen_mac_rx_fifo u_mac (
@@ -165,6 +178,7 @@ module pen_switch
       .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
       .gmii_rx_er_i     (gmii_rx_er_i[p]),
       .max_frame_bytes_i(cfg.max_frame_bytes),
+      .delimiter_o      (delimiter[p]),
       .beat_o           (beat[p]),
       .valid_o          (beat_valid[p]),
       .ready_i          (beat_ready[p])
@@ -177,6 +191,7 @@ module pen_switch
   cell_t        alloc_cell;
   classified_t  classified;
   logic         ingress_idle;
+  time_ns_t     ingress_wake_ns;
   pen_ingress #(
     .PORTS         (PORTS),
     .STREAMS       (STREAMS),
@@ -202,7 +217,7 @@ module pen_switch
     .alloc_take_o (alloc_take),
     .classified_o (classified),
     .idle_o       (ingress_idle),
-    .wake_ns_o
+    .wake_ns_o    (ingress_wake_ns)
   );
 
   // Store and admit.
@@ -262,7 +277,48 @@ module pen_switch
     );
   end
 
+  // PTP clock. The gates run on its time, LEAD_CYCLES ahead.
+  localparam int unsigned LEAD_CYCLES = 4;
+  logic [63:0] gate_time, gate_wake_ns;
+  logic        stepped, clock_idle;
+  time_ns_t    clock_wake_ns;
+
+  assign gate_wake_ns = '1;
+
+  pen_clock #(.PORTS(PORTS), .LEAD_CYCLES(LEAD_CYCLES)) u_clock (
+    .clk_i,
+    .rst_i,
+    .skip_valid_i,
+    .skip_cycles_i,
+    .request_i     (clock_request),
+    .write_i       (clock_write),
+    .addr_i        (clock_addr),
+    .data_i        (clock_wdata),
+    .command_data_i(table_write.data[79:0]),
+    .ack_o         (clock_ack),
+    .data_o        (clock_rdata),
+    .delimiter_i   (delimiter),
+    .beat_i        (beat),
+    .beat_valid_i  (beat_valid & beat_ready),
+    .gmii_txd_i    (gmii_txd_o),
+    .gmii_tx_en_i  (gmii_tx_en_o),
+    .gmii_tx_er_i  (gmii_tx_er_o),
+    .capture_i,
+    .pps_o,
+    .gate_time_o   (gate_time),
+    .stepped_o     (stepped),
+    .gate_wake_ns_i(gate_wake_ns),
+    .idle_o        (clock_idle),
+    .time_ns_i     (time_ns),
+    .wake_ns_o     (clock_wake_ns)
+  );
+
+  logic unused_gates;
+  assign unused_gates = &{1'b0, gate_time, stepped};
+
+  assign wake_ns_o = ingress_wake_ns < clock_wake_ns ? ingress_wake_ns : clock_wake_ns;
+
   always_ff @(posedge clk_i) begin
-    idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0;
+    idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0 && clock_idle;
   end
 endmodule
