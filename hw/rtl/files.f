@@ -9,6 +9,10 @@ prim/pen_reset_sync.sv
 prim/pen_fifo_cdc.sv
 prim/pen_arbiter_rr.sv
 clock/pen_timer.sv
+clock/pen_ptp_clock.sv
+clock/pen_ptp_parser.sv
+clock/pen_time_stamp.sv
+clock/pen_clock.sv
 mac/pen_mac_rx.sv
 mac/pen_mac_rx_fifo.sv
 mac/pen_mac_tx.sv

@@ -169,6 +169,45 @@ package pen_pkg;
     logic [103:0] fields;
   } stream_key_t;
 
+  // TAI as IEEE 1588 writes it.
+  typedef struct packed {
+    logic [47:0] seconds;
+    logic [29:0] ns;
+    logic [31:0] fraction;            // of a nanosecond
+  } ptp_time_t;
+
+  typedef enum logic [2:0] {
+    PTP_SET       = 3'd1,  // data {seconds[79:32], ns[31:0]}
+    PTP_STEP      = 3'd2,  // the same as an offset: seconds in two's complement, nanoseconds still positive
+    PTP_SLEW      = 3'd3,  // data {rate[63:32], ns[31:0]}: signed nanoseconds, at 2^-32 ns times rate in each cycle
+    PTP_INCREMENT = 3'd4   // data {ns[39:32], fraction[31:0]} per cycle
+  } ptp_command_e;
+
+  typedef enum logic [2:0] {
+    PTP_ERROR_NONE        = 3'd0,
+    PTP_ERROR_NANOSECONDS = 3'd1,  // 10^9 or more
+    PTP_ERROR_BEYOND      = 3'd2,  // the time would be below zero, or 2^63 ns or more
+    PTP_ERROR_INCREMENT   = 3'd3,  // below 1 ns
+    PTP_ERROR_RATE        = 3'd4,  // a slew that would never end
+    PTP_ERROR_COMMAND     = 3'd5   // no such command
+  } ptp_error_e;
+
+  // A message that was found in a stream of frames, on its way to its time stamp; see pen_ptp_parser.
+  typedef struct packed {
+    logic        found;
+    logic        good;
+    logic [7:0]  index;
+    logic [1:0]  message_type;
+    logic [15:0] sequence_id;
+  } stamp_request_t;
+
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  message_type;        // of PTP: 0 Sync, 1 Delay_Req, 2 Pdelay_Req, 3 Pdelay_Resp
+    logic [15:0] sequence_id;         // of the message; for an edge of the input its number
+    ptp_time_t   moment;              // fraction: the upper 8 bits
+  } stamp_t;
+
   // Settings that hold still while frames flow; each takes effect at a frame boundary of the unit that reads it.
   typedef struct packed {
     port_mask_t                  port_enable;

@@ -42,13 +42,20 @@ module pen_registers
   output table_write_t table_o,                // held until table_ready_i
   input  logic         table_ready_i,
 
+  output logic         clock_request_o,        // one cycle; the answer may take any time
+  output logic         clock_write_o,
+  output logic [5:0]   clock_addr_o,           // word; this and the data are held until the answer
+  output logic [4:0]   clock_data_o,           // all that its registers take
+  input  logic         clock_ack_i,
+  input  logic [31:0]  clock_data_i,
+
   output logic         counter_request_o,      // one cycle; the answer may take any time
   output logic [8:0]   counter_addr_o,         // {port, word}; held until the answer
   input  logic         counter_ack_i,
   input  logic [31:0]  counter_data_i,
 
   // Gates and credit
-  output logic [MAX_PORTS-1:0][7:0] gate_states_o,  // before the first list of a port acts
+  output logic [PORTS-1:0][7:0] gate_states_o, // before the first list of a port acts
   output gate_admin_t  gate_admin_o,           // with gate_commit_o
   output logic         gate_commit_o,          // held until gate_ready_i
   input  logic         gate_ready_i,
@@ -177,6 +184,20 @@ module pen_registers
     if (hwif_out.table_commit.req) which_q <= hwif_out.table_commit.wr_data.which;
   end
 
+  // ---- PTP clock: its registers stand elsewhere, its commands are staged as table entries are ---------------------
+  always_ff @(posedge clk_i) begin
+    clock_request_o <= hwif_out.ptp.req && !rst_i;
+    if (hwif_out.ptp.req) begin
+      clock_write_o <= hwif_out.ptp.req_is_wr;
+      clock_addr_o  <= hwif_out.ptp.addr[7:2];
+      clock_data_o  <= hwif_out.ptp.wr_data[4:0];
+    end
+  end
+
+  assign hwif_in.ptp.rd_ack = clock_ack_i && !clock_write_o;
+  assign hwif_in.ptp.rd_data = clock_data_i;
+  assign hwif_in.ptp.wr_ack = clock_ack_i && clock_write_o;
+
   // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------
   always_ff @(posedge clk_i) begin
     counter_request_o <= hwif_out.counters.req && !hwif_out.counters.req_is_wr && !rst_i;
@@ -254,10 +275,8 @@ module pen_registers
     config_o.queue_guarantee_cells = hwif_out.queue_guarantee.cells.value;
     config_o.reception_guarantee_cells = hwif_out.reception_guarantee.cells.value;
     config_o.shared_limit_cells = hwif_out.shared_limit.cells.value;
-    for (int p = 0; p < MAX_PORTS; p++) begin
-      config_o.port_vlan_id[p] = hwif_out.port_vlan[p].vlan.value;
-      gate_states_o[p] = hwif_out.admin_gate_states[p].mask.value;
-    end
+    for (int p = 0; p < MAX_PORTS; p++) config_o.port_vlan_id[p] = hwif_out.port_vlan[p].vlan.value;
+    for (int p = 0; p < PORTS; p++) gate_states_o[p] = hwif_out.admin_gate_states[p].mask.value;
     for (int k = 0; k < CLASSES; k++) begin
       config_o.queue_limit_cells[k] = hwif_out.queue_limit[k].cells.value;
       config_o.class_limit_cells[k] = hwif_out.class_limit[k].cells.value;
