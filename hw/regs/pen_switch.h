@@ -21,7 +21,7 @@ extern "C" {
 #define PEN_SWITCH__VERSION__MINOR_bm 0xffff
 #define PEN_SWITCH__VERSION__MINOR_bp 0
 #define PEN_SWITCH__VERSION__MINOR_bw 16
-#define PEN_SWITCH__VERSION__MINOR_reset 0x0
+#define PEN_SWITCH__VERSION__MINOR_reset 0x1
 #define PEN_SWITCH__VERSION__MAJOR_bm 0xffff0000
 #define PEN_SWITCH__VERSION__MAJOR_bp 16
 #define PEN_SWITCH__VERSION__MAJOR_bw 16
@@ -216,6 +216,134 @@ extern "C" {
 #define PEN_SWITCH__TABLE_COMMIT__WHICH_bp 0
 #define PEN_SWITCH__TABLE_COMMIT__WHICH_bw 3
 
+// reg - pen_switch.ptp.command
+#define PEN_SWITCH__PTP__COMMAND__COMMAND_bm 0x7
+#define PEN_SWITCH__PTP__COMMAND__COMMAND_bp 0
+#define PEN_SWITCH__PTP__COMMAND__COMMAND_bw 3
+
+// reg - pen_switch.ptp.status
+#define PEN_SWITCH__PTP__STATUS__ERROR_bm 0x7
+#define PEN_SWITCH__PTP__STATUS__ERROR_bp 0
+#define PEN_SWITCH__PTP__STATUS__ERROR_bw 3
+#define PEN_SWITCH__PTP__STATUS__SLEWING_bm 0x100
+#define PEN_SWITCH__PTP__STATUS__SLEWING_bp 8
+#define PEN_SWITCH__PTP__STATUS__SLEWING_bw 1
+
+// reg - pen_switch.ptp.nanoseconds
+#define PEN_SWITCH__PTP__NANOSECONDS__NS_bm 0x3fffffff
+#define PEN_SWITCH__PTP__NANOSECONDS__NS_bp 0
+#define PEN_SWITCH__PTP__NANOSECONDS__NS_bw 30
+
+// reg - pen_switch.ptp.fraction
+#define PEN_SWITCH__PTP__FRACTION__VALUE_bm 0xffffffff
+#define PEN_SWITCH__PTP__FRACTION__VALUE_bp 0
+#define PEN_SWITCH__PTP__FRACTION__VALUE_bw 32
+
+// reg - pen_switch.ptp.seconds_low
+#define PEN_SWITCH__PTP__SECONDS_LOW__S_bm 0xffffffff
+#define PEN_SWITCH__PTP__SECONDS_LOW__S_bp 0
+#define PEN_SWITCH__PTP__SECONDS_LOW__S_bw 32
+
+// reg - pen_switch.ptp.seconds_high
+#define PEN_SWITCH__PTP__SECONDS_HIGH__S_bm 0xffff
+#define PEN_SWITCH__PTP__SECONDS_HIGH__S_bp 0
+#define PEN_SWITCH__PTP__SECONDS_HIGH__S_bw 16
+
+// reg - pen_switch.ptp.increment_fraction
+#define PEN_SWITCH__PTP__INCREMENT_FRACTION__VALUE_bm 0xffffffff
+#define PEN_SWITCH__PTP__INCREMENT_FRACTION__VALUE_bp 0
+#define PEN_SWITCH__PTP__INCREMENT_FRACTION__VALUE_bw 32
+
+// reg - pen_switch.ptp.increment_ns
+#define PEN_SWITCH__PTP__INCREMENT_NS__NS_bm 0xff
+#define PEN_SWITCH__PTP__INCREMENT_NS__NS_bp 0
+#define PEN_SWITCH__PTP__INCREMENT_NS__NS_bw 8
+
+// reg - pen_switch.ptp.stamp_waiting
+#define PEN_SWITCH__PTP__STAMP_WAITING__RECEIVED_bm 0xff
+#define PEN_SWITCH__PTP__STAMP_WAITING__RECEIVED_bp 0
+#define PEN_SWITCH__PTP__STAMP_WAITING__RECEIVED_bw 8
+#define PEN_SWITCH__PTP__STAMP_WAITING__SENT_bm 0xff00
+#define PEN_SWITCH__PTP__STAMP_WAITING__SENT_bp 8
+#define PEN_SWITCH__PTP__STAMP_WAITING__SENT_bw 8
+#define PEN_SWITCH__PTP__STAMP_WAITING__CAPTURE_bm 0x10000
+#define PEN_SWITCH__PTP__STAMP_WAITING__CAPTURE_bp 16
+#define PEN_SWITCH__PTP__STAMP_WAITING__CAPTURE_bw 1
+
+// reg - pen_switch.ptp.stamp_lost
+#define PEN_SWITCH__PTP__STAMP_LOST__RECEIVED_bm 0xff
+#define PEN_SWITCH__PTP__STAMP_LOST__RECEIVED_bp 0
+#define PEN_SWITCH__PTP__STAMP_LOST__RECEIVED_bw 8
+#define PEN_SWITCH__PTP__STAMP_LOST__SENT_bm 0xff00
+#define PEN_SWITCH__PTP__STAMP_LOST__SENT_bp 8
+#define PEN_SWITCH__PTP__STAMP_LOST__SENT_bw 8
+#define PEN_SWITCH__PTP__STAMP_LOST__CAPTURE_bm 0x10000
+#define PEN_SWITCH__PTP__STAMP_LOST__CAPTURE_bp 16
+#define PEN_SWITCH__PTP__STAMP_LOST__CAPTURE_bw 1
+
+// reg - pen_switch.ptp.stamp_take
+#define PEN_SWITCH__PTP__STAMP_TAKE__PORT_bm 0x7
+#define PEN_SWITCH__PTP__STAMP_TAKE__PORT_bp 0
+#define PEN_SWITCH__PTP__STAMP_TAKE__PORT_bw 3
+#define PEN_SWITCH__PTP__STAMP_TAKE__SENT_bm 0x8
+#define PEN_SWITCH__PTP__STAMP_TAKE__SENT_bp 3
+#define PEN_SWITCH__PTP__STAMP_TAKE__SENT_bw 1
+#define PEN_SWITCH__PTP__STAMP_TAKE__CAPTURE_bm 0x10
+#define PEN_SWITCH__PTP__STAMP_TAKE__CAPTURE_bp 4
+#define PEN_SWITCH__PTP__STAMP_TAKE__CAPTURE_bw 1
+
+// reg - pen_switch.ptp.stamp_tag
+#define PEN_SWITCH__PTP__STAMP_TAG__SEQUENCE_ID_bm 0xffff
+#define PEN_SWITCH__PTP__STAMP_TAG__SEQUENCE_ID_bp 0
+#define PEN_SWITCH__PTP__STAMP_TAG__SEQUENCE_ID_bw 16
+#define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bm 0xf0000
+#define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bp 16
+#define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bw 4
+#define PEN_SWITCH__PTP__STAMP_TAG__VALID_bm 0x80000000
+#define PEN_SWITCH__PTP__STAMP_TAG__VALID_bp 31
+#define PEN_SWITCH__PTP__STAMP_TAG__VALID_bw 1
+
+// reg - pen_switch.ptp.stamp_nanoseconds
+#define PEN_SWITCH__PTP__STAMP_NANOSECONDS__NS_bm 0x3fffffff
+#define PEN_SWITCH__PTP__STAMP_NANOSECONDS__NS_bp 0
+#define PEN_SWITCH__PTP__STAMP_NANOSECONDS__NS_bw 30
+
+// reg - pen_switch.ptp.stamp_fraction
+#define PEN_SWITCH__PTP__STAMP_FRACTION__VALUE_bm 0xffffffff
+#define PEN_SWITCH__PTP__STAMP_FRACTION__VALUE_bp 0
+#define PEN_SWITCH__PTP__STAMP_FRACTION__VALUE_bw 32
+
+// reg - pen_switch.ptp.stamp_seconds_low
+#define PEN_SWITCH__PTP__STAMP_SECONDS_LOW__S_bm 0xffffffff
+#define PEN_SWITCH__PTP__STAMP_SECONDS_LOW__S_bp 0
+#define PEN_SWITCH__PTP__STAMP_SECONDS_LOW__S_bw 32
+
+// reg - pen_switch.ptp.stamp_seconds_high
+#define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bm 0xffff
+#define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bp 0
+#define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bw 16
+
+// regfile - pen_switch.ptp
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t command;
+    uint32_t status;
+    uint32_t nanoseconds;
+    uint32_t fraction;
+    uint32_t seconds_low;
+    uint32_t seconds_high;
+    uint32_t increment_fraction;
+    uint32_t increment_ns;
+    uint8_t RESERVED_20_7f[0x60];
+    uint32_t stamp_waiting;
+    uint32_t stamp_lost;
+    uint32_t stamp_take;
+    uint32_t stamp_tag;
+    uint32_t stamp_nanoseconds;
+    uint32_t stamp_fraction;
+    uint32_t stamp_seconds_low;
+    uint32_t stamp_seconds_high;
+} pen_switch__ptp_t;
+
 // reg - pen_switch.counters.port[].dropped[]
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bm 0xffffffff
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bp 0
@@ -323,7 +451,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t table_data[4];
     uint32_t table_index;
     uint32_t table_commit;
-    uint8_t RESERVED_218_fff[0xde8];
+    uint8_t RESERVED_218_2ff[0xe8];
+    pen_switch__ptp_t ptp;
+    uint8_t RESERVED_3a0_fff[0xc60];
     pen_switch__counters_t counters;
 } pen_switch_t;
 

@@ -118,6 +118,7 @@ struct pen_switch {
   pen_switch() {
     top.rst_i = 1;
     top.s_axil_wstrb_i = 0xF;
+    top.capture_i = 0;
     for (uint64_t n = 0; n < RESET_CYCLES; ++n) step();
     top.rst_i = 0;
     cycle = top.time_ns_o / 8;
