@@ -212,9 +212,9 @@ extern "C" {
 #define PEN_SWITCH__TABLE_INDEX__VALUE_reset 0x0
 
 // reg - pen_switch.table_commit
-#define PEN_SWITCH__TABLE_COMMIT__WHICH_bm 0x7
+#define PEN_SWITCH__TABLE_COMMIT__WHICH_bm 0xf
 #define PEN_SWITCH__TABLE_COMMIT__WHICH_bp 0
-#define PEN_SWITCH__TABLE_COMMIT__WHICH_bw 3
+#define PEN_SWITCH__TABLE_COMMIT__WHICH_bw 4
 
 // reg - pen_switch.ptp.command
 #define PEN_SWITCH__PTP__COMMAND__COMMAND_bm 0x7
@@ -344,6 +344,73 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t stamp_seconds_high;
 } pen_switch__ptp_t;
 
+// reg - pen_switch.admin_base_time_seconds_low
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_bm 0xffffffff
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_bp 0
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_bw 32
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_reset 0x0
+
+// reg - pen_switch.admin_base_time_seconds_high
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_bm 0xffff
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_bp 0
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_bw 16
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_reset 0x0
+
+// reg - pen_switch.admin_base_time_nanoseconds
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_bm 0x3fffffff
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_bp 0
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_bw 30
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_reset 0x0
+
+// reg - pen_switch.admin_cycle_time
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_bm 0xffffffff
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_bp 0
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_bw 32
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_reset 0x0
+
+// reg - pen_switch.admin_cycle_time_extension
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_bm 0xffffffff
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_bp 0
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_bw 32
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_reset 0x0
+
+// reg - pen_switch.admin_control_list_length
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_bm 0xffff
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_bp 0
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_bw 16
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_reset 0x0
+
+// reg - pen_switch.gate_commit
+#define PEN_SWITCH__GATE_COMMIT__PORT_bm 0x7
+#define PEN_SWITCH__GATE_COMMIT__PORT_bp 0
+#define PEN_SWITCH__GATE_COMMIT__PORT_bw 3
+
+// reg - pen_switch.admin_gate_states[]
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_bm 0xff
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_bp 0
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_bw 8
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_reset 0xff
+
+// reg - pen_switch.gate_enable
+#define PEN_SWITCH__GATE_ENABLE__MASK_bm 0xff
+#define PEN_SWITCH__GATE_ENABLE__MASK_bp 0
+#define PEN_SWITCH__GATE_ENABLE__MASK_bw 8
+#define PEN_SWITCH__GATE_ENABLE__MASK_reset 0x0
+
+// reg - pen_switch.cbs_count_gap
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_bm 0x1
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_bp 0
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_bw 1
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_reset 0x0
+
+// reg - pen_switch.credit_errors
+#define PEN_SWITCH__CREDIT_ERRORS__COUNT_bm 0xffff
+#define PEN_SWITCH__CREDIT_ERRORS__COUNT_bp 0
+#define PEN_SWITCH__CREDIT_ERRORS__COUNT_bw 16
+#define PEN_SWITCH__CREDIT_ERRORS__CODE_bm 0x70000
+#define PEN_SWITCH__CREDIT_ERRORS__CODE_bp 16
+#define PEN_SWITCH__CREDIT_ERRORS__CODE_bw 3
+
 // reg - pen_switch.counters.port[].dropped[]
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bm 0xffffffff
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bp 0
@@ -394,6 +461,11 @@ typedef struct __attribute__ ((__packed__)) {
 #define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bp 0
 #define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bw 64
 
+// reg - pen_switch.counters.port[].refused_sdu
+#define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bm 0xffffffffffffffff
+#define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bp 0
+#define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bw 64
+
 // regfile - pen_switch.counters.port[]
 typedef struct __attribute__ ((__packed__)) {
     uint32_t dropped[16];
@@ -407,13 +479,95 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t refused_queue;
     uint64_t refused_class;
     uint64_t expired;
-    uint8_t RESERVED_f8_ff[0x8];
-} pen_switch__counters__portx__stride100_t;
+    uint64_t refused_sdu;
+} pen_switch__counters__portx_t;
 
 // regfile - pen_switch.counters
 typedef struct __attribute__ ((__packed__)) {
-    pen_switch__counters__portx__stride100_t port[8];
+    pen_switch__counters__portx_t port[8];
 } pen_switch__counters_t;
+
+// reg - pen_switch.status_of.port[].gates
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__OPEN_bm 0xff
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__OPEN_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__OPEN_bw 8
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__RUNNING_bm 0x100
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__RUNNING_bp 8
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__RUNNING_bw 1
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__PENDING_bm 0x200
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__PENDING_bp 9
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__PENDING_bw 1
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__BUSY_bm 0x400
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__BUSY_bp 10
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__BUSY_bw 1
+
+// reg - pen_switch.status_of.port[].gate_errors
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__COUNT_bm 0xffff
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__COUNT_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__COUNT_bw 16
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__CODE_bm 0xf0000
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__CODE_bp 16
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__CODE_bw 4
+
+// reg - pen_switch.status_of.port[].config_change_time
+#define PEN_SWITCH__STATUS_OF__PORTX__CONFIG_CHANGE_TIME__NS_bm 0xffffffffffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__CONFIG_CHANGE_TIME__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__CONFIG_CHANGE_TIME__NS_bw 64
+
+// reg - pen_switch.status_of.port[].oper_base_time
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_BASE_TIME__NS_bm 0xffffffffffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_BASE_TIME__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_BASE_TIME__NS_bw 64
+
+// reg - pen_switch.status_of.port[].oper_cycle_time
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME__NS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME__NS_bw 32
+
+// reg - pen_switch.status_of.port[].oper_cycle_time_extension
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME_EXTENSION__NS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME_EXTENSION__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME_EXTENSION__NS_bw 32
+
+// reg - pen_switch.status_of.port[].overruns[]
+#define PEN_SWITCH__STATUS_OF__PORTX__OVERRUNSX__VALUE_bm 0xffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OVERRUNSX__VALUE_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OVERRUNSX__VALUE_bw 16
+
+// reg - pen_switch.status_of.port[].credit[]
+#define PEN_SWITCH__STATUS_OF__PORTX__CREDITX__BITS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__CREDITX__BITS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__CREDITX__BITS_bw 32
+
+// reg - pen_switch.status_of.port[].highest_credit[]
+#define PEN_SWITCH__STATUS_OF__PORTX__HIGHEST_CREDITX__BITS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__HIGHEST_CREDITX__BITS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__HIGHEST_CREDITX__BITS_bw 32
+
+// reg - pen_switch.status_of.port[].lowest_credit[]
+#define PEN_SWITCH__STATUS_OF__PORTX__LOWEST_CREDITX__BITS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__LOWEST_CREDITX__BITS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__LOWEST_CREDITX__BITS_bw 32
+
+// regfile - pen_switch.status_of.port[]
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t gates;
+    uint32_t gate_errors;
+    uint64_t config_change_time;
+    uint64_t oper_base_time;
+    uint32_t oper_cycle_time;
+    uint32_t oper_cycle_time_extension;
+    uint32_t overruns[8];
+    uint32_t credit[8];
+    uint32_t highest_credit[8];
+    uint32_t lowest_credit[8];
+    uint8_t RESERVED_a0_ff[0x60];
+} pen_switch__status_of__portx__stride100_t;
+
+// regfile - pen_switch.status_of
+typedef struct __attribute__ ((__packed__)) {
+    pen_switch__status_of__portx__stride100_t port[8];
+} pen_switch__status_of_t;
 
 // addrmap - pen_switch
 typedef struct __attribute__ ((__packed__)) {
@@ -453,12 +607,27 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t table_commit;
     uint8_t RESERVED_218_2ff[0xe8];
     pen_switch__ptp_t ptp;
-    uint8_t RESERVED_3a0_fff[0xc60];
+    uint8_t RESERVED_3a0_3ff[0x60];
+    uint32_t admin_base_time_seconds_low;
+    uint32_t admin_base_time_seconds_high;
+    uint32_t admin_base_time_nanoseconds;
+    uint32_t admin_cycle_time;
+    uint32_t admin_cycle_time_extension;
+    uint32_t admin_control_list_length;
+    uint32_t gate_commit;
+    uint8_t RESERVED_41c_41f[0x4];
+    uint32_t admin_gate_states[8];
+    uint32_t gate_enable;
+    uint32_t cbs_count_gap;
+    uint32_t credit_errors;
+    uint8_t RESERVED_44c_fff[0xbb4];
     pen_switch__counters_t counters;
+    uint8_t RESERVED_1800_1fff[0x800];
+    pen_switch__status_of_t status_of;
 } pen_switch_t;
 
 
-static_assert(sizeof(pen_switch_t) == 0x1800, "Packing error");
+static_assert(sizeof(pen_switch_t) == 0x2800, "Packing error");
 
 #ifdef __cplusplus
 }
