@@ -156,7 +156,7 @@ module pen_credit
       ack_o          <= 1'b0;
     end else begin
       high_pending_q <= grant_i || (high_pending_q && low_pending_q);
-      low_pending_q  <= ends && enable_q[class_q] && next[class_q][CREDIT_W-1];
+      low_pending_q  <= ends && !write_i && enable_q[class_q] && next[class_q][CREDIT_W-1];
       read_q         <= take;
       ack_o          <= read_q;
     end

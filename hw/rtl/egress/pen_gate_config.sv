@@ -11,7 +11,8 @@
 //   backward   per entry and class, how long the gate stays open beyond the entry; written to the port's memory
 //   last       if a list is running, its last cycle is compiled once more by the same two passes: cut at the time of the
 //              change or prolonged to it, and followed by the new list
-//   wait       until PREPARE_NS after the commit: then the change is pending
+//   wait       until PREPARE_NS after the commit, less a microsecond in which the port is told: then the change is pending,
+//              and ends of cycles from PREPARE_NS after the commit on are decided knowing it
 //
 // How long a gate stays open across the end of a cycle is thus known from memory, and the gates only play lists.
 // Classes are worked on one after the other, so that a list of 1024 entries costs time and not area.
@@ -67,6 +68,8 @@ module pen_gate_config
   localparam logic [31:0] PREPARE_NS = ENTRIES <= 128 ? 32'd65536 : 32'(512 * ENTRIES);
   localparam logic [31:0] LEAD_NS = 32'd32768;                    // longer than any frame
   localparam logic [31:0] AGAIN_NS = 32'(MAX_PORTS) * PREPARE_NS; // for the changes of all ports after a step
+  localparam logic [31:0] PREPARE_LEAD_NS = PREPARE_NS + LEAD_NS;
+  localparam logic [31:0] AGAIN_LEAD_NS = AGAIN_NS + LEAD_NS;
   localparam logic [33:0] MIN_NS = 34'(GATE_MIN_INTERVAL_NS);
   localparam logic [29:0] SECOND_NS = 30'd1_000_000_000;
   localparam window_t     HORIZON = '1;
@@ -242,7 +245,7 @@ module pen_gate_config
       end
       EARLIEST: begin
         operand_a = now_q;
-        operand_b = 64'(purpose_q == FOR_STEP ? LEAD_NS : again_q ? AGAIN_NS + LEAD_NS : PREPARE_NS + LEAD_NS);
+        operand_b = 64'(purpose_q == FOR_STEP ? LEAD_NS : again_q ? AGAIN_LEAD_NS : PREPARE_LEAD_NS);
         subtract  = 1'b0;
       end
       STAY: begin
@@ -608,7 +611,7 @@ module pen_gate_config
       end
       // acc_q: the start of the cycle in which the change falls; rest_q: how far into it.
       LATE: begin
-        late_q  <= !result[63];
+        late_q  <= !result[63] && result != '0;
         state_q <= started_q[port_q] ? LATE_FIRST : LAST_LENGTH;
       end
       LATE_FIRST: begin
@@ -629,7 +632,7 @@ module pen_gate_config
 
       WAIT: begin
         look_q <= {port_q, hold_new_q ? TIME_CHANGE : TIME_LAST};
-        if (result[63] || result == '0) begin
+        if (result[63] || result[62:10] == '0) begin
           pending_q[port_q]   <= 1'b1;
           again_of_q[port_q]  <= 1'b0;
           send_new_q[port_q]  <= hold_new_q;
@@ -756,6 +759,7 @@ module pen_gate_config
     wake_ns_o = '1;
     if ((send_new_q | send_start_q | send_last_q) != '0) wake_ns_o = gate_time_i + (64'd1 << 33);
     if (busy_o) wake_ns_o = gate_time_i;
+    if (state_q == WAIT && now_q > gate_time_i + 64'd2048) wake_ns_o = now_q - 64'd2048;
   end
 `endif
 

@@ -62,6 +62,7 @@ class Bench:
         self.dut = dut
         self.tables = []  # (which, index, data) in the order in which they were taken
         self.table_pause = 0.5
+        self.clock_writes = []  # (address, data, what was staged) of writes to the PTP clock
 
     async def start(self):
         dut = self.dut
@@ -70,13 +71,14 @@ class Bench:
         dut.time_ns_i.value = TIME
         dut.init_busy_i.value = 0
         dut.table_ready_i.value = dut.counter_ack_i.value = dut.counter_data_i.value = 0
+        dut.clock_ack_i.value = dut.clock_data_i.value = 0
         self.axi = AxiLiteMaster(AxiLiteBus.from_prefix(Prefixed(dut), "s_axil"), dut.clk_i, dut.rst_i)
         for _ in range(4):
             await FallingEdge(dut.clk_i)
         dut.rst_i.value = 0
         for _ in range(3):
             await FallingEdge(dut.clk_i)
-        for work in (self.time(), self.take_tables(), self.answer_counters()):
+        for work in (self.time(), self.take_tables(), self.answer_clock(), self.answer_counters()):
             cocotb.start_soon(work)
         self.axi.write_if.aw_channel.set_pause_generator(pauses())
         self.axi.write_if.w_channel.set_pause_generator(pauses())
@@ -109,6 +111,24 @@ class Bench:
             if ready:
                 self.tables.append(entry)
                 held = None
+
+    async def answer_clock(self):
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk_i)
+            dut.clock_ack_i.value = 0
+            if dut.clock_request_o.value == 1:
+                request = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value, dut.table_o.value]
+                for _ in range(random.randrange(1, 50)):
+                    await FallingEdge(dut.clk_i)
+                    assert dut.clock_request_o.value == 0
+                    held = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value, dut.table_o.value]
+                    assert held == request
+                write, (addr, data, staged) = int(request[0]), (value.to_unsigned() for value in request[1:])
+                if write:
+                    self.clock_writes.append((0x300 + 4 * addr, data, staged & (1 << 80) - 1))
+                dut.clock_ack_i.value = 1
+                dut.clock_data_i.value = addr * 0x01030507 & 0xFFFFFFFF
 
     async def answer_counters(self):
         while True:
@@ -310,6 +330,28 @@ async def time_is_read_as_one(dut):
         assert last < now <= dut.time_ns_i.value.to_unsigned() < now + 2000
         last = now
     assert last >> 32 == 0x12345678
+
+
+@cocotb.test()
+async def clock_is_asked_where_it_is(dut):
+    """Reads and writes reach the PTP clock in order; what is staged for a command holds still until its answer."""
+    bench = Bench(dut)
+    await bench.start()
+    expected, pending = [], []
+    for _ in range(30):
+        addr = random.randrange(0x300, 0x3A0, 4)
+        if random.random() < 0.5:
+            assert await bench.read(addr) == (addr - 0x300) // 4 * 0x01030507 & 0xFFFFFFFF
+            continue
+        data, staged = random.getrandbits(5), random.getrandbits(96)
+        for word in range(3):
+            value = (staged >> 32 * word & 0xFFFFFFFF).to_bytes(4, "little")
+            pending.append(cocotb.start_soon(bench.axi.write(0x200 + 4 * word, value)))
+        pending.append(cocotb.start_soon(bench.axi.write(addr, data.to_bytes(4, "little"))))
+        expected.append((addr, data, staged & (1 << 80) - 1))
+    for work in pending:
+        await work
+    assert bench.clock_writes == expected
 
 
 @cocotb.test()
