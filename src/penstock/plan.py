@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
 from penstock.scenario.model import Source
-from penstock.scenario.network import Bridge, Clock, Jitter, Network, Stream, Udp
+from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
+from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Jitter, Network, Stream, Udp
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
@@ -192,7 +193,7 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
 
 def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     """What a bridge should do, as hardware and as a model."""
-    from penstock.hardware.configure import StreamEntry, SwitchConfig
+    from penstock.hardware.configure import GateControl, StreamEntry, SwitchConfig
 
     entries = []
     for stream, hop in network.passing[bridge.name]:
@@ -224,6 +225,21 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         learning=not bridge.static_forwarding,
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
+        gates={
+            port: GateControl(
+                entries=gates.entries,
+                cycle_time_ns=gates.cycle_time_ns,
+                base_time_ns=gates.base_time_ns,
+                cycle_time_extension_ns=gates.cycle_time_extension_ns,
+                initial_states=gates.initial_states,
+            )
+            for port, gates in bridge.gates.items()
+        },
+        idle_slope_bps={place: shaper.idle_slope_bps for place, shaper in bridge.credit.items()},
+        count_gap=bridge.count_gap,
+        max_class_frame_bytes={
+            place: sdu + SDU_OVERHEAD_BYTES for place, sdu in bridge.max_sdu_bytes.items()
+        },
         size=_size(bridge),
     )
 
@@ -232,7 +248,7 @@ def _size(bridge: Bridge) -> HardwareSize:
     """The hardware's own size. A model with more ports has more to store frames in; its tables hold what they must."""
     from penstock.hardware.configure import HardwareSize
 
-    size = HardwareSize()
+    size = HardwareSize() if bridge.nodes == "rtl" else HardwareSize(gate_entries=MOST_GATE_ENTRIES)
     cells = size.cells
     while cells < bridge.ports * _CELLS_PER_PORT:
         cells *= 2
