@@ -201,7 +201,7 @@ def test_the_least_and_the_greatest_credit() -> None:
     assert credit.credit == -5458 * BIT
     credit.advance(10_000, transmitting=False, gate_open=False, waiting=True)
     assert credit.credit == -5458 * BIT
-    assert credit.ticks_to_zero() == 5458
+    assert credit.ticks_to_zero == 5458
     credit.advance(5457, transmitting=False, gate_open=True, waiting=False)
     assert credit.credit == -BIT
     credit.advance(2, transmitting=False, gate_open=True, waiting=False)
@@ -213,5 +213,5 @@ def test_the_least_and_the_greatest_credit() -> None:
 
 def test_a_slope_that_is_none_is_refused() -> None:
     for slope in (0, PORT_RATE + 1):
-        with pytest.raises(ValueError, match="idleSlope"):
+        with pytest.raises(_engine.InputError, match="idleSlope"):
             _engine.Credit(slope, PORT_RATE)

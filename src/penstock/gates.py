@@ -5,30 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from penstock import _engine
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, GateList
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Clock, GateList
 
-Entry = tuple[int, int]  # states, interval in ns
-
-_PS = 10**12
-
-
-def acting_entries(gates: GateList) -> Sequence[Entry]:
-    """The entries of a cycle as they act: a list that is too long is cut, the last entry of a short one lasts."""
-    return _engine.compile_gates(list(gates.entries), gates.cycle_time_ns)
+_SET_GATE_STATES = 0  # the operation
+_BYTE_PS = 8 * 10**12  # at 1 b/s
+_PORT_RATE = 1 << 27  # of credit in the time of a byte: 8 bits in units of 2^-24
+_BIT = 1 << 24
 
 
-def largest_window_ns(gates: GateList, traffic_class: int) -> int | None:
-    """The longest time for which the class is open without a break; None: it never closes."""
-    return _engine.largest_windows(list(gates.entries), gates.cycle_time_ns)[traffic_class]
-
-
-def open_time_ns(gates: GateList, traffic_class: int) -> int:
-    """For how much of a cycle the class is open, GateOpenTime of 802.1Q."""
-    return sum(interval for states, interval in acting_entries(gates) if states >> traffic_class & 1)
+@lru_cache(maxsize=256)
+def acting(gates: GateList) -> _engine.GateList:
+    """The list as it acts: what is too long for the cycle is cut, the last entry of a short one lasts."""
+    entries = [(_SET_GATE_STATES, states, interval_ns) for states, interval_ns in gates.entries]
+    return _engine.GateList(
+        entries,
+        gates.cycle_time_ns,
+        base_time=gates.base_time_ns,
+        extension=gates.cycle_time_extension_ns,
+        most_entries=len(entries),
+    )
 
 
 def wire_ns(frame_bytes: int, rate_bps: int) -> int:
@@ -37,32 +37,38 @@ def wire_ns(frame_bytes: int, rate_bps: int) -> int:
 
 
 def gate_states(bridge: Bridge, port: int, start_ps: int, stop_ps: int) -> Iterator[tuple[int, int, int]]:
-    """Begin, end and states of each entry that acts between two times of the run, whole entries."""
-    gates = bridge.gates[port]
-    clock = bridge.clock
+    """Begin, end and states of each entry that acts between two times of the run."""
+    settings, clock = bridge.gates[port], bridge.clock
+    gates = _engine.Gates(settings.initial_states)
+    change_ns = settings.base_time_ns
+    begins_ns = _ptp_ns(clock, 0)
+    entries = acting(settings)
+    gates.propose(begins_ns, entries, entries.start_from(max(change_ns, begins_ns)))
+    at_ns = max(_ptp_ns(clock, start_ps), begins_ns)
+    begin = start_ps
+    while begin < stop_ps:
+        edge_ns = gates.next_edge(at_ns)
+        end = stop_ps if edge_ns is None else min(_run_ps(clock, edge_ns), stop_ps)
+        if end > begin:
+            yield begin, end, gates.states(at_ns)
+        if edge_ns is None:
+            return
+        begin, at_ns = end, edge_ns
 
-    def run_ps(ptp_ns: int) -> int:
-        since_ps = (ptp_ns - START_TIME_NS) * 1000
-        if clock.sync_error_ns is not None:
-            return since_ps - clock.sync_error_ns * 1000
-        return (since_ps - clock.offset_ps) * 10**9 // (10**9 + clock.drift_ppb)
 
-    entries = acting_entries(gates)
-    ahead_ps = start_ps - run_ps(gates.base_time_ns)
-    cycle_ns = gates.base_time_ns
-    if ahead_ps > 0:
-        # One too many is left out again below; a clock's drift cannot make up for more.
-        cycle_ns += max(ahead_ps // (gates.cycle_time_ns * 1000) - 1, 0) * gates.cycle_time_ns
-    elif ahead_ps < 0:
-        yield start_ps, min(stop_ps, start_ps - ahead_ps), gates.initial_states
-    while run_ps(cycle_ns) < stop_ps:
-        at = cycle_ns
-        for states, interval_ns in entries:
-            begin, end = run_ps(at), run_ps(at + interval_ns)
-            if end > start_ps and begin < stop_ps:
-                yield begin, end, states
-            at += interval_ns
-        cycle_ns += gates.cycle_time_ns
+def _ptp_ns(clock: Clock, run_ps: int) -> int:
+    """What the node's PTP clock shows."""
+    if clock.sync_error_ns is not None:
+        return START_TIME_NS + clock.sync_error_ns + run_ps // 1000
+    return START_TIME_NS + (clock.offset_ps + run_ps + run_ps * clock.drift_ppb // 10**9) // 1000
+
+
+def _run_ps(clock: Clock, ptp_ns: int) -> int:
+    """When it does."""
+    since_ps = (ptp_ns - START_TIME_NS) * 1000
+    if clock.sync_error_ns is not None:
+        return since_ps - clock.sync_error_ns * 1000
+    return (since_ps - clock.offset_ps) * 10**9 // (10**9 + clock.drift_ppb)
 
 
 @dataclass(frozen=True)
@@ -78,9 +84,16 @@ class CreditOverTime:
     """The credit of a class, replayed by the engine's state machine from when its frames waited and were sent."""
 
     def __init__(self, bridge: Bridge, port: int, traffic_class: int, rate_bps: int) -> None:
-        self._bridge, self._port, self._class = bridge, port, traffic_class
-        # Units of 10^-12 bit and ticks of 1 ps, so that a slope in b/s is one in units a tick.
-        self._credit = _engine.Credit(bridge.credit[port, traffic_class].idle_slope_bps, rate_bps)
+        self._bridge, self._port, self._class, self._rate_bps = bridge, port, traffic_class, rate_bps
+        # A tick is the time of a byte at the port's rate, which in hardware is a cycle.
+        idle = bridge.credit[port, traffic_class].idle_slope_bps * _PORT_RATE // rate_bps
+        self._credit = _engine.Credit(idle, _PORT_RATE)
+
+    def _ticks(self, time_ps: int) -> int:
+        return time_ps * self._rate_bps // _BYTE_PS
+
+    def _time_ps(self, ticks: int) -> int:
+        return ticks * _BYTE_PS // self._rate_bps
 
     def points(self, frames: Sequence[Occupation], start_ps: int, stop_ps: int) -> list[tuple[int, float]]:
         """Time and credit in bits wherever its slope changes. The first frame is ready at the start or later."""
@@ -106,15 +119,19 @@ class CreditOverTime:
                 place += 1
             is_open = edges.get(now, is_open)
             state = {"transmitting": sending > 0, "gate_open": is_open, "waiting": waiting > 0}
-            self._credit.advance(0, **state)
-            points.append((now, self._credit.credit / _PS))
-            left = then - now
-            if not sending and is_open and not waiting and self._credit.credit < 0:
+            points.append((now, self._credit.credit / _BIT))
+            left = self._ticks(then) - self._ticks(now)
+            if not sending and is_open and not waiting and 0 < self._credit.ticks_to_zero < left:
                 # It rises to zero and stays there.
-                rises = min(left, self._credit.ticks_to_zero())
+                rises = self._credit.ticks_to_zero
                 self._credit.advance(rises, **state)
-                points.append((now + rises, self._credit.credit / _PS))
+                points.append((now + self._time_ps(rises), self._credit.credit / _BIT))
                 left -= rises
-            self._credit.advance(left, **state)
-            points.append((then, self._credit.credit / _PS))
+            if left and not waiting and not sending and self._credit.credit > 0:
+                self._credit.advance(1, **state)
+                points.append((now, self._credit.credit / _BIT))
+                left -= 1
+            if left:
+                self._credit.advance(left, **state)
+            points.append((then, self._credit.credit / _BIT))
         return points

@@ -7,6 +7,7 @@ import ipaddress
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
 
 CYCLE_PS = 8000
+_INCREMENT = 8 << 32  # of the PTP clock: 8 ns with 32 bits of fraction
 # How long a run goes on after its sources end, at most, for what is still on its way.
 DRAIN_PS = 10_000_000_000
 EXACT_PERCENTILES_UP_TO = 10_000
@@ -44,7 +46,7 @@ def network_json(
             "ports": bridge.ports,
             "clock": _clock(bridge.clock),
             "timing": _timing(bridge),
-            "config": model_config(switch_config(network, bridge)),
+            "config": model_config(switch_config(network, bridge)) | _ptp(bridge),
         }
         if bridge.nodes == "rtl":
             described["library"] = str(libraries[bridge.name])
@@ -90,6 +92,18 @@ def network_json(
 
 def _clock(clock: Clock) -> dict[str, int]:
     return {"offset_ps": clock.offset_ps, "drift_ppb": clock.drift_ppb}
+
+
+def _ptp(bridge: Bridge) -> dict[str, Any]:
+    """What the clock that gates follow shows when the run begins, and what it adds in 8 ns of the bridge's own clock."""
+    if not bridge.gates:
+        return {}
+    clock = bridge.clock
+    if clock.sync_error_ns is None:
+        return {"ptp": {"start_ns": START_TIME_NS + clock.offset_ps // 1000, "increment": _INCREMENT}}
+    # A clock that is synchronized makes good for its drift, to half of 2^-32 ns in 8 ns.
+    increment = round(_INCREMENT * Fraction(10**9, 10**9 + clock.drift_ppb))
+    return {"ptp": {"start_ns": START_TIME_NS + clock.sync_error_ns, "increment": increment}}
 
 
 def _timing(bridge: Bridge) -> dict[str, Any]:

@@ -551,11 +551,11 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "credit": [
             {"port": port, "class": k, "idle_slope_bps": slope} for (port, k), slope in config.idle_slope_bps.items()
         ],
-        "max_class_frame_bytes": [[port, k, limit] for (port, k), limit in config.max_class_frame_bytes.items()],
+        "max_sdu": [[port, k, limit] for (port, k), limit in config.max_class_frame_bytes.items()],
     }
     if config.idle_slope_bps:
-        shapers["count_gap"] = config.count_gap
-    model |= {name: value for name, value in shapers.items() if value or name == "count_gap"}
+        shapers["cbs_count_gap"] = config.count_gap
+    model |= {name: value for name, value in shapers.items() if value or name == "cbs_count_gap"}
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,
         "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.gates import largest_window_ns, open_time_ns, wire_ns
+from penstock.gates import acting, wire_ns
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
 from penstock.scenario.limits import (
@@ -291,7 +291,7 @@ def _scaled(
     assert idle is not None
     if gates is None:
         return None
-    open_ns = open_time_ns(gates, number)
+    open_ns = acting(gates).open_time(number)
     if open_ns == 0:
         draft.once((*at_port.path, "scaled"), f"class {number} never opens at {place}", "an entry that opens it")
         return None
@@ -330,7 +330,7 @@ def _check_passes(draft: Draft, network: Network, stream: Stream, bridge: str, p
     where: KeyPath = (*origin, "gates", "entries")
     if own is not None and own.gates is not None:
         where = (*origin, "port", str(port), "gates", "entries")
-    window_ns = largest_window_ns(gates, number)
+    window_ns = acting(gates).largest_window(number)
     needed_ns = wire_ns(stream.max_frame_bytes, network.link_at[bridge, port].rate_bps)
     if window_ns == 0:
         what = f'{which} never opens at {place}, but "{stream.name}" needs it'
