@@ -168,6 +168,7 @@ def _stream(
         "from": stream.talker,
         "to": list(stream.listeners),
         "traffic_class": stream.traffic_class,
+        "selection": network.bridges[stream.tree[0].bridge].selection(stream.traffic_class),
         "shaped": stream.shaped,
         "sent": measured.frames,
         "copies": measured.copies,

@@ -91,7 +91,7 @@ def _gates(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]:
     _wire(figure, place, frames, color, None)
     figure.update_layout(barmode="overlay")
     _layout(figure)
-    figure.update_xaxes(title="time / us")
+    figure.update_xaxes(title="time / us", range=[start / 1e6, stop / 1e6])
     note = (
         f"Pale: the gate of the class is open. Coloured: frames on the wire, preamble included. A cycle takes "
         f"{gates.cycle_time_ns / 1000:g} us."
@@ -149,7 +149,9 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
     if not shaped.height:
         return []
     first = _int(shaped["arrived"].min())
-    stop = first + _CREDIT_PS
+    stop = min(first + _CREDIT_PS, _int(shaped.select(pl.max_horizontal("arrived", "sent").max()).item()))
+    if stop <= first:
+        return []
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
     said = []
     for number in classes:
@@ -178,6 +180,7 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
     figure.update_layout(barmode="overlay")
     _layout(figure, 460)
     figure.update_yaxes(title="credit / bits", row=1, col=1)
+    figure.update_xaxes(range=[first / 1e6, stop / 1e6])
     figure.update_xaxes(title="time / us", row=2, col=1)
     note = f"A class may send while its credit is not below zero. In this time {'; '.join(said)}."
     return [(f"Credit at {place.name}", note, figure)]
