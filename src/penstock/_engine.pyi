@@ -36,7 +36,7 @@ class Events(TypedDict):
     visible: NDArray[np.uint64]
     destination: NDArray[np.uint8]
     refused: NDArray[np.uint8]
-    refused_reasons: NDArray[np.uint32]
+    refused_reasons: NDArray[np.uint64]
     stream: NDArray[np.uint16]
     flags: NDArray[np.uint8]
 

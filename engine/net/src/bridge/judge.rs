@@ -36,7 +36,7 @@ impl Bridge {
     pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, out: &mut Judgement) {
         out.wakes.clear();
         out.destination = 0;
-        (out.queue_full, out.class_full, out.store_full) = (0, 0, 0);
+        (out.queue_full, out.class_full, out.store_full, out.max_sdu) = (0, 0, 0, 0);
         out.stream = None;
         out.shaped = false;
         let Some(Pending { received, facts }) = self.ports[usize::from(port)].pending.pop_front() else {

@@ -73,6 +73,7 @@ pub struct Judgement {
     /// Copies refused, by reason.
     pub queue_full: u64,
     pub class_full: u64,
+    pub max_sdu: u64,
     pub store_full: u64,
     pub traffic_class: u8,
     /// The first tick at which it may be selected; by cut-through, of the copies that are forwarded as they come.
@@ -88,13 +89,14 @@ pub struct Judgement {
 
 impl Judgement {
     pub fn refused(&self) -> u64 {
-        self.queue_full | self.class_full | self.store_full
+        self.max_sdu | self.queue_full | self.class_full | self.store_full
     }
 
     /// Why the copy for an egress port was refused.
     pub fn refused_reason(&self, egress: u16) -> Reason {
         let has = |mask: u64| mask >> egress & 1 == 1;
         match () {
+            () if has(self.max_sdu) => reason::MAX_SDU,
             () if has(self.queue_full) => reason::QUEUE_FULL,
             () if has(self.class_full) => reason::CLASS_FULL,
             () if has(self.store_full) => reason::STORE_FULL,

@@ -59,7 +59,7 @@ pub struct DeviceEvent {
     pub frame: u64,
     pub visible: Tick,
     pub length: u32,
-    pub refused_reasons: u32,
+    pub refused_reasons: u64,
     pub stream: u16,
     pub port: u8,
     pub reason: u8,
@@ -342,7 +342,7 @@ impl Device {
         event.destination = out.destination as u8;
         event.refused = out.refused() as u8;
         for egress in 0..self.sizes.ports {
-            event.refused_reasons |= u32::from(out.refused_reason(egress).0) << (4 * egress);
+            event.refused_reasons |= u64::from(out.refused_reason(egress).0) << (8 * egress);
         }
         if let Some(stream) = out.stream {
             event.flags |= FLAG_STREAM;
@@ -398,6 +398,7 @@ impl Device {
                 let number = u64::from(frame);
                 let mut expired = self.event(Kind::Expired, at, port, number);
                 expired.traffic_class = traffic_class;
+                expired.reason = reason::LIFETIME.0;
                 self.tell(at, expired);
                 self.quiet_at = self.quiet_at.max(at + QUIET_CYCLES);
                 self.steps.push(Reverse((at, Step::Left { port, frame: number })));
