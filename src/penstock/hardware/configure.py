@@ -223,8 +223,8 @@ def configure(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         *_groups(config, registers),
         *_streams(config, registers),
         *_class_frames(config, registers),
-        *_credit(config, registers),
         *_gates(config, registers),
+        *_credit(config, registers),
         registers.write("port_enable", mask=mask),
     ]
 
@@ -477,27 +477,32 @@ def _check_gates(config: SwitchConfig) -> None:
 
 def _gates(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     _check_gates(config)
-    writes: list[Write] = []
+    if not config.gates:
+        return []
+    writes = [
+        registers.write(f"admin_gate_states[{port}]", mask=gates.initial_states) for port, gates in config.gates.items()
+    ]
+    # Before the credit, whose idle slopes may only be more than a port's rate together where there are gates.
+    writes.append(registers.write("gate_enable", mask=sum(1 << port for port in config.gates)))
     for port, gates in config.gates.items():
         writes += gate_list_writes(registers, port, gates)
     return writes
 
 
 def gate_list_writes(registers: RegisterMap, port: int, gates: GateControl) -> list[Write]:
-    """Stages a list and has a port take it over at its time; the gates are in use from then on."""
+    """Stages a list and has a port take it over at its time."""
     writes: list[Write] = []
     for index, (states, interval_ns) in enumerate(gates.entries):
         writes += table_writes(registers, Table.GATE_ENTRY, index, states << 32 | interval_ns)
     seconds, nanoseconds = divmod(gates.base_time_ns, 10**9)
     return [
         *writes,
-        registers.write("admin_base_seconds_low", value=seconds & 0xFFFF_FFFF),
-        registers.write("admin_base_seconds_high", value=seconds >> 32),
-        registers.write("admin_base_nanoseconds", value=nanoseconds),
+        registers.write("admin_base_time_seconds_low", value=seconds & 0xFFFF_FFFF),
+        registers.write("admin_base_time_seconds_high", value=seconds >> 32),
+        registers.write("admin_base_time_nanoseconds", ns=nanoseconds),
         registers.write("admin_cycle_time", ns=gates.cycle_time_ns),
         registers.write("admin_cycle_time_extension", ns=gates.cycle_time_extension_ns),
-        registers.write("admin_control_list_length", value=len(gates.entries)),
-        registers.write(f"admin_gate_states[{port}]", states=gates.initial_states),
+        registers.write("admin_control_list_length", entries=len(gates.entries)),
         registers.write("gate_commit", port=port),
     ]
 
@@ -551,11 +556,11 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "credit": [
             {"port": port, "class": k, "idle_slope_bps": slope} for (port, k), slope in config.idle_slope_bps.items()
         ],
-        "max_sdu": [[port, k, limit] for (port, k), limit in config.max_class_frame_bytes.items()],
+        "max_class_frame_bytes": [[port, k, limit] for (port, k), limit in config.max_class_frame_bytes.items()],
     }
     if config.idle_slope_bps:
-        shapers["cbs_count_gap"] = config.count_gap
-    model |= {name: value for name, value in shapers.items() if value or name == "cbs_count_gap"}
+        shapers["count_gap"] = config.count_gap
+    model |= {name: value for name, value in shapers.items() if value or name == "count_gap"}
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,
         "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),
