@@ -73,7 +73,7 @@ class Bridge:
         text = (
             f'name = "shaped"\nduration = "{duration}"\n[links]\nrate = "{self.rate_mbps}Mb/s"\ndelay = "0ns"\n'
             '[stations]\nt0 = { at = "b.0" }\nt1 = { at = "b.1" }\nlistener = { at = "b.2" }\nt3 = { at = "b.3" }\n'
-            f'[bridges.b]\nports = 4\n{own}{settings}\n{streams}'
+            f"[bridges.b]\nports = 4\n{own}{settings}\n{streams}"
         )
         file = self.folder / "scenario.toml"
         file.write_text(text)

@@ -513,7 +513,7 @@ pcp = 7
 source = { frames = "300B", every = "125us" }
 """
 
-ENTRIES = SHAPERS[SHAPERS.index("entries = ["):SHAPERS.index("\n\n[bridges.sw.port.3]")]
+ENTRIES = SHAPERS[SHAPERS.index("entries = [") : SHAPERS.index("\n\n[bridges.sw.port.3]")]
 GATES, PORT = "bridges.sw.gates", "bridges.sw.port.3"
 SHAPER_CASES = {
     "a list with zero entries": (
@@ -521,9 +521,11 @@ SHAPER_CASES = {
     "a zero interval": (
         'interval = "50us"', 'interval = "0us"', 17, f"{GATES}.entries[0].interval", "of no time", "64ns to"),
     "an interval below the minimum": (
-        'interval = "50us"', 'interval = "63ns"', 17, f"{GATES}.entries[0].interval", "63 ns is shorter than the", "64ns"),
+        'interval = "50us"', 'interval = "63ns"', 17, f"{GATES}.entries[0].interval", "63 ns is shorter than the",
+        "64ns"),
     "an interval above all": (
-        'interval = "50us"', 'interval = "5s"', 17, f"{GATES}.entries[0].interval", "5 s is longer than the", "4294967295ns"),
+        'interval = "50us"', 'interval = "5s"', 17, f"{GATES}.entries[0].interval", "5 s is longer than the",
+        "4294967295ns"),
     "an interval that is not whole": (
         'interval = "50us"', 'interval = "50.0005us"', 17, f"{GATES}.entries[0].interval", "50000500 ps", "whole ns"),
     "an interval without a unit": (
@@ -535,19 +537,23 @@ SHAPER_CASES = {
         'interval = "1ms" }', 'interval = "3s" }, { open = "none", interval = "3s" }',
         24, f"{PORT}.gates.cycle_time", "6 s is longer", "to 4294967295ns"),
     "more entries than the hardware has": (
-        'nodes = "model"', 'nodes = "rtl"', 16, f"{GATES}.entries", "has 129 entries", "1 to 128 entries, more in models"),
+        'nodes = "model"', 'nodes = "rtl"', 16, f"{GATES}.entries", "has 129 entries",
+        "1 to 128 entries, more in models"),
     "more entries than any has": (ENTRIES, "", 16, f"{GATES}.entries", "has 1025 entries", "1 to 1024 entries"),
     "a base time beyond the clock": (
         'base_time = "1ms"', 'base_time = "9223370036.854775808s"',
-        15, f"{GATES}.base_time", "9223370037 s is beyond the clock", "up to 9223370036854775807ns: clocks count to 2^63 ns"),
+        15, f"{GATES}.base_time", "9223370037 s is beyond the clock",
+        "up to 9223370036854775807ns: clocks count to 2^63 ns"),
     "a base time in parts of a nanosecond": (
         'base_time = "1ms"', 'base_time = "1ps"', 15, f"{GATES}.base_time", "1 ps cannot be set", "whole ns"),
     "an extension beyond its register": (
         'extension = "1us"', 'extension = "5s"', 24, f"{PORT}.gates.cycle_time_extension", "5 s", "4294967295 ns"),
     "an unknown class": (
-        '["control"]', '["controll"]', 17, f"{GATES}.entries[0].open", 'no traffic class "controll"', "0 to 7, control, sound"),
+        '["control"]', '["controll"]', 17, f"{GATES}.entries[0].open", 'no traffic class "controll"',
+        "0 to 7, control, sound"),
     "a class out of range": ('["control"]', "[8]", 17, f"{GATES}.entries[0].open", "no class 8", "0 to 7"),
-    "a class opened twice": ('["control"]', '["control", 7]', 17, f"{GATES}.entries[0].open", "class 7 is there twice", "once"),
+    "a class opened twice": ('["control"]', '["control", 7]', 17, f"{GATES}.entries[0].open",
+        "class 7 is there twice", "once"),
     "a bare number of gates": (
         '["control"]', "128", 17, f"{GATES}.entries[0].open", "128 could be a class or a mask", 'a mask, "0x81"'),
     "initial states of an unknown class": (
@@ -555,16 +561,20 @@ SHAPER_CASES = {
     "an unknown key of a list": (
         'base_time = "1ms"', 'basetime = "1ms"', 15, f"{GATES}.basetime", 'did you mean "base_time"', "cycle_time"),
     "an unknown key of an entry": (
-        'interval = "50us"', 'intervall = "50us"', 17, f"{GATES}.entries[0].intervall", 'did you mean "interval"', "open"),
+        'interval = "50us"', 'intervall = "50us"', 17, f"{GATES}.entries[0].intervall", 'did you mean "interval"',
+        "open"),
     "an entry without its interval": (
         ', interval = "50us"', "", 17, f"{GATES}.entries[0].interval", "missing", "interval"),
     "a class that never opens": (
-        '["sound", 4, 6]', "[4, 6]", 16, f"{GATES}.entries", r'class 5 \(sound\) never opens at sw.2, but "sound" needs', "opens"),
+        '["sound", 4, 6]', "[4, 6]", 16,
+        f"{GATES}.entries", r'class 5 \(sound\) never opens at sw.2, but "sound" needs', "opens"),
     "a frame that fits no window": (
         '"control"], interval = "50us"', '"control"], interval = "1759ns"',
-        16, f"{GATES}.entries", "open for 1759 ns at most at sw.2, but a frame of .control. takes 1760 ns .220 B", "1760ns or more"),
+        16, f"{GATES}.entries", "open for 1759 ns at most at sw.2, but a frame of .control. takes 1760 ns .220 B",
+        "1760ns or more"),
     "a frame that fits no window of a slow link": (
-        '[{ open = "all", interval = "1ms" }]', '[{ open = [7], interval = "1us" }, { open = [5], interval = "25599ns" }]',
+        '[{ open = "all", interval = "1ms" }]',
+        '[{ open = [7], interval = "1us" }, { open = [5], interval = "25599ns" }]',
         24, f"{PORT}.gates.entries", "25599 ns at most at sw.3, but .* takes 25600 ns .320 B", "25600ns or more"),
     "an idle slope above the link": (
         'idle_slope = "200Mb/s"', 'idle_slope = "1.1Gb/s"',
@@ -574,7 +584,8 @@ SHAPER_CASES = {
         23, f"{PORT}.classes.4.idle_slope", "101 Mb/s is above the 100 Mb/s of port 3", "up to 100 Mb/s"),
     "slopes that sum above the link": (
         'idle_slope = "200Mb/s"', 'idle_slope = "981Mb/s"',
-        11, "bridges.sw.classes.4.idle_slope", "at port 0 sum up to 1.001 Gb/s, above its 1 Gb/s", "up to 980 Mb/s, which others leave"),
+        11, "bridges.sw.classes.4.idle_slope", "at port 0 sum up to 1.001 Gb/s, above its 1 Gb/s",
+        "up to 980 Mb/s, which others leave"),
     "slopes that sum above one port's link": (
         'idle_slope = "40Mb/s"', 'idle_slope = "81Mb/s"',
         23, f"{PORT}.classes.4.idle_slope", "at port 3 sum up to 101 Mb/s", "up to 80 Mb/s"),
@@ -584,7 +595,8 @@ SHAPER_CASES = {
         'idle_slope = "200Mb/s"', 'idle_slope = "0b/s"', 11, "bridges.sw.classes.4.idle_slope", "is zero", "above 0"),
     "a send slope of one's own": (
         'idle_slope = "200Mb/s"', 'idle_slope = "200Mb/s", send_slope = "-500Mb/s"',
-        11, "bridges.sw.classes.4.send_slope", "-500 Mb/s is not the idle slope less the 1 Gb/s of port 0", '"-800000000b/s"'),
+        11, "bridges.sw.classes.4.send_slope", "-500 Mb/s is not the idle slope less the 1 Gb/s of port 0",
+        '"-800000000b/s"'),
     "an idle slope of a strict class": (
         'classes.4 = { selection = "cbs"', 'classes.4 = { selection = "strict"',
         11, "bridges.sw.classes.4.idle_slope", 'nothing about selection = "strict"', "cbs"),
@@ -602,18 +614,22 @@ SHAPER_CASES = {
         23, f"{PORT}.classes.9", 'no traffic class "9"', "0 to 7"),
     "scaled above the link": (
         'idle_slope = "200Mb/s"', 'idle_slope = "900Mb/s", scaled = true',
-        11, "bridges.sw.classes.4.idle_slope", "in the 200 us of 250 us that it is open are 1.125 Gb/s", "up to 800 Mb/s"),
+        11, "bridges.sw.classes.4.idle_slope", "in the 200 us of 250 us that it is open are 1.125 Gb/s",
+        "up to 800 Mb/s"),
     "a name that means something": (
         'name = "sound"', 'name = "all"', 10, "bridges.sw.classes.5.name", '"all" cannot be used', "a letter"),
     "a name twice": (
         'name = "sound"', 'name = "control"', 10, "bridges.sw.classes.5.name", "also the name of another", "once"),
     "a unit that is no frame": (
-        'name = "sound"', 'max_sdu = "45B"', 10, "bridges.sw.classes.5.max_sdu", "45 B is out of range", "46B to 1982B"),
+        'name = "sound"', 'max_sdu = "45B"', 10, "bridges.sw.classes.5.max_sdu", "45 B is out of range",
+        "46B to 1982B"),
     "a frame above the longest unit": (
         'name = "sound"', 'name = "sound", max_sdu = "281B"',
-        44, "streams.sound.source", r"frames of 300 B are above the max_sdu of class 5 \(sound\) at sw.2: 281 B", "up to 299B"),
+        44, "streams.sound.source", r"frames of 300 B are above the max_sdu of class 5 \(sound\) at sw.2: 281 B",
+        "up to 299B"),
     "a clock that nobody keeps": (
-        'ports = 4', 'ports = 4\nclock = { sync = "gps" }', 7, "bridges.sw.clock.sync", "'gps' is not known", '"ideal", "none"'),
+        'ports = 4', 'ports = 4\nclock = { sync = "gps" }', 7, "bridges.sw.clock.sync", "'gps' is not known",
+        '"ideal", "none"'),
     "a clock that is far off": (
         'ports = 4', 'ports = 4\nclock = { sync = { error = "2ms" } }',
         7, "bridges.sw.clock.sync.error", "2 ms cannot be set", "up to 1ms"),

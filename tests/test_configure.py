@@ -198,12 +198,19 @@ def gated(**changes: Any) -> SwitchConfig:
 def test_gates_and_credit_are_written() -> None:
     """Of 100 Mb/s 13421772.8 units of 2^-24 bit in 8 ns, rounded down; index {port, class}."""
     found = list(commits(gated()))
-    assert [(i, d) for t, i, d in found if t is Table.GATE_ENTRY] == [(0, 0x81 << 32 | 50_000), (1, 0x7E << 32 | 200_000)]
-    assert [(i, d) for t, i, d in found if t is Table.CREDIT] == [(2 << 3 | 5, 1 << 96 | 13_421_772), (8, 1 << 96 | 1 << 27)]
+    assert [(i, d) for t, i, d in found if t is Table.GATE_ENTRY] == [
+        (0, 0x81 << 32 | 50_000),
+        (1, 0x7E << 32 | 200_000),
+    ]
+    assert [(i, d) for t, i, d in found if t is Table.CREDIT] == [
+        (2 << 3 | 5, 1 << 96 | 13_421_772),
+        (8, 1 << 96 | 1 << 27),
+    ]
     assert [(i, d) for t, i, d in found if t is Table.MAX_SDU] == [(3 << 3 | 1, 1518)]
     written = dict(configure(gated(), REGISTERS))
-    names = ["admin_base_time_seconds_low", "admin_base_time_nanoseconds", "admin_cycle_time", "admin_cycle_time_extension",
-             "admin_control_list_length", "admin_gate_states[2]", "gate_enable", "gate_commit", "cbs_count_gap"]  # fmt: skip
+    names = ["admin_base_time_seconds_low", "admin_base_time_nanoseconds", "admin_cycle_time",
+             "admin_cycle_time_extension", "admin_control_list_length", "admin_gate_states[2]",
+             "gate_enable", "gate_commit", "cbs_count_gap"]  # fmt: skip
     assert [written[REGISTERS.address(name)] for name in names] == [3, 7, 250_000, 1_000, 2, 0x0F, 0b100, 2, 1]
 
 
@@ -229,7 +236,10 @@ def test_each_list_is_committed_after_its_entries() -> None:
         ({"gates": {0: GateControl([(1, 64)], 0)}}, "cycle time in nanoseconds is 0"),
         ({"gates": {0: GateControl([(1, 64)], 64, 2**63)}}, "base time in nanoseconds is 9223372036854775808"),
         ({"gates": {4: GateControl([(1, 64)], 64)}}, "port is 4; allowed are 0 to 3"),
-        ({"idle_slope_bps": {(0, 5): 1_000_000_001}}, r"idle_slope_bps\[0, 5\]: idle slope in bits per second is 10000"),
+        (
+            {"idle_slope_bps": {(0, 5): 1_000_000_001}},
+            r"idle_slope_bps\[0, 5\]: idle slope in bits per second is 10000",
+        ),
         ({"idle_slope_bps": {(0, 5): 0}}, "idle slope in bits per second is 0"),
         ({"idle_slope_bps": {(0, 7): 1_000}}, "class 7 is ATS"),
         ({"max_class_frame_bytes": {(0, 8): 100}}, "traffic class is 8"),

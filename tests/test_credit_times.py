@@ -103,8 +103,9 @@ def test_credit_of_two_classes(kind: str, bridge: Make) -> None:
 def test_a_starved_class_catches_up(kind: str, bridge: Make) -> None:
     """Eight frames of 1522 bytes in a strict class above keep the link for 98.688 us; class 5 has 250 Mb/s.
 
-    Meanwhile it earns 24672 bits, less 2 as its frames are ready 8 ns later than the first of those. A frame costs 6000:
-    24670, 18670, 12670, 6670, 670, -5330. So five go back to back, and the sixth after 5330 bits at 250 Mb/s: 21.32 us.
+    Meanwhile it earns 24672 bits, less 2 as its frames are ready 8 ns later than the first of those. A frame costs
+    6000: 24670, 18670, 12670, 6670, 670, -5330. So five go back to back, and the sixth after 5330 bits at 250 Mb/s:
+    21.32 us.
     """
     settings = 'classes.7 = { selection = "strict" }\n' + cbs(5, 250)
     begin = 300 * US

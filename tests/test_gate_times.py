@@ -34,7 +34,7 @@ def test_one_window_for_each_class(kind: str, rate_mbps: int, bridge: Make) -> N
     """Class k is open from 30 us · k to 30 us · (k + 1) of a cycle of 240 us that first begins at 1 ms.
 
     All frames wait by then, behind closed gates; each begins with its window, 200 + 20 bytes of 1.76 us at 1 Gb/s and
-    17.6 us at 100 Mb/s. The second of each class comes 100 us before the second cycle, and begins in it likewise.
+    17.6 us at 100 Mb/s. The second of each class comes after the first window and waits for the second likewise.
     """
     base, window = 1000 * US, 30 * US
     settings = STRICT + gates([([k], window) for k in range(8)], base, 'initial = "none"')
@@ -120,7 +120,8 @@ def test_an_entry_in_which_the_gate_stays_open_makes_no_guard_band(kind: str, br
     cycle; one that is ready at 192 us has 8 us left, and waits for 390 us.
     """
     entries = [
-        ([1], 50 * US), ([], 50 * US), ([1], 30 * US), ([1, 2], 30 * US), ([1], 40 * US), ([], 190 * US), ([1], 10 * US),
+        ([1], 50 * US), ([], 50 * US), ([1], 30 * US), ([1, 2], 30 * US), ([1], 40 * US), ([], 190 * US),
+        ([1], 10 * US),
     ]  # fmt: skip
     cycle = 400 * US
     ready = [126 * US, 156 * US, 192 * US, cycle + 396 * US, 2 * cycle + 40 * US]
@@ -147,7 +148,9 @@ def test_a_list_that_is_longer_than_its_cycle_is_cut(kind: str, bridge: Make) ->
     """Of the entries of 60, 60 and 60 us in a cycle of 100 us, the second lasts 40 us and the third never acts."""
     settings = gates([([1], 60 * US), ([2], 60 * US), ([3], 60 * US)], 0, 'cycle_time = "100us"')
     # 40 us are 5000 bytes; ready 10 us before the second entry ends by the cycle, though it would last 30 us.
-    streams = frames("first", 2, 1200, released_ns(90 * US, 1200)) + frames("late", 2, 1300, released_ns(190 * US, 1300))
+    streams = frames("first", 2, 1200, released_ns(90 * US, 1200)) + frames(
+        "late", 2, 1300, released_ns(190 * US, 1300)
+    )
     found = bridge(kind, 1000)(settings, streams)
     # 1220 bytes are 9.76 us and fit in 10 us; 1320 are 10.56 us.
     assert found == {"first": [90 * US], "late": [260 * US]}
@@ -157,7 +160,9 @@ def test_a_list_that_is_longer_than_its_cycle_is_cut(kind: str, bridge: Make) ->
 def test_the_last_entry_of_a_shorter_list_lasts(kind: str, bridge: Make) -> None:
     """Entries of 20 and 20 us in a cycle of 100 us: the second lasts from 20 us to 100 us."""
     settings = gates([([1], 20 * US), ([2], 20 * US)], 0, 'cycle_time = "100us"')
-    streams = frames("two", 2, 1000, released_ns(80 * US, 1000)) + frames("one", 1, 1000, released_ns(80 * US, 1000), talker=1)
+    streams = frames("two", 2, 1000, released_ns(80 * US, 1000)) + frames(
+        "one", 1, 1000, released_ns(80 * US, 1000), talker=1
+    )
     assert bridge(kind, 1000)(settings, streams) == {"two": [80 * US], "one": [100 * US]}
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
-from penstock.scenario.model import Source
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
+from penstock.scenario.model import Source
 from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Jitter, Network, Stream, Udp
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _clock(clock: Clock) -> dict[str, int]:
 
 
 def _ptp(bridge: Bridge) -> dict[str, Any]:
-    """What the clock that gates follow shows when the run begins, and what it adds in 8 ns of the bridge's own clock."""
+    """What the clock that gates follow shows when the run begins, and what it adds in 8 ns of the bridge's own."""
     if not bridge.gates:
         return {}
     clock = bridge.clock
@@ -251,9 +251,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         },
         idle_slope_bps={place: shaper.idle_slope_bps for place, shaper in bridge.credit.items()},
         count_gap=bridge.count_gap,
-        max_class_frame_bytes={
-            place: sdu + SDU_OVERHEAD_BYTES for place, sdu in bridge.max_sdu_bytes.items()
-        },
+        max_class_frame_bytes={place: sdu + SDU_OVERHEAD_BYTES for place, sdu in bridge.max_sdu_bytes.items()},
         size=_size(bridge),
     )
 

@@ -114,9 +114,7 @@ def _windows(figure: go.Figure, place: _Place, start: int, stop: int, row: int |
     figure.add_trace(bars, **({} if row is None else {"row": row, "col": 1}))
 
 
-def _wire(
-    figure: go.Figure, place: _Place, frames: pl.DataFrame, color: Mapping[str, str], row: int | None
-) -> None:
+def _wire(figure: go.Figure, place: _Place, frames: pl.DataFrame, color: Mapping[str, str], row: int | None) -> None:
     for name in frames["stream"].unique(maintain_order=True):
         own = frames.filter(pl.col("stream") == name)
         bars = go.Bar(

@@ -20,8 +20,8 @@ from penstock.scenario.positions import key_lines
 from penstock.scenario.report import Report
 from penstock.scenario.reservations import check_reservations
 from penstock.scenario.routing import Routes
-from penstock.scenario.shapers import check_shapers
 from penstock.scenario.settings import check_names, collect_bridges
+from penstock.scenario.shapers import check_shapers
 from penstock.scenario.stations import place_stations
 from penstock.scenario.streams import resolve_streams
 from penstock.scenario.tables import check_tables

@@ -140,7 +140,9 @@ def _new_gate_list(
     if gates.base_time % 1000:
         report.add((*path, "base_time"), f"{gates.base_time} ps cannot be set", "whole ns")
     elif base_ns > LAST_TIME_NS:
-        allowed = f"up to {LAST_TIME_NS - START_TIME_NS}ns: clocks count to 2^63 ns and show {START_TIME_NS} ns at first"
+        allowed = (
+            f"up to {LAST_TIME_NS - START_TIME_NS}ns: clocks count to 2^63 ns and show {START_TIME_NS} ns at first"
+        )
         report.add((*path, "base_time"), f"{show_time(gates.base_time)} is beyond the clock", allowed)
     initial = _states(draft, (*path, "initial"), gates.initial, class_names)
     if len(report.found) > seen:
@@ -212,7 +214,9 @@ def check_class_keys(draft: Draft, path: KeyPath, settings: model.Bridge, key: s
         where = (*path, "port", str(number), "classes", key)
         if entry.selection is not None and selection == "ats":
             what = f"class {key} is ATS, which a bridge is at all of its ports"
-            draft.report.refuse((*where, "selection"), what, f'classes.{key} = {{ selection = "strict" }} of the bridge')
+            draft.report.refuse(
+                (*where, "selection"), what, f'classes.{key} = {{ selection = "strict" }} of the bridge'
+            )
         selection = entry.selection or selection
     for name in model.SHAPER_KEYS:
         if getattr(entry, name) is not None and selection != "cbs":

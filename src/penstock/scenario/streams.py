@@ -14,7 +14,6 @@ from penstock.scenario.report import AlreadyToldError
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
 
-
 _WORDS = {"strict": "strict priority", "cbs": "served by credit", "ats": "ATS"}
 
 
