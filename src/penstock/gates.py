@@ -1,39 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gate control list as it acts, and credit over time: what the engine makes of them."""
+"""Gate states and credit over time, as the engine's state machines have them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 from penstock import _engine
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Clock, GateList
+from penstock.scenario.network import Bridge, Clock
+from penstock.scenario.windows import acting
 
-_SET_GATE_STATES = 0  # the operation
 _BYTE_PS = 8 * 10**12  # at 1 b/s
 _PORT_RATE = 1 << 27  # of credit in the time of a byte: 8 bits in units of 2^-24
 _BIT = 1 << 24
-
-
-@lru_cache(maxsize=256)
-def acting(gates: GateList) -> _engine.GateList:
-    """The list as it acts: what is too long for the cycle is cut, the last entry of a short one lasts."""
-    entries = [(_SET_GATE_STATES, states, interval_ns) for states, interval_ns in gates.entries]
-    return _engine.GateList(
-        entries,
-        gates.cycle_time_ns,
-        base_time=gates.base_time_ns,
-        extension=gates.cycle_time_extension_ns,
-        most_entries=len(entries),
-    )
-
-
-def wire_ns(frame_bytes: int, rate_bps: int) -> int:
-    """What a frame takes of a window, with preamble, delimiter and gap; rounded up."""
-    return -(-(frame_bytes + WIRE_OVERHEAD_BYTES) * 8 * 10**9 // rate_bps)
 
 
 def gate_states(bridge: Bridge, port: int, start_ps: int, stop_ps: int) -> Iterator[tuple[int, int, int]]:

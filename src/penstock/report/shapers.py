@@ -201,6 +201,15 @@ def _occupations(place: _Place, frames: pl.DataFrame) -> Iterator[Occupation]:
             yield Occupation(ready, None, None)
 
 
+def occupations_at(
+    network: Network, trace: pl.DataFrame, bridge: str, port: int, traffic_class: int
+) -> list[Occupation]:
+    """Of a class at a port, from the trace of a run."""
+    place = _Place(network.bridges[bridge], port, network.link_at[bridge, port].rate_bps)
+    frames = _frames(View(network, trace), place)
+    return list(_occupations(place, frames.filter(pl.col("traffic_class") == traffic_class)))
+
+
 def _layout(figure: go.Figure, height: int = 340) -> None:
     ticks = {"gridcolor": "#E6EAEE", "zeroline": False, "linecolor": "#9AA5B1", "ticks": "outside"}
     figure.update_layout(

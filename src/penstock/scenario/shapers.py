@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.gates import acting, wire_ns
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
 from penstock.scenario.limits import (
@@ -31,6 +30,7 @@ from penstock.scenario.network import (
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
 from penstock.scenario.units import show_rate, show_time
+from penstock.scenario.windows import acting, wire_ns
 
 _CLASSES = 8
 _NAME = re.compile(r"(?!(all|none)$)[A-Za-z_][A-Za-z0-9_-]*")
