@@ -116,11 +116,11 @@ impl List {
             return Err(ListError::BaseTime { base_time: admin.base_time, end: capacity.time_end });
         }
         for (entry, &Entry { operation, interval, .. }) in admin.entries.iter().enumerate() {
-            if operation >= OPERATIONS {
-                return Err(ListError::Operation { entry, operation });
-            }
             if interval < least {
                 return Err(ListError::Interval { entry, interval, least });
+            }
+            if operation >= OPERATIONS {
+                return Err(ListError::Operation { entry, operation });
             }
         }
         let cycle = admin.cycle_time;
