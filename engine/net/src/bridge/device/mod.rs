@@ -37,7 +37,7 @@ const CREDIT_CYCLES: Tick = 2;
 /// From a register of the gates to selections that know it.
 const GATES_SEEN: Tick = 2;
 /// From the start of an access to when the PTP clock takes its command, and from when that acts to the cycle after the answer.
-const CLOCK_TAKEN_CYCLES: Tick = 2;
+const CLOCK_TAKEN_CYCLES: Tick = 4;
 const CLOCK_ANSWER_CYCLES: Tick = 3;
 const NO_COMMAND: u8 = 5;
 const SELECTED_TOLD: Tick = 2;
