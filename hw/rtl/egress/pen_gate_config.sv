@@ -11,8 +11,8 @@
 //   backward   per entry and class, how long the gate stays open beyond the entry; written to the port's memory
 //   last       if a list is running, its last cycle is compiled once more by the same two passes: cut at the time of the
 //              change or prolonged to it, and followed by the new list
-//   wait       until PREPARE_NS after the commit, less a microsecond in which the port is told: then the change is pending,
-//              and ends of cycles from PREPARE_NS after the commit on are decided knowing it
+//   wait       until PREPARE_NS after the commit, less two microseconds in which the port is told: then the change is
+//              pending, and ends of cycles from PREPARE_NS after the commit on are decided knowing it
 //
 // How long a gate stays open across the end of a cycle is thus known from memory, and the gates only play lists.
 // Classes are worked on one after the other, so that a list of 1024 entries costs time and not area.
@@ -191,9 +191,8 @@ module pen_gate_config
         table_port = look_q[PORT_W+1:2];
         time_which = look_q[1:0];
       end
-      KEEP_LIST, EARLIEST, STAY, PAST, LAST: ;
+      KEEP_LIST, EARLIEST, STAY, PAST, BACK, LAST_START: ;
       LAST_FIRST, LATE_FIRST: time_which = TIME_START;
-      LAST_START, LAST_LENGTH: ;
       default: begin
         table_busy = 1'b0;
         table_port = place_t'(status_port_i);
@@ -354,7 +353,7 @@ module pen_gate_config
   assign refused = error != GATE_ERROR_NONE && state_q != KEEP_TIME;
 
   // --- the steps -----------------------------------------------------------------------------------------------------
-  logic near, send;
+  logic near, send, more_again;
   logic look_hit;
 
   always_comb begin
@@ -364,6 +363,11 @@ module pen_gate_config
       TIME_LAST:   look_hit = send_last_q[look_q[PORT_W+1:2]];
       default:     look_hit = 1'b0;
     endcase
+  end
+
+  always_comb begin
+    more_again = 1'b0;
+    for (int unsigned p = 0; p < PORTS; p++) if (again_q && again_of_q[p] && port_q != place_t'(p)) more_again = 1'b1;
   end
 
   assign near           = result[63] || result[62:34] == '0;
@@ -637,14 +641,15 @@ module pen_gate_config
       end
 
       WAIT: begin
+        // After a step the changes of all ports are worked out before any is told.
         look_q <= {port_q, hold_new_q ? TIME_CHANGE : TIME_LAST};
-        if (result[63] || result[62:10] == '0) begin
+        if (result[63] || result[62:11] == '0 || more_again) begin
           pending_q[port_q]   <= 1'b1;
           again_of_q[port_q]  <= 1'b0;
           send_new_q[port_q]  <= hold_new_q;
           send_last_q[port_q] <= !hold_new_q;
           if (hold_new_q) send_start_q[port_q] <= 1'b0;
-          state_q             <= LOOK;
+          state_q             <= more_again ? IDLE : LOOK;
         end
       end
 
@@ -766,7 +771,7 @@ module pen_gate_config
     wake_ns_o = '1;
     if ((send_new_q | send_start_q | send_last_q) != '0) wake_ns_o = gate_time_i + (64'd1 << 33);
     if (busy_o || state_q == SEND || (state_q == LOOK && look_hit)) wake_ns_o = gate_time_i;
-    if (state_q == WAIT && now_q > gate_time_i + 64'd2048) wake_ns_o = now_q - 64'd2048;
+    if (state_q == WAIT && now_q > gate_time_i + 64'd4096) wake_ns_o = now_q - 64'd4096;
   end
 `endif
 
