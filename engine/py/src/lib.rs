@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod arrays;
 mod ats;
 mod run;
+mod shapers;
 mod switch;
 mod switch_model;
 
@@ -34,6 +35,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ConservationError", py.get_type::<ConservationError>())?;
     ats::register(module)?;
     run::register(module)?;
+    shapers::register(module)?;
     switch::register(module)?;
     switch_model::register(module)?;
     Ok(())

@@ -6,4 +6,7 @@
 
 pub mod admission;
 pub mod ats;
+pub mod credit;
+pub mod gates;
+pub mod ptp_clock;
 pub mod queue;

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time-aware gates of one port (802.1Q 8.6.8.4, 8.6.9): executes the lists that pen_gate_config has compiled.
+//
+// An entry holds from the first cycle in which gate time has reached its start. Its successor is fetched meanwhile:
+//
+//   cycle        | n          | n+1      | n+2  | n+3     | n+4    | n+5                 shortest entry: 7 cycles
+//   gate_time_i  | >= end_q   |
+//   event        | valid      |
+//   stage_q      | READY      | COMPARE  | READ | CAPTURE | ADD    | READY
+//   end_q, ...   |            | of the new entry
+//   *_next_o     |            |          | of the new entry: for cycle n+3
+//
+// So that gate states are right in cycle n for gate time G(n), `gate_time_i` in cycle n is G(n+3).
+//
+// The memory has two lists in turn and beside them a copy of the last cycle before a change, cut or prolonged to the
+// time of the change. Nothing but its start is told: from then on its entries go before those of the list.
+// A class that is open stays open for `remaining_next_ns_o + after_next_ns_o` more, or for longer than any frame takes
+// if there is nothing to guard (`guard_next_o` is low).
+module pen_gates
+  import pen_pkg::*;
+#(
+  parameter int unsigned PORT    = 0,
+  parameter int unsigned ENTRIES = 128  // of a list; a power of two, 8 to 1024
+) (
+  input  logic          clk_i,
+  input  logic          rst_i,
+  input  time_ns_t      gate_time_i,         // 7 to 9 ns more in each cycle, but where time is stepped or leaps
+  input  logic          stepped_i,           // the clock was set: gate_time_i does not follow from the one before
+  input  gate_config_t  config_i,
+  input  logic          enable_i,            // GateEnabled; else all gates are open
+  input  logic [7:0]    initial_states_i,    // before the first list begins
+  output logic [7:0]    open_o,              // states in this cycle
+  output logic [7:0]    open_next_o,         // in the next cycle, as all of these
+  output logic          guard_next_o,        // a gate may close soon
+  output logic [15:0]   remaining_next_ns_o, // to the end of the entry
+  output window_t [7:0] after_next_ns_o,     // per class that is open: how long it stays so thereafter
+  output window_t [7:0] largest_window_ns_o, // of the list in force
+  output logic          changed_o,           // the new list is in force
+  output logic          locked_o,            // a change can no longer be taken back
+  output time_ns_t      wake_ns_o            // simulation: nothing happens by itself before this gate time
+);
+  localparam int unsigned INDEX_W = $clog2(ENTRIES);
+  localparam int unsigned DEPTH = 3 * ENTRIES + 4;
+  localparam int unsigned ADDR_W = $clog2(DEPTH);
+  if (ENTRIES < 8 || ENTRIES > 1024 || 1 << INDEX_W != ENTRIES) begin : gen_check_entries
+    $fatal(1, "pen_gates: ENTRIES must be a power of two from 8 to 1024, is %0d (%m)", ENTRIES);
+  end
+
+  typedef logic [INDEX_W-1:0] index_t;
+  typedef logic [ADDR_W-1:0]  addr_t;
+
+  function automatic addr_t address(input logic [1:0] bank, input index_t index);
+    return addr_t'({bank, index});
+  endfunction
+
+  typedef enum logic [3:0] {
+    IDLE,                                             // nothing follows: no list, or its start is not known
+    READY, COMPARE, READ, CAPTURE, ADD,               // the next entry
+    AGAIN_READ, AGAIN_CAPTURE, AGAIN_ADD, AGAIN_LOAD, // this entry once more, as it is in the last cycle
+    HOLD_READ, HOLD_CAPTURE, HOLD_LOAD                // windows at the start of the list that is waited for
+  } stage_e;
+  stage_e      stage_q;
+
+  // The entry that holds.
+  logic        run_q, list_q, in_last_q, hold_new_q, last_q;
+  index_t      index_q;
+  gate_time_t  start_q, end_q;
+  logic        end_valid_q, near_q;
+  logic [7:0]  states_q;
+  window_t [7:0] after_q;
+
+  // The entry that follows.
+  logic [1:0]  next_bank_q;
+  index_t      next_index_q;
+  logic        next_change_q, next_near_q;
+  gate_time_t  next_end_q;
+  gate_entry_t read_entry, entry_q;
+
+  // The change ahead.
+  logic        armed_q, short_q, redo_q, at_last_q, past_last_q;
+  gate_time_t  last_start_q;
+
+  logic        mine, hold, event_now, calm;
+  logic [15:0] late, now_q;
+  gate_time_t  now, distance_q, past;
+  logic [1:0]  settled_q;
+
+  assign now     = gate_time_i[GATE_TIME_W-1:0];
+  assign mine    = config_i.port == port_t'(PORT);
+  assign hold    = mine && config_i.command inside {GATE_COMMAND_HOLD, GATE_COMMAND_HOLD_NEW};
+
+  // --- the end of the entry ----------------------------------------------------------------------------------------
+  // 16 bits decide when it is near. Whether it is, takes three cycles to find out, or is known from the interval.
+  assign late      = gate_time_i[15:0] - end_q[15:0];
+  assign event_now = near_q && !late[15] && stage_q == READY && !stepped_i;
+
+  always_ff @(posedge clk_i) begin
+    now_q      <= gate_time_i[15:0];
+    distance_q <= end_q - now;
+    settled_q  <= {settled_q[0], 1'b1};
+    if (settled_q[1] && (distance_q[GATE_TIME_W-1] || distance_q[GATE_TIME_W-2:15] == '0)) near_q <= 1'b1;
+    if (event_now || stage_q == AGAIN_LOAD) begin
+      near_q    <= next_near_q;
+      settled_q <= '0;
+    end
+    if (stepped_i || rst_i || !end_valid_q || hold) begin
+      near_q    <= 1'b0;
+      settled_q <= '0;
+    end
+  end
+
+  // Far enough from the end to fetch an entry in between.
+  assign calm = !near_q || (settled_q[1] && distance_q[GATE_TIME_W-1:8] != '0 && !distance_q[GATE_TIME_W-1]);
+
+  // --- which entry follows -----------------------------------------------------------------------------------------
+  logic [1:0]  follow_bank;
+  logic        follow_change;
+
+  assign past = end_q - last_start_q;
+
+  always_comb begin
+    follow_change = hold_new_q || (in_last_q && last_q);
+    if (follow_change) follow_bank = {1'b0, !list_q};
+    else if (in_last_q || (armed_q && (past_last_q || (at_last_q && last_q)))) follow_bank = GATE_BANK_LAST_CYCLE;
+    else follow_bank = {1'b0, list_q};
+  end
+
+  logic  read, windows_due_q, windows_read_q;
+  addr_t read_addr;
+
+  always_comb begin
+    read      = 1'b0;
+    read_addr = address(GATE_BANK_WINDOWS, index_t'({1'b1, list_q}));
+    unique case (stage_q)
+      READ: begin
+        read      = 1'b1;
+        read_addr = address(follow_bank, last_q ? '0 : index_q + 1'b1);
+      end
+      AGAIN_READ: begin
+        read      = 1'b1;
+        read_addr = address(GATE_BANK_LAST_CYCLE, index_q);
+      end
+      HOLD_READ: begin
+        read      = 1'b1;
+        read_addr = address(GATE_BANK_WINDOWS, index_t'({1'b0, list_q ^ hold_new_q}));
+      end
+      READY: read = windows_due_q && !windows_read_q;
+      default: ;
+    endcase
+  end
+
+  pen_ram_1r1w #(.WIDTH($bits(gate_entry_t)), .DEPTH(DEPTH), .READ_OLD(0)) u_entries (
+    .clk_i,
+    .write_i     (config_i.write && mine),
+    .write_addr_i(address(config_i.bank, config_i.index[INDEX_W-1:0])),
+    .write_data_i(config_i.entry),
+    .read_i      (read),
+    .read_addr_i (read_addr),
+    .read_data_o (read_entry)
+  );
+
+  gate_time_t sum;
+  assign sum = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(entry_q.interval_ns);
+
+  always_ff @(posedge clk_i) begin
+    at_last_q   <= armed_q && past == '0;
+    past_last_q <= armed_q && past != '0 && !past[GATE_TIME_W-1];
+    if (stage_q inside {CAPTURE, AGAIN_CAPTURE, HOLD_CAPTURE}) entry_q <= read_entry;
+    if (stage_q == READ) begin
+      next_bank_q   <= follow_bank;
+      next_index_q  <= last_q ? '0 : index_q + 1'b1;
+      next_change_q <= follow_change;
+    end
+    if (stage_q inside {ADD, AGAIN_ADD}) begin
+      next_end_q  <= sum;
+      next_near_q <= entry_q.interval_ns[32:15] == '0;
+    end
+
+    unique case (stage_q)
+      COMPARE: stage_q <= READ;
+      READ: stage_q <= CAPTURE;
+      CAPTURE: stage_q <= ADD;
+      ADD: stage_q <= READY;
+      READY: begin
+        if (event_now) begin
+          stage_q     <= COMPARE;
+          run_q       <= 1'b1;
+          hold_new_q  <= 1'b0;
+          in_last_q   <= next_bank_q == GATE_BANK_LAST_CYCLE;
+          list_q      <= list_q ^ next_change_q;
+          index_q     <= next_index_q;
+          start_q     <= end_q;
+          end_q       <= next_end_q;
+          states_q    <= entry_q.states;
+          after_q     <= entry_q.after_ns;
+          last_q      <= entry_q.last;
+          redo_q      <= 1'b0;
+          if (next_change_q) armed_q <= 1'b0;
+        end else if (redo_q && calm) begin
+          stage_q <= COMPARE;
+          redo_q  <= 1'b0;
+        end else if (armed_q && past_last_q && !in_last_q && !hold_new_q && calm && !redo_q) begin
+          stage_q <= AGAIN_READ;
+        end
+      end
+      AGAIN_READ: stage_q <= AGAIN_CAPTURE;
+      AGAIN_CAPTURE: stage_q <= AGAIN_ADD;
+      AGAIN_ADD: stage_q <= AGAIN_LOAD;
+      AGAIN_LOAD: begin
+        stage_q   <= COMPARE;
+        in_last_q <= 1'b1;
+        end_q     <= next_end_q;
+        after_q   <= entry_q.after_ns;
+        last_q    <= entry_q.last;
+      end
+      HOLD_READ: stage_q <= HOLD_CAPTURE;
+      HOLD_CAPTURE: stage_q <= HOLD_LOAD;
+      HOLD_LOAD: begin
+        stage_q <= COMPARE;
+        after_q <= entry_q.after_ns;
+      end
+      default: ;
+    endcase
+
+    changed_o      <= event_now && next_change_q;
+    windows_read_q <= windows_due_q && stage_q == READY;
+    if (windows_read_q) begin
+      windows_due_q       <= 1'b0;
+      largest_window_ns_o <= read_entry.after_ns;
+    end
+    if (changed_o) windows_due_q <= 1'b1;
+
+    if (mine) begin
+      unique case (config_i.command)
+        GATE_COMMAND_CHANGE: begin
+          armed_q      <= 1'b1;
+          redo_q       <= 1'b1;
+          last_start_q <= config_i.time_ns;
+          short_q      <= config_i.is_short;
+        end
+        GATE_COMMAND_CANCEL: begin
+          if (!locked_o) begin
+            armed_q <= 1'b0;
+            redo_q  <= 1'b1;
+            if (hold_new_q) begin
+              hold_new_q  <= 1'b0;
+              end_valid_q <= 1'b0;
+              stage_q     <= IDLE;
+            end
+          end
+        end
+        GATE_COMMAND_HOLD, GATE_COMMAND_HOLD_NEW: begin
+          hold_new_q  <= config_i.command == GATE_COMMAND_HOLD_NEW;
+          end_q       <= config_i.time_ns;
+          end_valid_q <= 1'b1;
+          in_last_q   <= 1'b0;
+          last_q      <= 1'b1;
+          stage_q     <= HOLD_READ;
+        end
+        default: ;
+      endcase
+    end
+    if (stepped_i || rst_i) begin
+      stage_q     <= IDLE;
+      end_valid_q <= 1'b0;
+      armed_q     <= 1'b0;
+      redo_q      <= 1'b0;
+      hold_new_q  <= 1'b0;
+      in_last_q   <= 1'b0;
+    end
+    if (rst_i) begin
+      run_q               <= 1'b0;
+      list_q              <= 1'b1;
+      changed_o           <= 1'b0;
+      windows_due_q       <= 1'b0;
+      windows_read_q      <= 1'b0;
+      largest_window_ns_o <= '1;
+    end
+  end
+
+  // A change that is near cannot be taken back, as what follows it may have been promised to a frame.
+  assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last_q || (at_last_q && near_q);
+
+  // What the list says about the time after a short last cycle is not what will be: near it, nothing is promised beyond
+  // the end of an entry.
+  logic is_cut_off;
+  assign is_cut_off = armed_q && short_q && !in_last_q && (past == '0 || past[GATE_TIME_W-1:15] == '1);
+
+  // --- for selection -----------------------------------------------------------------------------------------------
+  always_ff @(posedge clk_i) begin
+    open_next_o <= !enable_i ? '1 : run_q ? states_q : initial_states_i;
+    open_o      <= open_next_o;
+    if (rst_i) begin
+      open_next_o <= '1;
+      open_o      <= '1;
+    end
+    guard_next_o        <= enable_i && near_q && !rst_i;
+    remaining_next_ns_o <= end_q[15:0] - now_q;
+    after_next_ns_o     <= is_cut_off ? '0 : after_q;
+  end
+
+`ifdef SYNTHESIS
+  assign wake_ns_o = '1;
+`else
+  // Some cycles before the end, so that all is as if time had not leapt.
+  localparam time_ns_t MARGIN_NS = 64'd512;
+  gate_time_t distance;
+  time_ns_t   to_end;
+  assign distance = end_q - now;
+  assign to_end   = {{(64 - GATE_TIME_W) {distance[GATE_TIME_W-1]}}, distance};
+  always_comb begin
+    wake_ns_o = gate_time_i;
+    if (stage_q == IDLE) wake_ns_o = '1;
+    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) wake_ns_o = gate_time_i + to_end - MARGIN_NS;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && !stepped_i && near_q) begin
+      assert (late[15] || stage_q == READY)
+      else $error("pen_gates: an entry ends before its successor is known");
+    end
+  end
+`endif
+
+  logic unused;
+  assign unused = &{1'b0, gate_time_i, config_i.index, late};
+endmodule
