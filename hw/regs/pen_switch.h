@@ -21,7 +21,7 @@ extern "C" {
 #define PEN_SWITCH__VERSION__MINOR_bm 0xffff
 #define PEN_SWITCH__VERSION__MINOR_bp 0
 #define PEN_SWITCH__VERSION__MINOR_bw 16
-#define PEN_SWITCH__VERSION__MINOR_reset 0x0
+#define PEN_SWITCH__VERSION__MINOR_reset 0x1
 #define PEN_SWITCH__VERSION__MAJOR_bm 0xffff0000
 #define PEN_SWITCH__VERSION__MAJOR_bp 16
 #define PEN_SWITCH__VERSION__MAJOR_bw 16
@@ -212,9 +212,204 @@ extern "C" {
 #define PEN_SWITCH__TABLE_INDEX__VALUE_reset 0x0
 
 // reg - pen_switch.table_commit
-#define PEN_SWITCH__TABLE_COMMIT__WHICH_bm 0x7
+#define PEN_SWITCH__TABLE_COMMIT__WHICH_bm 0xf
 #define PEN_SWITCH__TABLE_COMMIT__WHICH_bp 0
-#define PEN_SWITCH__TABLE_COMMIT__WHICH_bw 3
+#define PEN_SWITCH__TABLE_COMMIT__WHICH_bw 4
+
+// reg - pen_switch.ptp.command
+#define PEN_SWITCH__PTP__COMMAND__COMMAND_bm 0x7
+#define PEN_SWITCH__PTP__COMMAND__COMMAND_bp 0
+#define PEN_SWITCH__PTP__COMMAND__COMMAND_bw 3
+
+// reg - pen_switch.ptp.status
+#define PEN_SWITCH__PTP__STATUS__ERROR_bm 0x7
+#define PEN_SWITCH__PTP__STATUS__ERROR_bp 0
+#define PEN_SWITCH__PTP__STATUS__ERROR_bw 3
+#define PEN_SWITCH__PTP__STATUS__SLEWING_bm 0x100
+#define PEN_SWITCH__PTP__STATUS__SLEWING_bp 8
+#define PEN_SWITCH__PTP__STATUS__SLEWING_bw 1
+
+// reg - pen_switch.ptp.nanoseconds
+#define PEN_SWITCH__PTP__NANOSECONDS__NS_bm 0x3fffffff
+#define PEN_SWITCH__PTP__NANOSECONDS__NS_bp 0
+#define PEN_SWITCH__PTP__NANOSECONDS__NS_bw 30
+
+// reg - pen_switch.ptp.fraction
+#define PEN_SWITCH__PTP__FRACTION__VALUE_bm 0xffffffff
+#define PEN_SWITCH__PTP__FRACTION__VALUE_bp 0
+#define PEN_SWITCH__PTP__FRACTION__VALUE_bw 32
+
+// reg - pen_switch.ptp.seconds_low
+#define PEN_SWITCH__PTP__SECONDS_LOW__S_bm 0xffffffff
+#define PEN_SWITCH__PTP__SECONDS_LOW__S_bp 0
+#define PEN_SWITCH__PTP__SECONDS_LOW__S_bw 32
+
+// reg - pen_switch.ptp.seconds_high
+#define PEN_SWITCH__PTP__SECONDS_HIGH__S_bm 0xffff
+#define PEN_SWITCH__PTP__SECONDS_HIGH__S_bp 0
+#define PEN_SWITCH__PTP__SECONDS_HIGH__S_bw 16
+
+// reg - pen_switch.ptp.increment_fraction
+#define PEN_SWITCH__PTP__INCREMENT_FRACTION__VALUE_bm 0xffffffff
+#define PEN_SWITCH__PTP__INCREMENT_FRACTION__VALUE_bp 0
+#define PEN_SWITCH__PTP__INCREMENT_FRACTION__VALUE_bw 32
+
+// reg - pen_switch.ptp.increment_ns
+#define PEN_SWITCH__PTP__INCREMENT_NS__NS_bm 0xff
+#define PEN_SWITCH__PTP__INCREMENT_NS__NS_bp 0
+#define PEN_SWITCH__PTP__INCREMENT_NS__NS_bw 8
+
+// reg - pen_switch.ptp.stamp_waiting
+#define PEN_SWITCH__PTP__STAMP_WAITING__RECEIVED_bm 0xff
+#define PEN_SWITCH__PTP__STAMP_WAITING__RECEIVED_bp 0
+#define PEN_SWITCH__PTP__STAMP_WAITING__RECEIVED_bw 8
+#define PEN_SWITCH__PTP__STAMP_WAITING__SENT_bm 0xff00
+#define PEN_SWITCH__PTP__STAMP_WAITING__SENT_bp 8
+#define PEN_SWITCH__PTP__STAMP_WAITING__SENT_bw 8
+#define PEN_SWITCH__PTP__STAMP_WAITING__CAPTURE_bm 0x10000
+#define PEN_SWITCH__PTP__STAMP_WAITING__CAPTURE_bp 16
+#define PEN_SWITCH__PTP__STAMP_WAITING__CAPTURE_bw 1
+
+// reg - pen_switch.ptp.stamp_lost
+#define PEN_SWITCH__PTP__STAMP_LOST__RECEIVED_bm 0xff
+#define PEN_SWITCH__PTP__STAMP_LOST__RECEIVED_bp 0
+#define PEN_SWITCH__PTP__STAMP_LOST__RECEIVED_bw 8
+#define PEN_SWITCH__PTP__STAMP_LOST__SENT_bm 0xff00
+#define PEN_SWITCH__PTP__STAMP_LOST__SENT_bp 8
+#define PEN_SWITCH__PTP__STAMP_LOST__SENT_bw 8
+#define PEN_SWITCH__PTP__STAMP_LOST__CAPTURE_bm 0x10000
+#define PEN_SWITCH__PTP__STAMP_LOST__CAPTURE_bp 16
+#define PEN_SWITCH__PTP__STAMP_LOST__CAPTURE_bw 1
+
+// reg - pen_switch.ptp.stamp_take
+#define PEN_SWITCH__PTP__STAMP_TAKE__PORT_bm 0x7
+#define PEN_SWITCH__PTP__STAMP_TAKE__PORT_bp 0
+#define PEN_SWITCH__PTP__STAMP_TAKE__PORT_bw 3
+#define PEN_SWITCH__PTP__STAMP_TAKE__SENT_bm 0x8
+#define PEN_SWITCH__PTP__STAMP_TAKE__SENT_bp 3
+#define PEN_SWITCH__PTP__STAMP_TAKE__SENT_bw 1
+#define PEN_SWITCH__PTP__STAMP_TAKE__CAPTURE_bm 0x10
+#define PEN_SWITCH__PTP__STAMP_TAKE__CAPTURE_bp 4
+#define PEN_SWITCH__PTP__STAMP_TAKE__CAPTURE_bw 1
+
+// reg - pen_switch.ptp.stamp_tag
+#define PEN_SWITCH__PTP__STAMP_TAG__SEQUENCE_ID_bm 0xffff
+#define PEN_SWITCH__PTP__STAMP_TAG__SEQUENCE_ID_bp 0
+#define PEN_SWITCH__PTP__STAMP_TAG__SEQUENCE_ID_bw 16
+#define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bm 0xf0000
+#define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bp 16
+#define PEN_SWITCH__PTP__STAMP_TAG__MESSAGE_TYPE_bw 4
+#define PEN_SWITCH__PTP__STAMP_TAG__VALID_bm 0x80000000
+#define PEN_SWITCH__PTP__STAMP_TAG__VALID_bp 31
+#define PEN_SWITCH__PTP__STAMP_TAG__VALID_bw 1
+
+// reg - pen_switch.ptp.stamp_nanoseconds
+#define PEN_SWITCH__PTP__STAMP_NANOSECONDS__NS_bm 0x3fffffff
+#define PEN_SWITCH__PTP__STAMP_NANOSECONDS__NS_bp 0
+#define PEN_SWITCH__PTP__STAMP_NANOSECONDS__NS_bw 30
+
+// reg - pen_switch.ptp.stamp_fraction
+#define PEN_SWITCH__PTP__STAMP_FRACTION__VALUE_bm 0xffffffff
+#define PEN_SWITCH__PTP__STAMP_FRACTION__VALUE_bp 0
+#define PEN_SWITCH__PTP__STAMP_FRACTION__VALUE_bw 32
+
+// reg - pen_switch.ptp.stamp_seconds_low
+#define PEN_SWITCH__PTP__STAMP_SECONDS_LOW__S_bm 0xffffffff
+#define PEN_SWITCH__PTP__STAMP_SECONDS_LOW__S_bp 0
+#define PEN_SWITCH__PTP__STAMP_SECONDS_LOW__S_bw 32
+
+// reg - pen_switch.ptp.stamp_seconds_high
+#define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bm 0xffff
+#define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bp 0
+#define PEN_SWITCH__PTP__STAMP_SECONDS_HIGH__S_bw 16
+
+// regfile - pen_switch.ptp
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t command;
+    uint32_t status;
+    uint32_t nanoseconds;
+    uint32_t fraction;
+    uint32_t seconds_low;
+    uint32_t seconds_high;
+    uint32_t increment_fraction;
+    uint32_t increment_ns;
+    uint8_t RESERVED_20_7f[0x60];
+    uint32_t stamp_waiting;
+    uint32_t stamp_lost;
+    uint32_t stamp_take;
+    uint32_t stamp_tag;
+    uint32_t stamp_nanoseconds;
+    uint32_t stamp_fraction;
+    uint32_t stamp_seconds_low;
+    uint32_t stamp_seconds_high;
+} pen_switch__ptp_t;
+
+// reg - pen_switch.admin_base_time_seconds_low
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_bm 0xffffffff
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_bp 0
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_bw 32
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_LOW__VALUE_reset 0x0
+
+// reg - pen_switch.admin_base_time_seconds_high
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_bm 0xffff
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_bp 0
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_bw 16
+#define PEN_SWITCH__ADMIN_BASE_TIME_SECONDS_HIGH__VALUE_reset 0x0
+
+// reg - pen_switch.admin_base_time_nanoseconds
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_bm 0x3fffffff
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_bp 0
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_bw 30
+#define PEN_SWITCH__ADMIN_BASE_TIME_NANOSECONDS__NS_reset 0x0
+
+// reg - pen_switch.admin_cycle_time
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_bm 0xffffffff
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_bp 0
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_bw 32
+#define PEN_SWITCH__ADMIN_CYCLE_TIME__NS_reset 0x0
+
+// reg - pen_switch.admin_cycle_time_extension
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_bm 0xffffffff
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_bp 0
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_bw 32
+#define PEN_SWITCH__ADMIN_CYCLE_TIME_EXTENSION__NS_reset 0x0
+
+// reg - pen_switch.admin_control_list_length
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_bm 0xffff
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_bp 0
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_bw 16
+#define PEN_SWITCH__ADMIN_CONTROL_LIST_LENGTH__ENTRIES_reset 0x0
+
+// reg - pen_switch.gate_commit
+#define PEN_SWITCH__GATE_COMMIT__PORT_bm 0x7
+#define PEN_SWITCH__GATE_COMMIT__PORT_bp 0
+#define PEN_SWITCH__GATE_COMMIT__PORT_bw 3
+
+// reg - pen_switch.admin_gate_states[]
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_bm 0xff
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_bp 0
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_bw 8
+#define PEN_SWITCH__ADMIN_GATE_STATESX__MASK_reset 0xff
+
+// reg - pen_switch.gate_enable
+#define PEN_SWITCH__GATE_ENABLE__MASK_bm 0xff
+#define PEN_SWITCH__GATE_ENABLE__MASK_bp 0
+#define PEN_SWITCH__GATE_ENABLE__MASK_bw 8
+#define PEN_SWITCH__GATE_ENABLE__MASK_reset 0x0
+
+// reg - pen_switch.cbs_count_gap
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_bm 0x1
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_bp 0
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_bw 1
+#define PEN_SWITCH__CBS_COUNT_GAP__ENABLE_reset 0x0
+
+// reg - pen_switch.credit_errors
+#define PEN_SWITCH__CREDIT_ERRORS__COUNT_bm 0xffff
+#define PEN_SWITCH__CREDIT_ERRORS__COUNT_bp 0
+#define PEN_SWITCH__CREDIT_ERRORS__COUNT_bw 16
+#define PEN_SWITCH__CREDIT_ERRORS__CODE_bm 0x70000
+#define PEN_SWITCH__CREDIT_ERRORS__CODE_bp 16
+#define PEN_SWITCH__CREDIT_ERRORS__CODE_bw 3
 
 // reg - pen_switch.counters.port[].dropped[]
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bm 0xffffffff
@@ -266,6 +461,11 @@ extern "C" {
 #define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bp 0
 #define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bw 64
 
+// reg - pen_switch.counters.port[].refused_sdu
+#define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bm 0xffffffffffffffff
+#define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bp 0
+#define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bw 64
+
 // regfile - pen_switch.counters.port[]
 typedef struct __attribute__ ((__packed__)) {
     uint32_t dropped[16];
@@ -279,13 +479,95 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t refused_queue;
     uint64_t refused_class;
     uint64_t expired;
-    uint8_t RESERVED_f8_ff[0x8];
-} pen_switch__counters__portx__stride100_t;
+    uint64_t refused_sdu;
+} pen_switch__counters__portx_t;
 
 // regfile - pen_switch.counters
 typedef struct __attribute__ ((__packed__)) {
-    pen_switch__counters__portx__stride100_t port[8];
+    pen_switch__counters__portx_t port[8];
 } pen_switch__counters_t;
+
+// reg - pen_switch.status_of.port[].gates
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__OPEN_bm 0xff
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__OPEN_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__OPEN_bw 8
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__RUNNING_bm 0x100
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__RUNNING_bp 8
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__RUNNING_bw 1
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__PENDING_bm 0x200
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__PENDING_bp 9
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__PENDING_bw 1
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__BUSY_bm 0x400
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__BUSY_bp 10
+#define PEN_SWITCH__STATUS_OF__PORTX__GATES__BUSY_bw 1
+
+// reg - pen_switch.status_of.port[].gate_errors
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__COUNT_bm 0xffff
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__COUNT_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__COUNT_bw 16
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__CODE_bm 0xf0000
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__CODE_bp 16
+#define PEN_SWITCH__STATUS_OF__PORTX__GATE_ERRORS__CODE_bw 4
+
+// reg - pen_switch.status_of.port[].config_change_time
+#define PEN_SWITCH__STATUS_OF__PORTX__CONFIG_CHANGE_TIME__NS_bm 0xffffffffffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__CONFIG_CHANGE_TIME__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__CONFIG_CHANGE_TIME__NS_bw 64
+
+// reg - pen_switch.status_of.port[].oper_base_time
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_BASE_TIME__NS_bm 0xffffffffffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_BASE_TIME__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_BASE_TIME__NS_bw 64
+
+// reg - pen_switch.status_of.port[].oper_cycle_time
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME__NS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME__NS_bw 32
+
+// reg - pen_switch.status_of.port[].oper_cycle_time_extension
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME_EXTENSION__NS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME_EXTENSION__NS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OPER_CYCLE_TIME_EXTENSION__NS_bw 32
+
+// reg - pen_switch.status_of.port[].overruns[]
+#define PEN_SWITCH__STATUS_OF__PORTX__OVERRUNSX__VALUE_bm 0xffff
+#define PEN_SWITCH__STATUS_OF__PORTX__OVERRUNSX__VALUE_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__OVERRUNSX__VALUE_bw 16
+
+// reg - pen_switch.status_of.port[].credit[]
+#define PEN_SWITCH__STATUS_OF__PORTX__CREDITX__BITS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__CREDITX__BITS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__CREDITX__BITS_bw 32
+
+// reg - pen_switch.status_of.port[].highest_credit[]
+#define PEN_SWITCH__STATUS_OF__PORTX__HIGHEST_CREDITX__BITS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__HIGHEST_CREDITX__BITS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__HIGHEST_CREDITX__BITS_bw 32
+
+// reg - pen_switch.status_of.port[].lowest_credit[]
+#define PEN_SWITCH__STATUS_OF__PORTX__LOWEST_CREDITX__BITS_bm 0xffffffff
+#define PEN_SWITCH__STATUS_OF__PORTX__LOWEST_CREDITX__BITS_bp 0
+#define PEN_SWITCH__STATUS_OF__PORTX__LOWEST_CREDITX__BITS_bw 32
+
+// regfile - pen_switch.status_of.port[]
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t gates;
+    uint32_t gate_errors;
+    uint64_t config_change_time;
+    uint64_t oper_base_time;
+    uint32_t oper_cycle_time;
+    uint32_t oper_cycle_time_extension;
+    uint32_t overruns[8];
+    uint32_t credit[8];
+    uint32_t highest_credit[8];
+    uint32_t lowest_credit[8];
+    uint8_t RESERVED_a0_ff[0x60];
+} pen_switch__status_of__portx__stride100_t;
+
+// regfile - pen_switch.status_of
+typedef struct __attribute__ ((__packed__)) {
+    pen_switch__status_of__portx__stride100_t port[8];
+} pen_switch__status_of_t;
 
 // addrmap - pen_switch
 typedef struct __attribute__ ((__packed__)) {
@@ -323,12 +605,29 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t table_data[4];
     uint32_t table_index;
     uint32_t table_commit;
-    uint8_t RESERVED_218_fff[0xde8];
+    uint8_t RESERVED_218_2ff[0xe8];
+    pen_switch__ptp_t ptp;
+    uint8_t RESERVED_3a0_3ff[0x60];
+    uint32_t admin_base_time_seconds_low;
+    uint32_t admin_base_time_seconds_high;
+    uint32_t admin_base_time_nanoseconds;
+    uint32_t admin_cycle_time;
+    uint32_t admin_cycle_time_extension;
+    uint32_t admin_control_list_length;
+    uint32_t gate_commit;
+    uint8_t RESERVED_41c_41f[0x4];
+    uint32_t admin_gate_states[8];
+    uint32_t gate_enable;
+    uint32_t cbs_count_gap;
+    uint32_t credit_errors;
+    uint8_t RESERVED_44c_fff[0xbb4];
     pen_switch__counters_t counters;
+    uint8_t RESERVED_1800_1fff[0x800];
+    pen_switch__status_of_t status_of;
 } pen_switch_t;
 
 
-static_assert(sizeof(pen_switch_t) == 0x1800, "Packing error");
+static_assert(sizeof(pen_switch_t) == 0x2800, "Packing error");
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,10 @@ prim/pen_reset_sync.sv
 prim/pen_fifo_cdc.sv
 prim/pen_arbiter_rr.sv
 clock/pen_timer.sv
+clock/pen_ptp_clock.sv
+clock/pen_ptp_parser.sv
+clock/pen_time_stamp.sv
+clock/pen_clock.sv
 mac/pen_mac_rx.sv
 mac/pen_mac_rx_fifo.sv
 mac/pen_mac_tx.sv
@@ -19,6 +23,9 @@ buffer/pen_reclaim.sv
 buffer/pen_references.sv
 buffer/pen_admission.sv
 buffer/pen_buffer.sv
+egress/pen_credit.sv
+egress/pen_credit_config.sv
+egress/pen_overruns.sv
 egress/pen_gate_config.sv
 egress/pen_gates.sv
 egress/pen_selection.sv
@@ -37,4 +44,5 @@ ingress/pen_ingress.sv
 top/pen_registers.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv
+top/pen_port_status.sv
 top/pen_switch.sv

@@ -28,23 +28,24 @@ package pen_pkg;
   typedef logic [27:0] cycle_t;                // free-running time in cycles, modulo 2^28; compared across the wrap
 
   // Why a frame, or one copy of it, was not forwarded. The number is the index of its counter.
-  typedef enum logic [3:0] {
-    REASON_NONE             = 4'd0,
-    REASON_PREAMBLE         = 4'd1,   // carrier without a start-of-frame delimiter
-    REASON_RX_ER            = 4'd2,   // the PHY signalled an error inside the frame
-    REASON_GIANT            = 4'd3,   // longer than max_frame_bytes
-    REASON_RUNT             = 4'd4,   // shorter than 64 bytes
-    REASON_FCS              = 4'd5,
-    REASON_OVERRUN          = 4'd6,   // the receive FIFO was full
-    REASON_PORT_DISABLED    = 4'd7,
-    REASON_RESERVED_ADDRESS = 4'd8,   // 01-80-C2-00-00-00 to -0F
-    REASON_VLAN             = 4'd9,   // reception port not a member, or VLAN id 4095
-    REASON_NO_DESTINATION   = 4'd10,  // no port left to forward to
-    REASON_RESIDENCE        = 4'd11,  // ATS: MaxResidenceTime exceeded
-    REASON_STORE_FULL       = 4'd12,
-    REASON_QUEUE_FULL       = 4'd13,
-    REASON_CLASS_FULL       = 4'd14,
-    REASON_LIFETIME         = 4'd15   // 802.1Q 6.5.6: queued for longer than a bridge may hold a frame
+  typedef enum logic [4:0] {
+    REASON_NONE             = 5'd0,
+    REASON_PREAMBLE         = 5'd1,   // carrier without a start-of-frame delimiter
+    REASON_RX_ER            = 5'd2,   // the PHY signalled an error inside the frame
+    REASON_GIANT            = 5'd3,   // longer than max_frame_bytes
+    REASON_RUNT             = 5'd4,   // shorter than 64 bytes
+    REASON_FCS              = 5'd5,
+    REASON_OVERRUN          = 5'd6,   // the receive FIFO was full
+    REASON_PORT_DISABLED    = 5'd7,
+    REASON_RESERVED_ADDRESS = 5'd8,   // 01-80-C2-00-00-00 to -0F
+    REASON_VLAN             = 5'd9,   // reception port not a member, or VLAN id 4095
+    REASON_NO_DESTINATION   = 5'd10,  // no port left to forward to
+    REASON_RESIDENCE        = 5'd11,  // ATS: MaxResidenceTime exceeded
+    REASON_STORE_FULL       = 5'd12,
+    REASON_QUEUE_FULL       = 5'd13,
+    REASON_CLASS_FULL       = 5'd14,
+    REASON_LIFETIME         = 5'd15,  // 802.1Q 6.5.6: queued for longer than a bridge may hold a frame
+    REASON_MAX_SDU          = 5'd16   // of a copy: longer than queueMaxSDU or than any time the gate stays open
   } reason_e;
 
   // One received byte. `reason` and `short_gap` are valid with `last`.
@@ -148,7 +149,8 @@ package pen_pkg;
   // What an egress port does with a queued copy.
   typedef struct packed {
     logic    sent;                    // selected for transmission in this cycle
-    logic    expired;                 // given up, REASON_LIFETIME
+    logic    expired;                 // given up
+    reason_e reason;                  // of a copy given up: REASON_LIFETIME or REASON_MAX_SDU
     class_t  traffic_class;
     cell_t   frame;
     length_t length;
@@ -166,6 +168,45 @@ package pen_pkg;
     port_t        port;           // reception port: a scheduler belongs to one group and so to one port
     logic [103:0] fields;
   } stream_key_t;
+
+  // TAI as IEEE 1588 writes it.
+  typedef struct packed {
+    logic [47:0] seconds;
+    logic [29:0] ns;
+    logic [31:0] fraction;            // of a nanosecond
+  } ptp_time_t;
+
+  typedef enum logic [2:0] {
+    PTP_SET       = 3'd1,  // data {seconds[79:32], ns[31:0]}
+    PTP_STEP      = 3'd2,  // the same as an offset: seconds in two's complement, nanoseconds still positive
+    PTP_SLEW      = 3'd3,  // data {rate[63:32], ns[31:0]}: signed nanoseconds, at 2^-32 ns times rate in each cycle
+    PTP_INCREMENT = 3'd4   // data {ns[39:32], fraction[31:0]} per cycle
+  } ptp_command_e;
+
+  typedef enum logic [2:0] {
+    PTP_ERROR_NONE        = 3'd0,
+    PTP_ERROR_NANOSECONDS = 3'd1,  // 10^9 or more
+    PTP_ERROR_BEYOND      = 3'd2,  // the time would be below zero, or 2^63 ns or more
+    PTP_ERROR_INCREMENT   = 3'd3,  // below 1 ns
+    PTP_ERROR_RATE        = 3'd4,  // a slew that would never end
+    PTP_ERROR_COMMAND     = 3'd5   // no such command
+  } ptp_error_e;
+
+  // A message that was found in a stream of frames, on its way to its time stamp; see pen_ptp_parser.
+  typedef struct packed {
+    logic        found;
+    logic        good;
+    logic [7:0]  index;
+    logic [1:0]  message_type;
+    logic [15:0] sequence_id;
+  } stamp_request_t;
+
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  message_type;        // of PTP: 0 Sync, 1 Delay_Req, 2 Pdelay_Req, 3 Pdelay_Resp
+    logic [15:0] sequence_id;         // of the message; for an edge of the input its number
+    ptp_time_t   moment;              // fraction: the upper 8 bits
+  } stamp_t;
 
   // Settings that hold still while frames flow; each takes effect at a frame boundary of the unit that reads it.
   typedef struct packed {
@@ -185,16 +226,31 @@ package pen_pkg;
     logic [11:0]                 reception_guarantee_cells;// of each reception port
     logic [11:0]                 shared_limit_cells;
     logic [2:0]                  identify_enable;          // bit f: identification function f is in use
+    port_mask_t                  gate_enable;              // GateEnabled: bit p: the gates of port p act
+    logic                        cbs_count_gap;            // the gap between frames costs credit too
     logic [103:0]                identify_ipv4_mask;       // which bits of {src, dst, protocol, source port, dest. port} count
   } config_t;
 
+  // What a gate list is beside its entries.
+  typedef struct packed {
+    logic [47:0] base_seconds;
+    logic [29:0] base_nanoseconds;
+    logic [31:0] cycle_time_ns;
+    logic [31:0] extension_ns;
+    logic [15:0] entries;
+    port_t       port;
+  } gate_admin_t;
+
   // Writes one whole table entry in one cycle, so that a half-written entry can never act.
-  typedef enum logic [2:0] {
-    TABLE_STREAM_KEY  = 3'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
-    TABLE_STREAM_RATE = 3'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
-    TABLE_GROUP       = 3'd2,  // index {port, class}; data {max_residence_ns[31:0]}
-    TABLE_VLAN        = 3'd3,  // index VLAN id; data {members[7:0]}
-    TABLE_FDB         = 3'd4   // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
+  typedef enum logic [3:0] {
+    TABLE_STREAM_KEY  = 4'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
+    TABLE_STREAM_RATE = 4'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
+    TABLE_GROUP       = 4'd2,  // index {port, class}; data {max_residence_ns[31:0]}
+    TABLE_VLAN        = 4'd3,  // index VLAN id; data {members[7:0]}
+    TABLE_FDB         = 4'd4,  // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
+    TABLE_GATE_ENTRY  = 4'd6,  // index of the entry; data {operation[41:40], states[39:32], interval_ns[31:0]}
+    TABLE_CREDIT      = 4'd7,  // index {port, class}; data {enable[96], idle_slope[27:0]}; the credit becomes zero
+    TABLE_MAX_SDU     = 4'd8   // index {port, class}; data {bytes[10:0]}
   } table_e;
 
   typedef struct packed {

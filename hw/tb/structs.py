@@ -16,7 +16,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
     "store_data": [("valid", 1), ("port", 3), ("data", 64), ("next_cell", 12)],
     "classified": [
         ("valid", 1),
-        ("reason", 4),
+        ("reason", 5),
         ("short_gap", 1),
         ("has_cells", 1),
         ("port", 3),
@@ -42,12 +42,12 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
     "reclaim": [("valid", 1), ("frame", 12), ("cells", 5)],
     "verdict": [
         ("valid", 1),
-        ("reason", 4),
+        ("reason", 5),
         ("short_gap", 1),
         ("port", 3),
         ("destination", 8),
         ("refused", 8),
-        ("refused_reason", 4, 8),
+        ("refused_reason", 5, 8),
         ("traffic_class", 3),
         ("frame", 12),
         ("length", 11),
@@ -56,7 +56,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("stream", 12),
         ("shaped", 1),
     ],
-    "egress_event": [("sent", 1), ("expired", 1), ("traffic_class", 3), ("frame", 12), ("length", 11)],
+    "egress_event": [("sent", 1), ("expired", 1), ("reason", 5), ("traffic_class", 3), ("frame", 12), ("length", 11)],
     "config": [
         ("port_enable", 8),
         ("max_frame_bytes", 11),
@@ -74,6 +74,8 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("reception_guarantee_cells", 12),
         ("shared_limit_cells", 12),
         ("identify_enable", 3),
+        ("gate_enable", 8),
+        ("cbs_count_gap", 1),
         ("identify_ipv4_mask", 104),
     ],
 }

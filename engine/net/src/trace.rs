@@ -23,7 +23,7 @@ impl Event {
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 17;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "none",
         "preamble",
@@ -41,6 +41,7 @@ impl Reason {
         "queue_full",
         "class_full",
         "lifetime",
+        "max_sdu",
     ];
     pub const NONE: Self = Self(0);
     pub const NO_DESTINATION: Self = Self(10);

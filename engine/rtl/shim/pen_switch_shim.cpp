@@ -118,6 +118,7 @@ struct pen_switch {
   pen_switch() {
     top.rst_i = 1;
     top.s_axil_wstrb_i = 0xF;
+    top.capture_i = 0;
     for (uint64_t n = 0; n < RESET_CYCLES; ++n) step();
     top.rst_i = 0;
     cycle = top.time_ns_o / 8;
@@ -245,7 +246,10 @@ struct pen_switch {
     e.reason = static_cast<uint8_t>(get(v, f::reason));
     e.destination = static_cast<uint8_t>(get(v, f::destination));
     e.refused = static_cast<uint8_t>(get(v, f::refused));
-    e.refused_reasons = get(v, f::refused_reason);
+    constexpr layout::Field all = f::refused_reason;
+    constexpr unsigned width = all.width / 8;  // of MAX_PORTS
+    for (unsigned p = 0; p < PORTS; ++p)
+      e.refused_reasons |= uint64_t{get(v, {all.lsb + p * width, width})} << (8 * p);
     e.traffic_class = static_cast<uint8_t>(get(v, f::traffic_class));
     e.stream = static_cast<uint16_t>(get(v, f::stream));
     const uint32_t ahead = (get(v, f::visible) - static_cast<uint32_t>(cycle)) << (32 - f::visible.width);
@@ -268,7 +272,9 @@ struct pen_switch {
     Frame *frame = frame_of_cell[get(top.egress_event_o, f::frame, base)];
     const auto traffic_class = static_cast<uint8_t>(get(top.egress_event_o, f::traffic_class, base));
     if (!frame || !(frame->copies >> port & 1)) return fault(PEN_FAULT_EGRESS, port, frame);
-    event(sent ? PEN_SELECTED : PEN_EXPIRED, port, frame).traffic_class = traffic_class;
+    pen_event &e = event(sent ? PEN_SELECTED : PEN_EXPIRED, port, frame);
+    e.traffic_class = traffic_class;
+    if (!sent) e.reason = static_cast<uint8_t>(get(top.egress_event_o, f::reason, base));
     if (sent) {
       transmitters[port].selected.push_back({frame, traffic_class});
     } else {

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_ABI 1
+#define PEN_ABI 2
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -16,7 +16,7 @@ enum pen_kind : uint8_t {
   PEN_INPUT = 0,     // cycle: first byte after the delimiter (without one: of the carrier)
   PEN_VERDICT = 1,   // what became of a received frame
   PEN_SELECTED = 2,  // a copy was selected for transmission
-  PEN_EXPIRED = 3,   // a copy was given up
+  PEN_EXPIRED = 3,   // a copy was given up; `reason` says why
   PEN_OUTPUT = 4,    // cycle: first byte after the delimiter of a copy that has left whole
   PEN_FAULT = 5      // the switch did what it must never do; `reason` is a pen_fault
 };
@@ -42,8 +42,8 @@ struct pen_event {
   uint64_t cycle;
   uint64_t frame;
   uint64_t visible;          // verdict: first cycle in which it may be selected
+  uint64_t refused_reasons;  // verdict: a byte per egress port
   uint32_t length;
-  uint32_t refused_reasons;  // verdict: four bits per egress port
   uint16_t stream;
   uint8_t kind;
   uint8_t port;              // reception port of input and verdict, else egress port
@@ -52,7 +52,7 @@ struct pen_event {
   uint8_t destination;       // verdict: copies queued
   uint8_t refused;           // verdict: copies refused
   uint8_t flags;
-  uint8_t reserved[5];
+  uint8_t reserved;
 };
 
 struct pen_frame {

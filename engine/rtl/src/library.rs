@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use libloading::{Library, Symbol};
 use thiserror::Error;
 
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 
 pub const FLAG_DAMAGED: u8 = 1;
 pub const FLAG_TX_ER: u8 = 2;
@@ -57,8 +57,8 @@ pub struct Event {
     pub cycle: u64,
     pub frame: u64,
     pub visible: u64,
+    pub refused_reasons: u64,
     pub length: u32,
-    pub refused_reasons: u32,
     pub stream: u16,
     kind: u8,
     pub port: u8,
@@ -67,7 +67,7 @@ pub struct Event {
     pub destination: u8,
     pub refused: u8,
     pub flags: u8,
-    reserved: [u8; 5],
+    reserved: u8,
 }
 
 impl Event {

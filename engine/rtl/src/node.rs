@@ -98,7 +98,8 @@ impl SwitchNode {
             }
             Kind::Expired => {
                 let (traffic_class, at) = (event.traffic_class, event.cycle - TOLD);
-                told.push(Told::Expired { frame: inside.slot, port, traffic_class, at });
+                let reason = Reason(event.reason);
+                told.push(Told::Expired { frame: inside.slot, port, traffic_class, reason, at });
                 self.left(place);
             }
             Kind::Output => {
@@ -132,12 +133,13 @@ impl SwitchNode {
 }
 
 fn judgement(event: &Event, slot: u32) -> Judgement {
-    const STORE_FULL: u32 = 12;
-    const QUEUE_FULL: u32 = 13;
-    const CLASS_FULL: u32 = 14;
-    let refused = |reason: u32| {
+    const STORE_FULL: u64 = 12;
+    const QUEUE_FULL: u64 = 13;
+    const CLASS_FULL: u64 = 14;
+    const MAX_SDU: u64 = 16;
+    let refused = |reason: u64| {
         let ports = (0..8).filter(|port| event.refused >> port & 1 != 0);
-        ports.filter(|port| event.refused_reasons >> (4 * port) & 0xF == reason).fold(0, |mask, port| mask | 1 << port)
+        ports.filter(|port| event.refused_reasons >> (8 * port) & 0xFF == reason).fold(0, |mask, port| mask | 1 << port)
     };
     Judgement {
         frame: slot,
@@ -146,6 +148,7 @@ fn judgement(event: &Event, slot: u32) -> Judgement {
         destination: u64::from(event.destination),
         queue_full: refused(QUEUE_FULL),
         class_full: refused(CLASS_FULL),
+        max_sdu: refused(MAX_SDU),
         store_full: refused(STORE_FULL),
         traffic_class: event.traffic_class,
         visible: event.visible,

@@ -15,6 +15,9 @@
 //
 // What is guaranteed to a queue is taken whatever its class holds elsewhere: the limit of the class is for the rest.
 //
+// A copy that is longer than queueMaxSDU of its egress port and class, or than the largest window of its gate, would
+// only be in the way of others.
+//
 // Each account is a pair of counters that wrap, charged by admission and returned by releases, so that each has one
 // writer and fits into memory; the difference is what is used.
 module pen_admission
@@ -30,6 +33,11 @@ module pen_admission
   input  logic [11:0] init_index_i,
   input  port_t       turn_i,
   input  config_t     config_i,
+  input  logic        max_sdu_write_i,
+  input  port_t       max_sdu_write_port_i,
+  input  class_t      max_sdu_write_class_i,
+  input  length_t     max_sdu_write_bytes_i,
+  input  window_t [PORTS-1:0][CLASSES-1:0] largest_window_ns_i,
   input  classified_t classified_i,
   output enqueue_t    enqueue_o,
   output verdict_t    verdict_o,
@@ -97,21 +105,22 @@ module pen_admission
   logic [4:1]  valid_q;                            // bit i: a frame in cycle i
   logic        begins, accept;
   head_t       head_0, head_1_q, head_2_q, head_3_q, head_4_q;
+  length_t     length_0, length_1_q, length_2_q;
   classified_t waiting, frame;                     // frame: the one in cycle 4
 
   assign accept = classified_i.reason == REASON_NONE;
   assign begins = write_q != begin_q && !valid_q[1];
 
-  pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(DEPTH)) u_heads (
+  pen_lutram_1r1w #(.WIDTH($bits(head_t) + $bits(length_t)), .DEPTH(DEPTH)) u_heads (
     .clk_i,
     .write_i     (classified_i.valid),
     .write_addr_i(write_q),
     .write_data_i({
       accept ? classified_i.destination[PORTS-1:0] : ports_t'(0), accept || classified_i.has_cells,
-      classified_i.traffic_class, classified_i.port, cells_of(classified_i.length)
+      classified_i.traffic_class, classified_i.port, cells_of(classified_i.length), classified_i.length
     }),
     .read_addr_i (begin_q),
-    .read_data_o (head_0)
+    .read_data_o ({head_0, length_0})
   );
 
   // What is in the head, or the same for all, is not kept twice.
@@ -145,8 +154,14 @@ module pen_admission
       if (valid_q[4]) decide_q <= decide_q + 1'b1;
       valid_q <= {valid_q[3:1], begins};
     end
-    if (begins) head_1_q <= head_0;
-    if (valid_q[1]) head_2_q <= head_1_q;
+    if (begins) begin
+      head_1_q   <= head_0;
+      length_1_q <= length_0;
+    end
+    if (valid_q[1]) begin
+      head_2_q   <= head_1_q;
+      length_2_q <= length_1_q;
+    end
     if (valid_q[2]) head_3_q <= head_2_q;
     if (valid_q[3]) head_4_q <= head_3_q;
   end
@@ -206,6 +221,28 @@ module pen_admission
     assign used_1[e].guaranteed = gen_charged[0].read_data.guaranteed - returned.guaranteed;
   end
 
+  // The longest frame that each egress port takes, as set and as its gates have it.
+  length_t [PORTS-1:0]       max_sdu_1, max_sdu_2_q;
+  logic [PORTS-1:0][11:0]    window_2_q;           // bytes with all that they take on the wire
+  length_t                   max_sdu_write_bytes;
+  logic                      max_sdu_write;
+  logic [2:0]                max_sdu_index;
+
+  assign max_sdu_write       = init_busy_i || max_sdu_write_i;
+  assign max_sdu_write_bytes = init_busy_i ? '1 : max_sdu_write_bytes_i;
+  assign max_sdu_index       = init_busy_i ? init_index_i[2:0] : max_sdu_write_class_i;
+
+  for (genvar e = 0; e < PORTS; e++) begin : gen_max_sdu
+    pen_lutram_1r1w #(.WIDTH($bits(length_t)), .DEPTH(CLASSES)) u_memory (
+      .clk_i,
+      .write_i     (max_sdu_write && (init_busy_i || max_sdu_write_port_i == port_t'(e))),
+      .write_addr_i(max_sdu_index),
+      .write_data_i(max_sdu_write_bytes),
+      .read_addr_i (head_1_q.traffic_class),
+      .read_data_o (max_sdu_1[e])
+    );
+  end
+
   assign queue_slack     = slack_t'({3'b0, config_i.queue_limit_cells[head_1_q.traffic_class]})
       - slack_t'({10'b0, head_1_q.cells});
   assign guarantee_slack = slack_t'({3'b0, config_i.queue_guarantee_cells}) - slack_t'({10'b0, head_1_q.cells});
@@ -213,6 +250,9 @@ module pen_admission
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
       used_2_q                    <= used_1;
+      max_sdu_2_q                 <= max_sdu_1;
+      for (int unsigned e = 0; e < PORTS; e++)
+        window_2_q[e] <= config_i.gate_enable[e] ? largest_window_ns_i[e][head_1_q.traffic_class][14:3] : '1;
       queue_slack_2_q             <= queue_slack;
       guarantee_slack_2_q         <= guarantee_slack;
       queue_slack_charged_2_q     <= queue_slack - slack_t'({10'b0, head_3_q.cells});
@@ -225,10 +265,15 @@ module pen_admission
   // --- cycle 2: compared -------------------------------------------------------------------------------------------
   ports_t queue_ok_3_q, queue_ok_charged_3_q, guarantee_ok_3_q, guarantee_ok_charged_3_q;
   room_t  class_slack_3_q, class_slack_4_q;
+  ports_t too_long_3_q, too_long_4_q;
+  logic [11:0] wire_2;
+
+  assign wire_2 = {1'b0, length_2_q} + 12'd20;     // preamble, delimiter and gap
 
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       for (int unsigned e = 0; e < PORTS; e++) begin
+        too_long_3_q[e]             <= length_2_q > max_sdu_2_q[e] || wire_2 > window_2_q[e];
         queue_ok_3_q[e]             <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_2_q;
         queue_ok_charged_3_q[e]     <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_charged_2_q;
         guarantee_ok_3_q[e]         <= slack_t'({1'b0, used_2_q[e].guaranteed}) <= guarantee_slack_2_q;
@@ -308,7 +353,7 @@ module pen_admission
 
   assign charged_queue     = before_accepted_q & {PORTS{follows_3_q}};
   assign charged_guarantee = before_guaranteed_q & {PORTS{follows_3_q}};
-  assign fit_queue_3       = head_3_q.wanted
+  assign fit_queue_3       = head_3_q.wanted & ~too_long_3_q
       & ((charged_queue & queue_ok_charged_3_q) | (~charged_queue & queue_ok_3_q));
   assign fit_guarantee_3   = (charged_guarantee & guarantee_ok_charged_3_q) | (~charged_guarantee & guarantee_ok_3_q);
   assign guaranteed_3      = fit_queue_3 & fit_guarantee_3;
@@ -317,6 +362,7 @@ module pen_admission
   always_ff @(posedge clk_i) begin
     if (valid_q[3]) begin
       fit_queue             <= fit_queue_3;
+      too_long_4_q          <= too_long_3_q;
       guaranteed            <= guaranteed_3;
       rest                  <= rest_3;
       need_4_q              <= times(count_ports(port_mask_t'(rest_3)), head_3_q.cells);
@@ -402,8 +448,8 @@ module pen_admission
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
         if (refused[e])
-          verdict_o.refused_reason[e] <=
-              !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;
+          verdict_o.refused_reason[e] <= too_long_4_q[e] ? REASON_MAX_SDU
+              : !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;
       end
     end
   end

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One egress port: queues, selection, reader and the transmit side of the MAC.
+// One egress port: queues, credit, selection, reader and the transmit side of the MAC.
 //
 // A frame that is enqueued in cycle q is selected in cycle q+2 at the earliest. One selected in cycle n has its first
 // preamble byte on the wire in n+4 and its first byte in n+12. Selection goes on in n+20+length, so that frames that
-// wait follow each other with a gap of exactly 12 bytes.
+// wait follow each other with a gap of exactly 12 bytes. Gates and credit are those of the cycle of the selection, so
+// gates have to be ahead of the wire by these 4 cycles.
 module pen_egress_port
   import pen_pkg::*;
 #(
@@ -13,9 +14,32 @@ module pen_egress_port
 ) (
   input  logic          clk_i,
   input  logic          rst_i,
+  input  logic          init_busy_i,
+  input  logic [11:0]   init_index_i,
   input  port_t         turn_i,
   input  cycle_t        now_cycle_i,
   input  enqueue_t      enqueue_i,
+  // Gates of this port: the states now, and what pen_queue needs of the next cycle
+  input  logic [CLASSES-1:0]    open_i,
+  input  logic [CLASSES-1:0]    open_next_i,
+  input  logic                  guard_next_i,
+  input  logic [15:0]           remaining_next_ns_i,
+  input  window_t [CLASSES-1:0] after_next_ns_i,
+  input  logic                  gate_enable_i,
+  input  window_t [CLASSES-1:0] largest_window_ns_i,
+  // Credit-based shapers of this port
+  input  logic          credit_write_i,
+  input  class_t        credit_write_class_i,
+  input  logic          credit_write_enable_i,
+  input  logic [27:0]   credit_write_idle_slope_i,
+  input  logic          count_gap_i,
+  // What is observed, per class
+  input  logic          status_read_i,  // held until status_ack_o
+  input  logic          status_clear_i,
+  input  logic [1:0]    status_which_i, // 0 to 2: credit now, highest, lowest; 3: overruns
+  input  class_t        status_class_i,
+  output logic          status_ack_o,
+  output logic [31:0]   status_data_o,  // zero without status_ack_o
   output store_read_t   store_read_o,   // zero outside the port's turn
   input  store_data_t   store_data_i,
   output release_t      release_o,      // zero outside the port's turn
@@ -25,10 +49,13 @@ module pen_egress_port
   output logic          gmii_tx_er_o,
   output logic          idle_o
 );
-  logic       grant, tx_ready, mac_ready, queue_idle, reader_idle;
+  logic       grant, tx_ready, mac_ready, queue_idle, reader_idle, credit_idle;
+  class_t     grant_class;
+  logic [CLASSES-1:0] credit, waiting, sending;
   cell_t      grant_frame;
   release_t   popped, released;
   logic       expired_valid, expired_ready;
+  reason_e    expired_reason;
   logic       start, data_valid, data_ready;
   length_t    length;
   logic [7:0] data;
@@ -38,14 +65,71 @@ module pen_egress_port
     .rst_i,
     .now_cycle_i,
     .enqueue_i,
-    .tx_ready_i     (tx_ready),
-    .grant_o        (grant),
-    .grant_frame_o  (grant_frame),
-    .popped_o       (popped),
-    .expired_valid_o(expired_valid),
-    .expired_ready_i(expired_ready),
-    .idle_o         (queue_idle)
+    .tx_ready_i      (tx_ready),
+    .open_next_i,
+    .guard_next_i,
+    .remaining_next_ns_i,
+    .after_next_ns_i,
+    .gate_enable_i,
+    .largest_window_ns_i,
+    .credit_i        (credit),
+    .waiting_o       (waiting),
+    .grant_o         (grant),
+    .grant_class_o   (grant_class),
+    .grant_frame_o   (grant_frame),
+    .popped_o        (popped),
+    .expired_valid_o (expired_valid),
+    .expired_reason_o(expired_reason),
+    .expired_ready_i (expired_ready),
+    .idle_o          (queue_idle)
   );
+
+  logic        credit_ack, overruns_ack;
+  logic [31:0] credit_data, overruns_data;
+
+  pen_credit u_credit (
+    .clk_i,
+    .rst_i,
+    .init_busy_i,
+    .init_index_i,
+    .write_i           (credit_write_i),
+    .write_class_i     (credit_write_class_i),
+    .write_enable_i    (credit_write_enable_i),
+    .write_idle_slope_i(credit_write_idle_slope_i),
+    .count_gap_i,
+    .waiting_i         (waiting),
+    .open_i,
+    .grant_i           (grant),
+    .grant_class_i     (grant_class),
+    .selected_i        (popped.valid),
+    .selected_length_i (popped.length),
+    .ready_o           (credit),
+    .sending_o         (sending),
+    .idle_o            (credit_idle),
+    .read_i            (status_read_i && status_which_i != 2'd3),
+    .clear_i           (status_clear_i),
+    .read_which_i      (status_which_i),
+    .read_class_i      (status_class_i),
+    .ack_o             (credit_ack),
+    .data_o            (credit_data)
+  );
+
+  pen_overruns u_overruns (
+    .clk_i,
+    .rst_i,
+    .init_busy_i,
+    .init_index_i,
+    .open_i,
+    .sending_i   (sending),
+    .read_i      (status_read_i && status_which_i == 2'd3),
+    .clear_i     (status_clear_i),
+    .read_class_i(status_class_i),
+    .ack_o       (overruns_ack),
+    .data_o      (overruns_data)
+  );
+
+  assign status_ack_o  = credit_ack || overruns_ack;
+  assign status_data_o = credit_ack ? credit_data : overruns_ack ? overruns_data : '0;
 
   pen_egress_reader #(.CELLS(CELLS), .PORT(PORT)) u_reader (
     .clk_i,
@@ -99,6 +183,8 @@ module pen_egress_port
       event_o.sent    <= popped.valid;
       event_o.expired <= expired_valid && expired_ready;
     end
+    if (expired_valid) event_o.reason <= expired_reason;
+    else if (popped.valid) event_o.reason <= REASON_NONE;
     if (popped.valid || expired_valid) begin
       event_o.traffic_class <= popped.traffic_class;
       event_o.frame         <= popped.frame;
@@ -106,7 +192,7 @@ module pen_egress_port
     end
   end
 
-  assign idle_o = queue_idle && reader_idle && mac_ready && !event_o.sent && !event_o.expired;
+  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !event_o.sent && !event_o.expired;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) if (!rst_i) assert (!start || mac_ready);

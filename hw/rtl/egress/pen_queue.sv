@@ -15,8 +15,11 @@
 // left. A new head is offered to its class as candidate in the same way as those found by SCAN, and compared with it
 // in the cycle after: a frame can be selected two cycles after its enqueue.
 //
+// A candidate may be selected if it ends, its gap counted, before its gate closes. Whether it does is found for all
+// candidates, and for the one being offered, in the cycle before, from what the gates will be.
+//
 // A frame that is still there a second after it became visible is given up (802.1Q 6.5.6), long before its time
-// would be misread modulo 2^28 cycles.
+// would be misread modulo 2^28 cycles; one that is longer than any time its gate stays open, as soon as it is looked at.
 module pen_queue
   import pen_pkg::*;
 #(
@@ -29,10 +32,21 @@ module pen_queue
   input  cycle_t   now_cycle_i,
   input  enqueue_t enqueue_i,
   input  logic     tx_ready_i,           // a frame may be selected in this cycle
+  // What the gates are in the next cycle
+  input  logic [CLASSES-1:0]    open_next_i,
+  input  logic                  guard_next_i,         // gates will close: a frame has to end before its own does
+  input  logic [15:0]           remaining_next_ns_i,  // until the end of this entry of the gate list
+  input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
+  input  logic                  gate_enable_i,
+  input  window_t [CLASSES-1:0] largest_window_ns_i,  // counts where gates are enabled
+  input  logic [CLASSES-1:0]    credit_i,             // the class may send as far as its credit goes
+  output logic [CLASSES-1:0]    waiting_o,            // the class may have a frame that only gates and credit hold back
   output logic     grant_o,
+  output class_t   grant_class_o,        // with grant_o
   output cell_t    grant_frame_o,        // with grant_o
   output release_t popped_o,             // valid: the frame granted in the cycle before
   output logic     expired_valid_o,      // popped_o is a frame given up, until expired_ready_i
+  output reason_e  expired_reason_o,
   input  logic     expired_ready_i,
   output logic     idle_o                // no frame is queued
 );
@@ -55,9 +69,11 @@ module pen_queue
     pool_e   pool;
     length_t length;
   } info_t;
+  localparam length_t OVERHEAD_BYTES = 20;       // preamble, delimiter and gap
   typedef struct packed {
-    cycle_t visible;
-    frame_t frame;
+    cycle_t  visible;
+    frame_t  frame;
+    length_t on_wire;                            // its length with all that it takes on the wire
   } head_t;
   typedef struct packed {
     cycle_t     visible;
@@ -84,14 +100,18 @@ module pen_queue
   cycle_t             ahead_q;                   // two cycles ahead of now
   logic [CLASSES-1:0] valid_q, ready_q, due_q;   // candidates; due: ready in the next cycle
   cycle_t             visible_q[CLASSES];
-  logic               offer_q, offer_ready, offer_earlier, load;
+  logic [CLASSES-1:0] fits_q;
+  length_t            wire_q[CLASSES];
+  logic               offer_q, offer_ready, offer_earlier, offer_fits, load;
+  length_t            offer_wire_q;
   class_t             offer_class_q;
   frame_t             offer_frame_q;
   order_t             offer_order_q, candidate_order, order_difference;
   cycle_t             offer_lead;
 
   class_t             select_class, pop_class;
-  logic               expire, check_q;
+  logic               expire, check_q, never_fits_q;
+  length_t            candidate_wire;
   class_t             check_class_q;
   cycle_t             age_q;
   frame_t             pop_frame;
@@ -107,8 +127,11 @@ module pen_queue
   assign empty = !filled_q[queue];
 
   assign head_write  = (enqueue && empty) || (!enqueue && state_q == HEAD);
-  assign head_update = enqueue ? '{visible: enqueue_i.visible, frame: enqueue_i.frame[CELL_W-1:0]}
-                               : '{visible: info.visible, frame: frame_q};
+  assign head_update = '{
+    visible: enqueue ? enqueue_i.visible : info.visible,
+    frame:   enqueue ? enqueue_i.frame[CELL_W-1:0] : frame_q,
+    on_wire: (enqueue ? enqueue_i.length : info.length) + OVERHEAD_BYTES
+  };
 
   pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(QUEUES)) u_head (
     .clk_i,
@@ -163,6 +186,7 @@ module pen_queue
     offer_class_q <= queue[2:0];
     offer_order_q <= '{visible: enqueue ? enqueue_i.visible : head.visible, port: queue[PORT_W+2:3]};
     offer_frame_q <= enqueue ? enqueue_i.frame[CELL_W-1:0] : head.frame;
+    offer_wire_q  <= enqueue ? head_update.on_wire : head.on_wire;
   end
 
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28.
@@ -176,9 +200,23 @@ module pen_queue
   assign load = offer_q && (!valid_q[offer_class_q]
       || (offer_earlier && (!ready_q[offer_class_q] || (state_q != IDLE && class_q == offer_class_q))));
 
+  // A byte takes 8 ns; what is left of the last one is of no use.
+  logic [CLASSES-1:0][12:0] open_bytes;          // how many bytes may pass while the gate stays open
+  always_comb begin
+    for (int unsigned k = 0; k < CLASSES; k++)
+      open_bytes[k] = 13'((remaining_next_ns_i + {1'b0, after_next_ns_i[k]}) >> 3);
+  end
+  assign offer_fits = open_next_i[offer_class_q]
+      && (!guard_next_i || {2'b0, offer_wire_q} <= open_bytes[offer_class_q]);
+
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
     always_ff @(posedge clk_i) begin
-      if (load && offer_class_q == class_t'(k)) visible_q[k] <= offer_order_q.visible;
+      fits_q[k] <= open_next_i[k] && (!guard_next_i || {2'b0, wire_q[k]} <= open_bytes[k]);
+      if (load && offer_class_q == class_t'(k)) begin
+        fits_q[k]    <= offer_fits;
+        wire_q[k]    <= offer_wire_q;
+        visible_q[k] <= offer_order_q.visible;
+      end
       if (rst_i) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
@@ -202,13 +240,13 @@ module pen_queue
   class_t compare_class;
   assign compare_class = offer_q ? offer_class_q : now_cycle_i[9:7];
 
-  pen_lutram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(CLASSES)) u_order (
+  pen_lutram_1r1w #(.WIDTH($bits(order_t) + $bits(length_t)), .DEPTH(CLASSES)) u_order (
     .clk_i,
     .write_i     (load),
     .write_addr_i(offer_class_q),
-    .write_data_i(offer_order_q),
+    .write_data_i({offer_order_q, offer_wire_q}),
     .read_addr_i (compare_class),
-    .read_data_o (candidate_order)
+    .read_data_o ({candidate_order, candidate_wire})
   );
 
   pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
@@ -224,20 +262,28 @@ module pen_queue
   pen_selection u_selection (
     .enable_i(tx_ready_i && state_q == IDLE),
     .ready_i (ready_q),
+    .fits_i  (fits_q),
+    .credit_i,
     .grant_o,
     .class_o (select_class)
   );
 
   // Each class is looked at once in 1024 cycles.
-  assign expire        = check_q && age_q[27:20] >= LIFETIME && ready_q[check_class_q] && state_q == IDLE && !grant_o;
+  assign expire        = check_q && (never_fits_q || age_q[27:20] >= LIFETIME) && ready_q[check_class_q]
+      && state_q == IDLE && !grant_o;
   assign pop_class     = grant_o ? select_class : check_class_q;
+  assign grant_class_o = select_class;
   assign grant_frame_o = cell_t'(pop_frame);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) check_q <= 1'b0;
     else check_q <= now_cycle_i[6:0] == '0 && ready_q[compare_class] && !offer_q && state_q == IDLE;
     check_class_q <= compare_class;
-    if (now_cycle_i[6:0] == '0) age_q <= now_cycle_i - candidate_order.visible;
+    if (now_cycle_i[6:0] == '0) begin
+      age_q        <= now_cycle_i - candidate_order.visible;
+      never_fits_q <= gate_enable_i && {1'b0, candidate_wire} > largest_window_ns_i[compare_class][14:3];
+    end
+    if (expire) expired_reason_o <= never_fits_q ? REASON_MAX_SDU : REASON_LIFETIME;
   end
 
   // --- what follows a pop ----------------------------------------------------------------------------------------
@@ -292,6 +338,11 @@ module pen_queue
     frame: cell_t'(frame_q),
     length: info.length
   };
+  always_comb begin
+    waiting_o = ready_q;
+    if (state_q != IDLE) waiting_o[class_q] = 1'b1;
+  end
+
   assign expired_valid_o = state_q == EXPIRE;
   assign idle_o          = state_q == IDLE && valid_q == '0 && !offer_q;
 

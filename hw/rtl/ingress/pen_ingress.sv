@@ -270,7 +270,7 @@ module pen_ingress #(
 
   always_comb begin
     reason_5 = REASON_NONE;
-    if (record_5.mac_reason != '0) reason_5 = reason_e'({1'b0, record_5.mac_reason});
+    if (record_5.mac_reason != '0) reason_5 = reason_e'({2'b0, record_5.mac_reason});
     else if (record_5.disabled) reason_5 = REASON_PORT_DISABLED;
     else if (record_5.store_full) reason_5 = REASON_STORE_FULL;
     else if (record_5.reserved_address) reason_5 = REASON_RESERVED_ADDRESS;

@@ -26,6 +26,7 @@ module pen_mac_rx
   input  logic       gmii_rx_dv_i,
   input  logic       gmii_rx_er_i,
   input  length_t    max_frame_bytes_i,  // of this clock; read at the delimiter
+  output logic       delimiter_o,        // found; the byte behind it stands at the pins in this cycle
   output rx_beat_t   beat_o,
   output logic       valid_o
 );
@@ -56,6 +57,7 @@ module pen_mac_rx
   logic                         short_gap_q;
 
   logic delimiter, start, take;
+  assign delimiter_o = start;
   assign delimiter = rx_dv_q && !rx_er_q && rxd_q == DELIMITER;
 
   always_comb begin

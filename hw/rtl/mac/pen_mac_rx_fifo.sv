@@ -15,6 +15,7 @@ module pen_mac_rx_fifo
   input  logic       gmii_rx_dv_i,
   input  logic       gmii_rx_er_i,
   input  length_t    max_frame_bytes_i,  // of the core clock
+  output logic       delimiter_o,        // core clock: one was found, three cycles after the byte behind it was at the pins
   output rx_beat_t   beat_o,
   output logic       valid_o,
   input  logic       ready_i
@@ -42,7 +43,7 @@ module pen_mac_rx_fifo
   );
 
   rx_beat_t mac_beat;
-  logic     mac_valid;
+  logic     mac_valid, mac_delimiter;
   pen_mac_rx u_mac_rx (
     .clk_i            (gmii_rx_clk_i),
     .rst_i            (rx_rst),
@@ -50,9 +51,21 @@ module pen_mac_rx_fifo
     .gmii_rx_dv_i,
     .gmii_rx_er_i,
     .max_frame_bytes_i(max_frame_bytes),
+    .delimiter_o      (mac_delimiter),
     .beat_o           (mac_beat),
     .valid_o          (mac_valid)
   );
+
+  // Each delimiter turns a level, which crosses into the core clock two cycles before the frame's first byte.
+  logic turn_q, turn, turn_core_q;
+
+  always_ff @(posedge gmii_rx_clk_i) turn_q <= !rx_rst && (turn_q ^ mac_delimiter);
+
+  pen_sync u_sync_turn (.clk_i, .rst_i(core_rst), .data_i(turn_q), .data_o(turn));
+
+  always_ff @(posedge clk_i) turn_core_q <= !core_rst && turn;
+
+  assign delimiter_o = turn != turn_core_q;
 
   // A frame that lost a byte owes a last beat. While one is owed nothing else enters the FIFO, since it would seem to
   // belong to the frame before.

@@ -3,7 +3,7 @@
 //
 // Verdicts can come in every cycle and are counted at once in one memory of 32-bit counters. All other events come once
 // per frame and port, 52 cycles apart at least. They wait in small registers, each of which is added to its 64-bit
-// counter in its own slot; a round of slots takes 8 * PORTS <= 64 cycles, and no register can overflow in a round.
+// counter in its own slot; a round of slots takes 9 * PORTS <= 72 cycles, and no register can overflow in a round.
 module pen_counters
   import pen_pkg::*;
 #(
@@ -24,7 +24,7 @@ module pen_counters
     $fatal(1, "pen_counters: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
 
   localparam int unsigned PORT_W = $clog2(PORTS);
-  localparam int unsigned VERDICT_W = PORT_W + 5;  // per port: 16 reasons, 8 classes
+  localparam int unsigned VERDICT_W = PORT_W + 5;  // per port: 16 reasons of whole frames, 8 classes
   localparam int unsigned SLOT_W = PORT_W + 4;     // per port: 8 classes sent, the entries below
   localparam int unsigned ADD_W = 12;
 
@@ -33,6 +33,8 @@ module pen_counters
   localparam logic [3:0] ENTRY_SHORT_GAPS = 4'd10;
   localparam logic [3:0] ENTRY_REFUSED = 4'd11;    // store, queue, class
   localparam logic [3:0] ENTRY_EXPIRED = 4'd14;
+  localparam logic [3:0] ENTRY_REFUSED_SDU = 4'd15;
+  localparam logic [3:0] SLOTS = 4'd9;
 
   // What waits for its slot. Two frames are the most that a port can receive or send in a round.
   typedef struct packed {
@@ -42,6 +44,7 @@ module pen_counters
     logic [11:0]     received_bytes;
     logic [3:0]      short_gaps;
     logic [2:0][4:0] refused;
+    logic [4:0]      refused_sdu;
     logic [6:0]      expired;
   } waiting_t;
 
@@ -68,7 +71,7 @@ module pen_counters
   waiting_t [PORTS-1:0] waiting_q, waiting_d;
   waiting_t             chosen;
   logic [PORT_W-1:0]    port_q;                     // whose slots these are
-  logic [2:0]           slot_q;
+  logic [3:0]           slot_q;
   logic                 slot_valid_q;
   logic [SLOT_W-1:0]    slot_index_q;
   logic [ADD_W-1:0]     slot_add_d, slot_add_q;
@@ -80,13 +83,14 @@ module pen_counters
     slot_entry = ENTRY_EXPIRED;
     slot_add_d = ADD_W'(chosen.expired);
     unique case (slot_q)
-      3'd0: begin slot_entry = {1'b0, chosen.sent_class}; slot_add_d = ADD_W'(chosen.sent); end
-      3'd1: begin slot_entry = ENTRY_SENT_BYTES; slot_add_d = chosen.sent_bytes; end
-      3'd2: begin slot_entry = ENTRY_RECEIVED_BYTES; slot_add_d = chosen.received_bytes; end
-      3'd3: begin slot_entry = ENTRY_SHORT_GAPS; slot_add_d = ADD_W'(chosen.short_gaps); end
-      3'd4: begin slot_entry = ENTRY_REFUSED; slot_add_d = ADD_W'(chosen.refused[0]); end
-      3'd5: begin slot_entry = ENTRY_REFUSED + 4'd1; slot_add_d = ADD_W'(chosen.refused[1]); end
-      3'd6: begin slot_entry = ENTRY_REFUSED + 4'd2; slot_add_d = ADD_W'(chosen.refused[2]); end
+      4'd0: begin slot_entry = {1'b0, chosen.sent_class}; slot_add_d = ADD_W'(chosen.sent); end
+      4'd1: begin slot_entry = ENTRY_SENT_BYTES; slot_add_d = chosen.sent_bytes; end
+      4'd2: begin slot_entry = ENTRY_RECEIVED_BYTES; slot_add_d = chosen.received_bytes; end
+      4'd3: begin slot_entry = ENTRY_SHORT_GAPS; slot_add_d = ADD_W'(chosen.short_gaps); end
+      4'd4: begin slot_entry = ENTRY_REFUSED; slot_add_d = ADD_W'(chosen.refused[0]); end
+      4'd5: begin slot_entry = ENTRY_REFUSED + 4'd1; slot_add_d = ADD_W'(chosen.refused[1]); end
+      4'd6: begin slot_entry = ENTRY_REFUSED + 4'd2; slot_add_d = ADD_W'(chosen.refused[2]); end
+      4'd7: begin slot_entry = ENTRY_REFUSED_SDU; slot_add_d = ADD_W'(chosen.refused_sdu); end
       default: ;
     endcase
   end
@@ -94,13 +98,14 @@ module pen_counters
   always_comb begin
     waiting_d = waiting_q;
     unique case (slot_q)
-      3'd0: waiting_d[port_q].sent = 1'b0;
-      3'd1: waiting_d[port_q].sent_bytes = '0;
-      3'd2: waiting_d[port_q].received_bytes = '0;
-      3'd3: waiting_d[port_q].short_gaps = '0;
-      3'd4: waiting_d[port_q].refused[0] = '0;
-      3'd5: waiting_d[port_q].refused[1] = '0;
-      3'd6: waiting_d[port_q].refused[2] = '0;
+      4'd0: waiting_d[port_q].sent = 1'b0;
+      4'd1: waiting_d[port_q].sent_bytes = '0;
+      4'd2: waiting_d[port_q].received_bytes = '0;
+      4'd3: waiting_d[port_q].short_gaps = '0;
+      4'd4: waiting_d[port_q].refused[0] = '0;
+      4'd5: waiting_d[port_q].refused[1] = '0;
+      4'd6: waiting_d[port_q].refused[2] = '0;
+      4'd7: waiting_d[port_q].refused_sdu = '0;
       default: waiting_d[port_q].expired = '0;
     endcase
     for (int p = 0; p < PORTS; p++) begin
@@ -109,7 +114,10 @@ module pen_counters
         waiting_d[p].sent_class = event_q[p].traffic_class;
         waiting_d[p].sent_bytes = waiting_d[p].sent_bytes + 12'(event_q[p].length);
       end
-      if (event_q[p].expired) waiting_d[p].expired = waiting_d[p].expired + 1'b1;
+      if (event_q[p].expired) begin
+        if (event_q[p].reason == REASON_MAX_SDU) waiting_d[p].refused_sdu = waiting_d[p].refused_sdu + 1'b1;
+        else waiting_d[p].expired = waiting_d[p].expired + 1'b1;
+      end
       if (verdict_valid_q) begin
         if (verdict_q.port == port_t'(p)) begin
           if (accepted) waiting_d[p].received_bytes = waiting_d[p].received_bytes + 12'(verdict_q.length);
@@ -120,6 +128,7 @@ module pen_counters
             REASON_STORE_FULL: waiting_d[p].refused[0] = waiting_d[p].refused[0] + 1'b1;
             REASON_QUEUE_FULL: waiting_d[p].refused[1] = waiting_d[p].refused[1] + 1'b1;
             REASON_CLASS_FULL: waiting_d[p].refused[2] = waiting_d[p].refused[2] + 1'b1;
+            REASON_MAX_SDU: waiting_d[p].refused_sdu = waiting_d[p].refused_sdu + 1'b1;
             default: ;
           endcase
         end
@@ -129,8 +138,8 @@ module pen_counters
 
   always_ff @(posedge clk_i) begin
     waiting_q <= waiting_d;
-    slot_q <= slot_q + 1'b1;
-    if (slot_q == '1) port_q <= port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
+    slot_q <= slot_q == SLOTS - 1'b1 ? '0 : slot_q + 1'b1;
+    if (slot_q == SLOTS - 1'b1) port_q <= port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
     slot_valid_q <= slot_add_d != '0;
     slot_index_q <= {port_q, slot_entry};
     slot_add_q   <= slot_add_d;
@@ -183,7 +192,7 @@ module pen_counters
     .clear_index_i(init_index_i[VERDICT_W-1:0]),
     .add_valid_i  (verdict_valid_q),
     .add_index_i  ({
-      verdict_q.port[PORT_W-1:0], accepted ? {2'b10, verdict_q.traffic_class} : {1'b0, verdict_q.reason}
+      verdict_q.port[PORT_W-1:0], accepted ? {2'b10, verdict_q.traffic_class} : verdict_q.reason
     }),
     .add_i        (1'b1),
     .read_i       (ask_verdict),

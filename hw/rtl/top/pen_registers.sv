@@ -42,10 +42,30 @@ module pen_registers
   output table_write_t table_o,                // held until table_ready_i
   input  logic         table_ready_i,
 
+  output logic         clock_request_o,        // one cycle; the answer may take any time
+  output logic         clock_write_o,
+  output logic [5:0]   clock_addr_o,           // word; this and the data are held until the answer
+  output logic [4:0]   clock_data_o,           // all that its registers take
+  input  logic         clock_ack_i,
+  input  logic [31:0]  clock_data_i,
+
   output logic         counter_request_o,      // one cycle; the answer may take any time
   output logic [8:0]   counter_addr_o,         // {port, word}; held until the answer
   input  logic         counter_ack_i,
-  input  logic [31:0]  counter_data_i
+  input  logic [31:0]  counter_data_i,
+
+  // Gates and credit
+  output logic [PORTS-1:0][7:0] gate_states_o, // before the first list of a port acts
+  output gate_admin_t  gate_admin_o,           // with gate_commit_o
+  output logic         gate_commit_o,          // held until gate_ready_i
+  input  logic         gate_ready_i,
+  input  logic [15:0]  credit_errors_i,
+  input  logic [2:0]   credit_error_i,
+  output logic         status_request_o,       // as for counters
+  output logic         status_write_o,
+  output logic [8:0]   status_addr_o,
+  input  logic         status_ack_i,
+  input  logic [31:0]  status_data_i
 );
   if (PORTS < 2 || PORTS > MAX_PORTS)
     $fatal(1, "pen_registers: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
@@ -66,7 +86,7 @@ module pen_registers
 
   localparam length_t MAX_FRAME_BYTES = 2000;
   localparam port_mask_t ALL_PORTS = port_mask_t'((1 << PORTS) - 1);
-  localparam logic [2:0] COMMIT_IDENTIFY_MASK = 3'd5;  // beside the values of table_e
+  localparam logic [3:0] COMMIT_IDENTIFY_MASK = 4'd5;  // beside the values of table_e
 
   pen_switch_regs_pkg::pen_switch__in_t  hwif_in;
   pen_switch_regs_pkg::pen_switch__out_t hwif_out;
@@ -129,7 +149,8 @@ module pen_registers
 
   // ---- Table commits -----------------------------------------------------------------------------------------------
   logic         commit_q, commit_done;
-  logic [2:0]   which_q;
+  logic [3:0]   which_q;
+  logic         to_table;
   logic [127:0] staged;
   logic [103:0] identify_mask_q;
 
@@ -143,9 +164,11 @@ module pen_registers
     table_o.which = table_e'(which_q);
     table_o.index = hwif_out.table_index.value.value;
     table_o.data = staged;
-    table_o.valid = commit_q && !init_busy_i && which_q < COMMIT_IDENTIFY_MASK;
-    commit_done = commit_q && !init_busy_i && (which_q >= COMMIT_IDENTIFY_MASK || table_ready_i);
+    table_o.valid = commit_q && !init_busy_i && to_table;
   end
+
+  assign to_table    = which_q <= TABLE_MAX_SDU && which_q != COMMIT_IDENTIFY_MASK;
+  assign commit_done = commit_q && !init_busy_i && (!to_table || table_ready_i);
 
   assign hwif_in.table_commit.wr_ack = commit_done;
 
@@ -161,6 +184,20 @@ module pen_registers
     if (hwif_out.table_commit.req) which_q <= hwif_out.table_commit.wr_data.which;
   end
 
+  // ---- PTP clock: its registers stand elsewhere, its commands are staged as table entries are ---------------------
+  always_ff @(posedge clk_i) begin
+    clock_request_o <= hwif_out.ptp.req && !rst_i;
+    if (hwif_out.ptp.req) begin
+      clock_write_o <= hwif_out.ptp.req_is_wr;
+      clock_addr_o  <= hwif_out.ptp.addr[7:2];
+      clock_data_o  <= hwif_out.ptp.wr_data[4:0];
+    end
+  end
+
+  assign hwif_in.ptp.rd_ack = clock_ack_i && !clock_write_o;
+  assign hwif_in.ptp.rd_data = clock_data_i;
+  assign hwif_in.ptp.wr_ack = clock_ack_i && clock_write_o;
+
   // ---- Counters: read elsewhere, writes have no effect -----------------------------------------------------------
   always_ff @(posedge clk_i) begin
     counter_request_o <= hwif_out.counters.req && !hwif_out.counters.req_is_wr && !rst_i;
@@ -170,6 +207,43 @@ module pen_registers
   assign hwif_in.counters.rd_ack = counter_ack_i;
   assign hwif_in.counters.rd_data = counter_data_i;
   assign hwif_in.counters.wr_ack = hwif_out.counters.req && hwif_out.counters.req_is_wr;
+
+  // ---- Gate lists ------------------------------------------------------------------------------------------------
+  logic  gate_commit_q;
+  port_t gate_port_q;
+
+  assign gate_commit_o = gate_commit_q && !init_busy_i;
+  assign hwif_in.gate_commit.wr_ack = gate_commit_o && gate_ready_i;
+  assign gate_admin_o = '{
+    base_seconds: {hwif_out.admin_base_time_seconds_high.value.value, hwif_out.admin_base_time_seconds_low.value.value},
+    base_nanoseconds: hwif_out.admin_base_time_nanoseconds.ns.value,
+    cycle_time_ns: hwif_out.admin_cycle_time.ns.value,
+    extension_ns: hwif_out.admin_cycle_time_extension.ns.value,
+    entries: hwif_out.admin_control_list_length.entries.value,
+    port: gate_port_q
+  };
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) gate_commit_q <= 1'b0;
+    else if (hwif_out.gate_commit.req && hwif_out.gate_commit.req_is_wr) gate_commit_q <= 1'b1;
+    else if (gate_commit_o && gate_ready_i) gate_commit_q <= 1'b0;
+    if (hwif_out.gate_commit.req) gate_port_q <= hwif_out.gate_commit.wr_data.port;
+  end
+
+  // ---- Status of the ports ---------------------------------------------------------------------------------------
+  always_ff @(posedge clk_i) begin
+    status_request_o <= hwif_out.status_of.req && !rst_i;
+    if (hwif_out.status_of.req) begin
+      status_write_o <= hwif_out.status_of.req_is_wr;
+      status_addr_o  <= hwif_out.status_of.addr[10:2];
+    end
+  end
+
+  assign hwif_in.status_of.rd_ack = status_ack_i && !status_write_o;
+  assign hwif_in.status_of.wr_ack = status_ack_i && status_write_o;
+  assign hwif_in.status_of.rd_data = status_data_i;
+  assign hwif_in.credit_errors.count.next = credit_errors_i;
+  assign hwif_in.credit_errors.code.next = credit_error_i;
 
   // ---- Settings ----------------------------------------------------------------------------------------------------
   always_comb begin
@@ -196,10 +270,13 @@ module pen_registers
       hwif_out.identify.source.value, hwif_out.identify.destination.value, hwif_out.identify.ipv4.value
     };
     config_o.identify_ipv4_mask = identify_mask_q;
+    config_o.gate_enable = hwif_out.gate_enable.mask.value & ALL_PORTS;
+    config_o.cbs_count_gap = hwif_out.cbs_count_gap.enable.value;
     config_o.queue_guarantee_cells = hwif_out.queue_guarantee.cells.value;
     config_o.reception_guarantee_cells = hwif_out.reception_guarantee.cells.value;
     config_o.shared_limit_cells = hwif_out.shared_limit.cells.value;
     for (int p = 0; p < MAX_PORTS; p++) config_o.port_vlan_id[p] = hwif_out.port_vlan[p].vlan.value;
+    for (int p = 0; p < PORTS; p++) gate_states_o[p] = hwif_out.admin_gate_states[p].mask.value;
     for (int k = 0; k < CLASSES; k++) begin
       config_o.queue_limit_cells[k] = hwif_out.queue_limit[k].cells.value;
       config_o.class_limit_cells[k] = hwif_out.class_limit[k].cells.value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet switch with Asynchronous Traffic Shaping, 2 to 8 ports of 1 Gb/s.
+// Ethernet switch with asynchronous, time-aware and credit-based shapers, 2 to 8 ports of 1 Gb/s.
 //
 //   GMII ─► pen_mac_rx_fifo ─► pen_ingress ─► pen_buffer ─► pen_egress_port ─► GMII
 //              (per port)      identify,      store,         (per port)
@@ -13,7 +13,8 @@ module pen_switch
   parameter int unsigned PORTS       = 4,      // 2 to 8
   parameter int unsigned STREAMS     = 256,    // a power of two, 16 to 4096
   parameter int unsigned FDB_ENTRIES = 1024,   // a power of two, 64 or more
-  parameter int unsigned STORE_BYTES = 131072  // a power of two, 32768 to 524288
+  parameter int unsigned STORE_BYTES = 131072, // a power of two, 32768 to 524288
+  parameter int unsigned GATE_ENTRIES = 128    // of a gate list; a power of two, 8 to 1024
 ) (
   input  logic                        clk_i,            // 125 MHz: core and transmit clock
   input  logic                        rst_i,
@@ -45,6 +46,9 @@ module pen_switch
   output logic [1:0]                  s_axil_rresp_o,
   output logic                        s_axil_rvalid_o,
   input  logic                        s_axil_rready_i,
+  // PTP clock
+  output logic                        pps_o,            // high at the start of each second
+  input  logic                        capture_i,        // of any clock: its rising edges get a time stamp
   // Simulation: time may leap while nothing is inside. Tie `skip_valid_i` low in hardware.
   input  logic                        skip_valid_i,
   input  logic [39:0]                 skip_cycles_i,    // a multiple of PORTS; never past wake_ns_o
@@ -100,6 +104,26 @@ module pen_switch
   logic         counter_request, counter_ack;
   logic [8:0]   counter_addr;
   logic [31:0]  counter_data;
+  logic         clock_request, clock_write, clock_ack;
+  logic [5:0]   clock_addr;
+  logic [4:0]   clock_wdata;
+  logic [31:0]  clock_rdata;
+  logic         ingress_table_ready, credit_table_ready, gate_table_ready;
+  logic         gate_commit, gate_commit_ready, status_request, status_write, status_ack;
+  gate_admin_t  gate_admin;
+  logic [PORTS-1:0][7:0] gate_states;
+  logic [15:0]  credit_errors;
+  logic [2:0]   credit_error;
+  logic [8:0]   status_addr;
+  logic [31:0]  status_data;
+
+  always_comb begin
+    unique case (table_write.which)
+      TABLE_CREDIT:     table_ready = credit_table_ready;
+      TABLE_GATE_ENTRY: table_ready = gate_table_ready;
+      default:          table_ready = ingress_table_ready;
+    endcase
+  end
 
   pen_registers #(
     .PORTS                  (PORTS),
@@ -134,10 +158,27 @@ module pen_switch
     .config_o         (cfg),
     .table_o          (table_write),
     .table_ready_i    (table_ready),
+    .clock_request_o  (clock_request),
+    .clock_write_o    (clock_write),
+    .clock_addr_o     (clock_addr),
+    .clock_data_o     (clock_wdata),
+    .clock_ack_i      (clock_ack),
+    .clock_data_i     (clock_rdata),
     .counter_request_o(counter_request),
     .counter_addr_o   (counter_addr),
     .counter_ack_i    (counter_ack),
-    .counter_data_i   (counter_data)
+    .counter_data_i   (counter_data),
+    .gate_states_o    (gate_states),
+    .gate_admin_o     (gate_admin),
+    .gate_commit_o    (gate_commit),
+    .gate_ready_i     (gate_commit_ready),
+    .credit_errors_i  (credit_errors),
+    .credit_error_i   (credit_error),
+    .status_request_o (status_request),
+    .status_write_o   (status_write),
+    .status_addr_o    (status_addr),
+    .status_ack_i     (status_ack),
+    .status_data_i    (status_data)
   );
 
   pen_counters #(.PORTS(PORTS)) u_counters (
@@ -154,7 +195,7 @@ module pen_switch
   );
 
   // Receive.
-  logic     [PORTS-1:0] beat_valid, beat_ready;
+  logic     [PORTS-1:0] beat_valid, beat_ready, delimiter;
   rx_beat_t [PORTS-1:0] beat;
   for (genvar p = 0; p < PORTS; p++) begin : g_receive
     pen_mac_rx_fifo u_mac (
@@ -165,6 +206,7 @@ module pen_switch
       .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
       .gmii_rx_er_i     (gmii_rx_er_i[p]),
       .max_frame_bytes_i(cfg.max_frame_bytes),
+      .delimiter_o      (delimiter[p]),
       .beat_o           (beat[p]),
       .valid_o          (beat_valid[p]),
       .ready_i          (beat_ready[p])
@@ -177,6 +219,7 @@ module pen_switch
   cell_t        alloc_cell;
   classified_t  classified;
   logic         ingress_idle;
+  time_ns_t     ingress_wake_ns;
   pen_ingress #(
     .PORTS         (PORTS),
     .STREAMS       (STREAMS),
@@ -192,7 +235,7 @@ module pen_switch
     .time_ns_i    (time_ns),
     .config_i     (cfg),
     .table_i      (table_write),
-    .table_ready_o(table_ready),
+    .table_ready_o(ingress_table_ready),
     .beat_i       (beat),
     .beat_valid_i (beat_valid),
     .beat_ready_o (beat_ready),
@@ -202,8 +245,118 @@ module pen_switch
     .alloc_take_o (alloc_take),
     .classified_o (classified),
     .idle_o       (ingress_idle),
-    .wake_ns_o
+    .wake_ns_o    (ingress_wake_ns)
   );
+
+  // PTP clock. The gates run on its time, LEAD_CYCLES ahead.
+  localparam int unsigned LEAD_CYCLES = 7;  // four from selection to wire, three in pen_gates
+  logic [63:0] gate_time, gate_wake_ns;
+  logic        stepped, clock_idle;
+  time_ns_t    clock_wake_ns;
+
+  pen_clock #(.PORTS(PORTS), .LEAD_CYCLES(LEAD_CYCLES)) u_clock (
+    .clk_i,
+    .rst_i,
+    .skip_valid_i,
+    .skip_cycles_i,
+    .request_i     (clock_request),
+    .write_i       (clock_write),
+    .addr_i        (clock_addr),
+    .data_i        (clock_wdata),
+    .command_data_i(table_write.data[79:0]),
+    .ack_o         (clock_ack),
+    .data_o        (clock_rdata),
+    .delimiter_i   (delimiter),
+    .beat_i        (beat),
+    .beat_valid_i  (beat_valid & beat_ready),
+    .gmii_txd_i    (gmii_txd_o),
+    .gmii_tx_en_i  (gmii_tx_en_o),
+    .gmii_tx_er_i  (gmii_tx_er_o),
+    .capture_i,
+    .pps_o,
+    .gate_time_o   (gate_time),
+    .stepped_o     (stepped),
+    .gate_wake_ns_i(gate_wake_ns),
+    .idle_o        (clock_idle),
+    .time_ns_i     (time_ns),
+    .wake_ns_o     (clock_wake_ns)
+  );
+
+  // Gate lists, and the gates of each port.
+  logic        [PORTS-1:0][CLASSES-1:0] gate_open, gate_open_next;
+  logic        [PORTS-1:0]              gate_guard_next, gate_running, gate_pending, gate_changed, gate_locked;
+  logic        [PORTS-1:0][15:0]        gate_remaining_next_ns;
+  window_t     [PORTS-1:0][CLASSES-1:0] gate_after_next_ns, largest_window_ns;
+  gate_config_t                         gate_config;
+  logic                                 gate_read, gate_ready, gate_busy;
+  port_t                                gate_port;
+  time_ns_t                             gate_change_time_ns, gate_base_time_ns, gate_config_wake_ns;
+  time_ns_t    [PORTS-1:0]              gate_port_wake_ns;
+  logic        [31:0]                   gate_cycle_time_ns, gate_extension_ns;
+  logic        [15:0]                   gate_errors;
+  gate_error_e                          gate_error;
+
+  pen_gate_config #(.PORTS(PORTS), .ENTRIES(GATE_ENTRIES)) u_gate_config (
+    .clk_i,
+    .rst_i,
+    .gate_time_i            (gate_time),
+    .stepped_i              (stepped),
+    .write_i                (table_write.valid && table_write.which == TABLE_GATE_ENTRY),
+    .write_index_i          (table_write.index),
+    .write_entry_i          (table_write.data[41:0]),
+    .write_ready_o          (gate_table_ready),
+    .admin_base_seconds_i   (gate_admin.base_seconds),
+    .admin_base_nanoseconds_i(gate_admin.base_nanoseconds),
+    .admin_cycle_time_ns_i  (gate_admin.cycle_time_ns),
+    .admin_extension_ns_i   (gate_admin.extension_ns),
+    .admin_length_i         (gate_admin.entries),
+    .commit_i               (gate_commit),
+    .commit_port_i          (gate_admin.port),
+    .commit_ready_o         (gate_commit_ready),
+    .config_o               (gate_config),
+    .changed_i              (gate_changed),
+    .locked_i               (gate_locked),
+    .busy_o                 (gate_busy),
+    .running_o              (gate_running),
+    .pending_o              (gate_pending),
+    .status_i               (gate_read),
+    .status_port_i          (gate_port),
+    .status_ready_o         (gate_ready),
+    .status_change_time_ns_o(gate_change_time_ns),
+    .status_base_time_ns_o  (gate_base_time_ns),
+    .status_cycle_time_ns_o (gate_cycle_time_ns),
+    .status_extension_ns_o  (gate_extension_ns),
+    .status_errors_o        (gate_errors),
+    .status_error_o         (gate_error),
+    .wake_ns_o              (gate_config_wake_ns)
+  );
+
+  for (genvar p = 0; p < PORTS; p++) begin : g_gates
+    pen_gates #(.PORT(p), .ENTRIES(GATE_ENTRIES)) u_gates (
+      .clk_i,
+      .rst_i,
+      .gate_time_i        (gate_time),
+      .stepped_i          (stepped),
+      .config_i           (gate_config),
+      .enable_i           (cfg.gate_enable[p]),
+      .initial_states_i   (gate_states[p]),
+      .open_o             (gate_open[p]),
+      .open_next_o        (gate_open_next[p]),
+      .guard_next_o       (gate_guard_next[p]),
+      .remaining_next_ns_o(gate_remaining_next_ns[p]),
+      .after_next_ns_o    (gate_after_next_ns[p]),
+      .largest_window_ns_o(largest_window_ns[p]),
+      .changed_o          (gate_changed[p]),
+      .locked_o           (gate_locked[p]),
+      .wake_ns_o          (gate_port_wake_ns[p])
+    );
+  end
+
+  always_comb begin
+    gate_wake_ns = gate_config_wake_ns;
+    for (int unsigned p = 0; p < PORTS; p++)
+      if (gate_port_wake_ns[p] < gate_wake_ns) gate_wake_ns = gate_port_wake_ns[p];
+  end
 
   // Store and admit.
   store_read_t [PORTS-1:0] store_read_of;
@@ -229,6 +382,11 @@ module pen_switch
     .init_index_i (init_index_q),
     .turn_i       (turn),
     .config_i     (cfg),
+    .max_sdu_write_i      (table_write.valid && table_write.which == TABLE_MAX_SDU),
+    .max_sdu_write_port_i (table_write.index[5:3]),
+    .max_sdu_write_class_i(table_write.index[2:0]),
+    .max_sdu_write_bytes_i(table_write.data[10:0]),
+    .largest_window_ns_i  (largest_window_ns),
     .store_write_i(store_write),
     .store_read_i (store_read),
     .store_data_o (store_data),
@@ -243,26 +401,100 @@ module pen_switch
   );
 
   // Queue, select, send.
-  logic [PORTS-1:0] egress_idle;
+  logic [PORTS-1:0]       egress_idle, credit_write, port_read, port_ack;
+  logic [PORTS-1:0][31:0] port_data;
+  logic                   port_clear;
+  logic [1:0]             port_which;
+  class_t                 port_class;
+
+  pen_credit_config #(.PORTS(PORTS)) u_credit_config (
+    .clk_i,
+    .rst_i,
+    .init_busy_i  (init_busy_q),
+    .init_index_i (init_index_q),
+    .gate_enable_i(cfg.gate_enable),
+    .valid_i      (table_write.valid && table_write.which == TABLE_CREDIT),
+    .port_i       (table_write.index[15:3]),
+    .class_i      (table_write.index[2:0]),
+    .enable_i     (table_write.data[96]),
+    .idle_slope_i (table_write.data[47:0]),
+    .ready_o      (credit_table_ready),
+    .write_o      (credit_write),
+    .errors_o     (credit_errors),
+    .error_o      (credit_error)
+  );
+
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p)) u_port (
       .clk_i,
       .rst_i,
-      .turn_i      (turn),
-      .now_cycle_i (now_cycle),
-      .enqueue_i   (enqueue),
-      .store_read_o(store_read_of[p]),
-      .store_data_i(store_data),
-      .release_o   (release_of[p]),
-      .event_o     (egress_event_o[p]),
-      .gmii_txd_o  (gmii_txd_o[p]),
-      .gmii_tx_en_o(gmii_tx_en_o[p]),
-      .gmii_tx_er_o(gmii_tx_er_o[p]),
-      .idle_o      (egress_idle[p])
+      .init_busy_i              (init_busy_q),
+      .init_index_i             (init_index_q),
+      .turn_i                   (turn),
+      .now_cycle_i              (now_cycle),
+      .enqueue_i                (enqueue),
+      .open_i                   (gate_open[p]),
+      .open_next_i              (gate_open_next[p]),
+      .guard_next_i             (gate_guard_next[p]),
+      .remaining_next_ns_i      (gate_remaining_next_ns[p]),
+      .after_next_ns_i          (gate_after_next_ns[p]),
+      .gate_enable_i            (cfg.gate_enable[p]),
+      .largest_window_ns_i      (largest_window_ns[p]),
+      .credit_write_i           (credit_write[p]),
+      .credit_write_class_i     (table_write.index[2:0]),
+      .credit_write_enable_i    (table_write.data[96]),
+      .credit_write_idle_slope_i(table_write.data[27:0]),
+      .count_gap_i              (cfg.cbs_count_gap),
+      .status_read_i            (port_read[p]),
+      .status_clear_i           (port_clear),
+      .status_which_i           (port_which),
+      .status_class_i           (port_class),
+      .status_ack_o             (port_ack[p]),
+      .status_data_o            (port_data[p]),
+      .store_read_o             (store_read_of[p]),
+      .store_data_i             (store_data),
+      .release_o                (release_of[p]),
+      .event_o                  (egress_event_o[p]),
+      .gmii_txd_o               (gmii_txd_o[p]),
+      .gmii_tx_en_o             (gmii_tx_en_o[p]),
+      .gmii_tx_er_o             (gmii_tx_er_o[p]),
+      .idle_o                   (egress_idle[p])
     );
   end
 
+  pen_port_status #(.PORTS(PORTS)) u_status (
+    .clk_i,
+    .rst_i,
+    .request_i           (status_request),
+    .write_i             (status_write),
+    .addr_i              (status_addr),
+    .ack_o               (status_ack),
+    .data_o              (status_data),
+    .read_o              (port_read),
+    .clear_o             (port_clear),
+    .which_o             (port_which),
+    .class_o             (port_class),
+    .ack_i               (port_ack),
+    .data_i              (port_data),
+    .gate_read_o         (gate_read),
+    .gate_port_o         (gate_port),
+    .gate_ready_i        (gate_ready),
+    .gate_change_time_ns_i(gate_change_time_ns),
+    .gate_base_time_ns_i (gate_base_time_ns),
+    .gate_cycle_time_ns_i(gate_cycle_time_ns),
+    .gate_extension_ns_i (gate_extension_ns),
+    .gate_errors_i       (gate_errors),
+    .gate_error_i        (gate_error),
+    .gate_open_i         (gate_open),
+    .gate_running_i      (gate_running),
+    .gate_pending_i      (gate_pending),
+    .gate_busy_i         (gate_busy)
+  );
+
+
+  assign wake_ns_o = ingress_wake_ns < clock_wake_ns ? ingress_wake_ns : clock_wake_ns;
+
   always_ff @(posedge clk_i) begin
-    idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0;
+    idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0 && clock_idle;
   end
 endmodule

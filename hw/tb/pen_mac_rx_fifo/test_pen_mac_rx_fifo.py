@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, Timer
+from cocotb.utils import get_sim_time
 from gmii import IDLE, NONE, OVERRUN, REASONS, carrier, fields_of_beat, random_carrier, random_frame, receive
 from runner import run_module
 
@@ -98,6 +99,37 @@ async def latency_with_one_clock(dut):
         await bench.play([], idle=40)
         assert bench.frames[-1].reason == NONE
         assert bench.frames[-1].cycle == last + LATENCY
+
+
+@cocotb.test()
+@cocotb.parametrize(rx_ps=[7998, 8000, 8002])
+async def delimiters_are_told(dut, rx_ps):
+    """Each one once: three cycles before began as the byte behind it came to the pins, or less than a cycle before."""
+    bench = Bench(dut)
+    phase_ps = 0 if rx_ps == CORE_PS else random.randrange(1, CORE_PS)
+    await bench.start(rx_ps, phase_ps)
+    told, came = [], []
+
+    async def watch():
+        while True:
+            await FallingEdge(dut.clk_i)
+            if dut.delimiter_o.value == 1:
+                told.append(get_sim_time("ps") - CORE_PS // 2 - 3 * CORE_PS)
+
+    cocotb.start_soon(watch())
+    for _ in range(60):
+        preamble = random.choice((0, 7))
+        samples = carrier(random_frame(random.choice((64, 65, 90))), preamble, gap=random.choice((1, 12, 30)))
+        behind = next(n for n, sample in enumerate(samples) if sample[0]) + preamble + 1
+        await bench.play(samples[:behind], idle=0)
+        came.append(get_sim_time("ps") - rx_ps // 2)  # driven in the middle of the cycle that it stands for
+        await bench.play(samples[behind:], idle=0)
+    await bench.play([])
+    assert len(told) == len(came)
+    errors = [stamp - time for stamp, time in zip(told, came, strict=True)]
+    if phase_ps == 0:
+        assert set(errors) == {0}
+    assert all(-CORE_PS <= error <= 0 for error in errors)
 
 
 @cocotb.test()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random frames through the queues of one egress port, each cycle against a model that is lists and nothing else."""
 
+import copy
 import random
 
 import cocotb
@@ -13,11 +14,40 @@ from structs import pack, unpack
 WRAP = 1 << 28
 SECOND = 125_000_000
 LIFETIME = 120 << 20
+NO_LIMIT = (1 << 15) - 1  # of a window
+LIFETIME_REASON, MAX_SDU_REASON = 15, 16
 
 
 def signed(cycles):
     """A difference of times modulo 2^28."""
     return (cycles + WRAP // 2) % WRAP - WRAP // 2
+
+
+class Gates:
+    """What gates may say: all open, until `random` or a test says otherwise."""
+
+    def __init__(self):
+        self.open, self.guard, self.remaining, self.after = 0xFF, 0, 0, [0] * 8
+        self.random = False
+
+    def fits(self, k, length):
+        if not self.open >> k & 1:
+            return False
+        return not self.guard or 8 * (length + 20) <= self.remaining + self.after[k]
+
+    def drive(self, dut):
+        dut.open_next_i.value = self.open
+        dut.guard_next_i.value = self.guard
+        dut.remaining_next_ns_i.value = self.remaining
+        dut.after_next_ns_i.value = sum(after << 15 * k for k, after in enumerate(self.after))
+
+    def step(self):
+        """The next cycle of a list of random entries, whose look-ahead need not be consistent."""
+        self.remaining -= random.choice([8, 8, 8, 8, 7, 9])
+        if self.remaining <= 0:
+            self.remaining = random.choice([64, random.randrange(64, 3000), random.randrange(64, 30000)])
+            self.open, self.guard = random.getrandbits(8), int(random.random() < 0.9)
+            self.after = [random.choice([0, random.randrange(20000), NO_LIMIT]) for _ in range(8)]
 
 
 class Bench:
@@ -32,9 +62,16 @@ class Bench:
         self.busy = 0  # cycles until the transmitter takes the next frame
         self.grants = self.expired = self.waited = 0
         self.last = {}
+        self.gates, self.gates_now = Gates(), Gates()
+        self.credit, self.largest = 0xFF, [NO_LIMIT] * 8
+        self.held = self.never = 0
 
     async def start(self):
         dut = self.dut
+        self.gates.drive(dut)
+        dut.credit_i.value = self.credit
+        dut.gate_enable_i.value = 1
+        dut.largest_window_ns_i.value = (1 << 15 * 8) - 1
         dut.rst_i.value = 1
         dut.enqueue_i.value = 0
         dut.tx_ready_i.value = 0
@@ -51,7 +88,10 @@ class Bench:
             heads = [self.lists[k, p][0] for p in range(self.ports) if self.lists[k, p]]
             heads = [h for h in heads if signed(self.now - h["visible"]) >= 0]
             if heads:
-                return min(heads, key=lambda h: (signed(h["visible"] - self.now), h["port"]))
+                head = min(heads, key=lambda h: (signed(h["visible"] - self.now), h["port"]))
+                if self.gates_now.fits(k, head["length"]) and self.credit >> k & 1:
+                    return head
+                self.held += 1
         return None
 
     async def cycle(self, frame=None, tx=True, length_busy=84, release=True):
@@ -61,6 +101,13 @@ class Bench:
         ready = tx and self.busy == 0
         dut.tx_ready_i.value = int(ready)
         dut.expired_ready_i.value = int(release)
+        dut.credit_i.value = self.credit
+        dut.largest_window_ns_i.value = sum(window << 15 * k for k, window in enumerate(self.largest))
+        # What the gates will be in the next cycle.
+        upcoming = copy.copy(self.gates)
+        if upcoming.random:
+            upcoming.step()
+        upcoming.drive(dut)
         if frame is None:
             dut.enqueue_i.value = pack("enqueue", destination=(random.getrandbits(8) & ~(1 << self.port)) & 0xFF)
         else:
@@ -77,6 +124,13 @@ class Bench:
         await FallingEdge(dut.clk_i)
         # Inputs change after the rising edge; in the middle of the cycle the outputs are those of this cycle.
         want = self.expected() if ready else None
+        waiting = int(dut.waiting_o.value)
+        for k in range(8):
+            heads = [self.lists[k, p][0] for p in range(self.ports) if self.lists[k, p]]
+            visible = any(signed(self.now - head["visible"]) >= 0 for head in heads)
+            # While the successor of a frame is looked for, its class counts as waiting.
+            assert waiting >> k & 1 or not visible, f"class {k} does not wait at {self.now}"
+            assert visible or not waiting >> k & 1 or self.searching == k, f"class {k} waits at {self.now}"
         popped = unpack("release", int(dut.popped_o.value))
         if popped["valid"]:
             assert self.last["frame"] == popped["frame"] and self.last["length"] == popped["length"], self.last
@@ -86,7 +140,14 @@ class Bench:
         if int(dut.expired_valid_o.value) and release:
             head = self.lists[popped["traffic_class"], popped["port"]].pop(0)
             assert head["frame"] == popped["frame"] and head["length"] == popped["length"]
-            assert signed(self.now - head["visible"]) >= LIFETIME
+            reason = int(dut.expired_reason_o.value)
+            if 8 * (head["length"] + 20) > self.largest[popped["traffic_class"]] | 7:
+                assert reason == MAX_SDU_REASON
+                self.never += 1
+            else:
+                assert reason == LIFETIME_REASON
+                assert signed(self.now - head["visible"]) >= LIFETIME
+            self.searching = popped["traffic_class"]
             self.free.append(head["frame"])
             self.expired += 1
         if int(dut.grant_o.value):
@@ -94,10 +155,12 @@ class Bench:
             frame_id = int(dut.grant_frame_o.value)
             if want is None:  # after an expiry the port may pause for some cycles
                 want = self.expected()
+            assert int(dut.grant_class_o.value) == (want or {}).get("class")
             assert want is not None, f"frame {frame_id} granted at {self.now}, none is due"
             assert want["frame"] == frame_id, f"granted {frame_id} at {self.now}, due is {want}"
             self.lists[want["class"], want["port"]].pop(0)
             self.last = want
+            self.searching = want["class"]
             self.busy = length_busy
             self.grants += 1
             self.waited = 0
@@ -109,9 +172,11 @@ class Bench:
         if frame is not None:
             self.lists[frame["class"], frame["port"]].append(frame)
         self.now = (self.now + 1) % WRAP
+        self.gates_now, self.gates = upcoming, copy.deepcopy(upcoming)
         await RisingEdge(dut.clk_i)
 
     patience = 0
+    searching = None
 
     @property
     def inside(self):
@@ -217,6 +282,93 @@ async def expiry(dut):
     for _ in range(2048):
         await bench.cycle(tx=False)
     assert bench.inside == young and young > 5
+    bench.patience = 40
+    while bench.inside:
+        await bench.cycle()
+
+
+@cocotb.test()
+async def behind_gates(dut):
+    """Random gates and credit: a frame is sent in the first cycle in which all of it lets it, and never else."""
+    bench = Bench(dut, random.getrandbits(28))
+    await bench.start()
+    bench.gates.random = True
+
+    async def credit():
+        while True:
+            bench.credit = random.choice([0xFF, random.getrandbits(8)])
+            for _ in range(random.choice([1, 3, 200])):
+                await RisingEdge(dut.clk_i)
+
+    task = cocotb.start_soon(credit())
+    await random_frames(bench, 10000, 0.2, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
+    assert bench.grants > 50 and bench.held > 1000
+    task.cancel()
+    bench.gates, bench.credit = Gates(), 0xFF
+    for _ in range(400 * 84):
+        await bench.cycle()
+        if not bench.inside:
+            break
+    assert not bench.inside
+
+
+@cocotb.test()
+async def fits_exactly(dut):
+    """A frame that ends with the window is sent in the last cycle in which it can be; one byte longer, it waits."""
+    bench = Bench(dut, random.getrandbits(28))
+    await bench.start()
+    for length in (64, 65, 511, 1522, 2000):
+        for excess in (0, 1):
+            for loaded_early in (False, True):
+                k = random.randrange(8)
+                window = 8 * (length + 20)
+                ahead = 20 if loaded_early else 2
+                bench.gates = Gates()
+                bench.gates.open, bench.gates.guard = 0, 1
+                port = (bench.port + 1) % bench.ports
+                visible = (bench.now + ahead) % WRAP
+                frame = {"class": k, "port": port, "frame": bench.free.pop(0), "length": length + excess, "pool": 0}
+                before = bench.grants
+                await bench.cycle({**frame, "visible": visible})
+                while bench.now != (visible + 9 - (9 if not loaded_early else 0)) % WRAP:
+                    if (bench.now + 1) % WRAP == (visible + (9 if loaded_early else 0)) % WRAP:
+                        # Half of the window is in this entry, the rest in those after it.
+                        bench.gates.open = 1 << k
+                        bench.gates.remaining, bench.gates.after[k] = window // 2, window - window // 2
+                    await bench.cycle()
+                await bench.cycle()
+                assert bench.grants == before + (not excess), (length, excess, loaded_early)
+                bench.gates = Gates()
+                for _ in range(120):
+                    await bench.cycle()
+                assert not bench.inside
+
+
+@cocotb.test()
+async def never_fits(dut):
+    """A frame that is longer than all windows of its class is given up when it is looked at; others stay."""
+    bench = Bench(dut, random.getrandbits(28))
+    await bench.start()
+    bench.largest = [8 * (random.randrange(64, 400) + 20) + random.randrange(8) for _ in range(8)]
+    bench.gates.open = 0
+    await random_frames(bench, 1500, 0.5, lambda: random.choice([0, 5, 300]), classes=3)
+    bench.gates = Gates()
+    bench.gates.open = 0
+    dut.gate_enable_i.value = 0
+    for _ in range(2048):
+        await bench.cycle()
+    assert bench.never == 0
+    dut.gate_enable_i.value = 1
+    for _ in range(1024 * 40):
+        await bench.cycle(release=random.random() < 0.3)
+    assert bench.never > 0 and bench.expired == bench.never
+    # The head that is visible first of each class is what is looked at.
+    for k in range(8):
+        heads = [bench.lists[k, p][0] for p in range(bench.ports) if bench.lists[k, p]]
+        if heads:
+            first = min(heads, key=lambda h: (signed(h["visible"] - bench.now), h["port"]))
+            assert 8 * (first["length"] + 20) <= bench.largest[k] | 7
+    bench.gates, bench.largest = Gates(), [NO_LIMIT] * 8
     bench.patience = 40
     while bench.inside:
         await bench.cycle()

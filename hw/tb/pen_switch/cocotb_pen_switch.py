@@ -42,6 +42,7 @@ class Bench:
             self.sinks.append(GmiiSink(dut.gmii_txd[port], dut.gmii_tx_er[port], dut.gmii_tx_en[port], dut.clk))
         for name in ("awvalid", "wvalid", "bready", "arvalid", "rready"):
             getattr(dut, f"s_axil_{name}").value = 0
+        dut.capture.value = 0
 
     async def reset(self) -> None:
         """Reset, then wait until the tables hold their first values."""

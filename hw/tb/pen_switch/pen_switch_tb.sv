@@ -32,7 +32,9 @@ module pen_switch_tb
   output logic [31:0] s_axil_rdata,
   output logic [1:0]  s_axil_rresp,
   output logic        s_axil_rvalid,
-  input  logic        s_axil_rready
+  input  logic        s_axil_rready,
+  output logic        pps,
+  input  logic        capture
 );
   // Inputs start with random values too: what looks like a clock edge before the first real one is not passed on.
   logic started = 1'b0;
@@ -79,6 +81,8 @@ module pen_switch_tb
     .s_axil_rresp_o  (s_axil_rresp),
     .s_axil_rvalid_o (s_axil_rvalid),
     .s_axil_rready_i (s_axil_rready),
+    .pps_o           (pps),
+    .capture_i       (capture),
     .skip_valid_i    (1'b0),
     .skip_cycles_i   ('0),
     .idle_o          (),

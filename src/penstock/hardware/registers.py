@@ -189,6 +189,8 @@ def documentation() -> str:
     for block in top.children():
         if not isinstance(block, RegfileNode):
             continue
+        if rows := list(_rows(block, block.raw_address_offset)):
+            parts += [f"## `{block.inst_name}`", _text(block), HEAD + "\n" + "\n".join(rows)]
         for child in block.children():
             if not isinstance(child, RegfileNode):
                 continue

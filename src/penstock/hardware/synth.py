@@ -19,7 +19,7 @@ BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
 LUT_RAM_BITS = 512  # and one larger than this must not become flip-flops
 GOALS = {("xc7", "lut"): 20_000.0, ("xc7", "bram36"): 80.0}  # of the whole switch
 # Modules that only join others: their parts are reported one by one.
-COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port")
+COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port", "pen_clock")
 
 QUANTITIES = {"lut": "LUT", "lutram": "of it LUTRAM", "ff": "FF", "bram36": "BRAM36", "dsp": "DSP"}
 

@@ -24,12 +24,14 @@ MODULES = (
     "pen_ingress",
     "pen_mac_rx_fifo",
     "pen_mac_tx",
+    "pen_ptp_clock",
     "pen_queue",
     "pen_reclaim",
     "pen_references",
     "pen_registers",
     "pen_store",
     "pen_stream_table",
+    "pen_time_stamp",
 )
 DEVICES = {8: "--um5g-85k", 6: "--um-85k"}  # by speed grade
 

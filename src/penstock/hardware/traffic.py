@@ -138,7 +138,12 @@ def configured_switch(config: SwitchConfig) -> _engine.Switch:
 
 def refusals(refused: int, reasons: int, ports: int) -> dict[int, str]:
     """Of a verdict: the egress ports whose copy was refused, and why."""
-    return {port: _engine.REASONS[reasons >> 4 * port & 15] for port in range(ports) if refused >> port & 1}
+    return {port: _engine.REASONS[reasons >> 8 * port & 255] for port in range(ports) if refused >> port & 1}
+
+
+def refusal_counter(reason: str) -> str:
+    """The counter of copies refused for this reason, if there is one."""
+    return f"refused_{reason.removesuffix('_full').removeprefix('max_')}"
 
 
 def read_register(switch: _engine.Switch, registers: RegisterMap, name: str) -> int:
@@ -160,8 +165,7 @@ def drops_by_reason(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for port in counters:
         for reason, name in enumerate(_engine.REASONS):
             count = port.get(f"dropped[{reason}]", 0)
-            if name.endswith("_full"):
-                count += port.get(f"refused_{name.removesuffix('_full')}", 0)
+            count += port.get(refusal_counter(name), 0)
             if reason and count:
                 drops[name] = drops.get(name, 0) + count
     return drops

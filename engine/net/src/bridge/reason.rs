@@ -18,3 +18,4 @@ pub const STORE_FULL: Reason = Reason(12);
 pub const QUEUE_FULL: Reason = Reason(13);
 pub const CLASS_FULL: Reason = Reason(14);
 pub const LIFETIME: Reason = Reason(15);
+pub const MAX_SDU: Reason = Reason(16);

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock import _engine
-from penstock.hardware.traffic import FAULTY_OUTPUT, refusals
+from penstock.hardware.traffic import FAULTY_OUTPUT, refusal_counter, refusals
 
 from .play import Record
 from .scenario import START_CYCLE, Scenario
@@ -19,6 +19,7 @@ from .scenario import START_CYCLE, Scenario
 INPUT, VERDICT, SELECTED, EXPIRED, OUTPUT, FAULT = map(
     _engine.KINDS.index, ("input", "verdict", "selected", "expired", "output", "fault")
 )
+MAX_SDU = _engine.REASONS.index("max_sdu")
 LAST_MAC_REASON = _engine.REASONS.index("overrun")
 
 Table = NDArray[np.int64]  # a row per event
@@ -45,7 +46,7 @@ def table(record: Record) -> Table:
     columns["stream"][columns["flags"] & _engine.FLAG_STREAM == 0] = 0
     columns["traffic_class"][dropped & (columns["reason"] <= LAST_MAC_REASON)] = 0
     for port in range(8):
-        columns["refused_reasons"][columns["refused"] >> port & 1 == 0] &= ~(15 << 4 * port)
+        columns["refused_reasons"][columns["refused"] >> port & 1 == 0] &= ~(127 << 8 * port)  # a sign ends the last byte
     rows = np.stack([*columns.values()], axis=1)
     return rows[np.lexsort([rows[:, n] for n in reversed(range(rows.shape[1]))])]
 
@@ -158,12 +159,12 @@ def _counters(scenario: Scenario, rtl: Record, rows: Table) -> list[Difference]:
                     port[f"received[{event['traffic_class']}]"] += 1
                     port["received_bytes"] += event["length"]
                 for egress, why in refusals(event["refused"], event["refused_reasons"], scenario.ports).items():
-                    expected[egress][f"refused_{why.removesuffix('_full')}"] += 1
+                    expected[egress][refusal_counter(why)] += 1
             case kind if kind == OUTPUT:
                 port[f"sent[{event['traffic_class']}]"] += 1
                 port["sent_bytes"] += event["length"]
             case kind if kind == EXPIRED:
-                port["expired"] += 1
+                port["refused_sdu" if event["reason"] == MAX_SDU else "expired"] += 1
     return [
         Difference(
             rtl.end_cycle - START_CYCLE, f"counters of port {n}: {counted} in the hardware, {dict(+events)} expected"

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTP hardware clock: TAI time as seconds, nanoseconds and a fraction, and the same as linear gate time.
+//
+// In each cycle the time T advances by the increment and by a part of a slew, if one is running. The gate time leads
+// it by whole nanoseconds, as what is decided on it acts some cycles later. A command is taken in cycle c and acts in
+// cycle e = c + 40, as a whole:
+//
+//     cycle             c        ..   e-1        e            e+1
+//     command_valid_i   1             1          1
+//     command_ready_o   0             0          1            0
+//     set                                        T = value    T = value + increment
+//     step                            T          T + increment + offset
+//     slew, increment                            T            T + new increment + first part
+//     stepped_o                                  set or step
+//
+// Set and step end a slew. A command that is refused changes nothing but error_o. Each stage below has one addition:
+//
+//     stage A: increment and part of the slew ─► stage B: fraction, nanoseconds ─► stage C: seconds, gate time
+//
+// The nanoseconds of stage B may be a second too high; stage C, and stage B itself in the next cycle, take it off.
+module pen_ptp_clock
+  import pen_pkg::*;
+#(
+  parameter int unsigned LEAD_CYCLES = 4,           // of the gate time, counted as cycles of 8 ns
+  parameter int unsigned PPS_HIGH_NS = 100_000_000  // how long pps_o is high at the start of a second
+) (
+  input  logic         clk_i,
+  input  logic         rst_i,
+  input  logic         skip_valid_i,      // simulation: time goes on by skip_cycles_i cycles beside the one that passes
+  input  logic [39:0]  skip_cycles_i,     // 2 or more
+  input  logic         command_valid_i,   // with its data until command_ready_o
+  input  ptp_command_e command_i,
+  input  logic [79:0]  command_data_i,
+  output logic         command_ready_o,
+  output ptp_error_e   error_o,           // of the last command
+  output logic         slewing_o,
+  output logic [39:0]  increment_o,       // nanoseconds per cycle, 32 bits of fraction
+  output ptp_time_t    time_o,
+  output logic [63:0]  gate_time_o,       // nanoseconds, LEAD_CYCLES ahead
+  output logic         stepped_o,         // gate_time_o is the first one after a set or a step
+  output logic         pps_o,
+  // For the leaps of a simulation
+  output logic         idle_o,
+  input  time_ns_t     time_ns_i,
+  input  logic [63:0]  gate_wake_ns_i,    // the gate time at which something happens next
+  output time_ns_t     wake_ns_o          // not after that, nor after the next edge of pps_o
+);
+  if (PPS_HIGH_NS < 1 || PPS_HIGH_NS > 999_999_999) begin : gen_check_pps
+    $fatal(1, "pen_ptp_clock: PPS_HIGH_NS must be 1 to 999999999, is %0d (%m)", PPS_HIGH_NS);
+  end
+
+  localparam int unsigned SECOND_NS = 1_000_000_000;
+  localparam int unsigned LEAD_NS = LEAD_CYCLES * CYCLE_NS;
+  localparam int unsigned SECONDS_W = 34;                    // 2^63 ns are less
+  localparam logic [40:0] INCREMENT = 41'(CYCLE_NS) << 32;   // after reset
+
+  // The second is a multiple of 2^9 ns, so taking one off changes the upper bits only. An advance fits the lower ones.
+  localparam int unsigned LOW_W = 9;
+  localparam logic [21:0] SECOND_HIGH = 22'(SECOND_NS >> LOW_W);
+
+  // ---- Commands: the cycle of each step, counted from the one in which the command is taken -----------------------
+  localparam logic [5:0] MULTIPLY = 6'd2;      // 30 cycles: seconds times 10^9, one bit after the other
+  localparam logic [5:0] ADD_NS = 6'd32;
+  localparam logic [5:0] TAKE_LEAD = 6'd33;
+  localparam logic [5:0] CHECK = 6'd34;
+  localparam logic [5:0] ADD_LEAD = 6'd35;
+  localparam logic [5:0] LOAD_SLEW = 6'd36;
+  localparam logic [5:0] LOAD_INCREMENT = 6'd37;
+  localparam logic [5:0] ACT_B = 6'd38;
+  localparam logic [5:0] ACT_C = 6'd39;
+  localparam logic [5:0] ANSWER = 6'd40;
+
+  logic [5:0]           count_q;                // zero: no command under way
+  logic                 is_set, is_step, is_slew, is_increment, moves;
+  logic [29:0]          data_ns;
+  logic [47:0]          data_seconds;
+  logic                 beyond_q;
+  ptp_error_e           error_d, error_q;
+  logic                 accepted;               // from ADD_LEAD on
+  logic [39:0]          increment_q;
+  logic [63:0]          gate_q;
+
+  assign is_set       = command_i == PTP_SET;
+  assign is_step      = command_i == PTP_STEP;
+  assign is_slew      = command_i == PTP_SLEW;
+  assign is_increment = command_i == PTP_INCREMENT;
+  assign moves        = is_set || is_step;
+  assign data_ns      = command_data_i[29:0];
+  assign data_seconds = command_data_i[79:32];
+
+  always_comb begin
+    error_d = PTP_ERROR_NONE;
+    if (moves) begin
+      if (command_data_i[31:LOW_W] >= 23'(SECOND_HIGH)) error_d = PTP_ERROR_NANOSECONDS;
+      else if (beyond_q) error_d = PTP_ERROR_BEYOND;
+    end else if (is_slew) begin
+      if (command_data_i[63:32] == '0 && command_data_i[31:0] != '0) error_d = PTP_ERROR_RATE;
+    end else if (is_increment) begin
+      if (command_data_i[39:32] == '0) error_d = PTP_ERROR_INCREMENT;
+    end else begin
+      error_d = PTP_ERROR_COMMAND;
+    end
+  end
+
+  assign accepted = error_d == PTP_ERROR_NONE;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      count_q <= '0;
+      error_q <= PTP_ERROR_NONE;
+    end else begin
+      if (count_q == ANSWER) count_q <= '0;
+      else if (count_q != '0 || command_valid_i) count_q <= count_q + 1'b1;
+      if (count_q == ACT_C) error_q <= error_d;
+    end
+  end
+
+  assign command_ready_o = count_q == ANSWER;
+  assign error_o         = error_q;
+  assign idle_o          = count_q == '0 && !command_valid_i;
+
+  // The value or offset as linear time: what stage C adds to its gate time.
+  logic [29:0] factor_q;                       // bits of 10^9 yet to come
+  logic        multiply;
+  logic [63:0] linear_q, linear_sum, addend;
+
+  assign multiply = count_q >= MULTIPLY && count_q < ADD_NS;
+
+  always_comb begin
+    addend = '0;
+    unique case (count_q)
+      ADD_NS: addend = 64'(data_ns);
+      // The check is made with the time itself, not with what leads it.
+      TAKE_LEAD: if (is_step) addend = -64'(LEAD_NS);
+      CHECK: if (is_step) addend = gate_q;
+      ADD_LEAD: addend = 64'(LEAD_NS) + (is_step ? 64'(increment_q[39:32]) : '0);
+      default: if (factor_q[29]) addend = {{30{is_step && data_seconds[33]}}, data_seconds[33:0]};
+    endcase
+    linear_sum = (multiply ? {linear_q[62:0], 1'b0} : linear_q) + addend;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (count_q < MULTIPLY) begin
+      linear_q <= '0;
+      factor_q <= 30'(SECOND_NS);
+    end else begin
+      if (count_q < CHECK || count_q == ADD_LEAD) linear_q <= linear_sum;
+      factor_q <= {factor_q[28:0], 1'b0};
+    end
+    if (count_q == CHECK) begin
+      beyond_q <= linear_sum[63]
+        || (is_set ? data_seconds[47:34] != '0 : data_seconds[47:33] != '0 && data_seconds[47:33] != '1);
+    end
+  end
+
+  // And as seconds and nanoseconds. A step takes the whole nanoseconds of its cycle with it.
+  logic [29:0]          command_ns_q;
+  logic [21:0]          command_less_q;        // the upper bits of command_ns_q, less a second
+  logic                 command_over_q;
+  logic [SECONDS_W-1:0] command_seconds_q;
+
+  always_ff @(posedge clk_i) begin
+    command_less_q <= {1'b0, command_ns_q[29:LOW_W]} - SECOND_HIGH;
+    if (count_q < MULTIPLY) begin
+      command_ns_q   <= data_ns + (is_step ? 30'(increment_q[39:32]) : '0);
+      command_over_q <= 1'b0;
+    end else if (count_q == ADD_NS && !command_less_q[21]) begin
+      command_ns_q[29:LOW_W] <= command_less_q[20:0];
+      command_over_q         <= 1'b1;
+    end
+    command_seconds_q <= data_seconds[SECONDS_W-1:0] + SECONDS_W'(command_over_q);
+  end
+
+  // ---- Slew, increment, and stage A: what is added ------------------------------------------------------------------
+  logic [63:0] left_q, left_less;              // of the slew, in units of 2^-32 ns
+  logic [31:0] rate_q, part, part_q;
+  logic        backward_q, part_backward_q;
+  logic [40:0] advance_q;
+
+  assign left_less = left_q - 64'(rate_q);
+  assign part      = left_less[63] ? left_q[31:0] : rate_q;
+
+  // ---- Stages B and C -------------------------------------------------------------------------------------------------
+  logic                 act_b, act_c, zero_b, zero_c;
+  logic                 over;                                // the nanoseconds of stage B are a second too high
+  logic [30:0]          ns_b_q, ns_b_d, operand;
+  logic [31:0]          fraction_b_q, fraction_b_d, fraction_q;
+  logic                 carry_d, carry_b_q;
+  logic [8:0]           whole_b_q;                           // what stage B added
+  logic [29:0]          ns_d, ns_q;
+  logic [SECONDS_W-1:0] seconds_d, seconds_q;
+  logic [63:0]          gate_d;
+
+`ifndef SYNTHESIS
+  logic                 leap;
+  logic [63:0]          leap_parts_0, leap_parts_1, leap_parts_2, leap_parts_3;  // of the slew, in K-2 to K+1 cycles
+  logic [95:0]          leap_c, leap_b, leap_run;
+  logic [63:0]          leap_ahead;
+  logic [SECONDS_W-1:0] leap_seconds;
+  logic [29:0]          leap_ns;
+  logic [8:0]           leap_whole;
+`endif
+
+  assign act_b  = count_q == ACT_B && moves && accepted;
+  assign act_c  = count_q == ACT_C && moves && accepted;
+  assign zero_b = act_b && is_set;
+  assign zero_c = act_c && is_set;
+  assign over   = ns_b_q[30:LOW_W] >= SECOND_HIGH;
+
+  always_comb begin
+    {carry_d, fraction_b_d} = 33'(fraction_b_q) + 33'(advance_q[31:0]);
+    operand = {over ? -SECOND_HIGH : 22'd0, advance_q[40:32]};
+    if (act_b) operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
+    if (zero_b) {carry_d, fraction_b_d} = '0;
+    ns_b_d = (zero_b ? '0 : ns_b_q) + operand + 31'(carry_d);
+  end
+
+  always_comb begin
+    ns_d      = {ns_b_q[29:LOW_W] - (over ? SECOND_HIGH[20:0] : 21'd0), ns_b_q[LOW_W-1:0]};
+    seconds_d = (zero_c ? '0 : seconds_q) + (act_c ? command_seconds_q : '0) + SECONDS_W'(over);
+    gate_d    = (zero_c ? '0 : gate_q) + (act_c ? linear_q : 64'(whole_b_q)) + 64'(carry_b_q);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      increment_q     <= INCREMENT[39:0];
+      advance_q       <= INCREMENT;
+      left_q          <= '0;
+      part_q          <= '0;
+      part_backward_q <= 1'b0;
+      ns_b_q          <= 31'(CYCLE_NS);                      // a cycle ahead of stage C
+      whole_b_q       <= 9'(CYCLE_NS);
+      carry_b_q       <= 1'b0;
+      fraction_b_q    <= '0;
+      fraction_q      <= '0;
+      ns_q            <= '0;
+      seconds_q       <= '0;
+      gate_q          <= 64'(LEAD_NS);
+      pps_o           <= 1'b0;
+      stepped_o       <= 1'b0;
+    end else begin
+      left_q          <= left_less[63] ? '0 : left_less;
+      part_q          <= part;
+      part_backward_q <= backward_q;
+      advance_q       <= part_backward_q ? 41'(increment_q) - 41'(part_q) : 41'(increment_q) + 41'(part_q);
+      if (count_q == ADD_LEAD && moves && accepted) left_q <= '0;
+      if (count_q == LOAD_SLEW && is_slew && accepted) begin
+        left_q     <= {command_data_i[31] ? -command_data_i[31:0] : command_data_i[31:0], 32'd0};
+        rate_q     <= command_data_i[63:32];
+        backward_q <= command_data_i[31];
+      end
+      if (count_q == LOAD_INCREMENT && is_increment && accepted) increment_q <= command_data_i[39:0];
+      ns_b_q          <= ns_b_d;
+      whole_b_q       <= advance_q[40:32];
+      carry_b_q       <= carry_d;
+      fraction_b_q    <= fraction_b_d;
+      fraction_q      <= fraction_b_q;
+      ns_q            <= ns_d;
+      seconds_q       <= seconds_d;
+      gate_q          <= gate_d;
+      pps_o           <= ns_d < 30'(PPS_HIGH_NS);
+      stepped_o       <= act_c;
+`ifndef SYNTHESIS
+      if (leap) begin
+        left_q          <= left_q - leap_parts_3;
+        part_q          <= 32'(leap_parts_3 - leap_parts_2);
+        part_backward_q <= backward_q;
+        advance_q       <= 41'(increment_q) + 41'(backward_q ? leap_parts_1 - leap_parts_2 : leap_parts_2 - leap_parts_1);
+        ns_b_q          <= 31'(leap_ns) + 31'(leap_whole);
+        whole_b_q       <= leap_whole;
+        carry_b_q       <= 1'b0;
+        fraction_b_q    <= leap_b[31:0];
+        fraction_q      <= leap_c[31:0];
+        ns_q            <= leap_ns;
+        seconds_q       <= leap_seconds;
+        gate_q          <= leap_c[95:32];
+        pps_o           <= leap_ns < 30'(PPS_HIGH_NS);
+      end
+`endif
+    end
+  end
+
+  assign slewing_o   = left_q != '0;
+  assign increment_o = increment_q;
+  assign time_o      = '{seconds: 48'(seconds_q), ns: ns_q, fraction: fraction_q};
+  assign gate_time_o = gate_q;
+
+  // ---- Leaps of a simulation: every stage goes on by as many cycles at once --------------------------------------
+`ifndef SYNTHESIS
+  function automatic logic [63:0] parts(input logic [40:0] cycles);
+    logic [72:0] most;
+    most = 73'(cycles) * 73'(rate_q);
+    return most < 73'(left_q) ? most[63:0] : left_q;
+  endfunction
+
+  // Stage B has had the part that is in part_q not yet, stage C neither that nor the one in advance_q.
+  always_comb begin
+    leap         = skip_valid_i && skip_cycles_i > 40'd1;
+    leap_parts_0 = '0;
+    leap_parts_1 = '0;
+    leap_parts_2 = '0;
+    leap_parts_3 = '0;
+    leap_run     = '0;
+    leap_b       = '0;
+    leap_c       = '0;
+    leap_ahead   = '0;
+    leap_seconds = '0;
+    leap_ns      = '0;
+    leap_whole   = '0;
+    if (leap) begin
+      leap_parts_0 = parts(41'(skip_cycles_i) - 41'd2);
+      leap_parts_1 = parts(41'(skip_cycles_i) - 41'd1);
+      leap_parts_2 = parts(41'(skip_cycles_i));
+      leap_parts_3 = parts(41'(skip_cycles_i) + 41'd1);
+      leap_run     = 96'(skip_cycles_i) * 96'(increment_q) + (part_backward_q ? -96'(part_q) : 96'(part_q));
+      leap_b       = {gate_d + 64'(advance_q[40:32]) + 64'(carry_d), fraction_b_d} + leap_run
+        + (backward_q ? -96'(leap_parts_1) : 96'(leap_parts_1));
+      leap_c       = {gate_d, fraction_b_q} + leap_run + 96'(advance_q) - 96'(increment_q)
+        + (backward_q ? -96'(leap_parts_0) : 96'(leap_parts_0));
+      leap_whole   = 9'(leap_b[95:32] - leap_c[95:32]);
+      leap_ahead   = leap_c[95:32] - 64'(LEAD_NS);
+      leap_seconds = SECONDS_W'(leap_ahead / 64'(SECOND_NS));
+      leap_ns      = 30'(leap_ahead % 64'(SECOND_NS));
+    end
+  end
+
+  // Cycles that certainly pass before as many nanoseconds have: near enough for a clock that is right to 1.5 %.
+  logic [63:0] wake_ahead, wake_edge;
+  logic [60:0] wake_cycles;
+  always_comb begin
+    wake_edge   = (ns_q < 30'(PPS_HIGH_NS) ? 64'(PPS_HIGH_NS) : 64'(SECOND_NS)) - 64'(ns_q);
+    wake_ahead  = gate_wake_ns_i > gate_q ? gate_wake_ns_i - gate_q : '0;
+    if (wake_edge < wake_ahead) wake_ahead = wake_edge;
+    wake_cycles = advance_q <= INCREMENT + 41'h1FFF_FFFF ? 61'((wake_ahead - (wake_ahead >> 6)) >> 3) : 61'(wake_ahead >> 9);
+    wake_ns_o   = time_ns_i + {wake_cycles, 3'd0};
+  end
+`else
+  assign wake_ns_o = '1;
+  logic unused;
+  assign unused = &{1'b0, skip_valid_i, skip_cycles_i, time_ns_i, gate_wake_ns_i};
+`endif
+endmodule

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credit-based shaper (802.1Q 8.6.8.2) of all classes of one egress port.
+//
+// Credit counts bits with FRACTION_W bits of fraction. In each cycle that of a class changes by
+//
+//   idleSlope - portTransmitRate   while one of its frames is transmitted
+//   nothing                        while its gate is closed
+//   idleSlope                      while a frame waits, or credit is negative; without a frame not above zero
+//
+// and it is zero when no frame waits and it would be positive. A class that is not shaped has no credit and may always
+// send. A frame selected in cycle n is transmitted from n to n + length + 7, or to n + length + 19 if the gap counts:
+//
+//   cycle         | n                     | n+1                       | n+2 .. n+length+7    | n+length+8
+//   grant_i       | valid, with its class |                           |                      |
+//   selected_i    |                       | valid, with its length    |                      |
+//   credit        | + idleSlope           | + idleSlope - 2 * rate    | + idleSlope - rate   | waits again
+//
+// The selection is known too late for the sum of its own cycle, which is made good in the next, while no frame can be
+// selected. Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected with
+// credit only, so it never falls by more than the longest transmission takes.
+module pen_credit
+  import pen_pkg::*;
+#(
+  parameter int unsigned CREDIT_W = 48,
+  parameter int unsigned FRACTION_W = 24,
+  parameter int unsigned RATE_W = 27             // portTransmitRate is 2^RATE_W a cycle: 8 bits in 8 ns
+) (
+  input  logic               clk_i,
+  input  logic               rst_i,
+  input  logic               init_busy_i,
+  input  logic [11:0]        init_index_i,
+  input  logic               write_i,            // settings of a class; its credit becomes zero
+  input  class_t             write_class_i,
+  input  logic               write_enable_i,
+  input  logic [RATE_W:0]    write_idle_slope_i, // not above portTransmitRate
+  input  logic               count_gap_i,
+  input  logic [CLASSES-1:0] waiting_i,          // a frame could be selected but for gates and credit
+  input  logic [CLASSES-1:0] open_i,             // gate states
+  input  logic               grant_i,
+  input  class_t             grant_class_i,
+  input  logic               selected_i,         // in the cycle after the grant
+  input  length_t            selected_length_i,
+  output logic [CLASSES-1:0] ready_o,            // credit is not negative
+  output logic               idle_o,             // no credit changes before a gate does
+  output logic [CLASSES-1:0] sending_o,          // bit k: a frame of class k is being transmitted
+  // Observation: highest and lowest credit, in whole bits, and what it is now
+  input  logic               read_i,             // held until ack_o
+  input  logic               clear_i,            // with read_i: highest and lowest start anew
+  input  logic [1:0]         read_which_i,       // 0 now, 1 highest, 2 lowest
+  input  class_t             read_class_i,
+  output logic               ack_o,
+  output logic [31:0]        data_o              // signed; with ack_o
+);
+  localparam int unsigned BITS_W = CREDIT_W - FRACTION_W;
+  localparam length_t PREAMBLE_BYTES = 8;
+  localparam length_t GAP_BYTES = 12;
+  if (RATE_W <= FRACTION_W || CREDIT_W < RATE_W + 4 || BITS_W > 32) begin : gen_check
+    $fatal(1, "pen_credit: RATE_W must be above FRACTION_W, CREDIT_W RATE_W + 4 or more; are %0d, %0d, %0d (%m)",
+           RATE_W, FRACTION_W, CREDIT_W);
+  end
+
+  typedef logic signed [CREDIT_W-1:0] credit_t;
+  typedef logic signed [BITS_W-1:0]   bits_t;
+  localparam int unsigned LOW_W = 15;            // 2020 bytes of 8 bits, and more
+
+  // --- transmission ------------------------------------------------------------------------------------------------
+  logic    sending_q, sending, fresh_q;          // fresh: its credit was set to zero in the cycle of the selection
+  class_t  class_q;
+  length_t count_q;                              // cycles still to come
+  logic    ends;                                 // the last cycle of the transmission
+
+  assign sending = selected_i || sending_q;
+  assign ends    = sending_q && count_q == '0;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) sending_q <= 1'b0;
+    else if (selected_i) sending_q <= 1'b1;
+    else if (ends) sending_q <= 1'b0;
+    if (selected_i) count_q <= selected_length_i + (PREAMBLE_BYTES - 3) + (count_gap_i ? GAP_BYTES : '0);
+    else count_q <= count_q - 1'b1;
+    if (grant_i) begin
+      class_q <= grant_class_i;
+      fresh_q <= write_i && write_class_i == grant_class_i;
+    end
+  end
+
+  // --- credit ------------------------------------------------------------------------------------------------------
+  logic    [CLASSES-1:0] enable_q;
+  credit_t [CLASSES-1:0] credit_q, next;
+  logic    [CLASSES-1:0] moving;
+
+  for (genvar k = 0; k < CLASSES; k++) begin : gen_class
+    logic [RATE_W:0] slope_q;
+    logic            write, transmits, twice, negative, idles, zero;
+    credit_t         change;
+
+    assign write     = write_i && write_class_i == class_t'(k);
+    assign transmits = sending && class_q == class_t'(k);
+    assign twice     = selected_i && !fresh_q;
+    assign negative  = credit_q[k][CREDIT_W-1];
+    assign idles     = open_i[k] && (negative || (waiting_i[k] && !credit_q[k][CREDIT_W-2]));
+
+    // The slope less none, one or two times 2^RATE_W.
+    assign change[RATE_W-1:0]          = slope_q[RATE_W-1:0];
+    assign change[RATE_W]              = slope_q[RATE_W] ^ (transmits && !twice);
+    assign change[CREDIT_W-1:RATE_W+1] = {(CREDIT_W - RATE_W - 1) {transmits && (twice || !slope_q[RATE_W])}};
+    assign next[k]                     = credit_q[k] + change;
+
+    assign zero = write || !enable_q[k]
+        || (!transmits && !waiting_i[k] && (!negative || (open_i[k] && !next[k][CREDIT_W-1])));
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) enable_q[k] <= 1'b0;
+      else if (write) enable_q[k] <= write_enable_i;
+      if (write) slope_q <= write_idle_slope_i;
+      if (rst_i || zero) credit_q[k] <= '0;
+      else if (transmits || idles) credit_q[k] <= next[k];
+    end
+
+    assign moving[k]  = negative && open_i[k];
+    assign ready_o[k] = !negative;
+  end
+
+  assign idle_o    = moving == '0 && !sending;
+  assign sending_o = sending ? 8'b1 << class_q : '0;
+
+  // --- observation: credit is highest when a frame is selected and lowest when its transmission ends ----------------
+  logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
+  bits_t            high_q, candidate, stored;
+  logic [LOW_W-1:0] low_q;
+  class_t           look_class, high_class_q, low_class_q, address;
+  logic             take, is_high, better, writes;
+
+  assign look_class = grant_i ? grant_class_i : read_class_i;
+  assign take       = read_i && !grant_i && !high_pending_q && !low_pending_q && !ends && !read_q && !ack_o;
+  assign is_high    = !low_pending_q && (high_pending_q || read_which_i != 2'd2);
+  assign address    = low_pending_q ? low_class_q : high_class_q;
+  assign candidate  = low_pending_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q;
+  assign better     = is_high ? candidate > stored : candidate < stored;
+  assign writes     = high_pending_q || low_pending_q ? better : read_q && read_which_i != 2'd0 && (better || clear_i);
+
+  pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
+    .clk_i,
+    .write_i     (init_busy_i || writes),
+    .write_addr_i(init_busy_i ? init_index_i[3:0] : {is_high, address}),
+    .write_data_i(init_busy_i || (read_q && clear_i) ? '0 : candidate),
+    .read_addr_i ({is_high, address}),
+    .read_data_o (stored)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      high_pending_q <= 1'b0;
+      low_pending_q  <= 1'b0;
+      read_q         <= 1'b0;
+      ack_o          <= 1'b0;
+    end else begin
+      high_pending_q <= grant_i || (high_pending_q && low_pending_q);
+      low_pending_q  <= ends && !write_i && enable_q[class_q] && next[class_q][CREDIT_W-1];
+      read_q         <= take;
+      ack_o          <= read_q;
+    end
+    if (grant_i || take) begin
+      high_q       <= credit_q[look_class][CREDIT_W-1:FRACTION_W];
+      high_class_q <= look_class;
+    end
+    if (ends) begin
+      low_q       <= next[class_q][FRACTION_W+:LOW_W];
+      low_class_q <= class_q;
+    end
+    if (read_q) data_o <= 32'(better || read_which_i == 2'd0 ? candidate : stored);
+  end
+
+  logic unused;
+  assign unused = &{1'b0, init_index_i, next};
+endmodule

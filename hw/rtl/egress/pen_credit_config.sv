@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of all credit-based shapers: an entry that cannot be met is refused and changes nothing.
+//
+// A port may not promise more than it has: its idleSlopes together stay within portTransmitRate, unless its gates act,
+// for then an idleSlope is that of the time in which the gate is open.
+//
+//   cycle    | c        | c+1          | c+2
+//   valid_i  | held                    |
+//            | read     | added        | ready_o, and write_o if it is taken
+module pen_credit_config
+  import pen_pkg::*;
+#(
+  parameter int unsigned PORTS = 4,
+  parameter int unsigned RATE_W = 27             // portTransmitRate is 2^RATE_W a cycle
+) (
+  input  logic            clk_i,
+  input  logic            rst_i,
+  input  logic            init_busy_i,
+  input  logic [11:0]     init_index_i,
+  input  port_mask_t      gate_enable_i,
+  input  logic            valid_i,               // held with the entry until ready_o
+  input  logic [12:0]     port_i,
+  input  class_t          class_i,
+  input  logic            enable_i,
+  input  logic [47:0]     idle_slope_i,
+  output logic            ready_o,
+  output logic [PORTS-1:0] write_o,              // per port; class, enable_i and idle_slope_i stand beside it
+  output logic [15:0]     errors_o,
+  output logic [2:0]      error_o                // of the last one refused
+);
+  localparam logic [47:0] RATE = 48'd1 << RATE_W;
+  localparam int unsigned SUM_W = RATE_W + 4;    // eight slopes of at most RATE
+  typedef logic [RATE_W:0]   slope_t;
+  typedef logic [SUM_W-1:0]  sum_t;
+
+  localparam logic [2:0] ERROR_NONE = 3'd0;
+  localparam logic [2:0] ERROR_PORT = 3'd1;
+  localparam logic [2:0] ERROR_ZERO = 3'd2;
+  localparam logic [2:0] ERROR_RATE = 3'd3;
+  localparam logic [2:0] ERROR_SUM  = 3'd4;
+
+  logic [2:1]       step_q;
+  slope_t           slope, old, old_q;
+  sum_t             sum, sum_q, sum_2_q;
+  logic [2:0]       error;
+  logic             take;
+  logic [PORTS-1:0] port;
+
+  assign slope = enable_i ? idle_slope_i[RATE_W:0] : '0;
+
+  // What is in force, for the sums.
+  pen_lutram_1r1w #(.WIDTH(RATE_W + 1), .DEPTH(MAX_PORTS * CLASSES)) u_slopes (
+    .clk_i,
+    .write_i     (init_busy_i || take),
+    .write_addr_i(init_busy_i ? init_index_i[5:0] : {port_i[2:0], class_i}),
+    .write_data_i(init_busy_i ? '0 : slope),
+    .read_addr_i ({port_i[2:0], class_i}),
+    .read_data_o (old)
+  );
+
+  pen_lutram_1r1w #(.WIDTH(SUM_W), .DEPTH(MAX_PORTS)) u_sums (
+    .clk_i,
+    .write_i     (init_busy_i || take),
+    .write_addr_i(init_busy_i ? init_index_i[2:0] : port_i[2:0]),
+    .write_data_i(init_busy_i ? '0 : sum_2_q),
+    .read_addr_i (port_i[2:0]),
+    .read_data_o (sum)
+  );
+
+  always_comb begin
+    error = ERROR_NONE;
+    if (port_i >= 13'(PORTS)) error = ERROR_PORT;
+    else if (enable_i && idle_slope_i == '0) error = ERROR_ZERO;
+    else if (enable_i && idle_slope_i > RATE) error = ERROR_RATE;
+    else if (enable_i && sum_2_q > SUM_W'(RATE) && !gate_enable_i[port_i[2:0]]) error = ERROR_SUM;
+    for (int unsigned p = 0; p < PORTS; p++) port[p] = port_i[2:0] == port_t'(p);
+  end
+
+  assign ready_o = step_q[2];
+  assign take    = step_q[2] && error == ERROR_NONE;
+  assign write_o = take ? port : '0;
+
+  always_ff @(posedge clk_i) begin
+    old_q   <= old;
+    sum_q   <= sum;
+    sum_2_q <= sum_q - SUM_W'(old_q) + SUM_W'(slope);
+    if (rst_i) begin
+      step_q   <= '0;
+      errors_o <= '0;
+      error_o  <= ERROR_NONE;
+    end else begin
+      step_q <= {step_q[1], valid_i && !init_busy_i && step_q == '0};
+      if (ready_o && !take) begin
+        error_o <= error;
+        if (errors_o != '1) errors_o <= errors_o + 1'b1;
+      end
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, init_index_i};
+endmodule

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every class in every cycle against the shaper of engine/shaper, and the extremes that are observed."""
+
+import random
+from collections import deque
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from penstock import _engine
+from runner import run_module
+
+RATE = 1 << 27
+FRACTION = 24
+WIDTH = 48
+NOW, HIGHEST, LOWEST = 0, 1, 2
+
+
+def bits(credit):
+    return credit >> FRACTION
+
+
+def signed(value, width):
+    return value - (1 << width) if value >> (width - 1) else value
+
+
+class Bench:
+    """Drives the shaper as a queue would, and keeps a twin for each class that has one."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.twins = [None] * 8
+        self.waiting, self.open = [False] * 8, [True] * 8
+        self.highest, self.lowest = [0] * 8, [0] * 8
+        self.free_at = self.cycle_count = 0
+        self.sending = None  # class, and the cycle after the last one of its transmission
+        self.history = deque(maxlen=4)
+        self.selected = None  # length of the frame granted in the cycle before
+        self.gap = False
+        self.read = None
+        self.answers = self.grants = 0
+
+    async def start(self):
+        dut = self.dut
+        for name in ("init_busy", "write", "write_class", "write_enable", "write_idle_slope", "count_gap"):
+            getattr(dut, f"{name}_i").value = 0
+        for name in ("waiting", "open", "grant", "grant_class", "selected", "selected_length"):
+            getattr(dut, f"{name}_i").value = 0
+        for name in ("read", "clear", "read_which", "read_class", "init_index"):
+            getattr(dut, f"{name}_i").value = 0
+        dut.rst_i.value = 1
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
+        for index in range(16):
+            dut.init_busy_i.value, dut.init_index_i.value = 1, index
+            await RisingEdge(dut.clk_i)
+        dut.init_busy_i.value = 0
+        await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        await RisingEdge(dut.clk_i)
+
+    def credit(self, k):
+        return self.twins[k].credit if self.twins[k] else 0
+
+    def may_send(self, k):
+        return self.cycle_count >= self.free_at and self.waiting[k] and self.open[k] and self.credit(k) >= 0
+
+    async def cycle(self, grant=None, length=64, write=None):
+        """One cycle: a frame of class `grant` selected, settings `write` = (class, slope or 0) written."""
+        dut, now = self.dut, self.cycle_count
+        dut.waiting_i.value = sum(w << k for k, w in enumerate(self.waiting))
+        dut.open_i.value = sum(o << k for k, o in enumerate(self.open))
+        dut.grant_i.value, dut.grant_class_i.value = int(grant is not None), grant or 0
+        dut.selected_i.value, dut.selected_length_i.value = int(self.selected is not None), self.selected or 0
+        dut.count_gap_i.value = int(self.gap)
+        dut.write_i.value = int(write is not None)
+        if write:
+            dut.write_class_i.value, dut.write_enable_i.value = write[0], int(write[1] != 0)
+            dut.write_idle_slope_i.value = write[1]
+        if self.read:
+            which, k, clear = self.read
+            dut.read_which_i.value, dut.read_class_i.value, dut.clear_i.value = which, k, int(clear)
+        dut.read_i.value = int(self.read is not None)
+        await FallingEdge(dut.clk_i)
+        credits = [self.credit(k) for k in range(8)]
+        self.history.append(credits)
+        internal = int(dut.credit_q.value)
+        for k in range(8):
+            # In the cycle after its selection the sum of a class lacks what that has changed.
+            if self.selected is not None and self.sending[0] == k:
+                continue
+            assert signed(internal >> WIDTH * k & (1 << WIDTH) - 1, WIDTH) == credits[k], (k, now)
+            assert int(dut.ready_o.value) >> k & 1 == (credits[k] >= 0), (k, now)
+        if grant is not None:
+            assert self.may_send(grant)
+            self.grants += 1
+            self.highest[grant] = max(self.highest[grant], bits(credits[grant]))
+            self.sending = (grant, now + length + (20 if self.gap else 8))
+            self.free_at = now + length + 20
+        on_wire = self.sending is not None and now < self.sending[1]
+        told = int(dut.sending_o.value)
+        if grant is None:
+            assert told == (1 << self.sending[0] if on_wire else 0), now
+        if int(dut.ack_o.value):
+            self.answer(signed(int(dut.data_o.value), 32))
+        for k in range(8):
+            if self.twins[k]:
+                self.twins[k].advance(
+                    transmitting=on_wire and self.sending[0] == k, gate_open=self.open[k], waiting=self.waiting[k]
+                )
+        if on_wire and now == self.sending[1] - 1 and not write and self.twins[self.sending[0]]:
+            k = self.sending[0]
+            self.lowest[k] = min(self.lowest[k], bits(self.twins[k].credit))
+        if write:
+            self.twins[write[0]] = _engine.Credit(write[1], RATE) if write[1] else None
+        self.selected = length if grant is not None else None
+        self.cycle_count += 1
+        await RisingEdge(dut.clk_i)
+
+    def answer(self, data):
+        which, k, clear = self.read
+        now = bits(self.history[-3][k])  # taken two cycles ago
+        if which == NOW:
+            assert data == now, (k, data, now)
+        elif which == HIGHEST:
+            self.highest[k] = max(self.highest[k], now)
+            assert data == self.highest[k], (k, data)
+            self.highest[k] = 0 if clear else self.highest[k]
+        else:
+            self.lowest[k] = min(self.lowest[k], now)
+            assert data == self.lowest[k], (k, data)
+            self.lowest[k] = 0 if clear else self.lowest[k]
+        self.answers += 1
+        self.read = None
+
+
+@cocotb.test()
+async def random_traffic(dut):
+    """Frames, gates, settings and reads at random, the gap counted and not."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(12000):
+        for k in range(8):
+            if random.random() < 0.01:
+                bench.open[k] = not bench.open[k]
+            if random.random() < 0.02 and not (bench.selected and bench.sending[0] == k):
+                bench.waiting[k] = not bench.waiting[k]
+        write = None
+        if random.random() < 0.004:
+            slope = random.choice([0, 1, RATE, random.randrange(1, RATE), random.randrange(1, RATE >> 4)])
+            write = (random.randrange(8), slope)
+        if bench.read is None and random.random() < 0.2:
+            bench.read = (random.randrange(3), random.randrange(8), random.random() < 0.3)
+        ready = [k for k in range(8) if bench.may_send(k)]
+        if ready and random.random() < 0.9:
+            # The queue has found the next frame, or not, before the transmission is over.
+            await bench.cycle(random.choice(ready), random.choice([64, random.randrange(64, 400)]), write)
+        else:
+            await bench.cycle(write=write)
+        if random.random() < 0.001 and bench.cycle_count >= bench.free_at:
+            bench.gap = not bench.gap
+    assert bench.grants > 40 and bench.answers > 300
+
+
+@cocotb.test()
+async def spacing(dut):
+    """Frames that wait leave at wire length over idleSlope, and the extremes are what the frame costs."""
+    for gap in (False, True):
+        bench = Bench(dut)
+        await bench.start()
+        bench.gap, share, length = gap, 4, 256
+        await bench.cycle(write=(5, RATE // share))
+        bench.waiting[5] = True
+        times = []
+        for _ in range(8000):
+            granted = 5 if bench.may_send(5) else None
+            if granted is not None:
+                times.append(bench.cycle_count)
+            await bench.cycle(granted, length)
+        cost = length + (20 if gap else 8)
+        gaps = {b - a for a, b in zip(times, times[1:], strict=False)}
+        assert gaps == {share * cost}, gaps
+        assert bench.highest[5] == 0 and bench.lowest[5] == -8 * cost * (share - 1) // share
+        for which, expected in ((HIGHEST, bench.highest[5]), (LOWEST, bench.lowest[5])):
+            bench.read = (which, 5, False)
+            assert expected is not None
+            while bench.read:
+                await bench.cycle()
+        dut.rst_i.value = 1
+        await RisingEdge(dut.clk_i)
+
+
+@cocotb.test()
+async def starved(dut):
+    """Credit of a class that waits for others grows, and rises no further from its limit on."""
+    bench = Bench(dut)
+    await bench.start()
+    await bench.cycle(write=(2, RATE))
+    bench.waiting[2] = True
+    for _ in range(1000):
+        await bench.cycle()
+    assert bench.credit(2) == 1000 * RATE
+    limit = 1 << WIDTH - 2
+    dut.credit_q.value = (limit - RATE // 2) << WIDTH * 2
+    await RisingEdge(dut.clk_i)
+    for _ in range(3):
+        await RisingEdge(dut.clk_i)
+    await FallingEdge(dut.clk_i)
+    assert int(dut.credit_q.value) >> WIDTH * 2 & (1 << WIDTH) - 1 == limit + RATE // 2
+
+
+def test_pen_credit():
+    run_module("pen_credit", __name__)
