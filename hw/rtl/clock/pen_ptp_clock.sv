@@ -180,7 +180,7 @@ module pen_ptp_clock
   assign left_less = left_q - 64'(rate_q);
   assign part      = left_less[63] ? left_q[31:0] : rate_q;
 
-  // ---- Stages B and C -------------------------------------------------------------------------------------------------
+  // ---- Stages B and C -----------------------------------------------------------------------------------------------
   logic                 act_b, act_c, zero_b, zero_c;
   logic                 over;                                // the nanoseconds of stage B are a second too high
   logic [30:0]          ns_b_q, ns_b_d, operand;
@@ -210,7 +210,9 @@ module pen_ptp_clock
   always_comb begin
     {carry_d, fraction_b_d} = 33'(fraction_b_q) + 33'(advance_q[31:0]);
     operand = {over ? -SECOND_HIGH : 22'd0, advance_q[40:32]};
-    if (act_b) operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
+    if (act_b) begin
+      operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
+    end
     if (zero_b) {carry_d, fraction_b_d} = '0;
     ns_b_d = (zero_b ? '0 : ns_b_q) + operand + 31'(carry_d);
   end
@@ -265,7 +267,8 @@ module pen_ptp_clock
         left_q          <= left_q - leap_parts_3;
         part_q          <= 32'(leap_parts_3 - leap_parts_2);
         part_backward_q <= backward_q;
-        advance_q       <= 41'(increment_q) + 41'(backward_q ? leap_parts_1 - leap_parts_2 : leap_parts_2 - leap_parts_1);
+        advance_q       <= 41'(increment_q)
+          + 41'(backward_q ? leap_parts_1 - leap_parts_2 : leap_parts_2 - leap_parts_1);
         ns_b_q          <= 31'(leap_ns) + 31'(leap_whole);
         whole_b_q       <= leap_whole;
         carry_b_q       <= 1'b0;
@@ -331,7 +334,8 @@ module pen_ptp_clock
     wake_edge   = (ns_q < 30'(PPS_HIGH_NS) ? 64'(PPS_HIGH_NS) : 64'(SECOND_NS)) - 64'(ns_q);
     wake_ahead  = gate_wake_ns_i > gate_q ? gate_wake_ns_i - gate_q : '0;
     if (wake_edge < wake_ahead) wake_ahead = wake_edge;
-    wake_cycles = advance_q <= INCREMENT + 41'h1FFF_FFFF ? 61'((wake_ahead - (wake_ahead >> 6)) >> 3) : 61'(wake_ahead >> 9);
+    wake_cycles = 61'(wake_ahead >> 9);
+    if (advance_q <= INCREMENT + 41'h1FFF_FFFF) wake_cycles = 61'((wake_ahead - (wake_ahead >> 6)) >> 3);
     wake_ns_o   = time_ns_i + {wake_cycles, 3'd0};
   end
 `else

@@ -176,8 +176,10 @@ async def first_bytes(
 
 @cocotb.test()
 async def stamps_say_how_long_a_message_was_inside(dut: cocotb.handle.SimHandleBase) -> None:
-    """A Sync that is flooded: its stamps differ by the time from wire to wire, less than a cycle more; what is no event
-    message gets none."""
+    """The stamps of a Sync that is flooded differ by the time from wire to wire, or by less than a cycle more.
+
+    What is no event message gets none.
+    """
     bench = Bench(dut)
     await bench.reset()
     axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
