@@ -92,20 +92,20 @@ def test_a_frame_that_fits_exactly_and_one_byte_more(kind: str, rate_mbps: int, 
 def test_a_cycle_of_250_us_with_three_windows(kind: str, bridge: Make) -> None:
     """Control from 0 to 20 us, video from 20 to 120 us, all else from 120 to 250 us; cycles begin at 500 us.
 
-    Before that all is closed, and 20 frames of each have come. Video's frames of 1522 bytes take 12.336 us: 8 of them
+    Before that all is closed, and 16 frames of each have come. Video's frames of 1522 bytes take 12.336 us: 8 of them
     fit in 100 us (98.688 us), the ninth would end at 111.024 us. In 130 us 10 frames of bulk fit (123.36 us). Control's
     frames of 480 bytes take 4 us: 5 of them fill 20 us to the last byte.
     """
     base, cycle = 500 * US, 250 * US
     settings = STRICT + gates([([7], 20 * US), ([6], 100 * US), ([1], 130 * US)], base, 'initial = "none"')
-    burst = 'burst = 20, every = "1s"'
+    burst = 'burst = 16, every = "1s"'
     streams = frames("control", 7, 480, 0, source=burst)
     streams += frames("video", 6, 1522, 0, talker=1, source=burst)
     streams += frames("bulk", 1, 1522, 0, talker=3, source=burst)
     found = bridge(kind, 1000)(settings, streams)
 
     def begins(first: int, wire: int, at_once: int) -> list[int]:
-        return [base + cycle * (n // at_once) + first + wire * (n % at_once) for n in range(20)]
+        return [base + cycle * (n // at_once) + first + wire * (n % at_once) for n in range(16)]
 
     assert found["control"] == begins(0, 4 * US, 5)
     assert found["video"] == begins(20 * US, 12_336, 8)

@@ -180,11 +180,11 @@ def test_a_synchronization_error_is_the_nodes_own() -> None:
 
 def test_a_list_as_it_acts() -> None:
     """Of 50 + 60 ... us in 100 us, the second is cut to 50 us; a rest of less than 64 ns goes to the entry before."""
-    entries = [{"open": [1], "interval": "50us"}, {"open": [2], "interval": "60us"}, {"open": [3], "interval": "1us"}]
+    entries = [{"open": [1], "interval": "50us"}, {"open": [5], "interval": "60us"}, {"open": [3], "interval": "1us"}]
     gates = bridge_of({"cycle_time": "100us", "entries": entries}).bridges["sw"].gates[1]
-    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 4, 50_000)]
+    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 32, 50_000)]
     gates = bridge_of({"cycle_time": "110.05us", "entries": entries}).bridges["sw"].gates[1]
-    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 4, 60_050)]
+    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 32, 60_050)]
 
 
 def test_credit_over_time_by_hand() -> None:
