@@ -301,6 +301,7 @@ package pen_pkg;
     port_t         port;
     gate_command_e command;
     gate_time_t    time_ns;           // of the command
+    logic          is_short;          // CHANGE: the last cycle is shorter than window_t can say
     logic          write;
     logic [1:0]    bank;
     logic [9:0]    index;

@@ -11,8 +11,8 @@
 //   backward   per entry and class, how long the gate stays open beyond the entry; written to the port's memory
 //   last       if a list is running, its last cycle is compiled once more by the same two passes: cut at the time of the
 //              change or prolonged to it, and followed by the new list
-//   wait       until PREPARE_NS after the commit, less a microsecond in which the port is told: then the change is pending,
-//              and ends of cycles from PREPARE_NS after the commit on are decided knowing it
+//   wait       until PREPARE_NS after the commit, less two microseconds in which the port is told: then the change is
+//              pending, and ends of cycles from PREPARE_NS after the commit on are decided knowing it
 //
 // How long a gate stays open across the end of a cycle is thus known from memory, and the gates only play lists.
 // Classes are worked on one after the other, so that a list of 1024 entries costs time and not area.
@@ -68,8 +68,6 @@ module pen_gate_config
   localparam logic [31:0] PREPARE_NS = ENTRIES <= 128 ? 32'd65536 : 32'(512 * ENTRIES);
   localparam logic [31:0] LEAD_NS = 32'd32768;                    // longer than any frame
   localparam logic [31:0] AGAIN_NS = 32'(MAX_PORTS) * PREPARE_NS; // for the changes of all ports after a step
-  localparam logic [31:0] PREPARE_LEAD_NS = PREPARE_NS + LEAD_NS;
-  localparam logic [31:0] AGAIN_LEAD_NS = AGAIN_NS + LEAD_NS;
   localparam logic [33:0] MIN_NS = 34'(GATE_MIN_INTERVAL_NS);
   localparam logic [29:0] SECOND_NS = 30'd1_000_000_000;
   localparam window_t     HORIZON = '1;
@@ -121,7 +119,7 @@ module pen_gate_config
   place_t           port_q;
   logic             again_q;                     // a pending change is worked out anew after a step
   logic [PORTS-1:0] bank_q, started_q, pending_q, again_of_q, running_q;
-  logic [PORTS-1:0] send_new_q, send_start_q, send_last_q;
+  logic [PORTS-1:0] send_new_q, send_start_q, send_last_q, short_q;
   logic             looked_q, redo_q;
   logic [47:0]      admin_seconds_q;
   logic [29:0]      admin_nanoseconds_q;
@@ -193,9 +191,8 @@ module pen_gate_config
         table_port = look_q[PORT_W+1:2];
         time_which = look_q[1:0];
       end
-      KEEP_LIST, EARLIEST, STAY, PAST, LAST: ;
+      KEEP_LIST, EARLIEST, STAY, PAST, BACK, LAST_START: ;
       LAST_FIRST, LATE_FIRST: time_which = TIME_START;
-      LAST_START, LAST_LENGTH: ;
       default: begin
         table_busy = 1'b0;
         table_port = place_t'(status_port_i);
@@ -227,6 +224,13 @@ module pen_gate_config
   // --- 64 bit arithmetic: one adder ----------------------------------------------------------------------------------
   time_ns_t operand_a, operand_b, result;
   logic     subtract;
+  logic [31:0] ahead_ns;
+
+  always_comb begin
+    if (state_q == LAST) ahead_ns = again_q ? AGAIN_NS : PREPARE_NS;
+    else ahead_ns = again_q ? AGAIN_NS + LEAD_NS : PREPARE_NS + LEAD_NS;
+    if (purpose_q == FOR_STEP) ahead_ns = LEAD_NS;
+  end
 
   always_comb begin
     operand_a = value_q;
@@ -245,7 +249,7 @@ module pen_gate_config
       end
       EARLIEST: begin
         operand_a = now_q;
-        operand_b = 64'(purpose_q == FOR_STEP ? LEAD_NS : again_q ? AGAIN_LEAD_NS : PREPARE_LEAD_NS);
+        operand_b = 64'(ahead_ns);
         subtract  = 1'b0;
       end
       STAY: begin
@@ -260,7 +264,7 @@ module pen_gate_config
       end
       LAST: begin
         operand_a = now_q;
-        operand_b = 64'(again_q ? AGAIN_NS : PREPARE_NS);
+        operand_b = 64'(ahead_ns);
         subtract  = 1'b0;
       end
       LAST_FIRST: operand_b = time_ns;
@@ -349,7 +353,7 @@ module pen_gate_config
   assign refused = error != GATE_ERROR_NONE && state_q != KEEP_TIME;
 
   // --- the steps -----------------------------------------------------------------------------------------------------
-  logic near, send;
+  logic near, send, more_again;
   logic look_hit;
 
   always_comb begin
@@ -359,6 +363,11 @@ module pen_gate_config
       TIME_LAST:   look_hit = send_last_q[look_q[PORT_W+1:2]];
       default:     look_hit = 1'b0;
     endcase
+  end
+
+  always_comb begin
+    more_again = 1'b0;
+    for (int unsigned p = 0; p < PORTS; p++) if (again_q && again_of_q[p] && port_q != place_t'(p)) more_again = 1'b1;
   end
 
   assign near           = result[63] || result[62:34] == '0;
@@ -626,19 +635,21 @@ module pen_gate_config
         state_q <= LAST_KEEP;
       end
       LAST_KEEP: begin
+        short_q[port_q] <= left_q[33:15] == '0;
         index_q <= '0;
         state_q <= CUT_READ;
       end
 
       WAIT: begin
+        // After a step the changes of all ports are worked out before any is told.
         look_q <= {port_q, hold_new_q ? TIME_CHANGE : TIME_LAST};
-        if (result[63] || result[62:10] == '0) begin
+        if (result[63] || result[62:11] == '0 || more_again) begin
           pending_q[port_q]   <= 1'b1;
           again_of_q[port_q]  <= 1'b0;
           send_new_q[port_q]  <= hold_new_q;
           send_last_q[port_q] <= !hold_new_q;
           if (hold_new_q) send_start_q[port_q] <= 1'b0;
-          state_q             <= LOOK;
+          state_q             <= more_again ? IDLE : LOOK;
         end
       end
 
@@ -731,6 +742,7 @@ module pen_gate_config
     end
     if (state_q == CANCEL) config_o.command = GATE_COMMAND_CANCEL;
     if (send) begin
+      config_o.is_short = short_q[look_q[PORT_W+1:2]];
       config_o.port = port_t'(look_q[PORT_W+1:2]);
       unique case (look_q[1:0])
         TIME_CHANGE: config_o.command = GATE_COMMAND_HOLD_NEW;
@@ -758,8 +770,8 @@ module pen_gate_config
   always_comb begin
     wake_ns_o = '1;
     if ((send_new_q | send_start_q | send_last_q) != '0) wake_ns_o = gate_time_i + (64'd1 << 33);
-    if (busy_o) wake_ns_o = gate_time_i;
-    if (state_q == WAIT && now_q > gate_time_i + 64'd2048) wake_ns_o = now_q - 64'd2048;
+    if (busy_o || state_q == SEND || (state_q == LOOK && look_hit)) wake_ns_o = gate_time_i;
+    if (state_q == WAIT && now_q > gate_time_i + 64'd4096) wake_ns_o = now_q - 64'd4096;
   end
 `endif
 

@@ -77,7 +77,7 @@ module pen_gates
   gate_entry_t read_entry, entry_q;
 
   // The change ahead.
-  logic        armed_q, redo_q, at_last_q, past_last_q;
+  logic        armed_q, short_q, redo_q, at_last_q, past_last_q;
   gate_time_t  last_start_q;
 
   logic        mine, hold, event_now, calm;
@@ -236,6 +236,7 @@ module pen_gates
           armed_q      <= 1'b1;
           redo_q       <= 1'b1;
           last_start_q <= config_i.time_ns;
+          short_q      <= config_i.is_short;
         end
         GATE_COMMAND_CANCEL: begin
           if (!locked_o) begin
@@ -280,6 +281,11 @@ module pen_gates
   // A change that is near cannot be taken back, as what follows it may have been promised to a frame.
   assign locked_o = in_last_q || (hold_new_q && (run_q || near_q)) || past_last_q || (at_last_q && near_q);
 
+  // What the list says about the time after a short last cycle is not what will be: near it, nothing is promised beyond
+  // the end of an entry.
+  logic is_cut_off;
+  assign is_cut_off = armed_q && short_q && !in_last_q && (past == '0 || past[GATE_TIME_W-1:15] == '1);
+
   // --- for selection -----------------------------------------------------------------------------------------------
   always_ff @(posedge clk_i) begin
     open_next_o <= !enable_i ? '1 : run_q ? states_q : initial_states_i;
@@ -290,7 +296,7 @@ module pen_gates
     end
     guard_next_o        <= enable_i && near_q && !rst_i;
     remaining_next_ns_o <= end_q[15:0] - now_q;
-    after_next_ns_o     <= after_q;
+    after_next_ns_o     <= is_cut_off ? '0 : after_q;
   end
 
 `ifdef SYNTHESIS
@@ -298,12 +304,14 @@ module pen_gates
 `else
   // Some cycles before the end, so that all is as if time had not leapt.
   localparam time_ns_t MARGIN_NS = 64'd512;
-  time_ns_t to_end;
-  assign to_end = {{(64 - GATE_TIME_W) {distance_q[GATE_TIME_W-1]}}, distance_q};
+  gate_time_t distance;
+  time_ns_t   to_end;
+  assign distance = end_q - now;
+  assign to_end   = {{(64 - GATE_TIME_W) {distance[GATE_TIME_W-1]}}, distance};
   always_comb begin
     wake_ns_o = gate_time_i;
     if (stage_q == IDLE) wake_ns_o = '1;
-    else if (settled_q[1] && !near_q && stage_q == READY && !redo_q) wake_ns_o = gate_time_i + to_end - MARGIN_NS;
+    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) wake_ns_o = gate_time_i + to_end - MARGIN_NS;
   end
 
   always_ff @(posedge clk_i) begin

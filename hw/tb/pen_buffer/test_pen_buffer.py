@@ -10,7 +10,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 from structs import pack, unpack
 
-NONE, FCS, STORE_FULL, QUEUE_FULL, CLASS_FULL = 0, 5, 12, 13, 14
+NONE, FCS, STORE_FULL, QUEUE_FULL, CLASS_FULL, MAX_SDU = 0, 5, 12, 13, 14, 16
 QUEUE, RECEPTION, SHARED = 0, 1, 2
 
 
@@ -24,6 +24,8 @@ class Model:
         self.classes = [0] * 8
         self.reception = [0] * ports
         self.shared = 0
+        self.max_sdu = {place: 2047 for place in self.queue}
+        self.window_ns = {place: 32767 for place in self.queue}
         self.events = []  # (cycle, 0, copy released) or (cycle, 1, frame to be decided)
         self.begin = -2  # of the last decision
 
@@ -52,7 +54,11 @@ class Model:
         """The copies queued with their pools, and the reasons of those refused."""
         c, k, p, config = frame["cells"], frame["class"], frame["port"], self.config
         wanted = [e for e in range(self.ports) if frame["destination"] >> e & 1]
-        refused = {e: QUEUE_FULL for e in wanted if self.queue[e, k] + c > config["queue_limit_cells"][k]}
+        length = frame["length"]
+        refused = {e: MAX_SDU for e in wanted
+                   if length > self.max_sdu[e, k] or 8 * (length + 20) > self.window_ns[e, k] | 7}
+        refused |= {e: QUEUE_FULL for e in wanted
+                    if e not in refused and self.queue[e, k] + c > config["queue_limit_cells"][k]}
         copies = [e for e in wanted if e not in refused]
         pools = {e: QUEUE for e in copies if self.guaranteed[e, k] + c <= config["queue_guarantee_cells"]}
         rest = [e for e in copies if e not in pools]
@@ -103,8 +109,10 @@ class Bench:
             "alloc_take_i",
             "init_busy_i",
             "init_index_i",
+            "max_sdu_write_i",
         ):
             getattr(dut, name).value = 0
+        dut.largest_window_ns_i.value = (1 << 15 * 8 * self.ports) - 1
         dut.config_i.value = pack("config", **config)
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
@@ -177,6 +185,20 @@ class Bench:
         while self.writes:
             await self.cycle()
         return cells
+
+    async def limit(self, model):
+        """Other longest frames: of some queues as set, of some by their gates."""
+        dut = self.dut
+        for (e, k), limit in model.max_sdu.items():
+            if random.random() < 0.1:
+                limit = model.max_sdu[e, k] = random.choice([2047, random.randrange(64, 2000)])
+            dut.max_sdu_write_port_i.value, dut.max_sdu_write_class_i.value = e, k
+            dut.max_sdu_write_bytes_i.value, dut.max_sdu_write_i.value = limit, 1
+            await self.cycle()
+            dut.max_sdu_write_i.value = 0
+            if random.random() < 0.1:
+                model.window_ns[e, k] = random.choice([32767, random.randrange(16000), random.randrange(800)])
+        dut.largest_window_ns_i.value = sum(ns << 15 * (8 * e + k) for (e, k), ns in model.window_ns.items())
 
     async def all_cells_return(self, kept=()):
         for _ in range(6 * self.cells):
@@ -290,6 +312,8 @@ async def rounds(dut, tight, count):
                     }
                 )
                 # chain() ran cycles of its own: nothing came out of them
+        if tight and random.random() < 0.3:
+            await bench.limit(model)
         while bench.turn:
             await step(release_rate=rate)
         for _ in range(random.choice([0, bench.ports])):
@@ -346,7 +370,7 @@ async def limits(dut):
     for _ in range(3):
         outcomes |= await rounds(dut, True, 40)
     dut._log.info("outcomes seen: %s", sorted(outcomes))
-    assert {SHARED, STORE_FULL, QUEUE_FULL} <= outcomes or dut.PORTS.value.to_unsigned() == 2
+    assert {SHARED, STORE_FULL, QUEUE_FULL, MAX_SDU} <= outcomes or dut.PORTS.value.to_unsigned() == 2
 
 
 @cocotb.test()

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge
 from runner import run_module
 
 STORE_FULL, QUEUE_FULL, CLASS_FULL = 12, 13, 14
-REFUSED = {STORE_FULL: 0xD8, QUEUE_FULL: 0xE0, CLASS_FULL: 0xE8}
+REFUSED = {STORE_FULL: 0xD8, QUEUE_FULL: 0xE0, CLASS_FULL: 0xE8, 16: 0xF8}
 
 
 def pack(*fields):
@@ -23,17 +23,17 @@ def pack(*fields):
 
 def verdict(reason, short_gap, port, refused, traffic_class, length):
     """verdict_t; `refused` maps egress port to reason."""
-    reasons = sum(why << 4 * egress for egress, why in refused.items())
+    reasons = sum(why << 5 * egress for egress, why in refused.items())
     mask = sum(1 << egress for egress in refused)
     return pack(
-        (1, 1), (reason, 4), (short_gap, 1), (port, 3), (0, 8), (mask, 8), (reasons, 32), (traffic_class, 3),
+        (1, 1), (reason, 5), (short_gap, 1), (port, 3), (0, 8), (mask, 8), (reasons, 40), (traffic_class, 3),
         (random.getrandbits(12), 12), (length, 11), (random.getrandbits(28), 28), (0, 1), (0, 12), (0, 1),
     )  # fmt: skip
 
 
-def event(sent, expired, traffic_class, length):
+def event(sent, expired, traffic_class, length, reason=15):
     """egress_event_t."""
-    return pack((sent, 1), (expired, 1), (traffic_class, 3), (random.getrandbits(12), 12), (length, 11))
+    return pack((sent, 1), (expired, 1), (reason, 5), (traffic_class, 3), (random.getrandbits(12), 12), (length, 11))
 
 
 async def start(dut):
@@ -111,13 +111,14 @@ async def every_event_is_counted_once(dut):
                 expected[port, 0xC8] += length
                 sends[port] = cycle + 84
                 expired = False
+            reason = random.choice((15, 15, 16))
             if expired:
-                expected[port, 0xF0] += 1
-            events |= event(int(sent), int(expired), traffic_class, length) << 28 * port
+                expected[port, 0xF0 if reason == 15 else 0xF8] += 1
+            events |= event(int(sent), int(expired), traffic_class, length, reason) << 33 * port
         dut.egress_event_i.value = events
         await FallingEdge(dut.clk_i)
     dut.verdict_i.value = dut.egress_event_i.value = 0
-    for _ in range(8 * ports + 10):
+    for _ in range(9 * ports + 10):
         await FallingEdge(dut.clk_i)
     found = await read_all(dut, ports)
     assert +found == +expected

@@ -36,9 +36,19 @@ class Bench:
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0
         dut.now_cycle_i.value = self.cycle_count
+        for name in ("init_busy", "init_index", "guard_next", "remaining_next_ns", "after_next_ns", "count_gap"):
+            getattr(dut, f"{name}_i").value = 0
+        for name in ("write", "write_class", "write_enable", "write_idle_slope"):
+            getattr(dut, f"credit_{name}_i").value = 0
+        for name in ("read", "clear", "which", "class"):
+            getattr(dut, f"status_{name}_i").value = 0
+        dut.open_i.value = dut.open_next_i.value = 0xFF
+        dut.largest_window_ns_i.value = (1 << 15 * 8) - 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
-        for _ in range(3):
+        for index in range(16):
+            dut.init_busy_i.value, dut.init_index_i.value = 1, index
             await RisingEdge(dut.clk_i)
+        dut.init_busy_i.value = 0
         dut.rst_i.value = 0
         await RisingEdge(dut.clk_i)
 
@@ -199,6 +209,121 @@ async def mixed(dut):
     await drain(bench, len(frames))
     bench.check(frames)
     assert min(bench.gaps()) >= GAP
+
+
+async def gates(bench, states, remaining_ns=None):
+    """The gates from the next cycle on: the states now, and the time in which all that is open stays so."""
+    dut = bench.dut
+    dut.open_next_i.value = states
+    dut.guard_next_i.value = int(remaining_ns is not None)
+    dut.remaining_next_ns_i.value = remaining_ns or 0
+    await bench.cycle()
+    dut.open_i.value = states
+
+
+async def status(bench, which, k, clear=False):
+    dut = bench.dut
+    dut.status_which_i.value, dut.status_class_i.value, dut.status_clear_i.value = which, k, int(clear)
+    dut.status_read_i.value = 1
+    while not int(dut.status_ack_o.value):
+        assert int(dut.status_data_o.value) == 0
+        await bench.cycle()
+    dut.status_read_i.value = 0
+    data = int(dut.status_data_o.value)
+    await bench.cycle()
+    return data - (1 << 32) if data >> 31 else data
+
+
+@cocotb.test()
+async def exactly_fitting(dut):
+    """A frame leaves in the cycle in which its window opens if it just fits; one byte longer, it waits for another."""
+    bench = Bench(dut)
+    await bench.start()
+    frames = []
+    for length in (64, 1000, 1522):
+        for excess in (0, 1):
+            await gates(bench, 0)
+            frames.append(
+                bench.frame(length + excess, 4, (bench.port + 1) % bench.ports, bench.cycle_count + 3)
+            )
+            await bench.cycle(frames[-1])
+            for _ in range(20):
+                await bench.cycle()
+            opens = bench.cycle_count + 1
+            await gates(bench, 0xFF, 8 * (length + 20))
+            for left in range(length + 19, 0, -1):
+                dut.remaining_next_ns_i.value = 8 * left
+                await bench.cycle()
+            await gates(bench, 0)
+            assert len(bench.events) == len(frames) - excess
+            if not excess:
+                assert bench.events[-1][0] == opens
+            again = bench.cycle_count + 1
+            await gates(bench, 0xFF)
+            await drain(bench, len(frames))
+            assert not excess or bench.events[-1][0] == again
+    bench.check(frames)
+    for k in range(8):
+        assert await status(bench, 3, k) == 0
+
+
+@cocotb.test()
+async def credit_spaces_frames(dut):
+    """Frames of a shaped class leave at their cost over idleSlope; those of a class below fill the time between."""
+    bench = Bench(dut)
+    await bench.start()
+    share, length, k = 4, 200, 6
+    dut.credit_write_class_i.value, dut.credit_write_enable_i.value = k, 1
+    dut.credit_write_idle_slope_i.value = (1 << 27) // share
+    dut.credit_write_i.value = 1
+    await bench.cycle()
+    dut.credit_write_i.value = 0
+    reception = (bench.port + 1) % bench.ports
+    shaped = [bench.frame(length, k, reception, bench.cycle_count + 8) for _ in range(5)]
+    for frame in shaped:
+        await bench.cycle(frame)
+    await drain(bench, len(shaped))
+    bench.check(shaped)
+    times = [cycle for cycle, _ in bench.events]
+    assert {b - a for a, b in zip(times, times[1:], strict=False)} == {share * (length + 8)}
+    assert await status(bench, 2, k) == -8 * (length + 8) * (share - 1) // share
+    assert await status(bench, 1, k, clear=True) == 0
+    while await status(bench, 0, k):
+        pass
+
+    # A frame of the class below holds up one of the shaped class, which catches up.
+    low = bench.frame(600, 2, reception, bench.cycle_count + 4)
+    visible = bench.cycle_count + 6
+    more = [bench.frame(length, k, reception, visible) for _ in range(3)]
+    await bench.cycle(low)
+    for frame in more:
+        await bench.cycle(frame)
+    await drain(bench, len(shaped) + 4)
+    bench.check([*shaped, low, *more])
+    start, *times = [cycle for cycle, _ in bench.events[-4:]]
+    assert start < visible and times[0] == start + 620
+    assert await status(bench, 1, k) == 8 * (times[0] - visible) // share
+    # The credit saved in the wait lets the second follow at once, and is used up by the third.
+    assert times[1] == times[0] + length + 20
+    assert times[2] == max(visible + 2 * share * (length + 8), times[1] + length + 20)
+
+
+@cocotb.test()
+async def overrun(dut):
+    """A gate that is closed while a frame of its class is on the wire is counted, and the frame goes on."""
+    bench = Bench(dut)
+    await bench.start()
+    frame = bench.frame(300, 3, (bench.port + 1) % bench.ports, bench.cycle_count + 3)
+    await bench.cycle(frame)
+    for _ in range(100):
+        await bench.cycle()
+    await gates(bench, 0xF7)
+    await drain(bench, 1)
+    bench.check([frame])
+    await gates(bench, 0)
+    assert [await status(bench, 3, k) for k in range(8)] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert await status(bench, 3, 3, clear=True) == 1
+    assert await status(bench, 3, 3) == 0
 
 
 @pytest.mark.parametrize(("ports", "port"), [(2, 1), (3, 0), pytest.param(4, 3, marks=pytest.mark.slow), (8, 5)])

@@ -10,7 +10,7 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from runner import HERE, run_module
 
 PACKAGE = (HERE.parent / "rtl" / "pen_pkg.sv").read_text()
-TABLES = 5
+TABLES = (0, 1, 2, 3, 4, 6, 7, 8)
 IDENTIFY_MASK = 5
 TYPES = {"port_mask_t": 8, "length_t": 11, "class_t": 3, "logic": 1}
 TIME = (0x12345678 << 32) - 400  # the low half wraps while the test runs
@@ -62,6 +62,7 @@ class Bench:
         self.dut = dut
         self.tables = []  # (which, index, data) in the order in which they were taken
         self.table_pause = 0.5
+        self.status_writes = []
         self.clock_writes = []  # (address, data, what was staged) of writes to the PTP clock
 
     async def start(self):
@@ -72,13 +73,15 @@ class Bench:
         dut.init_busy_i.value = 0
         dut.table_ready_i.value = dut.counter_ack_i.value = dut.counter_data_i.value = 0
         dut.clock_ack_i.value = dut.clock_data_i.value = 0
+        dut.status_ack_i.value = dut.status_data_i.value = dut.gate_ready_i.value = 0
+        dut.credit_errors_i.value, dut.credit_error_i.value = 0xBEEF, 4
         self.axi = AxiLiteMaster(AxiLiteBus.from_prefix(Prefixed(dut), "s_axil"), dut.clk_i, dut.rst_i)
         for _ in range(4):
             await FallingEdge(dut.clk_i)
         dut.rst_i.value = 0
         for _ in range(3):
             await FallingEdge(dut.clk_i)
-        for work in (self.time(), self.take_tables(), self.answer_clock(), self.answer_counters()):
+        for work in (self.time(), self.take_tables(), self.answer_clock(), self.answer_counters(), self.answer_status()):
             cocotb.start_soon(work)
         self.axi.write_if.aw_channel.set_pause_generator(pauses())
         self.axi.write_if.w_channel.set_pause_generator(pauses())
@@ -101,10 +104,10 @@ class Bench:
             word = self.dut.table_o.value.to_unsigned()
             ready = random.random() > self.table_pause
             self.dut.table_ready_i.value = int(ready)
-            if not word >> 147:
+            if not word >> 148:
                 assert held is None, "an entry left before it was taken"
                 continue
-            entry = word >> 144 & 7, word >> 128 & 0xFFFF, word & (1 << 128) - 1
+            entry = word >> 144 & 15, word >> 128 & 0xFFFF, word & (1 << 128) - 1
             assert held in (None, entry), "an entry changed while it waited"
             assert self.dut.init_busy_i.value == 0
             held = entry
@@ -141,6 +144,20 @@ class Bench:
                     assert self.dut.counter_addr_o.value.to_unsigned() == addr
                 self.dut.counter_ack_i.value = 1
                 self.dut.counter_data_i.value = addr * 0x01010101 & 0xFFFFFFFF
+
+    async def answer_status(self):
+        while True:
+            await FallingEdge(self.dut.clk_i)
+            self.dut.status_ack_i.value = 0
+            if self.dut.status_request_o.value == 1:
+                addr = self.dut.status_addr_o.value.to_unsigned()
+                if self.dut.status_write_o.value == 1:
+                    self.status_writes.append(0x2000 + 4 * addr)
+                for _ in range(random.randrange(1, 20)):
+                    await FallingEdge(self.dut.clk_i)
+                    assert self.dut.status_addr_o.value.to_unsigned() == addr
+                self.dut.status_ack_i.value = 1
+                self.dut.status_data_i.value = addr * 0x01010103 & 0xFFFFFFFF
 
     async def read(self, addr):
         answer = await self.axi.read(addr, 4)
@@ -231,6 +248,8 @@ async def every_setting_reaches_the_switch(dut):
         0x1C0: ("queue_guarantee_cells", None, 4095),
         0x1C4: ("reception_guarantee_cells", None, 4095),
         0x1C8: ("shared_limit_cells", None, 4095),
+        0x440: ("gate_enable", None, (1 << dut.PORTS.value.to_unsigned()) - 1),
+        0x444: ("cbs_count_gap", None, 1),
         **{0x140 + 4 * p: ("port_vlan_id", p, 4095) for p in range(8)},
         **{0x180 + 4 * k: ("queue_limit_cells", k, 4095) for k in range(8)},
         **{0x1A0 + 4 * k: ("class_limit_cells", k, 4095) for k in range(8)},
@@ -245,7 +264,7 @@ async def every_setting_reaches_the_switch(dut):
         else:
             expected[name][place] = value & mask
         assert settings(dut) == expected, hex(addr)
-        if name != "port_enable":
+        if name not in ("port_enable", "gate_enable"):
             assert await bench.read(addr) == value & mask
     classes = [random.randrange(8) for _ in range(8)]
     await bench.write(0x108, sum(k << 4 * pcp for pcp, k in enumerate(classes)))
@@ -263,7 +282,7 @@ async def table_entries_are_whole(dut):
     expected = []
     pending = []
     for _ in range(60):
-        which, index, data = random.randrange(TABLES), random.getrandbits(16), random.getrandbits(128)
+        which, index, data = random.choice(TABLES), random.getrandbits(16), random.getrandbits(128)
         bench.table_pause = random.choice((0, 0.5, 0.98))
         expected.append((which, index, data))
         for word in range(4):
@@ -277,8 +296,8 @@ async def table_entries_are_whole(dut):
     for work in pending:
         await work
     assert bench.tables == expected
-    await bench.commit(6, 0, 0)
-    await bench.commit(7, 0, 0)
+    await bench.commit(9, 0, 0)
+    await bench.commit(15, 0, 0)
     assert bench.tables == expected
 
 
@@ -317,6 +336,55 @@ async def identification_mask_changes_at_once(dut):
     assert not bench.tables
     words = [await bench.read(0x130 + 4 * word) for word in range(4)]
     assert sum(value << 32 * word for word, value in enumerate(words)) == mask
+
+
+@cocotb.test()
+async def gate_lists_are_committed_whole(dut):
+    """The settings stand beside a commit until it is taken, which answers the write."""
+    bench = Bench(dut)
+    await bench.start()
+    ports = dut.PORTS.value.to_unsigned()
+    values = {0x400: 32, 0x404: 16, 0x408: 30, 0x40C: 32, 0x410: 32, 0x414: 16}
+    for _ in range(5):
+        words = {addr: random.getrandbits(width) for addr, width in values.items()}
+        for addr in random.sample(list(words), len(words)):
+            await bench.write(addr, words[addr])
+            assert await bench.read(addr) == words[addr]
+        port, expected = random.randrange(8), 0
+        for addr in (0x404, 0x400, 0x408, 0x40C, 0x410, 0x414):
+            expected = expected << values[addr] | words[addr]
+        work = cocotb.start_soon(bench.write(0x418, port))
+        while not int(dut.gate_commit_o.value):
+            await FallingEdge(dut.clk_i)
+        for _ in range(random.randrange(30)):
+            await FallingEdge(dut.clk_i)
+            assert dut.gate_commit_o.value == 1 and not work.done()
+            assert dut.gate_admin_o.value.to_unsigned() == expected << 3 | port
+        dut.gate_ready_i.value = 1
+        await FallingEdge(dut.clk_i)
+        dut.gate_ready_i.value = 0
+        assert dut.gate_commit_o.value == 0
+        await work
+    assert dut.gate_states_o.value.to_unsigned() == (1 << 8 * ports) - 1
+    states = [random.getrandbits(8) for _ in range(8)]
+    for port in range(8):
+        await bench.write(0x420 + 4 * port, states[port])
+    assert dut.gate_states_o.value.to_unsigned() == sum(states[p] << 8 * p for p in range(ports))
+    assert await bench.read(0x448) == 4 << 16 | 0xBEEF
+
+
+@cocotb.test()
+async def status_is_asked_elsewhere(dut):
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(40):
+        addr = 0x2000 + 0x100 * random.randrange(8) + 4 * random.randrange(0x28)
+        if random.random() < 0.7:
+            assert await bench.read(addr) == (addr - 0x2000) // 4 * 0x01010103 & 0xFFFFFFFF
+        else:
+            before = len(bench.status_writes)
+            answer = await bench.axi.write(addr, bytes(4))
+            assert answer.resp == AxiResp.OKAY and bench.status_writes[before:] == [addr]
 
 
 @cocotb.test()
