@@ -252,7 +252,7 @@ module pen_admission
       used_2_q                    <= used_1;
       max_sdu_2_q                 <= max_sdu_1;
       for (int unsigned e = 0; e < PORTS; e++)
-        window_2_q[e] <= largest_window_ns_i[e][head_1_q.traffic_class][14:3];
+        window_2_q[e] <= config_i.gate_enable[e] ? largest_window_ns_i[e][head_1_q.traffic_class][14:3] : '1;
       queue_slack_2_q             <= queue_slack;
       guarantee_slack_2_q         <= guarantee_slack;
       queue_slack_charged_2_q     <= queue_slack - slack_t'({10'b0, head_3_q.cells});

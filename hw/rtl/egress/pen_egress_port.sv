@@ -25,6 +25,7 @@ module pen_egress_port
   input  logic                  guard_next_i,
   input  logic [15:0]           remaining_next_ns_i,
   input  window_t [CLASSES-1:0] after_next_ns_i,
+  input  logic                  gate_enable_i,
   input  window_t [CLASSES-1:0] largest_window_ns_i,
   // Credit-based shapers of this port
   input  logic          credit_write_i,
@@ -69,6 +70,7 @@ module pen_egress_port
     .guard_next_i,
     .remaining_next_ns_i,
     .after_next_ns_i,
+    .gate_enable_i,
     .largest_window_ns_i,
     .credit_i        (credit),
     .waiting_o       (waiting),

@@ -37,7 +37,8 @@ module pen_queue
   input  logic                  guard_next_i,         // gates will close: a frame has to end before its own does
   input  logic [15:0]           remaining_next_ns_i,  // until the end of this entry of the gate list
   input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
-  input  window_t [CLASSES-1:0] largest_window_ns_i,
+  input  logic                  gate_enable_i,
+  input  window_t [CLASSES-1:0] largest_window_ns_i,  // counts where gates are enabled
   input  logic [CLASSES-1:0]    credit_i,             // the class may send as far as its credit goes
   output logic [CLASSES-1:0]    waiting_o,            // the class may have a frame that only gates and credit hold back
   output logic     grant_o,
@@ -280,7 +281,7 @@ module pen_queue
     check_class_q <= compare_class;
     if (now_cycle_i[6:0] == '0) begin
       age_q        <= now_cycle_i - candidate_order.visible;
-      never_fits_q <= {1'b0, candidate_wire} > largest_window_ns_i[compare_class][14:3];
+      never_fits_q <= gate_enable_i && {1'b0, candidate_wire} > largest_window_ns_i[compare_class][14:3];
     end
     if (expire) expired_reason_o <= never_fits_q ? REASON_MAX_SDU : REASON_LIFETIME;
   end

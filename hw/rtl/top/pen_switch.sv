@@ -438,6 +438,7 @@ module pen_switch
       .guard_next_i             (gate_guard_next[p]),
       .remaining_next_ns_i      (gate_remaining_next_ns[p]),
       .after_next_ns_i          (gate_after_next_ns[p]),
+      .gate_enable_i            (cfg.gate_enable[p]),
       .largest_window_ns_i      (largest_window_ns[p]),
       .credit_write_i           (credit_write[p]),
       .credit_write_class_i     (table_write.index[2:0]),

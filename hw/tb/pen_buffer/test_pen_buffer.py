@@ -56,7 +56,7 @@ class Model:
         wanted = [e for e in range(self.ports) if frame["destination"] >> e & 1]
         length = frame["length"]
         refused = {e: MAX_SDU for e in wanted
-                   if length > self.max_sdu[e, k] or 8 * (length + 20) > self.window_ns[e, k] | 7}
+                   if length > self.max_sdu[e, k] or (config["gate_enable"] >> e & 1 and 8 * (length + 20) > self.window_ns[e, k] | 7)}
         refused |= {e: QUEUE_FULL for e in wanted
                     if e not in refused and self.queue[e, k] + c > config["queue_limit_cells"][k]}
         copies = [e for e in wanted if e not in refused]
@@ -216,6 +216,7 @@ def config_of(bench, tight):
     n = bench.ports
     if not tight:
         return {
+            "gate_enable": random.getrandbits(8),
             "queue_limit_cells": [1023] * 8,
             "class_limit_cells": [4095] * 8,
             "queue_guarantee_cells": 4,
@@ -223,6 +224,7 @@ def config_of(bench, tight):
             "shared_limit_cells": 4095 - n,
         }
     return {
+        "gate_enable": random.getrandbits(8) | random.getrandbits(8),
         "queue_limit_cells": [random.randrange(8, 40) for _ in range(8)],
         "class_limit_cells": [random.randrange(20, 80) for _ in range(8)],
         "queue_guarantee_cells": random.randrange(0, 10),

@@ -36,7 +36,7 @@ class Bench:
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0
         dut.now_cycle_i.value = self.cycle_count
-        for name in ("init_busy", "init_index", "guard_next", "remaining_next_ns", "after_next_ns", "count_gap"):
+        for name in ("init_busy", "init_index", "guard_next", "remaining_next_ns", "after_next_ns", "count_gap", "gate_enable"):
             getattr(dut, f"{name}_i").value = 0
         for name in ("write", "write_class", "write_enable", "write_idle_slope"):
             getattr(dut, f"credit_{name}_i").value = 0

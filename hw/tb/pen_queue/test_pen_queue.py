@@ -70,6 +70,7 @@ class Bench:
         dut = self.dut
         self.gates.drive(dut)
         dut.credit_i.value = self.credit
+        dut.gate_enable_i.value = 1
         dut.largest_window_ns_i.value = (1 << 15 * 8) - 1
         dut.rst_i.value = 1
         dut.enqueue_i.value = 0
@@ -353,6 +354,11 @@ async def never_fits(dut):
     await random_frames(bench, 1500, 0.5, lambda: random.choice([0, 5, 300]), classes=3)
     bench.gates = Gates()
     bench.gates.open = 0
+    dut.gate_enable_i.value = 0
+    for _ in range(2048):
+        await bench.cycle()
+    assert bench.never == 0
+    dut.gate_enable_i.value = 1
     for _ in range(1024 * 40):
         await bench.cycle(release=random.random() < 0.3)
     assert bench.never > 0 and bench.expired == bench.never

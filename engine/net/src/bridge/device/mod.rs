@@ -37,7 +37,7 @@ const CREDIT_CYCLES: Tick = 2;
 /// From a register of the gates to selections that know it.
 const GATES_SEEN: Tick = 2;
 /// From the start of an access to when the PTP clock takes its command, and from when that acts to the cycle after the answer.
-const CLOCK_TAKEN_CYCLES: Tick = 2;
+const CLOCK_TAKEN_CYCLES: Tick = 4;
 const CLOCK_ANSWER_CYCLES: Tick = 3;
 const NO_COMMAND: u8 = 5;
 const SELECTED_TOLD: Tick = 2;
@@ -145,6 +145,8 @@ pub struct Device {
     kept: Vec<DeviceEvent>,
     events: Vec<DeviceEvent>,
     judgement: Judgement,
+    /// Changes that act later than others, in their order.
+    late: VecDeque<(Tick, Change)>,
 }
 
 /// A place in the order of what is told in one cycle.
@@ -181,6 +183,7 @@ impl Device {
             kept: Vec::new(),
             events: Vec::new(),
             judgement: Judgement::default(),
+            late: VecDeque::new(),
         })
     }
 
@@ -261,10 +264,7 @@ impl Device {
             self.steps.pop();
             self.cycle = self.cycle.max(at);
             match step {
-                Step::Gates => {
-                    self.bridge.gate_step(at);
-                    self.wake();
-                }
+                Step::Gates => self.act_late(at),
                 Step::Begin { port } => self.begin(at, port),
                 Step::Arrive { port, frame } => self.arrive(port, frame),
                 Step::Judge { port } => self.judge(at, port),
@@ -443,13 +443,16 @@ impl Device {
         let start = self.cycle;
         match self.registers.write(address, value) {
             Access::Change(change) => {
-                let later = match change {
-                    Change::GateEnable(_) | Change::GateStates { .. } => GATES_SEEN,
-                    _ => 0,
-                };
-                // Its gap is counted in the cycle after the selection.
-                let sooner = Tick::from(matches!(change, Change::CountGap(_)));
-                self.change(start + WRITE_CYCLES + later - sooner, &change);
+                let at = start + WRITE_CYCLES;
+                match change {
+                    Change::GateEnable(_) | Change::GateStates { .. } => {
+                        self.late.push_back((at + GATES_SEEN, change));
+                        self.steps.push(Reverse((at + GATES_SEEN, Step::Gates)));
+                    }
+                    // Its gap is counted in the cycle after the selection.
+                    Change::CountGap(_) => self.change(at - 1, &change),
+                    _ => self.change(at, &change),
+                }
                 self.run(start + ACCESS_CYCLES);
             }
             Access::Commit(commit) => self.commit(start + WRITE_CYCLES, commit),
@@ -475,6 +478,16 @@ impl Device {
         for (port, due) in self.bridge.take_wakes() {
             self.steps.push(Reverse((due, Step::Select { port })));
         }
+    }
+
+    /// What was begun before and acts now.
+    fn act_late(&mut self, at: Tick) {
+        while let Some((_, change)) = self.late.pop_front_if(|(tick, _)| *tick <= at) {
+            self.bridge.change(at, &change, &self.headers);
+        }
+        self.bridge.gate_step(at);
+        self.gate_steps();
+        self.wake();
     }
 
     fn gate_steps(&mut self) {
