@@ -72,7 +72,8 @@ class Bridge:
         nodes = "rtl" if self.kind == "rtl" else "model"
         own = f'processing_delay = "{READY_NS}ns"\n' if self.kind == "other maker" else ""
         text = (
-            f'name = "shaped"\nnodes = "{nodes}"\nduration = "{duration}"\n[links]\nrate = "{self.rate_mbps}Mb/s"\ndelay = "0ns"\n'
+            f'name = "shaped"\nnodes = "{nodes}"\nduration = "{duration}"\n'
+            f'[links]\nrate = "{self.rate_mbps}Mb/s"\ndelay = "0ns"\n'
             '[stations]\nt0 = { at = "b.0" }\nt1 = { at = "b.1" }\nlistener = { at = "b.2" }\nt3 = { at = "b.3" }\n'
             f"[bridges.b]\nports = 4\n{own}{settings}\n{streams}"
         )

@@ -76,7 +76,7 @@ def test_credit_of_one_class_behind_a_long_frame(kind: str, bridge: Make) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_credit_of_two_classes(kind: str, bridge: Make) -> None:
-    """Class 6 has 250 Mb/s, class 5 has 125 Mb/s. At t = 0 12.336 us of best effort begin, at 8 ns both have four frames.
+    """Class 6 has 250 Mb/s, class 5 has 125 Mb/s. At 0 12.336 us of best effort begin, at 8 ns both have four frames.
 
     In 8 ns class 6 earns 2 bits and class 5 one. A frame takes 8 us and costs class 6 6000 bits, class 5 7000.
 

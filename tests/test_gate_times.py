@@ -7,12 +7,17 @@ All times are of the preamble's first bit at the gated port. A frame may begin a
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from penstock import report
+from penstock.run import run
+from penstock.scenario import load
+from penstock.scenario.limits import START_TIME_NS
+from penstock.scenario.network import GateList
 from shaped import KINDS, Bridge, frames, gates, ready_ns, released_ns, wire_ns
 
 STRICT = 'classes.7 = { selection = "strict" }\nclasses.6 = { selection = "strict" }\n'
@@ -186,3 +191,40 @@ def test_gates_open_at_their_time(kind: str, base_ns: int, bridge: Make) -> None
     first = base_ns + 80 + cycles * cycle
     assert wire_ns(1208) == 9_824
     assert bridge(kind, 1000)(settings, streams) == {"s": [first + n * cycle for n in range(4)]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frame_that_fits_no_window_does_not_block_its_queue(kind: str, tmp_path: Path) -> None:
+    """A window of 5 us holds 605 bytes. `check` refuses longer frames; those that come all the same are dropped.
+
+    The shorter ones of the same class behind them are sent, one in each window as that is what it holds.
+    """
+    base = 100 * US
+    network = load(
+        {
+            "name": "long",
+            "nodes": "rtl" if kind == "rtl" else "model",
+            "duration": "1ms",
+            "links": {"delay": "0ns"},
+            "bridges": {"b": {"ports": 4} | ({"processing_delay": "280ns"} if kind == "other maker" else {})},
+            "stations": {"t": {"at": "b.0"}, "listener": {"at": "b.2"}},
+            "streams": {
+                name: {
+                    "from": "t",
+                    "to": ["listener"],
+                    "vlan": 10,
+                    "pcp": 0,
+                    "source": {"frames": f"{size}B", "every": "50us", "start": start, "count": 4},
+                }
+                for name, size, start in (("long", 606, "0us"), ("short", 605, "10us"))
+            },
+        }
+    )
+    window = GateList(((1 << 1, 5 * US), (0, 95 * US)), START_TIME_NS + base, 100 * US, 0, 0)
+    gated = dataclasses.replace(network.bridges["b"], gates={2: window})
+    summary = run(dataclasses.replace(network, bridges={"b": gated}), tmp_path / "out").summary
+    long, short = (summary["streams"][name] for name in ("long", "short"))
+    # What comes before the list acts is queued, and given up when it is looked at.
+    assert (long["delivered"], long["dropped"]) == (0, {"max_sdu": 4})
+    assert (short["delivered"], short["dropped"]) == (4, {})
+    assert summary["ok"]

@@ -282,9 +282,7 @@ def _credit(
         found.credit[port, number] = CreditShaper(slope, idle)
 
 
-def _scaled(
-    draft: Draft, at_port: _AtPort, number: int, gates: GateList, rate_bps: int, place: str
-) -> int | None:
+def _scaled(draft: Draft, at_port: _AtPort, number: int, gates: GateList, rate_bps: int, place: str) -> int | None:
     """The slope of a class that earns its whole share while its gate is open, 802.1Q 8.6.8.2."""
     idle = at_port.idle_slope
     assert idle is not None
