@@ -29,7 +29,7 @@ PYTHON
 
 ./penstock run scenarios/hello --out "$folder/hello" >/dev/null
 shot "$folder/hello/report.html" 1500 hello.png
-for name in "tas|Gates|490" "cbs|Credit|620" "mixed|Gates|Credit|1070"; do
+for name in "tas|Gates|520" "cbs|Credit|640" "mixed|Gates|Credit|1190"; do
   scenario="${name%%|*}" rest="${name#*|}"
   ./penstock run "scenarios/$scenario" --out "$folder/$scenario" >/dev/null
   cut_out "$folder/$scenario/report.html" "${rest%|*}"

@@ -69,16 +69,17 @@ class Bridge:
 
     def __call__(self, settings: str, streams: str, *, duration: str = "3ms") -> dict[str, list[int]]:
         """When the preamble of each frame begins at port 2 in ns, by stream."""
+        nodes = "rtl" if self.kind == "rtl" else "model"
         own = f'processing_delay = "{READY_NS}ns"\n' if self.kind == "other maker" else ""
         text = (
-            f'name = "shaped"\nduration = "{duration}"\n[links]\nrate = "{self.rate_mbps}Mb/s"\ndelay = "0ns"\n'
+            f'name = "shaped"\nnodes = "{nodes}"\nduration = "{duration}"\n'
+            f'[links]\nrate = "{self.rate_mbps}Mb/s"\ndelay = "0ns"\n'
             '[stations]\nt0 = { at = "b.0" }\nt1 = { at = "b.1" }\nlistener = { at = "b.2" }\nt3 = { at = "b.3" }\n'
             f"[bridges.b]\nports = 4\n{own}{settings}\n{streams}"
         )
         file = self.folder / "scenario.toml"
         file.write_text(text)
-        nodes = "rtl" if self.kind == "rtl" else "model"
-        trace = ps.load(file).run(nodes=nodes).trace.with_columns(pl.col("stream", "node", "event").cast(pl.String))
+        trace = ps.load(file).run().trace.with_columns(pl.col("stream", "node", "event").cast(pl.String))
         self.trace = trace
         sent = trace.filter((pl.col("event") == "sent") & (pl.col("node") == "b")).sort("time_ps", "frame_id")
         ahead_ps = AHEAD_BYTES * byte_ns(self.rate_mbps) * 1000

@@ -663,6 +663,17 @@ def test_the_good_shapers_are_good(folder: Path, penstock: Penstock) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_slope_that_is_scaled_to_no_gates(folder: Path, penstock: Penstock) -> None:
+    text = re.sub(r"\n\[bridges.sw.gates\].*?(?=\n\[stations)", "", SHAPERS, flags=re.DOTALL)
+    text = text.replace('"200Mb/s"', '"90Mb/s", scaled = true').replace('"20Mb/s"', '"9Mb/s"')
+    (folder / "scenario.toml").write_text(text)
+    done = penstock("check", "scenario.toml")
+    assert done.stderr == (
+        "error: scenario.toml:11: bridges.sw.classes.4.scaled: the bridge has no gates to scale to; "
+        "allowed: gates, or no scaled\n"
+    )
+
+
 def test_all_that_is_wrong_with_shapers_is_told_at_once(folder: Path, penstock: Penstock) -> None:
     text = SHAPERS
     for old, new in {

@@ -76,23 +76,23 @@ def test_credit_of_one_class_behind_a_long_frame(kind: str, bridge: Make) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_credit_of_two_classes(kind: str, bridge: Make) -> None:
-    """Class 6 has 250 Mb/s, class 5 has 125 Mb/s; both have four frames when 12.336 us of best effort begin (t = 0).
+    """Class 6 has 250 Mb/s, class 5 has 125 Mb/s. At 0 12.336 us of best effort begin, at 8 ns both have four frames.
 
-    - 12.336: class 6 has 3084 bits, class 5 1542. Class 6 sends: 8000 - 2000 = 6000 bits each.
-    - 20.336: class 6 -2916, class 5 2542. Class 5 sends.
-    - 28.336: class 6 -916, class 5 -4458. Class 6 is at zero 3.664 us later, class 5 35.664 us later.
-    - 32.000: class 6 sends: 6000 spent, earned again at 40 + 24 = 64.000. Class 5 is at zero at 64.000 too.
-    - 64.000: class 6 goes first, to 72.000, -6000. Class 5 has 1000 bits and sends.
-    - 80.000: class 5 has -6000, class 6 -4000: zero at 96.000, and so on; class 5 is at zero at 128.000.
-    - 96.000: the last of class 6.
-    - 128.000: class 5, then 64 us later the last.
+    In 8 ns class 6 earns 2 bits and class 5 one. A frame takes 8 us and costs class 6 6000 bits, class 5 7000.
+
+    - 12.336: class 6 has hiCredit, 12.328 us · 250 Mb/s = 3082 bits, and sends; class 5 has 1541.
+    - 20.336: class 6 -2918, class 5 hiCredit, 2541: it has waited for the long frame and one of class 6. It sends.
+    - 28.336: class 6 -918, class 5 -4459. Zero 3.672 us and 35.672 us later.
+    - 32.008: class 6 sends, and is at zero at 40.008 + 24 = 64.008. So is class 5.
+    - 64.008: class 6 goes first and leaves loCredit, -6000. Class 5 earns 1000 bits meanwhile.
+    - 72.008: class 5 sends, and has -6000 at 80.008, zero at 128.008.
+    - 96.008: class 6 is at zero (24 us after 72.008) and sends its last.
+    - 128.008: class 5 sends, leaves loCredit, -7000, is at zero 56 us after its end, and sends its last at 192.008.
     """
     streams = frames("long", 1, 1522, released_ns(100 * US, 1522), talker=1)
     streams += frames("six", 6, FRAME, released_ns(100 * US + 8, FRAME), talker=3, source=burst(4))
-    # Class 6 comes first and waits from 8 ns on; class 5 so as well.
     streams += frames("five", 5, FRAME, released_ns(100 * US + 8, FRAME), source=burst(4))
     found = bridge(kind)(cbs(6, 250) + cbs(5, 125), streams)
-    # Both wait 8 ns less than the text above has it: 2 bits and 1 bit less, made up for 8 ns later where that counts.
     begin = 100 * US
     assert found["long"] == [begin]
     assert [at - begin for at in found["six"]] == [12_336, 32_008, 64_008, 96_008]

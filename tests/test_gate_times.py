@@ -7,12 +7,17 @@ All times are of the preamble's first bit at the gated port. A frame may begin a
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from penstock import report
+from penstock.run import run
+from penstock.scenario import load
+from penstock.scenario.limits import START_TIME_NS
+from penstock.scenario.network import GateList
 from shaped import KINDS, Bridge, frames, gates, ready_ns, released_ns, wire_ns
 
 STRICT = 'classes.7 = { selection = "strict" }\nclasses.6 = { selection = "strict" }\n'
@@ -92,20 +97,20 @@ def test_a_frame_that_fits_exactly_and_one_byte_more(kind: str, rate_mbps: int, 
 def test_a_cycle_of_250_us_with_three_windows(kind: str, bridge: Make) -> None:
     """Control from 0 to 20 us, video from 20 to 120 us, all else from 120 to 250 us; cycles begin at 500 us.
 
-    Before that all is closed, and 20 frames of each have come. Video's frames of 1522 bytes take 12.336 us: 8 of them
+    Before that all is closed, and 16 frames of each have come. Video's frames of 1522 bytes take 12.336 us: 8 of them
     fit in 100 us (98.688 us), the ninth would end at 111.024 us. In 130 us 10 frames of bulk fit (123.36 us). Control's
     frames of 480 bytes take 4 us: 5 of them fill 20 us to the last byte.
     """
     base, cycle = 500 * US, 250 * US
     settings = STRICT + gates([([7], 20 * US), ([6], 100 * US), ([1], 130 * US)], base, 'initial = "none"')
-    burst = 'burst = 20, every = "1s"'
+    burst = 'burst = 16, every = "1s"'
     streams = frames("control", 7, 480, 0, source=burst)
     streams += frames("video", 6, 1522, 0, talker=1, source=burst)
     streams += frames("bulk", 1, 1522, 0, talker=3, source=burst)
     found = bridge(kind, 1000)(settings, streams)
 
     def begins(first: int, wire: int, at_once: int) -> list[int]:
-        return [base + cycle * (n // at_once) + first + wire * (n % at_once) for n in range(20)]
+        return [base + cycle * (n // at_once) + first + wire * (n % at_once) for n in range(16)]
 
     assert found["control"] == begins(0, 4 * US, 5)
     assert found["video"] == begins(20 * US, 12_336, 8)
@@ -186,3 +191,40 @@ def test_gates_open_at_their_time(kind: str, base_ns: int, bridge: Make) -> None
     first = base_ns + 80 + cycles * cycle
     assert wire_ns(1208) == 9_824
     assert bridge(kind, 1000)(settings, streams) == {"s": [first + n * cycle for n in range(4)]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frame_that_fits_no_window_does_not_block_its_queue(kind: str, tmp_path: Path) -> None:
+    """A window of 5 us holds 605 bytes. `check` refuses longer frames; those that come all the same are dropped.
+
+    The shorter ones of the same class behind them are sent, one in each window as that is what it holds.
+    """
+    base = 100 * US
+    network = load(
+        {
+            "name": "long",
+            "nodes": "rtl" if kind == "rtl" else "model",
+            "duration": "1ms",
+            "links": {"delay": "0ns"},
+            "bridges": {"b": {"ports": 4} | ({"processing_delay": "280ns"} if kind == "other maker" else {})},
+            "stations": {"t": {"at": "b.0"}, "listener": {"at": "b.2"}},
+            "streams": {
+                name: {
+                    "from": "t",
+                    "to": ["listener"],
+                    "vlan": 10,
+                    "pcp": 0,
+                    "source": {"frames": f"{size}B", "every": "50us", "start": start, "count": 4},
+                }
+                for name, size, start in (("long", 606, "0us"), ("short", 605, "10us"))
+            },
+        }
+    )
+    window = GateList(((1 << 1, 5 * US), (0, 95 * US)), START_TIME_NS + base, 100 * US, 0, 0)
+    gated = dataclasses.replace(network.bridges["b"], gates={2: window})
+    summary = run(dataclasses.replace(network, bridges={"b": gated}), tmp_path / "out").summary
+    long, short = (summary["streams"][name] for name in ("long", "short"))
+    # What comes before the list acts is queued, and given up when it is looked at.
+    assert (long["delivered"], long["dropped"]) == (0, {"max_sdu": 4})
+    assert (short["delivered"], short["dropped"]) == (4, {})
+    assert summary["ok"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pytest
@@ -21,6 +21,8 @@ from penstock.scenario.windows import acting
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 US = 10**6
 
+Nodes = Literal["model", "rtl"]
+
 
 @cache
 def network(name: str) -> Network:
@@ -28,7 +30,7 @@ def network(name: str) -> Network:
 
 
 @cache
-def run(name: str, nodes: str = "model") -> ps.Run:
+def run(name: str, nodes: Nodes = "model") -> ps.Run:
     return ps.load(SCENARIOS / name).run(nodes=nodes)
 
 
@@ -47,7 +49,7 @@ def begins(of: ps.Run, port: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("nodes", ["model", "rtl"])
 @pytest.mark.parametrize(("name", "port"), [("tas", 2), ("mixed", 5)])
-def test_frames_are_inside_their_windows(name: str, port: int, nodes: str) -> None:
+def test_frames_are_inside_their_windows(name: str, port: int, nodes: Nodes) -> None:
     frames = begins(run(name, nodes), port)
     assert frames.height > 500
     bridge = network(name).bridges["sw"]
@@ -61,7 +63,8 @@ def test_frames_are_inside_their_windows(name: str, port: int, nodes: str) -> No
 @pytest.mark.parametrize("name", ["tas", "cbs", "mixed"])
 def test_model_and_hardware_agree(name: str) -> None:
     columns = ["frame_id", "stream", "node", "port", "event", "time_ps"]
-    model, hardware = (run(name, nodes).trace.select(columns).sort(columns) for nodes in ("model", "rtl"))
+    both: tuple[Nodes, Nodes] = ("model", "rtl")
+    model, hardware = (run(name, nodes).trace.select(columns).sort(columns) for nodes in both)
     assert model.with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(
         hardware.with_columns(pl.col(pl.Categorical).cast(pl.String))
     )
@@ -95,10 +98,10 @@ def test_without_gates_control_is_late(name: str) -> None:
 
 
 def test_video_leaves_at_its_idle_slope() -> None:
-    """A picture is 7 packets of 1446 bytes on the wire and one of the rest; at 100 Mb/s 115.68 us from packet to packet."""
+    """A picture is seven packets of 1466 bytes on the wire and a rest: at 100 Mb/s 117.28 us from each to the next."""
     frames = begins(run("cbs"), 2).filter(pl.col("stream") == "video")
     gaps = frames.select(pl.col("begin").diff()).to_series().drop_nulls().to_list()
-    lengths = frames.select((pl.col("end") - pl.col("begin"))).to_series().to_list()
+    lengths = frames.select(pl.col("end") - pl.col("begin")).to_series().to_list()
     # Within a picture no packet before its credit is back: ten times its own length on the wire. Waiting for others
     # earns what lets the next one come that much earlier, so over a picture it is the mean.
     for picture in range(0, frames.height - 8, 8):
@@ -180,11 +183,11 @@ def test_a_synchronization_error_is_the_nodes_own() -> None:
 
 def test_a_list_as_it_acts() -> None:
     """Of 50 + 60 ... us in 100 us, the second is cut to 50 us; a rest of less than 64 ns goes to the entry before."""
-    entries = [{"open": [1], "interval": "50us"}, {"open": [2], "interval": "60us"}, {"open": [3], "interval": "1us"}]
+    entries = [{"open": [1], "interval": "50us"}, {"open": [5], "interval": "60us"}, {"open": [3], "interval": "1us"}]
     gates = bridge_of({"cycle_time": "100us", "entries": entries}).bridges["sw"].gates[1]
-    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 4, 50_000)]
+    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 32, 50_000)]
     gates = bridge_of({"cycle_time": "110.05us", "entries": entries}).bridges["sw"].gates[1]
-    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 4, 60_050)]
+    assert acting(gates).entries == [(0, 2, 50_000), (50_000, 32, 60_050)]
 
 
 def test_credit_over_time_by_hand() -> None:
@@ -197,7 +200,7 @@ def test_credit_over_time_by_hand() -> None:
 
 
 def test_credit_never_leaves_its_bounds_and_a_frame_begins_with_credit() -> None:
-    """loCredit of 8 L (idleSlope - R) / R; and at each selection credit is not below zero, replayed from the trace."""
+    """Replayed from the trace: not below loCredit, 8 L (idleSlope - R) / R, and not below zero at a selection."""
     result = run("cbs")
     net = network("cbs")
     bridge = net.bridges["sw"]

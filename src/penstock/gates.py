@@ -37,6 +37,15 @@ def gate_states(bridge: Bridge, port: int, start_ps: int, stop_ps: int) -> Itera
         begin, at_ns = end, edge_ns
 
 
+def cycle_start_ps(bridge: Bridge, port: int, at_ps: int) -> int:
+    """When the cycle that runs at a time began; before the first one, that time."""
+    gates = acting(bridge.gates[port])
+    now_ns = _ptp_ns(bridge.clock, at_ps)
+    if now_ns < gates.base_time:
+        return at_ps
+    return max(_run_ps(bridge.clock, gates.start_from(now_ns + 1) - gates.cycle_time), 0)
+
+
 def _ptp_ns(clock: Clock, run_ps: int) -> int:
     """What the node's PTP clock shows."""
     if clock.sync_error_ns is not None:

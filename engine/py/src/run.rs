@@ -32,8 +32,10 @@ fn hardware(network: &Network) -> PyResult<Vec<Box<dyn Node>>> {
         let refuse = |what: String| InputError::new_err(format!("bridge \"{}\": {what}", bridge.name));
         let library = bridge.library.as_ref().ok_or_else(|| refuse("the key \"library\" is missing".to_owned()))?;
         let clock = Clock::cycles(bridge.clock.offset_ps, bridge.clock.drift_ppb);
-        let start = clock.map_err(|error| refuse(error.to_string()))?.at_or_after(0);
-        let node = SwitchNode::new(&bridge.name, library, &bridge.writes, start);
+        let clock = clock.map_err(|error| refuse(error.to_string()))?;
+        let has_gates = !bridge.config.gates.is_empty();
+        let ptp = has_gates.then(|| (clock.at_or_before(0), bridge.config.ptp));
+        let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock.at_or_after(0), ptp);
         nodes.push(Box::new(node.map_err(|e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name)))?));
     }
     Ok(nodes)

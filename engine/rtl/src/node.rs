@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use penstock_frame::PREAMBLE_BYTES;
-use penstock_net::bridge::{Judgement, Tick};
+use penstock_net::bridge::{Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
 use penstock_net::{Node, NodeError, Push, Reason, Told};
 
 use crate::library::{Event, Frame, HardwareError, Kind, Switch};
@@ -14,6 +14,15 @@ use crate::library::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, F
 const TOLD: Tick = 2;
 /// From a selection to the first byte after the delimiter.
 const SELECTED_TO_FIRST: Tick = 12;
+const TABLE_DATA: u32 = 0x200;
+const PTP_COMMAND: u32 = 0x300;
+const SET: u32 = 1;
+const INCREMENT: u32 = 4;
+const NO_COMMAND: u32 = 0;
+/// From when the clock acts on a command to the end of the write.
+const CLOCK_ANSWER: Tick = 3;
+/// By then what was configured last has been worked through.
+const CLOCK_SETTLED: Tick = 100_000;
 /// The node judges what it is given, not the distance between two frames: clocks of neighbours may differ.
 const SHORTEST_GAP: u32 = 1;
 
@@ -39,11 +48,21 @@ pub struct SwitchNode {
 }
 
 impl SwitchNode {
-    /// `start` is the cycle at which the run begins; the switch is configured before.
-    pub fn new(name: &str, library: &Path, writes: &[(u32, u32)], start: Tick) -> Result<Self, HardwareError> {
+    /// `start` is the cycle at which the run begins; the switch is configured before. The PTP clock shows its start in
+    /// cycle `shown`.
+    pub fn new(
+        name: &str,
+        library: &Path,
+        writes: &[(u32, u32)],
+        start: Tick,
+        ptp: Option<(Tick, PtpConfig)>,
+    ) -> Result<Self, HardwareError> {
         let mut switch = Switch::load(library)?;
         for &(address, data) in writes {
             switch.write(address, data)?;
+        }
+        if let Some((shown, ptp)) = ptp {
+            set_clock(&mut switch, shown, ptp)?;
         }
         // So that a frame whose first bit comes when the run begins has room for its preamble.
         switch.run(start.saturating_sub(u64::from(PREAMBLE_BYTES)));
@@ -130,6 +149,31 @@ impl SwitchNode {
             self.gone += 1;
         }
     }
+}
+
+/// Sets the PTP clock, so that lists which wait for a time learn of it long before the run, and then its rate.
+fn set_clock(switch: &mut Switch, shown: Tick, ptp: PtpConfig) -> Result<(), HardwareError> {
+    // One that is no command does nothing, and takes as long as any.
+    let before = switch.state().cycle;
+    switch.write(PTP_COMMAND, NO_COMMAND)?;
+    let way = switch.state().cycle - before - CLOCK_ANSWER;
+    let acts = switch.state().cycle + CLOCK_SETTLED;
+    let ns = ptp.start_ns.saturating_sub(8 * shown.saturating_sub(acts));
+    let (s, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    clock_command(switch, acts - way, SET, [ns as u32, s as u32, (s >> 32) as u32])?;
+    if ptp.increment != NOMINAL_INCREMENT {
+        let acts = shown.saturating_sub(RATE_BEFORE_START);
+        clock_command(switch, acts - way, INCREMENT, [ptp.increment as u32, (ptp.increment >> 32) as u32, 0])?;
+    }
+    Ok(())
+}
+
+fn clock_command(switch: &mut Switch, from: Tick, command: u32, data: [u32; 3]) -> Result<(), HardwareError> {
+    for (address, word) in (TABLE_DATA..).step_by(4).zip(data) {
+        switch.write(address, word)?;
+    }
+    switch.run(from);
+    switch.write(PTP_COMMAND, command)
 }
 
 fn judgement(event: &Event, slot: u32) -> Judgement {

@@ -13,7 +13,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
-from penstock.gates import CreditOverTime, Occupation, gate_states
+from penstock.gates import CreditOverTime, Occupation, cycle_start_ps, gate_states
 from penstock.journeys import View
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, hardware_visible_ps
 
@@ -24,7 +24,6 @@ _CYCLES = 3
 _MOST_FRAMES = 600
 _CREDIT_PS = 2_000_000_000
 _OPEN = "#DCE6EE"
-_CLASS_COLORS = ("#6B6B6B", "#7F5FA8", "#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#D55E00", "#0072B2")
 
 Figure = tuple[str, str, go.Figure]
 
@@ -80,8 +79,7 @@ def _gates(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]:
         return []
     cycle_ps = gates.cycle_time_ns * 1000
     first = _int(frames["begin"][0])
-    # From the begin of the cycle with the first frame.
-    start = min((at for at, _, _ in gate_states(place.bridge, place.port, first, first + 1)), default=first)
+    start = cycle_start_ps(place.bridge, place.port, first)
     stop = start + _CYCLES * cycle_ps
     frames = frames.filter(pl.col("begin") < stop).head(_MOST_FRAMES)
     if frames.height == _MOST_FRAMES:
@@ -131,7 +129,8 @@ def _wire(figure: go.Figure, place: _Place, frames: pl.DataFrame, color: Mapping
         figure.add_trace(bars, **({} if row is None else {"row": row, "col": 1}))
     used = {int(number) for number in frames["traffic_class"]}
     shown = sorted(used | ({*range(8)} if place.port in place.bridge.gates else set()))
-    order = {"categoryorder": "array", "categoryarray": [_label(place, number) for number in shown], "type": "category"}
+    labels = [_label(place, number) for number in shown]
+    order = {"categoryorder": "array", "categoryarray": labels, "type": "category", "dtick": 1}
     figure.update_yaxes(**order, **({} if row is None else {"row": row, "col": 1}))
 
 
@@ -150,7 +149,7 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
     stop = min(first + _CREDIT_PS, _int(shaped.select(pl.max_horizontal("arrived", "sent").max()).item()))
     if stop <= first:
         return []
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.58, 0.42], vertical_spacing=0.06)
     said = []
     for number in classes:
         own = shaped.filter(pl.col("traffic_class") == number)
@@ -164,7 +163,7 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
                 y=[bits for _, bits in points],
                 mode="lines",
                 name=f"credit of {_label(place, number)}",
-                line={"color": _CLASS_COLORS[number], "width": 1.6},
+                line={"color": color.get(str(own["stream"][0]), "#6B6B6B"), "width": 1.6},
                 hovertemplate="%{x:.3f} us: %{y:.1f} bits",
             ),
             row=1, col=1,
@@ -176,7 +175,7 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
     part = frames.filter(pl.col("begin").is_between(first, stop)).head(4 * _MOST_FRAMES)
     _wire(figure, place, part, color, 2)
     figure.update_layout(barmode="overlay")
-    _layout(figure, 460)
+    _layout(figure, 560 if place.port in place.bridge.gates else 460)
     figure.update_yaxes(title="credit / bits", row=1, col=1)
     figure.update_xaxes(range=[first / 1e6, stop / 1e6])
     figure.update_xaxes(title="time / us", row=2, col=1)

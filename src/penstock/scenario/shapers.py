@@ -269,9 +269,9 @@ def _credit(
             continue
         reserved += idle
         gates = found.gates.get(port)
-        if at_port.scaled and gates is None and not _has_gates(settings, port):
-            draft.once((*at_port.path, "scaled"), f"{place} has no gates to scale to", "gates, or no scaled")
-        slope = _scaled(draft, at_port, number, gates, rate_bps, place) if at_port.scaled else idle
+        if at_port.scaled and settings.gates is None and all(own.gates is None for own in settings.port.values()):
+            draft.once((*at_port.path, "scaled"), "the bridge has no gates to scale to", "gates, or no scaled")
+        slope = idle if not at_port.scaled or gates is None else _scaled(draft, at_port, number, gates, rate_bps, place)
         if slope is None:
             continue
         if at_port.send_slope not in (None, slope - rate_bps):
@@ -282,19 +282,10 @@ def _credit(
         found.credit[port, number] = CreditShaper(slope, idle)
 
 
-def _has_gates(settings: model.Bridge, port: int) -> bool:
-    own = settings.port.get(str(port))
-    return settings.gates is not None or (own is not None and own.gates is not None)
-
-
-def _scaled(
-    draft: Draft, at_port: _AtPort, number: int, gates: GateList | None, rate_bps: int, place: str
-) -> int | None:
+def _scaled(draft: Draft, at_port: _AtPort, number: int, gates: GateList, rate_bps: int, place: str) -> int | None:
     """The slope of a class that earns its whole share while its gate is open, 802.1Q 8.6.8.2."""
     idle = at_port.idle_slope
     assert idle is not None
-    if gates is None:
-        return None
     open_ns = acting(gates).open_time(number)
     if open_ns == 0:
         draft.once((*at_port.path, "scaled"), f"class {number} never opens at {place}", "an entry that opens it")

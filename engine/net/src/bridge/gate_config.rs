@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
-use penstock_shaper::ptp_clock::{nanoseconds, Command, PtpClock};
+use penstock_shaper::ptp_clock::{nanoseconds, Command, PtpClock, NOMINAL_INCREMENT};
 
 use super::config::{BridgeConfig, BridgeError, GatesConfig};
 use super::shaping::{GateTime, Shaping, GATES_CYCLES};
@@ -78,6 +78,9 @@ impl GateConfig {
     }
 }
 
+/// The hardware's clock gets its rate so many cycles before the run: by then the command is answered.
+pub const RATE_BEFORE_START: Tick = 64;
+
 /// The code that the hardware has for it, and how many cycles after the commit it is found.
 fn code_of(error: &ListError) -> (u8, Tick) {
     let entry = |entry: usize| ENTRY_CYCLES + 2 * entry as Tick;
@@ -125,7 +128,7 @@ impl Bridge {
         self.start_clock(0, config)
     }
 
-    /// The PTP clock shows its start in this tick, and lists run as if they always had.
+    /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if they always had.
     pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
         let ptp = config.ptp;
         let beyond = || refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed");
@@ -135,7 +138,11 @@ impl Bridge {
             Clock::Ideal(_) => (ptp.start_ns.checked_mul(1_000), ptp.increment / 8, 1_000),
         };
         let start = start.filter(|start| *start < 1 << 63).ok_or_else(beyond)?;
-        let clock = PtpClock::new(tick, start).with_increment(increment);
+        let lead = match &self.clock {
+            Clock::Hardware(_) if increment != NOMINAL_INCREMENT => RATE_BEFORE_START.min(tick).min(start / 8),
+            _ => 0,
+        };
+        let clock = PtpClock::new(tick - lead, start - 8 * lead).with_increment(increment);
         self.gate_time = match &self.clock {
             Clock::Hardware(_) => GateTime::of_hardware(clock),
             Clock::Ideal(_) => GateTime::ideal(clock),

@@ -38,7 +38,8 @@ pub use config::{
     BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, StreamConfig, StreamKey, Timing,
     MAX_PORTS,
 };
-pub use gate_config::GateRegisters;
+pub use gate_config::{GateRegisters, RATE_BEFORE_START};
+pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 
 use crate::header::HeaderId;
 use crate::trace::Reason;
