@@ -19,6 +19,7 @@ NO_LIMIT_BYTES = 2047
 # From a commit to when its port knows of it, and from a step to when all ports know of their changes again.
 BUSY_CYCLES = 8_300
 AGAIN_CYCLES = 8 * 8_192 + 100
+SHAPING = ("gate_list", "gate_enable", "gate_states", "credit", "count_gap", "max_sdu", "clock", "clock_step")
 CLOCK_SET, CLOCK_STEP, CLOCK_SLEW, CLOCK_INCREMENT = range(1, 5)
 SETTLE_CYCLES = 3_000
 
