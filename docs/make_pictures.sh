@@ -6,7 +6,32 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
+
+# Of an HTML file, so many pixels high.
+shot() {
+  chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \
+    --user-data-dir="$folder/chromium" --window-size="1300,$2" --virtual-time-budget=8000 \
+    --screenshot="$PWD/docs/$3" "file://$1"
+}
+
+# The sections of a report whose titles begin so, alone.
+cut_out() {
+  python3 - "$1" "$2" <<'PYTHON'
+import re, sys
+report, titles = sys.argv[1], sys.argv[2]
+page = open(report, encoding="utf-8").read()
+head, body = page.split("<body>", 1)
+parts = re.findall(rf"<section><h2>(?:{titles}).*?</section>", body, re.DOTALL)
+assert parts, f"no section of {report} begins with {titles}"
+open(report.replace("report.html", "part.html"), "w", encoding="utf-8").write(f"{head}<body><main>{''.join(parts)}</main></body></html>")
+PYTHON
+}
+
 ./penstock run scenarios/hello --out "$folder/hello" >/dev/null
-chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \
-  --user-data-dir="$folder/chromium" --window-size=1300,1500 --virtual-time-budget=8000 \
-  --screenshot="$PWD/docs/hello.png" "file://$folder/hello/report.html"
+shot "$folder/hello/report.html" 1500 hello.png
+for name in "tas|Gates|490" "cbs|Credit|620" "mixed|Gates|Credit|1070"; do
+  scenario="${name%%|*}" rest="${name#*|}"
+  ./penstock run "scenarios/$scenario" --out "$folder/$scenario" >/dev/null
+  cut_out "$folder/$scenario/report.html" "${rest%|*}"
+  shot "$folder/$scenario/part.html" "${rest##*|}" "$scenario.png"
+done

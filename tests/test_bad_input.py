@@ -466,6 +466,230 @@ def test_no_place_in_the_tables_of_the_hardware() -> None:
     assert error.value.key == "streams.s2"
 
 
+SHAPERS = """\
+name = "shapers"
+duration = "10ms"
+nodes = "model"
+
+[bridges.sw]
+ports = 4
+max_frame = "2000B"
+classes.7 = { selection = "strict", name = "control" }
+classes.6 = { selection = "ats" }
+classes.5 = { selection = "cbs", idle_slope = "20Mb/s", name = "sound" }
+classes.4 = { selection = "cbs", idle_slope = "200Mb/s" }
+
+[bridges.sw.gates]
+cycle_time = "250us"
+base_time = "1ms"
+entries = [
+  { open = ["control"], interval = "50us" },
+  { open = ["sound", 4, 6], interval = "100us" },
+  { open = "0x1f", interval = "100us" },
+]
+
+[bridges.sw.port.3]
+classes.4 = { idle_slope = "40Mb/s" }
+gates = { cycle_time_extension = "1us", initial = "none", entries = [{ open = "all", interval = "1ms" }] }
+
+[stations]
+plc = { at = "sw.0" }
+mic = { at = "sw.1" }
+drive = { at = "sw.2" }
+old = { at = "sw.3", rate = "100Mb/s" }
+
+[streams.control]
+from = "plc"
+to = ["drive"]
+vlan = 10
+pcp = 3
+source = { frames = "200B", every = "250us" }
+
+[streams.sound]
+from = "mic"
+to = ["drive", "old"]
+vlan = 10
+pcp = 7
+source = { frames = "300B", every = "125us" }
+"""
+
+ENTRIES = SHAPERS[SHAPERS.index("entries = [") : SHAPERS.index("\n\n[bridges.sw.port.3]")]
+GATES, PORT = "bridges.sw.gates", "bridges.sw.port.3"
+SHAPER_CASES = {
+    "a list with zero entries": (
+        ENTRIES, "entries = []", 16, f"{GATES}.entries", "has no entries", "1 to 1024 entries"),
+    "a zero interval": (
+        'interval = "50us"', 'interval = "0us"', 17, f"{GATES}.entries[0].interval", "of no time", "64ns to"),
+    "an interval below the minimum": (
+        'interval = "50us"', 'interval = "63ns"', 17, f"{GATES}.entries[0].interval", "63 ns is shorter than the",
+        "64ns"),
+    "an interval above all": (
+        'interval = "50us"', 'interval = "5s"', 17, f"{GATES}.entries[0].interval", "5 s is longer than the",
+        "4294967295ns"),
+    "an interval that is not whole": (
+        'interval = "50us"', 'interval = "50.0005us"', 17, f"{GATES}.entries[0].interval", "50000500 ps", "whole ns"),
+    "an interval without a unit": (
+        'interval = "50us"', "interval = 50000", 17, f"{GATES}.entries[0].interval", "no unit", "us"),
+    "a cycle of zero": ('"250us"\nbase', '"0s"\nbase', 14, f"{GATES}.cycle_time", "a cycle of no time", "64ns to"),
+    "a cycle below the minimum": (
+        '"250us"\nbase', '"32ns"\nbase', 14, f"{GATES}.cycle_time", "32 ns is shorter than the", "64ns to"),
+    "a cycle above all": (
+        'interval = "1ms" }', 'interval = "3s" }, { open = "none", interval = "3s" }',
+        24, f"{PORT}.gates.cycle_time", "6 s is longer", "to 4294967295ns"),
+    "more entries than the hardware has": (
+        'nodes = "model"', 'nodes = "rtl"', 16, f"{GATES}.entries", "has 129 entries",
+        "1 to 128 entries, more in models"),
+    "more entries than any has": (ENTRIES, "", 16, f"{GATES}.entries", "has 1025 entries", "1 to 1024 entries"),
+    "a base time beyond the clock": (
+        'base_time = "1ms"', 'base_time = "9223370036.854775808s"',
+        15, f"{GATES}.base_time", "9223370037 s is beyond the clock",
+        "up to 9223370036854775807ns: clocks count to 2^63 ns"),
+    "a base time in parts of a nanosecond": (
+        'base_time = "1ms"', 'base_time = "1ps"', 15, f"{GATES}.base_time", "1 ps cannot be set", "whole ns"),
+    "an extension beyond its register": (
+        'extension = "1us"', 'extension = "5s"', 24, f"{PORT}.gates.cycle_time_extension", "5 s", "4294967295 ns"),
+    "an unknown class": (
+        '["control"]', '["controll"]', 17, f"{GATES}.entries[0].open", 'no traffic class "controll"',
+        "0 to 7, control, sound"),
+    "a class out of range": ('["control"]', "[8]", 17, f"{GATES}.entries[0].open", "no class 8", "0 to 7"),
+    "a class opened twice": ('["control"]', '["control", 7]', 17, f"{GATES}.entries[0].open",
+        "class 7 is there twice", "once"),
+    "a bare number of gates": (
+        '["control"]', "128", 17, f"{GATES}.entries[0].open", "128 could be a class or a mask", 'a mask, "0x81"'),
+    "initial states of an unknown class": (
+        'initial = "none"', 'initial = "video"', 24, f"{PORT}.gates.initial", 'no traffic class "video"', "control"),
+    "an unknown key of a list": (
+        'base_time = "1ms"', 'basetime = "1ms"', 15, f"{GATES}.basetime", 'did you mean "base_time"', "cycle_time"),
+    "an unknown key of an entry": (
+        'interval = "50us"', 'intervall = "50us"', 17, f"{GATES}.entries[0].intervall", 'did you mean "interval"',
+        "open"),
+    "an entry without its interval": (
+        ', interval = "50us"', "", 17, f"{GATES}.entries[0].interval", "missing", "interval"),
+    "a class that never opens": (
+        '["sound", 4, 6]', "[4, 6]", 16,
+        f"{GATES}.entries", r'class 5 \(sound\) never opens at sw.2, but "sound" needs', "opens"),
+    "a frame that fits no window": (
+        '"control"], interval = "50us"', '"control"], interval = "1759ns"',
+        16, f"{GATES}.entries", "open for 1759 ns at most at sw.2, but a frame of .control. takes 1760 ns .220 B",
+        "1760ns or more"),
+    "a frame that fits no window of a slow link": (
+        '[{ open = "all", interval = "1ms" }]',
+        '[{ open = [7], interval = "1us" }, { open = [5], interval = "25599ns" }]',
+        24, f"{PORT}.gates.entries", "25599 ns at most at sw.3, but .* takes 25600 ns .320 B", "25600ns or more"),
+    "an idle slope above the link": (
+        'idle_slope = "200Mb/s"', 'idle_slope = "1.1Gb/s"',
+        11, "bridges.sw.classes.4.idle_slope", "1.1 Gb/s is above the 1 Gb/s of port 0", "up to 1 Gb/s"),
+    "an idle slope above one port's link": (
+        'idle_slope = "40Mb/s"', 'idle_slope = "101Mb/s"',
+        23, f"{PORT}.classes.4.idle_slope", "101 Mb/s is above the 100 Mb/s of port 3", "up to 100 Mb/s"),
+    "slopes that sum above the link": (
+        'idle_slope = "200Mb/s"', 'idle_slope = "981Mb/s"',
+        11, "bridges.sw.classes.4.idle_slope", "at port 0 sum up to 1.001 Gb/s, above its 1 Gb/s",
+        "up to 980 Mb/s, which others leave"),
+    "slopes that sum above one port's link": (
+        'idle_slope = "40Mb/s"', 'idle_slope = "81Mb/s"',
+        23, f"{PORT}.classes.4.idle_slope", "at port 3 sum up to 101 Mb/s", "up to 80 Mb/s"),
+    "no idle slope": (
+        ', idle_slope = "200Mb/s"', "", 11, "bridges.sw.classes.4.idle_slope", "has an idle slope", "idle_slope ="),
+    "an idle slope of zero": (
+        'idle_slope = "200Mb/s"', 'idle_slope = "0b/s"', 11, "bridges.sw.classes.4.idle_slope", "is zero", "above 0"),
+    "a send slope of one's own": (
+        'idle_slope = "200Mb/s"', 'idle_slope = "200Mb/s", send_slope = "-500Mb/s"',
+        11, "bridges.sw.classes.4.send_slope", "-500 Mb/s is not the idle slope less the 1 Gb/s of port 0",
+        '"-800000000b/s"'),
+    "an idle slope of a strict class": (
+        'classes.4 = { selection = "cbs"', 'classes.4 = { selection = "strict"',
+        11, "bridges.sw.classes.4.idle_slope", 'nothing about selection = "strict"', "cbs"),
+    "an idle slope of an ATS class": (
+        'classes.6 = { selection = "ats"', 'classes.6 = { idle_slope = "1Mb/s"',
+        9, "bridges.sw.classes.6.idle_slope", 'nothing about selection = "ats"', "cbs"),
+    "a residence time of a class with credit": (
+        'idle_slope = "200Mb/s"', 'idle_slope = "200Mb/s", max_residence = "1ms"',
+        11, "bridges.sw.classes.4.max_residence", "only ATS", "ats"),
+    "credit at one port of an ATS class": (
+        'classes.4 = { idle_slope = "40Mb/s" }', 'classes.6 = { selection = "cbs", idle_slope = "1Mb/s" }',
+        23, f"{PORT}.classes.6.selection", "class 6 is ATS, which a bridge is at all of its ports", "strict"),
+    "a class that no port has": (
+        'classes.4 = { idle_slope = "40Mb/s" }', 'classes.9 = { selection = "strict" }',
+        23, f"{PORT}.classes.9", 'no traffic class "9"', "0 to 7"),
+    "scaled above the link": (
+        'idle_slope = "200Mb/s"', 'idle_slope = "900Mb/s", scaled = true',
+        11, "bridges.sw.classes.4.idle_slope", "in the 200 us of 250 us that it is open are 1.125 Gb/s",
+        "up to 800 Mb/s"),
+    "a name that means something": (
+        'name = "sound"', 'name = "all"', 10, "bridges.sw.classes.5.name", '"all" cannot be used', "a letter"),
+    "a name twice": (
+        'name = "sound"', 'name = "control"', 10, "bridges.sw.classes.5.name", "also the name of another", "once"),
+    "a unit that is no frame": (
+        'name = "sound"', 'max_sdu = "45B"', 10, "bridges.sw.classes.5.max_sdu", "45 B is out of range",
+        "46B to 1982B"),
+    "a frame above the longest unit": (
+        'name = "sound"', 'name = "sound", max_sdu = "281B"',
+        44, "streams.sound.source", r"frames of 300 B are above the max_sdu of class 5 \(sound\) at sw.2: 281 B",
+        "up to 299B"),
+    "a clock that nobody keeps": (
+        'ports = 4', 'ports = 4\nclock = { sync = "gps" }', 7, "bridges.sw.clock.sync", "'gps' is not known",
+        '"ideal", "none"'),
+    "a clock that is far off": (
+        'ports = 4', 'ports = 4\nclock = { sync = { error = "2ms" } }',
+        7, "bridges.sw.clock.sync.error", "2 ms cannot be set", "up to 1ms"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHAPER_CASES)
+def test_bad_shapers(case: str, folder: Path, penstock: Penstock) -> None:
+    old, new, line, key, what, allowed = SHAPER_CASES[case]
+    assert SHAPERS.count(old) >= 1
+    many = {"more entries than the hardware has": 129, "more entries than any has": 1025}.get(case)
+    text = SHAPERS
+    if many:
+        entry = '{ open = "all", interval = "100ns" }'
+        text = text.replace(ENTRIES, f"entries = [{', '.join([entry] * many)}]").replace('cycle_time = "250us"\n', "\n")
+    (folder / "scenario.toml").write_text(text.replace(old, new, 1) if old in text else text)
+    done = penstock("check", "scenario.toml")
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    own = [m for m in done.stderr.splitlines() if m.startswith(f"error: scenario.toml:{line}: {key}: ")]
+    assert len(own) == 1, done.stderr
+    said, _, could = own[0].partition("; allowed: ")
+    assert re.search(what, said), own
+    assert allowed in could, own
+    assert done.stdout == ""
+
+
+def test_the_good_shapers_are_good(folder: Path, penstock: Penstock) -> None:
+    (folder / "scenario.toml").write_text(SHAPERS)
+    done = penstock("check", "scenario.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_all_that_is_wrong_with_shapers_is_told_at_once(folder: Path, penstock: Penstock) -> None:
+    text = SHAPERS
+    for old, new in {
+        'idle_slope = "20Mb/s"': 'idle_slope = "2Gb/s"',
+        'cycle_time = "250us"': 'cycle_time = "1ns"',
+        '"50us"': '"1ns"',
+        '"0x1f"': '[0, "vidoe"]',
+        'idle_slope = "40Mb/s"': 'idle_slope = "200Mb/s"',
+        '"1us", initial = "none"': '"6s", initial = [9]',
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "scenario.toml").write_text(text)
+    done = penstock("check", "scenario.toml")
+    assert done.returncode == 2
+    places = [re.match(r"error: scenario.toml:(\d+): (\S+): ", line) for line in done.stderr.splitlines()]
+    assert {(int(p[1]), p[2]) for p in places if p} == {
+        (10, "bridges.sw.classes.5.idle_slope"),
+        (14, f"{GATES}.cycle_time"),
+        (17, f"{GATES}.entries[0].interval"),
+        (19, f"{GATES}.entries[2].open"),
+        (23, f"{PORT}.classes.4.idle_slope"),
+        (24, f"{PORT}.gates.cycle_time_extension"),
+        (24, f"{PORT}.gates.initial"),
+    }
+
+
 def test_no_scenario(folder: Path, penstock: Penstock) -> None:
     done = penstock("run", "nowhere")
     assert done.returncode == 2

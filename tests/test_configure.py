@@ -8,6 +8,7 @@ import pytest
 
 from penstock.hardware.configure import (
     ConfigurationError,
+    GateControl,
     HardwareSize,
     StreamEntry,
     SwitchConfig,
@@ -186,3 +187,65 @@ def test_groups_and_vlans() -> None:
 def test_what_cannot_be_is_said(config: SwitchConfig, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         configure(config, REGISTERS)
+
+
+def gated(**changes: Any) -> SwitchConfig:
+    gates = GateControl([(0x81, 50_000), (0x7E, 200_000)], 250_000, 3 * 10**9 + 7, 1_000, 0x0F)
+    values = {"ports": 4, "gates": {2: gates}, "idle_slope_bps": {(2, 5): 100_000_000, (1, 0): 1_000_000_000}}
+    return SwitchConfig(**{**values, "count_gap": True, "max_class_frame_bytes": {(3, 1): 1518}, **changes})
+
+
+def test_gates_and_credit_are_written() -> None:
+    """Of 100 Mb/s 13421772.8 units of 2^-24 bit in 8 ns, rounded down; index {port, class}."""
+    found = list(commits(gated()))
+    assert [(i, d) for t, i, d in found if t is Table.GATE_ENTRY] == [
+        (0, 0x81 << 32 | 50_000),
+        (1, 0x7E << 32 | 200_000),
+    ]
+    assert [(i, d) for t, i, d in found if t is Table.CREDIT] == [
+        (2 << 3 | 5, 1 << 96 | 13_421_772),
+        (8, 1 << 96 | 1 << 27),
+    ]
+    assert [(i, d) for t, i, d in found if t is Table.MAX_SDU] == [(3 << 3 | 1, 1518)]
+    written = dict(configure(gated(), REGISTERS))
+    names = ["admin_base_time_seconds_low", "admin_base_time_nanoseconds", "admin_cycle_time",
+             "admin_cycle_time_extension", "admin_control_list_length", "admin_gate_states[2]",
+             "gate_enable", "gate_commit", "cbs_count_gap"]  # fmt: skip
+    assert [written[REGISTERS.address(name)] for name in names] == [3, 7, 250_000, 1_000, 2, 0x0F, 0b100, 2, 1]
+
+
+def test_each_list_is_committed_after_its_entries() -> None:
+    """One list is staged for all ports."""
+    lists = {p: GateControl([(1 << p, 100 + p)], 100 + p) for p in (3, 0)}
+    order = []
+    for address, value in configure(SwitchConfig(ports=4, gates=lists), REGISTERS):
+        if address == REGISTERS.address("gate_commit"):
+            order.append(("commit", value))
+        if address == REGISTERS.address("table_commit") and value == Table.GATE_ENTRY:
+            order.append(("entry", 0))
+    assert order == [("entry", 0), ("commit", 3), ("entry", 0), ("commit", 0)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gates": {0: GateControl([], 1_000)}}, r"gates\[0\]: number of gate entries is 0; allowed are 1 to 128"),
+        ({"gates": {0: GateControl([(1, 99)] * 129, 1_000)}}, "number of gate entries is 129"),
+        ({"gates": {0: GateControl([(1, 63)], 1_000)}}, r"entries\[0\]: interval in nanoseconds is 63; allowed are 64"),
+        ({"gates": {0: GateControl([(256, 64)], 1_000)}}, "gate states is 256"),
+        ({"gates": {0: GateControl([(1, 64)], 0)}}, "cycle time in nanoseconds is 0"),
+        ({"gates": {0: GateControl([(1, 64)], 64, 2**63)}}, "base time in nanoseconds is 9223372036854775808"),
+        ({"gates": {4: GateControl([(1, 64)], 64)}}, "port is 4; allowed are 0 to 3"),
+        (
+            {"idle_slope_bps": {(0, 5): 1_000_000_001}},
+            r"idle_slope_bps\[0, 5\]: idle slope in bits per second is 10000",
+        ),
+        ({"idle_slope_bps": {(0, 5): 0}}, "idle slope in bits per second is 0"),
+        ({"idle_slope_bps": {(0, 7): 1_000}}, "class 7 is ATS"),
+        ({"max_class_frame_bytes": {(0, 8): 100}}, "traffic class is 8"),
+        ({"max_class_frame_bytes": {(0, 1): 63}}, "longest frame in bytes is 63"),
+    ],
+)
+def test_gates_and_credit_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        configure(gated(**changes), REGISTERS)

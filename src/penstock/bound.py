@@ -6,8 +6,9 @@ The contention term of a hop is equation (1) of the ATS switch paper (equation (
     d_CO = (sum of b over F_H and F_S  -  l_min  +  l_LP) / (R  -  sum of r over F_H)
 
 with all lengths counted on the wire and R the rate of the link by which the stream leaves. It holds for frames whose
-source keeps to its rate and burst, at a port whose higher and equal classes carry nothing without a committed rate and
-burst; where that is not so there is no bound.
+source keeps to its rate and burst, at a port without gates whose higher and equal classes carry nothing without a
+committed rate and burst; where that is not so there is no bound. Lower classes may be shaped by credit: at most one of
+their frames is in the way.
 
 The bound of a way is the sum over its bridges, since an ATS scheduler adds nothing to the longest delay of the queue
 before it (Le Boudec, 2018): a frame that it holds back had been faster than the slowest of its group. Therefore l_min
@@ -179,7 +180,10 @@ def _no_bound(network: Network, stream: Stream, step: Step, before: Step | None)
     bridge = network.bridges[step.bridge]
     traffic_class = network.class_at(stream, step.bridge)
     if not bridge.is_ats(traffic_class):
-        return f"class {traffic_class} is strict priority: the stream is not shaped"
+        how = "served by credit" if bridge.selection(traffic_class) == "cbs" else "strict priority"
+        return f"class {traffic_class} is {how}: the stream is not shaped"
+    if step.egress in bridge.gates:
+        return "the port has gates, and equation (1) is about a link that is always there"
     if bridge.cut_through:
         return "the bridge forwards by cut-through, and equation (1) is about whole frames"
     if not bridge.static_forwarding:

@@ -7,17 +7,20 @@ import ipaddress
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
+from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.model import Source
-from penstock.scenario.network import Bridge, Clock, Jitter, Network, Stream, Udp
+from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Jitter, Network, Stream, Udp
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
 
 CYCLE_PS = 8000
+_INCREMENT = 8 << 32  # of the PTP clock: 8 ns with 32 bits of fraction
 # How long a run goes on after its sources end, at most, for what is still on its way.
 DRAIN_PS = 10_000_000_000
 EXACT_PERCENTILES_UP_TO = 10_000
@@ -43,7 +46,7 @@ def network_json(
             "ports": bridge.ports,
             "clock": _clock(bridge.clock),
             "timing": _timing(bridge),
-            "config": model_config(switch_config(network, bridge)),
+            "config": model_config(switch_config(network, bridge)) | _ptp(bridge),
         }
         if bridge.nodes == "rtl":
             described["library"] = str(libraries[bridge.name])
@@ -89,6 +92,18 @@ def network_json(
 
 def _clock(clock: Clock) -> dict[str, int]:
     return {"offset_ps": clock.offset_ps, "drift_ppb": clock.drift_ppb}
+
+
+def _ptp(bridge: Bridge) -> dict[str, Any]:
+    """What the clock that gates follow shows when the run begins, and what it adds in 8 ns of the bridge's own."""
+    if not bridge.gates:
+        return {}
+    clock = bridge.clock
+    if clock.sync_error_ns is None:
+        return {"ptp": {"start_ns": START_TIME_NS + clock.offset_ps // 1000, "increment": _INCREMENT}}
+    # A clock that is synchronized makes good for its drift, to half of 2^-32 ns in 8 ns.
+    increment = round(_INCREMENT * Fraction(10**9, 10**9 + clock.drift_ppb))
+    return {"ptp": {"start_ns": START_TIME_NS + clock.sync_error_ns, "increment": increment}}
 
 
 def _timing(bridge: Bridge) -> dict[str, Any]:
@@ -192,7 +207,7 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
 
 def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     """What a bridge should do, as hardware and as a model."""
-    from penstock.hardware.configure import StreamEntry, SwitchConfig
+    from penstock.hardware.configure import GateControl, StreamEntry, SwitchConfig
 
     entries = []
     for stream, hop in network.passing[bridge.name]:
@@ -224,6 +239,19 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         learning=not bridge.static_forwarding,
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
+        gates={
+            port: GateControl(
+                entries=gates.entries,
+                cycle_time_ns=gates.cycle_time_ns,
+                base_time_ns=gates.base_time_ns,
+                cycle_time_extension_ns=gates.cycle_time_extension_ns,
+                initial_states=gates.initial_states,
+            )
+            for port, gates in bridge.gates.items()
+        },
+        idle_slope_bps={place: shaper.idle_slope_bps for place, shaper in bridge.credit.items()},
+        count_gap=bridge.count_gap,
+        max_class_frame_bytes={place: sdu + SDU_OVERHEAD_BYTES for place, sdu in bridge.max_sdu_bytes.items()},
         size=_size(bridge),
     )
 
@@ -232,7 +260,7 @@ def _size(bridge: Bridge) -> HardwareSize:
     """The hardware's own size. A model with more ports has more to store frames in; its tables hold what they must."""
     from penstock.hardware.configure import HardwareSize
 
-    size = HardwareSize()
+    size = HardwareSize() if bridge.nodes == "rtl" else HardwareSize(gate_entries=MOST_GATE_ENTRIES)
     cells = size.cells
     while cells < bridge.ports * _CELLS_PER_PORT:
         cells *= 2

@@ -168,6 +168,7 @@ def _stream(
         "from": stream.talker,
         "to": list(stream.listeners),
         "traffic_class": stream.traffic_class,
+        "selection": network.bridges[stream.tree[0].bridge].selection(stream.traffic_class),
         "shaped": stream.shaped,
         "sent": measured.frames,
         "copies": measured.copies,
@@ -221,13 +222,15 @@ def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformanc
 
 def _processing_ps(network: Network, steps: pl.DataFrame) -> dict[tuple[str, str], int]:
     """The least time of each bridge and stream from last bit in to first bit out, of frames that find the link idle."""
-    ports = [(node, port, network.link_at[node, port].rate_bps) for node, port in network.streams_at]
+    # Behind gates a frame that finds its link idle may still wait.
+    places = [place for place in network.streams_at if place[1] not in network.bridges[place[0]].gates]
+    ports = [(node, port, network.link_at[node, port].rate_bps) for node, port in places]
     rates = pl.DataFrame(ports, schema={"node": pl.String, "port": pl.UInt16, "rate": pl.Int64}, orient="row")
     wire = (pl.col("bytes").cast(pl.Int64) + WIRE_OVERHEAD_BYTES) * 8 * _PS // pl.col("rate")
     least = (
         steps.filter(pl.col("sent").is_not_null())
         .with_columns(pl.col("node", "stream").cast(pl.String))
-        .join(rates, on=["node", "port"], how="left")
+        .join(rates, on=["node", "port"], how="inner")
         .sort("sent", maintain_order=True)
         .with_columns((pl.col("sent") + wire).shift(1).over("node", "port").alias("free"))
         .filter(pl.col("free").fill_null(0) <= pl.col("arrived"))

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::bridge::{Judgement, Tick};
+use crate::trace::Reason;
 
 /// A frame on its way into a port.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub enum Told {
     /// A copy was selected; `first` is when its first byte after the delimiter will leave.
     Sent { frame: u32, port: u16, traffic_class: u8, first: Tick },
     /// A queued copy was given up.
-    Expired { frame: u32, port: u16, traffic_class: u8, at: Tick },
+    Expired { frame: u32, port: u16, traffic_class: u8, reason: Reason, at: Tick },
     /// A copy went out that is not what came in: damaged, marked as in error, or with a wrong preamble or gap.
     Damaged { id: u64, port: u16 },
 }

@@ -225,8 +225,9 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
                         rates_bps: rates.iter().map(|wire| wire.map_or(HARDWARE_BPS, |wire| wire.rate.bps())).collect(),
                     },
                 };
-                let model = Bridge::new(bridge.ports, &bridge.config, &timing);
-                let model = model.map_err(|source| RunError::Bridge { bridge: name.clone(), source })?;
+                let wrong = |source| RunError::Bridge { bridge: name.clone(), source };
+                let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
+                model.start_clock(clock.at_or_before(0), &bridge.config).map_err(wrong)?;
                 BridgeNode::Model { bridge: Box::new(model), clock, copies: 0 }
             }
         });

@@ -180,8 +180,9 @@ impl PyGates {
         self.inner.withdraw(since);
     }
 
-    fn stepped(&mut self, last: u64, earliest: u64, since: u64, earliest_change: u64) {
-        self.inner.stepped(last, earliest, since, earliest_change);
+    /// What was pending and its ConfigChangeTime.
+    fn stepped(&mut self, last: u64, earliest: u64) -> Option<(PyGateList, u64)> {
+        self.inner.stepped(last, earliest).map(|(inner, change_time)| (PyGateList { inner }, change_time))
     }
 
     fn advance(&mut self, now: u64) {
@@ -232,9 +233,9 @@ struct PyCredit {
 #[pymethods]
 impl PyCredit {
     #[new]
-    #[pyo3(signature = (idle_slope, port_rate = credit::PORT_RATE))]
-    fn new(idle_slope: u64, port_rate: u64) -> PyResult<Self> {
-        match Credit::new(idle_slope, port_rate, Bounds::HARDWARE) {
+    #[pyo3(signature = (idle_slope, port_rate = credit::PORT_RATE, *, bounded = true))]
+    fn new(idle_slope: u64, port_rate: u64, bounded: bool) -> PyResult<Self> {
+        match Credit::new(idle_slope, port_rate, if bounded { Bounds::HARDWARE } else { Bounds::NONE }) {
             Ok(inner) => Ok(Self { inner }),
             Err(error) => Err(InputError::new_err(error.to_string())),
         }

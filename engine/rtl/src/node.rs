@@ -98,7 +98,8 @@ impl SwitchNode {
             }
             Kind::Expired => {
                 let (traffic_class, at) = (event.traffic_class, event.cycle - TOLD);
-                told.push(Told::Expired { frame: inside.slot, port, traffic_class, at });
+                let reason = Reason(event.reason);
+                told.push(Told::Expired { frame: inside.slot, port, traffic_class, reason, at });
                 self.left(place);
             }
             Kind::Output => {

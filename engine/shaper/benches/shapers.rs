@@ -25,7 +25,7 @@ fn admission(c: &mut Criterion) {
     for (name, wanted) in [("admission, one copy", 0b10_u64), ("admission, seven copies", 0xFE)] {
         c.bench_function(name, |b| {
             b.iter(|| {
-                let decision = admission.decide(&limits, black_box(wanted), 3, 0, 12);
+                let decision = admission.decide(&limits, black_box(wanted), 0, 3, 0, 12);
                 for egress in (0..8).filter(|egress| decision.accepted >> egress & 1 == 1) {
                     admission.release(egress, 3, 0, decision.pool_of(egress), 12);
                 }

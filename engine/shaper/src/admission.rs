@@ -41,6 +41,8 @@ pub struct Decision {
     pub guaranteed: u64,
     /// What the rest of the accepted is charged to.
     pub pool: Pool,
+    /// Refused because they are too long for the queue or its gate.
+    pub max_sdu: u64,
     /// Refused because the queue is full.
     pub queue_full: u64,
     /// Refused because the class is full.
@@ -84,19 +86,21 @@ impl Admission {
         }
     }
 
-    /// Decides about the copies of one frame. Bits of `wanted` beyond the ports are not allowed.
+    /// Decides about the copies of one frame, of which some may be too long. Bits of `wanted` beyond the ports are not
+    /// allowed.
     #[inline]
     pub fn decide(
         &mut self,
         limits: &Limits,
         wanted: u64,
+        too_long: u64,
         traffic_class: usize,
         reception: usize,
         cells: u32,
     ) -> Decision {
         let mut fit = 0;
         let mut guaranteed = 0;
-        let mut left = wanted;
+        let mut left = wanted & !too_long;
         while left != 0 {
             let egress = left.trailing_zeros() as usize;
             let bit = left & left.wrapping_neg();
@@ -111,7 +115,7 @@ impl Admission {
         }
         let rest = fit & !guaranteed;
         let need = rest.count_ones() * cells;
-        // The class is asked for all copies, also for those whose queue is full.
+        // The class is asked for all copies, also for those whose queue is full or which are too long.
         let demand = wanted.count_ones() * cells;
         let class_ok = self.classes[traffic_class] + demand <= limits.class[traffic_class];
         let reception_ok = self.receptions[reception] + need <= limits.reception_guarantee;
@@ -142,7 +146,8 @@ impl Admission {
             accepted,
             guaranteed,
             pool: if reception_ok { Pool::Reception } else { Pool::Shared },
-            queue_full: wanted & !fit,
+            max_sdu: wanted & too_long,
+            queue_full: wanted & !fit & !too_long,
             class_full: if class_ok { 0 } else { without_room },
             store_full: if class_ok { without_room } else { 0 },
         }
@@ -204,9 +209,10 @@ mod tests {
         )
     }
 
-    /// (copies, class, reception port, cells), and which of the copies held is released before, if any.
-    fn frames() -> impl Strategy<Value = Vec<(u64, usize, usize, u32, Option<usize>)>> {
-        let frame = (0_u64..1 << PORTS, 0..CLASSES, 0..PORTS, 1_u32..=16, prop::option::of(any::<usize>()));
+    /// (copies, those that are too long, class, reception port, cells), and which of the copies held is released before, if any.
+    fn frames() -> impl Strategy<Value = Vec<(u64, u64, usize, usize, u32, Option<usize>)>> {
+        let frame =
+            (0_u64..1 << PORTS, 0_u64..1 << PORTS, 0..CLASSES, 0..PORTS, 1_u32..=16, prop::option::of(any::<usize>()));
         prop::collection::vec(frame, 1..200)
     }
 
@@ -225,17 +231,20 @@ mod tests {
         fn contract(limits in limits(), frames in frames()) {
             let mut admission = Admission::new(PORTS);
             let mut held: Vec<Held> = Vec::new();
-            for (wanted, class, reception, cells, released) in frames {
+            for (wanted, long, class, reception, cells, released) in frames {
+                let too_long = wanted & long;
                 if let Some(index) = released.filter(|_| !held.is_empty()) {
                     let which = held.swap_remove(index % held.len());
                     release(&mut admission, which);
                 }
                 let before = held.clone();
-                let d = admission.decide(&limits, wanted, class, reception, cells);
-                prop_assert_eq!(d.accepted & (d.queue_full | d.class_full | d.store_full), 0);
-                prop_assert_eq!(d.accepted | d.queue_full | d.class_full | d.store_full, wanted);
+                let d = admission.decide(&limits, wanted, too_long, class, reception, cells);
+                prop_assert_eq!(d.max_sdu, too_long);
+                prop_assert_eq!(d.accepted & (d.max_sdu | d.queue_full | d.class_full | d.store_full), 0);
+                prop_assert_eq!(d.accepted | d.max_sdu | d.queue_full | d.class_full | d.store_full, wanted);
+                prop_assert_eq!(d.max_sdu & (d.queue_full | d.class_full | d.store_full), 0);
                 prop_assert_eq!(d.queue_full & d.class_full | d.class_full & d.store_full, 0);
-                for egress in (0..PORTS).filter(|e| wanted >> e & 1 == 1) {
+                for egress in (0..PORTS).filter(|e| (wanted & !too_long) >> e & 1 == 1) {
                     let in_queue = sum(&before, |h| h.egress == egress && h.class == class);
                     let guaranteed = sum(&before, |h| {
                         h.egress == egress && h.class == class && h.pool == Pool::Queue

@@ -9,7 +9,8 @@ use thiserror::Error;
 pub const FRACTION_BITS: u32 = 32;
 /// 8.0 ns in 8.32 bit.
 pub const NOMINAL_INCREMENT: u64 = 8 << FRACTION_BITS;
-pub const INCREMENT_BITS: u32 = 40;
+const ONE_NS: u64 = 1 << FRACTION_BITS;
+const END_OF_INCREMENTS: u64 = 1 << 40;
 /// Times from here on are refused.
 pub const TIME_END_NS: u64 = 1 << 63;
 pub const NS_PER_S: u64 = 1_000_000_000;
@@ -44,6 +45,12 @@ impl ClockError {
     }
 }
 
+/// Seconds and nanoseconds as nanoseconds; none when that is beyond the clock.
+pub fn nanoseconds(s: u64, ns: u64) -> Option<u64> {
+    let time = s.checked_mul(NS_PER_S)?.checked_add(ns)?;
+    (ns < NS_PER_S && time < TIME_END_NS).then_some(time)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// The clock shows this time; a slew ends.
@@ -74,12 +81,9 @@ impl PtpClock {
         Self { cycle, time: i128::from(ns) << FRACTION_BITS, increment: NOMINAL_INCREMENT, left: 0, rate: 1 }
     }
 
-    /// From now on each cycle adds so much; the time of the first one stays.
-    pub fn with_increment(self, increment: u64) -> Result<Self, ClockError> {
-        if increment >> FRACTION_BITS == 0 || increment >> INCREMENT_BITS != 0 {
-            return Err(ClockError::Increment { increment });
-        }
-        Ok(Self { increment, ..self })
+    /// Each cycle adds so much, from the first one on; never nothing.
+    pub fn with_increment(self, increment: u64) -> Self {
+        Self { increment: increment.max(1), ..self }
     }
 
     pub fn increment(&self) -> u64 {
@@ -143,7 +147,10 @@ impl PtpClock {
         let (Command::Set { ns, .. } | Command::Step { ns, .. }) = command else {
             let now = Self { cycle: self.cycle.max(cycle), time, left: self.left - slewed, ..*self };
             *self = match command {
-                Command::Increment(increment) => now.with_increment(increment)?,
+                Command::Increment(increment) if !(ONE_NS..END_OF_INCREMENTS).contains(&increment) => {
+                    return Err(ClockError::Increment { increment });
+                }
+                Command::Increment(increment) => now.with_increment(increment),
                 Command::Slew { ns, rate: 0 } if ns != 0 => return Err(ClockError::Rate { ns }),
                 Command::Slew { ns, rate } => {
                     Self { left: i128::from(ns) << FRACTION_BITS, rate: u64::from(rate).max(1), ..now }
@@ -237,7 +244,7 @@ mod tests {
 
     fn increments() -> impl Strategy<Value = u64> {
         let near = NOMINAL_INCREMENT - 1_000_000..NOMINAL_INCREMENT + 1_000_000;
-        prop_oneof![Just(NOMINAL_INCREMENT), near, 1_u64 << FRACTION_BITS..1 << INCREMENT_BITS]
+        prop_oneof![Just(NOMINAL_INCREMENT), near, ONE_NS..END_OF_INCREMENTS]
     }
 
     fn commands() -> impl Strategy<Value = Command> {
@@ -300,7 +307,7 @@ mod tests {
         fn cycle_of_time_far_away(
             increment in increments(), slew in (any::<i32>(), 1_u32..1 << 30), ahead in 1_u64..1 << 60,
         ) {
-            let mut clock = PtpClock::new(77, 123_456_789).with_increment(increment).unwrap();
+            let mut clock = PtpClock::new(77, 123_456_789).with_increment(increment);
             clock.command(100, Command::Slew { ns: slew.0, rate: slew.1 }).unwrap();
             let wanted = clock.ns_at(100) + ahead;
             let cycle = clock.cycle_of_ns(wanted);

@@ -128,6 +128,13 @@ impl Queues {
         (self.classes >> traffic_class & 1 == 1).then(|| self.candidates[traffic_class].visible)
     }
 
+    /// The head of a class that goes first.
+    pub fn head(&self, traffic_class: usize) -> Option<&Queued> {
+        let reception = usize::from(self.candidates[traffic_class].reception);
+        let list = &self.lists[reception][traffic_class];
+        (self.classes >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
+    }
+
     /// The copy that is selected at this instant.
     #[inline]
     pub fn select(&mut self, now: u64) -> Option<Queued> {

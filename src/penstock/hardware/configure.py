@@ -19,6 +19,8 @@ CELL_BYTES = 128
 # Of each port: a frame of 16 cells being received, one sent and still to be reclaimed, the first cells of the next
 TRANSIT_CELLS_PER_PORT = 36
 LINE_RATE_BPS = 1_000_000_000
+MODEL_MAX_RATE_BPS = 100 * LINE_RATE_BPS
+SHORTEST_INTERVAL_NS = 64  # of an entry of a gate control list
 MAX_RESIDENCE_NS = 1_000_000_000
 # With the residence time below 2^27 cycles of 8 ns: times further ahead than that would be taken for past ones.
 MAX_PROCESSING_DELAY_NS = 50_000_000
@@ -54,6 +56,9 @@ class Table(IntEnum):
     VLAN = 3
     FDB = 4
     IDENTIFY_MASK = 5
+    GATE_ENTRY = 6
+    CREDIT = 7
+    MAX_SDU = 8
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,24 @@ class StreamEntry:
 
 
 @dataclass(frozen=True)
+class GateControl:
+    """The gate control list of an egress port. Bit k of states: the gate of class k is open."""
+
+    entries: Sequence[tuple[int, int]]  # states, interval in ns
+    cycle_time_ns: int
+    base_time_ns: int = 0  # of the PTP clock
+    cycle_time_extension_ns: int = 0
+    initial_states: int = 0xFF
+
+
+@dataclass(frozen=True)
 class HardwareSize:
     """The parameters that the hardware was built with."""
 
     streams: int = 256
     cells: int = 1024
     fdb_sets: int = 512
+    gate_entries: int = 128
 
 
 @dataclass
@@ -111,6 +128,10 @@ class SwitchConfig:
     queue_guarantee_cells: int | None = None
     reception_guarantee_cells: int | None = None
     shared_limit_cells: int | None = None
+    gates: Mapping[int, GateControl] = field(default_factory=dict)  # by egress port; of others all gates are open
+    idle_slope_bps: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class) of CBS
+    count_gap: bool = False  # the gap after a frame spends credit too
+    max_class_frame_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class)
     enabled_ports: set[int] | None = None  # None: all
     size: HardwareSize = HardwareSize()
 
@@ -201,6 +222,9 @@ def configure(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         *_static_addresses(config, registers),
         *_groups(config, registers),
         *_streams(config, registers),
+        *_class_frames(config, registers),
+        *_gates(config, registers),
+        *_credit(config, registers),
         registers.write("port_enable", mask=mask),
     ]
 
@@ -402,6 +426,87 @@ def _check_stream(entry: StreamEntry, ports: int) -> None:
         _check(entry.vlan, 1, 4094, "VLAN id", where)
 
 
+def _class_frames(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
+    writes = []
+    for (port, traffic_class), limit in config.max_class_frame_bytes.items():
+        where = _check_place(config, port, traffic_class, "max_class_frame_bytes")
+        _check(limit, 64, 2000, "longest frame in bytes", where)
+        writes += table_writes(registers, Table.MAX_SDU, port << 3 | traffic_class, limit)
+    return writes
+
+
+def _credit(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
+    _check_slopes(config, LINE_RATE_BPS)
+    if not config.idle_slope_bps:
+        return []
+    writes = [registers.write("cbs_count_gap", enable=int(config.count_gap))]
+    for (port, traffic_class), slope in config.idle_slope_bps.items():
+        units = _engine.idle_slope(slope)
+        writes += table_writes(registers, Table.CREDIT, port << 3 | traffic_class, 1 << 96 | units)
+    return writes
+
+
+def _check_slopes(config: SwitchConfig, most_bps: int) -> None:
+    for (port, traffic_class), slope in config.idle_slope_bps.items():
+        where = _check_place(config, port, traffic_class, "idle_slope_bps")
+        if traffic_class in config.ats_classes:
+            raise ConfigurationError(f"class {traffic_class} is ATS", where, "a class is served by ATS or by credit")
+        _check(slope, 8, most_bps, "idle slope in bits per second", where)
+
+
+def _check_place(config: SwitchConfig, port: int, traffic_class: int, what: str) -> str:
+    where = f"{what}[{port}, {traffic_class}]"
+    _check(port, 0, config.ports - 1, "port", where)
+    _check(traffic_class, 0, CLASSES - 1, "traffic class", where)
+    return where
+
+
+def _check_gates(config: SwitchConfig) -> None:
+    for port, gates in config.gates.items():
+        where = f"gates[{port}]"
+        _check(port, 0, config.ports - 1, "port", where)
+        _check(len(gates.entries), 1, config.size.gate_entries, "number of gate entries", where)
+        _check(gates.cycle_time_ns, SHORTEST_INTERVAL_NS, 2**32 - 1, "cycle time in nanoseconds", where)
+        _check(gates.cycle_time_extension_ns, 0, 2**32 - 1, "cycle time extension in nanoseconds", where)
+        _check(gates.base_time_ns, 0, 2**63 - 1, "base time in nanoseconds", where)
+        _check(gates.initial_states, 0, 0xFF, "initial gate states", where)
+        for index, (states, interval_ns) in enumerate(gates.entries):
+            _check(states, 0, 0xFF, "gate states", f"{where}.entries[{index}]")
+            _check(interval_ns, SHORTEST_INTERVAL_NS, 2**32 - 1, "interval in nanoseconds", f"{where}.entries[{index}]")
+
+
+def _gates(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
+    _check_gates(config)
+    if not config.gates:
+        return []
+    writes = [
+        registers.write(f"admin_gate_states[{port}]", mask=gates.initial_states) for port, gates in config.gates.items()
+    ]
+    # Before the credit, whose idle slopes may only be more than a port's rate together where there are gates.
+    writes.append(registers.write("gate_enable", mask=sum(1 << port for port in config.gates)))
+    for port, gates in config.gates.items():
+        writes += gate_list_writes(registers, port, gates)
+    return writes
+
+
+def gate_list_writes(registers: RegisterMap, port: int, gates: GateControl) -> list[Write]:
+    """Stages a list and has a port take it over at its time."""
+    writes: list[Write] = []
+    for index, (states, interval_ns) in enumerate(gates.entries):
+        writes += table_writes(registers, Table.GATE_ENTRY, index, states << 32 | interval_ns)
+    seconds, nanoseconds = divmod(gates.base_time_ns, 10**9)
+    return [
+        *writes,
+        registers.write("admin_base_time_seconds_low", value=seconds & 0xFFFF_FFFF),
+        registers.write("admin_base_time_seconds_high", value=seconds >> 32),
+        registers.write("admin_base_time_nanoseconds", ns=nanoseconds),
+        registers.write("admin_cycle_time", ns=gates.cycle_time_ns),
+        registers.write("admin_cycle_time_extension", ns=gates.cycle_time_extension_ns),
+        registers.write("admin_control_list_length", entries=len(gates.entries)),
+        registers.write("gate_commit", port=port),
+    ]
+
+
 def model_config(config: SwitchConfig) -> dict[str, Any]:
     """The same configuration for the engine's model of a bridge; its JSON is described in docs/model.md.
 
@@ -434,6 +539,28 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "class_limit": [config.class_limit_cells.get(k, 640) for k in range(CLASSES)],
         "cells": config.size.cells,
     }
+    _check_gates(config)
+    _check_slopes(config, MODEL_MAX_RATE_BPS)
+    shapers: dict[str, Any] = {
+        "gates": [
+            {
+                "port": port,
+                "entries": [list(entry) for entry in gates.entries],
+                "cycle_time_ns": gates.cycle_time_ns,
+                "base_time_ns": gates.base_time_ns,
+                "cycle_time_extension_ns": gates.cycle_time_extension_ns,
+                "initial_states": gates.initial_states,
+            }
+            for port, gates in config.gates.items()
+        ],
+        "credit": [
+            {"port": port, "class": k, "idle_slope_bps": slope} for (port, k), slope in config.idle_slope_bps.items()
+        ],
+        "max_class_frame_bytes": [[port, k, limit] for (port, k), limit in config.max_class_frame_bytes.items()],
+    }
+    if config.idle_slope_bps:
+        shapers["count_gap"] = config.count_gap
+    model |= {name: value for name, value in shapers.items() if value or name == "count_gap"}
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,
         "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),

@@ -11,7 +11,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from penstock.journeys import View
-from penstock.report import topology
+from penstock.report import shapers, topology
 from penstock.scenario.network import Network
 from penstock.table import most_urgent
 
@@ -62,6 +62,7 @@ def all_figures(
     of_stream = {name: arrived.filter(pl.col("stream") == pl.lit(name, dtype=pl.Categorical)) for name in names}
     return [
         *found,
+        *shapers.figures(network, view, color),
         _latency(of_stream, summary, color),
         _distribution(of_stream, summary, color),
         _intervals(of_stream, color),

@@ -162,7 +162,8 @@ def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
             us(stream["deadline_ns"]),
             NOTHING if stream["rate_bps"] is None else show_rate(stream["rate_bps"]),
         ]
-        kind = f"class {stream['traffic_class']}, {'ATS' if stream['shaped'] else 'not shaped'}"
+        how = {"ats": "ATS" if stream["shaped"] else "not shaped", "cbs": "CBS", "strict": "not shaped"}
+        kind = f"class {stream['traffic_class']}, {how[stream['selection']]}"
         route = f"{stream['from']} → {', '.join(stream['to'])}; {kind}"
         color = colors.get(name, "transparent")
         rows.append(

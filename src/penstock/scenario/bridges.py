@@ -12,6 +12,7 @@ from penstock.scenario.draft import Draft
 from penstock.scenario.limits import HARDWARE_PORTS, LINE_RATE_BPS, MAX_DELAY_PS, MAX_RESIDENCE_PS
 from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
 from penstock.scenario.positions import KeyPath
+from penstock.scenario.shapers import check_class_keys, selection_of, shapers_of
 from penstock.scenario.units import show_rate, show_time
 
 _FORWARDED = "static"
@@ -42,7 +43,9 @@ def build_bridges(draft: Draft, kinds: Mapping[str, NodeKind], links: list[Link]
         ports = settings.ports or 0
         if kinds[name] == "rtl":
             _check_rtl(draft, name, settings, odd)
-        found[name] = _bridge(draft, name, settings, kinds[name], not other and not odd and ports <= HARDWARE_PORTS)
+        rates = {port: link.rate_bps for link in links_of[name] for node, port in (link.a, link.b) if node == name}
+        like_hardware = not other and not odd and ports <= HARDWARE_PORTS
+        found[name] = _bridge(draft, name, settings, kinds[name], like_hardware, rates)
     return found
 
 
@@ -60,7 +63,14 @@ def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link])
         draft.once(draft.rate_origin[link.name], what, f'"1Gb/s", or {remedy} for "{name}"')
 
 
-def _bridge(draft: Draft, name: str, settings: model.Bridge, kind: NodeKind, hardware_timing: bool) -> Bridge:
+def _bridge(
+    draft: Draft,
+    name: str,
+    settings: model.Bridge,
+    kind: NodeKind,
+    hardware_timing: bool,
+    rates_bps: Mapping[int, int],
+) -> Bridge:
     path, report = draft.origin[name], draft.report
     ports = settings.ports or 0
     classes: dict[int, TrafficClass] = {}
@@ -68,10 +78,12 @@ def _bridge(draft: Draft, name: str, settings: model.Bridge, kind: NodeKind, har
         with report.part():
             number = _index(draft, (*path, "classes", key), key, 8, "traffic class")
             residence = _residence(draft, (*path, "classes", key, "max_residence"), entry.max_residence)
-            if residence is not None and entry.selection != "ats":
+            selection = selection_of(settings, number)
+            if residence is not None and selection != "ats":
                 where = (*path, "classes", key, "max_residence")
                 report.refuse(where, "only ATS has a residence time", 'selection = "ats"')
-            classes[number] = TrafficClass(entry.selection == "ats", residence)
+            check_class_keys(draft, path, settings, key, None)
+            classes[number] = TrafficClass(selection, residence)
     table = settings.class_of_priority
     if len(table) != 8:
         report.add((*path, "class_of_priority"), f"has {len(table)} entries", "8: a class per PCP")
@@ -102,16 +114,21 @@ def _bridge(draft: Draft, name: str, settings: model.Bridge, kind: NodeKind, har
             for class_key, value in port.max_residence.items():
                 where = (*path, "port", key, "max_residence", class_key)
                 traffic_class = _index(draft, where, class_key, 8, "traffic class")
-                if not _class_is_ats(settings, traffic_class):
-                    report.refuse(where, f"class {traffic_class} is strict priority", "an ATS class")
+                if selection_of(settings, traffic_class) != "ats":
+                    report.refuse(where, f"class {traffic_class} is not ATS", "an ATS class")
                 residence = _residence(draft, where, value)
                 assert residence is not None
                 residence_ns[number, traffic_class] = residence
+            for class_key in port.classes:
+                with report.part():
+                    _index(draft, (*path, "port", key, "classes", class_key), class_key, 8, "traffic class")
+                    check_class_keys(draft, path, settings, class_key, number)
+    shapers = shapers_of(draft, path, settings, kind, rates_bps)
     return Bridge(
         name=name,
         ports=ports,
         nodes=kind,
-        clock=clock_of(draft, path, settings.clock),
+        clock=clock_of(draft, path, name, settings.clock),
         hardware_timing=hardware_timing,
         processing_delay_ps=idle_processing_ps(ports) if processing is None else processing,
         cut_through=settings.switching == "cut_through",
@@ -125,6 +142,11 @@ def _bridge(draft: Draft, name: str, settings: model.Bridge, kind: NodeKind, har
         max_frame_bytes=settings.max_frame,
         overhead_bytes=settings.overhead,
         static_forwarding=settings.forwarding == _FORWARDED,
+        gates=shapers.gates,
+        credit=shapers.credit,
+        max_sdu_bytes=shapers.max_sdu_bytes,
+        count_gap=settings.count_gap,
+        class_names=shapers.names,
     )
 
 
@@ -146,8 +168,3 @@ def idle_processing_ps(ports: int) -> int:
     The hardware sends the first bit after the delimiter 12 cycles after it selects a frame, eight of them preamble.
     """
     return hardware_visible_ps(min(ports, HARDWARE_PORTS)) + (12 - 8) * 8000
-
-
-def _class_is_ats(settings: model.Bridge, traffic_class: int) -> bool:
-    known = settings.classes.get(str(traffic_class))
-    return known.selection == "ats" if known else traffic_class >= 6

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.scenario import model
-from penstock.scenario.network import Station
+from penstock.scenario.network import GateList, Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError, Report, missing, validate
 from penstock.scenario.routing import Routes
@@ -31,6 +31,7 @@ class Draft:
         self.origin: dict[str, KeyPath] = {}  # where a bridge is described
         self.taken: dict[Place, str] = {}  # by what
         self._told: set[KeyPath] = set()
+        self.gate_lists: dict[tuple[KeyPath, int], GateList | None] = {}  # by place and most entries
         self.rate_origin: dict[str, KeyPath] = {}  # of each link: which key says its rate
         self.routes = Routes((), ())  # until the links are known
         for section in ("stations", "streams"):

@@ -10,13 +10,22 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from penstock.errors import did_you_mean
-from penstock.scenario.units import BitsPerSecond, Bytes, Millihertz, PartsPerBillion, Picoseconds, SignedPicoseconds
+from penstock.scenario.units import (
+    BitsPerSecond,
+    Bytes,
+    Millihertz,
+    PartsPerBillion,
+    Picoseconds,
+    SignedBitsPerSecond,
+    SignedPicoseconds,
+)
 
 Nodes = Literal["model", "rtl", "linux"]
 Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped"]
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
 _PLACE = re.compile(r"([^.\s]+)\.(\d{1,5})")
+_MASK = re.compile(r"0x[0-9A-Fa-f]{1,2}")
 _ANY_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5}|\*)")
 
 
@@ -80,6 +89,22 @@ def _any_place(value: Any) -> str:
     return value
 
 
+def _gate_states(value: Any) -> tuple[int | str, ...]:
+    """Numbers and names of the classes whose gates are open; `shapers.py` knows the names."""
+    if value == "all":
+        return tuple(range(8))
+    if value == "none":
+        return ()
+    if isinstance(value, str) and _MASK.fullmatch(value):
+        return tuple(k for k in range(8) if int(value, 16) >> k & 1)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list) or not all(isinstance(k, int | str) and not isinstance(k, bool) for k in value):
+        said = f"{value!r} could be a class or a mask" if isinstance(value, int) else f"{value!r} are no gate states"
+        raise refuse(said, 'the open classes, [7, "video"], or "all", "none", or a mask, "0x81"')
+    return tuple(value)
+
+
 MacAddress = Annotated[int, BeforeValidator(_mac)]
 Ipv4Address = Annotated[int, BeforeValidator(_ipv4)]
 Place = Annotated[str, BeforeValidator(_place)]
@@ -89,6 +114,7 @@ Priority = Annotated[int, _number(0, 7)]
 IpPort = Annotated[int, _number(0, 65535)]
 Seed = Annotated[int, _number(0, 2**63 - 1)]
 Count = Annotated[int, _number(1, 10**9)]
+GateStates = Annotated[tuple[int | str, ...], BeforeValidator(_gate_states)]
 
 
 class Link(Table):
@@ -122,18 +148,66 @@ class Links(Table):
         return self.__pydantic_extra__
 
 
+class SyncError(Table):
+    """A clock that is synchronized, but not exactly."""
+
+    error: Picoseconds
+
+
+def _sync(value: Any) -> Any:
+    if value not in ("ideal", "none") and not isinstance(value, dict):
+        raise refuse(f"{value!r} is not known", '"ideal", "none", or { error = "100ns" }')
+    return value
+
+
 class Clock(Table):
-    """How a node's clock differs from the network's time."""
+    """How a node's clock differs from the network's time, and whether its gates follow that time all the same."""
 
     offset: SignedPicoseconds = 0
     drift: PartsPerBillion = 0
+    sync: Annotated[Literal["ideal", "none"] | SyncError, BeforeValidator(_sync)] = "ideal"
+
+
+class GateEntry(Table):
+    """A line of a gate control list."""
+
+    open: GateStates
+    interval: Picoseconds
+
+
+class Gates(Table):
+    """The gate control list of a port, with the names of IEEE 802.1Q."""
+
+    entries: list[GateEntry]
+    cycle_time: Picoseconds | None = None
+    base_time: Picoseconds = 0
+    cycle_time_extension: Picoseconds = 0
+    initial: GateStates = tuple(range(8))
+
+
+SHAPER_KEYS = ("idle_slope", "send_slope", "scaled")
+
+
+class ClassAtPort(Table):
+    """How a port serves a traffic class."""
+
+    selection: Literal["strict", "cbs"] | None = None
+    idle_slope: BitsPerSecond | None = None
+    send_slope: SignedBitsPerSecond | None = None
+    scaled: bool | None = None
+    max_sdu: Bytes | None = None
 
 
 class ClassOfTraffic(Table):
     """A traffic class of a bridge."""
 
-    selection: Literal["ats", "strict"]
+    selection: Literal["ats", "strict", "cbs"] | None = None
+    name: str | None = None
     max_residence: Picoseconds | None = None
+    idle_slope: BitsPerSecond | None = None
+    send_slope: SignedBitsPerSecond | None = None
+    scaled: bool | None = None
+    max_sdu: Bytes | None = None
 
 
 class Port(Table):
@@ -141,6 +215,8 @@ class Port(Table):
 
     vlan: VlanId | None = None
     max_residence: dict[str, Picoseconds] = Field(default_factory=dict)
+    classes: dict[str, ClassAtPort] = Field(default_factory=dict)
+    gates: Gates | None = None
 
 
 class Bridge(Table):
@@ -159,6 +235,8 @@ class Bridge(Table):
     processing_delay_max: Picoseconds | None = None
     max_frame: Bytes = 1522
     overhead: Bytes = 20
+    gates: Gates | None = None
+    count_gap: bool = True
     forwarding: Literal["static", "learned"] = "static"
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +14,13 @@ from penstock.captures import Capture
 from penstock.scenario.model import Source
 
 WIRE_OVERHEAD_BYTES = 20  # preamble, delimiter and gap
+# Header and FCS around a service data unit; a tag is part of the unit, as the MAC service has it.
+SDU_OVERHEAD_BYTES = 18
 
 _HARDWARE_CYCLE_PS = 8000
 
 NodeKind = Literal["model", "rtl"]
+Selection = Literal["ats", "strict", "cbs"]
 
 
 def hardware_visible_ps(ports: int) -> int:
@@ -34,6 +37,7 @@ class Clock:
 
     offset_ps: int = 0  # what it shows at the start
     drift_ppb: int = 0  # by how much it runs faster
+    sync_error_ns: int | None = 0  # of the PTP clock of gates against the network's time; None: it is not synchronized
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,27 @@ class Step:
 class TrafficClass:
     """How a bridge serves one traffic class."""
 
-    ats: bool
+    selection: Selection
     max_residence_ns: int | None
+
+
+@dataclass(frozen=True)
+class GateList:
+    """The gate control list of a port. Bit k of states: the gate of class k is open."""
+
+    entries: tuple[tuple[int, int], ...]  # states, interval in ns
+    base_time_ns: int
+    cycle_time_ns: int
+    cycle_time_extension_ns: int
+    initial_states: int
+
+
+@dataclass(frozen=True)
+class CreditShaper:
+    """The credit-based shaper of a class at a port."""
+
+    idle_slope_bps: int
+    reserved_bps: int  # of the whole time; less than the idle slope where this one is scaled to the open gate
 
 
 @dataclass(frozen=True)
@@ -95,11 +118,25 @@ class Bridge:
     max_frame_bytes: int
     overhead_bytes: int
     static_forwarding: bool
+    gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
+    credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
+    max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
+    count_gap: bool = True  # the gap after a frame spends credit too
+    class_names: Mapping[int, str] = field(default_factory=dict)
+
+    def class_name(self, traffic_class: int) -> str:
+        """For people."""
+        name = self.class_names.get(traffic_class)
+        return f"class {traffic_class}" if name is None else f"class {traffic_class} ({name})"
+
+    def selection(self, traffic_class: int) -> Selection:
+        """How the class is served; 6 and 7 by ATS unless the scenario says otherwise."""
+        known = self.classes.get(traffic_class)
+        return known.selection if known is not None else "ats" if traffic_class >= 6 else "strict"
 
     def is_ats(self, traffic_class: int) -> bool:
-        """Whether frames of the class pass an ATS scheduler; classes 6 and 7 do unless the scenario says otherwise."""
-        known = self.classes.get(traffic_class)
-        return known.ats if known is not None else traffic_class >= 6
+        """Whether frames of the class pass an ATS scheduler."""
+        return self.selection(traffic_class) == "ats"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ def check_reservations(draft: Draft, network: Network) -> None:
     from penstock import _engine
 
     reserved: defaultdict[Place, int] = defaultdict(int)
+    for bridge in network.bridges.values():
+        for (port, _), shaper in bridge.credit.items():
+            reserved[bridge.name, port] += shaper.reserved_bps
     full: set[Place] = set()
     report = draft.report
     for stream in network.streams.values():

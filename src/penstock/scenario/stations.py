@@ -65,7 +65,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
             rate = station.rate or common.rate
             delay = common.delay if station.delay is None else station.delay
             classes = draft.settings[bridge].class_of_priority
-            clock = clock_of(draft, path, station.clock)
+            clock = clock_of(draft, path, name, station.clock)
             found[name] = Station(name, bridge, port, mac, rate, delay, clock, classes)
             draft.rate_origin[name] = ("links", "rate") if station.rate is None else (*path, "rate")
             links.append(Link(name, (bridge, port), (name, 0), rate, delay))

@@ -14,6 +14,8 @@ from penstock.scenario.report import AlreadyToldError
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
 
+_WORDS = {"strict": "strict priority", "cbs": "served by credit", "ats": "ATS"}
+
 
 def resolve_streams(draft: Draft, stations: dict[str, Station], bridges: dict[str, Bridge]) -> dict[str, Stream]:
     """All streams that nothing is wrong with."""
@@ -101,15 +103,17 @@ def _check_class(draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, p
     shaped_at = [bridge for bridge in passed if bridge.is_ats(_class_at(bridge, traffic))]
     if not shaped_at:
         traffic_class = _class_at(first, traffic)
+        selection = first.selection(traffic_class)
         classes = [p for p in range(8) if first.is_ats(first.class_of_pcp[p])]
         draft.report.refuse(
             (*path, "ats"),
-            f"the stream's frames are of class {traffic_class}, which is strict priority",
+            f"the stream's frames are of class {traffic_class}, which is {_WORDS[selection]}",
             f'classes.{traffic_class} = {{ selection = "ats" }}, or pcp {_any_of(classes)}',
         )
     if len(shaped_at) < len(passed):
-        strict = next(bridge.name for bridge in passed if bridge not in shaped_at)
-        draft.report.warn((*path, "ats"), f'at "{strict}" its class is strict priority: it is not shaped there')
+        other = next(bridge for bridge in passed if bridge not in shaped_at)
+        how = _WORDS[other.selection(_class_at(other, traffic))]
+        draft.report.warn((*path, "ats"), f'at "{other.name}" its class is {how}: it is not shaped there')
 
 
 def _class_at(bridge: Bridge, traffic: Traffic) -> int:

@@ -63,6 +63,10 @@ def _rate(value: Any) -> int:
     return parse(value, RATE_BPS, "a rate", "100Mb/s")
 
 
+def _signed_rate(value: Any) -> int:
+    return parse(value, RATE_BPS, "a rate", "-980Mb/s", signed=True)
+
+
 def _length(value: Any) -> int:
     return parse(value, LENGTH_BYTES, "a length", "1522B")
 
@@ -78,6 +82,7 @@ def _drift(value: Any) -> int:
 Picoseconds = Annotated[int, BeforeValidator(_time)]
 SignedPicoseconds = Annotated[int, BeforeValidator(_signed_time)]
 BitsPerSecond = Annotated[int, BeforeValidator(_rate)]
+SignedBitsPerSecond = Annotated[int, BeforeValidator(_signed_rate)]
 Bytes = Annotated[int, BeforeValidator(_length)]
 Millihertz = Annotated[int, BeforeValidator(_frequency)]
 PartsPerBillion = Annotated[int, BeforeValidator(_drift)]

@@ -71,6 +71,28 @@ pub enum Change {
         set: u32,
         entry: Entry,
     },
+    /// Bit p: the gates of port p act.
+    GateEnable(u64),
+    /// Of a port, until a list begins.
+    GateStates {
+        port: u16,
+        states: u8,
+    },
+    /// Credit becomes zero.
+    Credit {
+        port: u16,
+        traffic_class: u8,
+        enable: bool,
+        idle_slope: u64,
+        /// The sum of a port's slopes may be above its rate.
+        gated: bool,
+    },
+    CountGap(bool),
+    MaxSdu {
+        port: u16,
+        traffic_class: u8,
+        bytes: u16,
+    },
 }
 
 impl Bridge {
@@ -123,6 +145,31 @@ impl Bridge {
             }
             Change::Vlan { vlan, members } => self.vlans[usize::from(vlan & 0xFFF)] = members,
             Change::Fdb { way, set, entry } => self.fdb.write_at(at, usize::from(way), set as usize, entry),
+            Change::CountGap(count) => settings.count_gap = count,
+            Change::GateEnable(mask) => {
+                for port in 0..self.ports() {
+                    let enable = mask >> port & 1 == 1;
+                    let shaping = &self.ports[usize::from(port)].shaping;
+                    if shaping.as_ref().is_some_and(|shaping| shaping.gates.is_enabled()) != enable {
+                        self.settle_port(at, port).gates.set_enabled(enable);
+                        self.replan(at, port);
+                    }
+                }
+            }
+            Change::GateStates { port, states } => {
+                if port < self.ports() {
+                    self.settle_port(at, port).gates.set_initial_states(states);
+                    self.replan(at, port);
+                }
+            }
+            Change::Credit { port, traffic_class, enable, idle_slope, gated } => {
+                self.write_credit(at, port, traffic_class, enable, idle_slope, gated);
+            }
+            Change::MaxSdu { port, traffic_class, bytes } => {
+                if port < self.ports() {
+                    self.shaping(port).max_bytes[usize::from(traffic_class & 7)] = bytes;
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! What a bridge should do, in JSON: the registers and tables of the hardware by their meaning. Unknown keys are refused;
 //! a key that is left out has the value that the hardware has after reset.
 use penstock_shaper::admission::CLASSES;
+use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -45,6 +46,66 @@ pub struct BridgeConfig {
     pub reception_guarantee: Option<u32>,
     pub shared_limit: Option<u32>,
     pub cells: u32,
+    /// Ports with a gate control list.
+    pub gates: Vec<GatesConfig>,
+    /// Classes with a credit-based shaper.
+    pub credit: Vec<CreditConfig>,
+    /// The gap behind a frame costs credit, too.
+    pub count_gap: bool,
+    /// queueMaxSDU as bytes of the frame: (port, class, bytes).
+    pub max_class_frame_bytes: Vec<(u16, u8, u16)>,
+    pub ptp: PtpConfig,
+}
+
+/// The gates of a port; times are those of the PTP clock.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GatesConfig {
+    pub port: u16,
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+    /// Bit k: class k is open until the list begins.
+    #[serde(default = "all_open")]
+    pub initial_states: u8,
+    /// (states, nanoseconds); none: the initial states stay.
+    pub entries: Vec<(u8, u64)>,
+    pub cycle_time_ns: u64,
+    #[serde(default)]
+    pub base_time_ns: u64,
+    #[serde(default)]
+    pub cycle_time_extension_ns: u64,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+fn all_open() -> u8 {
+    0xFF
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreditConfig {
+    pub port: u16,
+    pub class: u8,
+    pub idle_slope_bps: u64,
+}
+
+/// The PTP clock of a bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PtpConfig {
+    /// What it shows when the run begins.
+    pub start_ns: u64,
+    /// For each 8 ns of the bridge's own clock, in 2^-32 ns.
+    pub increment: u64,
+}
+
+impl Default for PtpConfig {
+    fn default() -> Self {
+        Self { start_ns: 0, increment: NOMINAL_INCREMENT }
+    }
 }
 
 /// Which stream identification functions are in use; the first that finds a stream wins.
@@ -137,6 +198,11 @@ impl Default for BridgeConfig {
             reception_guarantee: None,
             shared_limit: None,
             cells: 1024,
+            gates: Vec::new(),
+            credit: Vec::new(),
+            count_gap: false,
+            max_class_frame_bytes: Vec::new(),
+            ptp: PtpConfig::default(),
         }
     }
 }

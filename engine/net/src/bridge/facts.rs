@@ -12,6 +12,7 @@
 //!     T + 5              ports in use, ATS classes, rate
 //!     T + 6 .. T + 9     overhead, residence time, ProcessingDelayMax (twice: to compare, and to add)
 //!     T' .. T' + 2       of the port's next turn T': learning in use, members, forwarding database
+//!     B + 1              queueMaxSDU and the largest windows of the gates
 //!     B + 1 .. B + 3     limits: of the queue, of the class, of reception port and store
 //! ```
 use penstock_shaper::admission::Limits;
@@ -49,6 +50,7 @@ pub struct Facts {
     pub source_set: u32,
     pub begin: Option<Tick>,
     queue_limits: Option<(u32, u32)>,
+    too_long: Option<u64>,
     class_limit: Option<u32>,
     store_limits: Option<(u32, u32)>,
 }
@@ -88,6 +90,11 @@ impl Facts {
 
     pub fn traffic_class(&self) -> u8 {
         self.class_of_pcp.or(self.base.map(|base| base.class)).unwrap_or(0)
+    }
+
+    /// Egress ports for which it is too long.
+    pub fn too_long(&self) -> u64 {
+        self.too_long.unwrap_or(0)
     }
 
     pub fn limits(&self, now: &Limits) -> Limits {
@@ -207,6 +214,7 @@ impl Bridge {
         let limits = &self.settings.limits;
         if let Some(begin) = facts.begin {
             let class = usize::from(class);
+            read(&mut facts.too_long, begin + 1, until, || self.too_long(begin + 1, class, received.bytes));
             read(&mut facts.queue_limits, begin + 1, until, || (limits.queue[class], limits.queue_guarantee));
             read(&mut facts.class_limit, begin + 2, until, || limits.class[class]);
             read(&mut facts.store_limits, begin + 3, until, || (limits.reception_guarantee, limits.shared));

@@ -11,7 +11,7 @@ use super::identify::{destination_key, ipv4_key, source_key};
 use super::timing::{
     Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION,
 };
-use super::{reason, Bridge, Judgement, Pending, Received, Tick, NEVER};
+use super::{reason, Bridge, Judgement, Pending, Port, Received, Tick, NEVER};
 use crate::header::{Header, Headers};
 use crate::trace::Reason;
 
@@ -47,7 +47,7 @@ impl Bridge {
         (out.frame, out.bytes) = (received.frame, received.bytes);
         if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
             let cycles = *cycles;
-            return self.judge_by_facts(port, &received, *facts, cycles, headers, out);
+            return self.judge_by_facts(now, port, &received, *facts, cycles, headers, out);
         }
         let begin = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -94,12 +94,14 @@ impl Bridge {
                 return;
             }
         }
-        self.admit(begin, port, &received, wanted, None, out);
+        self.admit(now, begin, port, &received, wanted, None, out);
     }
 
     /// As [`Self::judge`], of a frame that was on its way when something changed.
+    #[allow(clippy::too_many_arguments)] // as those of a judgement
     fn judge_by_facts(
         &mut self,
+        now: Tick,
         port: u16,
         received: &Received,
         mut facts: Facts,
@@ -124,7 +126,7 @@ impl Bridge {
         }
         if out.reason == reason::NONE {
             let limits = facts.limits(&self.settings.limits);
-            self.admit(begin, port, received, wanted, Some(&limits), out);
+            self.admit(now, begin, port, received, wanted, Some((&limits, facts.too_long())), out);
         }
     }
 
@@ -287,14 +289,30 @@ impl Bridge {
         Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
     }
 
+    /// Egress ports for which a frame is too long, as far as that is read at `at`.
+    pub(super) fn too_long(&self, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
+        if !self.is_shaped {
+            return 0;
+        }
+        let is_long = |(egress, port): &(usize, &Port)| {
+            port.shaping.as_ref().is_some_and(|shaping| {
+                let wire = self.clock.wire(*egress as u16, bytes);
+                bytes > shaping.max_bytes[traffic_class] || shaping.never_fits(&self.gate_time, at, traffic_class, wire)
+            })
+        };
+        self.ports.iter().enumerate().filter(is_long).fold(0, |mask, (egress, _)| mask | 1 << egress)
+    }
+
     /// Queues the copies that are accepted.
+    #[allow(clippy::too_many_arguments)] // limits and lengths may be of another time
     fn admit(
         &mut self,
+        now: Tick,
         begin: Tick,
         port: u16,
         received: &Received,
         wanted: u64,
-        limits: Option<&Limits>,
+        limits: Option<(&Limits, u64)>,
         out: &mut Judgement,
     ) {
         while let Some(release) = self.releases.front().filter(|release| release.at < begin) {
@@ -304,9 +322,13 @@ impl Bridge {
         }
         let cells = cells_of(u32::from(received.bytes));
         let class = usize::from(out.traffic_class);
-        let decision =
-            self.admission.decide(limits.unwrap_or(&self.settings.limits), wanted, class, usize::from(port), cells);
+        let (limits, too_long) = match limits {
+            Some(read) => read,
+            None => (&self.settings.limits, self.too_long(begin + 1, class, received.bytes)),
+        };
+        let decision = self.admission.decide(limits, wanted, too_long, class, usize::from(port), cells);
         out.destination = decision.accepted;
+        out.max_sdu = decision.max_sdu;
         (out.queue_full, out.class_full) = (decision.queue_full, decision.class_full);
         out.store_full = decision.store_full;
         let whole = out.visible;
@@ -332,6 +354,12 @@ impl Bridge {
             });
             self.inside += 1;
             state.lifetime.enqueued(out.decided, head);
+            if state.shaping.is_some() {
+                let before = state.due;
+                let due = if head { state.plan(&self.clock, &self.gate_time, egress, now) } else { None };
+                out.wakes.extend(due.filter(|due| *due != before).map(|due| (egress, due)));
+                continue;
+            }
             let due = visible.max(state.free);
             if head && due < state.due {
                 state.due = due;

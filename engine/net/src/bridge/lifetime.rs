@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::queue::Queues;
 
+use super::shaping::{GateTime, Shaping};
 use super::timing::{Clock, Cycles};
 use super::Tick;
 
@@ -62,14 +63,37 @@ pub fn lifetime(clock: &Clock) -> Tick {
 pub fn next_look(clock: &Clock, queues: &Queues, from: Tick) -> Option<Look> {
     let look = |traffic_class: usize| {
         let old = queues.candidate(traffic_class)?.saturating_add(lifetime(clock)).max(from);
-        let at = match clock {
-            Clock::Hardware(_) => {
-                let phase = traffic_class as Tick * LOOK_INTERVAL;
-                old + (phase + ROUND - old % ROUND) % ROUND
-            }
-            Clock::Ideal(_) => old,
-        };
-        Some(Look { at, traffic_class })
+        Some(Look { at: look_at(clock, traffic_class, old), traffic_class })
+    };
+    (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
+}
+
+/// The first look at a class from a tick on.
+fn look_at(clock: &Clock, traffic_class: usize, from: Tick) -> Tick {
+    match clock {
+        Clock::Hardware(_) => {
+            let phase = traffic_class as Tick * LOOK_INTERVAL;
+            from + (phase + ROUND - from % ROUND) % ROUND
+        }
+        Clock::Ideal(_) => from,
+    }
+}
+
+/// The next look at a candidate that is longer than any window of its gate then.
+pub fn next_look_at_long(
+    clock: &Clock,
+    queues: &Queues,
+    port: u16,
+    shaping: &Shaping,
+    time: &GateTime,
+    from: Tick,
+) -> Option<Look> {
+    let look = |traffic_class: usize| {
+        let head = queues.head(traffic_class)?;
+        let wire = clock.wire(port, head.bytes);
+        let long = shaping.never_fits_from(time, head.visible.max(from), traffic_class, wire)?;
+        let at = look_at(clock, traffic_class, long);
+        shaping.never_fits(time, at, traffic_class, wire).then_some(Look { at, traffic_class })
     };
     (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
 }

@@ -14,12 +14,14 @@ mod config;
 pub mod device;
 mod facts;
 mod fdb;
+mod gate_config;
 mod identify;
 mod judge;
 mod lifetime;
 pub mod reason;
 mod reception;
 mod select;
+mod shaping;
 mod sweep;
 mod tables;
 mod timing;
@@ -32,16 +34,22 @@ use penstock_shaper::queue::Queues;
 use prefetch_index::prefetch_index;
 
 pub use change::Change;
-pub use config::{BridgeConfig, BridgeError, Identify, StreamConfig, StreamKey, Timing, MAX_PORTS};
+pub use config::{
+    BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, StreamConfig, StreamKey, Timing,
+    MAX_PORTS,
+};
+pub use gate_config::GateRegisters;
 
 use crate::header::HeaderId;
 use crate::trace::Reason;
 use classes::{Classes, Release};
 use facts::Facts;
 use fdb::Fdb;
+use gate_config::GateConfig;
 use identify::StreamTable;
 use lifetime::Lifetime;
 use reception::Reception;
+use shaping::{GateTime, Shaping};
 use timing::Clock;
 
 /// Of the bridge's own clock: a cycle of the hardware or a picosecond, see [`Timing`].
@@ -121,8 +129,8 @@ pub enum Selection {
         /// When to select again.
         next: Option<Tick>,
     },
-    /// A copy was given up after its lifetime.
-    Expired { frame: u32, traffic_class: u8, at: Tick, next: Option<Tick> },
+    /// A copy was given up: after its lifetime, or because it is too long for its gate.
+    Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +165,8 @@ struct Port {
     /// When the port is to select; `NEVER`: not known.
     due: Tick,
     lifetime: Lifetime,
+    /// None: no class is gated or has credit, and no frame is too long.
+    shaping: Option<Box<Shaping>>,
 }
 
 const NEVER: Tick = Tick::MAX;
@@ -177,6 +187,8 @@ struct Settings {
     identify: Identify,
     ipv4_mask: u128,
     limits: Limits,
+    /// What credit is spent on.
+    count_gap: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -201,6 +213,12 @@ pub struct Bridge {
     /// Changes of the longest frame that the receivers have not seen yet.
     max_frame_changes: VecDeque<(Tick, u16)>,
     inside: u64,
+    /// Some port is.
+    is_shaped: bool,
+    gate_time: GateTime,
+    gate_config: GateConfig,
+    /// Ports that are to select at another tick since something changed.
+    wakes: Vec<(u16, Tick)>,
 }
 
 #[inline]

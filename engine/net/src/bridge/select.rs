@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Selection for transmission.
-use penstock_shaper::admission::cells_of;
+use penstock_shaper::admission::{cells_of, CLASSES};
 use penstock_shaper::queue::Queued;
 
 use super::classes::Release;
-use super::lifetime::{lifetime, next_look, Look};
+use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
+use super::shaping::GateTime;
 use super::timing::Clock;
-use super::{Bridge, Port, Selection, Tick, NEVER};
+use super::{reason, Bridge, Port, Selection, Tick, NEVER};
 
 /// By then all that was queued when a class was looked at is known.
 const LOOK_KNOWN: Tick = 10;
@@ -24,10 +25,14 @@ impl Bridge {
             return self.look(now, port, look);
         }
         if now < state.free {
-            return Selection::Idle { next: state.plan(&self.clock, now) };
+            return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now) };
         }
-        let Some(copy) = state.queues.select(now) else {
-            return Selection::Idle { next: state.plan(&self.clock, now) };
+        let copy = match state.shaping {
+            None => state.queues.select(now),
+            Some(_) => state.select_shaped(&self.clock, &self.gate_time, port, now, self.settings.count_gap),
+        };
+        let Some(copy) = copy else {
+            return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now) };
         };
         let (first, free, release) = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -42,7 +47,7 @@ impl Bridge {
         state.free = free;
         let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
         state.lifetime.popped(now, last);
-        let next = state.plan(&self.clock, now);
+        let next = state.plan(&self.clock, &self.gate_time, port, now);
         self.inside -= 1;
         self.release(port, release, &copy);
         Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
@@ -54,15 +59,26 @@ impl Bridge {
         let sent_until = |release: &&Release| release.egress == port;
         let busy: Vec<Tick> = self.releases.iter().filter(sent_until).map(|release| release.at).collect();
         let state = &mut self.ports[usize::from(port)];
-        let old = state.queues.candidate(look.traffic_class).is_some_and(|visible| visible + age <= look.at);
+        let head = state.queues.head(look.traffic_class).filter(|head| head.visible <= look.at).copied();
+        let is_long = head.is_some_and(|head| {
+            let wire = self.clock.wire(port, head.bytes);
+            let shaping = state.shaping.as_ref();
+            shaping.is_some_and(|s| s.never_fits(&self.gate_time, look.at, look.traffic_class, wire))
+        });
+        let old = is_long || head.is_some_and(|head| head.visible + age <= look.at);
+        // Without gates and credit, one that could have been sent was.
+        let is_held = state.shaping.is_some() || state.free > look.at + 1;
         let taken = match &self.clock {
-            Clock::Hardware(cycles) => old && state.lifetime.is_taken(look, *cycles) && state.free > look.at + 1,
+            Clock::Hardware(cycles) => old && state.lifetime.is_taken(look, *cycles) && is_held,
             Clock::Ideal(_) => old,
         };
+        if let Some(shaping) = state.shaping.as_mut().filter(|_| taken) {
+            shaping.settle_all(&self.gate_time, look.at, &state.queues);
+        }
         let copy = if taken { state.queues.take(look.traffic_class) } else { None };
         let Some(copy) = copy else {
             state.lifetime.look = None;
-            return Selection::Idle { next: state.plan(&self.clock, now.max(look.at + 1)) };
+            return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now.max(look.at + 1)) };
         };
         let released = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -72,7 +88,11 @@ impl Bridge {
                 }
                 let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
                 state.lifetime.popped(turn, last);
-                state.free = state.free.max(state.lifetime.rest(*cycles));
+                let rest = state.lifetime.rest(*cycles);
+                state.free = state.free.max(rest);
+                if let Some(shaping) = &mut state.shaping {
+                    shaping.given_up(look.traffic_class, rest);
+                }
                 turn
             }
             Clock::Ideal(_) => look.at,
@@ -82,10 +102,11 @@ impl Bridge {
             Clock::Ideal(_) => released,
         };
         state.lifetime.look = None;
-        let next = state.plan(&self.clock, now.max(look.at + 1));
+        let next = state.plan(&self.clock, &self.gate_time, port, now.max(look.at + 1));
         self.inside -= 1;
         self.release(port, released, &copy);
-        Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, at, next }
+        let reason = if is_long { reason::MAX_SDU } else { reason::LIFETIME };
+        Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
     }
 
     /// Keeps the releases in order.
@@ -111,23 +132,52 @@ impl Bridge {
 }
 
 impl Port {
-    /// When the port is to select, or to look at a frame that is too old by then.
-    fn plan(&mut self, clock: &Clock, now: Tick) -> Option<Tick> {
+    /// When the port is to select, or to look at a frame that is too old or too long by then.
+    pub(super) fn plan(&mut self, clock: &Clock, time: &GateTime, port: u16, now: Tick) -> Option<Tick> {
         let Some(earliest) = self.queues.earliest() else {
             self.due = NEVER;
             self.lifetime.look = None;
             return None;
         };
-        let mut due = earliest.max(self.free).max(now);
-        if earliest.saturating_add(lifetime(clock)) < due {
-            self.lifetime.look = next_look(clock, &self.queues, now).filter(|look| look.at + 1 < due);
-            if let Some(look) = self.lifetime.look {
-                due = due.min(look.at + LOOK_KNOWN);
-            }
-        } else {
+        let free = self.free.max(now);
+        let mut due = match &self.shaping {
+            None => earliest.max(free),
+            Some(shaping) => (0..CLASSES)
+                .filter_map(|class| Some((class, self.queues.head(class)?)))
+                .map(|(class, head)| {
+                    shaping.ready_from(time, head.visible.max(free), class, clock.wire(port, head.bytes))
+                })
+                .fold(NEVER, Tick::min),
+        };
+        // A look that has been is judged as it was.
+        if self.lifetime.look.is_none_or(|look| look.at >= now) {
             self.lifetime.look = None;
+            if earliest.saturating_add(lifetime(clock)) < due {
+                self.lifetime.look = next_look(clock, &self.queues, now);
+            }
+            if let Some(shaping) = self.shaping.as_ref().filter(|shaping| shaping.gates.is_enabled()) {
+                let long = next_look_at_long(clock, &self.queues, port, shaping, time, now);
+                self.lifetime.look = [self.lifetime.look, long].into_iter().flatten().min_by_key(|look| look.at);
+            }
+            self.lifetime.look = self.lifetime.look.filter(|look| look.at.saturating_add(1) < due);
+        }
+        if let Some(look) = self.lifetime.look {
+            due = due.min(look.at.saturating_add(LOOK_KNOWN));
         }
         self.due = due;
-        Some(due)
+        (due < NEVER).then_some(due)
+    }
+
+    /// The highest class that has a frame, credit, and a gate that stays open for it.
+    fn select_shaped(&mut self, clock: &Clock, time: &GateTime, port: u16, now: Tick, gap: bool) -> Option<Queued> {
+        let shaping = self.shaping.as_mut()?;
+        for class in (0..CLASSES).rev() {
+            let Some(&Queued { visible, bytes, .. }) = self.queues.head(class) else { continue };
+            if visible <= now && shaping.is_ready(time, now, class, visible, clock.wire(port, bytes)) {
+                shaping.selected(time, now, class, visible, clock.sent(port, now, bytes, gap));
+                return self.queues.take(class);
+            }
+        }
+        None
     }
 }

@@ -4,14 +4,17 @@ use std::collections::VecDeque;
 
 use penstock_shaper::admission::{Admission, Limits, CLASSES};
 use penstock_shaper::ats::{Group, Rate, Scheduler, MAX_RESIDENCE_NS};
+use penstock_shaper::ptp_clock::PtpClock;
 use penstock_shaper::queue::Queues;
 
 use super::classes::Classes;
 use super::config::{BridgeConfig, BridgeError, Timing, MAX_PORTS};
 use super::fdb::{address_of, Entry, Fdb};
+use super::gate_config::GateConfig;
 use super::identify::{key_of, StreamTable, FIELDS};
 use super::lifetime::Lifetime;
 use super::reception::Reception;
+use super::shaping::GateTime;
 use super::timing::Clock;
 use super::{Bridge, Port, Settings, NEVER};
 
@@ -30,11 +33,16 @@ fn shares(ports: u32, cells: u32) -> (u32, u32, u32) {
     (queue, RECEPTION_GUARANTEE, cells.saturating_sub(ports * (per_port + CLASSES as u32 * queue)))
 }
 
-fn refuse(what: String, allowed: impl Into<String>) -> BridgeError {
+pub(super) fn refuse(what: String, allowed: impl Into<String>) -> BridgeError {
     BridgeError::Config { what, allowed: allowed.into() }
 }
 
-fn within<T: PartialOrd + std::fmt::Display>(what: &str, value: T, least: T, most: T) -> Result<T, BridgeError> {
+pub(super) fn within<T: PartialOrd + std::fmt::Display>(
+    what: &str,
+    value: T,
+    least: T,
+    most: T,
+) -> Result<T, BridgeError> {
     if value < least || value > most {
         return Err(refuse(format!("{what} is {value}"), format!("allowed are {least} to {most}")));
     }
@@ -74,6 +82,7 @@ impl Bridge {
                     free: 0,
                     due: NEVER,
                     lifetime: Lifetime::default(),
+                    shaping: None,
                 })
                 .collect(),
             settings,
@@ -90,8 +99,13 @@ impl Bridge {
             next_decision: 0,
             max_frame_changes: VecDeque::new(),
             inside: 0,
+            is_shaped: false,
+            gate_time: GateTime::of_hardware(PtpClock::new(0, 0)),
+            gate_config: GateConfig::new(ports),
+            wakes: Vec::new(),
         };
         bridge.fill(config)?;
+        bridge.shape_ports(config)?;
         Ok(bridge)
     }
 
@@ -172,5 +186,6 @@ fn settings(ports: u16, config: &BridgeConfig, delay_ns: u32) -> Result<Settings
         identify: config.identify,
         ipv4_mask,
         limits,
+        count_gap: config.count_gap,
     })
 }

@@ -57,6 +57,11 @@ impl Cycles {
         from + if phase >= self.ports { phase - self.ports } else { phase }
     }
 
+    /// The first cycle in which a selected frame no longer costs credit.
+    pub fn sent(self, selection: Tick, bytes: u16, gap: bool) -> Tick {
+        selection + Tick::from(bytes) + if gap { SELECTION_TO_NEXT } else { AHEAD_BYTES }
+    }
+
     pub fn judge(self, turn: Tick) -> Tick {
         turn + TURN_TO_JUDGE + self.ports
     }
@@ -85,7 +90,7 @@ impl Cycles {
 pub struct Ideal {
     pub processing_delay_ps: Tick,
     pub cut_through: bool,
-    rates_bps: Vec<u64>,
+    pub rates_bps: Vec<u64>,
     /// Picoseconds of a byte, where that is a whole number.
     byte_ps: Vec<u64>,
 }
@@ -138,6 +143,23 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// How long a frame takes on the wire, its gap counted, in units of gate time.
+    pub fn wire(&self, port: u16, bytes: u16) -> u64 {
+        match self {
+            Self::Hardware(_) => CYCLE_NS * (AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
+            Self::Ideal(ideal) => ideal.duration(port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
+        }
+    }
+
+    /// When a frame that is selected no longer costs credit.
+    pub fn sent(&self, port: u16, selection: Tick, bytes: u16, gap: bool) -> Tick {
+        match self {
+            Self::Hardware(cycles) => cycles.sent(selection, bytes, gap),
+            Self::Ideal(ideal) if gap => ideal.next_selection(port, selection, bytes),
+            Self::Ideal(ideal) => ideal.end(port, selection, bytes),
+        }
+    }
+
     pub fn new(ports: u16, timing: &Timing) -> Result<Self, BridgeError> {
         let refuse = |what: String, allowed: &str| Err(BridgeError::Config { what, allowed: allowed.to_owned() });
         match timing {

@@ -88,12 +88,12 @@ impl Kernel {
                 }
                 self.sent(node, port, frame, clock.time(first), traffic_class)
             }
-            Selection::Expired { frame, traffic_class, at, next } => {
+            Selection::Expired { frame, traffic_class, reason, at, next } => {
                 *copies -= 1;
                 if let Some(next) = next {
                     self.queue.push(queue::Event::new(clock.time(next), Kind::Select, node, u32::from(port)));
                 }
-                self.expired(node, port, frame, clock.time(at), traffic_class);
+                self.expired(node, port, frame, clock.time(at), traffic_class, reason);
                 Ok(())
             }
         }
@@ -119,11 +119,11 @@ impl Kernel {
         }
     }
 
-    pub(super) fn expired(&mut self, node: u32, port: u16, slot: u32, at: u64, traffic_class: u8) {
-        self.row(slot, (node, port), Event::Dropped, at, traffic_class, Reason::LIFETIME);
+    pub(super) fn expired(&mut self, node: u32, port: u16, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
+        self.row(slot, (node, port), Event::Dropped, at, traffic_class, reason);
         let route = &self.streams[self.frames.get(slot).stream as usize].route;
         let behind = self.routes.find(route, node).map_or(0, |hop| self.routes.behind(hop, port));
-        self.miss(slot, behind, Reason::LIFETIME);
+        self.miss(slot, behind, reason);
         self.leave(slot);
     }
 }

@@ -80,11 +80,11 @@ impl Kernel {
                     self.count(bridge, -1);
                     self.sent(bridge, port, frame, clock.time(first), traffic_class)?;
                 }
-                Told::Expired { frame, port, traffic_class, at } => {
+                Told::Expired { frame, port, traffic_class, reason, at } => {
                     self.count(bridge, -1);
                     let at = clock.time(at);
                     self.passed(at);
-                    self.expired(bridge, port, frame, at, traffic_class);
+                    self.expired(bridge, port, frame, at, traffic_class, reason);
                 }
                 Told::Damaged { id, port } => {
                     self.violations.add(Violation::Damaged { frame: id, node: bridge, port });

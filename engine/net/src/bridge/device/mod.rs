@@ -7,12 +7,16 @@ mod registers;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use penstock_shaper::ptp_clock::{Command, COMMAND_CYCLES};
 use thiserror::Error;
 
 pub use mac::Carrier;
 pub use registers::Sizes;
 
-use super::{reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, Judgement, Selection, Tick, Timing};
+use super::shaping::GATES_CYCLES;
+use super::{
+    reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judgement, Selection, Tick, Timing,
+};
 use crate::header::Headers;
 use registers::{Access, Commit, Registers};
 
@@ -28,6 +32,14 @@ const ACCESS_CYCLES: Tick = 3;
 const COMMIT_SEEN: Tick = 1;
 const ADDRESS_SEEN: Tick = 2;
 const COMMIT_CYCLES: Tick = 2;
+/// What the check of a credit-based shaper's entry takes.
+const CREDIT_CYCLES: Tick = 2;
+/// From a register of the gates to selections that know it.
+const GATES_SEEN: Tick = 2;
+/// From the start of an access to when the PTP clock takes its command, and from when that acts to the cycle after the answer.
+const CLOCK_TAKEN_CYCLES: Tick = 4;
+const CLOCK_ANSWER_CYCLES: Tick = 3;
+const NO_COMMAND: u8 = 5;
 const SELECTED_TOLD: Tick = 2;
 /// The hardware tells a time in as many bits.
 const TIME_BITS: u32 = 28;
@@ -108,6 +120,7 @@ struct Wire {
 /// Something to do; of one cycle in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
+    Gates,
     Begin { port: u16 },
     Arrive { port: u16, frame: u64 },
     Judge { port: u16 },
@@ -132,6 +145,8 @@ pub struct Device {
     kept: Vec<DeviceEvent>,
     events: Vec<DeviceEvent>,
     judgement: Judgement,
+    /// Changes that act later than others, in their order.
+    late: VecDeque<(Tick, Change)>,
 }
 
 /// A place in the order of what is told in one cycle.
@@ -168,6 +183,7 @@ impl Device {
             kept: Vec::new(),
             events: Vec::new(),
             judgement: Judgement::default(),
+            late: VecDeque::new(),
         })
     }
 
@@ -248,6 +264,7 @@ impl Device {
             self.steps.pop();
             self.cycle = self.cycle.max(at);
             match step {
+                Step::Gates => self.act_late(at),
                 Step::Begin { port } => self.begin(at, port),
                 Step::Arrive { port, frame } => self.arrive(port, frame),
                 Step::Judge { port } => self.judge(at, port),
@@ -394,11 +411,11 @@ impl Device {
                 self.steps.push(Reverse((end, Step::Left { port, frame: number })));
                 next
             }
-            Selection::Expired { frame, traffic_class, at, next } => {
+            Selection::Expired { frame, traffic_class, reason, at, next } => {
                 let number = u64::from(frame);
                 let mut expired = self.event(Kind::Expired, at, port, number);
                 expired.traffic_class = traffic_class;
-                expired.reason = reason::LIFETIME.0;
+                expired.reason = reason.0;
                 self.tell(at, expired);
                 self.quiet_at = self.quiet_at.max(at + QUIET_CYCLES);
                 self.steps.push(Reverse((at, Step::Left { port, frame: number })));
@@ -426,10 +443,21 @@ impl Device {
         let start = self.cycle;
         match self.registers.write(address, value) {
             Access::Change(change) => {
-                self.change(start + WRITE_CYCLES, &change);
+                let at = start + WRITE_CYCLES;
+                match change {
+                    Change::GateEnable(_) | Change::GateStates { .. } => {
+                        self.late.push_back((at + GATES_SEEN, change));
+                        self.steps.push(Reverse((at + GATES_SEEN, Step::Gates)));
+                    }
+                    // Its gap is counted in the cycle after the selection.
+                    Change::CountGap(_) => self.change(at - 1, &change),
+                    _ => self.change(at, &change),
+                }
                 self.run(start + ACCESS_CYCLES);
             }
             Access::Commit(commit) => self.commit(start + WRITE_CYCLES, commit),
+            Access::GateCommit { port, registers } => self.commit_gates(start + WRITE_CYCLES, port, &registers),
+            Access::Clock(command) => self.command(start, command),
             Access::Plain => self.run(start + ACCESS_CYCLES),
             Access::Missing => {
                 self.run(start + ACCESS_CYCLES);
@@ -442,11 +470,60 @@ impl Device {
     fn change(&mut self, at: Tick, change: &Change) {
         self.run(at);
         self.bridge.change(at, change, &self.headers);
+        self.wake();
+    }
+
+    /// Ports select at other ticks since something has changed.
+    fn wake(&mut self) {
+        for (port, due) in self.bridge.take_wakes() {
+            self.steps.push(Reverse((due, Step::Select { port })));
+        }
+    }
+
+    /// What was begun before and acts now.
+    fn act_late(&mut self, at: Tick) {
+        while let Some((_, change)) = self.late.pop_front_if(|(tick, _)| *tick <= at) {
+            self.bridge.change(at, &change, &self.headers);
+        }
+        self.bridge.gate_step(at);
+        self.gate_steps();
+        self.wake();
+    }
+
+    fn gate_steps(&mut self) {
+        if let Some(at) = self.bridge.next_gate_step() {
+            self.steps.push(Reverse((at, Step::Gates)));
+        }
+    }
+
+    /// Commits the staged gate list, once the one before has been worked on.
+    fn commit_gates(&mut self, from: Tick, port: u16, registers: &GateRegisters) {
+        let at = self.bridge.takes_gate_commit(from);
+        self.run(at);
+        self.bridge.commit_gates(at, port, registers);
+        self.gate_steps();
+        self.run(at + COMMIT_CYCLES);
+    }
+
+    /// A command to the PTP clock, which is answered when it acts.
+    fn command(&mut self, start: Tick, command: Option<Command>) {
+        let acts = start + CLOCK_TAKEN_CYCLES + COMMAND_CYCLES;
+        let at = acts + GATES_CYCLES;
+        self.run(at);
+        let error = command.map_or(NO_COMMAND, |command| self.bridge.clock_command(acts, command));
+        self.registers.set_clock_error(error);
+        self.wake();
+        self.gate_steps();
+        self.run(acts + CLOCK_ANSWER_CYCLES);
     }
 
     fn commit(&mut self, from: Tick, commit: Commit) {
         let mut at = from;
-        if let Commit::Change(change) = commit {
+        if let Commit::GateEntry { index, entry } = commit {
+            at = self.bridge.takes_gate_entry(at);
+            self.run(at);
+            self.bridge.write_gate_entry(index, entry);
+        } else if let Commit::Change(change) = commit {
             self.run(at);
             loop {
                 // Nothing of cycle `at` itself matters here but what has been begun before.
@@ -460,6 +537,9 @@ impl Device {
                 }
                 at += 1;
                 self.run(at);
+            }
+            if let Change::Credit { .. } = change {
+                at += CREDIT_CYCLES;
             }
             let seen = if let Change::Fdb { .. } = change { ADDRESS_SEEN } else { COMMIT_SEEN };
             self.change(at + seen, &change);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The registers of the switch by their addresses, as in hw/regs/pen_switch.rdl: what a write changes.
-use crate::bridge::fdb::Entry;
-use crate::bridge::{Change, Identify};
+use penstock_shaper::gates::Entry;
+use penstock_shaper::ptp_clock::Command;
+
+use crate::bridge::fdb;
+use crate::bridge::{Change, GateRegisters, Identify};
 
 const ID: u32 = 0x5045_4E53;
 const VERSION: u32 = 1 << 16;
@@ -21,6 +24,10 @@ pub struct Sizes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Commit {
     Change(Change),
+    GateEntry {
+        index: u16,
+        entry: Entry,
+    },
     /// A number that no table has.
     Nothing,
 }
@@ -29,6 +36,12 @@ pub enum Commit {
 pub enum Access {
     Change(Change),
     Commit(Commit),
+    GateCommit {
+        port: u16,
+        registers: GateRegisters,
+    },
+    /// Of the PTP clock; none: there is no such command.
+    Clock(Option<Command>),
     /// It is written, and nothing follows from it.
     Plain,
     /// No register has this address.
@@ -39,15 +52,16 @@ pub enum Access {
 #[derive(Clone, Debug)]
 pub struct Registers {
     sizes: Sizes,
-    /// 0x100 to 0x1CB.
+    /// 0x100 to 0x447.
     settings: Vec<u32>,
     data: [u32; 4],
     index: u16,
     ipv4_mask: u128,
+    clock_error: u8,
 }
 
 const SETTINGS: u32 = 0x100;
-const SETTINGS_END: u32 = 0x1CC;
+const SETTINGS_END: u32 = 0x448;
 
 fn class_of_pcp(word: u32) -> [u8; 8] {
     std::array::from_fn(|pcp| (word >> (4 * pcp) & 7) as u8)
@@ -71,14 +85,17 @@ impl Registers {
             set(0x180 + 4 * n, 256);
             set(0x1A0 + 4 * n, 640);
         }
+        for n in 0..8 {
+            set(0x420 + 4 * n, 0xFF);
+        }
         for (n, share) in shares.into_iter().enumerate() {
             set(0x1C0 + 4 * n as u32, share);
         }
-        Self { sizes, settings, data: [0; 4], index: 0, ipv4_mask: crate::bridge::identify::FIELDS }
+        Self { sizes, settings, data: [0; 4], index: 0, ipv4_mask: crate::bridge::identify::FIELDS, clock_error: 0 }
     }
 
     fn is_setting(address: u32) -> bool {
-        matches!(address, 0x100..=0x124 | 0x140..=0x15C | 0x180..=0x1C8)
+        matches!(address, 0x100..=0x124 | 0x140..=0x15C | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444)
     }
 
     pub fn read(&self, address: u32) -> Option<u32> {
@@ -95,7 +112,8 @@ impl Registers {
             0x200..=0x20C => self.data[((address - 0x200) / 4) as usize],
             0x210 => u32::from(self.index),
             // Cannot be read, and is no error.
-            0x214 => 0,
+            0x214 | 0x418 => 0,
+            0x304 => u32::from(self.clock_error),
             _ if Self::is_setting(address) => self.settings[((address - SETTINGS) / 4) as usize],
             _ => return None,
         })
@@ -121,7 +139,14 @@ impl Registers {
                 self.index = value as u16;
                 return Access::Plain;
             }
-            0x214 => return Access::Commit(self.commit(value & 7)),
+            0x214 => return Access::Commit(self.commit(value & 0xF)),
+            0x300 => return Access::Clock(self.clock_command(value & 7)),
+            0x418 => return Access::GateCommit { port: (value & 7) as u16, registers: self.gate_registers() },
+            0x400 | 0x40C | 0x410 => u32::MAX,
+            0x404 | 0x414 => 0xFFFF,
+            0x408 => 0x3FFF_FFFF,
+            0x420..=0x440 => 0xFF,
+            0x444 => 1,
             0x000..=0x018 | 0x020 | 0x024 | 0x130..=0x13C | 0x1000..=0x17FC => return Access::Plain,
             _ => return Access::Missing,
         };
@@ -146,8 +171,42 @@ impl Registers {
             0x1A0..=0x1BC => Change::ClassLimit { traffic_class: which, cells: value },
             0x1C0 => Change::QueueGuarantee(value),
             0x1C4 => Change::ReceptionGuarantee(value),
-            _ => Change::SharedLimit(value),
+            0x1C8 => Change::SharedLimit(value),
+            0x420..=0x43C => Change::GateStates { port: u16::from(which), states: value as u8 },
+            0x440 => Change::GateEnable(u64::from(value) & all_ports),
+            0x444 => Change::CountGap(value == 1),
+            _ => return Access::Plain,
         })
+    }
+
+    fn word(&self, address: u32) -> u32 {
+        self.settings[((address - SETTINGS) / 4) as usize]
+    }
+
+    fn gate_registers(&self) -> GateRegisters {
+        GateRegisters {
+            base_s: u64::from(self.word(0x404)) << 32 | u64::from(self.word(0x400)),
+            base_ns: self.word(0x408),
+            cycle_time_ns: self.word(0x40C),
+            extension_ns: self.word(0x410),
+            length: self.word(0x414) as u16,
+        }
+    }
+
+    fn clock_command(&self, command: u32) -> Option<Command> {
+        let [low, middle, high, _] = self.data;
+        let s = u64::from(high & 0xFFFF) << 32 | u64::from(middle);
+        Some(match command {
+            1 => Command::Set { s, ns: low },
+            2 => Command::Step { s: (s << 16) as i64 >> 16, ns: low },
+            3 => Command::Slew { ns: low as i32, rate: middle },
+            4 => Command::Increment(u64::from(middle & 0xFF) << 32 | u64::from(low)),
+            _ => return None,
+        })
+    }
+
+    pub fn set_clock_error(&mut self, error: u8) {
+        self.clock_error = error;
     }
 
     fn commit(&mut self, table: u32) -> Commit {
@@ -170,7 +229,7 @@ impl Registers {
             4 => Change::Fdb {
                 way: (index >> 15) as u8,
                 set: u32::from(index & 0x7FFF),
-                entry: Entry::new(
+                entry: fdb::Entry::new(
                     field(71, 1) == 1,
                     field(70, 1) == 1,
                     field(68, 2) as u8,
@@ -183,6 +242,18 @@ impl Registers {
                 self.ipv4_mask = data & crate::bridge::identify::FIELDS;
                 Change::Ipv4Mask(self.ipv4_mask)
             }
+            6 => {
+                let (operation, states, interval) = (field(40, 2) as u8, field(32, 8) as u8, field(0, 32));
+                return Commit::GateEntry { index, entry: Entry { operation, states, interval } };
+            }
+            7 => Change::Credit {
+                port: index >> 3 & 7,
+                traffic_class: (index & 7) as u8,
+                enable: field(96, 1) == 1,
+                idle_slope: field(0, 28),
+                gated: self.word(0x440) >> (index >> 3 & 7) & 1 == 1,
+            },
+            8 => Change::MaxSdu { port: index >> 3 & 7, traffic_class: (index & 7) as u8, bytes: field(0, 11) as u16 },
             _ => return Commit::Nothing,
         })
     }

@@ -12,6 +12,7 @@ from .drawing import Drawing
 from .meetings import chase, meet
 from .moments import draw_changes
 from .phases import PERIOD_CYCLES
+from .shaping import draw_shaping
 
 CHASERS = 100
 MEETINGS = 20
@@ -25,7 +26,7 @@ def draw(seed: int, ports: int, frames: int) -> Scenario:
     chasers = min(CHASERS, frames // 4) if drawing.ages else 0
     meetings = min(MEETINGS, frames // 20)
     arrivals = [*draw_arrivals(drawing, frames - chasers - 2 * meetings)]
-    changes = [*draw_changes(drawing, arrivals)]
+    changes = [*draw_changes(drawing, arrivals), *draw_shaping(drawing, arrivals)]
     after = max((arrival.at for arrival in arrivals), default=0)
     sweep = PERIOD_CYCLES * ((after + START_CYCLE) // PERIOD_CYCLES + 1) - START_CYCLE
     if chasers and drawing.config.aging_period_ms != 1:

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How gates and credit get their settings: at the beginning, and in flight as `pen_gate_config` works on them.
+//!
+//! The unit takes one list at a time. It checks it, takes back a change that is still pending, and tells the port of the
+//! new one a microsecond before PREPARE_NS are over; docs/hardware.md has the order.
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use penstock_shaper::credit::{self, Bounds, Credit};
+use penstock_shaper::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
+use penstock_shaper::ptp_clock::{nanoseconds, Command, PtpClock};
+
+use super::config::{BridgeConfig, BridgeError, GatesConfig};
+use super::shaping::{GateTime, Shaping, GATES_CYCLES};
+use super::tables::{refuse, within};
+use super::timing::Clock;
+use super::{Bridge, Tick};
+
+pub const GATE_ENTRIES: usize = 128;
+const PREPARE_NS: u64 = 65_536;
+/// A list does not begin earlier after it is pending.
+const LEAD_NS: u64 = 32_768;
+/// For the changes of all ports, after a step.
+const AGAIN_NS: u64 = 8 * PREPARE_NS;
+/// The port is told so long before.
+const TOLD_NS: u64 = 1_023;
+/// From the cycle in which the port is to be told to the first selection that knows it, and to the next commit.
+const TOLD_CYCLES: Tick = 5;
+const FREE_CYCLES: Tick = 3;
+/// From a commit to its check, to the end of the sum of the base time, and to the first entry's check.
+const CHECK_CYCLES: Tick = 1;
+const SUM_CYCLES: Tick = 50;
+const ENTRY_CYCLES: Tick = 52;
+
+/// What the registers say of a list that is committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GateRegisters {
+    pub base_s: u64,
+    pub base_ns: u32,
+    pub cycle_time_ns: u32,
+    pub extension_ns: u32,
+    pub length: u16,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Withdraw,
+    Propose { list: Arc<List>, change_time: u64, since: u64 },
+}
+
+/// The staged list, and what is under way.
+#[derive(Clone, Debug)]
+pub struct GateConfig {
+    entries: Vec<Entry>,
+    /// The first cycles in which an entry and a commit can be taken.
+    writable: Tick,
+    free: Tick,
+    /// Ticks in the order of selections.
+    steps: VecDeque<(Tick, u16, Step)>,
+    /// Per port: ConfigChangeError and the last error's code.
+    errors: Vec<(u16, u8)>,
+}
+
+impl GateConfig {
+    pub fn new(ports: u16) -> Self {
+        Self {
+            entries: vec![Entry { operation: 0, states: 0, interval: 0 }; GATE_ENTRIES],
+            writable: 0,
+            free: 0,
+            steps: VecDeque::new(),
+            errors: vec![(0, 0); usize::from(ports)],
+        }
+    }
+
+    fn count(&mut self, port: u16, code: u8) {
+        let (count, last) = &mut self.errors[usize::from(port)];
+        (*count, *last) = (count.saturating_add(1), code);
+    }
+}
+
+/// The code that the hardware has for it, and how many cycles after the commit it is found.
+fn code_of(error: &ListError) -> (u8, Tick) {
+    let entry = |entry: usize| ENTRY_CYCLES + 2 * entry as Tick;
+    match *error {
+        ListError::Empty { .. } => (1, CHECK_CYCLES),
+        ListError::TooMany { .. } => (2, CHECK_CYCLES),
+        ListError::Interval { entry: at, .. } => (3, entry(at)),
+        ListError::Operation { entry: at, .. } => (4, entry(at)),
+        ListError::Cycle { .. } => (5, CHECK_CYCLES),
+        ListError::BaseTime { .. } => (6, SUM_CYCLES),
+    }
+}
+const PAST_CODE: u8 = 7;
+
+impl Bridge {
+    /// Gates and credit as they are configured; gate time has to be right.
+    pub(super) fn shape_ports(&mut self, config: &BridgeConfig) -> Result<(), BridgeError> {
+        let last_port = self.ports() - 1;
+        for gates in &config.gates {
+            within("port of gates", gates.port, 0, last_port)?;
+            let shaping = self.shaping(gates.port);
+            shaping.gates.set_initial_states(gates.initial_states);
+            shaping.gates.set_enabled(gates.enabled);
+        }
+        for credit in &config.credit {
+            within("port of credit", credit.port, 0, last_port)?;
+            let class = usize::from(within("class of credit", credit.class, 0, 7)?);
+            let made = match &self.clock {
+                Clock::Hardware(_) => {
+                    Credit::new(credit::idle_slope(credit.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
+                }
+                Clock::Ideal(ideal) => {
+                    let rate = ideal.rates_bps[usize::from(credit.port)];
+                    Credit::new(credit.idle_slope_bps, rate, Bounds::NONE)
+                }
+            };
+            let made = made.map_err(|error| refuse(format!("credit of class {class}"), error.to_string()))?;
+            self.shaping(credit.port).set_credit(0, class, Some(made));
+        }
+        for &(port, class, bytes) in &config.max_class_frame_bytes {
+            within("port of a longest frame", port, 0, last_port)?;
+            let class = usize::from(within("class of a longest frame", class, 0, 7)?);
+            self.shaping(port).max_bytes[class] = bytes;
+        }
+        self.start_clock(0, config)
+    }
+
+    /// The PTP clock shows its start in this tick, and lists run as if they always had.
+    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
+        let ptp = config.ptp;
+        let beyond = || refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed");
+        let (start, increment, unit) = match &self.clock {
+            Clock::Hardware(_) => (Some(ptp.start_ns), ptp.increment, 1),
+            // What is added to 8 ns, to 1 ps.
+            Clock::Ideal(_) => (ptp.start_ns.checked_mul(1_000), ptp.increment / 8, 1_000),
+        };
+        let start = start.filter(|start| *start < 1 << 63).ok_or_else(beyond)?;
+        let clock = PtpClock::new(tick, start).with_increment(increment);
+        self.gate_time = match &self.clock {
+            Clock::Hardware(_) => GateTime::of_hardware(clock),
+            Clock::Ideal(_) => GateTime::ideal(clock),
+        };
+        let now = self.gate_time.at(tick);
+        for gates in config.gates.iter().filter(|gates| !gates.entries.is_empty()) {
+            let (list, change_time) = self.list_at_start(gates, now, unit)?;
+            self.shaping(gates.port).gates.propose(now, list, change_time);
+        }
+        Ok(())
+    }
+
+    fn list_at_start(&self, gates: &GatesConfig, now: u64, unit: u64) -> Result<(Arc<List>, u64), BridgeError> {
+        let what = || format!("gates of port {}", gates.port);
+        let beyond = || refuse(what(), "times of less than 2^63 units of gate time are allowed");
+        let units = |ns: u64| ns.checked_mul(unit).filter(|time| *time < 1 << 63).ok_or_else(beyond);
+        let mut entries = Vec::with_capacity(gates.entries.len());
+        for &(states, interval_ns) in &gates.entries {
+            entries.push(Entry { operation: 0, states, interval: units(interval_ns)? });
+        }
+        let admin = AdminList {
+            entries,
+            base_time: units(gates.base_time_ns)?,
+            cycle_time: units(gates.cycle_time_ns)?,
+            cycle_time_extension: units(gates.cycle_time_extension_ns)?,
+        };
+        let hardware = Capacity::HARDWARE;
+        let rate = match &self.clock {
+            Clock::Hardware(_) => credit::PORT_RATE_BPS,
+            Clock::Ideal(ideal) => ideal.rates_bps[usize::from(gates.port)].min(credit::PORT_RATE_BPS),
+        };
+        let capacity = Capacity {
+            least_interval: hardware.least_interval * unit,
+            horizon: (hardware.horizon * unit).saturating_mul(credit::PORT_RATE_BPS.div_ceil(rate)),
+            ..hardware
+        };
+        let list = List::compile(&admin, &capacity).map_err(|error| refuse(what(), error.to_string()))?;
+        let past = now.saturating_sub(list.base_time());
+        let change_time = list.base_time() + past / list.cycle_time() * list.cycle_time();
+        Ok((Arc::new(list), change_time))
+    }
+
+    pub(super) fn shaping(&mut self, port: u16) -> &mut Shaping {
+        self.is_shaped = true;
+        let hardware = matches!(self.clock, Clock::Hardware(_));
+        self.ports[usize::from(port)].shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware)))
+    }
+
+    /// All credit of a port up to a tick, before something of it changes.
+    pub(super) fn settle_port(&mut self, at: Tick, port: u16) -> &mut Shaping {
+        self.shaping(port);
+        let hardware = matches!(self.clock, Clock::Hardware(_));
+        let state = &mut self.ports[usize::from(port)];
+        let shaping = state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware)));
+        shaping.settle_all(&self.gate_time, at, &state.queues);
+        shaping
+    }
+
+    /// When a port selects next, since something has changed.
+    pub(super) fn replan(&mut self, at: Tick, port: u16) {
+        let state = &mut self.ports[usize::from(port)];
+        let before = state.due;
+        let due = state.plan(&self.clock, &self.gate_time, port, at);
+        self.wakes.extend(due.filter(|due| *due != before).map(|due| (port, due)));
+    }
+
+    /// Ports that are to select at another tick since something changed.
+    pub fn take_wakes(&mut self) -> std::vec::Drain<'_, (u16, Tick)> {
+        self.wakes.drain(..)
+    }
+
+    /// When an entry of the staged list can be written, from a cycle on.
+    pub fn takes_gate_entry(&self, from: Tick) -> Tick {
+        from.max(self.gate_config.writable)
+    }
+
+    pub fn write_gate_entry(&mut self, index: u16, entry: Entry) {
+        if let Some(place) = self.gate_config.entries.get_mut(usize::from(index)) {
+            *place = entry;
+        }
+    }
+
+    /// When a list can be committed, from a cycle on.
+    pub fn takes_gate_commit(&self, from: Tick) -> Tick {
+        from.max(self.gate_config.free)
+    }
+
+    /// Commits the staged list in a cycle in which it can be; what follows is done by [`Bridge::gate_step`].
+    pub fn commit_gates(&mut self, at: Tick, port: u16, registers: &GateRegisters) {
+        if port >= self.ports() {
+            return;
+        }
+        let length = usize::from(registers.length);
+        let admin = AdminList {
+            entries: self.gate_config.entries.iter().cycle().take(length).copied().collect(),
+            base_time: nanoseconds(registers.base_s, u64::from(registers.base_ns)).unwrap_or(u64::MAX),
+            cycle_time: u64::from(registers.cycle_time_ns),
+            cycle_time_extension: u64::from(registers.extension_ns),
+        };
+        let capacity = Capacity { entries: GATE_ENTRIES, ..Capacity::HARDWARE };
+        let list = match List::compile(&admin, &capacity) {
+            Ok(list) => Arc::new(list),
+            Err(error) => {
+                let (code, found) = code_of(&error);
+                // Seconds and nanoseconds are looked at before they are added.
+                let found =
+                    if code == 6 && u64::from(registers.base_ns) >= 1_000_000_000 { CHECK_CYCLES } else { found };
+                self.gate_config.count(port, code);
+                (self.gate_config.writable, self.gate_config.free) = (at + found + 1, at + found + 1);
+                return;
+            }
+        };
+        let cancel = at + ENTRY_CYCLES + 2 * length as Tick - 1;
+        let shaping = self.shaping(port);
+        let gates = shaping.gates.clone();
+        let time = self.gate_time;
+        // The unit's gate time of a cycle is that of the selections some cycles later.
+        let gate_time = |cycle: Tick| time.at(cycle + GATES_CYCLES);
+        let cycle_of = |gate_time: u64| time.tick_of(gate_time) - GATES_CYCLES;
+        let mut now = gate_time(at);
+        let is_running;
+        match gates.pending(gate_time(cancel)) {
+            Some((_, change_time)) if is_locked(&gates, gate_time(cancel)) => {
+                // It waits until the change has acted.
+                now = gate_time(cycle_of(change_time) + 2);
+                is_running = true;
+            }
+            Some(_) => {
+                is_running = gates.list(gate_time(cancel)).is_some();
+                self.gate_config.steps.push_back((cancel + GATES_CYCLES, port, Step::Withdraw));
+            }
+            None => is_running = gates.list(gate_time(cancel)).is_some(),
+        }
+        let change_time = list.start_from(now + PREPARE_NS + LEAD_NS);
+        if is_running && list.base_time() < now + PREPARE_NS + LEAD_NS {
+            self.gate_config.count(port, PAST_CODE);
+        }
+        let told = cycle_of(now + PREPARE_NS - TOLD_NS);
+        let propose = Step::Propose { list, change_time, since: now + PREPARE_NS };
+        self.gate_config.steps.push_back((told + TOLD_CYCLES, port, propose));
+        (self.gate_config.writable, self.gate_config.free) = (told + 1, told + FREE_CYCLES);
+    }
+
+    /// When [`Bridge::gate_step`] is to be called next.
+    pub fn next_gate_step(&self) -> Option<Tick> {
+        self.gate_config.steps.front().map(|step| step.0)
+    }
+
+    /// What the unit does at a tick: lists that begin to be pending, and those that no longer are.
+    pub fn gate_step(&mut self, at: Tick) {
+        while let Some((tick, port, step)) = self.gate_config.steps.pop_front() {
+            if tick > at {
+                self.gate_config.steps.push_front((tick, port, step));
+                return;
+            }
+            let now = self.gate_time.at(at);
+            let gates = &mut self.settle_port(at, port).gates;
+            match step {
+                Step::Withdraw => gates.withdraw(now),
+                Step::Propose { list, change_time, since } => gates.propose(since, list, change_time),
+            }
+            self.replan(at, port);
+        }
+    }
+
+    /// A command of the PTP clock that acts in a cycle of it: its error code, zero for none. A step or a new time holds
+    /// the gates up to the next cycle of their lists.
+    pub fn clock_command(&mut self, cycle: Tick, command: Command) -> u8 {
+        let at = cycle + GATES_CYCLES;
+        let ports = self.ports();
+        let shaped: Vec<u16> = (0..ports).filter(|&port| self.ports[usize::from(port)].shaping.is_some()).collect();
+        for &port in &shaped {
+            self.settle_port(at, port);
+        }
+        let last = self.gate_time.at(at - 1);
+        if let Err(error) = self.gate_time.clock.command(cycle, command) {
+            return error.code();
+        }
+        if matches!(command, Command::Set { .. } | Command::Step { .. }) {
+            let now = self.gate_time.at(at);
+            let time = self.gate_time;
+            for &port in shaped.iter().rev() {
+                let Some((list, pending)) = self.shaping(port).gates.stepped(last, now + LEAD_NS) else { continue };
+                let earliest = now + AGAIN_NS + LEAD_NS;
+                let change_time = if pending >= earliest { pending } else { list.start_from(earliest) };
+                let told = time.tick_of(now + AGAIN_NS - TOLD_NS) - GATES_CYCLES;
+                let propose = Step::Propose { list, change_time, since: now + AGAIN_NS };
+                self.gate_config.steps.push_back((told + TOLD_CYCLES, port, propose));
+                (self.gate_config.writable, self.gate_config.free) = (told + 1, told + FREE_CYCLES);
+            }
+        }
+        for &port in &shaped {
+            self.replan(at, port);
+        }
+        0
+    }
+
+    /// TABLE_CREDIT: whether it is taken. Credit is zero from this tick on.
+    pub(super) fn write_credit(
+        &mut self,
+        at: Tick,
+        port: u16,
+        class: u8,
+        enable: bool,
+        idle: u64,
+        gated: bool,
+    ) -> bool {
+        let class = usize::from(class & 7);
+        if port >= self.ports() {
+            return false;
+        }
+        let credit = match Credit::new(idle, credit::PORT_RATE, Bounds::HARDWARE) {
+            Ok(credit) => Some(credit),
+            Err(_) if enable => return false,
+            Err(_) => None,
+        };
+        let shaping = self.settle_port(at, port);
+        let sum = shaping.idle_slopes_beside(class) + i128::from(idle);
+        if enable && !gated && sum > i128::from(credit::PORT_RATE) {
+            return false;
+        }
+        shaping.set_credit(at, class, credit.filter(|_| enable));
+        self.replan(at, port);
+        true
+    }
+}
+
+/// A change that can no longer be taken back: its last cycle runs or is near, or the first list is near.
+fn is_locked(gates: &Gates, now: u64) -> bool {
+    let Some((_, change_time)) = gates.pending(now) else { return false };
+    let is_near = |time: u64| time.saturating_sub(now) < LEAD_NS;
+    match gates.list(now) {
+        None => is_near(change_time),
+        Some(_) if gates.is_last_cycle(now) => true,
+        Some(_) => gates.next_edge(now).is_some_and(|edge| is_near(edge) && gates.is_last_cycle(edge)),
+    }
+}
