@@ -150,6 +150,7 @@ module pen_gates
     endcase
   end
 
+`ifndef FORMAL
   pen_ram_1r1w #(.WIDTH($bits(gate_entry_t)), .DEPTH(DEPTH), .READ_OLD(0)) u_entries (
     .clk_i,
     .write_i     (config_i.write && mine),
@@ -159,6 +160,17 @@ module pen_gates
     .read_addr_i (read_addr),
     .read_data_o (read_entry)
   );
+`else
+  // One word, at any address, stands for the memory: reads of all others give anything.
+  (* anyconst *) addr_t       f_addr;
+  (* anyseq *)   gate_entry_t f_any;
+  gate_entry_t                f_word;
+
+  always_ff @(posedge clk_i) begin
+    if (config_i.write && mine && address(config_i.bank, config_i.index[INDEX_W-1:0]) == f_addr) f_word <= config_i.entry;
+    if (read) read_entry <= read_addr == f_addr ? f_word : f_any;
+  end
+`endif
 
   gate_time_t sum;
   assign sum = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(entry_q.interval_ns);
@@ -312,7 +324,9 @@ module pen_gates
   always_comb begin
     wake_ns_o = gate_time_i;
     if (stage_q == IDLE) wake_ns_o = '1;
-    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) wake_ns_o = gate_time_i + to_end - MARGIN_NS;
+    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) begin
+      wake_ns_o = gate_time_i + to_end - MARGIN_NS;
+    end
   end
 `endif
 
@@ -338,14 +352,11 @@ module pen_gates
   localparam gate_time_t F_NEAR = gate_time_t'(1 << 15);
 
   logic             f_past_q = 1'b0;
-  (* anyconst *) addr_t f_addr;           // an entry, and what stands there
-  gate_entry_t      f_word;
   logic             f_follows_q;          // the entry that holds was read from the memory
   gate_time_t       f_now_q, f_left, f_command_left, f_again_left;
   addr_t            f_active, f_next;
   logic [1:0]       f_bank;
 
-  assign f_word         = u_entries.memory[f_addr];
   assign f_left         = end_q - f_now_q;  // at the end of the cycle before
   assign f_command_left = config_i.time_ns - now;
   assign f_again_left   = start_q + gate_time_t'(entry_q.interval_ns) - now;
