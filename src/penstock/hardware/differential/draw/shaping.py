@@ -159,9 +159,7 @@ def _entry(drawing: Drawing, index: int, data: int) -> list[Write]:
     return [*writes[:2], *writes[4:]]
 
 
-def _slopes(
-    drawing: Drawing, ports: Sequence[int], end: int, *, gated: bool
-) -> Iterator[tuple[int, str, list[Write]]]:
+def _slopes(drawing: Drawing, ports: Sequence[int], end: int, *, gated: bool) -> Iterator[tuple[int, str, list[Write]]]:
     rng = drawing.rng
     share = rng.choice((0.2, 0.5, 1.0))
     few = rng.choice((FULL_SLOPE // 8, FULL_SLOPE // 2, FULL_SLOPE))
@@ -203,4 +201,7 @@ def _clock(drawing: Drawing) -> list[Write]:
 
 def _command(drawing: Drawing, command: int, *words: int) -> list[Write]:
     write = drawing.registers.write
-    return [*(write(f"table_data[{n}]", value=word) for n, word in enumerate(words)), write("ptp.command", command=command)]
+    return [
+        *(write(f"table_data[{n}]", value=word) for n, word in enumerate(words)),
+        write("ptp.command", command=command),
+    ]
