@@ -180,7 +180,7 @@ module pen_ptp_clock
   assign left_less = left_q - 64'(rate_q);
   assign part      = left_less[63] ? left_q[31:0] : rate_q;
 
-  // ---- Stages B and C -------------------------------------------------------------------------------------------------
+  // ---- Stages B and C -----------------------------------------------------------------------------------------------
   logic                 act_b, act_c, zero_b, zero_c;
   logic                 over;                                // the nanoseconds of stage B are a second too high
   logic [30:0]          ns_b_q, ns_b_d, operand;
@@ -210,7 +210,9 @@ module pen_ptp_clock
   always_comb begin
     {carry_d, fraction_b_d} = 33'(fraction_b_q) + 33'(advance_q[31:0]);
     operand = {over ? -SECOND_HIGH : 22'd0, advance_q[40:32]};
-    if (act_b) operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
+    if (act_b) begin
+      operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
+    end
     if (zero_b) {carry_d, fraction_b_d} = '0;
     ns_b_d = (zero_b ? '0 : ns_b_q) + operand + 31'(carry_d);
   end
@@ -265,7 +267,8 @@ module pen_ptp_clock
         left_q          <= left_q - leap_parts_3;
         part_q          <= 32'(leap_parts_3 - leap_parts_2);
         part_backward_q <= backward_q;
-        advance_q       <= 41'(increment_q) + 41'(backward_q ? leap_parts_1 - leap_parts_2 : leap_parts_2 - leap_parts_1);
+        advance_q       <= 41'(increment_q)
+          + 41'(backward_q ? leap_parts_1 - leap_parts_2 : leap_parts_2 - leap_parts_1);
         ns_b_q          <= 31'(leap_ns) + 31'(leap_whole);
         whole_b_q       <= leap_whole;
         carry_b_q       <= 1'b0;
@@ -331,12 +334,100 @@ module pen_ptp_clock
     wake_edge   = (ns_q < 30'(PPS_HIGH_NS) ? 64'(PPS_HIGH_NS) : 64'(SECOND_NS)) - 64'(ns_q);
     wake_ahead  = gate_wake_ns_i > gate_q ? gate_wake_ns_i - gate_q : '0;
     if (wake_edge < wake_ahead) wake_ahead = wake_edge;
-    wake_cycles = advance_q <= INCREMENT + 41'h1FFF_FFFF ? 61'((wake_ahead - (wake_ahead >> 6)) >> 3) : 61'(wake_ahead >> 9);
+    wake_cycles = 61'(wake_ahead >> 9);
+    if (advance_q <= INCREMENT + 41'h1FFF_FFFF) wake_cycles = 61'((wake_ahead - (wake_ahead >> 6)) >> 3);
     wake_ns_o   = time_ns_i + {wake_cycles, 3'd0};
   end
 `else
   assign wake_ns_o = '1;
   logic unused;
   assign unused = &{1'b0, skip_valid_i, skip_cycles_i, time_ns_i, gate_wake_ns_i};
+`endif
+
+`ifdef FORMAL
+  // Contract, without leaps: 1. the nanoseconds stay below a second; 2. in each cycle gate time, nanoseconds and
+  // fraction advance by what stage A gave, and the seconds count what is taken off the nanoseconds; 3. only a set or a
+  // step moves them otherwise, in its cycle, all together; 4. a slew adds exactly its amount, and no more than its rate
+  // in a cycle.
+  logic        f_past_q = 1'b0;
+  logic [40:0] f_advance_q;
+  logic [63:0] f_sum_q, f_amount_q;           // of the slew: so far, and in all
+  logic        f_moves;
+
+  assign f_moves = moves && accepted;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q    <= 1'b1;
+    f_advance_q <= advance_q;
+    f_sum_q     <= f_sum_q + 64'(part);
+    if (count_q == ADD_LEAD && f_moves) f_amount_q <= f_sum_q + 64'(part);
+    if (count_q == LOAD_SLEW && is_slew && accepted) begin
+      f_sum_q    <= '0;
+      f_amount_q <= 64'(command_data_i[31] ? -command_data_i[31:0] : command_data_i[31:0]) << 32;
+    end
+    if (rst_i) begin
+      f_advance_q <= INCREMENT;
+      f_sum_q     <= '0;
+      f_amount_q  <= '0;
+    end
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      // The contract.
+      assert (ns_q < 30'(SECOND_NS));
+      if (!act_c) assert (gate_d == gate_q + 64'(whole_b_q) + 64'(carry_b_q));
+      assert (31'(ns_d) + (over ? 31'(SECOND_NS) : '0) == ns_b_q);
+      assert (seconds_d == (zero_c ? '0 : seconds_q) + (act_c ? command_seconds_q : '0) + SECONDS_W'(over));
+      assert (left_q == f_amount_q - f_sum_q);
+      assert (part <= rate_q && (part != '0 || left_q == '0));
+      // What makes it hold: stage B is a cycle ahead.
+      assert (whole_b_q == f_advance_q[40:32]);
+      if (!zero_c) assert ({10'(whole_b_q) + 10'(carry_b_q), fraction_b_q} == 42'(fraction_q) + 42'(f_advance_q));
+      if (act_c) assert (ns_b_q == (is_set ? '0 : 31'(ns_q) + 31'(carry_b_q)) + 31'(command_ns_q));
+      else assert (ns_b_q == 31'(ns_q) + 31'(whole_b_q) + 31'(carry_b_q));
+      if (act_c && !is_set) assert (gate_d == gate_q + linear_q + 64'(carry_b_q));
+      if (zero_c) assert (gate_d == linear_q && !carry_b_q && fraction_b_q == '0);
+      // The slew has ended before the time moves.
+      assert (increment_q[39:32] != '0);
+      assert (left_q == '0 || (rate_q != '0 && left_q <= 64'h8000_0000_0000_0000));
+      assert (advance_q[40:32] <= 9'd256);
+      if (f_moves && count_q > ADD_LEAD) assert (left_q == '0);
+      if (f_moves && count_q > LOAD_SLEW) assert (part_q == '0);
+      if (f_moves && count_q > LOAD_INCREMENT) assert (advance_q == 41'(increment_q));
+      if (f_moves && count_q > ACT_B) assert (f_advance_q == 41'(increment_q));
+      // Commands step by step.
+      assert (count_q <= ANSWER);
+      if (count_q != '0) assert (command_valid_i);
+      if (moves && command_data_i[31:LOW_W] < 23'(SECOND_HIGH)) begin
+        if (count_q >= MULTIPLY && count_q <= ADD_NS)
+          assert (command_ns_q == data_ns + (is_step ? 30'(increment_q[39:32]) : '0) && !command_over_q);
+        if (count_q > MULTIPLY && count_q <= ADD_NS)
+          assert (command_less_q == {1'b0, command_ns_q[29:LOW_W]} - SECOND_HIGH);
+        if (count_q > ADD_NS) begin
+          assert (command_ns_q < 30'(SECOND_NS));
+          assert (command_over_q == (31'(data_ns) + (is_step ? 31'(increment_q[39:32]) : '0) >= 31'(SECOND_NS)));
+          assert (command_ns_q == data_ns + (is_step ? 30'(increment_q[39:32]) : '0)
+            - (command_over_q ? 30'(SECOND_NS) : '0));
+        end
+        if (count_q > TAKE_LEAD) begin
+          assert (command_less_q == {1'b0, command_ns_q[29:LOW_W]} - SECOND_HIGH);
+          assert (command_seconds_q == SECONDS_W'(data_seconds) + SECONDS_W'(command_over_q));
+        end
+      end
+    end
+  end
+
+  // The command stands still until it is answered.
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && !$past(rst_i)) begin
+      if ($past(command_valid_i && !command_ready_o)) begin
+        assume (command_valid_i && command_i == $past(command_i) && command_data_i == $past(command_data_i));
+      end
+      if (!$past(act_c)) assert (!stepped_o);
+      cover (count_q == ANSWER && is_increment && error_q == PTP_ERROR_NONE);
+    end
+  end
 `endif
 endmodule

@@ -15,7 +15,7 @@ module pen_mac_rx_fifo
   input  logic       gmii_rx_dv_i,
   input  logic       gmii_rx_er_i,
   input  length_t    max_frame_bytes_i,  // of the core clock
-  output logic       delimiter_o,        // core clock: one was found, three cycles after the byte behind it was at the pins
+  output logic       delimiter_o,        // core clock: three cycles after the byte behind it was at the pins
   output rx_beat_t   beat_o,
   output logic       valid_o,
   input  logic       ready_i

@@ -28,12 +28,10 @@ class Bench:
 
     async def start(self):
         dut = self.dut
+        for signal in dut:
+            if signal._name.endswith("_i") and signal._name != "clk_i":
+                signal.value = 0
         dut.rst_i.value = 1
-        for name in (
-            "skip_valid_i skip_cycles_i request_i write_i addr_i data_i command_data_i delimiter_i beat_i beat_valid_i "
-            "gmii_txd_i gmii_tx_en_i gmii_tx_er_i capture_i time_ns_i"
-        ).split():
-            getattr(dut, name).value = 0
         dut.gate_wake_ns_i.value = 2**64 - 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
@@ -68,6 +66,17 @@ class Bench:
         _, at = await self.access(COMMAND, which)
         assert self.cycle == at + REQUEST_TO_ACT + 2, "the answer follows the act"
         return at + REQUEST_TO_ACT
+
+    def act(self, cycle, which, data):
+        """The same in the twin; gives the error."""
+        low, high = data & 0xFFFFFFFF, data >> 32
+        if which == SET:
+            return self.twin.set(cycle, high, low)
+        if which == STEP:
+            return self.twin.step(cycle, high - (high >> 47 << 48), low)
+        if which == SLEW:
+            return self.twin.slew(cycle, low, high)
+        return self.twin.set_increment(cycle, data) if which == INCREMENT else 5
 
     async def time(self):
         """Seconds, nanoseconds and fraction as software reads them, and the cycle in which they were."""
@@ -111,13 +120,7 @@ async def commands_act_or_say_why_not(dut):
         (STEP, ((1 << 48) - 2) << 32 | 999),
     ):
         acted = await bench.command(which, data)
-        seconds, ns = data >> 32, data & 0xFFFFFFFF
-        error = {
-            SET: lambda: bench.twin.set(acted, seconds, ns),
-            STEP: lambda: bench.twin.step(acted, seconds - (seconds >> 47 << 48), ns),
-            SLEW: lambda: bench.twin.slew(acted, ns, seconds),
-            INCREMENT: lambda: bench.twin.set_increment(acted, data),
-        }.get(which, lambda: 5)()
+        error = bench.act(acted, which, data)
         assert await bench.read(STATUS) == error
         shown, at = await bench.time()
         assert shown == bench.twin.time(at)

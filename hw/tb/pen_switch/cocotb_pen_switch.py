@@ -5,7 +5,9 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, with_timeout
+from cocotb.utils import get_sim_time
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource
 
 PORTS = 4
@@ -153,3 +155,82 @@ async def keeps_the_gap(dut: cocotb.handle.SimHandleBase) -> None:
             quiet += 1
     assert len(gaps) == 14
     assert gaps.count(12) >= 12 and min(gaps) == 12, gaps
+
+
+async def first_bytes(
+    clock: cocotb.handle.SimHandleBase,
+    dv: cocotb.handle.SimHandleBase,
+    data: cocotb.handle.SimHandleBase,
+    times_ns: list[int],
+) -> None:
+    """When the byte behind each delimiter came to the pins."""
+    inside, behind = False, False
+    while True:
+        await FallingEdge(clock)
+        if behind:
+            times_ns.append(round(get_sim_time("ns")) - 4)
+        valid = int(dv.value) == 1
+        behind = valid and not inside and int(data.value) == 0xD5
+        inside = valid and (inside or behind)
+
+
+@cocotb.test()
+async def stamps_say_how_long_a_message_was_inside(dut: cocotb.handle.SimHandleBase) -> None:
+    """The stamps of a Sync that is flooded differ by the time from wire to wire, or by less than a cycle more.
+
+    What is no event message gets none.
+    """
+    bench = Bench(dut)
+    await bench.reset()
+    axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+
+    async def read(address: int) -> int:
+        return int.from_bytes((await axi.read(address, 4)).data, "little")
+
+    async def write(address: int, value: int) -> None:
+        await axi.write(address, value.to_bytes(4, "little"))
+
+    async def take(source: int) -> tuple[int, int]:
+        """Time in ns and tag of the oldest stamp of a source."""
+        await write(0x388, source)
+        tag = await read(0x38C)
+        seconds = await read(0x398) | await read(0x39C) << 32
+        assert await read(0x394) == 0
+        return seconds * 10**9 + await read(0x390), tag
+
+    # Just before the end of a second, which the message then crosses inside.
+    for address, value in ((0x200, 10**9 - 600), (0x204, 0x23456789), (0x208, 0x1), (0x300, 1)):
+        await write(address, value)
+    assert await read(0x304) == 0
+    came: list[int] = []
+    left: list[list[int]] = [[] for _ in range(PORTS)]
+    cocotb.start_soon(first_bytes(dut.gmii_rx_clk[0], dut.gmii_rx_dv[0], dut.gmii_rxd[0], came))
+    for port in range(PORTS):
+        cocotb.start_soon(first_bytes(dut.clk, dut.gmii_tx_en[port], dut.gmii_txd[port], left[port]))
+
+    sync = bytes([0x10, 0x02]) + bytes(28) + b"\xbe\xef" + bytes(12)
+    udp = random.randbytes(2) + (319).to_bytes(2, "big") + random.randbytes(4)
+    ip = b"\x45\xc0" + bytes(4) + b"\x40\x00\x01\x11" + random.randbytes(10)
+    to = bytes([0x01, 0x1B, 0x19, 0, 0, 0]) + station(0)
+    bodies = (
+        to + b"\x88\xf7" + sync,
+        to + b"\x81\x00\x60\x01\x08\x00" + ip + udp + sync[:31] + b"\xf0" + sync[32:],
+        to + b"\x88\xf7" + b"\x1b" + sync[1:],  # an Announce
+    )
+    for body in bodies:
+        await bench.sources[0].send(GmiiFrame.from_payload(body.ljust(60, b"\0")))
+        for port in (1, 2, 3):
+            assert (await bench.receive(port)).check_fcs()
+    await ClockCycles(dut.clk, 40)
+    assert await read(0x380) == 0b1110 << 8 | 0b0001 and await read(0x384) == 0
+    for number, sequence_id in enumerate((0xBEEF, 0xBEF0)):
+        received_ns, tag = await take(0)
+        assert tag == 1 << 31 | sequence_id
+        for port in (1, 2, 3):
+            sent_ns, tag = await take(8 + port)
+            assert tag == 1 << 31 | sequence_id
+            inside_ns = left[port][number] - came[number]
+            assert inside_ns <= sent_ns - received_ns < inside_ns + 8, f"message {number} at port {port}"
+            if number == 0:
+                assert received_ns // 10**9 == 0x1_2345_6789 and sent_ns // 10**9 == 0x1_2345_678A
+    assert await read(0x380) == 0

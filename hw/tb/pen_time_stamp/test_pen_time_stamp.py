@@ -74,7 +74,7 @@ class Bench:
         self.dut = dut
         self.ports = dut.PORTS.value.to_unsigned()
         self.cycle = 0
-        self.times = deque(maxlen=2000)        # of the last cycles
+        self.times = deque(maxlen=2000)  # of the last cycles
         self.now = random.getrandbits(33) * 10**9 << 32
         self.queues = [deque() for _ in range(2 * self.ports + 1)]
         self.lost = set()
@@ -161,7 +161,7 @@ class Wire:
     def __init__(self):
         self.frames = deque()
         self.message = None
-        self.start = -100                      # cycle of the first byte at the pins
+        self.start = -100  # cycle of the first byte at the pins
         self.bytes = deque()
         self.pending = deque()
         self.free = 0
