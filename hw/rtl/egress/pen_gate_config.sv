@@ -100,10 +100,10 @@ module pen_gate_config
     IDLE, LOOK, SEND,
     CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK,
     CANCEL, CANCELLED, KEEP_LIST,
-    CUT_READ, CUT, CUT_CLASS, CUT_WRITE, END_CLASS, WRITE_INITIAL, WRITE_LARGEST,
+    CUT_READ, CUT, CUT_CLASS, CUT_WRITE, END_CLASS, LARGEST_CLASS, WRITE_LARGEST, INITIAL_CLASS, WRITE_INITIAL,
     EARLIEST, STAY, PAST, DIVIDE, BACK, FORTH, KEEP_TIME,
     COPY_CLASS, OPEN_READ, OPEN_LOAD, OPEN_WRITE, OPEN_CLASS,
-    LAST, LAST_FIRST, LAST_START, LATE, LATE_FIRST, LAST_LENGTH, LAST_KEEP,
+    LAST, LAST_FIRST, LAST_START, ACTS, LATE, LATE_FIRST, LAST_LENGTH, LAST_KEEP,
     WAIT, STEP_NEXT
   } state_e;
 
@@ -127,7 +127,7 @@ module pen_gate_config
   logic [15:0]      admin_length_q;
   place_t           redo_port_q;
   logic [PORT_W+1:0] look_q;
-  time_ns_t         now_q, step_now_q, acc_q, value_q;
+  time_ns_t         now_q, acc_q, value_q;
   logic [47:0]      seconds_q;
   logic             beyond_q, past_q, prolong_q, late_q, hold_new_q;
   logic [5:0]       count_q;
@@ -227,7 +227,7 @@ module pen_gate_config
   logic [31:0] ahead_ns;
 
   always_comb begin
-    if (state_q == LAST) ahead_ns = again_q ? AGAIN_NS : PREPARE_NS;
+    if (state_q == ACTS) ahead_ns = again_q ? AGAIN_NS : PREPARE_NS;
     else ahead_ns = again_q ? AGAIN_NS + LEAD_NS : PREPARE_NS + LEAD_NS;
     if (purpose_q == FOR_STEP) ahead_ns = LEAD_NS;
   end
@@ -262,16 +262,13 @@ module pen_gate_config
         operand_b = 64'(cycle_q);
         subtract  = 1'b0;
       end
-      LAST: begin
+      LAST_FIRST: operand_b = time_ns;
+      ACTS: begin
         operand_a = now_q;
         operand_b = 64'(ahead_ns);
         subtract  = 1'b0;
       end
-      LAST_FIRST: operand_b = time_ns;
-      LATE: begin
-        operand_a = now_q;
-        operand_b = acc_q;
-      end
+      LATE: operand_b = acc_q;
       LATE_FIRST: begin
         operand_a = time_ns;
         operand_b = acc_q;
@@ -280,10 +277,7 @@ module pen_gate_config
         operand_a = acc_q;
         operand_b = 64'(cycle_q);
       end
-      WAIT: begin
-        operand_a = now_q;
-        operand_b = gate_time_i;
-      end
+      WAIT: operand_b = gate_time_i;
       SEND: begin
         operand_a = acc_q;
         operand_b = gate_time_i;
@@ -388,7 +382,6 @@ module pen_gate_config
         again_q    <= 1'b0;
         if (looked_q && again_of_q != '0) begin
           again_q <= 1'b1;
-          now_q   <= step_now_q;
           for (int unsigned p = 0; p < PORTS; p++) if (again_of_q[p]) port_q <= place_t'(p);
           state_q <= KEEP_LIST;
         end else if (looked_q && (redo_q || commit_i)) begin
@@ -508,10 +501,22 @@ module pen_gate_config
         whole_q   <= {whole_q[0], whole_q[7:1]};
         initial_q <= {whole_q[0] ? HORIZON : initial_q[0], initial_q[7:1]};
         largest_q <= {whole_q[0] ? HORIZON : largest_with, largest_q[7:1]};
+        if (count_q[2:0] == '1) state_q <= LARGEST_CLASS;
+      end
+      LARGEST_CLASS: begin
+        count_q   <= count_q + 1'b1;
+        run_q     <= {largest_q[0], run_q[7:1]};
+        largest_q <= {largest_q[0], largest_q[7:1]};
+        if (count_q[2:0] == '1) state_q <= WRITE_LARGEST;
+      end
+      WRITE_LARGEST: state_q <= INITIAL_CLASS;
+      INITIAL_CLASS: begin
+        count_q   <= count_q + 1'b1;
+        run_q     <= {initial_q[0], run_q[7:1]};
+        initial_q <= {initial_q[0], initial_q[7:1]};
         if (count_q[2:0] == '1) state_q <= WRITE_INITIAL;
       end
-      WRITE_INITIAL: state_q <= WRITE_LARGEST;
-      WRITE_LARGEST: state_q <= EARLIEST;
+      WRITE_INITIAL: state_q <= EARLIEST;
 
       EARLIEST: begin
         value_q <= result;
@@ -545,7 +550,7 @@ module pen_gate_config
         acc_q <= result;
         if (purpose_q == FOR_LAST) begin
           prolong_q <= rest_q <= {1'b0, list.extension_ns} || rest_q < MIN_NS[32:0];
-          state_q   <= LATE;
+          state_q   <= ACTS;
         end else begin
           value_q <= result;
           state_q <= rest_q == '0 ? KEEP_TIME : FORTH;
@@ -596,19 +601,18 @@ module pen_gate_config
 
       // value_q: time of the change.
       LAST: begin
-        now_q     <= result;
         purpose_q <= FOR_LAST;
         state_q   <= LAST_START;
         if (!running_q[port_q]) begin
           hold_new_q <= 1'b1;
-          state_q    <= WAIT;
+          state_q    <= ACTS;
         end else if (started_q[port_q]) state_q <= LAST_FIRST;
       end
       LAST_FIRST: begin
         state_q <= LAST_START;
         if (result[63] || result[62:6] == '0) begin
           hold_new_q <= 1'b1;
-          state_q    <= WAIT;
+          state_q    <= ACTS;
         end
       end
       LAST_START: begin
@@ -618,7 +622,11 @@ module pen_gate_config
         count_q <= '0;
         state_q <= DIVIDE;
       end
-      // acc_q: the start of the cycle in which the change falls; rest_q: how far into it.
+      // acc_q: the start of the cycle in which the change falls; rest_q: how far into it; value_q: when it is decided.
+      ACTS: begin
+        value_q <= result;
+        state_q <= hold_new_q ? WAIT : LATE;
+      end
       LATE: begin
         late_q  <= !result[63] && result != '0;
         state_q <= started_q[port_q] ? LATE_FIRST : LAST_LENGTH;
@@ -688,7 +696,6 @@ module pen_gate_config
       again_q      <= 1'b0;
       port_q       <= '0;
       now_q        <= gate_time_i;
-      step_now_q   <= gate_time_i;
       looked_q     <= 1'b0;
       look_q       <= '0;
       again_of_q   <= (again_of_q | pending_q) & ~changed_i;
@@ -736,9 +743,8 @@ module pen_gate_config
     config_o.entry.last         = last_q;
     config_o.write              = state_q inside {OPEN_WRITE, WRITE_INITIAL, WRITE_LARGEST};
     if (state_q inside {WRITE_INITIAL, WRITE_LARGEST}) begin
-      config_o.bank           = GATE_BANK_WINDOWS;
-      config_o.index          = {8'b0, state_q == WRITE_LARGEST, new_bank};
-      config_o.entry.after_ns = state_q == WRITE_LARGEST ? largest_q : initial_q;
+      config_o.bank  = GATE_BANK_WINDOWS;
+      config_o.index = {8'b0, state_q == WRITE_LARGEST, new_bank};
     end
     if (state_q == CANCEL) config_o.command = GATE_COMMAND_CANCEL;
     if (send) begin
@@ -771,7 +777,7 @@ module pen_gate_config
     wake_ns_o = '1;
     if ((send_new_q | send_start_q | send_last_q) != '0) wake_ns_o = gate_time_i + (64'd1 << 33);
     if (busy_o || state_q == SEND || (state_q == LOOK && look_hit)) wake_ns_o = gate_time_i;
-    if (state_q == WAIT && now_q > gate_time_i + 64'd4096) wake_ns_o = now_q - 64'd4096;
+    if (state_q == WAIT && value_q > gate_time_i + 64'd4096) wake_ns_o = value_q - 64'd4096;
   end
 `endif
 

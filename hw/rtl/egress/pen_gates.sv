@@ -100,7 +100,8 @@ module pen_gates
     settled_q  <= {settled_q[0], 1'b1};
     if (settled_q[1] && (distance_q[GATE_TIME_W-1] || distance_q[GATE_TIME_W-2:15] == '0)) near_q <= 1'b1;
     if (event_now || stage_q == AGAIN_LOAD) begin
-      near_q    <= next_near_q;
+      // Read again, an entry ends where it did, or with the change, which is not near yet.
+      near_q    <= next_near_q || (near_q && stage_q == AGAIN_LOAD && !entry_q.last);
       settled_q <= '0;
     end
     if (stepped_i || rst_i || !end_valid_q || hold) begin
@@ -149,6 +150,7 @@ module pen_gates
     endcase
   end
 
+`ifndef FORMAL
   pen_ram_1r1w #(.WIDTH($bits(gate_entry_t)), .DEPTH(DEPTH), .READ_OLD(0)) u_entries (
     .clk_i,
     .write_i     (config_i.write && mine),
@@ -158,6 +160,17 @@ module pen_gates
     .read_addr_i (read_addr),
     .read_data_o (read_entry)
   );
+`else
+  // One word, at any address, stands for the memory: reads of all others give anything.
+  (* anyconst *) addr_t       f_addr;
+  (* anyseq *)   gate_entry_t f_any;
+  gate_entry_t                f_word;
+
+  always_ff @(posedge clk_i) begin
+    if (config_i.write && mine && address(config_i.bank, config_i.index[INDEX_W-1:0]) == f_addr) f_word <= config_i.entry;
+    if (read) read_entry <= read_addr == f_addr ? f_word : f_any;
+  end
+`endif
 
   gate_time_t sum;
   assign sum = (stage_q == AGAIN_ADD ? start_q : end_q) + gate_time_t'(entry_q.interval_ns);
@@ -311,9 +324,14 @@ module pen_gates
   always_comb begin
     wake_ns_o = gate_time_i;
     if (stage_q == IDLE) wake_ns_o = '1;
-    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) wake_ns_o = gate_time_i + to_end - MARGIN_NS;
+    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) begin
+      wake_ns_o = gate_time_i + to_end - MARGIN_NS;
+    end
   end
+`endif
 
+`ifndef SYNTHESIS
+`ifndef FORMAL
   always_ff @(posedge clk_i) begin
     if (!rst_i && !stepped_i && near_q) begin
       assert (late[15] || stage_q == READY)
@@ -321,7 +339,123 @@ module pen_gates
     end
   end
 `endif
+`endif
 
   logic unused;
   assign unused = &{1'b0, gate_time_i, config_i.index, late};
+
+`ifdef FORMAL
+  // Contract, for a list of any entries that are not changed while they are in use: 1. gate states, the windows beyond
+  // the entry and its end are those of the active entry; 2. it ends in the first cycle that has reached its end, even if
+  // all intervals are the shortest; 3. what is promised to selection ends with the entry and its window.
+  localparam gate_time_t F_FAR = {2'b01, {(GATE_TIME_W - 2) {1'b0}}};
+  localparam gate_time_t F_NEAR = gate_time_t'(1 << 15);
+
+  logic             f_past_q = 1'b0;
+  logic             f_follows_q;          // the entry that holds was read from the memory
+  gate_time_t       f_now_q, f_left, f_command_left, f_again_left;
+  addr_t            f_active, f_next;
+  logic [1:0]       f_bank;
+
+  assign f_left         = end_q - f_now_q;  // at the end of the cycle before
+  assign f_command_left = config_i.time_ns - now;
+  assign f_again_left   = start_q + gate_time_t'(entry_q.interval_ns) - now;
+  assign f_bank         = in_last_q ? GATE_BANK_LAST_CYCLE : {1'b0, list_q};
+  assign f_active       = address(f_bank, index_q);
+  assign f_next         = address(next_bank_q, next_index_q);
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_now_q  <= now;
+    if (event_now) f_follows_q <= 1'b1;
+    if (hold || stepped_i || rst_i) f_follows_q <= 1'b0;
+  end
+
+  // What pen_gate_config and the clock keep to.
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    if (f_past_q && !stepped_i) assume (now - f_now_q >= 7 && now - f_now_q <= 9);
+    assume (!(config_i.write && mine) || config_i.index < 10'(config_i.bank == GATE_BANK_WINDOWS ? 4 : ENTRIES));
+    if (config_i.write && mine) begin
+      assume (config_i.bank != f_bank && config_i.bank != next_bank_q && config_i.bank != follow_bank);
+      assume (!(stage_q inside {AGAIN_READ, AGAIN_CAPTURE, AGAIN_ADD, AGAIN_LOAD})
+              || config_i.bank != GATE_BANK_LAST_CYCLE);
+    end
+    if (stage_q inside {CAPTURE, AGAIN_CAPTURE}) assume (read_entry.interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
+    if (stage_q inside {AGAIN_CAPTURE}) assume (read_entry.states == states_q);
+    if (stage_q == AGAIN_LOAD) begin
+      if (entry_q.last) assume (f_again_left >= gate_time_t'(20_000) && f_again_left < F_FAR);
+      else assume (next_end_q == end_q);
+    end
+    if (hold) assume (f_command_left >= gate_time_t'(1024) && f_command_left < F_FAR);
+    // Only what is held is told when to go on, and only what is not is told of a change after that.
+    if (hold) assume (stage_q == IDLE || !run_q || last_q && !f_follows_q);
+    if (config_i.command == GATE_COMMAND_CANCEL && mine && hold_new_q) assume (!run_q);
+  end
+
+  always_comb begin
+    if (f_past_q) begin
+      // 1.
+      if (f_follows_q && f_active == f_addr) begin
+        assert (states_q == f_word.states && after_q == f_word.after_ns && last_q == f_word.last);
+        assert (end_q == start_q + gate_time_t'(f_word.interval_ns));
+      end
+      // 2.
+      if (end_valid_q) assert (f_left != '0 && !f_left[GATE_TIME_W-1]);
+
+      // What holds in between, so that the proof goes by induction.
+      assert (stage_q <= HOLD_LOAD && (end_valid_q || stage_q == IDLE) && (!end_valid_q || stage_q != IDLE));
+      assert (!f_follows_q || end_valid_q);
+      assert (!near_q || end_valid_q);
+      assert (settled_q != 2'b10);
+      if (end_valid_q) begin
+        assert (f_left < F_FAR);
+        if (near_q) assert (f_left < F_NEAR);
+        if (!near_q) assert (f_left >= (settled_q == 2'b00 ? 900 : settled_q == 2'b01 ? 890 : 880));
+        if (settled_q[0]) assert (distance_q == f_left);
+      end
+      if (stage_q == COMPARE) assert (f_left >= 56);
+      if (stage_q == READ) assert (f_left >= 47);
+      if (stage_q == CAPTURE) assert (f_left >= 38);
+      if (stage_q == ADD) assert (f_left >= 29);
+      if (stage_q inside {HOLD_READ, HOLD_CAPTURE, HOLD_LOAD}) assert (!near_q && !settled_q[1] || f_left >= 800);
+      if (stage_q inside {HOLD_READ, HOLD_CAPTURE, HOLD_LOAD}) assert (!f_follows_q && last_q && !in_last_q);
+      if (stage_q == READY) begin
+        if (f_next == f_addr) assert (entry_q == f_word);
+        assert (next_end_q == end_q + gate_time_t'(entry_q.interval_ns));
+        assert (next_near_q == (entry_q.interval_ns[32:15] == '0));
+        assert (entry_q.interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
+      end
+      if (stage_q == CAPTURE && f_next == f_addr) assert (read_entry == f_word);
+      if (stage_q == ADD) begin
+        if (f_next == f_addr) assert (entry_q == f_word);
+        assert (entry_q.interval_ns >= 33'(GATE_MIN_INTERVAL_NS));
+      end
+      if (address(GATE_BANK_LAST_CYCLE, index_q) == f_addr) begin
+        if (stage_q == AGAIN_CAPTURE) assert (read_entry == f_word);
+        if (stage_q inside {AGAIN_ADD, AGAIN_LOAD}) assert (entry_q == f_word);
+      end
+      if (stage_q inside {AGAIN_ADD, AGAIN_LOAD}) assert (entry_q.states == states_q);
+      if (stage_q == AGAIN_LOAD) begin
+        assert (next_end_q == start_q + gate_time_t'(entry_q.interval_ns));
+        assert (next_near_q == (entry_q.interval_ns[32:15] == '0));
+      end
+      if (stage_q == AGAIN_READ) assert (f_left >= 200);
+      if (stage_q == AGAIN_CAPTURE) assert (f_left >= 190);
+      if (stage_q == AGAIN_ADD) assert (f_left >= 180);
+      if (stage_q == AGAIN_LOAD) assert (f_left >= 170);
+    end
+  end
+
+  // 3.
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && !$past(rst_i)) begin
+      assert (open_next_o == (!$past(enable_i) ? 8'hFF : $past(run_q) ? $past(states_q) : $past(initial_states_i)));
+      assert (!guard_next_o || gate_time_t'(remaining_next_ns_o) == $past(f_left));
+      for (int unsigned k = 0; k < CLASSES; k++) assert (after_next_ns_o[k] <= $past(after_q[k]));
+    end
+    cover (f_past_q && changed_o && $past(f_follows_q, 2));
+    cover (f_past_q && event_now && stage_q == READY && f_follows_q && in_last_q && f_left <= 9);
+  end
+`endif
 endmodule
