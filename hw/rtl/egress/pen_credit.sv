@@ -61,7 +61,7 @@ module pen_credit
 
   typedef logic signed [CREDIT_W-1:0] credit_t;
   typedef logic signed [BITS_W-1:0]   bits_t;
-  localparam int unsigned LOW_W = 15;            // 2020 bytes of 8 bits, and more
+  localparam int unsigned LOW_W = BITS_W > 16 ? 15 : BITS_W - 1;  // 2020 bytes of 8 bits, and more
 
   // --- transmission ------------------------------------------------------------------------------------------------
   logic    sending_q, sending, fresh_q;          // fresh: its credit was set to zero in the cycle of the selection
@@ -173,4 +173,85 @@ module pen_credit
 
   logic unused;
   assign unused = &{1'b0, init_index_i, next};
+
+`ifdef FORMAL
+  // Contract, for frames of F_SHORTEST to F_LONGEST bytes and a class that is set while nothing is sent: 1. credit never
+  // falls below what the longest transmission costs; 2. where the gate is open and the class goes before all others,
+  // credit never rises above what it gains while the longest frame of another class passes, given that it gains less in
+  // the gap than a transmission takes (idleSlope is half the rate or less).
+  localparam length_t F_LONGEST  = 8;
+  localparam length_t F_SHORTEST = 4;
+  localparam int unsigned F_WIRE = 32'(F_LONGEST) + 20;
+  localparam class_t F_CLASS = 5;
+  localparam credit_t F_RATE = credit_t'(1) << RATE_W;
+
+  logic    f_started_q = 1'b0, f_grant_q;
+  logic    [5:0] f_busy_q;                       // cycles until the next frame may be selected
+  credit_t f_credit, f_idle, f_cost, f_highest;
+  logic    f_mine;
+
+  assign f_credit  = credit_q[F_CLASS];
+  assign f_idle    = credit_t'({1'b0, gen_class[F_CLASS].slope_q});
+  assign f_cost    = F_RATE - f_idle;
+  assign f_highest = f_idle * credit_t'(F_WIRE);
+  assign f_mine    = class_q == F_CLASS;
+
+  always_ff @(posedge clk_i) begin
+    f_started_q <= 1'b1;
+    f_grant_q   <= grant_i && !rst_i;
+    if (rst_i) f_busy_q <= '0;
+    else if (selected_i) f_busy_q <= 6'(selected_length_i) + 6'd18;
+    else if (f_busy_q != '0) f_busy_q <= f_busy_q - 1'b1;
+  end
+
+  always_comb begin
+    assume (f_started_q || rst_i);
+    assume (selected_i == f_grant_q);
+    assume (!selected_i || (selected_length_i >= F_SHORTEST && selected_length_i <= F_LONGEST));
+    assume (!grant_i || (f_busy_q == '0 && !selected_i));
+    assume (!grant_i || (waiting_i[grant_class_i] && open_i[grant_class_i] && ready_o[grant_class_i]));
+    assume (!write_i || write_class_i != F_CLASS || (f_busy_q == '0 && !selected_i && !grant_i));
+    assume (f_idle > '0 && f_idle <= F_RATE / 2);
+`ifdef FORMAL_HIGHEST
+    assume (open_i[F_CLASS]);
+    assume (f_busy_q != '0 || selected_i || !waiting_i[F_CLASS] || !ready_o[F_CLASS]
+            || (grant_i && grant_class_i == F_CLASS));
+`endif
+  end
+
+  // The gap setting holds still.
+  logic f_gap_q;
+  always_ff @(posedge clk_i) f_gap_q <= count_gap_i;
+  always_comb assume (!f_started_q || f_gap_q == count_gap_i);
+
+  always_comb begin
+    if (f_started_q && !rst_i) begin
+      // How the transmission and the time until the next selection belong together.
+      assert (!selected_i || (!sending_q && f_busy_q == '0));
+      assert (!sending_q || (count_gap_i ? f_busy_q == 6'(count_q) + 6'd1 : f_busy_q == 6'(count_q) + 6'd13));
+      assert (count_q <= F_LONGEST + 11'(count_gap_i ? 17 : 5) || !sending_q);
+      assert (f_busy_q <= 6'(F_LONGEST) + 6'd18);
+      // 1.
+      if (!enable_q[F_CLASS]) assert (f_credit == '0);
+      else if (selected_i && f_mine) assert (f_credit >= f_idle);
+      else if (sending_q && f_mine)
+        assert (f_credit >= -(credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) - credit_t'({1'b0, count_q}) - 1) * f_cost);
+      else assert (f_credit >= -credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) * f_cost);
+      assert (!selected_i || !fresh_q || !f_mine);
+`ifdef FORMAL_HIGHEST
+      // 2.
+      if (!enable_q[F_CLASS]) assert (f_credit == '0);
+      else if (selected_i && f_mine) assert (f_credit <= f_highest + f_idle);
+      else if (selected_i) assert (f_credit <= f_idle);
+      else if (sending_q && f_mine) begin
+        assert (f_credit <= f_highest - 2 * f_cost);
+        assert (f_credit <= f_highest
+                - (credit_t'({1'b0, F_SHORTEST}) + (count_gap_i ? 19 : 7) - credit_t'({1'b0, count_q})) * f_cost);
+      end else assert (f_credit <= f_highest - f_idle * credit_t'({1'b0, f_busy_q}));
+`endif
+    end
+    cover (f_started_q && f_credit < -f_cost * 15);
+    cover (f_started_q && sending_q && f_mine && f_credit > 0);
+  end
+`endif
 endmodule
