@@ -59,9 +59,10 @@ def observed(slopes: dict[int, int], count: int) -> dict[int, tuple[int, int, in
     ("slope_mbps", "highest", "lowest"), [(125, 1541, -7000), (250, 3082, -6000), (500, 6164, -4000)]
 )
 def test_one_class(slope_mbps: int, highest: int, lowest: int) -> None:
-    """It waits for 1541 cycles of the long frame's 1542. Later ones begin at zero.
+    """It waits for 1541 cycles of the long frame's 1542. Later frames begin at zero.
 
-    A frame costs 8000 bits less what the slope earns meanwhile. At 500 Mb/s: 6164, 2164, then -1836 after two frames, and 0 to -4000 from there on.
+    A frame costs 8000 bits less what the slope earns meanwhile. At 500 Mb/s: 6164, 2164, then -1836 after two frames,
+    and 0 to -4000 from there on.
     """
     assert observed({5: slope_mbps * 10**6}, 5) == {5: (highest, lowest, 0)}
 

@@ -216,3 +216,30 @@ def test_credit_never_leaves_its_bounds_and_a_frame_begins_with_credit() -> None
         for frame in own:
             if frame.selected is not None and frame.selected < 10_000 * US:
                 assert at[frame.selected] >= 0
+
+
+@pytest.mark.parametrize(
+    "clock",
+    [
+        {"offset": "3us", "drift": "50ppm"},
+        {"offset": "-7003ns", "drift": "-80ppm", "sync": {"error": "300ns"}},
+        {"offset": "40us", "drift": "100ppm", "sync": "none"},
+        {"offset": "-1234ps", "sync": "none"},
+    ],
+)
+def test_clocks_that_differ(clock: dict[str, Any]) -> None:
+    """Hardware and its model agree, and gates open in the network's time as the clock's synchronization has it."""
+    values = tomllib.loads((SCENARIOS / "tas" / "scenario.toml").read_text()) | {"duration": "3ms"}
+    values["bridges"]["sw"]["clock"] = clock
+    both: tuple[Nodes, Nodes] = ("model", "rtl")
+    runs = [ps.load(values).run(nodes=nodes) for nodes in both]
+    columns = ["frame_id", "stream", "node", "port", "event", "time_ps"]
+    model, hardware = (
+        run.trace.select(columns).with_columns(pl.col(pl.Categorical).cast(pl.String)).sort(columns) for run in runs
+    )
+    assert model.equals(hardware)
+    bridge = load(values, "model").bridges["sw"]
+    for traffic_class, begin, end in begins(runs[0], 2).select("traffic_class", "begin", "end").iter_rows():
+        # An edge is on the wire within a cycle of its time; what a clock counts in a frame's time is neglected.
+        during = [states for _, _, states in gate_states(bridge, 2, begin + 8_000, end - 16_000)]
+        assert all(states >> traffic_class & 1 for states in during), f"class {traffic_class} from {begin} to {end}"
