@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import textwrap
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_refused_changes_nothing(switch: _engine.Switch) -> None:
     clock = PtpClock(switch)
     clock.set(5 * NS_PER_S)
-    for refused in (
+    refusals: tuple[Callable[[], object], ...] = (
         lambda: clock.set(2**63),
         lambda: clock.set(-1),
         lambda: clock.step(-6 * NS_PER_S),
@@ -105,7 +106,8 @@ def test_what_is_refused_changes_nothing(switch: _engine.Switch) -> None:
         lambda: clock.slew(2**31, 10),
         lambda: setattr(clock, "increment", FRACTION - 1),
         lambda: setattr(clock, "increment", 1 << 40),
-    ):
+    )
+    for refused in refusals:
         with pytest.raises(PtpError):
             refused()
     assert 5 * NS_PER_S < clock.time_ns() < 5 * NS_PER_S + 10_000
