@@ -482,7 +482,8 @@ impl Device {
 
     /// What was begun before and acts now.
     fn act_late(&mut self, at: Tick) {
-        while let Some((_, change)) = self.late.pop_front_if(|(tick, _)| *tick <= at) {
+        while self.late.front().is_some_and(|(tick, _)| *tick <= at) {
+            let Some((_, change)) = self.late.pop_front() else { break };
             self.bridge.change(at, &change, &self.headers);
         }
         self.bridge.gate_step(at);
