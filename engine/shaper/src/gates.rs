@@ -634,7 +634,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(100))]
+        #![proptest_config(ProptestConfig::with_cases(60))]
 
         /// Lists that replace each other, against all units one after the other.
         #[test]
