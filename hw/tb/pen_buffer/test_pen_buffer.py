@@ -24,8 +24,8 @@ class Model:
         self.classes = [0] * 8
         self.reception = [0] * ports
         self.shared = 0
-        self.max_sdu = {place: 2047 for place in self.queue}
-        self.window_ns = {place: 32767 for place in self.queue}
+        self.max_sdu = dict.fromkeys(self.queue, 2047)
+        self.window_ns = dict.fromkeys(self.queue, 32767)
         self.events = []  # (cycle, 0, copy released) or (cycle, 1, frame to be decided)
         self.begin = -2  # of the last decision
 
@@ -55,10 +55,15 @@ class Model:
         c, k, p, config = frame["cells"], frame["class"], frame["port"], self.config
         wanted = [e for e in range(self.ports) if frame["destination"] >> e & 1]
         length = frame["length"]
-        refused = {e: MAX_SDU for e in wanted
-                   if length > self.max_sdu[e, k] or (config["gate_enable"] >> e & 1 and 8 * (length + 20) > self.window_ns[e, k] | 7)}
-        refused |= {e: QUEUE_FULL for e in wanted
-                    if e not in refused and self.queue[e, k] + c > config["queue_limit_cells"][k]}
+        refused = {
+            e: MAX_SDU
+            for e in wanted
+            if length > self.max_sdu[e, k]
+            or (config["gate_enable"] >> e & 1 and 8 * (length + 20) > self.window_ns[e, k] | 7)
+        }
+        refused |= {
+            e: QUEUE_FULL for e in wanted if e not in refused and self.queue[e, k] + c > config["queue_limit_cells"][k]
+        }
         copies = [e for e in wanted if e not in refused]
         pools = {e: QUEUE for e in copies if self.guaranteed[e, k] + c <= config["queue_guarantee_cells"]}
         rest = [e for e in copies if e not in pools]

@@ -2,6 +2,7 @@
 """Frames out of a model of the store: bytes, instants and gaps on the wire, and what is released when."""
 
 import random
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -36,7 +37,15 @@ class Bench:
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0
         dut.now_cycle_i.value = self.cycle_count
-        for name in ("init_busy", "init_index", "guard_next", "remaining_next_ns", "after_next_ns", "count_gap", "gate_enable"):
+        for name in (
+            "init_busy",
+            "init_index",
+            "guard_next",
+            "remaining_next_ns",
+            "after_next_ns",
+            "count_gap",
+            "gate_enable",
+        ):
             getattr(dut, f"{name}_i").value = 0
         for name in ("write", "write_class", "write_enable", "write_idle_slope"):
             getattr(dut, f"credit_{name}_i").value = 0
@@ -243,9 +252,7 @@ async def exactly_fitting(dut):
     for length in (64, 1000, 1522):
         for excess in (0, 1):
             await gates(bench, 0)
-            frames.append(
-                bench.frame(length + excess, 4, (bench.port + 1) % bench.ports, bench.cycle_count + 3)
-            )
+            frames.append(bench.frame(length + excess, 4, (bench.port + 1) % bench.ports, bench.cycle_count + 3))
             await bench.cycle(frames[-1])
             for _ in range(20):
                 await bench.cycle()
@@ -285,7 +292,7 @@ async def credit_spaces_frames(dut):
     await drain(bench, len(shaped))
     bench.check(shaped)
     times = [cycle for cycle, _ in bench.events]
-    assert {b - a for a, b in zip(times, times[1:], strict=False)} == {share * (length + 8)}
+    assert {b - a for a, b in pairwise(times)} == {share * (length + 8)}
     assert await status(bench, 2, k) == -8 * (length + 8) * (share - 1) // share
     assert await status(bench, 1, k, clear=True) == 0
     while await status(bench, 0, k):

@@ -81,7 +81,13 @@ class Bench:
         dut.rst_i.value = 0
         for _ in range(3):
             await FallingEdge(dut.clk_i)
-        for work in (self.time(), self.take_tables(), self.answer_clock(), self.answer_counters(), self.answer_status()):
+        for work in (
+            self.time(),
+            self.take_tables(),
+            self.answer_clock(),
+            self.answer_counters(),
+            self.answer_status(),
+        ):
             cocotb.start_soon(work)
         self.axi.write_if.aw_channel.set_pause_generator(pauses())
         self.axi.write_if.w_channel.set_pause_generator(pauses())
