@@ -16,8 +16,8 @@
 //   credit        | + idleSlope           | + idleSlope - 2 * rate    | + idleSlope - rate   | waits again
 //
 // The selection is known too late for the sum of its own cycle, which is made good in the next, while no frame can be
-// selected. Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected with
-// credit only, so it never falls by more than the longest transmission takes.
+// selected. Credit rises no further from 2^(CREDIT_W - 2) on. It needs no such limit below zero: a frame is selected
+// with credit only, so it never falls by more than the longest transmission takes.
 module pen_credit
   import pen_pkg::*;
 #(
@@ -175,7 +175,7 @@ module pen_credit
   assign unused = &{1'b0, init_index_i, next};
 
 `ifdef FORMAL
-  // Contract, for frames of F_SHORTEST to F_LONGEST bytes and a class that is set while nothing is sent: 1. credit never
+  // Contract, for frames of F_SHORTEST to F_LONGEST bytes, a class being set while nothing is sent: 1. credit never
   // falls below what the longest transmission costs; 2. where the gate is open and the class goes before all others,
   // credit never rises above what it gains while the longest frame of another class passes, given that it gains less in
   // the gap than a transmission takes (idleSlope is half the rate or less).

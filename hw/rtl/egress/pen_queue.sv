@@ -19,7 +19,7 @@
 // candidates, and for the one being offered, in the cycle before, from what the gates will be.
 //
 // A frame that is still there a second after it became visible is given up (802.1Q 6.5.6), long before its time
-// would be misread modulo 2^28 cycles; one that is longer than any time its gate stays open, as soon as it is looked at.
+// would be misread modulo 2^28 cycles; one that is longer than any time its gate stays open, when it is looked at.
 module pen_queue
   import pen_pkg::*;
 #(

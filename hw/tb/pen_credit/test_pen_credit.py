@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every class in every cycle against the shaper of engine/shaper, and the extremes that are observed."""
 
-import itertools
 import random
 from collections import deque
+from itertools import pairwise
 
 import cocotb
 from cocotb.clock import Clock
@@ -83,19 +83,19 @@ class Bench:
             dut.read_which_i.value, dut.read_class_i.value, dut.clear_i.value = which, k, int(clear)
         dut.read_i.value = int(self.read is not None)
         await FallingEdge(dut.clk_i)
-        credit_of = [self.credit(k) for k in range(8)]
-        self.history.append(credit_of)
+        of_class = [self.credit(k) for k in range(8)]
+        self.history.append(of_class)
         internal = int(dut.credit_q.value)
         for k in range(8):
             # In the cycle after its selection the sum of a class lacks what that has changed.
             if self.selected is not None and self.sending[0] == k:
                 continue
-            assert signed(internal >> WIDTH * k & (1 << WIDTH) - 1, WIDTH) == credit_of[k], (k, now)
-            assert int(dut.ready_o.value) >> k & 1 == (credit_of[k] >= 0), (k, now)
+            assert signed(internal >> WIDTH * k & (1 << WIDTH) - 1, WIDTH) == of_class[k], (k, now)
+            assert int(dut.ready_o.value) >> k & 1 == (of_class[k] >= 0), (k, now)
         if grant is not None:
             assert self.may_send(grant)
             self.grants += 1
-            self.highest[grant] = max(self.highest[grant], bits(credit_of[grant]))
+            self.highest[grant] = max(self.highest[grant], bits(of_class[grant]))
             self.sending = (grant, now + length + (20 if self.gap else 8))
             self.free_at = now + length + 20
         on_wire = self.sending is not None and now < self.sending[1]
@@ -179,7 +179,7 @@ async def spacing(dut):
                 times.append(bench.cycle_count)
             await bench.cycle(granted, length)
         cost = length + (20 if gap else 8)
-        gaps = {b - a for a, b in itertools.pairwise(times)}
+        gaps = {b - a for a, b in pairwise(times)}
         assert gaps == {share * cost}, gaps
         assert bench.highest[5] == 0 and bench.lowest[5] == -8 * cost * (share - 1) // share
         for which, expected in ((HIGHEST, bench.highest[5]), (LOWEST, bench.lowest[5])):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames out of a model of the store: bytes, instants and gaps on the wire, and what is released when."""
 
-import itertools
 import random
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -292,7 +292,7 @@ async def credit_spaces_frames(dut):
     await drain(bench, len(shaped))
     bench.check(shaped)
     times = [cycle for cycle, _ in bench.events]
-    assert {b - a for a, b in itertools.pairwise(times)} == {share * (length + 8)}
+    assert {b - a for a, b in pairwise(times)} == {share * (length + 8)}
     assert await status(bench, 2, k) == -8 * (length + 8) * (share - 1) // share
     assert await status(bench, 1, k, clear=True) == 0
     while await status(bench, 0, k):
