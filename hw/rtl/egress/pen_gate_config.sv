@@ -781,6 +781,68 @@ module pen_gate_config
   end
 `endif
 
+`ifdef FORMAL
+  // Contract: a commit is all or nothing. 1. Nothing is written to a port's gates, and nothing told to them, for a list
+  // of which not every entry was found good; a list that is refused leaves the port as it was. 2. No port is told of a
+  // change before every entry of its new list has been written. Port and entry are arbitrary.
+  logic   f_past_q = 1'b0;
+  logic   f_good_q, f_seen_q, f_written_q, f_mine, f_change;
+  place_t f_port;   // never written
+  index_t f_index;  // never written
+  index_t f_last_q;
+
+  assign f_mine   = port_q == f_port;
+  assign f_change = purpose_q == FOR_CHANGE;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_port   <= f_port;
+    f_index  <= f_index;
+    if (state_q == IDLE || state_q == CHECK) begin
+      f_good_q <= 1'b0;
+      f_seen_q <= 1'b0;
+    end
+    if (state_q == IDLE && looked_q && again_of_q != '0) f_good_q <= 1'b1;
+    if (state_q == ENTRY_CHECK && !refused) begin
+      if (index_q == f_index) f_seen_q <= 1'b1;
+      if (entry_last) f_good_q <= 1'b1;
+    end
+    if (state_q == KEEP_LIST && f_mine) f_written_q <= 1'b0;
+    if (state_q == OPEN_WRITE && f_change && f_mine && index_q == f_index) f_written_q <= 1'b1;
+    if (state_q == OPEN_READ && f_change && f_mine) f_last_q <= last_index_q;
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    assume (PORTS == 2 && status_port_i < 3'(PORTS) && commit_port_i < 3'(PORTS));
+    if (f_past_q) begin
+      // 1.
+      if (config_o.write || state_q == CANCEL) assert (f_good_q);
+      if (f_good_q && !again_q && state_q != IDLE) assert (f_seen_q || 16'(f_index) >= admin_length_q);
+      if (refused) assert (!config_o.write && config_o.command == GATE_COMMAND_NONE);
+      // 2.
+      if (config_o.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_HOLD_NEW} && config_o.port == port_t'(f_port)) begin
+        assert (f_written_q || f_index > f_last_q);
+      end
+
+      // What holds in between, so that the proof goes by induction.
+      if (send_new_q[f_port] || send_last_q[f_port]) assert (pending_q[f_port] && (f_written_q || f_index > f_last_q));
+      if (again_q) assert (purpose_q != FOR_STEP || state_q == IDLE);
+      if (purpose_q == FOR_STEP) begin
+        assert (state_q inside {IDLE, STEP_NEXT, EARLIEST, PAST, DIVIDE, BACK, FORTH, KEEP_TIME});
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && $past(f_past_q) && $past(refused) && !$past(stepped_i) && $past(changed_i) == '0) begin
+      assert (pending_q == $past(pending_q) && running_q == $past(running_q) && bank_q == $past(bank_q));
+      assert (send_new_q == $past(send_new_q) && send_last_q == $past(send_last_q));
+    end
+    cover (f_past_q && $past(refused) && state_q == IDLE);
+  end
+`endif
+
   logic unused;
   assign unused = &{1'b0, status_port_i, commit_port_i, write_index_i};
 endmodule
