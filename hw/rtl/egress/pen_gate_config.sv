@@ -707,6 +707,7 @@ module pen_gate_config
     if (rst_i) begin
       state_q      <= IDLE;
       bank_q       <= '1;
+      purpose_q    <= FOR_CHANGE;
       running_q    <= '0;
       pending_q    <= '0;
       started_q    <= '0;
@@ -814,11 +815,19 @@ module pen_gate_config
 
   always_comb begin
     assume (rst_i == !f_past_q);
-    assume (PORTS == 2 && status_port_i < 3'(PORTS) && commit_port_i < 3'(PORTS));
+    // The gates change only when they have been told to.
+    if (changed_i[f_port]) begin
+      assume (pending_q[f_port] && !again_of_q[f_port] && !send_new_q[f_port] && !send_last_q[f_port]);
+      assume (!f_mine || state_q inside {IDLE, LOOK, SEND, CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK, CANCEL, CANCELLED,
+                                         STEP_NEXT} || purpose_q == FOR_STEP);
+    end
+    assume (status_port_i < 3'(PORTS) && commit_port_i < 3'(PORTS));
     if (f_past_q) begin
       // 1.
       if (config_o.write || state_q == CANCEL) assert (f_good_q);
-      if (f_good_q && !again_q && state_q != IDLE) assert (f_seen_q || 16'(f_index) >= admin_length_q);
+      if (f_good_q && !again_q && purpose_q != FOR_STEP && !(state_q inside {IDLE, LOOK, SEND})) begin
+        assert (f_seen_q || 16'(f_index) >= admin_length_q);
+      end
       if (refused) assert (!config_o.write && config_o.command == GATE_COMMAND_NONE);
       // 2.
       if (config_o.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_HOLD_NEW} && config_o.port == port_t'(f_port)) begin
@@ -827,7 +836,39 @@ module pen_gate_config
 
       // What holds in between, so that the proof goes by induction.
       if (send_new_q[f_port] || send_last_q[f_port]) assert (pending_q[f_port] && (f_written_q || f_index > f_last_q));
-      if (again_q) assert (purpose_q != FOR_STEP || state_q == IDLE);
+      assert (purpose_q <= FOR_STEP);
+      if (state_q == STEP_NEXT) assert (purpose_q == FOR_STEP);
+      if (again_of_q[f_port]) assert (!send_new_q[f_port] && !send_last_q[f_port]);
+      if (state_q inside {CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK}) begin
+        assert (!again_q && f_change && !f_good_q);
+        assert (state_q inside {ENTRY, ENTRY_CHECK} || (index_q == '0 && !f_seen_q));
+        assert (f_seen_q || index_q <= f_index);
+        if (state_q != CHECK) assert (admin_length_q != '0 && admin_length_q <= 16'(ENTRIES));
+        if (state_q != CHECK) assert (16'(index_q) < admin_length_q);
+      end else if (!(state_q inside {IDLE, LOOK, SEND, STEP_NEXT}) && purpose_q != FOR_STEP) begin
+        assert (f_good_q);
+        if (state_q inside {CANCEL, CANCELLED}) assert (!again_q && f_change);
+        else if (f_mine) assert (!send_new_q[f_port] && !send_last_q[f_port]);
+      end
+      if (state_q == COPY_CLASS && count_q[2:0] != '0) assert (index_q == last_index_q);
+      if (f_mine && f_change) begin
+        if (state_q inside {OPEN_READ, OPEN_LOAD, OPEN_WRITE}) begin
+          assert (f_written_q || index_q >= f_index || f_index > last_index_q);
+        end
+        if (state_q == OPEN_CLASS) assert (f_written_q || index_q > f_index || f_index > last_index_q);
+        if (state_q inside {OPEN_LOAD, OPEN_WRITE, OPEN_CLASS}) assert (f_last_q == last_index_q);
+      end
+      if (f_mine && (state_q inside {LAST, WAIT} || purpose_q == FOR_LAST)
+          && !(state_q inside {IDLE, LOOK, SEND, STEP_NEXT})) begin
+        assert (f_written_q || f_index > f_last_q);
+      end
+      if (state_q inside {LAST_FIRST, LAST_START, ACTS, LATE, LATE_FIRST, LAST_LENGTH, LAST_KEEP, WAIT}) begin
+        assert (purpose_q == FOR_LAST);
+      end
+      if (state_q inside {CANCEL, CANCELLED, KEEP_LIST, CUT_CLASS, END_CLASS, LARGEST_CLASS, WRITE_LARGEST, INITIAL_CLASS,
+                          WRITE_INITIAL, STAY, LAST}) begin
+        assert (f_change);
+      end
       if (purpose_q == FOR_STEP) begin
         assert (state_q inside {IDLE, STEP_NEXT, EARLIEST, PAST, DIVIDE, BACK, FORTH, KEEP_TIME});
       end
