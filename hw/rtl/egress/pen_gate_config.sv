@@ -707,6 +707,7 @@ module pen_gate_config
     if (rst_i) begin
       state_q      <= IDLE;
       bank_q       <= '1;
+      purpose_q    <= FOR_CHANGE;
       running_q    <= '0;
       pending_q    <= '0;
       started_q    <= '0;
@@ -778,6 +779,108 @@ module pen_gate_config
     if ((send_new_q | send_start_q | send_last_q) != '0) wake_ns_o = gate_time_i + (64'd1 << 33);
     if (busy_o || state_q == SEND || (state_q == LOOK && look_hit)) wake_ns_o = gate_time_i;
     if (state_q == WAIT && value_q > gate_time_i + 64'd4096) wake_ns_o = value_q - 64'd4096;
+  end
+`endif
+
+`ifdef FORMAL
+  // Contract: a commit is all or nothing. 1. Nothing is written to a port's gates, and nothing told to them, for a list
+  // of which not every entry was found good; a list that is refused leaves the port as it was. 2. No port is told of a
+  // change before every entry of its new list has been written. Port and entry are arbitrary.
+  logic   f_past_q = 1'b0;
+  logic   f_good_q, f_seen_q, f_written_q, f_mine, f_change;
+  place_t f_port;   // never written
+  index_t f_index;  // never written
+  index_t f_last_q;
+
+  assign f_mine   = port_q == f_port;
+  assign f_change = purpose_q == FOR_CHANGE;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_port   <= f_port;
+    f_index  <= f_index;
+    if (state_q == IDLE || state_q == CHECK) begin
+      f_good_q <= 1'b0;
+      f_seen_q <= 1'b0;
+    end
+    if (state_q == IDLE && looked_q && again_of_q != '0) f_good_q <= 1'b1;
+    if (state_q == ENTRY_CHECK && !refused) begin
+      if (index_q == f_index) f_seen_q <= 1'b1;
+      if (entry_last) f_good_q <= 1'b1;
+    end
+    if (state_q == KEEP_LIST && f_mine) f_written_q <= 1'b0;
+    if (state_q == OPEN_WRITE && f_change && f_mine && index_q == f_index) f_written_q <= 1'b1;
+    if (state_q == OPEN_READ && f_change && f_mine) f_last_q <= last_index_q;
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    // The gates change only when they have been told to.
+    if (changed_i[f_port]) begin
+      assume (pending_q[f_port] && !again_of_q[f_port] && !send_new_q[f_port] && !send_last_q[f_port]);
+      assume (!f_mine || state_q inside {IDLE, LOOK, SEND, CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK, CANCEL, CANCELLED,
+                                         STEP_NEXT} || purpose_q == FOR_STEP);
+    end
+    assume (status_port_i < 3'(PORTS) && commit_port_i < 3'(PORTS));
+    if (f_past_q) begin
+      // 1.
+      if (config_o.write || state_q == CANCEL) assert (f_good_q);
+      if (f_good_q && !again_q && purpose_q != FOR_STEP && !(state_q inside {IDLE, LOOK, SEND})) begin
+        assert (f_seen_q || 16'(f_index) >= admin_length_q);
+      end
+      if (refused) assert (!config_o.write && config_o.command == GATE_COMMAND_NONE);
+      // 2.
+      if (config_o.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_HOLD_NEW} && config_o.port == port_t'(f_port)) begin
+        assert (f_written_q || f_index > f_last_q);
+      end
+
+      // What holds in between, so that the proof goes by induction.
+      if (send_new_q[f_port] || send_last_q[f_port]) assert (pending_q[f_port] && (f_written_q || f_index > f_last_q));
+      assert (purpose_q <= FOR_STEP);
+      if (state_q == STEP_NEXT) assert (purpose_q == FOR_STEP);
+      if (again_of_q[f_port]) assert (!send_new_q[f_port] && !send_last_q[f_port]);
+      if (state_q inside {CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK}) begin
+        assert (!again_q && f_change && !f_good_q);
+        assert (state_q inside {ENTRY, ENTRY_CHECK} || (index_q == '0 && !f_seen_q));
+        assert (f_seen_q || index_q <= f_index);
+        if (state_q != CHECK) assert (admin_length_q != '0 && admin_length_q <= 16'(ENTRIES));
+        if (state_q != CHECK) assert (16'(index_q) < admin_length_q);
+      end else if (!(state_q inside {IDLE, LOOK, SEND, STEP_NEXT}) && purpose_q != FOR_STEP) begin
+        assert (f_good_q);
+        if (state_q inside {CANCEL, CANCELLED}) assert (!again_q && f_change);
+        else if (f_mine) assert (!send_new_q[f_port] && !send_last_q[f_port]);
+      end
+      if (state_q == COPY_CLASS && count_q[2:0] != '0) assert (index_q == last_index_q);
+      if (f_mine && f_change) begin
+        if (state_q inside {OPEN_READ, OPEN_LOAD, OPEN_WRITE}) begin
+          assert (f_written_q || index_q >= f_index || f_index > last_index_q);
+        end
+        if (state_q == OPEN_CLASS) assert (f_written_q || index_q > f_index || f_index > last_index_q);
+        if (state_q inside {OPEN_LOAD, OPEN_WRITE, OPEN_CLASS}) assert (f_last_q == last_index_q);
+      end
+      if (f_mine && (state_q inside {LAST, WAIT} || purpose_q == FOR_LAST)
+          && !(state_q inside {IDLE, LOOK, SEND, STEP_NEXT})) begin
+        assert (f_written_q || f_index > f_last_q);
+      end
+      if (state_q inside {LAST_FIRST, LAST_START, ACTS, LATE, LATE_FIRST, LAST_LENGTH, LAST_KEEP, WAIT}) begin
+        assert (purpose_q == FOR_LAST);
+      end
+      if (state_q inside {CANCEL, CANCELLED, KEEP_LIST, CUT_CLASS, END_CLASS, LARGEST_CLASS, WRITE_LARGEST, INITIAL_CLASS,
+                          WRITE_INITIAL, STAY, LAST}) begin
+        assert (f_change);
+      end
+      if (purpose_q == FOR_STEP) begin
+        assert (state_q inside {IDLE, STEP_NEXT, EARLIEST, PAST, DIVIDE, BACK, FORTH, KEEP_TIME});
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (f_past_q && $past(f_past_q) && $past(refused) && !$past(stepped_i) && $past(changed_i) == '0) begin
+      assert (pending_q == $past(pending_q) && running_q == $past(running_q) && bank_q == $past(bank_q));
+      assert (send_new_q == $past(send_new_q) && send_last_q == $past(send_last_q));
+    end
+    cover (f_past_q && $past(refused) && state_q == IDLE);
   end
 `endif
 

@@ -162,13 +162,16 @@ module pen_gates
   );
 `else
   // One word, at any address, stands for the memory: reads of all others give anything.
-  (* anyconst *) addr_t       f_addr;
+  addr_t                      f_addr;    // never written
   (* anyseq *)   gate_entry_t f_any;
   gate_entry_t                f_word;
 
   always_ff @(posedge clk_i) begin
-    if (config_i.write && mine && address(config_i.bank, config_i.index[INDEX_W-1:0]) == f_addr) f_word <= config_i.entry;
+    if (config_i.write && mine && f_addr == address(config_i.bank, config_i.index[INDEX_W-1:0])) begin
+      f_word <= config_i.entry;
+    end
     if (read) read_entry <= read_addr == f_addr ? f_word : f_any;
+    f_addr <= f_addr;
   end
 `endif
 
@@ -388,8 +391,9 @@ module pen_gates
       else assume (next_end_q == end_q);
     end
     if (hold) assume (f_command_left >= gate_time_t'(1024) && f_command_left < F_FAR);
-    // Only what is held is told when to go on, and only what is not is told of a change after that.
-    if (hold) assume (stage_q == IDLE || !run_q || last_q && !f_follows_q);
+    // Only what is held is told when to go on, and a last cycle does not begin before that.
+    if (hold) assume (!f_follows_q);
+    if (!f_follows_q) assume (!past_last_q);
     if (config_i.command == GATE_COMMAND_CANCEL && mine && hold_new_q) assume (!run_q);
   end
 
@@ -405,14 +409,22 @@ module pen_gates
 
       // What holds in between, so that the proof goes by induction.
       assert (stage_q <= HOLD_LOAD && (end_valid_q || stage_q == IDLE) && (!end_valid_q || stage_q != IDLE));
-      assert (!f_follows_q || end_valid_q);
-      assert (!near_q || end_valid_q);
+      if (f_follows_q) begin
+        assert (end_valid_q && run_q && end_q - start_q < gate_time_t'(64'd1 << 33));
+        assert (f_now_q - start_q < end_q - start_q);
+      end else assert (!(stage_q inside {AGAIN_READ, AGAIN_CAPTURE, AGAIN_ADD, AGAIN_LOAD}));
+      assert (!near_q || end_valid_q || stage_q == IDLE);
       assert (settled_q != 2'b10);
       if (end_valid_q) begin
         assert (f_left < F_FAR);
         if (near_q) assert (f_left < F_NEAR);
         if (!near_q) assert (f_left >= (settled_q == 2'b00 ? 900 : settled_q == 2'b01 ? 890 : 880));
         if (settled_q[0]) assert (distance_q == f_left);
+        if (stage_q == READ) assert (settled_q[0]);
+        if (!(stage_q inside {COMPARE, READ, HOLD_READ, HOLD_CAPTURE})) assert (settled_q == 2'b11);
+        if (!near_q && !(stage_q inside {COMPARE, READ, CAPTURE, HOLD_READ, HOLD_CAPTURE, HOLD_LOAD})) begin
+          assert (f_left >= F_NEAR - 9);
+        end
       end
       if (stage_q == COMPARE) assert (f_left >= 56);
       if (stage_q == READ) assert (f_left >= 47);
@@ -420,6 +432,10 @@ module pen_gates
       if (stage_q == ADD) assert (f_left >= 29);
       if (stage_q inside {HOLD_READ, HOLD_CAPTURE, HOLD_LOAD}) assert (!near_q && !settled_q[1] || f_left >= 800);
       if (stage_q inside {HOLD_READ, HOLD_CAPTURE, HOLD_LOAD}) assert (!f_follows_q && last_q && !in_last_q);
+      if (stage_q inside {CAPTURE, ADD, READY}) begin
+        if (next_change_q) assert (next_bank_q == {1'b0, !list_q});
+        else assert (next_bank_q == {1'b0, list_q} || next_bank_q == GATE_BANK_LAST_CYCLE);
+      end
       if (stage_q == READY) begin
         if (f_next == f_addr) assert (entry_q == f_word);
         assert (next_end_q == end_q + gate_time_t'(entry_q.interval_ns));
@@ -454,8 +470,7 @@ module pen_gates
       assert (!guard_next_o || gate_time_t'(remaining_next_ns_o) == $past(f_left));
       for (int unsigned k = 0; k < CLASSES; k++) assert (after_next_ns_o[k] <= $past(after_q[k]));
     end
-    cover (f_past_q && changed_o && $past(f_follows_q, 2));
-    cover (f_past_q && event_now && stage_q == READY && f_follows_q && in_last_q && f_left <= 9);
+    cover (f_past_q && stage_q == READY && armed_q);
   end
 `endif
 endmodule
