@@ -45,49 +45,52 @@ module pen_ptp_parser
 
   always_comb begin
     state_d  = state_q;
-    count_d  = count_q + 1'b1;
+    count_d  = count_q;
     tagged_d = tagged_q;
-    unique case (state_q)
-      HEADER: if (count_q == 6'd13) begin
-        count_d = '0;
-        if (both == TYPE_PTP) state_d = PTP;
-        else if (both == TYPE_IPV4) state_d = IPV4;
-        else if (both == TYPE_VLAN && !tagged_q) begin
-          tagged_d = 1'b1;
-          count_d  = 6'd10;                            // two bytes of the tag, then the type again
-        end else begin
-          state_d = IGNORE;
+    if (valid_i) begin
+      count_d = count_q + 1'b1;
+      unique case (state_q)
+        HEADER: if (count_q == 6'd13) begin
+          count_d = '0;
+          if (both == TYPE_PTP) state_d = PTP;
+          else if (both == TYPE_IPV4) state_d = IPV4;
+          else if (both == TYPE_VLAN && !tagged_q) begin
+            tagged_d = 1'b1;
+            count_d  = 6'd10;                            // two bytes of the tag, then the type again
+          end else begin
+            state_d = IGNORE;
+          end
         end
-      end
-      IPV4: begin
-        unique case (count_q)
-          6'd0: if (data_i[7:4] != 4'd4 || data_i[3:0] < 4'd5) state_d = IGNORE;
-          6'd6: if (data_i[4:0] != '0) state_d = IGNORE;
-          6'd7: if (data_i != '0) state_d = IGNORE;
-          6'd9: if (data_i != PROTOCOL_UDP) state_d = IGNORE;
-          default: if (count_q[1:0] == '1 && count_q[5:2] == ip_words_q - 1'b1) begin
-            state_d = UDP;
+        IPV4: begin
+          unique case (count_q)
+            6'd0: if (data_i[7:4] != 4'd4 || data_i[3:0] < 4'd5) state_d = IGNORE;
+            6'd6: if (data_i[4:0] != '0) state_d = IGNORE;
+            6'd7: if (data_i != '0) state_d = IGNORE;
+            6'd9: if (data_i != PROTOCOL_UDP) state_d = IGNORE;
+            default: if (count_q[1:0] == '1 && count_q[5:2] == ip_words_q - 1'b1) begin
+              state_d = UDP;
+              count_d = '0;
+            end
+          endcase
+        end
+        UDP: begin
+          if (count_q == 6'd3 && both != PORT_EVENT) state_d = IGNORE;
+          if (count_q == 6'd7) begin
+            state_d = PTP;
             count_d = '0;
           end
-        endcase
-      end
-      UDP: begin
-        if (count_q == 6'd3 && both != PORT_EVENT) state_d = IGNORE;
-        if (count_q == 6'd7) begin
-          state_d = PTP;
-          count_d = '0;
         end
+        PTP: begin
+          if (count_q == '0 && data_i[3:2] != '0) state_d = IGNORE;
+          if (found) state_d = FOUND;
+        end
+        default: ;
+      endcase
+      if (last_i) begin
+        state_d  = HEADER;
+        count_d  = '0;
+        tagged_d = 1'b0;
       end
-      PTP: begin
-        if (count_q == '0 && data_i[3:2] != '0) state_d = IGNORE;
-        if (found) state_d = FOUND;
-      end
-      default: ;
-    endcase
-    if (last_i) begin
-      state_d  = HEADER;
-      count_d  = '0;
-      tagged_d = 1'b0;
     end
   end
 
@@ -99,11 +102,9 @@ module pen_ptp_parser
       found_q  <= 1'b0;
       good_q   <= 1'b0;
     end else begin
-      if (valid_i) begin
-        state_q  <= state_d;
-        count_q  <= count_d;
-        tagged_q <= tagged_d;
-      end
+      state_q  <= state_d;
+      count_q  <= count_d;
+      tagged_q <= tagged_d;
       if (serve_i && found_q) found_q <= 1'b0;
       else if (serve_i) good_q <= 1'b0;
       if (found) found_q <= 1'b1;

@@ -72,7 +72,7 @@ module pen_time_stamp
   } record_t;
 
   logic [7:0]                    index_q;         // of this cycle in the memory of times
-  stamp_request_t [SOURCES-1:0]  request;
+  stamp_request_t                request[SOURCES];
   logic [SOURCES-1:0]            serve;
 
   always_ff @(posedge clk_i) index_q <= rst_i ? '0 : index_q + 1'b1;
@@ -161,7 +161,7 @@ module pen_time_stamp
   source_t        source_q;
   stamp_request_t chosen;
   logic           join_queue, full;
-  place_t         write_q[SOURCES], read_q[SOURCES];
+  place_t [SOURCES-1:0] write_q, read_q;
 
   assign chosen     = request[source_q];
   assign join_queue = chosen.good && !chosen.found;
@@ -219,12 +219,14 @@ module pen_time_stamp
     record_source_q <= source_q;
     message_type_q  <= chosen.message_type;
     sequence_id_q   <= chosen.sequence_id;
-    if (take_i) taken_valid_q <= take_source_i < 5'(SOURCES) && waiting_o[take_source];
-    for (int unsigned s = 0; s < SOURCES; s++) begin
-      if (source_t'(s) == source_q && join_queue && !full) write_q[s] <= write_q[s] + 1'b1;
-      if (take_i && take_source_i == 5'(s) && waiting_o[s]) read_q[s] <= read_q[s] + 1'b1;
-      if (clear_lost_i) lost_o[s] <= 1'b0;
-      if (source_t'(s) == source_q && join_queue && full) lost_o[s] <= 1'b1;
+    if (take_i) begin
+      taken_valid_q <= take_source_i < 5'(SOURCES) && waiting_o[take_source];
+      if (take_source_i < 5'(SOURCES) && waiting_o[take_source]) read_q[take_source] <= read_q[take_source] + 1'b1;
+    end
+    if (clear_lost_i) lost_o <= '0;
+    if (join_queue) begin
+      if (full) lost_o[source_q] <= 1'b1;
+      else write_q[source_q] <= write_q[source_q] + 1'b1;
     end
     if (edge_lost) lost_o[2*PORTS] <= 1'b1;
     if (rst_i) begin
@@ -232,10 +234,8 @@ module pen_time_stamp
       record_q      <= 1'b0;
       taken_valid_q <= 1'b0;
       lost_o        <= '0;
-      for (int unsigned s = 0; s < SOURCES; s++) begin
-        write_q[s] <= '0;
-        read_q[s]  <= '0;
-      end
+      write_q       <= '0;
+      read_q        <= '0;
     end
   end
 
