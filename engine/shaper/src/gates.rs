@@ -317,13 +317,13 @@ impl Gates {
     /// A checked list waits for its time. What is due at `since` or later is decided knowing it; in cycles, that is what
     /// comes after the gate time of the last cycle that did not know it. It replaces what is pending then.
     pub fn propose(&mut self, since: u64, list: Arc<List>, change_time: u64) {
-        self.advance(since.saturating_sub(1));
+        self.act(since.saturating_sub(1));
         self.pending = Some(Pending { list, change_time, since });
     }
 
     /// Gives up what is pending, unless it was due before `since`.
     pub fn withdraw(&mut self, since: u64) {
-        self.advance(since.saturating_sub(1));
+        self.act(since.saturating_sub(1));
         self.pending = None;
     }
 
@@ -352,8 +352,8 @@ impl Gates {
         self.pending.take().map(|pending| (pending.list, pending.change_time))
     }
 
-    /// Does what has come due; no answer depends on it.
-    pub fn advance(&mut self, now: u64) {
+    /// Does what has come due.
+    fn act(&mut self, now: u64) {
         if let Some(pending) = self.pending.take_if(|pending| pending.change_time <= now) {
             self.phase = Phase::Running { list: pending.list, start: pending.change_time };
         }
@@ -365,6 +365,11 @@ impl Gates {
             }
             _ => {}
         }
+    }
+
+    /// Does what has come due, and makes later answers come sooner; no answer from `now` on depends on it.
+    pub fn advance(&mut self, now: u64) {
+        self.act(now);
         if let Phase::Running { list, start } = &mut self.phase {
             // Short of a pending change, any cycle's start stands for all.
             if self.pending.is_none() && *start < now {
@@ -555,7 +560,7 @@ impl Gates {
 
 /// The cycle at `now` of a list that runs from `start` on, unless something changes.
 fn whole_cycle(list: &Arc<List>, start: u64, now: u64) -> Cycle<'_> {
-    let start = start + (now - start) / list.cycle_time * list.cycle_time;
+    let start = start + now.saturating_sub(start) / list.cycle_time * list.cycle_time;
     Cycle { list, start, end: start.saturating_add(list.cycle_time), is_last: false }
 }
 

@@ -2,7 +2,7 @@
 //! How gates and credit get their settings: at the beginning, and in flight as `pen_gate_config` works on them.
 //!
 //! The unit takes one list at a time. It checks it, takes back a change that is still pending, and tells the port of the
-//! new one a microsecond before PREPARE_NS are over; docs/hardware.md has the order.
+//! new one two microseconds before PREPARE_NS are over; docs/hardware.md has the order.
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const LEAD_NS: u64 = 32_768;
 /// For the changes of all ports, after a step.
 const AGAIN_NS: u64 = 8 * PREPARE_NS;
 /// The port is told so long before.
-const TOLD_NS: u64 = 1_023;
+const TOLD_NS: u64 = 2_047;
 /// From the cycle in which the port is to be told to the first selection that knows it, and to the next commit.
 const TOLD_CYCLES: Tick = 5;
 const FREE_CYCLES: Tick = 3;
@@ -48,15 +48,37 @@ enum Step {
     Propose { list: Arc<List>, change_time: u64, since: u64 },
 }
 
+/// A tick, or so many after the unit sees a gate time: then a command to the clock moves it.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    gate_time: Option<u64>,
+    ticks: Tick,
+}
+
+impl When {
+    fn tick(ticks: Tick) -> Self {
+        Self { gate_time: None, ticks }
+    }
+
+    fn seen(gate_time: u64, ticks: Tick) -> Self {
+        Self { gate_time: Some(gate_time), ticks }
+    }
+
+    fn at(self, time: &GateTime) -> Tick {
+        let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
+        seen.unwrap_or(0).saturating_add(self.ticks)
+    }
+}
+
 /// The staged list, and what is under way.
 #[derive(Clone, Debug)]
 pub struct GateConfig {
     entries: Vec<Entry>,
     /// The first cycles in which an entry and a commit can be taken.
-    writable: Tick,
-    free: Tick,
-    /// Ticks in the order of selections.
-    steps: VecDeque<(Tick, u16, Step)>,
+    writable: When,
+    free: When,
+    /// In the order of time.
+    steps: VecDeque<(When, u16, Step)>,
     /// Per port: ConfigChangeError and the last error's code.
     errors: Vec<(u16, u8)>,
 }
@@ -65,11 +87,22 @@ impl GateConfig {
     pub fn new(ports: u16) -> Self {
         Self {
             entries: vec![Entry { operation: 0, states: 0, interval: 0 }; GATE_ENTRIES],
-            writable: 0,
-            free: 0,
+            writable: When::tick(0),
+            free: When::tick(0),
             steps: VecDeque::new(),
             errors: vec![(0, 0); usize::from(ports)],
         }
+    }
+
+    fn busy_until(&mut self, writable: When, free: When) {
+        (self.writable, self.free) = (writable, free);
+    }
+
+    /// The port is told of a list shortly before it is pending.
+    fn tell(&mut self, port: u16, since: u64, list: Arc<List>, change_time: u64) {
+        let told = since - TOLD_NS;
+        self.steps.push_back((When::seen(told, TOLD_CYCLES), port, Step::Propose { list, change_time, since }));
+        self.busy_until(When::seen(told, 1), When::seen(told, FREE_CYCLES));
     }
 
     fn count(&mut self, port: u16, code: u8) {
@@ -216,7 +249,7 @@ impl Bridge {
 
     /// When an entry of the staged list can be written, from a cycle on.
     pub fn takes_gate_entry(&self, from: Tick) -> Tick {
-        from.max(self.gate_config.writable)
+        from.max(self.gate_config.writable.at(&self.gate_time))
     }
 
     pub fn write_gate_entry(&mut self, index: u16, entry: Entry) {
@@ -227,7 +260,7 @@ impl Bridge {
 
     /// When a list can be committed, from a cycle on.
     pub fn takes_gate_commit(&self, from: Tick) -> Tick {
-        from.max(self.gate_config.free)
+        from.max(self.gate_config.free.at(&self.gate_time))
     }
 
     /// Commits the staged list in a cycle in which it can be; what follows is done by [`Bridge::gate_step`].
@@ -251,7 +284,7 @@ impl Bridge {
                 let found =
                     if code == 6 && u64::from(registers.base_ns) >= 1_000_000_000 { CHECK_CYCLES } else { found };
                 self.gate_config.count(port, code);
-                (self.gate_config.writable, self.gate_config.free) = (at + found + 1, at + found + 1);
+                self.gate_config.busy_until(When::tick(at + found + 1), When::tick(at + found + 1));
                 return;
             }
         };
@@ -272,7 +305,7 @@ impl Bridge {
             }
             Some(_) => {
                 is_running = gates.list(gate_time(cancel)).is_some();
-                self.gate_config.steps.push_back((cancel + GATES_CYCLES, port, Step::Withdraw));
+                self.gate_config.steps.push_back((When::tick(cancel + GATES_CYCLES), port, Step::Withdraw));
             }
             None => is_running = gates.list(gate_time(cancel)).is_some(),
         }
@@ -280,22 +313,19 @@ impl Bridge {
         if is_running && list.base_time() < now + PREPARE_NS + LEAD_NS {
             self.gate_config.count(port, PAST_CODE);
         }
-        let told = cycle_of(now + PREPARE_NS - TOLD_NS);
-        let propose = Step::Propose { list, change_time, since: now + PREPARE_NS };
-        self.gate_config.steps.push_back((told + TOLD_CYCLES, port, propose));
-        (self.gate_config.writable, self.gate_config.free) = (told + 1, told + FREE_CYCLES);
+        self.gate_config.tell(port, now + PREPARE_NS, list, change_time);
     }
 
     /// When [`Bridge::gate_step`] is to be called next.
     pub fn next_gate_step(&self) -> Option<Tick> {
-        self.gate_config.steps.front().map(|step| step.0)
+        self.gate_config.steps.front().map(|step| step.0.at(&self.gate_time))
     }
 
     /// What the unit does at a tick: lists that begin to be pending, and those that no longer are.
     pub fn gate_step(&mut self, at: Tick) {
-        while let Some((tick, port, step)) = self.gate_config.steps.pop_front() {
-            if tick > at {
-                self.gate_config.steps.push_front((tick, port, step));
+        while let Some((when, port, step)) = self.gate_config.steps.pop_front() {
+            if when.at(&self.gate_time) > at {
+                self.gate_config.steps.push_front((when, port, step));
                 return;
             }
             let now = self.gate_time.at(at);
@@ -323,15 +353,11 @@ impl Bridge {
         }
         if matches!(command, Command::Set { .. } | Command::Step { .. }) {
             let now = self.gate_time.at(at);
-            let time = self.gate_time;
             for &port in shaped.iter().rev() {
                 let Some((list, pending)) = self.shaping(port).gates.stepped(last, now + LEAD_NS) else { continue };
                 let earliest = now + AGAIN_NS + LEAD_NS;
                 let change_time = if pending >= earliest { pending } else { list.start_from(earliest) };
-                let told = time.tick_of(now + AGAIN_NS - TOLD_NS) - GATES_CYCLES;
-                let propose = Step::Propose { list, change_time, since: now + AGAIN_NS };
-                self.gate_config.steps.push_back((told + TOLD_CYCLES, port, propose));
-                (self.gate_config.writable, self.gate_config.free) = (told + 1, told + FREE_CYCLES);
+                self.gate_config.tell(port, now + AGAIN_NS, list, change_time);
             }
         }
         for &port in &shaped {

@@ -6,6 +6,7 @@ first, so that rare things come together often enough to be met.
 """
 
 from .changes import CHANGES
+from .shaping import SHAPING
 from .whole import draw
 
-__all__ = ["CHANGES", "draw"]
+__all__ = ["CHANGES", "SHAPING", "draw"]

@@ -19,6 +19,7 @@ NO_LIMIT_BYTES = 2047
 # From a commit to when its port knows of it, and from a step to when all ports know of their changes again.
 BUSY_CYCLES = 8_300
 AGAIN_CYCLES = 8 * 8_192 + 100
+SHAPING = ("gate_list", "gate_enable", "gate_states", "credit", "count_gap", "max_sdu", "clock", "clock_step")
 CLOCK_SET, CLOCK_STEP, CLOCK_SLEW, CLOCK_INCREMENT = range(1, 5)
 SETTLE_CYCLES = 3_000
 
@@ -80,6 +81,12 @@ def _lists(drawing: Drawing, ports: Sequence[int], end: int) -> Iterator[tuple[i
     at = 0
     for port in ports:
         yield at, "gate_list", _gate_list(drawing, port, at)
+    worked_until = (len(ports) + 1) * BUSY_CYCLES
+    if rng.random() < 0.2:
+        # Not while a list is being worked on, and none until the ports know of their changes again.
+        at = worked_until + rng.randint(0, 30_000)
+        yield at, "clock_step", _step(drawing)
+        at += AGAIN_CYCLES + BUSY_CYCLES
     count = rng.choice((0, 1, 4, 12))
     for _ in range(count):
         at += rng.choice((rng.randint(1, BUSY_CYCLES), BUSY_CYCLES + rng.randint(0, 3_000), drawing.log(100, 100_000)))
@@ -199,9 +206,16 @@ def _clock(drawing: Drawing) -> list[Write]:
     return _command(drawing, CLOCK_SLEW, amount & 0xFFFF_FFFF, drawing.log(1, 1 << 31))
 
 
+def _step(drawing: Drawing) -> list[Write]:
+    """An offset, or another time, not far away."""
+    amount = drawing.rng.choice((1, -1)) * drawing.log(1, 300_000)
+    if drawing.rng.random() < 0.3:
+        return _command(drawing, CLOCK_SET, 1_000_000 + amount, 0, 0)
+    seconds, nanoseconds = divmod(amount, 10**9)
+    return _command(drawing, CLOCK_STEP, nanoseconds, seconds & 0xFFFF_FFFF, seconds >> 32 & 0xFFFF)
+
+
 def _command(drawing: Drawing, command: int, *words: int) -> list[Write]:
     write = drawing.registers.write
-    return [
-        *(write(f"table_data[{n}]", value=word) for n, word in enumerate(words)),
-        write("ptp.command", command=command),
-    ]
+    staged = [write(f"table_data[{n}]", value=word) for n, word in enumerate(words)]
+    return [*staged, write("ptp.command", command=command)]
