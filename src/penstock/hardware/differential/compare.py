@@ -46,14 +46,8 @@ def table(record: Record) -> Table:
     columns["stream"][columns["flags"] & _engine.FLAG_STREAM == 0] = 0
     columns["traffic_class"][dropped & (columns["reason"] <= LAST_MAC_REASON)] = 0
     for port in range(8):
-<<<<<<< HEAD
-        columns["refused_reasons"][columns["refused"] >> port & 1 == 0] &= ~(
-            127 << 8 * port
-        )  # a sign ends the last byte
-=======
         # A sign ends the last byte.
         columns["refused_reasons"][columns["refused"] >> port & 1 == 0] &= ~(127 << 8 * port)
->>>>>>> shaper
     rows = np.stack([*columns.values()], axis=1)
     return rows[np.lexsort([rows[:, n] for n in reversed(range(rows.shape[1]))])]
 
