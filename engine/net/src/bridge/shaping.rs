@@ -17,6 +17,8 @@ use super::Tick;
 const WINDOWS_CYCLES: Tick = 4;
 /// From a cycle of `pen_gates` to that of the selections which its states are for.
 pub const GATES_CYCLES: Tick = 3;
+/// Windows of a gate that are looked at for a frame at a time.
+const MOST_WINDOWS: u32 = 64;
 /// What gate time is ahead of the clock's: so long after its selection the first bit of a frame is on the wire.
 pub const GATES_LEAD_NS: u64 = 56;
 
@@ -203,16 +205,18 @@ impl Shaping {
         if from == Tick::MAX || !self.gates.is_enabled() {
             return from;
         }
-        // A tick may lie beyond the time at which the frame would still have fitted.
+        // A tick may lie beyond the time at which the frame would still have fitted, of each window. After some of them
+        // the port looks again, so that time goes on.
         let mut at = from;
-        while let Some(fits) = self.gates.fits_from(time.at(at), traffic_class, wire) {
+        for _ in 0..MOST_WINDOWS {
+            let Some(fits) = self.gates.fits_from(time.at(at), traffic_class, wire) else { return Tick::MAX };
             let tick = time.tick_of(fits).max(at);
             if tick == at || self.gates.fits(time.at(tick), traffic_class, wire) {
                 return tick;
             }
             at = tick;
         }
-        Tick::MAX
+        at
     }
 
     /// A frame of a class is selected, and transmitted up to a tick.
