@@ -9,8 +9,8 @@
 //              and the largest window
 //   time       ConfigChangeTime: the base time, or the first start of a cycle that leaves PREPARE_NS and LEAD_NS
 //   backward   per entry and class, how long the gate stays open beyond the entry; written to the port's memory
-//   last       if a list is running, its last cycle is compiled once more by the same two passes: cut at the time of the
-//              change or prolonged to it, and followed by the new list
+//   last       if a list is running, its last cycle is compiled once more by the same two passes: cut at the time of
+//              the change or prolonged to it, and followed by the new list
 //   wait       until PREPARE_NS after the commit, less two microseconds in which the port is told: then the change is
 //              pending, and ends of cycles from PREPARE_NS after the commit on are decided knowing it
 //
@@ -818,8 +818,8 @@ module pen_gate_config
     // The gates change only when they have been told to.
     if (changed_i[f_port]) begin
       assume (pending_q[f_port] && !again_of_q[f_port] && !send_new_q[f_port] && !send_last_q[f_port]);
-      assume (!f_mine || state_q inside {IDLE, LOOK, SEND, CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK, CANCEL, CANCELLED,
-                                         STEP_NEXT} || purpose_q == FOR_STEP);
+      assume (!f_mine || state_q inside {IDLE, LOOK, SEND, CHECK, SECONDS, NANOSECONDS, ENTRY, ENTRY_CHECK, CANCEL,
+                                         CANCELLED, STEP_NEXT} || purpose_q == FOR_STEP);
     end
     assume (status_port_i < 3'(PORTS) && commit_port_i < 3'(PORTS));
     if (f_past_q) begin
@@ -830,7 +830,8 @@ module pen_gate_config
       end
       if (refused) assert (!config_o.write && config_o.command == GATE_COMMAND_NONE);
       // 2.
-      if (config_o.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_HOLD_NEW} && config_o.port == port_t'(f_port)) begin
+      if (config_o.port == port_t'(f_port)
+          && config_o.command inside {GATE_COMMAND_CHANGE, GATE_COMMAND_HOLD_NEW}) begin
         assert (f_written_q || f_index > f_last_q);
       end
 
@@ -865,8 +866,8 @@ module pen_gate_config
       if (state_q inside {LAST_FIRST, LAST_START, ACTS, LATE, LATE_FIRST, LAST_LENGTH, LAST_KEEP, WAIT}) begin
         assert (purpose_q == FOR_LAST);
       end
-      if (state_q inside {CANCEL, CANCELLED, KEEP_LIST, CUT_CLASS, END_CLASS, LARGEST_CLASS, WRITE_LARGEST, INITIAL_CLASS,
-                          WRITE_INITIAL, STAY, LAST}) begin
+      if (state_q inside {CANCEL, CANCELLED, KEEP_LIST, CUT_CLASS, END_CLASS, LARGEST_CLASS, WRITE_LARGEST,
+                          INITIAL_CLASS, WRITE_INITIAL, STAY, LAST}) begin
         assert (f_change);
       end
       if (purpose_q == FOR_STEP) begin

@@ -349,8 +349,8 @@ module pen_gates
 
 `ifdef FORMAL
   // Contract, for a list of any entries that are not changed while they are in use: 1. gate states, the windows beyond
-  // the entry and its end are those of the active entry; 2. it ends in the first cycle that has reached its end, even if
-  // all intervals are the shortest; 3. what is promised to selection ends with the entry and its window.
+  // the entry and its end are those of the active entry; 2. it ends in the first cycle that has reached its end, even
+  // if all intervals are the shortest; 3. what is promised to selection ends with the entry and its window.
   localparam gate_time_t F_FAR = {2'b01, {(GATE_TIME_W - 2) {1'b0}}};
   localparam gate_time_t F_NEAR = gate_time_t'(1 << 15);
 

@@ -436,6 +436,8 @@ async def random_lists(dut):
             await bench.cycle(step_to=to)
         span = rng.choice([20_000, 300_000])
         await bench.run_until(bench.now + span)
+        if rng.random() < 0.7:
+            await bench.settle()
         pending = [time for gates in bench.gates if (time := gates.pending(bench.now)) is not None]
         if pending and rng.random() < 0.8 and max(pending) < bench.now + 10**7:
             await bench.run_until(max(pending) + span)
