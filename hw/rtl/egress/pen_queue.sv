@@ -351,26 +351,12 @@ module pen_queue
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate
-  // closes; 2. its class has credit; 3. it is the highest class of which that can be said; 4. it is eligible. The frame
-  // that then leaves is the one that was looked at (5). 4. and 5. are about memories and proven for some cycles only.
+  // closes; 2. its class has credit; 3. it is the highest class of which that can be said.
   logic [CLASSES-1:0]    f_open_q;
   logic                  f_guard_q, f_past_q = 1'b0;
   logic [15:0]           f_remaining_q;
   window_t [CLASSES-1:0] f_after_q;
   logic [CLASSES-1:0]    f_fits;
-  logic                  f_granted_q;
-  length_t               f_wire_q;
-  cycle_t                f_now_q, f_ahead;
-  logic [CELLS-1:0]      f_inside_q;             // frames that are queued
-
-  assign f_ahead = enqueue_i.visible - now_cycle_i;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) f_inside_q <= '0;
-    else begin
-      if (enqueue) f_inside_q[enqueue_i.frame[CELL_W-1:0]] <= 1'b1;
-      if (popped_q || (state_q == EXPIRE && expired_ready_i)) f_inside_q[frame_q] <= 1'b0;
-    end
-  end
 
   always_ff @(posedge clk_i) begin
     f_past_q      <= 1'b1;
@@ -378,9 +364,6 @@ module pen_queue
     f_guard_q     <= guard_next_i;
     f_remaining_q <= remaining_next_ns_i;
     f_after_q     <= after_next_ns_i;
-    f_granted_q   <= grant_o && !rst_i;
-    f_wire_q      <= wire_q[grant_class_o];
-    f_now_q       <= now_cycle_i;
   end
 
   always_comb begin
@@ -399,17 +382,6 @@ module pen_queue
       if (grant_o) begin
         assert (tx_ready_i && ready_q[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);
       end
-`ifdef FORMAL_BOUNDED
-      assume (now_cycle_i == f_now_q + 1'b1);
-      // As pen_admission does: a frame is visible two cycles after it is queued, or later, and is queued once.
-      if (enqueue) begin
-        assume (f_ahead >= 2 && f_ahead < 64);
-        assume (enqueue_i.port < port_t'(PORTS) && enqueue_i.length <= 2000);
-        assume (enqueue_i.frame < cell_t'(CELLS) && !f_inside_q[enqueue_i.frame[CELL_W-1:0]]);
-      end
-      if (grant_o) assert (!(cycle_t'(now_cycle_i - visible_q[grant_class_o]) >> 27));
-      if (f_granted_q) assert (popped_o.valid && popped_o.length + OVERHEAD_BYTES == f_wire_q);
-`endif
     end
   end
 `endif
