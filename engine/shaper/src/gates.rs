@@ -531,7 +531,8 @@ impl Gates {
             let pending = self.pending_at(at);
             at = match self.now(at) {
                 Now::Running(Cycle { list, start, end, is_last: false }) => {
-                    if list.largest[class] < wire {
+                    // A gate that never opens has no place for what takes no time either.
+                    if list.largest[class] < wire.max(1) {
                         // No cycle has a place for it, but the last ones before a change may.
                         let last = list.cycle_time.saturating_mul(3).saturating_add(list.horizon);
                         let cycles = (pending?.change_time - at).saturating_sub(last) / list.cycle_time;
@@ -797,7 +798,7 @@ mod tests {
         assert_eq!(gates.close(700, 1), Some(1_000), "the next cycle begins with its gate closed");
         assert_eq!(gates.fits_from(100, 0, 501), Some(1_000));
         assert_eq!(gates.fits_from(100, 0, 601), None);
-        assert_eq!(gates.fits_from(100, 5, 1), None);
+        assert_eq!((gates.fits_from(100, 5, 1), gates.fits_from(100, 5, 0)), (None, None));
         gates.set_enabled(false);
         assert_eq!((gates.states(700), gates.fits_from(100, 5, 10_000)), (0xFF, Some(100)));
     }
