@@ -48,7 +48,7 @@ def begins(of: ps.Run, port: int) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("nodes", ["model", "rtl"])
-@pytest.mark.parametrize(("name", "port"), [("tas", 2), ("mixed", 5)])
+@pytest.mark.parametrize(("name", "port"), [("tas", 2), ("mixed", 3)])
 def test_frames_are_inside_their_windows(name: str, port: int, nodes: Nodes) -> None:
     frames = begins(run(name, nodes), port)
     assert frames.height > 500
@@ -113,7 +113,7 @@ def test_the_report_draws_gates_and_credit() -> None:
     for name, titles in {
         "tas": ["Gates of sw port 2"],
         "cbs": ["Credit at sw port 2"],
-        "mixed": ["Gates of sw port 5", "Credit at sw port 5"],
+        "mixed": ["Gates of sw port 3", "Credit at sw port 3"],
     }.items():
         page = Path(run(name).report()).read_text(encoding="utf-8")
         for title in titles:
