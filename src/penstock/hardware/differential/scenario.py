@@ -68,13 +68,14 @@ def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 
-_PAIRS = ("vlans", "max_residence_ns", "queue_limit_cells", "class_limit_cells")
+# A mapping is written as pairs, for its keys may be tuples.
+_MAPPINGS = [field.name for field in dataclasses.fields(SwitchConfig) if field.default_factory is dict]
 _SCENARIO = TypeAdapter(Scenario)
 
 
 def _from_plain(plain: Any) -> Scenario:
     config = dict(plain["config"])
-    for name in _PAIRS:
+    for name in _MAPPINGS:
         config[name] = {tuple(key) if isinstance(key, list) else key: value for key, value in config[name]}
     arrivals = [
         {**arrival, "frame": {**arrival["frame"], "head": bytes.fromhex(arrival["frame"]["head"])}}
