@@ -5,34 +5,21 @@ import random
 import zlib
 from dataclasses import dataclass, field
 
+from structs import STRUCTS
+
 REASONS = {
     "none": 0, "preamble": 1, "rx_er": 2, "giant": 3, "runt": 4, "fcs": 5, "overrun": 6, "port_disabled": 7,
     "reserved_address": 8, "vlan": 9, "no_destination": 10, "residence": 11, "store_full": 12,
 }  # fmt: skip
 
-# Packed structs of pen_pkg, most significant field first.
-RX_BEAT = (("last", 1), ("short_gap", 1), ("reason", 3), ("data", 8))
-STORE_WRITE = (
-    ("valid", 1),
-    ("cell_index", 12),
-    ("word", 4),
-    ("data", 64),
-    ("link_valid", 1),
-    ("link_from", 12),
-    ("link_to", 12),
-)
-CLASSIFIED = (
-    ("valid", 1), ("reason", 4), ("short_gap", 1), ("has_cells", 1), ("port", 3), ("destination", 8),
-    ("traffic_class", 3), ("frame", 12), ("length", 11), ("visible", 28),
-    ("is_stream", 1), ("stream", 12), ("shaped", 1),
-)  # fmt: skip
-CONFIG = (
-    ("port_enable", 8), ("max_frame_bytes", 11), ("port_vlan_id", 96), ("class_of_pcp", 24), ("class_of_untagged", 3),
-    ("ats_classes", 8), ("ats_overhead_bytes", 8), ("processing_delay_max_ns", 32), ("learning_enable", 1),
-    ("aging_period_ms", 32), ("queue_limit_cells", 96), ("class_limit_cells", 96), ("queue_guarantee_cells", 12),
-    ("reception_guarantee_cells", 12), ("shared_limit_cells", 12), ("identify_enable", 3), ("identify_ipv4_mask", 104),
-)  # fmt: skip
-TABLE_WRITE = (("valid", 1), ("which", 3), ("index", 16), ("data", 128))
+
+def _fields(struct):
+    """The fields of a packed struct, most significant first, an array as one."""
+    return tuple((name, width * (count[0] if count else 1)) for name, width, *count in STRUCTS[struct])
+
+
+STORE_WRITE, CLASSIFIED, CONFIG = _fields("store_write"), _fields("classified"), _fields("config")
+RX_BEAT, TABLE_WRITE = _fields("rx_beat"), _fields("table_write")
 TABLE_STREAM_KEY, TABLE_STREAM_RATE, TABLE_GROUP, TABLE_VLAN, TABLE_FDB = range(5)
 
 

@@ -3,6 +3,8 @@
 
 # Fields from the most significant bit down, as declared; an array has a count.
 STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
+    "rx_beat": [("last", 1), ("short_gap", 1), ("reason", 3), ("data", 8)],
+    "table_write": [("valid", 1), ("which", 4), ("index", 16), ("data", 128)],
     "store_write": [
         ("valid", 1),
         ("cell_index", 12),
