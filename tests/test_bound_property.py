@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from penstock import plan
-from penstock.bound import Conformance, WayBound, applies, bound, conformance, ways_of
+from penstock.bound import Conformance, WayBound, applies, conformance, ways_of
+from penstock.captures import CapturedFrame, write_pcapng
 from penstock.errors import InputError
 from penstock.scenario import Network, load
 
@@ -223,3 +224,64 @@ def test_no_frame_takes_longer_than_its_bound() -> None:
     assert {1, 2, 3, 4} <= set(tally.hops)
     assert tally.classes == set(ATS_PRIORITIES.values())
     assert max(tally.ratios) > 0.9
+
+
+def test_a_higher_class_that_goes_on_at_its_rate(tmp_path: Path) -> None:
+    """Behind a long frame and a burst, what goes on coming makes up half of the bound of the class below."""
+    tag = b"\x81\x00" + (3 << 13 | 10).to_bytes(2) + b"\x88\xb5"
+    data = bytes.fromhex("020000000003020000000001") + tag + bytes(78)  # 100 B with the FCS
+    # 120 B on the wire each: 20 at once, and then one per 19.2 us, which are 50 Mb/s.
+    times_ns = [960 * n for n in range(20)] + [19_201 * n for n in range(1, 60)]
+    write_pcapng(tmp_path / "high.pcapng", [CapturedFrame(time, data, len(data)) for time in sorted(times_ns)])
+    common = {"to": ["d"], "vlan": 10}
+    network = load(
+        {
+            "name": "below",
+            "duration": "2ms",
+            "nodes": "model",
+            "bridges": {"s": {"ports": 4, "processing_delay": "0ns"}},
+            "stations": {"a": {"at": "s.0"}, "b": {"at": "s.1"}, "c": {"at": "s.2"},
+                         "d": {"at": "s.3", "rate": "100Mb/s"}},
+            "streams": {
+                "high": {"from": "a", "pcp": 3, "ats": {"rate": "50Mb/s", "burst": "2640B"}, **common,
+                         "source": {"capture": str(tmp_path / "high.pcapng"), "start": "12us"}},
+                "low": {"from": "b", "pcp": 2, "ats": {"rate": "1Mb/s", "burst": "120B"}, **common,
+                        "source": {"frames": "100B", "every": "1ms", "start": "12.1us", "count": 1}},
+                "long": {"from": "c", "pcp": 0, **common,
+                         "source": {"frames": "1522B", "every": "1ms", "count": 1}},
+            },
+        }
+    )  # fmt: skip
+    seen = simulated(network)
+    assert all(found.ok for found in seen.conforming.values())
+    (way,) = ways_of(network, "low")
+    worst = seen.longest_ps("low", "delivered", "d")
+    assert worst is not None
+    assert way.total_ps is not None
+    assert 0.9 * way.total_ps < worst <= way.total_ps
+
+
+def test_bursts_of_frames_that_are_counted_without_gaps() -> None:
+    """Seven talkers whose 20 shortest frames each are 1280 B of burst, and 1680 B on the wire."""
+    talkers = [f"e{i}" for i in range(7)]
+    ats = {"rate": "50Mb/s", "burst": "1280B"}
+    network = load(
+        {
+            "name": "short",
+            "duration": "1ms",
+            "nodes": "model",
+            "bridges": {"s": {"ports": 8, "overhead": "0B"}},
+            "stations": {name: {"at": f"s.{i}"} for i, name in enumerate([*talkers, "d"])},
+            "streams": {
+                name: {"from": name, "to": ["d"], "vlan": 10, "pcp": 3, "ats": ats,
+                       "source": {"frames": "64B", "burst": 20, "every": "1ms"}}
+                for name in talkers
+            },
+        }
+    )  # fmt: skip
+    seen = simulated(network)
+    worst = max(seen.longest_ps(name, "delivered", "d") or 0 for name in talkers)
+    (way,) = ways_of(network, talkers[0])
+    assert way.total_ps is not None
+    counted_ps = (7 * 1280 - 84) * 8000
+    assert counted_ps < worst <= way.total_ps
