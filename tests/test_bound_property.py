@@ -285,3 +285,28 @@ def test_bursts_of_frames_that_are_counted_without_gaps() -> None:
     assert way.total_ps is not None
     counted_ps = (7 * 1280 - 84) * 8000
     assert counted_ps < worst <= way.total_ps
+
+
+def test_a_slow_clock_falls_behind_a_source_at_its_full_rate() -> None:
+    """100 ppm of 40 ms are 4 us, and most of the bound."""
+    network = load(
+        {
+            "name": "slow",
+            "duration": "40ms",
+            "nodes": "model",
+            "bridges": {"s": {"ports": 2, "clock": {"drift": "-100ppm"}}},
+            "stations": {"a": {"at": "s.0"}, "b": {"at": "s.1"}},
+            "streams": {
+                "f": {"from": "a", "to": ["b"], "vlan": 10, "pcp": 3, "ats": {"rate": "10Mb/s", "burst": "120B"},
+                      "source": {"frames": "100B", "every": "96us"}},
+            },
+        }
+    )  # fmt: skip
+    seen = simulated(network)
+    assert seen.conforming["f"].ok
+    (way,) = ways_of(network, "f")
+    worst = seen.longest_ps("f", "delivered", "b")
+    assert worst is not None
+    assert way.total_ps is not None
+    assert way.total_ps - way.clock_drift_ps < worst <= way.total_ps
+    assert worst > 0.9 * way.total_ps
