@@ -218,6 +218,6 @@ def test_many_streams_are_shown_in_part(bound: Bound) -> None:
     assert status == 0
     assert "40 of 50 ways" in out
     assert "the terms of 42 ways more are in --json" in out
-    assert "f44 1542 B and 44 more" not in out
+    assert "f5 1542 B and 44 more; l_min" in out
     assert len(out.splitlines()) < 200
     assert len(as_json(bound, *streams)["streams"]) == 50
