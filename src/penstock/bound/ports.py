@@ -14,6 +14,7 @@ class Port:
     """All lengths and rates are on the wire."""
 
     committed: tuple[Committed, ...]  # of the higher classes and, after them, the same
+    burst_bytes: int  # of all these
     higher_bps: int
     same_bps: int
     shortest_bytes: int  # of the same class
@@ -59,6 +60,7 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
             shortest = min(shortest or least, least)
     return Port(
         (*higher, *same),
+        sum(each.burst_bytes for each in (*higher, *same)),
         sum(each.rate_bps for each in higher),
         sum(each.rate_bps for each in same),
         shortest,

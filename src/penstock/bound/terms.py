@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 PS = 10**12
 _SHOWN = 6  # bursts in an equation; of more the sum
@@ -38,18 +39,14 @@ class Contention:
     """Equation (1) at an egress port, with its numbers. Lengths are on the wire: frame, preamble and gap."""
 
     committed: tuple[Committed, ...]  # of the higher classes and, after them, the same: F_H and F_S
+    sum_of_bursts_bytes: int  # the sum of b over them
     l_min_bytes: int
     l_lp_bytes: int  # the longest frame of the lower classes; 0 without one
     l_lp_stream: str | None  # whose frame it is
     link_rate_bps: int
     higher_rates_bps: int  # the sum of r over F_H
 
-    @property
-    def sum_of_bursts_bytes(self) -> int:
-        """The sum of b over F_H and F_S."""
-        return sum(each.burst_bytes for each in self.committed)
-
-    @property
+    @cached_property
     def ps(self) -> int:
         """The longest that a frame waits for others."""
         ahead = self.sum_of_bursts_bytes - self.l_min_bytes + self.l_lp_bytes
@@ -58,8 +55,9 @@ class Contention:
     @property
     def equation(self) -> str:
         """For people: the right side of equation (1)."""
-        bursts = [each.burst_bytes for each in self.committed]
-        said = " + ".join(map(str, bursts)) if len(bursts) <= _SHOWN else str(sum(bursts))
+        said = str(self.sum_of_bursts_bytes)
+        if len(self.committed) <= _SHOWN:
+            said = " + ".join(str(each.burst_bytes) for each in self.committed)
         rates = f"{self.link_rate_bps // 10**6} - {self.higher_rates_bps / 10**6:g}"
         return f"({said} - {self.l_min_bytes} + {self.l_lp_bytes}) B / ({rates}) Mb/s"
 
@@ -89,7 +87,7 @@ class HopBound:
         """The media-dependent part: cable, the frame's own time on the wire, preamble."""
         return self.cable_ps + self.frame_ps + self.preamble_ps
 
-    @property
+    @cached_property
     def total_ps(self) -> int:
         """Of the hop alone."""
         return self.media_ps + self.processing_ps + self.contention.ps + self.clock_grid_ps
@@ -118,7 +116,7 @@ class WayBound:
     reason: str | None = None
     refused_at: str | None = None  # the bridge whose conditions do not hold
 
-    @property
+    @cached_property
     def total_ps(self) -> int | None:
         """From the delimiter at the talker to the delimiter at the listener; None without a bound."""
         if self.reason is not None:

@@ -78,7 +78,15 @@ def _hop(
         processing_said=processing_said,
         processing_delay_max_ps=processing_delay_max_ps(bridge),
         preamble_ps=preamble_ps(rate),
-        contention=Contention(port.committed, l_min, port.blocking_bytes, port.blocking_stream, rate, port.higher_bps),
+        contention=Contention(
+            committed=port.committed,
+            sum_of_bursts_bytes=port.burst_bytes,
+            l_min_bytes=l_min,
+            l_lp_bytes=port.blocking_bytes,
+            l_lp_stream=port.blocking_stream,
+            link_rate_bps=rate,
+            higher_rates_bps=port.higher_bps,
+        ),
         clock_grid_ps=grid_ps,
         clock_grid_said=grid_said,
     )
