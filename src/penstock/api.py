@@ -18,6 +18,8 @@ from typing import Any, Literal
 import polars as pl
 
 from penstock import run as runner
+from penstock.bound.analysis import analyse
+from penstock.bound.tables import by_hop, by_listener
 from penstock.scenario import load as _load
 from penstock.scenario.network import Network as _Network
 from penstock.summary import port_table, stream_table
@@ -93,6 +95,24 @@ class Network:
             return Run(runner.run(network, Path(out), trace=trace, seed=seed, captures=captures))
         keep = tempfile.TemporaryDirectory(prefix="penstock-")
         return Run(runner.run(network, Path(keep.name) / network.name, trace=trace, seed=seed, captures=captures), keep)
+
+    def bounds(self, by: Literal["listener", "hop"] = "listener") -> pl.DataFrame:
+        """The worst case of each stream, without a run, as long as all talkers keep to rate and burst.
+
+        Args:
+            by: "listener": a row per stream and listener, with `reason` where there is no bound. "hop": a row per
+                bridge on those ways that have one, with the numbers of equation (1).
+
+        Times are in ns, rates in b/s and lengths in bytes, both counted on the wire.
+
+        Raises:
+            ValueError: `by` is something else.
+
+        """
+        if by not in ("listener", "hop"):
+            raise ValueError(f'by = {by!r} is not known; allowed: "listener", "hop"')
+        analysis = analyse(self._network)
+        return by_listener(analysis) if by == "listener" else by_hop(analysis)
 
     def __repr__(self) -> str:
         network = self._network

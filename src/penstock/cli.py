@@ -120,6 +120,22 @@ def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def bound(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
+    """The worst case of each ATS stream, per hop and end to end, term by term; runs nothing."""
+    from penstock.bound.analysis import analyse
+    from penstock.bound.show import show
+    from penstock.bound.tables import as_json as described
+    from penstock.scenario import load
+
+    analysis = analyse(load(scenario))
+    if as_json:
+        typer.echo(json.dumps(described(analysis)))
+    else:
+        show(analysis, _console())
+    raise typer.Exit(OK if analysis.ok else NOT_MET)
+
+
+@app.command()
 def replay(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN_DIR...", help="Folders with run.toml and its records.")],
     nodes: Annotated[ReplayNodes, typer.Option(help="What our switch is.")] = ReplayNodes.MODEL,

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the streams of an egress port come to, from the view of one class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.bound.terms import Committed, ceil_div
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Step, Stream
+
+
+@dataclass(frozen=True)
+class Port:
+    """All lengths and rates are on the wire."""
+
+    committed: tuple[Committed, ...]  # of the higher classes and, after them, the same
+    burst_bytes: int  # of all these
+    higher_bps: int
+    same_bps: int
+    shortest_bytes: int  # of the same class
+    blocking_bytes: int  # longest of the lower classes, whatever serves them: a frame that has begun is not cut short
+    blocking_stream: str | None
+    unshaped: str | None  # why a stream of a higher or the same class has no rate and burst that hold here
+
+    @property
+    def committed_bps(self) -> int:
+        """The rates of the higher classes and the same."""
+        return self.higher_bps + self.same_bps
+
+
+def port_at(network: Network, step: Step, traffic_class: int) -> Port:
+    """Worked out once for all streams of the class."""
+    key = ("port", step.bridge, step.egress, traffic_class)
+    known: Port | None = network.memo.get(key)
+    if known is None:
+        known = network.memo[key] = _port(network, step, traffic_class)
+    return known
+
+
+def _port(network: Network, step: Step, traffic_class: int) -> Port:
+    bridge = network.bridges[step.bridge]
+    higher: list[Committed] = []
+    same: list[Committed] = []
+    shortest, blocking = 0, 0
+    blocking_stream: str | None = None
+    unshaped: dict[bool, str] = {}
+    for stream in network.streams_at[step.bridge, step.egress]:
+        of = network.class_at(stream, step.bridge)
+        longest = stream.max_frame_bytes + WIRE_OVERHEAD_BYTES
+        if of < traffic_class:
+            if longest > blocking:
+                blocking, blocking_stream = longest, stream.name
+        elif stream.ats is None or not bridge.is_ats(of):
+            unshaped.setdefault(of > traffic_class, _why_unshaped(bridge, stream, of, traffic_class))
+        elif of > traffic_class:
+            higher.append(_on_the_wire(bridge, stream, of))
+        else:
+            same.append(_on_the_wire(bridge, stream, of))
+            least = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
+            shortest = min(shortest or least, least)
+    return Port(
+        (*higher, *same),
+        sum(each.burst_bytes for each in (*higher, *same)),
+        sum(each.rate_bps for each in higher),
+        sum(each.rate_bps for each in same),
+        shortest,
+        blocking,
+        blocking_stream,
+        unshaped.get(True, unshaped.get(False)),
+    )
+
+
+def _why_unshaped(bridge: Bridge, stream: Stream, of: int, traffic_class: int) -> str:
+    which = "higher" if of > traffic_class else "same"
+    credit = bridge.selection(of) == "cbs"
+    if stream.ats is None:
+        more = ", only credit" if credit else ""
+        return f'"{stream.name}" in the {which} class has no committed rate and burst{more}'
+    how = "served by credit" if credit else "strict priority"
+    return f'"{stream.name}" in the {which} class is not shaped: class {of} is {how}'
+
+
+def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int) -> Committed:
+    """A scheduler that counts less than the wire's overhead lets the more pass, the shorter the frames are."""
+    assert stream.ats is not None
+    counted = stream.min_frame_bytes + min(bridge.overhead_bytes, WIRE_OVERHEAD_BYTES)
+    on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
+    rate, burst = (ceil_div(n * on_wire, counted) for n in (stream.ats.rate_bps, stream.ats.burst_bytes))
+    return Committed(stream.name, traffic_class, rate, burst)
+
+
+def classes_before(network: Network, step: Step, before: Step, traffic_class: int) -> set[int]:
+    """Of which classes the streams of a scheduler group were at the bridge before."""
+    key = ("group", step.bridge, step.entry, traffic_class)
+    known: set[int] | None = network.memo.get(key)
+    if known is None:
+        known = {
+            network.class_at(other, before.bridge)
+            for other in network.streams_at[before.bridge, before.egress]
+            if other.ats is not None and network.class_at(other, step.bridge) == traffic_class
+        }
+        network.memo[key] = known
+    return known

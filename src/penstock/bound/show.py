@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.bound.analysis import Analysis, StreamBounds
+from penstock.bound.tables import reason
+from penstock.bound.terms import HopBound, WayBound
+from penstock.table import us
+
+_MOST_WAYS = 40
+_MOST_DETAILED = 8
+_MOST_NAMES = 6
+_NOT_ASKED = "without committed rate, and so without a bound"
+
+Way = tuple[StreamBounds, WayBound]
+
+
+def show(analysis: Analysis, console: Console) -> None:
+    """Prints a row per ATS stream and listener, the terms of each hop, and why some have no bound."""
+    ways = [(each, way) for each in analysis.streams if each.required for way in each.ways]
+    bounded = [pair for pair in ways if pair[1].reason is None]
+    chosen = _most_urgent(bounded)
+    if chosen:
+        console.print(_overview(analysis, chosen))
+    if len(chosen) < len(bounded):
+        console.print(f"{len(chosen)} of {len(bounded):,} ways, those nearest to their deadlines; --json has all")
+    for _, way in chosen[:_MOST_DETAILED]:
+        _detail(way, console)
+    if len(chosen) > _MOST_DETAILED:
+        console.print(f"the terms of {len(bounded) - _MOST_DETAILED:,} ways more are in --json")
+    _refused([pair for pair in ways if pair[1].reason is not None], console)
+    others = [each.stream.name for each in analysis.streams if not each.required]
+    if others:
+        console.print(f"{_NOT_ASKED}: {escape(_some(others))}", highlight=False)
+    for warning in analysis.warnings[:_MOST_WAYS]:
+        console.print(f"[yellow]warning[/] {escape(warning)}")
+    console.print(_verdict(analysis, ways), highlight=False)
+
+
+def _most_urgent(ways: list[Way]) -> list[Way]:
+    """All of a few, or else those nearest to their deadlines and then the slowest, in the scenario's order."""
+    if len(ways) <= _MOST_WAYS:
+        return ways
+
+    def urgency(number: int) -> tuple[float, int]:
+        each, way = ways[number]
+        total = way.total_ps or 0
+        return (total / each.stream.deadline_ps if each.stream.deadline_ps else 0.0, total)
+
+    return [ways[number] for number in sorted(sorted(range(len(ways)), key=urgency, reverse=True)[:_MOST_WAYS])]
+
+
+def _overview(analysis: Analysis, ways: list[Way]) -> Table:
+    table = Table(title=f"{escape(analysis.network.title)}: worst case of ATS streams", title_justify="left")
+    table.add_column("stream", style="bold")
+    table.add_column("to")
+    for column in ("hops", "media\n/us", "processing\n/us", "contention\n/us", "clock\n/us", "bound\n/us",
+                   "deadline\n/us", ""):  # fmt: skip
+        table.add_column(column, justify="right")
+    for each, way in ways:
+        parts = (way.media_ps, way.processing_ps, way.contention_ps, way.clock_ps, way.total_ps)
+        table.add_row(
+            escape(way.stream),
+            escape(way.listener),
+            str(len(way.hops)),
+            *map(_us, parts),
+            _us(each.stream.deadline_ps),
+            "[green]ok[/]" if each.way_ok(way) else "[red]above the deadline[/]",
+        )
+    return table
+
+
+def _detail(way: WayBound, console: Console) -> None:
+    """A way hop by hop, with equation (1) and its numbers."""
+    table = Table(title=f"{escape(way.stream)} to {escape(way.listener)}, hop by hop, in us", title_justify="left")
+    table.add_column("bridge", style="bold")
+    for column in ("class", "cable", "frame", "processing", "contention", "preamble", "clock grid", "hop"):
+        table.add_column(column, justify="right")
+    for hop in way.hops:
+        table.add_row(escape(hop.bridge), str(hop.traffic_class), *map(_us, _columns(hop)))
+    table.add_section()
+    table.add_row("last cable", *[""] * 7, _us(way.last_cable_ps))
+    if way.drift is not None:
+        table.add_row("clock drift", *[""] * 7, _us(way.drift.ps))
+    table.add_row("in all", *[""] * 7, f"[bold]{_us(way.total_ps)}[/]")
+    console.print(table)
+    for hop in way.hops:
+        equation = f"  {hop.bridge}: {_us(hop.contention.ps)} us = {hop.contention.equation}"
+        console.print(escape(equation), highlight=False)
+        console.print(escape(f"    {_numbers(hop)}"), highlight=False)
+    for what, said in (
+        ("processing", [hop.processing_said for hop in way.hops]),
+        ("clock grid", [hop.clock_grid_said for hop in way.hops]),
+    ):
+        for how in dict.fromkeys(said):
+            console.print(escape(f"  {what}: {how}"), highlight=False)
+    if way.drift is not None:
+        console.print(escape(f"  clock drift: {way.drift.detail}"), highlight=False)
+
+
+def _columns(hop: HopBound) -> tuple[int, ...]:
+    return (
+        hop.cable_ps, hop.frame_ps, hop.processing_ps, hop.contention.ps, hop.preamble_ps, hop.clock_grid_ps,
+        hop.total_ps,
+    )  # fmt: skip
+
+
+def _numbers(hop: HopBound) -> str:
+    """What each number of equation (1) is."""
+    one = hop.contention
+    bursts = _some([f"{each.stream} {each.burst_bytes} B" for each in one.committed])
+    blocking = "0 B, no lower class" if one.l_lp_stream is None else f"{one.l_lp_bytes} B of {one.l_lp_stream}"
+    higher = [each for each in one.committed if each.traffic_class > hop.traffic_class]
+    rates = _some([f"{each.stream} {each.rate_bps / 10**6:g} Mb/s" for each in higher])
+    return f"b: {bursts}; l_min {one.l_min_bytes} B; l_LP {blocking}" + (f"; r: {rates}" if higher else "")
+
+
+def _refused(ways: list[Way], console: Console) -> None:
+    for _, way in ways[:_MOST_WAYS]:
+        where = f"[bold]{escape(way.stream)}[/] to [bold]{escape(way.listener)}[/]"
+        console.print(f"[red]no bound[/] for {where}: {escape(reason(way) or '')}", highlight=False)
+    if len(ways) > _MOST_WAYS:
+        console.print(f"and no bound for {len(ways) - _MOST_WAYS:,} more")
+
+
+def _verdict(analysis: Analysis, ways: list[Way]) -> str:
+    if not ways:
+        return "no stream is shaped by ATS: there is nothing to bound"
+    if analysis.ok:
+        return "[bold green]every ATS stream has a bound[/], as long as all talkers keep to rate and burst"
+    counts = {
+        "have no bound": sum(1 for _, way in ways if way.reason is not None),
+        "have one above the deadline": sum(1 for each, way in ways if each.late(way)),
+    }
+    said = ", ".join(f"{count:,} of {len(ways):,} {what}" for what, count in counts.items() if count)
+    return f"[bold red]a requirement was not met[/]: {said}"
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _us(ps: int | None) -> str:
+    return us(None if ps is None else ps / 1000)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bridge itself adds: processing, the grid of its clock, and the drift of clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from penstock.bound.ports import Port
+from penstock.bound.terms import PS, Term, ceil_div
+from penstock.scenario.network import Bridge, Network, Step, hardware_visible_ps
+from penstock.scenario.units import show_time
+
+CLOCK_PS = 8000
+_FINE_PS = 1000  # bridges with other timing shape in whole nanoseconds
+_PREAMBLE_BYTES = 8
+
+# From a frame's last bit at a port to the first bit after the delimiter at an idle output: what the switch promises.
+PROCESSING_PS = 400_000
+# The part of it that follows eligibility: selection, preamble and delimiter.
+_EGRESS_PS = 120_000
+_SELECTED_TO_SENT_PS = 96_000  # within it, what is constant
+
+
+def preamble_ps(rate_bps: int) -> int:
+    """Preamble and delimiter, which precede the instant that counts as a frame's."""
+    return ceil_div(_PREAMBLE_BYTES * 8 * PS, rate_bps)
+
+
+def processing_allowed_ps(bridge: Bridge, rate_bps: int = 10**9) -> int:
+    """What an idle bridge may take, from the last bit of a frame to its first bit after the delimiter on its link.
+
+    This holds the preamble too, at `rate_bps` of that link.
+    """
+    after = _EGRESS_PS if bridge.hardware_timing else preamble_ps(rate_bps)
+    return max(_idle_ps(bridge, rate_bps), (bridge.processing_delay_max_ps or 0) + after)
+
+
+def _idle_ps(bridge: Bridge, rate_bps: int) -> int:
+    """The same where ProcessingDelayMax is no more than it has to be."""
+    if bridge.hardware_timing:
+        return max(PROCESSING_PS, _visible_ps(bridge) + _SELECTED_TO_SENT_PS)
+    return _fine(bridge.processing_delay_ps) + preamble_ps(rate_bps)
+
+
+def _fine(ps: int) -> int:
+    return ceil_div(ps, _FINE_PS) * _FINE_PS
+
+
+def processing_delay_max_ps(bridge: Bridge) -> int:
+    """ProcessingDelayMax of 802.1Q 8.6.11.3, which the bridge adds to eligibility times."""
+    delay = bridge.processing_delay_max_ps
+    if delay is not None:
+        return delay
+    return _fine(_visible_ps(bridge))
+
+
+def processing(bridge: Bridge, rate_bps: int, measured_ps: int) -> tuple[int, str]:
+    """The processing part, from the last bit in to the preamble out, and where it is from."""
+    allowed = processing_allowed_ps(bridge, rate_bps)
+    if measured_ps > allowed:
+        said = "what the bridge was seen to take when idle"
+    elif allowed > _idle_ps(bridge, rate_bps):
+        said = f"ProcessingDelayMax, {show_time(processing_delay_max_ps(bridge))}, and what follows it"
+    else:
+        said = "last bit in to preamble out, idle"
+    return max(allowed, measured_ps) - preamble_ps(rate_bps), said
+
+
+def _visible_ps(bridge: Bridge) -> int:
+    """From the last bit of a frame to the instant from which it may be selected, if nothing holds it back."""
+    if bridge.hardware_timing:
+        return hardware_visible_ps(bridge.ports)
+    return bridge.processing_delay_ps
+
+
+def grid(bridge: Bridge, port: Port, rate_bps: int) -> tuple[int, str]:
+    """What the rounding of arrivals and eligibility times to the bridge's clock may cost, and how it is said."""
+    step = CLOCK_PS if bridge.hardware_timing else _FINE_PS
+    delay = bridge.processing_delay_max_ps
+    early = 0 if delay is None else max(0, _visible_ps(bridge) - delay)
+    growth = ceil_div(port.committed_bps * (step + early), rate_bps - port.higher_bps)
+    said = "two cycles of 8 ns" if bridge.hardware_timing else "twice 1 ns"
+    return 2 * step + growth, f"{said}: arrival and eligibility are rounded up, and what comes meanwhile"
+
+
+def drift(network: Network, way: Sequence[Step], total_ps: int) -> Term | None:
+    """What clocks that disagree may cost over the run, beside a bound of `total_ps` for clocks that agree."""
+    drifts = [network.bridges[step.bridge].clock.drift_ppb for step in way]
+    if not any(drifts):
+        return None
+    apart = sum(abs(after - before) for before, after in pairwise((0, *drifts)))
+    most = max(map(abs, drifts))
+    # What falls behind does so for as long as the run lasts, and that includes this term and the stretch.
+    stretched = total_ps + ceil_div(total_ps * most, 10**9 - most)
+    behind = ceil_div((network.duration_ps + stretched) * apart, 10**9 - apart)
+    detail = f"{apart / 1000:g} ppm from clock to clock over the run, and {most / 1000:g} ppm of all else"
+    return Term("clock drift", detail, stretched - total_ps + behind)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks drawn at random, run in the engine: no frame takes longer than its bound, and some come near it."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from penstock import plan
+from penstock.bound import Conformance, WayBound, applies, conformance, ways_of
+from penstock.captures import CapturedFrame, write_pcapng
+from penstock.errors import InputError
+from penstock.scenario import Network, load
+
+engine: Any = import_module("penstock._engine")
+
+COLUMNS = {"event": "u1", "stream": "<u4", "node": "<u4", "port": "<u2", "frame_id": "<u8", "time_ps": "<u8",
+           "bytes": "<u4"}  # fmt: skip
+ATS_PRIORITIES = {3: 7, 2: 6, 7: 5}  # and their classes, of which 5 is ATS where a bridge says so
+SEEDS = range(60)
+
+
+def drawn(seed: int) -> dict[str, Any]:
+    """Lines and trees, shaped sources that take all that they may or less, and others that never stop."""
+    draw = random.Random(seed)
+    hardware = draw.random() < 0.5
+    rates = ["1Gb/s"] if hardware else ["100Mb/s", "1Gb/s", "2.5Gb/s", "10Gb/s"]
+    drifting = draw.random() < 0.4
+    overhead = draw.choice([20, 20, 20, 0, 8, 30])
+    in_line = draw.random() < 0.5
+    count = draw.randint(1, 4)
+    free = [0] * count
+
+    def port(bridge: int) -> str:
+        free[bridge] += 1
+        return f"b{bridge}.{free[bridge] - 1}"
+
+    def clock() -> dict[str, str]:
+        if not drifting:
+            return {}
+        return {"offset": f"{draw.randint(-5000, 5000)}ns", "drift": f"{draw.randint(-100, 100)}ppm"}
+
+    cables = [(i - 1 if in_line else draw.randrange(i), i) for i in range(1, count)]
+    links: dict[str, Any] = {
+        f"l{i}": {"between": [port(a), port(b)], "rate": draw.choice(rates), "delay": f"{draw.randint(0, 2000)}ns"}
+        for i, (a, b) in enumerate(cables)
+    }
+    stations: dict[str, Any] = {}
+    for i in range(draw.randint(3, 8)):
+        bridge = draw.choice([b for b in range(count) if free[b] < 8])
+        stations[f"e{i}"] = {"at": port(bridge), "rate": draw.choice(rates), "clock": clock()}
+    # The lowest ATS class, and one of credit below it, are the same everywhere, as operators have it.
+    classes: dict[str, Any] = {"5": {"selection": "ats"}}
+    if draw.random() < 0.3:
+        classes["4"] = {"selection": "cbs", "idle_slope": "10Mb/s"}
+    bridges: dict[str, Any] = {}
+    for i in range(count):
+        bridges[f"b{i}"] = {"ports": max(2, free[i]), "clock": clock(), "classes": classes, "overhead": f"{overhead}B"}
+        if not hardware:
+            bridges[f"b{i}"]["processing_delay"] = f"{draw.randint(0, 5000)}ns"
+        if draw.random() < 0.4:
+            bridges[f"b{i}"]["processing_delay_max"] = draw.choice(["0ns", "100ns", "400ns", "1us", "6us"])
+    streams: dict[str, Any] = {}
+    # A talker that never stops would bring its other frames out of their time.
+    restless = list(stations)[: len(stations) // 3]
+    for i in range(draw.randint(2, 10)):
+        shaped = draw.random() < 0.7
+        talker = draw.choice([name for name in stations if (name in restless) is not shaped])
+        others = draw.sample([name for name in stations if name != talker], 2)
+        stream: dict[str, Any] = {"from": talker, "to": others[: draw.choice([1, 1, 1, 2])], "vlan": 10}
+        if shaped:
+            share = 1 if hardware else 4
+            stream |= {"pcp": draw.choice(list(ATS_PRIORITIES))} | shaped_source(draw, share, overhead, drifting)
+        else:
+            length = draw.choice([64, 100, 300, 1000, 1522])
+            stream |= {"pcp": draw.choice([0, 1, 6]), "source": {"frames": f"{length}B", "back_to_back": True}}
+        streams[f"s{i}"] = stream
+    return {
+        "name": "drawn",
+        "duration": "4ms",
+        "nodes": "model",
+        "links": links,
+        "bridges": bridges,
+        "stations": stations,
+        "streams": streams,
+    }
+
+
+def shaped_source(draw: random.Random, share: int, overhead: int, drifting: bool) -> dict[str, Any]:
+    """A source that keeps to its rate and burst, if need be by the fastest clock."""
+    rate = draw.choice([10**6, 5 * 10**6, 2 * 10**7, 5 * 10**7]) // share
+    length = draw.choice([64, 100, 300, 1000, 1522])
+    start = {"start": f"{draw.choice([0, draw.randint(0, 10**6)])}ns"}
+
+    def period_ps(counted: int) -> int:
+        return -(-counted * 8 * 10**12 // rate) * (10_003 if drifting else 10_000) // 10_000 + 1000
+
+    kind = draw.choice(["burst", "burst", "burst", "jitter", "pictures"])
+    frame = length + overhead
+    source: dict[str, Any]
+    if kind == "burst":
+        frames = draw.randint(1, 5)
+        held = frames * frame
+        source = {"frames": f"{length}B", "burst": frames, "every": f"{period_ps(held)}ps"}
+    elif kind == "jitter":
+        # Two that come as near to each other as they can are one burst.
+        held, period = 2 * frame, period_ps(frame)
+        source = {"frames": f"{length}B", "every": f"{period}ps", "jitter": {"uniform": f"{period * 9 // 10}ps"}}
+        source["seed"] = draw.randint(0, 10**6)
+    else:
+        # Packets of 400 B and a shorter last one, with 42 B around them.
+        size, packets = draw.randint(100, 5000 // share), 400
+        held = size + -(-size // packets) * (64 + overhead)
+        rate = held * 8 * 1001
+        source = {"video": {"pictures": "1kHz", "i_picture": f"{size}B", "packet": f"{packets}B"}}
+    return {"ats": {"rate": f"{rate}b/s", "burst": f"{held}B"}, "source": source | start}
+
+
+@dataclass
+class Seen:
+    """A run in the engine."""
+
+    network: Network
+    rows: pl.DataFrame
+    nodes: list[str]
+    events: list[str]
+    conforming: dict[str, Conformance] = field(default_factory=dict)
+
+    def of(self, event: str, stream: str, node: str) -> pl.DataFrame:
+        index = list(self.network.streams).index(stream)
+        return self.rows.filter(
+            (pl.col("event") == self.events.index(event))
+            & (pl.col("stream") == index)
+            & (pl.col("node") == self.nodes.index(node))
+        )
+
+    def longest_ps(self, stream: str, event: str, node: str, port: int | None = None) -> int | None:
+        """Since the frame was sent by its talker."""
+        begun = self.of("sent", stream, self.network.streams[stream].talker).select("frame_id", begun="time_ps")
+        ended = self.of(event, stream, node)
+        if port is not None:
+            ended = ended.filter(pl.col("port") == port)
+        longest = ended.join(begun, on="frame_id").select((pl.col("time_ps") - pl.col("begun")).max()).item()
+        return None if longest is None else int(longest)
+
+
+def simulated(network: Network) -> Seen:
+    chunks: list[dict[str, Any]] = []
+    result: dict[str, Any] = engine.run(json.dumps(plan.network_json(network, {}, {})), chunks.append)
+    columns = {
+        key: np.concatenate([np.frombuffer(chunk[key], kind) for chunk in chunks]) for key, kind in COLUMNS.items()
+    }
+    seen = Seen(network, pl.DataFrame(columns), result["nodes"], result["events"])
+    for name, stream in network.streams.items():
+        if stream.ats is not None:
+            talker = network.stations[stream.talker]
+            pairs = seen.of("received", name, talker.bridge).sort("time_ps").select("time_ps", "bytes").rows()
+            ends = [(time + size * 8 * 10**12 // talker.link_rate_bps, size) for time, size in pairs]
+            overhead = network.bridges[talker.bridge].overhead_bytes
+            seen.conforming[name] = conformance(ends, stream.ats.rate_bps, stream.ats.burst_bytes, overhead)
+    return seen
+
+
+@dataclass
+class Tally:
+    """What was looked at, so that nothing is proven by looking at nothing."""
+
+    refused_networks: int = 0
+    shaped: int = 0
+    conforming: int = 0
+    ways: int = 0
+    hops: list[int] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    classes: set[int] = field(default_factory=set)
+
+
+def hold(seen: Seen, way: WayBound, seed: int, tally: Tally) -> None:
+    """The whole way, and its beginning up to each bridge, against the sum of the hops so far."""
+    assert way.total_ps is not None
+    worst = seen.longest_ps(way.stream, "delivered", way.listener)
+    if worst is None:
+        return
+    assert worst <= way.total_ps, (seed, way.stream, way.listener, worst, way.total_ps)
+    tally.ways += 1
+    tally.hops.append(len(way.hops))
+    tally.ratios.append(worst / way.total_ps)
+    tally.classes.add(way.hops[0].traffic_class)
+    so_far = way.clock_drift_ps
+    for hop in way.hops:
+        so_far += hop.total_ps
+        until = seen.longest_ps(way.stream, "sent", hop.bridge, hop.egress)
+        assert until is not None
+        assert until <= so_far, (seed, way.stream, hop.bridge, until, so_far)
+
+
+def test_no_frame_takes_longer_than_its_bound() -> None:
+    tally = Tally()
+    for seed in SEEDS:
+        try:
+            network = load(drawn(seed))
+        except InputError:  # rates above a link
+            tally.refused_networks += 1
+            continue
+        seen = simulated(network)
+        for name, stream in network.streams.items():
+            if stream.ats is None:
+                continue
+            tally.shaped += 1
+            tally.conforming += seen.conforming[name].ok
+            for way in ways_of(network, name):
+                if way.reason is None and applies(network, name, seen.conforming) is None:
+                    hold(seen, way, seed, tally)
+    assert tally.refused_networks < 6
+    assert tally.conforming > 0.9 * tally.shaped  # but where two streams of a talker meet
+    assert tally.ways > 0.9 * tally.shaped
+    assert tally.ways > 150
+    assert {1, 2, 3, 4} <= set(tally.hops)
+    assert tally.classes == set(ATS_PRIORITIES.values())
+    assert max(tally.ratios) > 0.9
+
+
+def test_a_higher_class_that_goes_on_at_its_rate(tmp_path: Path) -> None:
+    """Behind a long frame and a burst, what goes on coming makes up half of the bound of the class below."""
+    tag = b"\x81\x00" + (3 << 13 | 10).to_bytes(2) + b"\x88\xb5"
+    data = bytes.fromhex("020000000003020000000001") + tag + bytes(78)  # 100 B with the FCS
+    # 120 B on the wire each: 20 at once, and then one per 19.2 us, which are 50 Mb/s.
+    times_ps = [960_000 * n for n in range(20)] + [19_201_000 * n for n in range(1, 60)]
+    write_pcapng(tmp_path / "high.pcapng", [CapturedFrame(time, data, len(data)) for time in sorted(times_ps)])
+    common = {"to": ["d"], "vlan": 10}
+    network = load(
+        {
+            "name": "below",
+            "duration": "2ms",
+            "nodes": "model",
+            "bridges": {"s": {"ports": 4, "processing_delay": "0ns"}},
+            "stations": {"a": {"at": "s.0"}, "b": {"at": "s.1"}, "c": {"at": "s.2"},
+                         "d": {"at": "s.3", "rate": "100Mb/s"}},
+            "streams": {
+                "high": {"from": "a", "pcp": 3, "ats": {"rate": "50Mb/s", "burst": "2640B"}, **common,
+                         "source": {"capture": str(tmp_path / "high.pcapng"), "start": "12us"}},
+                "low": {"from": "b", "pcp": 2, "ats": {"rate": "1Mb/s", "burst": "120B"}, **common,
+                        "source": {"frames": "100B", "every": "1ms", "start": "12.1us", "count": 1}},
+                "long": {"from": "c", "pcp": 0, **common,
+                         "source": {"frames": "1522B", "every": "1ms", "count": 1}},
+            },
+        }
+    )  # fmt: skip
+    seen = simulated(network)
+    assert [found.describe() for found in seen.conforming.values() if not found.ok] == []
+    (way,) = ways_of(network, "low")
+    worst = seen.longest_ps("low", "delivered", "d")
+    assert worst is not None
+    assert way.total_ps is not None
+    assert 0.9 * way.total_ps < worst <= way.total_ps
+
+
+def test_bursts_of_frames_that_are_counted_without_gaps() -> None:
+    """Seven talkers whose 20 shortest frames each are 1280 B of burst, and 1680 B on the wire."""
+    talkers = [f"e{i}" for i in range(7)]
+    ats = {"rate": "50Mb/s", "burst": "1280B"}
+    network = load(
+        {
+            "name": "short",
+            "duration": "1ms",
+            "nodes": "model",
+            "bridges": {"s": {"ports": 8, "overhead": "0B"}},
+            "stations": {name: {"at": f"s.{i}"} for i, name in enumerate([*talkers, "d"])},
+            "streams": {
+                name: {"from": name, "to": ["d"], "vlan": 10, "pcp": 3, "ats": ats,
+                       "source": {"frames": "64B", "burst": 20, "every": "1ms"}}
+                for name in talkers
+            },
+        }
+    )  # fmt: skip
+    seen = simulated(network)
+    worst = max(seen.longest_ps(name, "delivered", "d") or 0 for name in talkers)
+    (way,) = ways_of(network, talkers[0])
+    assert way.total_ps is not None
+    counted_ps = (7 * 1280 - 84) * 8000
+    assert counted_ps < worst <= way.total_ps
+
+
+def test_a_slow_clock_falls_behind_a_source_at_its_full_rate() -> None:
+    """100 ppm of 40 ms are 4 us, and most of the bound."""
+    network = load(
+        {
+            "name": "slow",
+            "duration": "40ms",
+            "nodes": "model",
+            "bridges": {"s": {"ports": 2, "clock": {"drift": "-100ppm"}}},
+            "stations": {"a": {"at": "s.0"}, "b": {"at": "s.1"}},
+            "streams": {
+                "f": {"from": "a", "to": ["b"], "vlan": 10, "pcp": 3, "ats": {"rate": "10Mb/s", "burst": "120B"},
+                      "source": {"frames": "100B", "every": "96us"}},
+            },
+        }
+    )  # fmt: skip
+    seen = simulated(network)
+    assert seen.conforming["f"].ok
+    (way,) = ways_of(network, "f")
+    worst = seen.longest_ps("f", "delivered", "b")
+    assert worst is not None
+    assert way.total_ps is not None
+    assert way.total_ps - way.clock_drift_ps < worst <= way.total_ps
+    assert worst > 0.9 * way.total_ps
