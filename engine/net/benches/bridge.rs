@@ -2,7 +2,7 @@
 //! A frame's way through a bridge: arrival, judgement and selection.
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use penstock_net::bridge::{
-    reason, Arrival, Bridge, BridgeConfig, Identify, Judgement, Selection, StreamConfig, StreamKey, Tick, Timing,
+    reason, Arrival, Bridge, BridgeConfig, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
 };
 use penstock_net::header::{Header, HeaderId, Headers, VlanTag};
 use std::hint::black_box;
@@ -33,6 +33,7 @@ fn config(shaped: bool) -> BridgeConfig {
 struct Bench {
     bridge: Bridge,
     headers: Headers,
+    memos: Memos,
     of_port: Vec<HeaderId>,
     now: Tick,
     judgement: Judgement,
@@ -54,6 +55,7 @@ impl Bench {
         Self {
             bridge: Bridge::new(PORTS, &config(shaped), &Timing::Hardware).unwrap(),
             headers,
+            memos: Memos::new(usize::from(PORTS)),
             of_port,
             now: 1_000,
             judgement: Judgement::default(),
@@ -66,13 +68,20 @@ impl Bench {
         let mut due = [(0, 0); PORTS as usize];
         for port in 0..PORTS {
             let header = self.of_port[usize::from(port)];
-            let arrival = Arrival { frame: 0, header, bytes: BYTES, first: self.now, fault: reason::NONE };
+            let arrival = Arrival {
+                frame: 0,
+                header,
+                bytes: BYTES,
+                first: self.now,
+                fault: reason::NONE,
+                memo: Some(port.into()),
+            };
             due[usize::from(port)] = (self.bridge.arrive(port, arrival), port);
         }
         due.sort_unstable();
         self.selections.clear();
         for (at, port) in due {
-            self.bridge.judge(at, port, &self.headers, &mut self.judgement);
+            self.bridge.judge(at, port, &self.headers, &mut self.memos, &mut self.judgement);
             self.selections.extend(self.judgement.wakes.iter().map(|&(port, at)| (at, port)));
         }
         let mut sent = 0;

@@ -3,6 +3,9 @@
 //! `cargo run --release --example throughput NETWORK.json [trace]`. `penstock bench engine --describe DIR` writes such files.
 use penstock_net::{run, Columns, Observer};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Default)]
 struct Count {
     rows: u64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What happens next. A calendar of short days; only the day that has come is kept in order.
 //!
-//! Time never goes back, so most events are touched three times whatever their number: put into their day, moved
+//! Time never goes back, so most events are touched three times whatever their number: put into their day, sorted
 //! when it comes, taken. `benches/queue.rs` compares it with a binary heap and a radix heap.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -65,8 +65,10 @@ const DAY_SHIFT: u32 = 18;
 const DAYS: usize = 4096;
 
 pub struct Queue {
-    /// Of the day that has come, and of days that are over.
-    today: BinaryHeap<Reverse<Event>>,
+    /// What was known of the day when it came, the first event last.
+    today: Vec<Event>,
+    /// What was pushed for it since, and for days that are over.
+    pushed: BinaryHeap<Reverse<Event>>,
     day: u64,
     days: Vec<Vec<Event>>,
     /// A bit per day that has events, and one per word of these bits.
@@ -78,7 +80,8 @@ pub struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self {
-            today: BinaryHeap::new(),
+            today: Vec::new(),
+            pushed: BinaryHeap::new(),
             day: 0,
             days: vec![Vec::new(); DAYS],
             occupied: [0; DAYS / 64],
@@ -93,7 +96,7 @@ impl Queue {
     pub fn push(&mut self, event: Event) {
         let day = event.day();
         if day <= self.day {
-            self.today.push(Reverse(event));
+            self.pushed.push(Reverse(event));
         } else if day - self.day < DAYS as u64 {
             let place = day as usize % DAYS;
             self.days[place].push(event);
@@ -107,23 +110,33 @@ impl Queue {
     /// The first event, if it comes before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: u64) -> Option<Event> {
-        if self.today.is_empty() && !self.advance() {
-            return None;
-        }
-        let first = self.today.peek()?.0;
+        let first = self.first()?;
         if first.time() >= end {
             return None;
         }
-        self.today.pop();
+        if self.today.last() == Some(&first) {
+            self.today.pop();
+        } else {
+            self.pushed.pop();
+        }
         Some(first)
     }
 
     /// Time of the first event.
     pub fn next_time(&mut self) -> Option<u64> {
-        if self.today.is_empty() && !self.advance() {
+        self.first().map(Event::time)
+    }
+
+    #[inline]
+    fn first(&mut self) -> Option<Event> {
+        if self.today.is_empty() && self.pushed.is_empty() && !self.advance() {
             return None;
         }
-        self.today.peek().map(|first| first.0.time())
+        let known = self.today.last().copied();
+        match self.pushed.peek() {
+            Some(Reverse(pushed)) => Some(known.map_or(*pushed, |known| known.min(*pushed))),
+            None => known,
+        }
     }
 
     /// Goes on to the next day that has events.
@@ -138,12 +151,13 @@ impl Queue {
             if self.occupied[place / 64] == 0 {
                 self.words &= !(1 << (place / 64));
             }
-            self.today.extend(self.days[place].drain(..).map(Reverse));
+            self.today.append(&mut self.days[place]);
         }
         while let Some(first) = self.later.peek().filter(|first| first.0.day() <= day) {
-            self.today.push(*first);
+            self.today.push(first.0);
             self.later.pop();
         }
+        self.today.sort_unstable_by_key(|event| Reverse(*event));
         true
     }
 

@@ -59,6 +59,11 @@ impl Routes {
         Route { first: first as u32, sorted }
     }
 
+    /// Hops are named by numbers below this.
+    pub fn hops(&self) -> usize {
+        self.hops.len()
+    }
+
     /// Whether a frame is where it is expected.
     #[inline]
     pub fn is_at(&self, hop: u32, bridge: u32) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use crate::bridge::{Bridge, Timing};
+use crate::bridge::{Bridge, Memos, Timing};
 use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::conservation::{Fates, Violations};
@@ -51,6 +51,7 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         first_wire: wires.first,
         wires: wires.of_bridges,
         streams,
+        memos: Memos::new(routes.hops()),
         routes,
         frames: Frames::default(),
         headers,

@@ -19,8 +19,9 @@ pub struct Distribution {
     first: u64,
     /// So many values at the beginning are equal to the first.
     equal: u64,
-    /// Those after them.
+    /// Those after them that are not in the sketch.
     values: Vec<u64>,
+    /// Once there are more than are kept.
     sketch: Option<Box<DDSketch>>,
 }
 
@@ -52,29 +53,22 @@ impl Distribution {
         }
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        if self.count <= exact_up_to as u64 {
-            self.values.push(value);
-        } else {
-            self.add_to_sketch(value);
+        self.values.push(value);
+        if self.values.len() as u64 + self.equal > exact_up_to as u64 {
+            self.sketch_values();
         }
     }
 
+    /// Many at once, so that the sketch is near while it is needed.
     #[cold]
-    fn start_sketch(&mut self) -> &mut DDSketch {
-        let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, 1.0));
-        sketch.add_with_count(self.first as f64, self.equal);
-        for value in std::mem::take(&mut self.values) {
+    fn sketch_values(&mut self) {
+        let sketch = self.sketch.get_or_insert_with(|| {
+            let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, 1.0));
+            sketch.add_with_count(self.first as f64, std::mem::take(&mut self.equal));
+            Box::new(sketch)
+        });
+        for value in self.values.drain(..) {
             sketch.add(value as f64);
-        }
-        self.sketch.insert(Box::new(sketch))
-    }
-
-    #[inline(never)]
-    fn add_to_sketch(&mut self, value: u64) {
-        if let Some(sketch) = &mut self.sketch {
-            sketch.add(value as f64);
-        } else {
-            self.start_sketch().add(value as f64);
         }
     }
 
@@ -88,8 +82,10 @@ impl Distribution {
             return None;
         }
         let (p50, p99) = match &self.sketch {
-            // The sketch's answer is near the value; the extremes are known.
+            // Its answer is near the value; the extremes are known.
             Some(sketch) => {
+                let mut sketch = sketch.clone();
+                self.values.iter().for_each(|&value| sketch.add(value as f64));
                 let near = |q: f64| {
                     // The sketch rounds ranks down; a quarter keeps it from falling below a whole one.
                     let rank = ((self.count - 1) as f64 * q).round() + 0.25;

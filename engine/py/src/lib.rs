@@ -10,6 +10,10 @@ mod shapers;
 mod switch;
 mod switch_model;
 
+/// A large network lies in large pages then, which it needs more than anything else.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pyo3::create_exception!(penstock._engine, EngineError, PyException, "Whatever the engine cannot do.");
 pyo3::create_exception!(
     penstock._engine,

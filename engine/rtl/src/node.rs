@@ -188,6 +188,7 @@ fn judgement(event: &Event, slot: u32) -> Judgement {
     Judgement {
         frame: slot,
         bytes: event.length as u16,
+        memo: None,
         reason: Reason(event.reason),
         destination: u64::from(event.destination),
         queue_full: refused(QUEUE_FULL),

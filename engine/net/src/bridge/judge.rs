@@ -4,10 +4,10 @@ use penstock_shaper::admission::{cells_of, Limits, CLASSES};
 use penstock_shaper::ats::{process_frame_at, TICKS_PER_NS};
 use penstock_shaper::queue::Queued;
 
-use super::classes::{Classified, NO_STREAM};
 use super::facts::Facts;
 use super::fdb::address_of;
 use super::identify::{destination_key, ipv4_key, source_key};
+use super::memos::{key_of, Classified, Memos, NO_STREAM};
 use super::timing::{
     Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION,
 };
@@ -33,7 +33,7 @@ pub struct Shape {
 
 impl Bridge {
     /// Judges the frame of a port that is next; `out` is overwritten.
-    pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, out: &mut Judgement) {
+    pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, memos: &mut Memos, out: &mut Judgement) {
         out.wakes.clear();
         out.destination = 0;
         (out.queue_full, out.class_full, out.store_full, out.max_sdu) = (0, 0, 0, 0);
@@ -43,8 +43,7 @@ impl Bridge {
             *out = Judgement::default();
             return;
         };
-        self.inside -= 1;
-        (out.frame, out.bytes) = (received.frame, received.bytes);
+        (out.frame, out.bytes, out.memo) = (received.frame, received.bytes, received.memo);
         if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
             let cycles = *cycles;
             return self.judge_by_facts(now, port, &received, *facts, cycles, headers, out);
@@ -68,15 +67,16 @@ impl Bridge {
             out.traffic_class = self.class_of(headers.get(received.header), &received);
             return;
         }
-        let (place, seen) = match self.classes.get(port, received.header) {
-            Some(known) => known,
-            None => self.classify(port, &received, headers),
-        };
+        let known = memos.get(received.memo, key_of(port, received.header), self.version);
+        let mut seen = known.unwrap_or_else(|| self.classify(port, &received, headers));
         out.traffic_class = seen.traffic_class;
         out.stream = (seen.stream != NO_STREAM).then_some(seen.stream);
         let version = self.fdb.version(received.turn);
         let noted = seen.found != 0 && version == Some(seen.found_version);
-        let ports = if noted { seen.found } else { self.look_up(place, &received, &seen, headers, port) };
+        let ports = if noted { seen.found } else { self.look_up(&received, &mut seen, headers, port) };
+        if known.is_none() || !noted {
+            memos.put(received.memo, seen);
+        }
         let (reason, wanted) = self.forward(port, &seen, ports);
         if !(noted && seen.is_known) {
             self.hear(port, &received, &seen, headers.get(received.header));
@@ -152,7 +152,8 @@ impl Bridge {
         }
     }
 
-    fn classify(&mut self, port: u16, received: &Received, headers: &Headers) -> (usize, Classified) {
+    #[cold]
+    fn classify(&self, port: u16, received: &Received, headers: &Headers) -> Classified {
         let header = headers.get(received.header);
         let vlan = match header.tag {
             Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
@@ -160,7 +161,9 @@ impl Bridge {
         };
         let destination = address_of(vlan, header.destination);
         let known = self.static_addresses.binary_search_by_key(&destination, |&(address, _)| address);
-        let classified = Classified {
+        Classified {
+            key: key_of(port, received.header),
+            version: self.version,
             stream: self.stream_of(port, vlan, header).map_or(NO_STREAM, u32::from),
             members: self.vlans[usize::from(vlan)],
             ports: known.map_or(0, |index| self.static_addresses[index].1),
@@ -171,8 +174,7 @@ impl Bridge {
             reserved_address: header.destination >> 4 == RESERVED,
             from_station: header.source & GROUP_ADDRESS == 0,
             ..Classified::default()
-        };
-        self.classes.put(port, received.header, classified)
+        }
     }
 
     fn stream_of(&self, port: u16, vlan: u16, header: &Header) -> Option<u16> {
@@ -189,7 +191,7 @@ impl Bridge {
 
     /// The ports that lead to the destination, as the database says; noted while it does not change.
     #[cold]
-    fn look_up(&mut self, place: usize, received: &Received, seen: &Classified, headers: &Headers, port: u16) -> u64 {
+    fn look_up(&mut self, received: &Received, seen: &mut Classified, headers: &Headers, port: u16) -> u64 {
         let header = headers.get(received.header);
         // Looked up whatever comes of it, for the sweep makes way for that.
         let ports = match seen.ports {
@@ -200,8 +202,8 @@ impl Bridge {
             ports => ports,
         };
         if let Some(version) = self.fdb.version(received.turn) {
-            let known = self.fdb.knows(seen.source_set, address_of(seen.vlan, header.source), port);
-            self.classes.note(place, ports, known, version);
+            seen.is_known = self.fdb.knows(seen.source_set, address_of(seen.vlan, header.source), port);
+            (seen.found, seen.found_version) = (ports, version);
         }
         ports
     }
@@ -352,7 +354,6 @@ impl Bridge {
                 traffic_class: out.traffic_class,
                 pool: decision.pool_of(usize::from(egress)),
             });
-            self.inside += 1;
             state.lifetime.enqueued(out.decided, head);
             if state.shaping.is_some() {
                 let before = state.due;

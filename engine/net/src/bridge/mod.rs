@@ -9,7 +9,6 @@
 //!
 //! Calls are made in the order of ticks; of one tick, judgements in the order in which they became due, then selections.
 mod change;
-mod classes;
 mod config;
 pub mod device;
 mod facts;
@@ -18,6 +17,7 @@ mod gate_config;
 mod identify;
 mod judge;
 mod lifetime;
+mod memos;
 pub mod reason;
 mod reception;
 mod select;
@@ -28,7 +28,7 @@ mod timing;
 
 use std::collections::VecDeque;
 
-use penstock_shaper::admission::{Admission, Limits};
+use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{Group, Scheduler};
 use penstock_shaper::queue::Queues;
 use prefetch_index::prefetch_index;
@@ -39,11 +39,11 @@ pub use config::{
     MAX_PORTS,
 };
 pub use gate_config::{GateRegisters, RATE_BEFORE_START};
+pub use memos::Memos;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 
 use crate::header::HeaderId;
 use crate::trace::Reason;
-use classes::{Classes, Release};
 use facts::Facts;
 use fdb::Fdb;
 use gate_config::GateConfig;
@@ -68,6 +68,8 @@ pub struct Arrival {
     pub first: Tick,
     /// What is wrong with it: none, preamble, rx_er, giant, runt or FCS. Length is checked by the bridge too.
     pub fault: Reason,
+    /// The place in [`Memos`] of frames of its kind at this bridge.
+    pub memo: Option<u32>,
 }
 
 /// What became of a received frame. Bit e of a mask is the copy for egress port e.
@@ -75,6 +77,8 @@ pub struct Arrival {
 pub struct Judgement {
     pub frame: u32,
     pub bytes: u16,
+    /// As of its arrival.
+    pub memo: Option<u32>,
     /// Why the whole frame was dropped.
     pub reason: Reason,
     /// Copies queued.
@@ -138,6 +142,7 @@ pub enum Selection {
 struct Received {
     frame: u32,
     header: HeaderId,
+    memo: Option<u32>,
     bytes: u16,
     fault: Reason,
     /// Hardware: the cycle in which the first byte is taken.
@@ -148,6 +153,17 @@ struct Received {
     turn: Tick,
 }
 
+/// A copy's cells on their way back.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    at: Tick,
+    cells: u32,
+    egress: u16,
+    reception: u16,
+    traffic_class: u8,
+    pool: Pool,
+}
+
 /// A frame that has not been judged.
 #[derive(Clone, Debug)]
 struct Pending {
@@ -156,18 +172,20 @@ struct Pending {
     facts: Option<Box<Facts>>,
 }
 
+/// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Port {
-    reception: Reception,
     pending: VecDeque<Pending>,
-    queues: Queues,
     /// When the transmitter can take a frame.
     free: Tick,
     /// When the port is to select; `NEVER`: not known.
     due: Tick,
-    lifetime: Lifetime,
     /// None: no class is gated or has credit, and no frame is too long.
     shaping: Option<Box<Shaping>>,
+    queues: Queues,
+    lifetime: Lifetime,
+    reception: Reception,
 }
 
 const NEVER: Tick = Tick::MAX;
@@ -192,30 +210,32 @@ struct Settings {
     count_gap: bool,
 }
 
+/// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Bridge {
-    clock: Clock,
-    all_ports: u64,
     ports: Vec<Port>,
-    settings: Settings,
-    classes: Classes,
-    streams: StreamTable,
-    vlans: Vec<u64>,
-    fdb: Fdb,
-    static_addresses: Vec<(u64, u64)>,
-    groups: Vec<Group>,
-    residences_ns: Vec<u32>,
-    schedulers: Vec<Scheduler>,
+    clock: Clock,
+    /// Changes of the longest frame that the receivers have not seen yet.
+    max_frame_changes: VecDeque<(Tick, u16)>,
+    /// Of the tables that a judgement follows from.
+    version: u32,
+    all_ports: u64,
+    /// The first cycle in which another decision can begin.
+    next_decision: Tick,
+    /// Some port is.
+    is_shaped: bool,
     admission: Admission,
     /// In order of time.
     releases: VecDeque<Release>,
-    /// The first cycle in which another decision can begin.
-    next_decision: Tick,
-    /// Changes of the longest frame that the receivers have not seen yet.
-    max_frame_changes: VecDeque<(Tick, u16)>,
-    inside: u64,
-    /// Some port is.
-    is_shaped: bool,
+    groups: Vec<Group>,
+    residences_ns: Vec<u32>,
+    schedulers: Vec<Scheduler>,
+    settings: Settings,
+    fdb: Fdb,
+    static_addresses: Vec<(u64, u64)>,
+    streams: StreamTable,
+    vlans: Vec<u64>,
     gate_time: GateTime,
     gate_config: GateConfig,
     /// Ports that are to select at another tick since something changed.
@@ -251,18 +271,30 @@ impl Bridge {
         self.settings.max_frame_bytes
     }
 
-    /// Has the state of a port fetched into the cache.
+    /// Has what every frame needs fetched into the cache.
+    #[inline]
+    pub fn bring(&self) {
+        near(&self.ports);
+        near(&self.admission);
+        near(&self.releases);
+        near(&self.schedulers);
+        near(&self.settings);
+        near(&self.settings.limits);
+        near(&self.fdb);
+    }
+
+    /// Has the state of a port fetched too; the state of the bridge should have come by then.
     #[inline]
     pub fn bring_port(&self, port: u16) {
         let state = &self.ports[usize::from(port)];
         near(&state.pending);
-        near(&state.free);
         near(&state.queues);
+        self.clock.bring(port);
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.
     pub fn inside(&self) -> u64 {
-        self.inside
+        self.ports.iter().map(|port| (port.pending.len() + port.queues.len()) as u64).sum()
     }
 
     /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.
@@ -276,8 +308,8 @@ impl Bridge {
             _ if bytes < 64 => reason::RUNT,
             fault => fault,
         };
-        let (frame, header) = (arrival.frame, arrival.header);
-        let mut received = Received { frame, header, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
+        let Arrival { frame, header, memo, .. } = arrival;
+        let mut received = Received { frame, header, memo, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
         let judge = match &self.clock {
             Clock::Hardware(cycles) => {
                 // An end without content is handed on as one byte of no meaning.
@@ -300,8 +332,6 @@ impl Bridge {
             }
         };
         state.pending.push_back(Pending { received, facts: None });
-        self.classes.bring(port, header);
-        self.inside += 1;
         judge
     }
 }

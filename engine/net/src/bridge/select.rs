@@ -3,11 +3,10 @@
 use penstock_shaper::admission::{cells_of, CLASSES};
 use penstock_shaper::queue::Queued;
 
-use super::classes::Release;
 use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
 use super::shaping::GateTime;
 use super::timing::Clock;
-use super::{reason, Bridge, Port, Selection, Tick, NEVER};
+use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
 
 /// By then all that was queued when a class was looked at is known.
 const LOOK_KNOWN: Tick = 10;
@@ -48,7 +47,6 @@ impl Bridge {
         let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
         state.lifetime.popped(now, last);
         let next = state.plan(&self.clock, &self.gate_time, port, now);
-        self.inside -= 1;
         self.release(port, release, &copy);
         Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
     }
@@ -103,7 +101,6 @@ impl Bridge {
         };
         state.lifetime.look = None;
         let next = state.plan(&self.clock, &self.gate_time, port, now.max(look.at + 1));
-        self.inside -= 1;
         self.release(port, released, &copy);
         let reason = if is_long { reason::MAX_SDU } else { reason::LIFETIME };
         Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }

@@ -7,7 +7,6 @@ use penstock_shaper::ats::{Group, Rate, Scheduler, MAX_RESIDENCE_NS};
 use penstock_shaper::ptp_clock::PtpClock;
 use penstock_shaper::queue::Queues;
 
-use super::classes::Classes;
 use super::config::{BridgeConfig, BridgeError, Timing, MAX_PORTS};
 use super::fdb::{address_of, Entry, Fdb};
 use super::gate_config::GateConfig;
@@ -86,7 +85,7 @@ impl Bridge {
                 })
                 .collect(),
             settings,
-            classes: Classes::new(),
+            version: 1,
             streams: StreamTable::new(2 * streams as usize),
             vlans: vec![0; VLANS],
             fdb: Fdb::new(config.fdb_sets as usize, config.aging_period_ms, matches!(timing, Timing::Hardware)),
@@ -98,7 +97,6 @@ impl Bridge {
             releases: VecDeque::with_capacity(2 * count),
             next_decision: 0,
             max_frame_changes: VecDeque::new(),
-            inside: 0,
             is_shaped: false,
             gate_time: GateTime::of_hardware(PtpClock::new(0, 0)),
             gate_config: GateConfig::new(ports),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
+use prefetch_index::prefetch_index;
+
 use super::config::{BridgeError, Timing};
 use super::Tick;
 
@@ -143,6 +145,14 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// Has what is of a port fetched into the cache.
+    #[inline]
+    pub fn bring(&self, port: u16) {
+        if let Self::Ideal(ideal) = self {
+            prefetch_index(&ideal.byte_ps, usize::from(port));
+        }
+    }
+
     /// How long a frame takes on the wire, its gap counted, in units of gate time.
     pub fn wire(&self, port: u16, bytes: u16) -> u64 {
         match self {

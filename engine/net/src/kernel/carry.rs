@@ -21,9 +21,22 @@ impl Kernel {
         let received = match node {
             BridgeNode::Model { bridge, clock, copies } => {
                 let tick = clock.at_or_after(arrives);
-                let frame = self.frames.get(slot);
-                let arrival =
-                    Arrival { frame: slot, header: frame.header, bytes: frame.bytes, first: tick, fault: Reason::NONE };
+                let frame = self.frames.get_mut(slot);
+                let hop = if self.routes.is_at(frame.hop, wire.node) {
+                    frame.hop += 1;
+                    Some(frame.hop - 1)
+                } else {
+                    self.routes.find(&self.streams[frame.stream as usize].route, wire.node)
+                };
+                hop.inspect(|&hop| self.memos.bring(hop));
+                let arrival = Arrival {
+                    frame: slot,
+                    header: frame.header,
+                    bytes: frame.bytes,
+                    first: tick,
+                    fault: Reason::NONE,
+                    memo: hop,
+                };
                 let due = bridge.arrive(wire.port, arrival);
                 *copies += 1;
                 self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges do with frames.
 use super::{BridgeNode, Kernel};
-use crate::bridge::{Judgement, Selection};
+use crate::bridge::{Bridge, Judgement, Selection};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::queue::{self, Kind};
@@ -12,7 +12,7 @@ impl Kernel {
     pub(super) fn judge(&mut self, time: u64, node: u32, port: u16, judgement: &mut Judgement) {
         let BridgeNode::Model { bridge, clock, copies } = &mut self.bridges[node as usize] else { return };
         let clock = *clock;
-        bridge.judge(clock.at_or_before(time), port, &self.headers, judgement);
+        bridge.judge(clock.at_or_before(time), port, &self.headers, &mut self.memos, judgement);
         for &(egress, tick) in &judgement.wakes {
             self.queue.push(queue::Event::new(clock.time(tick), Kind::Select, node, u32::from(egress)));
         }
@@ -23,25 +23,28 @@ impl Kernel {
         self.verdict(node, port, clock, judgement);
     }
 
-    /// Has the state of the port at the other end fetched into the cache: a frame will go there soon.
+    /// Has the bridge at the other end fetched into the cache: a frame will go there soon.
     #[inline]
     fn bring_peer(&self, node: u32, port: u16) {
-        if let Some(wire) = self.wires[self.first_wire[node as usize] as usize + usize::from(port)] {
-            if let Some(BridgeNode::Model { bridge, .. }) = self.bridges.get(wire.node as usize) {
-                bridge.bring_port(wire.port);
-            }
+        if let Some((bridge, _)) = self.peer(node, port) {
+            bridge.bring();
+        }
+    }
+
+    /// The bridge at the other end, and its port.
+    #[inline]
+    fn peer(&self, node: u32, port: u16) -> Option<(&Bridge, u16)> {
+        let wire = self.wires[self.first_wire[node as usize] as usize + usize::from(port)]?;
+        match self.bridges.get(wire.node as usize) {
+            Some(BridgeNode::Model { bridge, .. }) => Some((bridge, wire.port)),
+            _ => None,
         }
     }
 
     pub(super) fn verdict(&mut self, node: u32, port: u16, clock: Clock, verdict: &Judgement) {
         let slot = verdict.frame;
         let frame = self.frames.get_mut(slot);
-        let hop = if self.routes.is_at(frame.hop, node) {
-            frame.hop += 1;
-            Some(frame.hop - 1)
-        } else {
-            self.routes.find(&self.streams[frame.stream as usize].route, node)
-        };
+        let hop = verdict.memo.or_else(|| self.routes.find(&self.streams[frame.stream as usize].route, node));
         if verdict.reason != Reason::NONE {
             let behind = hop.map_or(0, |hop| self.routes.behind_all(hop));
             self.row(slot, (node, port), Event::Dropped, clock.time(verdict.decided), Trace::NO_CLASS, verdict.reason);
@@ -83,6 +86,9 @@ impl Kernel {
 
     #[inline]
     pub(super) fn select(&mut self, time: u64, node: u32, port: u16) -> Result<(), RunError> {
+        if let Some((bridge, port)) = self.peer(node, port) {
+            bridge.bring_port(port);
+        }
         let BridgeNode::Model { bridge, clock, copies } = &mut self.bridges[node as usize] else { return Ok(()) };
         let clock = *clock;
         let now = clock.at_or_before(time);

@@ -8,7 +8,7 @@ mod talk;
 
 use std::time::{Duration, Instant};
 
-use crate::bridge::{Bridge, Judgement};
+use crate::bridge::{Bridge, Judgement, Memos};
 use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::conservation::{Fates, Violation, Violations};
@@ -109,6 +109,8 @@ pub(crate) struct Kernel {
     pub wires: Vec<Option<Wire>>,
     pub streams: Vec<StreamState>,
     pub routes: Routes,
+    /// By hop.
+    pub memos: Memos,
     pub frames: Frames,
     pub headers: Headers,
     pub trace: Trace,

@@ -15,7 +15,8 @@ pub use registers::Sizes;
 
 use super::shaping::GATES_CYCLES;
 use super::{
-    reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judgement, Selection, Tick, Timing,
+    reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judgement, Memos, Selection, Tick,
+    Timing,
 };
 use crate::header::Headers;
 use registers::{Access, Commit, Registers};
@@ -340,14 +341,14 @@ impl Device {
         let fault = frame.carrier.fault_within(&reception, longest);
         frame.damaged = !reception.is_whole;
         let header = self.headers.intern(&reception.header);
-        let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault };
+        let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo: None };
         let judge = self.bridge.arrive(port, arrival);
         self.steps.push(Reverse((judge, Step::Judge { port })));
     }
 
     fn judge(&mut self, at: Tick, port: u16) {
         let mut out = std::mem::take(&mut self.judgement);
-        self.bridge.judge(at, port, &self.headers, &mut out);
+        self.bridge.judge(at, port, &self.headers, &mut Memos::default(), &mut out);
         let number = u64::from(out.frame);
         let known = out.decided;
         let mut event = self.event(Kind::Verdict, known, port, number);

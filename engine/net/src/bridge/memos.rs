@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What follows from a header at a port, kept until a table changes. The caller knows which frames are of one kind: in a
+//! network those of a stream, so that what its bridges need lies side by side in the order of its way.
+use prefetch_index::prefetch_index;
+
+use crate::header::HeaderId;
+
+pub const NO_STREAM: u32 = u32::MAX;
+
+/// One line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Classified {
+    /// (port, header), and the version of the tables it follows from.
+    pub key: u64,
+    pub version: u32,
+    /// [`NO_STREAM`]: none.
+    pub stream: u32,
+    pub members: u64,
+    /// Static entries that have no place in the database; 0: none.
+    pub ports: u64,
+    /// Where frames to the destination went, as of a version of the database; 0: not looked up yet.
+    pub found: u64,
+    pub found_version: u32,
+    pub destination_set: u32,
+    pub source_set: u32,
+    pub vlan: u16,
+    pub traffic_class: u8,
+    pub reserved_address: bool,
+    /// A station's address, which can be learnt.
+    pub from_station: bool,
+    /// In that version: learning the source address again changes nothing.
+    pub is_known: bool,
+}
+
+impl Default for Classified {
+    fn default() -> Self {
+        Self {
+            key: u64::MAX,
+            version: 0,
+            stream: NO_STREAM,
+            members: 0,
+            ports: 0,
+            found: 0,
+            found_version: 0,
+            destination_set: 0,
+            source_set: 0,
+            vlan: 0,
+            traffic_class: 0,
+            reserved_address: false,
+            from_station: false,
+            is_known: false,
+        }
+    }
+}
+
+pub(super) fn key_of(port: u16, header: HeaderId) -> u64 {
+    u64::from(port) << 32 | u64::from(header)
+}
+
+/// What the caller keeps of frames of one kind at one bridge, by places that it gives to them.
+#[derive(Clone, Debug, Default)]
+pub struct Memos(Vec<Classified>);
+
+impl Memos {
+    pub fn new(places: usize) -> Self {
+        Self(vec![Classified::default(); places])
+    }
+
+    /// Has a place fetched into the cache.
+    #[inline]
+    pub fn bring(&self, place: u32) {
+        prefetch_index(&self.0, place as usize);
+    }
+
+    /// What is kept, if it follows from this header at this port and these tables.
+    #[inline]
+    pub(super) fn get(&self, place: Option<u32>, key: u64, version: u32) -> Option<Classified> {
+        let found = self.0.get(place? as usize)?;
+        (found.key == key && found.version == version).then_some(*found)
+    }
+
+    pub(super) fn put(&mut self, place: Option<u32>, classified: Classified) {
+        if let Some(kept) = place.and_then(|place| self.0.get_mut(place as usize)) {
+            *kept = classified;
+        }
+    }
+}
