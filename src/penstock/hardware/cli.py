@@ -155,9 +155,9 @@ def soak(
 
 @app.command()
 def diff(
-    scenarios: Annotated[int, typer.Option(min=1, help="How many.")] = 200,
+    scenarios: Annotated[int, typer.Option(min=1, help="How many.")] = 300,
     seed: Annotated[int, typer.Option(help="Of the first; the others have the next ones.")] = 1,
-    frames: Annotated[int, typer.Option(min=1, help="In each scenario.")] = 1_000,
+    frames: Annotated[int, typer.Option(min=1, help="In each scenario.")] = 700,
     ports: Annotated[
         list[int] | None, typer.Option(min=2, max=8, help="Ports of the switch; several in turn. [default: 2, 3, 4, 8]")
     ] = None,
