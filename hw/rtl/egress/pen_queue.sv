@@ -351,12 +351,26 @@ module pen_queue
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate
-  // closes; 2. its class has credit; 3. it is the highest class of which that can be said.
+  // closes; 2. its class has credit; 3. it is the highest class of which that can be said; 4. it is not selected before
+  // its time, as long as no time lies half a wrap or more ahead when it is offered.
   logic [CLASSES-1:0]    f_open_q;
   logic                  f_guard_q, f_past_q = 1'b0;
   logic [15:0]           f_remaining_q;
   window_t [CLASSES-1:0] f_after_q;
   logic [CLASSES-1:0]    f_fits;
+  localparam logic signed [28:0] F_LONG_AGO = 29'sh17FF_FFFF;  // half a wrap, and a cycle
+  class_t                f_class;                // any, as it has no first value
+  cycle_t                f_now_q;
+  logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is eligible
+
+  assign f_offer_wait = 29'($signed(cycle_t'(offer_order_q.visible - now_cycle_i)));
+  always_ff @(posedge clk_i) begin
+    f_class <= f_class;
+    f_now_q <= now_cycle_i + 1'b1;
+    if (rst_i) f_wait_q <= '0;
+    else if (load && offer_class_q == f_class) f_wait_q <= f_offer_wait - 29'sd1;
+    else if (f_wait_q > F_LONG_AGO) f_wait_q <= f_wait_q - 29'sd1;
+  end
 
   always_ff @(posedge clk_i) begin
     f_past_q      <= 1'b1;
@@ -368,6 +382,7 @@ module pen_queue
 
   always_comb begin
     assume (f_past_q || rst_i);
+    assume (!f_past_q || now_cycle_i == f_now_q);
     for (int unsigned k = 0; k < CLASSES; k++) begin
       assume (17'(remaining_next_ns_i) + 17'(after_next_ns_i[k]) < 17'h10000);
       f_fits[k] = f_open_q[k] && (!f_guard_q
@@ -381,7 +396,14 @@ module pen_queue
       end
       if (grant_o) begin
         assert (tx_ready_i && ready_q[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);
+        assert (grant_class_o != f_class || f_wait_q <= 0);
       end
+      assert (ahead_q == now_cycle_i + 28'd2);
+      assert (f_wait_q >= F_LONG_AGO && f_wait_q < 29'sh0800_0000);
+      assert (!valid_q[f_class] || f_wait_q == F_LONG_AGO
+          || visible_q[f_class] - now_cycle_i == f_wait_q[27:0]);
+      assert (!due_q[f_class] || f_wait_q <= 29'sd1);
+      assert (!ready_q[f_class] || f_wait_q <= 0);
     end
   end
 `endif
