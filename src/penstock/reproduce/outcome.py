@@ -24,7 +24,7 @@ _STEPS = ("received", "arrived", "queued", "eligible", "sent")
 class Frames:
     """The frames of a stream that were delivered, in the order of their arrival. Instants in ps.
 
-    `sent_ps` is at the talker. `at_bridge` has the instants at the first bridge by the names of `penstock.journeys.hops`.
+    `sent_ps` is at the talker. `at_bridge` has the instants at the first bridge, named as in `penstock.journeys.hops`.
     """
 
     bytes: Instants

@@ -21,7 +21,7 @@ RATES = tuple(range(0, 1001, 100))  # Mb/s
 _SILENT = {"frames": "1522B", "every": "1s", "start": "1s"}  # begins after the run
 
 
-def best_effort_source(rate_mbps: int) -> dict[str, Any]:
+def periodic_source(rate_mbps: int) -> dict[str, Any]:
     """Frames of 1500 bytes of payload at this rate on the wire, periodically."""
     if rate_mbps == 0:
         return _SILENT
@@ -31,7 +31,7 @@ def best_effort_source(rate_mbps: int) -> dict[str, Any]:
 def _over_rates(name: str, rates: Sequence[int]) -> list[Case]:
     scenario = FOLDER / f"{name}.toml"
     key = "streams.best_effort.source"
-    return [Case(scenario, {key: best_effort_source(rate)}, {"rate": rate}) for rate in rates]
+    return [Case(scenario, {key: periodic_source(rate)}, {"rate": rate}) for rate in rates]
 
 
 def _over_committed_rates(name: str, rates: Sequence[int]) -> list[Case]:
