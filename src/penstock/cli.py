@@ -201,10 +201,13 @@ def reproduce(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Where the results go; out/reproduce-PAPER if not given."),
     ] = None,
+    update_docs: Annotated[
+        bool, typer.Option("--update-docs", help="Put the table into docs/papers/PAPER.md.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run the experiments of a paper: paper, theory and ours side by side."""
-    from penstock.reproduce import command, show
+    from penstock.reproduce import command, documentation, show
     from penstock.reproduce.experiment import Options
 
     target = out or Path("out") / f"reproduce-{paper}"
@@ -215,6 +218,8 @@ def reproduce(
                 progress(f"{done} of {of} runs", done / of)
 
         result = command.run(paper, nodes.value, only, target, options=Options(synthesize), workers=workers, done=tell)
+    if update_docs:
+        documentation.update(result)
     if as_json:
         typer.echo(json.dumps(result.as_json()))
     else:

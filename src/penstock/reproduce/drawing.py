@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
@@ -16,7 +16,7 @@ THEORY = "#6B6B6B"
 COLORS = tuple(colors([str(n) for n in range(8)]).values())
 _HEIGHT = 400
 
-Values = Sequence[Any]
+Values = Iterable[Any]
 
 
 def figure(x: str, y: str, **layout: Any) -> go.Figure:
@@ -30,6 +30,7 @@ def figure(x: str, y: str, **layout: Any) -> go.Figure:
         font={"family": "system-ui, DejaVu Sans, sans-serif", "size": 13, "color": PAPER},
         hovermode="closest",
         showlegend=True,
+        modebar={"orientation": "v"},
     )
     ticks = {"gridcolor": "#E6EAEE", "zeroline": False, "linecolor": "#9AA5B1", "ticks": "outside"}
     found.update_xaxes(title=x, **ticks)
@@ -68,4 +69,5 @@ def theory(to: go.Figure, name: str, x: Values, y: Values, color: str = THEORY) 
 def level(to: go.Figure, name: str, x: Values, y: float, color: str, dash: str = "dash") -> None:
     """A line across, with a name in the legend: a bound, or a number of the paper's that holds everywhere."""
     line = {"color": color, "width": 2, "dash": dash}
+    x = list(x)
     to.add_trace(go.Scatter(x=[min(x), max(x)], y=[y, y], name=name, mode="lines", line=line))

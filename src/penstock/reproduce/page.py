@@ -17,9 +17,11 @@ from penstock.reproduce.show import number
 
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 _DRAW = "function draw(id, figure) { Plotly.newPlot(id, figure.data, figure.layout, CONFIG); }"
-_STYLE = (
-    "td.text { text-align: left; white-space: normal; } td.met { color: var(--good); } td.missed { color: var(--bad); }"
-)
+_STYLE = """
+th.text, td.text { text-align: left; white-space: normal; }
+td.met { color: var(--good); }
+td.missed { color: var(--bad); }
+"""
 
 
 def render(result: Reproduction) -> str:
@@ -91,9 +93,8 @@ def _section(section: Section, place: int) -> str:
 
 
 def _rows(rows: Sequence[Compared]) -> str:
-    head = "".join(
-        f"<th>{name}</th>" for name in ("quantity", "unit", "paper", "theory", "bound", "ours", "required", "")
-    )
+    names = ("quantity", "unit", "paper", "theory", "bound", "ours")
+    head = "".join(f"<th>{name}</th>" for name in names) + '<th class="text">required</th><th></th>'
     body = "".join(map(_row, rows))
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 

@@ -16,7 +16,6 @@ from penstock.reproduce.row import Row
 
 FLOW = "ats"  # the stream whose latency is measured, in all these scenarios
 WIRE_BITS = 1542 * 8
-_LINK_BPS = 10**9
 RATES = tuple(range(0, 1001, 100))  # Mb/s
 _SILENT = {"frames": "1522B", "every": "1s", "start": "1s"}  # begins after the run
 
@@ -116,6 +115,7 @@ def _picture(name: str, axis: str, outcomes: Outcomes, curves: dict[str, list[fl
     least, theirs = min(curves["minimum"]), printed.INCREASE_US[name]
     drawing.level(figure, f"our minimum and the paper's increase, {theirs:g} us", rates, least + theirs, drawing.PAPER)
     if name == "fig17":
+        figure.update_yaxes(type="log")
         worst = printed.FIG_17_WORST_US
         drawing.level(figure, f"paper: worst, about {worst:g} us", rates, worst, drawing.PAPER, "dot")
         drawing.level(figure, f"paper: minimum, {worst - theirs:g} us", rates, worst - theirs, drawing.THEORY, "dot")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures 12 to 15: control of burst and rate, as the standard counts a frame and as the paper's device did.
 
-A frame of 1500 bytes of payload takes 1542 bytes on the wire. The paper's device counted 1522 of them, so its flows were
-1542/1522 times as fast as their committed rate. With `overhead` 0 ours counts the same.
+A frame of 1500 bytes of payload takes 1542 bytes on the wire. The paper's device counted 1522 of them, so its flows
+were 1542/1522 times as fast as their committed rate. With `overhead` 0 ours counts the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _bursts(bursts: Sequence[int]) -> list[Case]:
 
 
 def _in_burst(n: int, counted: int, rate_mbps: int = 100) -> int:
-    """How many intervals are back to back: a bucket of 1542 * n bytes, filled while frames of the link's rate empty it."""
+    """How many intervals are back to back: a bucket of 1542 * n bytes is filled while frames at 1 Gb/s empty it."""
     earned = Fraction(rate_mbps * WIRE_BYTES, 1000)
     return floor((WIRE_BYTES * n - earned) / (counted - earned)) - 1
 
@@ -99,12 +99,12 @@ def _fig_12(outcomes: Outcomes, _options: Options) -> Found:
         ]  # fmt: skip
         numbers = range(1, intervals.size + 1)
         drawing.curve(figure, f"ours, {_counts(counted)}", numbers, intervals, drawing.COLORS[number])
-    # The paper leaves out the first one and tells those from the 18th on.
+    # The paper leaves out its first interval, after which the bucket was full again, and tells those from the 18th on.
     last = outcomes[0][1].frames["ats"].interval_us.size
-    x = [*range(2, n + 2), *range(n + 2, last + 1)]
-    y = [_BACK_TO_BACK_US] * n + [printed.FIG_12_SHAPED_US] * (last - n - 1)
+    x = range(1, last + 1)
+    y = [_BACK_TO_BACK_US] * n + [printed.FIG_12_SHAPED_US] * (last - n)
     drawing.paper(figure, "paper", x, y)
-    note = "100 frames at 1 Gb/s; CIR 100 Mb/s, CBS 1542 * 16 bytes."
+    note = "100 frames at 1 Gb/s; CIR 100 Mb/s, CBS 1542 * 16 bytes. The paper's from its second interval on."
     found.pictures.append(Picture("Intervals of arrival", note, figure))
     return found
 
@@ -125,10 +125,11 @@ def _fig_13(outcomes: Outcomes, _options: Options) -> Found:
             name = f"fig13.{counted}.{n}"
             row = Row.equals(name, label, "intervals", leading, _in_burst(n, counted), 0, paper=theirs)
             found.rows.append(row.as_key() if n in (1, 64) else row)
-        drawing.curve(figure, f"ours, {_counts(counted)}", *zip(*ours, strict=True), drawing.COLORS[number])
-        x = range(1, 65)
-        y = [_in_burst(n, counted) for n in x]
-        drawing.theory(figure, f"theory, {_counts(counted)}", x, y, drawing.COLORS[number])
+        x, y = zip(*ours, strict=True)
+        drawing.curve(figure, f"ours, {_counts(counted)}", x, y, drawing.COLORS[number])
+        every = range(1, 65)
+        expected = [_in_burst(n, counted) for n in every]
+        drawing.theory(figure, f"theory, {_counts(counted)}", every, expected, drawing.COLORS[number])
     drawing.paper(figure, "paper", [printed.FIG_12_BURST], [printed.FIG_12_INTERVALS])
     note = "The bucket is filled at CIR while the burst leaves at the rate of the link."
     found.pictures.append(Picture("Length of the burst", note, figure))
@@ -156,10 +157,11 @@ def _fig_14(outcomes: Outcomes, _options: Options) -> Found:
             name = f"fig14.{counted}.{rate}.deviation"
             deviation = float(intervals.std()) * 1000
             found.rows.append(Row.at_most(name, label, "ns", deviation, printed.LARGEST_DEVIATION_FIG_14_NS))
-        drawing.curve(figure, f"ours, {_counts(counted)}", *zip(*ours, strict=True), drawing.COLORS[number])
-        x = range(40, 1001, 10)
-        y = [_interval_us(counted, rate) for rate in x]
-        drawing.theory(figure, f"CIR, {_counts(counted)}", x, y, drawing.COLORS[number])
+        x, y = zip(*ours, strict=True)
+        drawing.curve(figure, f"ours, {_counts(counted)}", x, y, drawing.COLORS[number], mode="markers")
+        committed = range(40, 1001, 10)
+        expected = [_interval_us(counted, rate) for rate in committed]
+        drawing.theory(figure, f"CIR, {_counts(counted)}", committed, expected, drawing.COLORS[number])
     note = "A flow at the rate of the link. The paper's intervals are those of CIR."
     found.pictures.append(Picture("Interval over the committed rate", note, figure))
     return found
