@@ -25,7 +25,7 @@ def figure(x: str, y: str, **layout: Any) -> go.Figure:
     found.update_layout(
         template="plotly_white",
         height=_HEIGHT,
-        margin={"l": 70, "r": 20, "t": 30, "b": 50},
+        margin={"l": 70, "r": 50, "t": 30, "b": 50},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
         font={"family": "system-ui, DejaVu Sans, sans-serif", "size": 13, "color": PAPER},
         hovermode="closest",

@@ -73,7 +73,7 @@ def _over(name: str, axis: str, outcomes: Outcomes, _options: Options) -> Found:
         Row.told(
             f"{name}.deviation", "largest standard deviation of latency", "us", deviation,
             paper=printed.DEVIATION_US[name],
-        ),
+        ).as_key(),
     ]  # fmt: skip
     found.pictures.append(_picture(name, axis, outcomes, curves, increase))
     return found

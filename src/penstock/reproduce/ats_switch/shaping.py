@@ -185,9 +185,9 @@ def _fig_15(outcomes: Outcomes, _options: Options) -> Found:
                     theory / 1000, paper=theirs,
                 ).as_key(),
                 Row.told(
-                    f"fig15.{counted}.{rate}.fluctuation", f"intervals fluctuate by half of, {label}", "us",
+                    f"fig15.{counted}.{rate}.fluctuation", f"half of the range of intervals, {label}", "us",
                     fluctuation, paper=their_fluctuation,
-                ),
+                ).as_key(),
             ]  # fmt: skip
             x = frames.delivered_ps[1:] / 1e9
             drawing.points(figure, f"ours, {rate} Mb/s", x, frames.interval_us, drawing.COLORS[number])
