@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,10 @@ import pytest
 
 from penstock.bound import bound
 from penstock.errors import InputError
-from penstock.hardware.synth import documented
+from penstock.hardware.synth import Block, Synthesis, documented
 from penstock.hardware.tools import ToolError
 from penstock.reproduce import PAPERS, documentation, load, page, papers, work
-from penstock.reproduce.ats_switch import contention, printed, shaping
+from penstock.reproduce.ats_switch import contention, printed, resources, shaping
 from penstock.reproduce.ats_switch.place import FOLDER
 from penstock.reproduce.experiment import Case, Experiment, Found, Options, Outcomes, Paper, Picture
 from penstock.reproduce.outcome import Outcome, watch
@@ -245,3 +246,11 @@ def test_bounds_of_the_paper_are_those_of_check() -> None:
     for name, us in expected.items():
         terms = bound(load_scenario(FOLDER / f"{name}.toml"), "ats").terms
         assert sum(term.ps for term in terms if term.name == "contention") / 1e6 == pytest.approx(us, abs=0.001)
+
+
+def test_synthesis_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = [Block("pen_ats", 1, Counter(lut=7, ff=5)), Block("pen_new", 1, Counter(lut=2))]
+    monkeypatch.setattr(resources, "synthesize", lambda target: Synthesis(target, "pen_switch", 4, blocks, [], []))
+    rows = rows_of(experiment("table5").evaluate((), Options(synthesize=True)))
+    found = [rows[f"table5.lut.{part}"].measured for part in ("total", "sched", "others", "clk_conv")]
+    assert found == [9, 7, 2, None]

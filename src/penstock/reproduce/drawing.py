@@ -39,6 +39,11 @@ def figure(x: str, y: str, **layout: Any) -> go.Figure:
     return found
 
 
+def log_y(to: go.Figure) -> None:
+    """Makes the upright axis logarithmic, with ticks that can be read."""
+    to.update_yaxes(type="log", tickvals=[decade * step for decade in (1, 10, 100) for step in (1, 2, 5)])
+
+
 def curve(to: go.Figure, name: str, x: Values, y: Values, color: str, **more: Any) -> None:
     """Ours: a line with a mark at each run."""
     look = {"mode": "lines+markers", "line": {"color": color, "width": 2}, "marker": {"color": color, "size": 7}}

@@ -17,6 +17,7 @@ from penstock.reproduce.row import Row
 FLOW = "ats"  # the stream whose latency is measured, in all these scenarios
 WIRE_BITS = 1542 * 8
 RATES = tuple(range(0, 1001, 100))  # Mb/s
+_SERIES_RATE = 500  # at which the paper shows each frame
 _SILENT = {"frames": "1522B", "every": "1s", "start": "1s"}  # begins after the run
 
 
@@ -76,6 +77,8 @@ def _over(name: str, axis: str, outcomes: Outcomes, _options: Options) -> Found:
         ).as_key(),
     ]  # fmt: skip
     found.pictures.append(_picture(name, axis, outcomes, curves, increase))
+    outcome = next(outcome for case, outcome in outcomes if case.at["rate"] == _SERIES_RATE)
+    found.pictures.append(_frame_by_frame(name, outcome, f"{axis[0].upper()}{axis[1:]} {_SERIES_RATE} Mb/s."))
     return found
 
 
@@ -115,7 +118,7 @@ def _picture(name: str, axis: str, outcomes: Outcomes, curves: dict[str, list[fl
     least, theirs = min(curves["minimum"]), printed.INCREASE_US[name]
     drawing.level(figure, f"our minimum and the paper's increase, {theirs:g} us", rates, least + theirs, drawing.PAPER)
     if name == "fig17":
-        figure.update_yaxes(type="log")
+        drawing.log_y(figure)
         worst = printed.FIG_17_WORST_US
         drawing.level(figure, f"paper: worst, about {worst:g} us", rates, worst, drawing.PAPER, "dot")
         drawing.level(figure, f"paper: minimum, {worst - theirs:g} us", rates, worst - theirs, drawing.THEORY, "dot")
@@ -144,17 +147,22 @@ def _series(name: str, outcomes: Outcomes, _options: Options) -> Found:
         ).as_key(),
         Row.told(f"{name}.free", "frames that met nobody", "%", free),
     ]  # fmt: skip
+    note = "The flows' periods differ, so that the possibility of a conflict comes and goes."
+    return Found(rows, [_frame_by_frame(after, outcome, note)])
+
+
+def _frame_by_frame(name: str, outcome: Outcome, note: str) -> Picture:
+    latency = outcome.frames[FLOW].latency_us
+    ends = (1, latency.size)
     figure = drawing.figure("frame", "latency / us")
-    numbers = range(1, latency.size + 1)
-    drawing.points(figure, "ours, each frame", numbers, latency, drawing.COLORS[0])
+    drawing.points(figure, "ours, each frame", range(1, latency.size + 1), latency, drawing.COLORS[0])
     bound = outcome.bound_us(FLOW)
     if bound is not None:
-        drawing.level(figure, "ours: bound", [1, latency.size], bound, drawing.BOUND)
-    theirs = printed.INCREASE_US[after]
+        drawing.level(figure, "ours: bound", ends, bound, drawing.BOUND)
+    theirs = printed.INCREASE_US[name]
     label = f"our minimum and the paper's increase, {theirs:g} us"
-    drawing.level(figure, label, [1, latency.size], float(latency.min()) + theirs, drawing.PAPER)
-    note = "The flows' periods differ, so that the possibility of a conflict comes and goes."
-    return Found(rows, [Picture("Latency of each frame", note, figure)])
+    drawing.level(figure, label, ends, float(latency.min()) + theirs, drawing.PAPER)
+    return Picture("Latency of each frame", note, figure)
 
 
 _BEST_EFFORT = "best effort"

@@ -22,7 +22,16 @@ _OURS = {
     "FIFO": ("pen_store", "pen_buffer", "pen_free_list", "pen_references", "pen_reclaim"),
     "Sched.": ("pen_ats", "pen_stream_table"),
     "FDB Sw.": ("pen_fdb", "pen_vlan_table", "pen_ingress_port", "pen_ingress", "pen_admission", "pen_delay"),
-    "Trans. Selec.": ("pen_queue", "pen_egress_reader", "pen_egress_port", "pen_credit", "pen_gates"),
+    "Trans. Selec.": (
+        "pen_queue",
+        "pen_selection",
+        "pen_gates",
+        "pen_gate_config",
+        "pen_credit",
+        "pen_credit_config",
+        "pen_egress_reader",
+        "pen_egress_port",
+    ),
 }
 _OTHERS = "Others"
 

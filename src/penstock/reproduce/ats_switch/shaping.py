@@ -138,7 +138,8 @@ def _fig_13(outcomes: Outcomes, _options: Options) -> Found:
 
 def _fig_14(outcomes: Outcomes, _options: Options) -> Found:
     found = Found()
-    figure = drawing.figure("committed rate / (Mb/s)", "mean interval / us", yaxis_type="log")
+    figure = drawing.figure("committed rate / (Mb/s)", "mean interval / us")
+    drawing.log_y(figure)
     for number, counted in enumerate(_OVERHEADS):
         ours = []
         for case, outcome in outcomes:
