@@ -16,7 +16,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
 from penstock.bound import bound
-from penstock.errors import InputError
+from penstock.errors import InputError, RunError
 from penstock.hardware.synth import Block, Synthesis, documented
 from penstock.hardware.tools import ToolError
 from penstock.reproduce import PAPERS, documentation, load, page, papers, work
@@ -59,6 +59,12 @@ def test_unknown_name_lists_what_there_is(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert 'there is no paper "ats-swich" (did you mean "ats-switch"?); allowed: ats-switch' in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_missing_frames_are_told() -> None:
+    one = replace(experiment("fig18"), cases=())
+    with pytest.raises(RunError, match="fig18 on model: frames are missing"):
+        reproduce(load("ats-switch"), [one], ("model",))
 
 
 def test_unknown_experiment_lists_what_there_is() -> None:
@@ -226,7 +232,7 @@ def test_docs_are_updated_between_their_marks(tmp_path: Path) -> None:
     assert "old" not in text
     assert text.startswith("before\n")
     assert text.endswith("<!-- end rows -->\nafter\n")
-    assert f"| Figure 1 | worst / us | {NOTHING} | {NOTHING} | 1 | 2 | **not met** |" in text
+    assert f"| Figure 1 | worst | us | {NOTHING} | {NOTHING} | 1 | 2 | **not met** |" in text
     file.write_text("no marks")
     with pytest.raises(InputError, match="no place"):
         documentation.update(result_of(Row.told("a", "a", "us", 1.0)), file)

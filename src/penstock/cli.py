@@ -210,6 +210,8 @@ def reproduce(
     from penstock.reproduce import command, documentation, show
     from penstock.reproduce.experiment import Options
 
+    if update_docs and only:
+        raise InputError("the page has all experiments", allowed="--update-docs without --only", file="--update-docs")
     target = out or Path("out") / f"reproduce-{paper}"
     with _progress(quiet=as_json) as progress:
 

@@ -14,10 +14,8 @@ _BEGIN, _END = "<!-- begin rows -->", "<!-- end rows -->"
 
 
 def update(result: Reproduction, page: Path | None = None) -> None:
-    """Replaces what stands between the marks. Raises InputError where not every experiment was run or marks miss."""
+    """Replaces what stands between the marks. Raises InputError where there are none."""
     page = page or FOLDER / f"{result.paper.name}.md"
-    if len(result.sections) < len(result.paper.experiments):
-        raise InputError("the page has all experiments", allowed="--update-docs without --only", file="--update-docs")
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     before, begin, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
@@ -28,14 +26,14 @@ def update(result: Reproduction, page: Path | None = None) -> None:
 
 def table(result: Reproduction) -> str:
     """In Markdown."""
-    lines = ["| | quantity | paper | theory | bound | ours | |", "|---|---|--:|--:|--:|--:|---|"]
+    lines = ["| | quantity | unit | paper | theory | bound | ours | |", "|---|---|---|--:|--:|--:|--:|---|"]
     for section in result.sections:
         place = section.experiment.place
         for compared in (each for each in section.rows if each.row.key or not each.ok):
             row = compared.row
             values = [number(value) for value in (row.paper, row.theory, row.bound, row.measured)]
             mark = "" if row.requirement is None else "met" if compared.ok else "**not met**"
-            lines.append(f"| {place} | {row.quantity} / {row.unit} | {' | '.join(values)} | {mark} |")
+            lines.append(f"| {place} | {row.quantity} | {row.unit} | {' | '.join(values)} | {mark} |")
             place = ""
     met = sum(row.ok for row in result.rows)
     lines += ["", f"{met} of {len(result.rows)} rows met, on {' and '.join(result.nodes)}."]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.errors import RunError
 from penstock.reproduce import work
 from penstock.reproduce.experiment import Experiment, Options, Paper, Picture
 from penstock.reproduce.outcome import Outcome
@@ -127,7 +128,10 @@ def _section(
     found = []
     for kind in nodes:
         of_kind = [(case, outcomes[work.Run(case, kind).key]) for case in experiment.cases]
-        found.append(experiment.evaluate(of_kind, options))
+        try:
+            found.append(experiment.evaluate(of_kind, options))
+        except (ValueError, IndexError) as error:  # of streams of which nothing arrived
+            raise RunError(f"{experiment.id} on {kind}: frames are missing: {error}") from error
     rows = []
     for same in zip(*(each.rows for each in found), strict=True):
         by_nodes = {kind: row.measured for kind, row in zip(nodes, same, strict=True)}
