@@ -35,3 +35,6 @@ for name in "tas|Gates|520" "cbs|Credit|640" "mixed|Gates|Credit|1190"; do
   cut_out "$folder/$scenario/report.html" "${rest%|*}"
   shot "$folder/$scenario/part.html" "${rest##*|}" "$scenario.png"
 done
+./penstock reproduce ats-switch --only fig21 --only fig22 --out "$folder/paper" >/dev/null
+cut_out "$folder/paper/report.html" "Figure"
+shot "$folder/paper/part.html" 1960 papers/ats-switch.png

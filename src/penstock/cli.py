@@ -36,6 +36,7 @@ OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
 ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})
+ReproduceNodes = Enum("ReproduceNodes", {"MODEL": "model", "RTL": "rtl", "BOTH": "both"})
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -194,6 +195,53 @@ def sweep(
         raise RunError(result.error)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(OK if result.ok else NOT_MET)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="ats-switch.")],
+    nodes: Annotated[
+        ReproduceNodes, typer.Option(help="What our switch is; both are compared.")
+    ] = ReproduceNodes.MODEL,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="EXPERIMENT", help="One table or figure, as fig17; repeatable.")
+    ] = None,
+    synthesize: Annotated[
+        bool, typer.Option("--synth", help="Synthesize for the table of resources; else what docs/synthesis.md has.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where the results go; out/reproduce-PAPER if not given."),
+    ] = None,
+    update_docs: Annotated[
+        bool, typer.Option("--update-docs", help="Put the table into docs/papers/PAPER.md.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the experiments of a paper: paper, theory and ours side by side."""
+    from penstock.reproduce import command, documentation, show
+    from penstock.reproduce.experiment import Options
+
+    if update_docs and only:
+        raise InputError("the page has all experiments", allowed="--update-docs without --only", file="--update-docs")
+    target = out or Path("out") / f"reproduce-{paper}"
+    with _progress(quiet=as_json) as progress:
+
+        def tell(done: int, of: int) -> None:
+            if progress is not None:
+                progress(f"{done} of {of} runs", done / of)
+
+        result = command.run(paper, nodes.value, only, target, options=Options(synthesize), workers=workers, done=tell)
+    if update_docs:
+        documentation.update(result)
+    if as_json:
+        typer.echo(json.dumps(result.as_json()))
+    else:
+        show.table(result, _console(), target)
     raise typer.Exit(OK if result.ok else NOT_MET)
 
 

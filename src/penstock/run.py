@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -186,6 +187,20 @@ def statistics(network: Network, engine: Engine | None = None, seed: int | None 
     result = engine.run(json.dumps(description), None, lambda _part: True)
     simulation = {"seconds": round(time.perf_counter() - started, 3)} | result["simulation"]
     return summarize_statistics(network, result, simulation, partial=bool(result["interrupted"]))
+
+
+def observe(network: Network, engine: Engine | None = None) -> tuple[dict[str, Any], View]:
+    """The summary and the whole trace of a run that leaves nothing else."""
+    engine = engine or CompiledEngine()
+    description = _with_trace(engine.prepare(network, lambda _what, _part: None), "full")
+    description["captures"] = None
+    with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+        file = Path(folder) / "trace.parquet"
+        started = time.perf_counter()
+        result, rows = _run(engine, network, description, file, lambda _part: True)
+        simulation = {"seconds": round(time.perf_counter() - started, 3), "trace_rows": rows} | result["simulation"]
+        view = View(network, read_trace(file))
+    return summarize(view, simulation), view
 
 
 def reseed(description: dict[str, Any], seed: int) -> None:

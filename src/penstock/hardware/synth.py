@@ -279,6 +279,19 @@ def update_documentation(results: Sequence[Synthesis]) -> Path:
     return path
 
 
+def documented(target: str, text: str | None = None) -> dict[str, dict[str, float]]:
+    """What docs/synthesis.md says of a target: of each block, what `QUANTITIES` names. ToolError if it says nothing."""
+    path = hardware_folder().parent / "docs" / "synthesis.md"
+    if text is None:
+        text = path.read_text() if path.exists() else ""
+    _, _, rest = text.partition(f"<!-- begin {target} -->")
+    section, end, _ = rest.partition(f"<!-- end {target} -->")
+    rows = re.findall(r"^\| `(\w+)` \| \d+ \|(.+)\|$", section, flags=re.MULTILINE)
+    if not end or not rows:
+        raise ToolError(f"{path} has no table of {target}: penstock hw synth --update-docs makes it")
+    return {name: dict(zip(QUANTITIES, map(float, cells.split("|")), strict=True)) for name, cells in rows}
+
+
 HEAD = """\
 # What the hardware costs
 

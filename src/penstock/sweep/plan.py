@@ -68,6 +68,14 @@ def parse_setting(text: str) -> Setting:
     return Setting(key, path, values)
 
 
+def setting(key: str, values: tuple[Any, ...]) -> Setting:
+    """A dotted key, as in the scenario, with values that are already TOML's."""
+    path = _path(key)
+    if path is None:
+        raise InputError(f'"{key}" is no key', allowed=_FORM, file=_WHERE)
+    return Setting(key, path, values)
+
+
 def _path(key: str) -> tuple[str, ...] | None:
     """The parts of a dotted key, quoted where TOML would have it."""
     try:

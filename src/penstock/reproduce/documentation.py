@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a paper's page in docs/papers: the rows that stand for their experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.errors import InputError
+from penstock.reproduce.result import Reproduction
+from penstock.reproduce.show import number
+
+FOLDER = Path(__file__).resolve().parents[3] / "docs" / "papers"
+_BEGIN, _END = "<!-- begin rows -->", "<!-- end rows -->"
+
+
+def update(result: Reproduction, page: Path | None = None) -> None:
+    """Replaces what stands between the marks. Raises InputError where there are none."""
+    page = page or FOLDER / f"{result.paper.name}.md"
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    before, begin, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise InputError("has no place for the table", allowed=f"a page with {_BEGIN} and {_END}", file=page)
+    page.write_text(f"{before}{_BEGIN}\n{table(result)}\n{_END}{after}", encoding="utf-8")
+
+
+def table(result: Reproduction) -> str:
+    """In Markdown."""
+    lines = ["| | quantity | unit | paper | theory | bound | ours | |", "|---|---|---|--:|--:|--:|--:|---|"]
+    for section in result.sections:
+        place = section.experiment.place
+        for compared in (each for each in section.rows if each.row.key or not each.ok):
+            row = compared.row
+            values = [number(value) for value in (row.paper, row.theory, row.bound, row.measured)]
+            mark = "" if row.requirement is None else "met" if compared.ok else "**not met**"
+            lines.append(f"| {place} | {row.quantity} | {row.unit} | {' | '.join(values)} | {mark} |")
+            place = ""
+    met = sum(row.ok for row in result.rows)
+    lines += ["", f"{met} of {len(result.rows)} rows met, on {' and '.join(result.nodes)}."]
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a paper's experiment is: the runs that it takes, and what is read from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+from penstock.reproduce.outcome import Outcome
+from penstock.reproduce.row import Row
+
+SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios" / "papers"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: a scenario with some keys set, and where it stands in its experiment."""
+
+    scenario: Path
+    values: Mapping[str, Any] = field(default_factory=dict)  # by dotted key of the scenario
+    at: Mapping[str, Any] = field(default_factory=dict)  # what the experiment calls it: {"rate": 500}
+
+    @property
+    def key(self) -> str:
+        """The same for two cases that are the same run."""
+        return json.dumps([str(self.scenario), dict(self.values)], sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An interactive figure of the report."""
+
+    title: str
+    note: str
+    figure: go.Figure
+
+
+@dataclass
+class Found:
+    """What an experiment gave."""
+
+    rows: list[Row] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+
+
+Outcomes = Sequence[tuple[Case, Outcome]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks of experiments that no run answers."""
+
+    synthesize: bool = False
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper."""
+
+    id: str
+    title: str
+    place: str  # where the paper has it
+    cases: Sequence[Case]
+    evaluate: Callable[[Outcomes, Options], Found]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its experiments, in its order."""
+
+    name: str
+    title: str
+    source: str  # how it is cited
+    experiments: Sequence[Experiment]

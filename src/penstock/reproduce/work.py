@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the runs of experiments, each once however many experiments read it, over the machine's cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock import sweep as sweeps
+from penstock.errors import RunError
+from penstock.reproduce.experiment import Case, Experiment
+from penstock.reproduce.outcome import Outcome, watch
+from penstock.sweep import Task
+
+Done = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A case on one kind of nodes."""
+
+    case: Case
+    nodes: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for two that are the same run."""
+        return self.case.key, self.nodes
+
+
+def plan(experiments: Sequence[Experiment], nodes: Sequence[str]) -> dict[tuple[str, str], Task]:
+    """All runs, checked before any starts. Raises InputError if a scenario is wrong."""
+    tasks: dict[tuple[str, str], Task] = {}
+    for kind in nodes:
+        for experiment in experiments:
+            for case in experiment.cases:
+                key = Run(case, kind).key
+                if key not in tasks:
+                    tasks[key] = replace(_task(case, kind), number=len(tasks))
+    return tasks
+
+
+def _task(case: Case, nodes: str) -> Task:
+    settings = [sweeps.setting(key, (value,)) for key, value in {**case.values, "nodes": nodes}.items()]
+    (task,) = sweeps.plan(case.scenario, settings)
+    return task
+
+
+def do(tasks: dict[tuple[str, str], Task], workers: int | None, done: Done) -> dict[tuple[str, str], Outcome]:
+    """What each run gave. Raises RunError if one cannot be done, KeyboardInterrupt when interrupted."""
+    result = sweeps.run(list(tasks.values()), workers=workers, done=done, work=work)
+    if result.error is not None:
+        raise RunError(result.error)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    by_number = {row["run"]: row["outcome"] for row in result.rows}
+    return {key: by_number[task.number] for key, task in tasks.items()}
+
+
+def work(task: Task) -> list[dict[str, Any]]:
+    """One run, as a process of a sweep does it."""
+    return [{"run": task.number, "outcome": watch(task.network())}]
