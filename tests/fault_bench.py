@@ -51,9 +51,7 @@ class FaultBench(Bench):
         self.on_wire[port].append(fate)
         return fate
 
-    def ring(
-        self, count: int, *, sizes: Sequence[int] = SIZES, sources: Sequence[int] = range(PORTS)
-    ) -> list[Fate]:
+    def ring(self, count: int, *, sizes: Sequence[int] = SIZES, sources: Sequence[int] = range(PORTS)) -> list[Fate]:
         """So many frames of each of these ports to the next one, back to back."""
         sent = []
         for n in range(count):

@@ -234,7 +234,9 @@ class Bench:
     def expected_counters(self, port: int) -> dict[str, int]:
         count = Counter[str]()
         carriers = sorted((f.carrier for f in self.fates.values() if f.port == port), key=lambda c: c.start)
-        count["short_gaps"] = sum(after.start - before.stop < GAP - self.gap_slack for before, after in pairwise(carriers))
+        count["short_gaps"] = sum(
+            after.start - before.stop < GAP - self.gap_slack for before, after in pairwise(carriers)
+        )
         for fate in self.fates.values():
             if fate.port == port:
                 if fate.reason is None:

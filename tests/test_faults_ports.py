@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from fault_bench import FaultBench, after, assert_delivered
-from penstock.hardware.traffic import DELIMITER, PREAMBLE, PREAMBLE_BYTES
+from penstock.hardware.traffic import DELIMITER, PREAMBLE, PREAMBLE_BYTES, station_address
 from switch_bench import GAP, PORTS, Fate, frame
-from penstock.hardware.traffic import station_address
 
 VICTIM = 1
 BEFORE = (VICTIM - 1) % PORTS  # its frames go to the victim
@@ -22,7 +22,12 @@ def run_into(bench: FaultBench, port: int, least: int = 20, left: int = 20) -> F
     bench.run(bench.rng.randrange(1, 3000))
     for _ in range(100_000):
         fate = bench.under_way(port)
-        if fate is not None and fate.judged < 0 and bench.now - fate.entered >= least and fate.arrival - bench.now >= left:
+        if (
+            fate is not None
+            and fate.judged < 0
+            and bench.now - fate.entered >= least
+            and fate.arrival - bench.now >= left
+        ):
             return fate
         bench.run(7)
     raise AssertionError(f"no frame on its way into port {port}")
@@ -135,7 +140,8 @@ def test_reset_of_the_transmitter_in_every_cycle(step: int) -> None:
         bench.run(400)
         assert (VICTIM in fate.left) != (VICTIM in fate.expired), fate
         seen["left" if fate.left else "cut" if fate.cut else "given up"] += 1
-    assert seen["left"] and seen["cut"] > 20
+    assert seen["left"]
+    assert seen["cut"] > 20
     bench.recover(20)
 
 
@@ -229,7 +235,7 @@ def test_receive_clocks_200_ppm_off_at_line_rate(ppb: tuple[int, ...]) -> None:
 def gaps_behind(bench: FaultBench, port: int, start: int) -> list[int]:
     """Silence between the frames that left by a port."""
     out = [fate for fate in bench.departures(port) if fate.left[port] > start]
-    return [b.left[port] - 8 - a.left[port] - a.size for a, b in zip(out, out[1:], strict=False)]
+    return [b.left[port] - 8 - a.left[port] - a.size for a, b in pairwise(out)]
 
 
 def test_what_a_fast_clock_brings_too_much_is_refused_and_counted() -> None:
