@@ -229,7 +229,8 @@ class Bench:
             assert fate.queued == fate.left.keys() | fate.expired, f"never came out: {fate}"
             assert fate.port not in fate.left, f"back where it came from: {fate}"
         for port in range(self.ports):
-            assert self.counters(port) == self.expected_counters(port), f"port {port}"
+            counted, expected = self.counters(port), self.expected_counters(port)
+            assert counted == expected, f"port {port} counts {counted}, {expected} happened"
 
     def expected_counters(self, port: int) -> dict[str, int]:
         count = Counter[str]()

@@ -479,7 +479,7 @@ struct pen_switch {
 
   void run(uint64_t until) {
     while (cycle < until) {
-      if (inside == 0 && cycle >= quiet_at && top.idle_o && jump(until)) continue;
+      if (inside == 0 && !receiving && cycle >= quiet_at && top.idle_o && jump(until)) continue;
       step();
     }
     check_clock();
