@@ -138,6 +138,10 @@ def test_registers_and_bad_calls(switch: _engine.Switch) -> None:
         switch.read(0xFFFC)
     with pytest.raises(_engine.HardwareError, match="port 4 does not exist; 0 to 3"):
         switch.push(4, 0, frame(64))
+    with pytest.raises(_engine.HardwareError, match="port 4 does not exist; 0 to 3"):
+        switch.link(4)
+    with pytest.raises(_engine.HardwareError, match="-1000001 ppb off; up to 1000000"):
+        switch.link(0, rate_ppb=-1_000_001)
     with pytest.raises(_engine.HardwareError, match="gap"):
         switch.push(0, 0, frame(64), gap=0)
     with pytest.raises(ValueError, match="for 1 frames 2 are wanted"):

@@ -158,6 +158,12 @@ extern "C" {
 #define PEN_SWITCH__IDENTIFY__SOURCE_bw 1
 #define PEN_SWITCH__IDENTIFY__SOURCE_reset 0x0
 
+// reg - pen_switch.port_reset
+#define PEN_SWITCH__PORT_RESET__MASK_bm 0xff
+#define PEN_SWITCH__PORT_RESET__MASK_bp 0
+#define PEN_SWITCH__PORT_RESET__MASK_bw 8
+#define PEN_SWITCH__PORT_RESET__MASK_reset 0x0
+
 // reg - pen_switch.identify_ipv4_mask[]
 #define PEN_SWITCH__IDENTIFY_IPV4_MASKX__MASK_bm 0xffffffff
 #define PEN_SWITCH__IDENTIFY_IPV4_MASKX__MASK_bp 0
@@ -592,7 +598,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t learning;
     uint32_t aging_period;
     uint32_t identify;
-    uint8_t RESERVED_128_12f[0x8];
+    uint32_t port_reset;
+    uint8_t RESERVED_12c_12f[0x4];
     uint32_t identify_ipv4_mask[4];
     uint32_t port_vlan[8];
     uint8_t RESERVED_160_17f[0x20];

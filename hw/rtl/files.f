@@ -15,6 +15,7 @@ clock/pen_time_stamp.sv
 clock/pen_clock.sv
 mac/pen_mac_rx.sv
 mac/pen_mac_rx_fifo.sv
+mac/pen_mac_rx_cut.sv
 mac/pen_mac_tx.sv
 buffer/pen_buffer_pkg.sv
 buffer/pen_store.sv

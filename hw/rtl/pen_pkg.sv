@@ -36,7 +36,7 @@ package pen_pkg;
     REASON_RUNT             = 5'd4,   // shorter than 64 bytes
     REASON_FCS              = 5'd5,
     REASON_OVERRUN          = 5'd6,   // the receive FIFO was full
-    REASON_PORT_DISABLED    = 5'd7,
+    REASON_PORT_DISABLED    = 5'd7,   // or cut by a reset of its port
     REASON_RESERVED_ADDRESS = 5'd8,   // 01-80-C2-00-00-00 to -0F
     REASON_VLAN             = 5'd9,   // reception port not a member, or VLAN id 4095
     REASON_NO_DESTINATION   = 5'd10,  // no port left to forward to
@@ -52,7 +52,7 @@ package pen_pkg;
   typedef struct packed {
     logic       last;
     logic       short_gap;            // the gap before this frame was below 12 bytes
-    logic [2:0] reason;               // REASON_NONE to REASON_OVERRUN
+    logic [2:0] reason;               // REASON_NONE to REASON_PORT_DISABLED
     logic [7:0] data;
   } rx_beat_t;
 
@@ -149,8 +149,8 @@ package pen_pkg;
   // What an egress port does with a queued copy.
   typedef struct packed {
     logic    sent;                    // selected for transmission in this cycle
-    logic    expired;                 // given up
-    reason_e reason;                  // of a copy given up: REASON_LIFETIME or REASON_MAX_SDU
+    logic    expired;                 // given up; after `sent`: cut on the wire
+    reason_e reason;                  // of a copy given up: REASON_LIFETIME, REASON_MAX_SDU or REASON_PORT_DISABLED
     class_t  traffic_class;
     cell_t   frame;
     length_t length;

@@ -65,6 +65,12 @@ impl Switch {
         self.inner.state().idle != 0
     }
 
+    /// The wire into a port goes up or down; its receive clock is `rate_ppb` faster than the core's, None stops it.
+    #[pyo3(signature = (port, *, up = true, rate_ppb = Some(0)))]
+    fn link(&mut self, port: usize, up: bool, rate_ppb: Option<i64>) -> PyResult<()> {
+        self.inner.link(port, up, rate_ppb).map_err(hardware_error)
+    }
+
     fn write(&mut self, address: u32, value: u32) -> PyResult<()> {
         self.inner.write(address, value).map_err(hardware_error)
     }

@@ -7,6 +7,9 @@
 //        ^   ^
 //        |   rising edge: the switch samples its inputs
 //        inputs of this cycle are set, outputs of the last edge are observed
+//
+// The receive clock of a port rises with it. One that is slower leaves out an edge at times, one that is faster has a
+// second one within the cycle.
 #include "pen_switch_shim.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ namespace {
 constexpr unsigned PORTS = PEN_PORTS;
 constexpr unsigned CELLS_MAX = 1u << layout::verdict::frame.width;
 constexpr uint64_t NEVER = ~uint64_t{0};
+constexpr int64_t NOT_PLANNED = INT64_MAX;
 constexpr uint64_t RESET_CYCLES = 32;
 constexpr uint64_t INIT_CYCLES = 4096 + 128;   // every table writes its initial values
 constexpr uint64_t QUIET_CYCLES = 64;          // until nothing is left in the MACs, which idle_o does not see
@@ -77,12 +81,28 @@ struct Receiver {                          // the wire into a port
   std::deque<Frame *> queue;
   Frame *current = nullptr;
   uint32_t position = 0;
-  uint64_t free_since = 0;                 // first idle cycle after the frame before
-  uint64_t next_start = NEVER;
+  int64_t free_since = 0;                  // first idle cycle after the frame before; in cycles of the receive clock
+  int64_t next_start = NOT_PLANNED;        // so is this
   std::deque<Frame *> unjudged;            // begun, and without verdict
+  bool up = true;                          // else there is no carrier
+  bool broken = false;                     // the link went down within `current`
+  int64_t rate_ppb = 0, phase_ppb = 0;     // of the receive clock against the core's
+  int64_t ahead = 0;                       // by how many cycles it is
 
   void plan() {
-    next_start = queue.empty() ? NEVER : std::max(queue.front()->start, free_since + queue.front()->gap);
+    const bool can = up && rate_ppb != PEN_CLOCK_STOPPED && !queue.empty();
+    if (!can) next_start = NOT_PLANNED;
+    else next_start = std::max(static_cast<int64_t>(queue.front()->start) + ahead, free_since + queue.front()->gap);
+  }
+
+  // Rising edges of the receive clock in the next cycle.
+  unsigned edges() {
+    constexpr int64_t WHOLE = 1'000'000'000;
+    if (rate_ppb == PEN_CLOCK_STOPPED) return 0;
+    phase_ppb += rate_ppb;
+    if (phase_ppb >= WHOLE) return phase_ppb -= WHOLE, 2;
+    if (phase_ppb <= -WHOLE) return phase_ppb += WHOLE, 0;
+    return 1;
   }
 };
 
@@ -92,11 +112,13 @@ struct Transmitter {                       // the wire out of a port
     uint8_t traffic_class;
   };
   std::deque<Selected> selected;
-  bool active = false, inside = false;
+  bool active = false, inside = false, cut = false;
   Selected current{};
   uint32_t preamble = 0, position = 0;
   uint64_t first = 0, free_since = 0;
   uint8_t flags = 0;
+
+  bool busy() const { return current.frame || !selected.empty(); }
 };
 
 }  // namespace
@@ -106,6 +128,9 @@ struct pen_switch {
   Vpen_switch top{&context};
   uint64_t cycle = 0, simulated = 0, jumped = 0, frames = 0, inside = 0, waiting = 0, quiet_at = 0;
   unsigned receiving = 0, sending = 0;     // masks of ports
+  unsigned odd_clocks = 0;                 // ports whose receive clock is not the core's
+  uint64_t rxd = 0;
+  unsigned rx_dv = 0, rx_er = 0;
   std::array<Receiver, PORTS> receivers;
   std::array<Transmitter, PORTS> transmitters;
   std::list<Frame> live;
@@ -180,22 +205,27 @@ struct pen_switch {
     if (r.current->header == r.current->preamble || r.current->length == 0) event(PEN_INPUT, port, r.current);
   }
 
-  // Sets the inputs of this cycle.
-  void drive() {
+  // This cycle, as the receive clock of a port counts.
+  int64_t here(unsigned port) const { return static_cast<int64_t>(cycle) + receivers[port].ahead; }
+
+  // Sets what the next edge of the receive clocks of these ports samples.
+  void drive(unsigned ports) {
     for (unsigned p = 0; p < PORTS; ++p)
-      if (cycle >= receivers[p].next_start && !receivers[p].current) begin(p);
-    if (!receiving) return;
-    uint64_t data = 0;
-    unsigned valid = 0, error = 0;
-    for (unsigned mask = receiving; mask; mask &= mask - 1) {
+      if (here(p) >= receivers[p].next_start && !receivers[p].current && (ports >> p & 1)) begin(p);
+    if (!(receiving & ports)) return;
+    for (unsigned mask = receiving & ports; mask; mask &= mask - 1) {
       const unsigned p = static_cast<unsigned>(std::countr_zero(mask));
       Receiver &r = receivers[p];
       const Frame &frame = *r.current;
-      if (r.position == frame.header + frame.length) {  // over
+      const unsigned bit = 1u << p;
+      rx_dv &= ~bit;
+      rx_er &= ~bit;
+      if (r.position == frame.header + frame.length || r.broken) {  // over
         if (frame.finished) live.erase(frame.self);
         r.current = nullptr;
-        r.free_since = cycle;
-        receiving &= ~(1u << p);
+        r.broken = false;
+        r.free_since = here(p);
+        receiving &= ~bit;
         r.plan();
         continue;
       }
@@ -204,18 +234,18 @@ struct pen_switch {
         const uint32_t at = r.position - frame.header;
         byte = frame.bytes[at];
         if (at == 0 && frame.header != frame.preamble) event(PEN_INPUT, p, &frame);
-        if (at == frame.rx_er_at) error |= 1u << p;
+        if (at == frame.rx_er_at) rx_er |= bit;
       } else if (r.position == frame.preamble) {
         byte = DELIMITER;
       }
       ++r.position;
-      valid |= 1u << p;
-      data |= uint64_t{byte} << (8 * p);
+      rx_dv |= bit;
+      rxd = (rxd & ~(uint64_t{0xFF} << (8 * p))) | uint64_t{byte} << (8 * p);
     }
     using Data = std::remove_reference_t<decltype(top.gmii_rxd_i)>;
-    top.gmii_rxd_i = static_cast<Data>(data);
-    top.gmii_rx_dv_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_dv_i)>>(valid);
-    top.gmii_rx_er_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_er_i)>>(error);
+    top.gmii_rxd_i = static_cast<Data>(rxd);
+    top.gmii_rx_dv_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_dv_i)>>(rx_dv);
+    top.gmii_rx_er_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_er_i)>>(rx_er);
     quiet_at = cycle + QUIET_CYCLES;
   }
 
@@ -269,6 +299,10 @@ struct pen_switch {
     namespace f = layout::egress_event;
     const unsigned base = port * f::WIDTH;
     quiet_at = cycle + QUIET_CYCLES;
+    if (!sent && transmitters[port].busy()) {
+      const unsigned reason = get(top.egress_event_o, f::reason, base);
+      if (reason == PEN_REASON_PORT_DISABLED) return cut(port);
+    }
     Frame *frame = frame_of_cell[get(top.egress_event_o, f::frame, base)];
     const auto traffic_class = static_cast<uint8_t>(get(top.egress_event_o, f::traffic_class, base));
     if (!frame || !(frame->copies >> port & 1)) return fault(PEN_FAULT_EGRESS, port, frame);
@@ -282,6 +316,21 @@ struct pen_switch {
     }
   }
 
+  // A reset of the port takes the frame from the wire, or keeps it away.
+  void cut(unsigned port) {
+    Transmitter &t = transmitters[port];
+    if (!t.current.frame) {
+      t.current = t.selected.front();
+      t.selected.pop_front();
+    }
+    pen_event &e = event(PEN_EXPIRED, port, t.current.frame);
+    e.traffic_class = t.current.traffic_class;
+    e.reason = PEN_REASON_PORT_DISABLED;
+    gone(t.current.frame, port);
+    t.current = {};
+    t.cut = true;
+  }
+
   void transmit(unsigned port, bool enabled) {
     Transmitter &t = transmitters[port];
     quiet_at = cycle + QUIET_CYCLES;
@@ -292,6 +341,7 @@ struct pen_switch {
     const auto byte = static_cast<uint8_t>(uint64_t{top.gmii_txd_o} >> (8 * port));
     if (!t.active) {
       t.active = true;
+      t.cut = false;
       sending |= 1u << port;
       t.inside = false;
       t.preamble = t.position = 0;
@@ -324,6 +374,7 @@ struct pen_switch {
     t.active = false;
     t.free_since = cycle;
     sending &= ~(1u << port);
+    if (t.cut) return;
     Frame *frame = t.current.frame;
     if (!frame) return fault(PEN_FAULT_OUTPUT, port, nullptr);
     pen_event &e = event(PEN_OUTPUT, port, frame);
@@ -331,6 +382,7 @@ struct pen_switch {
     e.length = t.position;
     e.traffic_class = t.current.traffic_class;
     e.flags = t.flags | (t.position != frame->length ? PEN_FLAG_DAMAGED : 0);
+    t.current = {};
     gone(frame, port);
   }
 
@@ -351,26 +403,49 @@ struct pen_switch {
 
   // ---- time
 
+  static constexpr unsigned ALL = (1u << PORTS) - 1;
+
   void falling() {
     top.clk_i = 0;
     top.gmii_rx_clk_i = 0;
     top.eval();
   }
 
-  void rising() {
+  void rising(unsigned receive_clocks = ALL) {
     top.clk_i = 1;
-    top.gmii_rx_clk_i = (1u << PORTS) - 1;
+    top.gmii_rx_clk_i = receive_clocks;
+    top.eval();
+  }
+
+  // A further edge of these receive clocks within the cycle.
+  void rise_again(unsigned receive_clocks) {
+    for (unsigned p = 0; p < PORTS; ++p) receivers[p].ahead += receive_clocks >> p & 1;
+    drive(receive_clocks);
+    top.gmii_rx_clk_i = 0;
+    top.eval();
+    top.gmii_rx_clk_i = receive_clocks;
     top.eval();
   }
 
   // One cycle; `sample` sees the outputs before the rising edge, as the switch's neighbours do.
   template <class Sample>
   void step(Sample sample) {
-    drive();
+    unsigned once = ALL, twice = 0;
+    for (unsigned mask = odd_clocks; mask; mask &= mask - 1) {
+      const auto p = static_cast<unsigned>(std::countr_zero(mask));
+      const unsigned edges = receivers[p].edges();
+      if (edges == 0) {
+        once &= ~(1u << p);
+        --receivers[p].ahead;
+      }
+      if (edges == 2) twice |= 1u << p;
+    }
+    drive(once);
     falling();
     observe();
     sample();
-    rising();
+    rising(once);
+    if (twice) rise_again(twice);
     ++cycle;
     ++simulated;
   }
@@ -382,7 +457,8 @@ struct pen_switch {
   // Skips time up to the next thing to do; false if there is nothing to gain.
   bool jump(uint64_t until) {
     uint64_t target = std::min(until, top.wake_ns_o / 8);
-    for (const Receiver &r : receivers) target = std::min(target, r.next_start);
+    for (const Receiver &r : receivers)
+      if (r.next_start != NOT_PLANNED) target = std::min(target, static_cast<uint64_t>(r.next_start - r.ahead));
     constexpr uint64_t MARGIN = 2;
     if (target < cycle + MARGIN + 4 * PORTS) return false;
     const uint64_t distance = std::min(target - cycle - MARGIN, JUMP_MOST) / PORTS * PORTS;
@@ -403,10 +479,21 @@ struct pen_switch {
 
   void run(uint64_t until) {
     while (cycle < until) {
-      if (inside == 0 && cycle >= quiet_at && top.idle_o && jump(until)) continue;
+      if (inside == 0 && !receiving && cycle >= quiet_at && top.idle_o && jump(until)) continue;
       step();
     }
     check_clock();
+  }
+
+  // A frame that is on the wire as the link goes down ends there.
+  void link(unsigned port, bool up, int64_t rate_ppb) {
+    Receiver &r = receivers[port];
+    r.up = up;
+    r.broken |= !up && r.current;
+    r.rate_ppb = rate_ppb;
+    if (rate_ppb) odd_clocks |= 1u << port;
+    else odd_clocks &= ~(1u << port);
+    r.plan();
   }
 
   // ---- AXI4-Lite
@@ -454,6 +541,7 @@ uint32_t pen_abi(void) { return PEN_ABI; }
 pen_switch *pen_create(void) { return new pen_switch; }
 void pen_destroy(pen_switch *self) { delete self; }
 uint64_t pen_push(pen_switch *self, const pen_frame *frame) { return self->push(*frame); }
+void pen_link(pen_switch *self, uint32_t port, uint32_t up, int64_t rate_ppb) { self->link(port, up != 0, rate_ppb); }
 void pen_run(pen_switch *self, uint64_t until) { self->run(until); }
 int32_t pen_axi_write(pen_switch *self, uint32_t address, uint32_t data) { return self->write(address, data); }
 int32_t pen_axi_read(pen_switch *self, uint32_t address, uint32_t *data) { return self->read(address, data); }

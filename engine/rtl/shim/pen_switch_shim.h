@@ -7,7 +7,10 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_ABI 2
+#define PEN_ABI 3
+
+constexpr int64_t PEN_CLOCK_STOPPED = INT64_MIN;
+constexpr uint32_t PEN_REASON_PORT_DISABLED = 7;
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -16,7 +19,7 @@ enum pen_kind : uint8_t {
   PEN_INPUT = 0,     // cycle: first byte after the delimiter (without one: of the carrier)
   PEN_VERDICT = 1,   // what became of a received frame
   PEN_SELECTED = 2,  // a copy was selected for transmission
-  PEN_EXPIRED = 3,   // a copy was given up; `reason` says why
+  PEN_EXPIRED = 3,   // a copy was given up; `reason` says why. After PEN_SELECTED: cut on the wire, so no PEN_OUTPUT
   PEN_OUTPUT = 4,    // cycle: first byte after the delimiter of a copy that has left whole
   PEN_FAULT = 5      // the switch did what it must never do; `reason` is a pen_fault
 };
@@ -83,6 +86,10 @@ uint32_t pen_abi(void);
 pen_switch *pen_create(void);  // reset, and ready for frames
 void pen_destroy(pen_switch *self);
 uint64_t pen_push(pen_switch *self, const pen_frame *frame);  // the number of the frame; copies the bytes
+// The wire into a port: up or down, and its receive clock against the core's in parts per thousand million, less than
+// whole, or PEN_CLOCK_STOPPED. While it is down or its clock stands still no frame begins; one that is under way as
+// it goes down ends there.
+void pen_link(pen_switch *self, uint32_t port, uint32_t up, int64_t rate_ppb);
 void pen_run(pen_switch *self, uint64_t until);
 void pen_state_read(const pen_switch *self, pen_state *state);
 const pen_event *pen_events(const pen_switch *self, uint64_t *count);

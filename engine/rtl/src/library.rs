@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use libloading::{Library, Symbol};
 use thiserror::Error;
 
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 
 pub const FLAG_DAMAGED: u8 = 1;
 pub const FLAG_TX_ER: u8 = 2;
@@ -24,6 +24,8 @@ pub enum HardwareError {
     Version { path: PathBuf, found: u32 },
     #[error("port {port} does not exist; 0 to {last} are there")]
     Port { port: usize, last: u32 },
+    #[error("a receive clock that is {ppb} ppb off; up to {MOST_PPB} fast or slow are allowed")]
+    Clock { ppb: i64 },
     #[error("a gap of 0 would make one carrier of two frames; 1 byte time or more is allowed")]
     Gap,
     #[error("a frame of {bytes} bytes; up to {LONGEST} are allowed")]
@@ -33,6 +35,9 @@ pub enum HardwareError {
     #[error("register {address:#06x} {what}")]
     Register { address: u32, what: &'static str },
 }
+
+/// How far a receive clock may be off.
+const MOST_PPB: i64 = 1_000_000;
 
 /// What the wire may carry in one piece, in tests of a switch that must cut it.
 const LONGEST: usize = 65_536;
@@ -137,6 +142,7 @@ type Handle = NonNull<Opaque>;
 struct Functions {
     destroy: unsafe extern "C" fn(Handle),
     push: unsafe extern "C" fn(Handle, *const RawFrame) -> u64,
+    link: unsafe extern "C" fn(Handle, u32, u32, i64),
     run: unsafe extern "C" fn(Handle, u64),
     state: unsafe extern "C" fn(Handle, *mut State),
     events: unsafe extern "C" fn(Handle, *mut u64) -> *const Event,
@@ -175,6 +181,7 @@ impl Switch {
             let functions = Functions {
                 destroy: *library.get(b"pen_destroy\0").map_err(failed)?,
                 push: *library.get(b"pen_push\0").map_err(failed)?,
+                link: *library.get(b"pen_link\0").map_err(failed)?,
                 run: *library.get(b"pen_run\0").map_err(failed)?,
                 state: *library.get(b"pen_state_read\0").map_err(failed)?,
                 events: *library.get(b"pen_events\0").map_err(failed)?,
@@ -235,6 +242,20 @@ impl Switch {
         let number = unsafe { (self.functions.push)(self.handle, &raw) };
         self.pushed = number + 1;
         Ok(number)
+    }
+
+    /// The wire into a port goes up or down, with a receive clock that is so many parts per thousand million faster than
+    /// the core's, or stands still.
+    pub fn link(&mut self, port: usize, up: bool, rate_ppb: Option<i64>) -> Result<(), HardwareError> {
+        if port >= self.ports as usize {
+            return Err(HardwareError::Port { port, last: self.ports - 1 });
+        }
+        if let Some(ppb) = rate_ppb.filter(|ppb| !(-MOST_PPB..=MOST_PPB).contains(ppb)) {
+            return Err(HardwareError::Clock { ppb });
+        }
+        // SAFETY: the handle is alive, and nobody else uses it.
+        unsafe { (self.functions.link)(self.handle, port as u32, u32::from(up), rate_ppb.unwrap_or(i64::MIN)) };
+        Ok(())
     }
 
     pub fn run(&mut self, until_cycle: u64) {

@@ -5,6 +5,9 @@
 // preamble byte on the wire in n+4 and its first byte in n+12. Selection goes on in n+20+length, so that frames that
 // wait follow each other with a gap of exactly 12 bytes. Gates and credit are those of the cycle of the selection, so
 // gates have to be ahead of the wire by these 4 cycles.
+//
+// While the port is in reset frames are selected and read as ever, so that their cells come back, but nothing is on the
+// wire: they are given up. One that was on its way out has been told as sent, and is now told as given up too.
 module pen_egress_port
   import pen_pkg::*;
 #(
@@ -14,6 +17,7 @@ module pen_egress_port
 ) (
   input  logic          clk_i,
   input  logic          rst_i,
+  input  logic          port_reset_i,   // of the transmitter
   input  logic          init_busy_i,
   input  logic [11:0]   init_index_i,
   input  port_t         turn_i,
@@ -49,7 +53,7 @@ module pen_egress_port
   output logic          gmii_tx_er_o,
   output logic          idle_o
 );
-  logic       grant, tx_ready, mac_ready, queue_idle, reader_idle, credit_idle;
+  logic       grant, tx_ready, mac_ready, mac_sending, queue_idle, reader_idle, credit_idle;
   class_t     grant_class;
   logic [CLASSES-1:0] credit, waiting, sending;
   cell_t      grant_frame;
@@ -150,9 +154,34 @@ module pen_egress_port
     .idle_o       (reader_idle)
   );
 
+  // The frame that was selected last: not for the wire, or cut there.
+  logic     lost_q, due_q, cut;
+  class_t   selected_class_q;
+  cell_t    selected_frame_q;
+  length_t  selected_length_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      lost_q <= 1'b0;
+      due_q  <= 1'b0;
+    end else begin
+      if (port_reset_i || popped.valid) lost_q <= port_reset_i;
+      due_q <= popped.valid || (due_q && !start);
+    end
+    if (popped.valid) begin
+      selected_class_q  <= popped.traffic_class;
+      selected_frame_q  <= popped.frame;
+      selected_length_q <= popped.length;
+    end
+  end
+
+  assign cut = port_reset_i && !lost_q && (due_q || mac_sending);
+
   pen_mac_tx u_mac (
     .clk_i,
     .rst_i,
+    .silent_i    (port_reset_i || lost_q),
+    .sending_o   (mac_sending),
     .start_i     (start),
     .length_i    (length),
     .ready_o     (mac_ready),
@@ -165,7 +194,7 @@ module pen_egress_port
   );
 
   // A frame given up is released in a turn that no sent frame needs.
-  assign expired_ready = turn_i == port_t'(PORT) && !released.valid;
+  assign expired_ready = turn_i == port_t'(PORT) && !released.valid && !cut;
 
   always_comb begin
     release_o = released;
@@ -180,12 +209,17 @@ module pen_egress_port
       event_o.sent    <= 1'b0;
       event_o.expired <= 1'b0;
     end else begin
-      event_o.sent    <= popped.valid;
-      event_o.expired <= expired_valid && expired_ready;
+      event_o.sent    <= popped.valid && !port_reset_i;
+      event_o.expired <= (popped.valid && port_reset_i) || cut || (expired_valid && expired_ready);
     end
-    if (expired_valid) event_o.reason <= expired_reason;
+    if (cut || (popped.valid && port_reset_i)) event_o.reason <= REASON_PORT_DISABLED;
+    else if (expired_valid) event_o.reason <= expired_reason;
     else if (popped.valid) event_o.reason <= REASON_NONE;
-    if (popped.valid || expired_valid) begin
+    if (cut) begin
+      event_o.traffic_class <= selected_class_q;
+      event_o.frame         <= selected_frame_q;
+      event_o.length        <= selected_length_q;
+    end else if (popped.valid || expired_valid) begin
       event_o.traffic_class <= popped.traffic_class;
       event_o.frame         <= popped.frame;
       event_o.length        <= popped.length;

@@ -14,6 +14,9 @@
 //
 // A byte that is not there when it is due (`data_valid_i` low) goes out as an error (`gmii_tx_er_o`) and ends the
 // frame; the rest of it is not asked for, and the gap follows as ever.
+//
+// With `silent_i` nothing goes out, and bytes are asked for all the same. A frame that it cuts ends in an error, or
+// without one before its first byte. It has to stay high until the frame is over.
 module pen_mac_tx
   import pen_pkg::*;
 (
@@ -22,6 +25,8 @@ module pen_mac_tx
   input  logic       start_i,
   input  length_t    length_i,      // with start_i; 1 or more
   output logic       ready_o,
+  input  logic       silent_i,
+  output logic       sending_o,     // preamble, delimiter or data
   input  logic       data_valid_i,
   input  logic [7:0] data_i,
   output logic       data_ready_o,  // the byte is taken in this cycle
@@ -38,10 +43,11 @@ module pen_mac_tx
   logic [3:0] count_q, count_d;  // cycles left in PREAMBLE and GAP, after this one
   length_t    left_q, left_d;    // bytes left of the frame, after this one
   logic [7:0] txd_d;
-  logic       tx_en_d, tx_er_d;
+  logic       tx_en_d, tx_er_d, silent_q;
 
   assign ready_o      = state_q == IDLE;
   assign data_ready_o = state_q == DATA;
+  assign sending_o    = state_q == PREAMBLE || state_q == DELIMITER || state_q == DATA;
 
   always_comb begin
     state_d = state_q;
@@ -77,12 +83,18 @@ module pen_mac_tx
       GAP: if (count_q == '0) state_d = IDLE;
       default: state_d = IDLE;
     endcase
+    if (silent_i) begin
+      tx_en_d = state_q == DATA && !silent_q && gmii_tx_en_o;
+      tx_er_d = tx_en_d;
+      txd_d   = 8'h00;
+    end
   end
 
   always_ff @(posedge clk_i) begin
     count_q    <= count_d;
     left_q     <= left_d;
     gmii_txd_o <= txd_d;
+    silent_q   <= silent_i;
     if (rst_i) begin
       state_q      <= IDLE;
       gmii_tx_en_o <= 1'b0;
@@ -96,14 +108,15 @@ module pen_mac_tx
 
 `ifdef FORMAL
   // Contract: 1. at least twelve cycles of silence lie between two frames; 2. a frame on the line is preamble,
-  // delimiter and the bytes asked for at its start, unless it ends in an error; 3. the first byte of the preamble comes
-  // two cycles after the start.
+  // delimiter and the bytes asked for at its start, unless it ends in an error or `silent_i` cut its preamble; 3. the
+  // first byte of the preamble comes two cycles after the start; 4. all is silent two cycles after `silent_i`.
   logic        f_past_q = 1'b0;
   logic [3:0]  f_gap_q;    // silent cycles before this one, stands at 12
   logic [11:0] f_run_q;    // bytes on the line before this cycle
   logic [11:0] f_sent;     // with this cycle's
   length_t     f_length_q;
   logic        f_error_q;  // of the byte before
+  logic        f_silent_q; // two cycles of silent_i, the last one before this cycle
 
   assign f_sent = f_run_q + 12'(gmii_tx_en_o);
 
@@ -111,6 +124,7 @@ module pen_mac_tx
     f_past_q  <= 1'b1;
     f_run_q   <= gmii_tx_en_o ? f_sent : '0;
     f_error_q <= gmii_tx_er_o;
+    f_silent_q <= silent_i && silent_q && !rst_i;
     if (gmii_tx_en_o) f_gap_q <= '0;
     else if (f_gap_q != 4'd12) f_gap_q <= f_gap_q + 1'b1;
     if (start_i && ready_o) f_length_q <= length_i;
@@ -125,35 +139,44 @@ module pen_mac_tx
     assume (!start_i || length_i != '0);
     if (!f_past_q) assume (rst_i);
     else begin
+      assume (silent_i || !silent_q || state_q inside {IDLE, GAP});
       // The contract.
       if (gmii_tx_en_o && f_run_q == '0) assert (f_gap_q == 4'd12);
-      if (!gmii_tx_en_o && f_run_q != '0) assert (f_error_q || f_run_q == 12'(f_length_q) + 12'd8);
+      if (!gmii_tx_en_o && f_run_q inside {[12'd1:12'd7]}) assert (silent_q);
+      if (!gmii_tx_en_o && f_run_q >= 12'd8) assert (f_error_q || f_run_q == 12'(f_length_q) + 12'd8);
+      if (f_silent_q) assert (!gmii_tx_en_o);
       if (gmii_tx_en_o && f_run_q < 12'd7) assert (gmii_txd_o == 8'h55 && !gmii_tx_er_o);
       if (gmii_tx_en_o && f_run_q == 12'd7) assert (gmii_txd_o == 8'hD5 && !gmii_tx_er_o);
       if (gmii_tx_er_o) assert (gmii_tx_en_o);
       // What makes it hold, state by state.
       assert (state_q inside {IDLE, PREAMBLE, DELIMITER, DATA, GAP});
+      if (silent_q) assert (!gmii_tx_en_o || (gmii_tx_er_o && f_run_q >= 12'd8 && state_q inside {DATA, GAP}));
       case (state_q)
-        IDLE: assert (!gmii_tx_en_o && f_gap_q >= 4'd10);
+        IDLE: assert (!gmii_tx_en_o && f_gap_q >= 4'd10 && f_run_q == '0);
         PREAMBLE: begin
-          assert (count_q <= 4'd6 && f_sent == 12'd6 - 12'(count_q));
-          assert (gmii_tx_en_o == (count_q != 4'd6));
-          if (count_q == 4'd6) assert (f_gap_q >= 4'd11 && f_run_q == '0);
-          else if (count_q == 4'd5) assert (f_gap_q == 4'd12);
+          assert (count_q <= 4'd6);
+          if (!silent_q) begin
+            assert (f_sent == 12'd6 - 12'(count_q));
+            assert (gmii_tx_en_o == (count_q != 4'd6));
+            if (count_q == 4'd6) assert (f_gap_q >= 4'd11 && f_run_q == '0);
+            else if (count_q == 4'd5) assert (f_gap_q == 4'd12);
+            if (!gmii_tx_en_o) assert (f_run_q == '0);
+          end
         end
-        DELIMITER: assert (gmii_tx_en_o && f_sent == 12'd7);
-        DATA: assert (gmii_tx_en_o && f_sent == 12'd8 + 12'(f_length_q) - 12'd1 - 12'(left_q) && left_q < f_length_q);
+        DELIMITER: if (!silent_q) assert (gmii_tx_en_o && f_sent == 12'd7);
+        DATA: begin
+          assert (left_q < f_length_q);
+          if (!silent_q) assert (gmii_tx_en_o && f_sent == 12'd8 + 12'(f_length_q) - 12'd1 - 12'(left_q));
+        end
         GAP: begin
           assert (count_q <= 4'd10);
-          assert (gmii_tx_en_o == (count_q == 4'd10));
-          if (count_q == 4'd10) assert (f_sent == 12'd8 + 12'(f_length_q) || gmii_tx_er_o);
-          else assert (f_gap_q == 4'd9 - count_q);
+          if (count_q != 4'd10) assert (!gmii_tx_en_o && f_gap_q >= 4'd9 - count_q);
+          else if (!silent_q) assert (gmii_tx_en_o && (f_sent == 12'd8 + 12'(f_length_q) || gmii_tx_er_o));
         end
         default: ;
       endcase
-      if (state_q inside {IDLE, PREAMBLE} && !gmii_tx_en_o) assert (f_run_q == '0);
       if (state_q inside {PREAMBLE, DELIMITER}) assert (left_q == f_length_q - 1'b1);
-      if (state_q inside {PREAMBLE, DELIMITER, DATA}) assert (f_length_q != '0 && !gmii_tx_er_o);
+      if (state_q inside {PREAMBLE, DELIMITER, DATA}) assert (f_length_q != '0 && (silent_q || !gmii_tx_er_o));
     end
   end
 

@@ -39,6 +39,7 @@ module pen_registers
   input  logic         init_busy_i,            // tables are being cleared: commits wait
 
   output config_t      config_o,
+  output logic [PORTS-1:0] port_reset_o,       // of the MACs of each port
   output table_write_t table_o,                // held until table_ready_i
   input  logic         table_ready_i,
 
@@ -248,6 +249,7 @@ module pen_registers
   // ---- Settings ----------------------------------------------------------------------------------------------------
   always_comb begin
     config_o.port_enable = hwif_out.port_enable.mask.value & ALL_PORTS;
+    port_reset_o = PORTS'(hwif_out.port_reset.mask.value);
     config_o.max_frame_bytes = hwif_out.max_frame.bytes.value;
     if (hwif_out.max_frame.bytes.value > MAX_FRAME_BYTES) config_o.max_frame_bytes = MAX_FRAME_BYTES;
     config_o.class_of_pcp = {

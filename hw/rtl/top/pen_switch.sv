@@ -111,6 +111,7 @@ module pen_switch
   logic         ingress_table_ready, credit_table_ready, gate_table_ready;
   logic         gate_commit, gate_commit_ready, status_request, status_write, status_ack;
   gate_admin_t  gate_admin;
+  logic [PORTS-1:0]      port_reset;
   logic [PORTS-1:0][7:0] gate_states;
   logic [15:0]  credit_errors;
   logic [2:0]   credit_error;
@@ -156,6 +157,7 @@ module pen_switch
     .time_ns_i        (time_ns),
     .init_busy_i      (init_busy_q),
     .config_o         (cfg),
+    .port_reset_o     (port_reset),
     .table_o          (table_write),
     .table_ready_i    (table_ready),
     .clock_request_o  (clock_request),
@@ -198,18 +200,38 @@ module pen_switch
   logic     [PORTS-1:0] beat_valid, beat_ready, delimiter;
   rx_beat_t [PORTS-1:0] beat;
   for (genvar p = 0; p < PORTS; p++) begin : g_receive
+    rx_beat_t mac_beat;
+    logic     mac_valid, mac_ready, reset;
+
+    // Long enough for the receive side's own reset to be seen here before this one ends.
+    logic [2:0] reset_q;
+    always_ff @(posedge clk_i) reset_q <= rst_i ? '0 : {reset_q[1:0], port_reset[p]};
+    assign reset = port_reset[p] || reset_q != '0;
+
     pen_mac_rx_fifo u_mac (
       .clk_i,
-      .rst_i,
+      .rst_i            (rst_i || reset),
       .gmii_rx_clk_i    (gmii_rx_clk_i[p]),
       .gmii_rxd_i       (gmii_rxd_i[p]),
       .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
       .gmii_rx_er_i     (gmii_rx_er_i[p]),
       .max_frame_bytes_i(cfg.max_frame_bytes),
       .delimiter_o      (delimiter[p]),
-      .beat_o           (beat[p]),
-      .valid_o          (beat_valid[p]),
-      .ready_i          (beat_ready[p])
+      .beat_o           (mac_beat),
+      .valid_o          (mac_valid),
+      .ready_i          (mac_ready)
+    );
+
+    pen_mac_rx_cut u_cut (
+      .clk_i,
+      .rst_i,
+      .cut_i  (reset),
+      .beat_i (mac_beat),
+      .valid_i(mac_valid),
+      .ready_o(mac_ready),
+      .beat_o (beat[p]),
+      .valid_o(beat_valid[p]),
+      .ready_i(beat_ready[p])
     );
   end
 
@@ -428,6 +450,7 @@ module pen_switch
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p)) u_port (
       .clk_i,
       .rst_i,
+      .port_reset_i             (port_reset[p]),
       .init_busy_i              (init_busy_q),
       .init_index_i             (init_index_q),
       .turn_i                   (turn),

@@ -33,6 +33,7 @@ class Bench:
     async def start(self):
         dut = self.dut
         dut.rst_i.value = 1
+        dut.port_reset_i.value = 0
         dut.turn_i.value = 0
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0

@@ -26,6 +26,7 @@ class Bench:
     async def reset(self):
         dut = self.dut
         dut.rst_i.value = 1
+        dut.silent_i.value = 0
         dut.start_i.value = dut.data_valid_i.value = dut.length_i.value = dut.data_i.value = 0
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         for _ in range(3):
@@ -139,6 +140,32 @@ async def start_is_ignored_while_busy(dut):
         await bench.step(start=99 if random.random() < 0.5 else None)
     assert bench.cycle == first + START_TO_READY + 64
     assert [byte for enable, _, byte in bench.line if enable] == list(LEAD + frame)
+
+
+@cocotb.test()
+async def silence_cuts_the_frame_and_its_reader_does_not_notice(dut):
+    bench = await bench_of(dut)
+    size = 70
+    for cycle in range(START_TO_READY + size):
+        bench.data, bench.taken, first = list(range(size)), [], bench.cycle
+        await bench.step(start=size)
+        while not bench.ready:
+            dut.silent_i.value = int(bench.cycle - first >= cycle)
+            await bench.step()
+        assert bench.cycle == first + START_TO_READY + size
+        assert bench.taken == [first + START_TO_DATA + n for n in range(size)]
+        whole = LEAD + bytes(range(size))
+        sent = max(0, cycle - 1)  # bytes before it acts
+        line = bench.line[first + START_TO_PREAMBLE :]
+        if sent >= len(whole):
+            assert line[: len(whole)] == [(1, 0, byte) for byte in whole]
+        else:
+            error = [(1, 1, 0)] if sent >= len(LEAD) else []
+            cut = [(1, 0, byte) for byte in whole[:sent]] + error
+            assert line[: len(cut)] == cut
+            assert {enable for enable, _, _ in line[len(cut) :]} == {0}
+        dut.silent_i.value = 0
+        await send(bench, random.randbytes(64))
 
 
 @cocotb.test()

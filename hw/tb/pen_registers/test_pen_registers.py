@@ -272,6 +272,13 @@ async def every_setting_reaches_the_switch(dut):
         assert settings(dut) == expected, hex(addr)
         if name not in ("port_enable", "gate_enable"):
             assert await bench.read(addr) == value & mask
+    assert dut.port_reset_o.value == 0
+    for _ in range(10):
+        value = random.getrandbits(32)
+        await bench.write(0x128, value)
+        assert dut.port_reset_o.value == value & (1 << ports) - 1
+        assert await bench.read(0x128) == value & 0xFF
+    assert settings(dut) == expected
     classes = [random.randrange(8) for _ in range(8)]
     await bench.write(0x108, sum(k << 4 * pcp for pcp, k in enumerate(classes)))
     assert settings(dut)["class_of_pcp"] == classes
