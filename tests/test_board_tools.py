@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from penstock.hardware import bitstream
 from penstock.hardware.bitstream import check_pins, report_rows, slow_paths
-from penstock.hardware.boards import board, board_names
+from penstock.hardware.boards import Board, board, board_names
 from penstock.hardware.cli import app
 from penstock.hardware.tools import ToolError
 from penstock.hardware.uart import crc8
@@ -78,7 +78,7 @@ def test_what_is_too_slow_is_said() -> None:
 
 
 def test_a_bitstream_that_is_too_slow_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def built(one: bitstream.Board, seed: int) -> bitstream.Bitstream:
+    def built(one: Board, seed: int) -> bitstream.Bitstream:
         measured = {1: 100.0, 2: 130.0}[seed]
         rows = report_rows(one.name, report(measured))
         return bitstream.Bitstream(one, rows, slow_paths(report(measured)), {".bit": b"bits"})
