@@ -42,6 +42,9 @@ ingress/pen_fdb.sv
 ingress/pen_ats.sv
 ingress/pen_ingress_port.sv
 ingress/pen_ingress.sv
+host/pen_uart_rx.sv
+host/pen_uart_tx.sv
+host/pen_uart_axi.sv
 top/pen_registers.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv

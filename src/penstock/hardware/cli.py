@@ -50,19 +50,21 @@ def lint(
     top: Annotated[str, typer.Option(help="Module to start from.")] = "pen_switch",
     as_json: Json = False,
 ) -> None:
-    """Verilator and slang on the whole switch with 2, 4 and 8 ports; no warning is allowed."""
+    """Verilator and slang on the whole switch with 2, 4 and 8 ports, and on each board; no warning is allowed."""
+    from .lint import TOP, lint_boards
     from .lint import lint as run_lint
 
     with _plainly():
-        findings = run_lint(top)
+        findings = run_lint(top) + (lint_boards() if top == TOP else [])
     rows = []
     for finding in findings:
         warnings = len(finding.text.splitlines())
-        row = {"id": f"{finding.tool}.{finding.ports}_ports", "quantity": "lines of complaint", "unit": "lines"}
+        name = finding.what.replace(" ", "_")
+        row = {"id": f"{finding.tool}.{name}", "quantity": "lines of complaint", "unit": "lines"}
         rows.append({**row, "measured": warnings, "goal": 0, "ok": finding.ok})
         if not as_json:
             verdict = "clean" if finding.ok else finding.text
-            _console().print(f"{finding.tool}, {finding.ports} ports: {verdict}", markup=False, highlight=False)
+            _console().print(f"{finding.tool}, {finding.what}: {verdict}", markup=False, highlight=False)
     _finish(rows, as_json)
 
 
@@ -269,6 +271,64 @@ def synth(
     if update_docs:
         update_documentation(results)
     _finish(rows, as_json)
+
+
+@app.command()
+def bitstream(
+    name: Annotated[str, typer.Argument(metavar="[BOARD]", help="Of hw/board.")] = "versa_ecp5",
+    seed: Annotated[int, typer.Option(help="Of the placement; another one can be faster or slower.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder to write to.  [default: build/BOARD]")] = None,
+    allow_slow: Annotated[
+        bool, typer.Option("--allow-slow", help="Write the files even if a clock is not met; still fails.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """The bitstream of a board by Yosys, nextpnr and ecppack, its pins and clocks checked; takes 10 to 30 minutes."""
+    from .bitstream import build
+    from .boards import board
+
+    with _plainly():
+        made = build(board(name), seed)
+    folder = out or Path("build") / name
+    written = made.write(folder) if made.ok or allow_slow else []
+    if not as_json:
+        for row in made.rows:
+            line = f"{row['quantity']}: {row['measured']:,} of {row['goal']:,} {row['unit']}"
+            _console().print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False)
+        _console().print(*made.slowest, sep="\n", markup=False, highlight=False)
+        text = "written: " + ", ".join(map(str, written)) if written else "a clock is not met: nothing written"
+        _console().print(text, markup=False, highlight=False, soft_wrap=True)
+    _finish(made.rows, as_json)
+
+
+@app.command()
+def register(
+    name: Annotated[str, typer.Argument(help="As docs/registers.md has it, such as port_vlan[1].")],
+    value: Annotated[str | None, typer.Argument(help="To write, such as 12 or 0xff; without one it is read.")] = None,
+    device: Annotated[Path, typer.Option("--uart", help="Serial line of the board.")] = Path("/dev/ttyUSB1"),
+    baud: Annotated[int, typer.Option(help="Of the serial line.")] = 1_000_000,
+    as_json: Json = False,
+) -> None:
+    """Reads or writes a register of a switch on a board."""
+    from .uart import find, opened, read, write
+
+    with _plainly():
+        one = find(name)
+        try:
+            number = None if value is None else int(value, 0)
+        except ValueError:
+            raise ToolError(f"{value!r} is not a number; allowed: such as 12 or 0xff") from None
+        with opened(device, baud) as bus:
+            if number is not None:
+                write(bus, one, number)
+                return
+            found = read(bus, one)
+    fields = {field.name: field.extract(found) for field in one.fields.values()}
+    if as_json:
+        typer.echo(json.dumps({"register": name, "value": found, "fields": fields}))
+        return
+    parts = ", ".join(f"{field} {number:#x}" for field, number in fields.items())
+    _console().print(f"{name} = {found:#x}: {parts}", markup=False, highlight=False)
 
 
 @app.command()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lint of the hardware: Verilator and slang, for several numbers of ports, without a single warning."""
+"""Lint of the hardware: Verilator and slang, for several numbers of ports and each board, without a single warning."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .boards import board, board_names, primitive_models
 from .registers import regblock_folder, switch_files
 from .tools import hardware_folder, run, verilator
 
@@ -15,10 +16,10 @@ PORTS = (2, 4, 8)
 
 @dataclass(frozen=True)
 class Finding:
-    """What one tool said of one size; nothing if it is content."""
+    """What one tool said of one size or board; nothing if it is content."""
 
     tool: str
-    ports: int
+    what: str
     text: str
 
     @property
@@ -31,12 +32,29 @@ def lint(top: str = TOP, ports: tuple[int, ...] = PORTS) -> list[Finding]:
     return [check(top, count) for count in ports for check in (lint_verilator, lint_slang)]
 
 
-def lint_verilator(top: str, ports: int, files: Sequence[Path] | None = None) -> Finding:
-    """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why."""
+def lint_boards() -> list[Finding]:
+    """Runs both tools on each board, with models for the primitives of its FPGA."""
+    found = []
+    for name in board_names():
+        one = board(name)
+        files = [primitive_models(), *one.files()]
+        found += [check(one.top, None, files, name) for check in (lint_verilator, lint_slang)]
+    return found
+
+
+# The models of primitives have delays, which are never zero.
+TIMING = ("--timing", "--no-sched-zero-delay", "--timescale", "1ns/1ps")
+
+
+def lint_verilator(
+    top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None
+) -> Finding:
+    """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why. A board has no `ports`."""
     waivers = hardware_folder() / "rtl" / "lint.vlt"
-    flags = ["--lint-only", "-Wall", "--quiet-stats", f"-GPORTS={ports}", "--top-module", top]
+    flags = ["--lint-only", "-Wall", "--quiet-stats", *TIMING, "--top-module", top]
+    flags += [] if ports is None else [f"-GPORTS={ports}"]
     done = run([verilator(), *flags, waivers, *(files or switch_files())])
-    return Finding("verilator", ports, done.stdout.strip() if done.returncode or done.stdout.strip() else "")
+    return Finding("verilator", what or f"{ports} ports", done.stdout.strip() or ("failed" if done.returncode else ""))
 
 
 # A `default` in a `unique case` says what hardware does when the impossible happens; a cast can be useless for one
@@ -52,10 +70,11 @@ sys.exit(0 if ok and driver.runFullCompilation(True) else 1)
 """
 
 
-def lint_slang(top: str, ports: int, files: Sequence[Path] | None = None) -> Finding:
+def lint_slang(top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None) -> Finding:
     """Slang, the strictest reader of SystemVerilog; warnings in the generated register block are not ours."""
     files = [path for path in files or switch_files() if path.suffix != ".vlt"]
-    words = ["slang", "--top", top, "-G", f"PORTS={ports}", *SLANG_OPTIONS]
+    words = ["slang", "--top", top, "--timescale", "1ns/1ps", *SLANG_OPTIONS]
+    words += [] if ports is None else ["-G", f"PORTS={ports}"]
     words += ["--suppress-warnings", str(regblock_folder()), *map(str, files)]
     done = run([sys.executable, "-c", SLANG, " ".join(f'"{word}"' for word in words)])
-    return Finding("slang", ports, done.stdout.strip() or ("failed" if done.returncode else ""))
+    return Finding("slang", what or f"{ports} ports", done.stdout.strip() or ("failed" if done.returncode else ""))

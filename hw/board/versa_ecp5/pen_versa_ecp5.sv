@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lattice ECP5-5G Versa (LFE5UM5G-45F): a switch of the board's two gigabit ports, registers over its USB serial line.
+//
+//   100 MHz ─► pen_pll ─► 125 MHz ─► pen_board_reset ─► core, PHYs
+//   PHY 0, 1 ◄─► pen_rgmii_rx, pen_rgmii_tx ◄─► pen_switch ◄─AXI4-Lite─ pen_uart_axi ◄─► USB
+//
+// The PHYs (88E1512) delay the clocks of both directions themselves, as they do after reset.
+module pen_versa_ecp5
+  import pen_pkg::*;
+#(
+  parameter int unsigned STREAMS          = 64,
+  parameter int unsigned FDB_ENTRIES      = 256,
+  parameter int unsigned STORE_BYTES      = 32768,
+  parameter int unsigned GATE_ENTRIES     = 16,
+  parameter int unsigned BIT_CYCLES       = 125,        // 1 Mbaud
+  parameter int unsigned IDLE_CYCLES      = 12_500_000, // 100 ms
+  parameter int unsigned PHY_RESET_CYCLES = 2_500_000   // 20 ms; the PHY needs 10 ms
+) (
+  input  logic            clk100_i,
+  input  logic            button_ni,
+  // RGMII
+  output logic [1:0]      phy_rst_no,
+  input  logic [1:0]      rgmii_rxc_i,
+  input  logic [1:0][3:0] rgmii_rxd_i,
+  input  logic [1:0]      rgmii_rx_ctl_i,
+  output logic [1:0]      rgmii_txc_o,
+  output logic [1:0][3:0] rgmii_txd_o,
+  output logic [1:0]      rgmii_tx_ctl_o,
+  // Serial line to the host: 8 data bits, no parity, 1 stop bit
+  input  logic            serial_i,
+  output logic            serial_o,
+  // PTP clock
+  output logic            pps_o,
+  input  logic            capture_i,
+  output logic [7:0]      led_no         // running, second, serial in, out, port 0 in, out, port 1 in, out
+);
+  localparam int unsigned PORTS = 2;
+
+  logic clk, locked, rst, phy_rst_n;
+
+  pen_pll_100_125 u_pll (.clk_i(clk100_i), .clk_o(clk), .locked_o(locked));
+
+  pen_board_reset #(.PHY_RESET_CYCLES(PHY_RESET_CYCLES)) u_reset (
+    .clk_i(clk), .locked_i(locked), .button_ni, .rst_o(rst), .phy_rst_no(phy_rst_n)
+  );
+  assign phy_rst_no = {PORTS{phy_rst_n}};
+
+  // ---- Ports ------------------------------------------------------------------------------------------------------
+  logic [PORTS-1:0]      rx_dv, rx_er, tx_en, tx_er;
+  logic [PORTS-1:0][7:0] rxd, txd;
+
+  for (genvar p = 0; p < PORTS; p++) begin : g_port
+    pen_rgmii_rx u_rx (
+      .rgmii_rxc_i   (rgmii_rxc_i[p]),
+      .rgmii_rxd_i   (rgmii_rxd_i[p]),
+      .rgmii_rx_ctl_i(rgmii_rx_ctl_i[p]),
+      .gmii_rxd_o    (rxd[p]),
+      .gmii_rx_dv_o  (rx_dv[p]),
+      .gmii_rx_er_o  (rx_er[p])
+    );
+
+    pen_rgmii_tx u_tx (
+      .clk_i         (clk),
+      .gmii_txd_i    (txd[p]),
+      .gmii_tx_en_i  (tx_en[p]),
+      .gmii_tx_er_i  (tx_er[p]),
+      .rgmii_txc_o   (rgmii_txc_o[p]),
+      .rgmii_txd_o   (rgmii_txd_o[p]),
+      .rgmii_tx_ctl_o(rgmii_tx_ctl_o[p])
+    );
+  end
+
+  // ---- Registers --------------------------------------------------------------------------------------------------
+  logic [15:0] axil_awaddr, axil_araddr;
+  logic [2:0]  axil_awprot, axil_arprot;
+  logic [31:0] axil_wdata, axil_rdata;
+  logic [3:0]  axil_wstrb;
+  logic [1:0]  axil_bresp, axil_rresp;
+  logic        axil_awvalid, axil_awready, axil_wvalid, axil_wready, axil_bvalid, axil_bready;
+  logic        axil_arvalid, axil_arready, axil_rvalid, axil_rready;
+
+  pen_uart_axi #(.BIT_CYCLES(BIT_CYCLES), .IDLE_CYCLES(IDLE_CYCLES)) u_uart_axi (
+    .clk_i           (clk),
+    .rst_i           (rst),
+    .serial_i,
+    .serial_o,
+    .m_axil_awaddr_o (axil_awaddr),
+    .m_axil_awprot_o (axil_awprot),
+    .m_axil_awvalid_o(axil_awvalid),
+    .m_axil_awready_i(axil_awready),
+    .m_axil_wdata_o  (axil_wdata),
+    .m_axil_wstrb_o  (axil_wstrb),
+    .m_axil_wvalid_o (axil_wvalid),
+    .m_axil_wready_i (axil_wready),
+    .m_axil_bresp_i  (axil_bresp),
+    .m_axil_bvalid_i (axil_bvalid),
+    .m_axil_bready_o (axil_bready),
+    .m_axil_araddr_o (axil_araddr),
+    .m_axil_arprot_o (axil_arprot),
+    .m_axil_arvalid_o(axil_arvalid),
+    .m_axil_arready_i(axil_arready),
+    .m_axil_rdata_i  (axil_rdata),
+    .m_axil_rresp_i  (axil_rresp),
+    .m_axil_rvalid_i (axil_rvalid),
+    .m_axil_rready_o (axil_rready)
+  );
+
+  // ---- The switch -------------------------------------------------------------------------------------------------
+  logic          pps;
+  /* verilator lint_off UNUSEDSIGNAL */  // for the lamps it is enough that a frame has come
+  verdict_t      verdict;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  pen_switch #(
+    .PORTS       (PORTS),
+    .STREAMS     (STREAMS),
+    .FDB_ENTRIES (FDB_ENTRIES),
+    .STORE_BYTES (STORE_BYTES),
+    .GATE_ENTRIES(GATE_ENTRIES)
+  ) u_switch (
+    .clk_i           (clk),
+    .rst_i           (rst),
+    .gmii_rx_clk_i   (rgmii_rxc_i),
+    .gmii_rxd_i      (rxd),
+    .gmii_rx_dv_i    (rx_dv),
+    .gmii_rx_er_i    (rx_er),
+    .gmii_txd_o      (txd),
+    .gmii_tx_en_o    (tx_en),
+    .gmii_tx_er_o    (tx_er),
+    .s_axil_awaddr_i (axil_awaddr),
+    .s_axil_awprot_i (axil_awprot),
+    .s_axil_awvalid_i(axil_awvalid),
+    .s_axil_awready_o(axil_awready),
+    .s_axil_wdata_i  (axil_wdata),
+    .s_axil_wstrb_i  (axil_wstrb),
+    .s_axil_wvalid_i (axil_wvalid),
+    .s_axil_wready_o (axil_wready),
+    .s_axil_bresp_o  (axil_bresp),
+    .s_axil_bvalid_o (axil_bvalid),
+    .s_axil_bready_i (axil_bready),
+    .s_axil_araddr_i (axil_araddr),
+    .s_axil_arprot_i (axil_arprot),
+    .s_axil_arvalid_i(axil_arvalid),
+    .s_axil_arready_o(axil_arready),
+    .s_axil_rdata_o  (axil_rdata),
+    .s_axil_rresp_o  (axil_rresp),
+    .s_axil_rvalid_o (axil_rvalid),
+    .s_axil_rready_i (axil_rready),
+    .pps_o           (pps),
+    .capture_i,
+    .skip_valid_i    (1'b0),
+    .skip_cycles_i   ('0),
+    /* verilator lint_off PINCONNECTEMPTY */  // for simulation and observers
+    .idle_o          (),
+    .wake_ns_o       (),
+    .time_ns_o       (),
+    .egress_event_o  (),
+    /* verilator lint_on PINCONNECTEMPTY */
+    .verdict_o       (verdict)
+  );
+  assign pps_o = pps;
+
+  // ---- Lamps ------------------------------------------------------------------------------------------------------
+  logic [7:0] events, lamps;
+
+  assign events = {
+    tx_en[1], verdict.valid && verdict.port == 3'd1,
+    tx_en[0], verdict.valid && verdict.port == 3'd0,
+    !serial_o, axil_awvalid || axil_arvalid,
+    pps, 1'b1
+  };
+
+  for (genvar i = 0; i < 8; i++) begin : g_lamp
+    pen_blink u_blink (.clk_i(clk), .rst_i(rst), .event_i(events[i]), .lamp_o(lamps[i]));
+  end
+  assign led_no = ~lamps;
+endmodule

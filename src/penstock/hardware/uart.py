@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registers of a switch on a board, over its serial line: the client of hw/rtl/host/pen_uart_axi.sv."""
+
+import os
+import select
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .registers import Register, registers
+from .tools import ToolError
+
+ANSWER_BYTES = 6
+TIMEOUT_S = 0.5  # longer than the silence after which the bridge forgets half a request
+STATUS = {ord("E"): "there is no such register, or it cannot be accessed so", ord("C"): "the request came damaged"}
+
+
+def crc8(data: bytes) -> int:
+    """CRC-8 with polynomial 07 and initial value 00."""
+    value = 0
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = (value << 1 ^ 0x107) if value & 0x80 else value << 1
+    return value
+
+
+class UartBus:
+    """Words of a switch by their addresses, each access a request and its answer; ToolError says what went wrong."""
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self._descriptor = descriptor
+        self._name = name
+
+    def read(self, address: int) -> int:
+        return self._exchange(b"R" + address.to_bytes(2, "little"))
+
+    def write(self, address: int, value: int) -> None:
+        self._exchange(b"W" + address.to_bytes(2, "little") + value.to_bytes(4, "little"))
+
+    def _exchange(self, body: bytes) -> int:
+        os.write(self._descriptor, body + bytes([crc8(body)]))
+        answer = self._receive()
+        if len(answer) < ANSWER_BYTES:
+            raise ToolError(f"{self._name}: no answer; is the board configured, and this its serial line?")
+        if crc8(answer[:-1]) != answer[-1]:
+            raise ToolError(f"{self._name}: a damaged answer: {answer.hex()}")
+        if answer[0] != ord("K"):
+            address = int.from_bytes(body[1:3], "little")
+            raise ToolError(f"{self._name}: {address:#06x}: {STATUS.get(answer[0], f'status {answer[0]:#04x}')}")
+        return int.from_bytes(answer[1:5], "little")
+
+    def _receive(self) -> bytes:
+        answer, end = b"", time.monotonic() + TIMEOUT_S
+        while len(answer) < ANSWER_BYTES and (left := end - time.monotonic()) > 0:
+            if select.select([self._descriptor], [], [], left)[0]:
+                answer += os.read(self._descriptor, ANSWER_BYTES - len(answer))
+        return answer
+
+
+@contextmanager
+def opened(device: Path, baud: int) -> Iterator[UartBus]:
+    """The bus behind a serial line such as /dev/ttyUSB1."""
+    speed = getattr(termios, f"B{baud}", None)
+    if speed is None:
+        known = sorted(int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdecimal())
+        raise ToolError(f"{baud} baud: allowed are {', '.join(map(str, known[1:]))}")
+    try:
+        descriptor = os.open(device, os.O_RDWR | os.O_NOCTTY)
+    except OSError as error:
+        raise ToolError(f"{device}: {error.strerror}") from None
+    try:
+        settings = [0, 0, termios.CS8 | termios.CREAD | termios.CLOCAL, 0, speed, speed, [b"\0"] * 32]
+        termios.tcsetattr(descriptor, termios.TCSANOW, settings)
+        termios.tcflush(descriptor, termios.TCIOFLUSH)
+        yield UartBus(descriptor, str(device))
+    except termios.error:
+        raise ToolError(f"{device}: not a serial line") from None
+    finally:
+        os.close(descriptor)
+
+
+def find(name: str) -> Register:
+    """A register by its name, such as port_vlan[1]; ToolError names those that are alike."""
+    known = registers()
+    if name not in known:
+        alike = [other for other in known if name.split("[")[0] in other][:8] or ["id", "ports", "status"]
+        raise ToolError(f"no register {name!r}; there are {', '.join(alike)}, and more in docs/registers.md")
+    return known[name]
+
+
+def read(bus: UartBus, register: Register) -> int:
+    """The whole register; of two words the low one is read first, which holds the high one."""
+    words = [bus.read(address) for address in register.words]
+    return sum(word << 32 * place for place, word in enumerate(words))
+
+
+def write(bus: UartBus, register: Register, value: int) -> None:
+    """Sets the whole register; ToolError if it cannot be written or the value does not fit."""
+    if not any("w" in field.access for field in register.fields.values()):
+        raise ToolError(f"{register.name} can only be read")
+    if not 0 <= value < 1 << register.bits:
+        raise ToolError(f"{value:#x}: {register.name} takes 0 to {(1 << register.bits) - 1:#x}")
+    for place, address in enumerate(register.words):
+        bus.write(address, value >> 32 * place & 0xFFFFFFFF)
