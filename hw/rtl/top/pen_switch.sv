@@ -60,6 +60,7 @@ module pen_switch
   output egress_event_t [PORTS-1:0]   egress_event_o
 );
   localparam int unsigned CELLS = STORE_BYTES / CELL_BYTES;
+  localparam int unsigned PORT_W = $clog2(PORTS);
 
   // From the end of the last bit on the wire to its byte leaving the receive FIFO, with clocks of one phase; and from
   // there to the first cycle in which the frame can be selected. The sum is the constant processing delay.
@@ -366,14 +367,8 @@ module pen_switch
   store_data_t             store_data;
   enqueue_t                enqueue;
   logic                    buffer_idle;
-  always_comb begin
-    store_read  = '0;
-    release_any = '0;
-    for (int unsigned p = 0; p < PORTS; p++) begin
-      store_read  |= store_read_of[p];
-      release_any |= release_of[p];
-    end
-  end
+  assign store_read  = store_read_of[turn[PORT_W-1:0]];
+  assign release_any = release_of[turn[PORT_W-1:0]];
 
   pen_buffer #(.PORTS(PORTS), .CELLS(CELLS)) u_buffer (
     .clk_i,
