@@ -63,6 +63,8 @@ module pen_egress_port
   pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_queue (
     .clk_i,
     .rst_i,
+    .init_busy_i,
+    .init_index_i,
     .now_cycle_i,
     .enqueue_i,
     .tx_ready_i      (tx_ready),
