@@ -279,6 +279,14 @@ def update_documentation(results: Sequence[Synthesis]) -> Path:
     return path
 
 
+def update_section(mark: str, text: str) -> None:
+    """Replaces what stands between the marks of that name in docs/synthesis.md."""
+    page = hardware_folder().parent / "docs" / "synthesis.md"
+    begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + "\n".join([begin, text, end]) + rest.split(end)[1])
+
+
 HEAD = """\
 # What the hardware costs
 
