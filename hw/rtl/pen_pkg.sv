@@ -57,7 +57,7 @@ package pen_pkg;
   } rx_beat_t;
 
   // A write to the store and, when a frame goes on into another cell, to the chain of cells.
-  // Driven in the port's own turn only and zero otherwise, so that all ports are joined by OR.
+  // Valid in the port's own turn only.
   typedef struct packed {
     logic        valid;
     cell_t       cell_index;
@@ -68,7 +68,7 @@ package pen_pkg;
     cell_t       link_to;
   } store_write_t;
 
-  // A read from the store, in the port's own turn only and zero otherwise.
+  // A read from the store, valid in the port's own turn only.
   typedef struct packed {
     logic  valid;
     cell_t cell_index;

@@ -21,14 +21,21 @@ module pen_timer
 
   localparam int unsigned SHIFT = $clog2(CYCLE_NS);
   logic [63-SHIFT:0] cycle_q;
+  logic [63-SHIFT:0] skipped;
   port_t             turn_q;
+
+`ifdef SYNTHESIS
+  assign skipped = '0;
+`else
+  assign skipped = (64 - SHIFT)'(skip_valid_i ? skip_cycles_i : 40'd0);
+`endif
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       cycle_q <= '0;
       turn_q  <= '0;
     end else begin
-      cycle_q <= cycle_q + (64 - SHIFT)'(skip_valid_i ? skip_cycles_i : 40'd0) + 1'b1;
+      cycle_q <= cycle_q + skipped + 1'b1;
       turn_q  <= turn_q == port_t'(PORTS - 1) ? '0 : turn_q + 1'b1;
     end
   end

@@ -126,24 +126,28 @@ module pen_credit
 
   // --- observation: credit is highest when a frame is selected and lowest when its transmission ends ----------------
   logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
-  bits_t            high_q, candidate, stored;
+  bits_t            high_q, candidate, stored, invert, answer;
   logic [LOW_W-1:0] low_q;
   class_t           look_class, high_class_q, low_class_q, address;
-  logic             take, is_high, better, writes;
+  logic             take, is_high, better, writes, to_zero;
 
   assign look_class = grant_i ? grant_class_i : read_class_i;
   assign take       = read_i && !grant_i && !high_pending_q && !low_pending_q && !ends && !read_q && !ack_o;
   assign is_high    = !low_pending_q && (high_pending_q || read_which_i != 2'd2);
   assign address    = low_pending_q ? low_class_q : high_class_q;
-  assign candidate  = low_pending_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q;
-  assign better     = is_high ? candidate > stored : candidate < stored;
+  assign to_zero    = init_busy_i || (read_q && clear_i);
+  // The lowest are kept inverted, so that one comparison serves both.
+  assign invert     = {BITS_W{!is_high}};
+  assign candidate  = (low_pending_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
+  assign better     = candidate > stored;
+  assign answer     = (better || read_which_i == 2'd0 ? candidate : stored) ^ invert;
   assign writes     = high_pending_q || low_pending_q ? better : read_q && read_which_i != 2'd0 && (better || clear_i);
 
   pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
     .clk_i,
     .write_i     (init_busy_i || writes),
     .write_addr_i(init_busy_i ? init_index_i[3:0] : {is_high, address}),
-    .write_data_i(init_busy_i || (read_q && clear_i) ? '0 : candidate),
+    .write_data_i(to_zero ? {BITS_W{!(init_busy_i ? init_index_i[3] : is_high)}} : candidate),
     .read_addr_i ({is_high, address}),
     .read_data_o (stored)
   );
@@ -168,7 +172,7 @@ module pen_credit
       low_q       <= next[class_q][FRACTION_W+:LOW_W];
       low_class_q <= class_q;
     end
-    if (read_q) data_o <= 32'(better || read_which_i == 2'd0 ? candidate : stored);
+    if (read_q) data_o <= 32'(answer);
   end
 
   logic unused;

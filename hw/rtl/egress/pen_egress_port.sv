@@ -44,9 +44,9 @@ module pen_egress_port
   input  class_t        status_class_i,
   output logic          status_ack_o,
   output logic [31:0]   status_data_o,  // zero without status_ack_o
-  output store_read_t   store_read_o,   // zero outside the port's turn
+  output store_read_t   store_read_o,   // valid in the port's turn only
   input  store_data_t   store_data_i,
-  output release_t      release_o,      // zero outside the port's turn
+  output release_t      release_o,      // valid in the port's turn only
   output egress_event_t event_o,        // two cycles after the selection
   output logic [7:0]    gmii_txd_o,
   output logic          gmii_tx_en_o,
@@ -67,6 +67,8 @@ module pen_egress_port
   pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_queue (
     .clk_i,
     .rst_i,
+    .init_busy_i,
+    .init_index_i,
     .now_cycle_i,
     .enqueue_i,
     .tx_ready_i      (tx_ready),
@@ -197,11 +199,8 @@ module pen_egress_port
   assign expired_ready = turn_i == port_t'(PORT) && !released.valid && !cut;
 
   always_comb begin
-    release_o = released;
-    if (expired_valid && expired_ready) begin
-      release_o       = popped;
-      release_o.valid = 1'b1;
-    end
+    release_o       = expired_valid && !released.valid ? popped : released;
+    release_o.valid = released.valid || (expired_valid && expired_ready);
   end
 
   always_ff @(posedge clk_i) begin

@@ -66,7 +66,7 @@ module pen_egress_reader
   assign read       = turn && reading_q && held != 3'(BUFFER);
   assign receive    = store_data_i.valid && store_data_i.port == port_t'(PORT);
 
-  assign store_read_o = read ? '{valid: 1'b1, cell_index: cell_t'(cell_q), word: word_q} : '0;
+  assign store_read_o = '{valid: read, cell_index: cell_t'(cell_q), word: word_q};
 
   pen_lutram_1r1w #(.WIDTH(64), .DEPTH(BUFFER)) u_buffer (
     .clk_i,
@@ -84,11 +84,8 @@ module pen_egress_reader
   assign tx_ready_o   = free_q;
 
   always_comb begin
-    release_o = '0;
-    if (turn && release_q) begin
-      release_o       = frame_q;
-      release_o.valid = 1'b1;
-    end
+    release_o       = frame_q;
+    release_o.valid = turn && release_q;
   end
 
   always_ff @(posedge clk_i) begin

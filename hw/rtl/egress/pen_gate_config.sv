@@ -128,7 +128,6 @@ module pen_gate_config
   place_t           redo_port_q;
   logic [PORT_W+1:0] look_q;
   time_ns_t         now_q, acc_q, value_q;
-  logic [47:0]      seconds_q;
   logic             beyond_q, past_q, prolong_q, late_q, hold_new_q;
   logic [5:0]       count_q;
   index_t           index_q, last_index_q;
@@ -239,7 +238,7 @@ module pen_gate_config
     unique case (state_q)
       SECONDS: begin
         operand_a = {acc_q[62:0], 1'b0};
-        operand_b = seconds_q[47] ? 64'(SECOND_NS) : '0;
+        operand_b = admin_seconds_q[6'd47-count_q] ? 64'(SECOND_NS) : '0;
         subtract  = 1'b0;
       end
       NANOSECONDS: begin
@@ -252,17 +251,13 @@ module pen_gate_config
         operand_b = 64'(ahead_ns);
         subtract  = 1'b0;
       end
-      STAY: begin
-        operand_a = time_ns;
-        operand_b = value_q;
-      end
+      STAY, LAST_FIRST: operand_b = time_ns;
       PAST, LAST_START: operand_b = list.base_ns;
       BACK: operand_b = 64'(rest_q);
       FORTH: begin
         operand_b = 64'(cycle_q);
         subtract  = 1'b0;
       end
-      LAST_FIRST: operand_b = time_ns;
       ACTS: begin
         operand_a = now_q;
         operand_b = 64'(ahead_ns);
@@ -270,8 +265,8 @@ module pen_gate_config
       end
       LATE: operand_b = acc_q;
       LATE_FIRST: begin
-        operand_a = time_ns;
-        operand_b = acc_q;
+        operand_a = acc_q;
+        operand_b = time_ns;
       end
       LAST_LENGTH: begin
         operand_a = acc_q;
@@ -368,6 +363,51 @@ module pen_gate_config
   assign send           = state_q == SEND && near && !stepped_i;
   assign commit_ready_o = state_q == IDLE && looked_q && again_of_q == '0 && !redo_q && commit_i && !stepped_i;
 
+  // Per class, one after the other: how long the gate is open from here on, at the start of the cycle, at most, and
+  // whether it has been open since that start. Apart from the steps, so that a shift costs no multiplexer.
+  logic    run_shift, largest_shift, initial_shift;
+  window_t run_in, largest_in, initial_in;
+
+  assign run_shift     = initial_shift || state_q inside {LARGEST_CLASS, OPEN_CLASS};
+  assign largest_shift = state_q inside {CUT_CLASS, END_CLASS, LARGEST_CLASS};
+  assign initial_shift = state_q inside {CUT_CLASS, END_CLASS, INITIAL_CLASS, COPY_CLASS};
+
+  always_comb begin
+    run_in     = run_next;
+    largest_in = largest_with;
+    initial_in = initial_q[0];
+    unique case (state_q)
+      CUT_CLASS: if (whole_q[0] && (states_q[0] || index_q == '0)) initial_in = run_next;
+      END_CLASS: begin
+        run_in = run_q[0];
+        if (whole_q[0]) begin
+          initial_in = HORIZON;
+          largest_in = HORIZON;
+        end
+      end
+      LARGEST_CLASS: begin
+        run_in     = largest_q[0];
+        largest_in = largest_q[0];
+      end
+      INITIAL_CLASS, COPY_CLASS: run_in = initial_q[0];
+      default: ;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (run_shift) run_q <= {run_in, run_q[7:1]};
+    if (largest_shift) largest_q <= {largest_in, largest_q[7:1]};
+    if (initial_shift) initial_q <= {initial_in, initial_q[7:1]};
+    if (state_q inside {CUT_CLASS, END_CLASS}) begin
+      whole_q <= {whole_q[0] && (states_q[0] || state_q == END_CLASS), whole_q[7:1]};
+    end
+    if (state_q == KEEP_LIST) begin
+      run_q     <= '0;
+      largest_q <= '0;
+      whole_q   <= '1;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       // Times that have come near are looked for, one after the other.
@@ -418,14 +458,10 @@ module pen_gate_config
         state_q <= IDLE;
       end
 
-      CHECK: begin
-        seconds_q <= admin_seconds_q;
-        state_q   <= SECONDS;
-      end
+      CHECK: state_q <= SECONDS;
       SECONDS: begin
         acc_q     <= result;
         beyond_q  <= beyond_q || acc_q[63:62] != '0;
-        seconds_q <= {seconds_q[46:0], 1'b0};
         count_q   <= count_q + 1'b1;
         if (count_q == 6'd47) state_q <= NANOSECONDS;
       end
@@ -460,9 +496,6 @@ module pen_gate_config
       KEEP_LIST: begin
         index_q   <= '0;
         left_q    <= $signed({2'b0, again_q ? list.cycle_ns : admin_cycle_q});
-        run_q     <= '0;
-        largest_q <= '0;
-        whole_q   <= '1;
         state_q   <= CUT_READ;
       end
 
@@ -480,10 +513,6 @@ module pen_gate_config
       CUT_CLASS: begin
         count_q   <= count_q + 1'b1;
         states_q  <= {states_q[0], states_q[7:1]};
-        run_q     <= {run_next, run_q[7:1]};
-        largest_q <= {largest_with, largest_q[7:1]};
-        whole_q   <= {whole_q[0] && states_q[0], whole_q[7:1]};
-        initial_q <= {whole_q[0] && (states_q[0] || index_q == '0) ? run_next : initial_q[0], initial_q[7:1]};
         if (count_q[2:0] == '1) state_q <= CUT_WRITE;
       end
       CUT_WRITE: begin
@@ -497,23 +526,15 @@ module pen_gate_config
       // The window that ends the cycle goes on with the one that begins it.
       END_CLASS: begin
         count_q   <= count_q + 1'b1;
-        run_q     <= {run_q[0], run_q[7:1]};
-        whole_q   <= {whole_q[0], whole_q[7:1]};
-        initial_q <= {whole_q[0] ? HORIZON : initial_q[0], initial_q[7:1]};
-        largest_q <= {whole_q[0] ? HORIZON : largest_with, largest_q[7:1]};
         if (count_q[2:0] == '1) state_q <= LARGEST_CLASS;
       end
       LARGEST_CLASS: begin
         count_q   <= count_q + 1'b1;
-        run_q     <= {largest_q[0], run_q[7:1]};
-        largest_q <= {largest_q[0], largest_q[7:1]};
         if (count_q[2:0] == '1) state_q <= WRITE_LARGEST;
       end
       WRITE_LARGEST: state_q <= INITIAL_CLASS;
       INITIAL_CLASS: begin
         count_q   <= count_q + 1'b1;
-        run_q     <= {initial_q[0], run_q[7:1]};
-        initial_q <= {initial_q[0], initial_q[7:1]};
         if (count_q[2:0] == '1) state_q <= WRITE_INITIAL;
       end
       WRITE_INITIAL: state_q <= EARLIEST;
@@ -524,8 +545,8 @@ module pen_gate_config
         state_q <= purpose_q == FOR_CHANGE && again_q ? STAY : PAST;
       end
       STAY: begin
-        if (!result[63]) value_q <= time_ns;
-        state_q <= result[63] ? PAST : KEEP_TIME;
+        if (result[63] || result == '0) value_q <= time_ns;
+        state_q <= result[63] || result == '0 ? KEEP_TIME : PAST;
       end
       PAST: begin
         acc_q   <= result;
@@ -573,8 +594,6 @@ module pen_gate_config
       // What follows the list: its own start, or that of the new one.
       COPY_CLASS: begin
         count_q   <= count_q + 1'b1;
-        run_q     <= {initial_q[0], run_q[7:1]};
-        initial_q <= {initial_q[0], initial_q[7:1]};
         index_q   <= last_index_q;
         if (count_q[2:0] == '1) state_q <= OPEN_READ;
       end
@@ -592,7 +611,6 @@ module pen_gate_config
       OPEN_CLASS: begin
         count_q  <= count_q + 1'b1;
         states_q <= {states_q[0], states_q[7:1]};
-        run_q    <= {run_next, run_q[7:1]};
         if (count_q[2:0] == '1) begin
           index_q <= index_q - 1'b1;
           state_q <= index_q != '0 ? OPEN_READ : purpose_q == FOR_LAST ? WAIT : LAST;
@@ -632,7 +650,7 @@ module pen_gate_config
         state_q <= started_q[port_q] ? LATE_FIRST : LAST_LENGTH;
       end
       LATE_FIRST: begin
-        if (!result[63]) late_q <= 1'b1;
+        if (result[63] || result == '0) late_q <= 1'b1;
         state_q <= LAST_LENGTH;
       end
       LAST_LENGTH: begin

@@ -29,6 +29,8 @@ module pen_queue
 ) (
   input  logic     clk_i,
   input  logic     rst_i,
+  input  logic        init_busy_i,       // each index in turn: all queues become empty
+  input  logic [11:0] init_index_i,
   input  cycle_t   now_cycle_i,
   input  enqueue_t enqueue_i,
   input  logic     tx_ready_i,           // a frame may be selected in this cycle
@@ -89,7 +91,7 @@ module pen_queue
 
   logic               enqueue, empty;
   queue_t             queue;                     // the one that is looked at in this cycle
-  logic [QUEUES-1:0]  filled_q;
+  logic               filled, emptied;
   frame_t             tail, next_frame;
   head_t              head, head_update;
   logic               head_write;
@@ -103,10 +105,9 @@ module pen_queue
   logic [CLASSES-1:0] fits_q;
   length_t            wire_q[CLASSES];
   logic               offer_q, offer_ready, offer_earlier, offer_fits, load;
-  length_t            offer_wire_q;
-  class_t             offer_class_q;
-  frame_t             offer_frame_q;
-  order_t             offer_order_q, candidate_order, order_difference;
+  queue_t             offer_queue_q;
+  class_t             offer_class;
+  order_t             offer_order, candidate_order, order_difference;
   cycle_t             offer_lead;
 
   class_t             select_class, pop_class;
@@ -120,17 +121,28 @@ module pen_queue
   // --- lists -----------------------------------------------------------------------------------------------------
   assign enqueue = enqueue_i.destination[PORT];
   always_comb begin
-    if (enqueue) queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.traffic_class};
+    if (init_busy_i) queue = init_index_i[PORT_W+2:0];
+    else if (enqueue) queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.traffic_class};
     else if (state_q == SCAN) queue = {scan_q, class_q};
     else queue = {port_q, class_q};
   end
-  assign empty = !filled_q[queue];
+  assign empty   = !filled;
+  assign emptied = state_q == UNLINK && tail == frame_q;
+
+  pen_lutram_1r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
+    .clk_i,
+    .write_i     (init_busy_i || enqueue || emptied),
+    .write_addr_i(queue),
+    .write_data_i(enqueue && !init_busy_i),
+    .read_addr_i (queue),
+    .read_data_o (filled)
+  );
 
   assign head_write  = (enqueue && empty) || (!enqueue && state_q == HEAD);
   assign head_update = '{
     visible: enqueue ? enqueue_i.visible : info.visible,
     frame:   enqueue ? enqueue_i.frame[CELL_W-1:0] : frame_q,
-    on_wire: (enqueue ? enqueue_i.length : info.length) + OVERHEAD_BYTES
+    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_i.length : info.length)
   };
 
   pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(QUEUES)) u_head (
@@ -138,7 +150,7 @@ module pen_queue
     .write_i     (head_write),
     .write_addr_i(queue),
     .write_data_i(head_update),
-    .read_addr_i (queue),
+    .read_addr_i (offer_queue_q),
     .read_data_o (head)
   );
 
@@ -183,48 +195,56 @@ module pen_queue
   always_ff @(posedge clk_i) begin
     if (rst_i) offer_q <= 1'b0;
     else offer_q <= enqueue ? empty : state_q == SCAN && !empty;
-    offer_class_q <= queue[2:0];
-    offer_order_q <= '{visible: enqueue ? enqueue_i.visible : head.visible, port: queue[PORT_W+2:3]};
-    offer_frame_q <= enqueue ? enqueue_i.frame[CELL_W-1:0] : head.frame;
-    offer_wire_q  <= enqueue ? head_update.on_wire : head.on_wire;
+    offer_queue_q <= queue;
   end
 
+  // What is offered stands at the head of its queue.
+  assign offer_class = offer_queue_q[2:0];
+  assign offer_order = '{visible: head.visible, port: offer_queue_q[PORT_W+2:3]};
+
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28.
-  assign offer_lead       = offer_order_q.visible - ahead_q;
+  assign offer_lead       = offer_order.visible - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
-  assign order_difference = offer_order_q - candidate_order;
-  assign offer_earlier    = offer_ready != (ready_q[offer_class_q] || due_q[offer_class_q])
+  assign order_difference = offer_order - candidate_order;
+  assign offer_earlier    = offer_ready != (ready_q[offer_class] || due_q[offer_class])
       ? offer_ready : order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
-  assign load = offer_q && (!valid_q[offer_class_q]
-      || (offer_earlier && (!ready_q[offer_class_q] || (state_q != IDLE && class_q == offer_class_q))));
+  assign load = offer_q && (!valid_q[offer_class]
+      || (offer_earlier && (!ready_q[offer_class] || (state_q != IDLE && class_q == offer_class))));
 
-  // A byte takes 8 ns; what is left of the last one is of no use.
-  logic [CLASSES-1:0][12:0] open_bytes;          // how many bytes may pass while the gate stays open
+  // How many bytes may pass while the gate stays open. A byte takes 8 ns; what is left of the last one is of no use.
+  // Any frame passes in 2^FAR_W ns.
+  localparam int unsigned FAR_W = 14;
+  logic [CLASSES-1:0]             far;
+  logic [CLASSES-1:0][FAR_W:0]    open_ns;
+  logic [CLASSES-1:0][FAR_W-3:0]  open_bytes;
   always_comb begin
-    for (int unsigned k = 0; k < CLASSES; k++)
-      open_bytes[k] = 13'((remaining_next_ns_i + {1'b0, after_next_ns_i[k]}) >> 3);
+    for (int unsigned k = 0; k < CLASSES; k++) begin
+      far[k]        = remaining_next_ns_i[15:FAR_W] != '0 || after_next_ns_i[k][FAR_W] || !guard_next_i;
+      open_ns[k]    = {1'b0, remaining_next_ns_i[FAR_W-1:0]} + {1'b0, after_next_ns_i[k][FAR_W-1:0]};
+      open_bytes[k] = open_ns[k][FAR_W:3];
+    end
   end
-  assign offer_fits = open_next_i[offer_class_q]
-      && (!guard_next_i || {2'b0, offer_wire_q} <= open_bytes[offer_class_q]);
+  assign offer_fits = open_next_i[offer_class]
+      && (far[offer_class] || {1'b0, head.on_wire} <= open_bytes[offer_class]);
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
     always_ff @(posedge clk_i) begin
-      fits_q[k] <= open_next_i[k] && (!guard_next_i || {2'b0, wire_q[k]} <= open_bytes[k]);
-      if (load && offer_class_q == class_t'(k)) begin
+      fits_q[k] <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
+      if (load && offer_class == class_t'(k)) begin
         fits_q[k]    <= offer_fits;
-        wire_q[k]    <= offer_wire_q;
-        visible_q[k] <= offer_order_q.visible;
+        wire_q[k]    <= head.on_wire;
+        visible_q[k] <= offer_order.visible;
       end
       if (rst_i) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
         due_q[k]   <= 1'b0;
-      end else if (load && offer_class_q == class_t'(k)) begin
+      end else if (load && offer_class == class_t'(k)) begin
         valid_q[k] <= 1'b1;
         ready_q[k] <= offer_ready;
-        due_q[k]   <= offer_order_q.visible == ahead_q;
+        due_q[k]   <= offer_order.visible == ahead_q;
       end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
@@ -238,13 +258,13 @@ module pen_queue
 
   // What the candidates are, for the one that is compared and for the one that is popped.
   class_t compare_class;
-  assign compare_class = offer_q ? offer_class_q : now_cycle_i[9:7];
+  assign compare_class = offer_q ? offer_class : now_cycle_i[9:7];
 
   pen_lutram_1r1w #(.WIDTH($bits(order_t) + $bits(length_t)), .DEPTH(CLASSES)) u_order (
     .clk_i,
     .write_i     (load),
-    .write_addr_i(offer_class_q),
-    .write_data_i({offer_order_q, offer_wire_q}),
+    .write_addr_i(offer_class),
+    .write_data_i({offer_order, head.on_wire}),
     .read_addr_i (compare_class),
     .read_data_o ({candidate_order, candidate_wire})
   );
@@ -252,8 +272,8 @@ module pen_queue
   pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
     .clk_i,
     .write_i     (load),
-    .write_addr_i(offer_class_q),
-    .write_data_i({offer_frame_q, offer_order_q.port}),
+    .write_addr_i(offer_class),
+    .write_data_i({head.frame, offer_order.port}),
     .read_addr_i (pop_class),
     .read_data_o ({pop_frame, pop_port})
   );
@@ -313,12 +333,9 @@ module pen_queue
     if (rst_i) begin
       state_q  <= IDLE;
       popped_q <= 1'b0;
-      filled_q <= '0;
     end else begin
       state_q  <= state_d;
       popped_q <= grant_o;
-      if (enqueue) filled_q[queue] <= 1'b1;
-      else if (state_q == UNLINK && tail == frame_q) filled_q[queue] <= 1'b0;
     end
     if (grant_o || expire) begin
       class_q <= pop_class;
@@ -347,7 +364,7 @@ module pen_queue
   assign idle_o          = state_q == IDLE && valid_q == '0 && !offer_q;
 
   logic unused;
-  assign unused = &{1'b0, enqueue_i, offer_lead, order_difference, age_q};
+  assign unused = &{1'b0, init_index_i, enqueue_i, offer_lead, order_difference, age_q, open_ns};
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate

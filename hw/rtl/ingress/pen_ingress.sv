@@ -43,6 +43,7 @@ module pen_ingress #(
   import pen_ingress_pkg::*;
 
   localparam int unsigned STREAM_W = $clog2(STREAMS);
+  localparam int unsigned PORT_W = $clog2(PORTS);
   if (PORTS < 2 || PORTS > MAX_PORTS) begin : g_check_1
     $fatal(1, "pen_ingress: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
   end
@@ -83,15 +84,8 @@ module pen_ingress #(
     );
   end
 
-  always_comb begin
-    write   = '0;
-    request = '0;
-    for (int unsigned p = 0; p < PORTS; p++) begin
-      write   |= port_write[p];
-      request |= port_request[p];
-    end
-  end
-
+  assign write        = port_write[turn_i[PORT_W-1:0]];
+  assign request      = port_request[turn_i[PORT_W-1:0]];
   assign alloc_take_o = |port_take;
 
   always_ff @(posedge clk_i) begin
@@ -147,6 +141,7 @@ module pen_ingress #(
 
   always_comb begin
     key_1 = '{identify: IDENTIFY_IPV4, port: port_q[1], fields: request_1_q.ipv4_fields & config_i.identify_ipv4_mask};
+    if (!request_1_q.has_ports) key_1.fields[31:0] = '0;
     if (operation_q[1] == OPERATION_DESTINATION) begin
       key_1.identify = IDENTIFY_DESTINATION;
       key_1.fields   = {44'b0, request_1_q.vlan_id, request_1_q.destination_address};
@@ -167,7 +162,7 @@ module pen_ingress #(
     has_cells:        request_1_q.has_cells,
     traffic_class:    request_1_q.traffic_class,
     frame:            request_1_q.frame,
-    length:           request_1_q.length,
+    length:           request_1_q.store_full ? {request_1_q.words, 3'b0} : request_1_q.length,
     age:              request_1_q.age,
     is_stream:        request_1_q.is_stream,
     stream:           request_1_q.stream

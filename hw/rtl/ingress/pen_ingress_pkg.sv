@@ -11,7 +11,7 @@ package pen_ingress_pkg;
     OPERATION_SOURCE      = 3'd4   // look for a stream by source address and VLAN
   } operation_e;
 
-  // Driven in the port's own turn only and zero otherwise, so that all ports are joined by OR.
+  // The operation is none outside the port's turn.
   typedef struct packed {
     operation_e   operation;
     logic [2:0]   mac_reason;
@@ -20,12 +20,14 @@ package pen_ingress_pkg;
     logic         has_cells;
     class_t       traffic_class;
     cell_t        frame;
+    logic [7:0]   words;               // words stored; what there is of a frame that is not whole
     length_t      length;
     logic [3:0]   age;                 // cycles since the last byte was taken
     logic [47:0]  destination_address; // first octet on the wire in bits 47:40
     logic [47:0]  source_address;
     logic [11:0]  vlan_id;
     logic         ipv4;
+    logic         has_ports;           // the last 32 bits of ipv4_fields mean something
     logic [103:0] ipv4_fields;
     logic         is_stream;           // found by one of the address functions
     stream_t      stream;

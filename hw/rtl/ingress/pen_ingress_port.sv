@@ -77,18 +77,15 @@ module pen_ingress_port #(
   assign alloc_take_o = turn_i && !spare_valid_q && alloc_valid_i;
 
   always_comb begin
-    write_o = '0;
-    if (turn_i && write_valid_q) begin
-      write_o.valid      = 1'b1;
-      write_o.cell_index = cell_q;
-      write_o.word       = write_word_q;
-      write_o.data       = write_data_q;
-      if (link_q) begin
-        write_o.link_valid = 1'b1;
-        write_o.link_from  = link_from_q;
-        write_o.link_to    = cell_q;
-      end
-    end
+    write_o = '{
+      valid:      turn_i && write_valid_q,
+      cell_index: cell_q,
+      word:       write_word_q,
+      data:       write_data_q,
+      link_valid: turn_i && write_valid_q && link_q,
+      link_from:  link_from_q,
+      link_to:    cell_q
+    };
   end
 
   // ---- The record
@@ -246,31 +243,37 @@ module pen_ingress_port #(
   end
 
   always_comb begin
-    request_o = '0;
-    if (turn_i && (record || state_q == LEARN || (state_q == FRAME && header_q))) begin
+    request_o = '{
+      operation:           OPERATION_NONE,
+      mac_reason:          mac_reason_q,
+      store_full:          store_full,
+      short_gap:           short_gap_q,
+      has_cells:           has_first && (!in_error || several),
+      traffic_class:       traffic_class_q,
+      frame:               first_q,
+      words:               words_q,
+      length:              length_q,
+      age:                 age_q,
+      destination_address: addresses_q[95:48],
+      source_address:      addresses_q[47:0],
+      vlan_id:             vlan_id_q,
+      ipv4:                ip_done_q && ip_tail_q[2],
+      has_ports:           has_ports,
+      ipv4_fields:         {ip_addresses_q, protocol_q, ip_ports_q},
+      is_stream:           is_stream_q,
+      stream:              stream_q
+    };
+    if (turn_i) begin
       if (record) request_o.operation = OPERATION_RECORD;
       else if (state_q == LEARN) begin
         // Only what came whole, from a station, through a port in use.
         if (mac_reason_q == '0 && !addresses_q[40] && config_i.learning_enable && config_i.port_enable[PORT]) begin
           request_o.operation = OPERATION_LEARN;
         end
-      end else if (ask_destination_q) request_o.operation = OPERATION_DESTINATION;
-      else if (ask_source_q) request_o.operation = OPERATION_SOURCE;
-      request_o.mac_reason          = mac_reason_q;
-      request_o.store_full          = store_full;
-      request_o.short_gap           = short_gap_q;
-      request_o.has_cells           = has_first && (!in_error || several);
-      request_o.traffic_class       = traffic_class_q;
-      request_o.frame               = first_q;
-      request_o.length              = store_full ? {words_q, 3'b0} : length_q;  // as much as the cells hold
-      request_o.age                 = age_q;
-      request_o.destination_address = addresses_q[95:48];
-      request_o.source_address      = addresses_q[47:0];
-      request_o.vlan_id             = vlan_id_q;
-      request_o.ipv4                = ip_done_q && ip_tail_q[2];
-      request_o.ipv4_fields         = {ip_addresses_q, protocol_q, has_ports ? ip_ports_q : 32'b0};
-      request_o.is_stream           = is_stream_q;
-      request_o.stream              = stream_q;
+      end else if (state_q == FRAME && header_q) begin
+        if (ask_destination_q) request_o.operation = OPERATION_DESTINATION;
+        else if (ask_source_q) request_o.operation = OPERATION_SOURCE;
+      end
     end
   end
 

@@ -60,6 +60,7 @@ module pen_switch
   output egress_event_t [PORTS-1:0]   egress_event_o
 );
   localparam int unsigned CELLS = STORE_BYTES / CELL_BYTES;
+  localparam int unsigned PORT_W = $clog2(PORTS);
 
   // From the end of the last bit on the wire to its byte leaving the receive FIFO, with clocks of one phase; and from
   // there to the first cycle in which the frame can be selected. The sum is the constant processing delay.
@@ -374,11 +375,15 @@ module pen_switch
     );
   end
 
+`ifdef SYNTHESIS  // only simulations leap
+  assign gate_wake_ns = '1;
+`else
   always_comb begin
     gate_wake_ns = gate_config_wake_ns;
     for (int unsigned p = 0; p < PORTS; p++)
       if (gate_port_wake_ns[p] < gate_wake_ns) gate_wake_ns = gate_port_wake_ns[p];
   end
+`endif
 
   // Store and admit.
   store_read_t [PORTS-1:0] store_read_of;
@@ -388,14 +393,8 @@ module pen_switch
   store_data_t             store_data;
   enqueue_t                enqueue;
   logic                    buffer_idle;
-  always_comb begin
-    store_read  = '0;
-    release_any = '0;
-    for (int unsigned p = 0; p < PORTS; p++) begin
-      store_read  |= store_read_of[p];
-      release_any |= release_of[p];
-    end
-  end
+  assign store_read  = store_read_of[turn[PORT_W-1:0]];
+  assign release_any = release_of[turn[PORT_W-1:0]];
 
   pen_buffer #(.PORTS(PORTS), .CELLS(CELLS)) u_buffer (
     .clk_i,
@@ -514,8 +513,11 @@ module pen_switch
     .gate_busy_i         (gate_busy)
   );
 
-
+`ifdef SYNTHESIS
+  assign wake_ns_o = '1;
+`else
   assign wake_ns_o = ingress_wake_ns < clock_wake_ns ? ingress_wake_ns : clock_wake_ns;
+`endif
 
   always_ff @(posedge clk_i) begin
     idle_o <= !rst_i && !init_busy_q && ingress_idle && buffer_idle && &egress_idle && beat_valid == '0 && clock_idle;

@@ -80,8 +80,8 @@ class Bench:
         read = unpack("store_read", int(dut.store_read_o.value))
         released = unpack("release", int(dut.release_o.value))
         if turn != self.port:
-            assert int(dut.store_read_o.value) == 0, "in another port's turn"
-            assert int(dut.release_o.value) == 0, "in another port's turn"
+            assert not read["valid"], "in another port's turn"
+            assert not released["valid"], "in another port's turn"
             # The answers to other ports' reads are seen by all.
             self.answers.append(
                 pack(

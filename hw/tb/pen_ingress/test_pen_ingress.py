@@ -163,10 +163,9 @@ class Bench:
             self.tables.popleft()
         if dut.alloc_take_o.value == 1:
             self.in_use.add(self.free.popleft())
-        write = int(dut.store_write_o.value)
-        if write:
-            write = unpack(STORE_WRITE, write)
-            assert write["valid"] and write["cell_index"] in self.in_use
+        write = unpack(STORE_WRITE, int(dut.store_write_o.value))
+        if write["valid"]:
+            assert write["cell_index"] in self.in_use
             self.memory[write["cell_index"], write["word"]] = write["data"]
             if write["link_valid"]:
                 self.chain[write["link_from"]] = write["link_to"]

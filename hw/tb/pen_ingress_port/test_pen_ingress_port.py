@@ -16,8 +16,8 @@ ANSWER = 5  # cycles from a question about a stream to its answer
 RECORD, LEARN, DESTINATION, SOURCE = 1, 2, 3, 4
 REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
-    ("frame", 12), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48), ("vlan_id", 12),
-    ("ipv4", 1), ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12),
+    ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48), ("vlan_id", 12),
+    ("ipv4", 1), ("has_ports", 1), ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12),
 )  # fmt: skip
 ADDRESSES = [0x0180C2000000, 0x01005E000001, *(random.getrandbits(40) << 1 for _ in range(3)), *range(6)]
 FLOWS = [(random.getrandbits(32), random.getrandbits(32), protocol, random.getrandbits(16), random.getrandbits(16))
@@ -79,17 +79,15 @@ class Bench:
             assert turn
             assert alloc
             self.held.append(self.free.pop(0))
-        write, request = int(dut.write_o.value), int(dut.request_o.value)
+        write, request = unpack(STORE_WRITE, int(dut.write_o.value)), unpack(REQUEST, int(dut.request_o.value))
         if not turn:
-            assert not write, "in another port's turn"
-            assert not request, "in another port's turn"
-        if write:
-            write = unpack(STORE_WRITE, write)
-            assert write["valid"] and write["cell_index"] in self.held, "a cell that is not the port's"
+            assert not write["valid"] and not write["link_valid"], "in another port's turn"
+            assert not request["operation"], "in another port's turn"
+        if write["valid"]:
+            assert write["cell_index"] in self.held, "a cell that is not the port's"
             self.memory[write["cell_index"], write["word"]] = write["data"].to_bytes(8, "little")
             if write["link_valid"]:
                 self.chain[write["link_from"]] = write["link_to"]
-        request = unpack(REQUEST, request)
         if turn:
             self.ask(request)
         taken = beat is not None and int(dut.beat_ready_o.value) == 1
@@ -159,10 +157,10 @@ class Bench:
         assert not full or self.starved_at >= begin - self.ports, "a cell was there"
         stored = length
         if full:  # as much as there was room for
-            stored = record["length"]
+            stored = 8 * record["words"]
             assert stored < length
             assert stored % CELL == 0
-        assert record["length"] == stored
+        assert record["length"] == length
         bad = bool(frame.reason or full)
         assert record["has_cells"] == int(stored > 0 and (not bad or stored > CELL))
         if record["has_cells"]:
@@ -185,7 +183,8 @@ class Bench:
         assert record["vlan_id"] == vlan
         assert (record["destination_address"], record["source_address"]) == (frame.destination, frame.source)
         assert record["ipv4"] == int(frame.ipv4 is not None)
-        assert frame.ipv4 is None or record["ipv4_fields"] == frame.ipv4
+        fields = record["ipv4_fields"] if record["has_ports"] else record["ipv4_fields"] >> 32 << 32
+        assert frame.ipv4 is None or fields == frame.ipv4
         assert [op for op, _ in self.asked] == [op for op in (DESTINATION, SOURCE) if self.identify >> op - 3 & 1]
         for _, request in self.asked:
             for name in ("destination_address", "source_address", "vlan_id"):

@@ -73,6 +73,7 @@ class Bench:
         dut.gate_enable_i.value = 1
         dut.largest_window_ns_i.value = (1 << 15 * 8) - 1
         dut.rst_i.value = 1
+        dut.init_busy_i.value = dut.init_index_i.value = 0
         dut.enqueue_i.value = 0
         dut.tx_ready_i.value = 0
         dut.expired_ready_i.value = 0
@@ -81,6 +82,10 @@ class Bench:
         for _ in range(3):
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0
+        for index in range(8 * 8):
+            dut.init_busy_i.value, dut.init_index_i.value = 1, index
+            await RisingEdge(dut.clk_i)
+        dut.init_busy_i.value = 0
 
     def expected(self):
         """The frame that has to be granted now: of the highest class with a visible head, the earliest head."""

@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from .tools import ToolError, hardware_folder
+
+if TYPE_CHECKING:
+    from .synth import Synthesis
 
 app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, bench, soak, diff, synthesize, time.")
 REQUIREMENT_NOT_MET = 1
@@ -211,7 +214,8 @@ def timing(
     as_json: Json = False,
 ) -> None:
     """The highest clock of each module on an ECP5, placed and routed alone by nextpnr."""
-    from .timing import DEVICES, MODULES, update_documentation
+    from .place import DEVICES
+    from .timing import MODULES, update_documentation
     from .timing import timing as run_timing
 
     rows = []
@@ -231,46 +235,79 @@ def timing(
 @app.command()
 def synth(
     target: Annotated[list[str] | None, typer.Option(help="xc7, ecp5; both if none is named.")] = None,
-    top: Annotated[str, typer.Option(help="Module to start from.")] = "pen_switch",
+    top: Annotated[str, typer.Option(help="Module to start from; `switch` is pen_switch.")] = "pen_switch",
     ports: Ports = 4,
+    route: Annotated[
+        bool, typer.Option("--route", help="Place and route the whole on the ECP5, too: the clock that it meets.")
+    ] = False,
+    grow: Annotated[
+        bool, typer.Option("--growth", help="Instead: the switch with other numbers of streams, ports, gate entries.")
+    ] = False,
     update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the tables into docs/synthesis.md.")] = False,
     as_json: Json = False,
 ) -> None:
     """Synthesis by Yosys: cost per block, no latch, every large memory a block RAM."""
-    from .synth import QUANTITIES, TARGETS, synthesize, update_documentation
+    from . import growth, place
+    from .synth import TARGETS, synthesize, update_documentation, update_section
 
-    results = []
-    console = _console()
+    top = top if top.startswith("pen_") else f"pen_{top}"
+    targets = target or list(TARGETS)
+    rows: list[dict[str, Any]] = []
     with _plainly():
-        for name in target or list(TARGETS):
-            result = synthesize(name, top, ports)
-            results.append(result)
-            if as_json:
-                continue
-            title = f"{TARGETS[name].title}, {top} with {ports} ports"
-            table = Table("block", "instances", *QUANTITIES.values(), title=title)
-            for column in table.columns[1:]:
-                column.justify = "right"
-            for block in result.blocks:
-                table.add_row(block.name, str(block.instances), *(f"{block.used[q]:g}" for q in QUANTITIES))
-            table.add_section()
-            table.add_row("all", "", *(f"{result.total(q):g}" for q in QUANTITIES))
-            console.print(table)
-            for memory in result.memories:
-                if not memory.ok:
-                    text = f"memory {memory.name}, {memory.words} x {memory.width} bit, became {memory.became}"
-                    console.print(text, markup=False, highlight=False)
-            for latch in result.latches:
-                console.print(f"latch {latch}", markup=False, highlight=False)
-    rows = [row for result in results for row in result.rows()]
+        if grow and (route or top != "pen_switch"):
+            raise ToolError("--growth is of the whole switch: leave --route and --top out")
+        if route and "ecp5" not in targets:
+            raise ToolError("--route places on the ECP5: leave --target out, or name ecp5")
+        for name in targets if grow else ():
+            sizes = []
+            for size in growth.growth(name):
+                sizes.append(size)
+                rows += size.rows()
+                if not as_json:
+                    _console().print(growth.markdown([size]).splitlines()[-1], markup=False, highlight=False)
+            if update_docs:
+                growth.update_documentation(name, sizes)
+        results = [synthesize(name, top, ports) for name in targets] if not grow else []
+        if update_docs and results:
+            update_documentation(results)
+        for result in results:
+            rows += result.rows()
+            if not as_json:
+                _print_synthesis(result)
+        if route:
+            placed = place.place(top, parameters={"PORTS": ports})
+            rows += place.rows(placed)
+            if not as_json:
+                _console().print(place.markdown(placed), markup=False, highlight=False)
+            if update_docs:
+                update_section("route", place.markdown(placed))
     if not as_json:
         for row in rows:
             if not row["ok"]:
-                text = f"{row['id']}: {row['measured']:g}, allowed {row['goal']:g}"
-                console.print(text, markup=False, highlight=False)
-    if update_docs:
-        update_documentation(results)
+                allowed = row.get("goal", row.get("bound"))
+                _console().print(f"{row['id']}: {row['measured']:g}, goal {allowed:g}", markup=False, highlight=False)
     _finish(rows, as_json)
+
+
+def _print_synthesis(result: "Synthesis") -> None:
+    from .synth import QUANTITIES, TARGETS
+
+    console = _console()
+    title = f"{TARGETS[result.target].title}, {result.top} with {result.ports} ports"
+    table = Table("block", "instances", *QUANTITIES.values(), title=title)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for block in result.blocks:
+        table.add_row(block.name, str(block.instances), *(f"{block.used[q]:g}" for q in QUANTITIES))
+    table.add_section()
+    table.add_row("all", "", *(f"{result.total(q):g}" for q in QUANTITIES))
+    console.print(table)
+    for memory in result.memories:
+        if not memory.ok:
+            text = f"memory {memory.name}, {memory.words} x {memory.width} bit, became {memory.became}"
+            console.print(text, markup=False, highlight=False)
+    for latch in result.latches:
+        console.print(f"latch {latch}", markup=False, highlight=False)
 
 
 @app.command()

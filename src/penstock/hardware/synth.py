@@ -292,6 +292,14 @@ def documented(target: str, text: str | None = None) -> dict[str, dict[str, floa
     return {name: dict(zip(QUANTITIES, map(float, cells.split("|")), strict=True)) for name, cells in rows}
 
 
+def update_section(mark: str, text: str) -> None:
+    """Replaces what stands between the marks of that name in docs/synthesis.md."""
+    page = hardware_folder().parent / "docs" / "synthesis.md"
+    begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + "\n".join([begin, text, end]) + rest.split(end)[1])
+
+
 HEAD = """\
 # What the hardware costs
 

