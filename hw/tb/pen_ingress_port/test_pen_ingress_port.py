@@ -16,8 +16,8 @@ ANSWER = 5  # cycles from a question about a stream to its answer
 RECORD, LEARN, DESTINATION, SOURCE = 1, 2, 3, 4
 REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
-    ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48), ("vlan_id", 12),
-    ("ipv4", 1), ("has_ports", 1), ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12),
+    ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48),
+    ("vlan_id", 12), ("ipv4", 1), ("has_ports", 1), ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12),
 )  # fmt: skip
 ADDRESSES = [0x0180C2000000, 0x01005E000001, *(random.getrandbits(40) << 1 for _ in range(3)), *range(6)]
 FLOWS = [(random.getrandbits(32), random.getrandbits(32), protocol, random.getrandbits(16), random.getrandbits(16))
