@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from penstock import _engine
 from penstock.hardware.cli import app
-from penstock.hardware.configure import SwitchConfig, configure
+from penstock.hardware.configure import SwitchConfig, Table, configure, table_writes
 from penstock.hardware.differential import play as playing
 from penstock.hardware.differential.campaign import (
     ENOUGH_SCENARIOS,
@@ -31,8 +31,9 @@ from penstock.hardware.differential.campaign import (
 from penstock.hardware.differential.compare import Difference, compare
 from penstock.hardware.differential.draw import draw
 from penstock.hardware.differential.play import Record, play_model, play_rtl
-from penstock.hardware.differential.scenario import Arrival, Scenario, load, save
+from penstock.hardware.differential.scenario import Arrival, Change, Scenario, load, save
 from penstock.hardware.differential.shrink import MOST_RUNS, shrink
+from penstock.hardware.registers import registers
 from penstock.hardware.tools import ToolError
 from penstock.hardware.traffic import TYPE_EXPERIMENTAL, Frame, configured_switch, station_address
 
@@ -164,6 +165,22 @@ def _pair() -> Scenario:
     head = station_address(2, 0) + station_address(0, 0) + TYPE_EXPERIMENTAL
     arrivals = (Arrival(100, Frame(0, head, 64)), Arrival(300, Frame(1, head, 200)))
     return Scenario(0, SwitchConfig(ports=PORTS, vlans={1: {0, 1, 2}}), arrivals)
+
+
+def test_a_class_that_gets_credit_pays_for_the_rest_of_the_frame_it_is_sending() -> None:
+    """At a port that nothing was shaped at before."""
+    head = station_address(2, 0) + station_address(0, 0) + TYPE_EXPERIMENTAL
+    arrivals = (Arrival(100, Frame(0, head, 1500)), Arrival(100, Frame(1, head, 1500)))
+    untagged_at_port_2, tenth_of_the_rate = 2 << 3 | 5, 1 << 96 | (8 << 24) // 10
+    names = {register.address: name for name, register in registers().items()}
+    writes = table_writes(registers(), Table.CREDIT, untagged_at_port_2, tenth_of_the_rate)
+    change = Change(2_500, "credit", tuple((names[address], value) for address, value in writes))
+    scenario = Scenario(0, SwitchConfig(ports=PORTS, vlans={1: {0, 1, 2}}), arrivals, (change,))
+    differences, record = differ(scenario)
+    assert not differences, differences[0].what
+    selected = (record.events["kind"] == _engine.KINDS.index("selected")) & (record.events["port"] == 2)
+    first, second = record.events["cycle"][selected]
+    assert second - first > 3_000, "without credit it would follow the first one at once"
 
 
 @pytest.fixture(scope="module")

@@ -221,15 +221,16 @@ impl Bridge {
     pub(super) fn shaping(&mut self, port: u16) -> &mut Shaping {
         self.is_shaped = true;
         let hardware = matches!(self.clock, Clock::Hardware(_));
-        self.ports[usize::from(port)].shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware)))
+        let state = &mut self.ports[usize::from(port)];
+        state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware, state.sending)))
     }
 
     /// All credit of a port up to a tick, before something of it changes.
     pub(super) fn settle_port(&mut self, at: Tick, port: u16) -> &mut Shaping {
-        self.shaping(port);
+        self.is_shaped = true;
         let hardware = matches!(self.clock, Clock::Hardware(_));
         let state = &mut self.ports[usize::from(port)];
-        let shaping = state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware)));
+        let shaping = state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware, state.sending)));
         shaping.settle_all(&self.gate_time, at, &state.queues);
         shaping
     }

@@ -50,7 +50,7 @@ use gate_config::GateConfig;
 use identify::StreamTable;
 use lifetime::Lifetime;
 use reception::Reception;
-use shaping::{GateTime, Shaping};
+use shaping::{GateTime, Sending, Shaping};
 use timing::Clock;
 
 /// Of the bridge's own clock: a cycle of the hardware or a picosecond, see [`Timing`].
@@ -183,6 +183,8 @@ struct Port {
     due: Tick,
     /// None: no class is gated or has credit, and no frame is too long.
     shaping: Option<Box<Shaping>>,
+    /// Hardware: what was selected last while there was none, since a class that gets credit pays for the rest of it.
+    sending: Option<Sending>,
     queues: Queues,
     lifetime: Lifetime,
     reception: Reception,

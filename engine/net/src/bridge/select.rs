@@ -4,7 +4,7 @@ use penstock_shaper::admission::{cells_of, CLASSES};
 use penstock_shaper::queue::Queued;
 
 use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
-use super::shaping::GateTime;
+use super::shaping::{GateTime, Sending};
 use super::timing::Clock;
 use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
 
@@ -35,6 +35,8 @@ impl Bridge {
         };
         let (first, free, release) = match &self.clock {
             Clock::Hardware(cycles) => {
+                let until = cycles.sent(now, copy.bytes, self.settings.count_gap);
+                state.sending = Some(Sending { traffic_class: usize::from(copy.traffic_class), until });
                 (cycles.first_byte(now), cycles.next_selection(now, copy.bytes), cycles.release(now, copy.bytes, port))
             }
             Clock::Ideal(ideal) => (

@@ -61,10 +61,10 @@ struct Shaper {
 
 /// A frame on the wire.
 #[derive(Clone, Copy, Debug)]
-struct Sending {
-    traffic_class: usize,
+pub struct Sending {
+    pub traffic_class: usize,
     /// The first tick after it.
-    until: Tick,
+    pub until: Tick,
 }
 
 /// Of one egress port.
@@ -82,12 +82,13 @@ pub struct Shaping {
 }
 
 impl Shaping {
-    pub fn new(hardware: bool) -> Self {
+    /// Of a port that is sending this.
+    pub fn new(hardware: bool, sending: Option<Sending>) -> Self {
         Self {
             gates: Gates::default(),
             windows_delay: if hardware { WINDOWS_CYCLES } else { 0 },
             shapers: [None; CLASSES],
-            sending: None,
+            sending,
             searched: None,
             max_bytes: [u16::MAX; CLASSES],
         }

@@ -82,6 +82,7 @@ impl Bridge {
                     due: NEVER,
                     lifetime: Lifetime::default(),
                     shaping: None,
+                    sending: None,
                 })
                 .collect(),
             settings,
