@@ -380,12 +380,12 @@ module pen_queue
   cycle_t                f_now_q;
   logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is eligible
 
-  assign f_offer_wait = 29'($signed(cycle_t'(offer_order_q.visible - now_cycle_i)));
+  assign f_offer_wait = 29'($signed(cycle_t'(offer_order.visible - now_cycle_i)));
   always_ff @(posedge clk_i) begin
     f_class <= f_class;
     f_now_q <= now_cycle_i + 1'b1;
     if (rst_i) f_wait_q <= '0;
-    else if (load && offer_class_q == f_class) f_wait_q <= f_offer_wait - 29'sd1;
+    else if (load && offer_class == f_class) f_wait_q <= f_offer_wait - 29'sd1;
     else if (f_wait_q > F_LONG_AGO) f_wait_q <= f_wait_q - 29'sd1;
   end
 
