@@ -42,7 +42,7 @@ def rows(switch: Any) -> dict[tuple[int, ...], tuple[int, ...]]:
 
 @pytest.mark.parametrize("ports", range(2, 9))
 def test_a_frame_alone_takes_a_constant_time(ports: int) -> None:
-    model = _engine.SwitchModel(ports)
+    model = _engine.Switch.model(ports)
     for size in (64, 65, 127, 1522):
         start = model.cycle + 100 + size
         model.push(0, start, frame(BROADCAST, station(1), size))
@@ -64,10 +64,10 @@ def test_bad_configurations_are_refused() -> None:
         ({"max_residence_ns": [[4, 0, 1]]}, "reception port of a group is 4"),
     ]:
         with pytest.raises(_engine.InputError, match=message):
-            _engine.SwitchModel(4, json.dumps(config))
+            _engine.Switch.model(4, json.dumps(config))
     with pytest.raises(_engine.InputError, match="9 ports with the hardware's timing; it has 2 to 8"):
-        _engine.SwitchModel(9)
-    model = _engine.SwitchModel(4)
+        _engine.Switch.model(9)
+    model = _engine.Switch.model(4)
     with pytest.raises(_engine.HardwareError, match="0x0800"):
         model.write(0x800, 1)
     with pytest.raises(_engine.HardwareError, match="port 4 does not exist; 0 to 3"):
@@ -116,15 +116,15 @@ def test_the_model_agrees_with_the_hardware(seed: int) -> None:
     rng = random.Random(seed)
     ports = rng.choice([3, 4, 8])
     config = random_config(rng, ports)
-    hardware, model = _engine.Switch(build_model(ports=ports)), _engine.SwitchModel(ports)
-    by_json = _engine.SwitchModel(ports, json.dumps(model_config(config)))
+    hardware, model = _engine.Switch(build_model(ports=ports)), _engine.Switch.model(ports)
+    by_json = _engine.Switch.model(ports, json.dumps(model_config(config)))
     for address, value in configure(config, registers()):
         hardware.write(address, value)
         model.write(address, value)
         assert hardware.cycle == model.cycle
     by_json.run(hardware.cycle)
     told: list[dict[tuple[int, ...], tuple[int, ...]]] = [{}, {}, {}]
-    switches: tuple[_engine.Switch | _engine.SwitchModel, ...] = (hardware, model, by_json)
+    switches: tuple[_engine.Switch, ...] = (hardware, model, by_json)
     for _ in range(4):
         for _ in range(60):
             destination = rng.choice([BROADCAST, station(rng.randrange(2 * ports))])

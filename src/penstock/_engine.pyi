@@ -49,6 +49,15 @@ class Capture(TypedDict):
 
 class Switch:
     def __init__(self, library_path: str | PathLike[str]) -> None: ...
+    @staticmethod
+    def model(
+        ports: int = 4,
+        config_json: str = "{}",
+        *,
+        streams: int = 256,
+        cells: int = 1024,
+        fdb_sets: int = 512,
+    ) -> Switch: ...
     @property
     def ports(self) -> int: ...
     @property
@@ -64,58 +73,6 @@ class Switch:
     @property
     def idle(self) -> bool: ...
     def link(self, port: int, *, up: bool = True, rate_ppb: int | None = 0) -> None: ...
-    def write(self, address: int, value: int) -> None: ...
-    def read(self, address: int) -> int: ...
-    def push(
-        self,
-        port: int,
-        start_cycle: int,
-        frame: bytes,
-        *,
-        preamble: int = 7,
-        delimiter: bool = True,
-        gap: int = 12,
-        rx_er_at: int | None = None,
-    ) -> int: ...
-    def push_many(
-        self,
-        ports: NDArray[np.uint8],
-        start_cycles: NDArray[np.uint64],
-        offsets: NDArray[np.uint64],
-        data: NDArray[np.uint8] | bytes,
-        *,
-        preambles: NDArray[np.uint8] | None = None,
-        delimiters: NDArray[np.uint8] | None = None,
-        gaps: NDArray[np.uint32] | None = None,
-        rx_er_at: NDArray[np.int32] | None = None,
-    ) -> int: ...
-    def run(self, until_cycle: int) -> None: ...
-    def events(self) -> Events: ...
-
-class SwitchModel:
-    def __init__(
-        self,
-        ports: int = 4,
-        config_json: str = "{}",
-        *,
-        streams: int = 256,
-        cells: int = 1024,
-        fdb_sets: int = 512,
-    ) -> None: ...
-    @property
-    def ports(self) -> int: ...
-    @property
-    def cycle(self) -> int: ...
-    @property
-    def cycles_simulated(self) -> int: ...
-    @property
-    def cycles_jumped(self) -> int: ...
-    @property
-    def inside(self) -> int: ...
-    @property
-    def waiting(self) -> int: ...
-    @property
-    def idle(self) -> bool: ...
     def write(self, address: int, value: int) -> None: ...
     def read(self, address: int) -> int: ...
     def push(

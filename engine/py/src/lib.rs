@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod ats;
+mod driven;
 mod run;
 mod shapers;
 mod switch;
-mod switch_model;
 
 /// A large network lies in large pages then, which it needs more than anything else.
 #[global_allocator]
@@ -41,6 +41,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     run::register(module)?;
     shapers::register(module)?;
     switch::register(module)?;
-    switch_model::register(module)?;
     Ok(())
 }

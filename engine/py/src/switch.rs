@@ -5,34 +5,48 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use penstock_rtl::{Event, Frame, Kind};
+use penstock_net::bridge::device::{self, Device, Event, Frame, Kind, Sizes};
+use penstock_net::bridge::BridgeConfig;
 
 use crate::arrays::{array, elements, Number};
-use crate::HardwareError;
+use crate::driven::{device_error, hardware_error, Driven};
+use crate::InputError;
 
-/// Between two looks at whether the user wants to stop.
-const SLICE_CYCLES: u64 = 500_000;
-
-/// The Verilated switch, cycle by cycle.
+/// A switch, cycle by cycle: Verilated, or its model.
 #[pyclass(module = "penstock._engine")]
 struct Switch {
-    inner: penstock_rtl::Switch,
-}
-
-fn hardware_error(error: penstock_rtl::HardwareError) -> PyErr {
-    HardwareError::new_err(error.to_string())
+    inner: Box<dyn Driven>,
 }
 
 #[pymethods]
 impl Switch {
     #[new]
     fn new(library_path: PathBuf) -> PyResult<Self> {
-        Ok(Self { inner: penstock_rtl::Switch::load(&library_path).map_err(hardware_error)? })
+        let switch = penstock_rtl::Switch::load(&library_path).map_err(hardware_error)?;
+        Ok(Self { inner: Box::new(switch) })
+    }
+
+    /// The model of hardware of these sizes.
+    #[staticmethod]
+    #[pyo3(signature = (ports = 4, config_json = "{}", *, streams = 256, cells = 1024, fdb_sets = 512))]
+    fn model(ports: u16, config_json: &str, streams: u32, cells: u32, fdb_sets: u32) -> PyResult<Self> {
+        let config: BridgeConfig =
+            serde_json::from_str(config_json).map_err(|error| InputError::new_err(format!("bridge: {error}")))?;
+        for (name, value, least, most) in
+            [("streams", streams, 16, 4096), ("cells", cells, 256, 4096), ("fdb_sets", fdb_sets, 32, 4096)]
+        {
+            if !value.is_power_of_two() || !(least..=most).contains(&value) {
+                let what = format!("{name} is {value}; a power of two from {least} to {most} is allowed");
+                return Err(InputError::new_err(what));
+            }
+        }
+        let sizes = Sizes { ports, streams, cells, fdb_sets };
+        Ok(Self { inner: Box::new(Device::new(sizes, &config).map_err(device_error)?) })
     }
 
     #[getter]
     fn ports(&self) -> u32 {
-        self.inner.ports()
+        self.inner.state().ports
     }
 
     #[getter]
@@ -68,15 +82,15 @@ impl Switch {
     /// The wire into a port goes up or down; its receive clock is `rate_ppb` faster than the core's, None stops it.
     #[pyo3(signature = (port, *, up = true, rate_ppb = Some(0)))]
     fn link(&mut self, port: usize, up: bool, rate_ppb: Option<i64>) -> PyResult<()> {
-        self.inner.link(port, up, rate_ppb).map_err(hardware_error)
+        self.inner.link(port, up, rate_ppb)
     }
 
     fn write(&mut self, address: u32, value: u32) -> PyResult<()> {
-        self.inner.write(address, value).map_err(hardware_error)
+        self.inner.write(address, value)
     }
 
     fn read(&mut self, address: u32) -> PyResult<u32> {
-        self.inner.read(address).map_err(hardware_error)
+        self.inner.read(address)
     }
 
     #[pyo3(signature = (port, start_cycle, frame, *, preamble = 7, delimiter = true, gap = 12, rx_er_at = None))]
@@ -92,7 +106,7 @@ impl Switch {
         rx_er_at: Option<u32>,
     ) -> PyResult<u64> {
         let frame = Frame { port, start_cycle, bytes: frame, preamble, delimiter, gap, rx_er_at };
-        self.inner.push(frame).map_err(hardware_error)
+        self.inner.push(frame)
     }
 
     #[pyo3(signature = (ports, start_cycles, offsets, data, *, preambles = None, delimiters = None, gaps = None,
@@ -154,7 +168,7 @@ impl Switch {
             if let Some(rx_er_at) = &rx_er_at {
                 frame.rx_er_at = u32::try_from(rx_er_at[n]).ok();
             }
-            self.inner.push(frame).map_err(hardware_error)?;
+            self.inner.push(frame)?;
         }
         Ok(first)
     }
@@ -167,7 +181,7 @@ impl Switch {
             }
             // Time that can be jumped costs nothing, so that a slice need not be short then.
             let quiet = state.inside == 0 && state.waiting == 0;
-            let slice = if quiet { until_cycle } else { until_cycle.min(state.cycle + SLICE_CYCLES) };
+            let slice = if quiet { until_cycle } else { until_cycle.min(state.cycle + self.inner.slice_cycles()) };
             let switch = &mut self.inner;
             py.detach(|| switch.run(slice));
             py.check_signals()?;
@@ -185,7 +199,7 @@ impl Switch {
             into.set_item(name, array(into.py(), events.iter().map(field))?)
         }
         let dict = PyDict::new(py);
-        let events = self.inner.events();
+        let events = &self.inner.take_events();
         column(&dict, "kind", events, |e| e.kind() as u8)?;
         column(&dict, "cycle", events, |e| e.cycle)?;
         column(&dict, "frame", events, |e| e.frame)?;
@@ -199,7 +213,6 @@ impl Switch {
         column(&dict, "refused_reasons", events, |e| e.refused_reasons)?;
         column(&dict, "stream", events, |e| e.stream)?;
         column(&dict, "flags", events, |e| e.flags)?;
-        self.inner.clear_events();
         Ok(dict)
     }
 }
@@ -210,12 +223,12 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("REASONS", PyList::new(module.py(), penstock_net::Reason::NAMES)?.to_tuple())?;
     module.add("EVENTS", PyList::new(module.py(), penstock_net::Event::NAMES)?.to_tuple())?;
     for (name, flag) in [
-        ("FLAG_DAMAGED", penstock_rtl::FLAG_DAMAGED),
-        ("FLAG_TX_ER", penstock_rtl::FLAG_TX_ER),
-        ("FLAG_SHORT_GAP", penstock_rtl::FLAG_SHORT_GAP),
-        ("FLAG_PREAMBLE", penstock_rtl::FLAG_PREAMBLE),
-        ("FLAG_STREAM", penstock_rtl::FLAG_STREAM),
-        ("FLAG_SHAPED", penstock_rtl::FLAG_SHAPED),
+        ("FLAG_DAMAGED", device::FLAG_DAMAGED),
+        ("FLAG_TX_ER", device::FLAG_TX_ER),
+        ("FLAG_SHORT_GAP", device::FLAG_SHORT_GAP),
+        ("FLAG_PREAMBLE", device::FLAG_PREAMBLE),
+        ("FLAG_STREAM", device::FLAG_STREAM),
+        ("FLAG_SHAPED", device::FLAG_SHAPED),
     ] {
         module.add(name, flag)?;
     }

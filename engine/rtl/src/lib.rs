@@ -4,6 +4,5 @@
 mod library;
 mod node;
 
-pub use library::{Event, Frame, HardwareError, Kind, State, Switch, FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED};
-pub use library::{FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
+pub use library::{HardwareError, Switch};
 pub use node::SwitchNode;

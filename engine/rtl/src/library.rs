@@ -5,16 +5,10 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use libloading::{Library, Symbol};
+use penstock_net::bridge::device::{Event, Frame, FrameError, State};
 use thiserror::Error;
 
 const ABI: u32 = 3;
-
-pub const FLAG_DAMAGED: u8 = 1;
-pub const FLAG_TX_ER: u8 = 2;
-pub const FLAG_SHORT_GAP: u8 = 4;
-pub const FLAG_PREAMBLE: u8 = 8;
-pub const FLAG_STREAM: u8 = 16;
-pub const FLAG_SHAPED: u8 = 32;
 
 #[derive(Debug, Error)]
 pub enum HardwareError {
@@ -22,71 +16,16 @@ pub enum HardwareError {
     Load { path: PathBuf, source: libloading::Error },
     #[error("{path}: made for another version of the engine ({found}, this is {ABI}); build it anew")]
     Version { path: PathBuf, found: u32 },
-    #[error("port {port} does not exist; 0 to {last} are there")]
-    Port { port: usize, last: u32 },
+    #[error(transparent)]
+    Frame(#[from] FrameError),
     #[error("a receive clock that is {ppb} ppb off; up to {MOST_PPB} fast or slow are allowed")]
     Clock { ppb: i64 },
-    #[error("a gap of 0 would make one carrier of two frames; 1 byte time or more is allowed")]
-    Gap,
-    #[error("a frame of {bytes} bytes; up to {LONGEST} are allowed")]
-    Length { bytes: usize },
-    #[error("a carrier without preamble, delimiter and content is none")]
-    NoCarrier,
     #[error("register {address:#06x} {what}")]
     Register { address: u32, what: &'static str },
 }
 
 /// How far a receive clock may be off.
 const MOST_PPB: i64 = 1_000_000;
-
-/// What the wire may carry in one piece, in tests of a switch that must cut it.
-const LONGEST: usize = 65_536;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Input,
-    Verdict,
-    Selected,
-    Expired,
-    Output,
-    Fault,
-}
-
-impl Kind {
-    pub const NAMES: [&'static str; 6] = ["input", "verdict", "selected", "expired", "output", "fault"];
-}
-
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Event {
-    pub cycle: u64,
-    pub frame: u64,
-    pub visible: u64,
-    pub refused_reasons: u64,
-    pub length: u32,
-    pub stream: u16,
-    kind: u8,
-    pub port: u8,
-    pub reason: u8,
-    pub traffic_class: u8,
-    pub destination: u8,
-    pub refused: u8,
-    pub flags: u8,
-    reserved: u8,
-}
-
-impl Event {
-    pub fn kind(&self) -> Kind {
-        match self.kind {
-            0 => Kind::Input,
-            1 => Kind::Verdict,
-            2 => Kind::Selected,
-            3 => Kind::Expired,
-            4 => Kind::Output,
-            _ => Kind::Fault,
-        }
-    }
-}
 
 #[repr(C)]
 struct RawFrame {
@@ -99,37 +38,6 @@ struct RawFrame {
     port: u8,
     delimiter: u8,
     reserved: [u8; 6],
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct State {
-    pub cycle: u64,
-    pub simulated: u64,
-    pub jumped: u64,
-    pub inside: u64,
-    pub waiting: u64,
-    pub idle: u32,
-    pub ports: u32,
-}
-
-/// A frame for the wire, and how it is to be wrong.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    pub port: usize,
-    pub start_cycle: u64,
-    pub bytes: &'a [u8],
-    pub preamble: u32,
-    pub delimiter: bool,
-    pub gap: u32,
-    pub rx_er_at: Option<u32>,
-}
-
-impl<'a> Frame<'a> {
-    /// With nothing wrong.
-    pub fn new(port: usize, start_cycle: u64, bytes: &'a [u8]) -> Self {
-        Self { port, start_cycle, bytes, preamble: 7, delimiter: true, gap: 12, rx_er_at: None }
-    }
 }
 
 #[repr(C)]
@@ -215,18 +123,7 @@ impl Switch {
 
     /// The number of the frame.
     pub fn push(&mut self, frame: Frame) -> Result<u64, HardwareError> {
-        if frame.port >= self.ports as usize {
-            return Err(HardwareError::Port { port: frame.port, last: self.ports - 1 });
-        }
-        if frame.gap == 0 {
-            return Err(HardwareError::Gap);
-        }
-        if frame.bytes.len() > LONGEST {
-            return Err(HardwareError::Length { bytes: frame.bytes.len() });
-        }
-        if frame.preamble == 0 && !frame.delimiter && frame.bytes.is_empty() {
-            return Err(HardwareError::NoCarrier);
-        }
+        frame.check(self.ports)?;
         let raw = RawFrame {
             bytes: frame.bytes.as_ptr(),
             start: frame.start_cycle,
@@ -248,7 +145,7 @@ impl Switch {
     /// the core's, or stands still.
     pub fn link(&mut self, port: usize, up: bool, rate_ppb: Option<i64>) -> Result<(), HardwareError> {
         if port >= self.ports as usize {
-            return Err(HardwareError::Port { port, last: self.ports - 1 });
+            return Err(FrameError::Port { port, last: self.ports - 1 }.into());
         }
         if let Some(ppb) = rate_ppb.filter(|ppb| !(-MOST_PPB..=MOST_PPB).contains(ppb)) {
             return Err(HardwareError::Clock { ppb });

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use penstock_frame::PREAMBLE_BYTES;
+use penstock_net::bridge::device::{Event, Frame, Kind};
+use penstock_net::bridge::device::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 use penstock_net::bridge::{Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
 use penstock_net::{Node, NodeError, Push, Reason, Told};
 
-use crate::library::{Event, Frame, HardwareError, Kind, Switch};
-use crate::library::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
+use crate::library::{HardwareError, Switch};
 
 /// From a decision of an egress port to the cycle in which it is told.
 const TOLD: Tick = 2;

@@ -96,7 +96,7 @@ class Frame:
         content = self.size if self.cut is None else min(self.cut, self.size)
         return self.preamble + self.delimiter + content
 
-    def push(self, switch: _engine.Switch | _engine.SwitchModel, start_cycle: int, gap: int = GAP_BYTES) -> int:
+    def push(self, switch: _engine.Switch, start_cycle: int, gap: int = GAP_BYTES) -> int:
         """Puts it on the wire; gives its number."""
         return switch.push(
             self.port,

@@ -89,7 +89,7 @@ def our_switch(recording: Recording, nodes: Nodes) -> Switch:
         ) from None  # fmt: skip
     switch: Switch
     if nodes == "model":
-        switch = _engine.SwitchModel(recording.ports)
+        switch = _engine.Switch.model(recording.ports)
     else:
         from penstock.hardware.model import build_model
         from penstock.hardware.tools import ToolError

@@ -34,7 +34,7 @@ class Record:
 Play = Callable[[Scenario, int], Record]
 
 
-def play(switch: _engine.Switch | _engine.SwitchModel, scenario: Scenario, end_cycle: int | None) -> Record:
+def play(switch: _engine.Switch, scenario: Scenario, end_cycle: int | None) -> Record:
     """Runs a configured switch; until `end_cycle`, or until nothing is inside any more."""
     switch.run(START_CYCLE)
     assert switch.cycle == START_CYCLE, "the start is too early for the configuration"
@@ -68,8 +68,8 @@ def play_model(scenario: Scenario, end_cycle: int) -> Record:
     """On the model, until the same cycle; of even seeds configured through its registers, of odd ones by its JSON."""
     config = scenario.config
     if scenario.seed % 2:
-        return play(_engine.SwitchModel(scenario.ports, json.dumps(model_config(config))), scenario, end_cycle)
-    switch = _engine.SwitchModel(scenario.ports)
+        return play(_engine.Switch.model(scenario.ports, json.dumps(model_config(config))), scenario, end_cycle)
+    switch = _engine.Switch.model(scenario.ports)
     for address, value in configure(config, register_map()):
         switch.write(address, value)
     return play(switch, scenario, end_cycle)

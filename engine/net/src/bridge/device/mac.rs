@@ -18,6 +18,13 @@ pub struct Carrier {
     pub rx_er_at: Option<u32>,
 }
 
+impl From<super::Frame<'_>> for Carrier {
+    fn from(frame: super::Frame) -> Self {
+        let super::Frame { preamble, delimiter, gap, rx_er_at, .. } = frame;
+        Self { bytes: frame.bytes.to_vec(), preamble, delimiter, gap, rx_er_at }
+    }
+}
+
 impl Carrier {
     /// Preamble and delimiter.
     pub fn header_bytes(&self) -> u64 {

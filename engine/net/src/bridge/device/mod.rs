@@ -3,6 +3,7 @@
 //! it tells, cycle by cycle (see engine/rtl/shim/pen_switch_shim.h).
 mod mac;
 mod registers;
+mod wire;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,8 +11,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use penstock_shaper::ptp_clock::{Command, COMMAND_CYCLES};
 use thiserror::Error;
 
-pub use mac::Carrier;
 pub use registers::Sizes;
+pub use wire::{Event, Frame, FrameError, Kind, State};
+pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
 use super::shaping::GATES_CYCLES;
 use super::{
@@ -19,6 +21,7 @@ use super::{
     Timing,
 };
 use crate::header::Headers;
+use mac::Carrier;
 use registers::{Access, Commit, Registers};
 
 /// After the reset and the clearing of all tables.
@@ -45,63 +48,21 @@ const SELECTED_TOLD: Tick = 2;
 /// The hardware tells a time in as many bits.
 const TIME_BITS: u32 = 28;
 
-pub const FLAG_DAMAGED: u8 = 1;
-pub const FLAG_SHORT_GAP: u8 = 4;
-pub const FLAG_STREAM: u8 = 16;
-pub const FLAG_SHAPED: u8 = 32;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Kind {
-    Input = 0,
-    Verdict = 1,
-    Selected = 2,
-    Expired = 3,
-    Output = 4,
-    Fault = 5,
-}
-
 /// Accepted with a length that is not the frame's: what was pushed had another frame inside.
 const FAULT_LENGTH: u8 = 5;
-
-/// As `pen_event`.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceEvent {
-    pub kind: Kind,
-    pub cycle: Tick,
-    pub frame: u64,
-    pub visible: Tick,
-    pub length: u32,
-    pub refused_reasons: u64,
-    pub stream: u16,
-    pub port: u8,
-    pub reason: u8,
-    pub traffic_class: u8,
-    pub destination: u8,
-    pub refused: u8,
-    pub flags: u8,
-}
 
 #[derive(Debug, Error)]
 pub enum DeviceError {
     #[error(transparent)]
     Bridge(#[from] BridgeError),
-    #[error("port {port} does not exist; 0 to {last} are there")]
-    Port { port: usize, last: u16 },
-    #[error("a gap of 0 would make one carrier of two frames; 1 byte time or more is allowed")]
-    Gap,
-    #[error("a frame of {bytes} bytes; up to {LONGEST} are allowed")]
-    Length { bytes: usize },
-    #[error("a carrier without preamble, delimiter and content is none")]
-    NoCarrier,
+    #[error(transparent)]
+    Frame(#[from] FrameError),
     #[error("register {address:#06x} does not exist, or not for this access")]
     Register { address: u32 },
 }
 
-const LONGEST: usize = 65_536;
-
 #[derive(Clone, Debug)]
-struct Frame {
+struct Passing {
     start: Tick,
     carrier: Carrier,
     /// Copies that are inside.
@@ -138,13 +99,13 @@ pub struct Device {
     quiet_at: Tick,
     inside: u64,
     waiting: u64,
-    frames: Vec<Frame>,
+    frames: Vec<Passing>,
     wires: Vec<Wire>,
     steps: BinaryHeap<Reverse<(Tick, Step)>>,
     /// Until they are known: (cycle, place in the cycle, number).
     told: BinaryHeap<Reverse<(Tick, u32, u64)>>,
-    kept: Vec<DeviceEvent>,
-    events: Vec<DeviceEvent>,
+    kept: Vec<Event>,
+    events: Vec<Event>,
     judgement: Judgement,
     /// Changes that act later than others, in their order.
     late: VecDeque<(Tick, Change)>,
@@ -188,29 +149,16 @@ impl Device {
         })
     }
 
-    pub fn ports(&self) -> u16 {
-        self.sizes.ports
-    }
-
-    pub fn cycle(&self) -> Tick {
-        self.cycle
-    }
-
-    pub fn first_cycle(&self) -> Tick {
-        FIRST_CYCLE
-    }
-
-    /// Frames that have begun and whose last copy has neither left nor been given up.
-    pub fn inside(&self) -> u64 {
-        self.inside
-    }
-
-    pub fn waiting(&self) -> u64 {
-        self.waiting
-    }
-
-    pub fn idle(&self) -> bool {
-        self.inside == 0 && self.cycle >= self.quiet_at
+    pub fn state(&self) -> State {
+        State {
+            cycle: self.cycle,
+            simulated: self.cycle - FIRST_CYCLE,
+            jumped: 0,
+            inside: self.inside,
+            waiting: self.waiting,
+            idle: u32::from(self.inside == 0 && self.cycle >= self.quiet_at),
+            ports: self.sizes.ports.into(),
+        }
     }
 
     /// Frames pushed so far, which is the number of the next one.
@@ -218,23 +166,14 @@ impl Device {
         self.frames.len() as u64
     }
 
-    /// Gives a frame to the wire of a port.
-    pub fn push(&mut self, port: usize, start: Tick, carrier: Carrier) -> Result<u64, DeviceError> {
-        if port >= self.wires.len() {
-            return Err(DeviceError::Port { port, last: self.sizes.ports - 1 });
-        }
-        if carrier.gap == 0 {
-            return Err(DeviceError::Gap);
-        }
-        if carrier.bytes.len() > LONGEST {
-            return Err(DeviceError::Length { bytes: carrier.bytes.len() });
-        }
-        if carrier.length() == 0 {
-            return Err(DeviceError::NoCarrier);
-        }
+    /// Gives a frame to the wire of a port; its number.
+    pub fn push(&mut self, frame: Frame) -> Result<u64, DeviceError> {
+        frame.check(self.sizes.ports.into())?;
+        let port = frame.port;
+        let carrier = Carrier::from(frame);
         let number = self.frames.len() as u64;
-        self.frames.push(Frame {
-            start,
+        self.frames.push(Passing {
+            start: frame.start_cycle,
             length: carrier.bytes.len() as u32,
             carrier,
             copies: 0,
@@ -284,32 +223,18 @@ impl Device {
     }
 
     /// What happened since the last call.
-    pub fn take_events(&mut self) -> Vec<DeviceEvent> {
+    pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
     /// An event that becomes known in cycle `known`.
-    fn tell(&mut self, known: Tick, event: DeviceEvent) {
-        self.told.push(Reverse((known, place(event.kind, u16::from(event.port)), self.kept.len() as u64)));
+    fn tell(&mut self, known: Tick, event: Event) {
+        self.told.push(Reverse((known, place(event.kind(), u16::from(event.port)), self.kept.len() as u64)));
         self.kept.push(event);
     }
 
-    fn event(&self, kind: Kind, cycle: Tick, port: u16, number: u64) -> DeviceEvent {
-        DeviceEvent {
-            kind,
-            cycle,
-            frame: number,
-            visible: 0,
-            length: self.frames[number as usize].length,
-            refused_reasons: 0,
-            stream: 0,
-            port: port as u8,
-            reason: 0,
-            traffic_class: 0,
-            destination: 0,
-            refused: 0,
-            flags: 0,
-        }
+    fn event(&self, kind: Kind, cycle: Tick, port: u16, number: u64) -> Event {
+        Event::new(kind, cycle, port, number, self.frames[number as usize].length)
     }
 
     fn begin(&mut self, at: Tick, port: u16) {
