@@ -7,33 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paper_switch import ATS, Stream, write
 
 from penstock.bound import bound, conformance, ways_of
 from penstock.bound.analysis import analyse
 from penstock.run import run
 from penstock.scenario import Network, load
 
-HEAD = """
-name = "paper"
-duration = "10ms"
-bridges.sw.ports = 4
-stations = { a = { at = "sw.0" }, b = { at = "sw.1" }, c = { at = "sw.2" }, d = { at = "sw.3" } }
-"""
-STREAM = """
-[streams.{name}]
-from = "{talker}"
-to = ["d"]
-vlan = 1
-pcp = {pcp}
-source = {{ frames = "1522B", every = "1ms" }}
-{more}
-"""
-ATS = 'ats = { rate = "100Mb/s", burst = "1542B" }'
 
-
-def network(folder: Path, *streams: tuple[str, str, int, str]) -> Network:
-    text = HEAD + "".join(STREAM.format(name=n, talker=t, pcp=p, more=m) for n, t, p, m in streams)
-    (folder / "scenario.toml").write_text(text)
+def network(folder: Path, *streams: Stream) -> Network:
+    write(folder, *streams)
     return load(folder)
 
 

@@ -11,30 +11,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from paper_switch import ATS, Stream, write
 
 import penstock as ps
 from penstock import cli
 from penstock.table import NOTHING
 
-# 1500 B of payload: frames of 1522 B, which take 1542 B on the wire.
-HEAD = """
-name = "paper"
-title = "the paper's switch"
-duration = "10ms"
-nodes = "model"
-bridges.sw.ports = 4
-stations = { a = { at = "sw.0" }, b = { at = "sw.1" }, c = { at = "sw.2" }, d = { at = "sw.3" } }
-"""
-STREAM = """
-[streams.{name}]
-from = "{talker}"
-to = ["d"]
-vlan = 1
-pcp = {pcp}
-source = {{ frames = "1522B", every = "1ms" }}
-{more}
-"""
-ATS = 'ats = { rate = "100Mb/s", burst = "1542B" }\n'
 F7 = ("f7", "a", 3, ATS)
 F6 = ("f6", "b", 2, ATS)
 BEST_EFFORT = ("be", "c", 7, "")  # class 5
@@ -46,9 +28,8 @@ Bound = Callable[..., tuple[int, str, str]]
 def bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Bound:
     """Calls the command for a network of these streams; gives status and what it printed."""
 
-    def call(streams: list[tuple[str, str, int, str]], *options: str) -> tuple[int, str, str]:
-        text = HEAD + "".join(STREAM.format(name=n, talker=t, pcp=p, more=m) for n, t, p, m in streams)
-        (tmp_path / "scenario.toml").write_text(text)
+    def call(streams: list[Stream], *options: str) -> tuple[int, str, str]:
+        write(tmp_path, *streams)
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["penstock", "bound", "scenario.toml", *options])
         with pytest.raises(SystemExit) as end:
@@ -65,7 +46,7 @@ def contention(told: dict[str, Any], stream: str) -> dict[str, Any]:
     return found
 
 
-def as_json(bound: Bound, *streams: tuple[str, str, int, str]) -> dict[str, Any]:
+def as_json(bound: Bound, *streams: Stream) -> dict[str, Any]:
     status, out, err = bound(list(streams), "--json")
     assert err == ""
     told: dict[str, Any] = json.loads(out)
