@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper_switch import ATS, Stream, write
 
+from paper_switch import ATS, Stream, write
 from penstock.bound import bound, conformance, ways_of
 from penstock.bound.analysis import analyse
 from penstock.run import run

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from paper_switch import ATS, Stream, write
 
 import penstock as ps
+from paper_switch import ATS, Stream, write
 from penstock import cli
 from penstock.table import NOTHING
 
