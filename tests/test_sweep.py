@@ -135,7 +135,9 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_kept() -> None
 def test_a_run_that_fails_is_named() -> None:
     found = sweep.run(tasks(8), workers=1, work=sweep_work.fail)
     assert found.error == "run 3 (): out of order"
-    assert {row["run"] for row in found.rows} == {0, 1, 2}
+    finished = {row["run"] for row in found.rows}
+    # The process may be at the next run by the time that the failure is heard of.
+    assert finished - {4} == {0, 1, 2}
 
 
 def command(folder: Path, *arguments: str) -> list[str]:
