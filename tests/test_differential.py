@@ -183,6 +183,12 @@ def test_a_class_that_gets_credit_pays_for_the_rest_of_the_frame_it_is_sending()
     assert second - first > 3_000, "without credit it would follow the first one at once"
 
 
+@pytest.mark.parametrize("path", sorted(Path(__file__).with_name("differential").glob("*.json")), ids=lambda p: p.stem)
+def test_what_once_differed(path: Path) -> None:
+    differences, _ = differ(load(path))
+    assert not differences, differences[0].what
+
+
 @pytest.fixture(scope="module")
 def recorded() -> tuple[Scenario, Record]:
     scenario = _pair()

@@ -11,6 +11,7 @@ use penstock_shaper::gates::{AdminList, Capacity, Entry, Gates, List, ListError}
 use penstock_shaper::ptp_clock::{nanoseconds, Command, PtpClock, NOMINAL_INCREMENT};
 
 use super::config::{BridgeConfig, BridgeError, GatesConfig};
+use super::lifetime::Look;
 use super::shaping::{GateTime, Shaping, GATES_CYCLES};
 use super::tables::{refuse, within};
 use super::timing::Clock;
@@ -230,6 +231,10 @@ impl Bridge {
         self.is_shaped = true;
         let hardware = matches!(self.clock, Clock::Hardware(_));
         let state = &mut self.ports[usize::from(port)];
+        if let Some(look) = state.lifetime.look.filter(|look| look.at < at && look.is_long.is_none()) {
+            let is_long = Some(state.is_long(&self.clock, &self.gate_time, port, look));
+            state.lifetime.look = Some(Look { is_long, ..look });
+        }
         let shaping = state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware, state.sending)));
         shaping.settle_all(&self.gate_time, at, &state.queues);
         shaping

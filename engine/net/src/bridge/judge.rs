@@ -354,7 +354,7 @@ impl Bridge {
                 traffic_class: out.traffic_class,
                 pool: decision.pool_of(usize::from(egress)),
             });
-            state.lifetime.enqueued(out.decided, head);
+            state.enqueued(&self.clock, out.decided, head);
             if state.shaping.is_some() {
                 let before = state.due;
                 let due = if head { state.plan(&self.clock, &self.gate_time, egress, now) } else { None };

@@ -26,6 +26,8 @@ pub struct Look {
     /// The cycle in which the class is looked at.
     pub at: Tick,
     pub traffic_class: usize,
+    /// Whether its candidate was too long for its gate then, if the gates have changed since.
+    pub is_long: Option<bool>,
 }
 
 /// What a pop is followed by.
@@ -50,6 +52,8 @@ pub struct Lifetime {
     pub look: Option<Look>,
     pop: Option<Pop>,
     enqueues: VecDeque<Enqueue>,
+    /// After a frame was given up, the class that is searched for its next one, and until when.
+    pub search: Option<(usize, Tick)>,
 }
 
 pub fn lifetime(clock: &Clock) -> Tick {
@@ -63,7 +67,7 @@ pub fn lifetime(clock: &Clock) -> Tick {
 pub fn next_look(clock: &Clock, queues: &Queues, from: Tick) -> Option<Look> {
     let look = |traffic_class: usize| {
         let old = queues.candidate(traffic_class)?.saturating_add(lifetime(clock)).max(from);
-        Some(Look { at: look_at(clock, traffic_class, old), traffic_class })
+        Some(Look { at: look_at(clock, traffic_class, old), traffic_class, is_long: None })
     };
     (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
 }
@@ -93,7 +97,7 @@ pub fn next_look_at_long(
         let wire = clock.wire(port, head.bytes);
         let long = shaping.never_fits_from(time, head.visible.max(from), traffic_class, wire)?;
         let at = look_at(clock, traffic_class, long);
-        shaping.never_fits(time, at, traffic_class, wire).then_some(Look { at, traffic_class })
+        shaping.never_fits(time, at, traffic_class, wire).then_some(Look { at, traffic_class, is_long: None })
     };
     (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
 }
@@ -105,7 +109,7 @@ impl Lifetime {
     }
 
     pub fn enqueued(&mut self, at: Tick, head: bool) {
-        if self.look.is_some() {
+        if self.look.is_some() || self.search.is_some() {
             self.enqueues.push_back(Enqueue { at, head });
         } else if !self.enqueues.is_empty() {
             self.enqueues.clear();
@@ -161,7 +165,10 @@ mod tests {
             pool: Pool::Queue,
         };
         queues.push(copy(1, 3));
-        assert_eq!(next_look(&clock, &queues, 0), Some(Look { at: LIFETIME_CYCLES + 384, traffic_class: 3 }));
+        assert_eq!(
+            next_look(&clock, &queues, 0),
+            Some(Look { at: LIFETIME_CYCLES + 384, traffic_class: 3, is_long: None })
+        );
         queues.push(copy(129, 1));
         assert_eq!(next_look(&clock, &queues, 0).unwrap().traffic_class, 3);
         assert_eq!(next_look(&clock, &queues, LIFETIME_CYCLES + 385).unwrap().traffic_class, 1);
@@ -170,7 +177,8 @@ mod tests {
     #[test]
     fn enqueues_hold_off_what_follows_a_pop() {
         let cycles = Cycles { ports: 4 };
-        let mut lifetime = Lifetime { look: Some(Look { at: 0, traffic_class: 0 }), ..Lifetime::default() };
+        let mut lifetime =
+            Lifetime { look: Some(Look { at: 0, traffic_class: 0, is_long: None }), ..Lifetime::default() };
         lifetime.popped(99, true);
         // UNLINK, four of SCAN, SETTLE.
         assert_eq!(lifetime.rest(cycles), 106);
@@ -178,7 +186,7 @@ mod tests {
         assert_eq!(lifetime.rest(cycles), 109);
         lifetime.enqueued(100, true);
         assert_eq!(lifetime.rest(cycles), 110);
-        assert!(!lifetime.is_taken(Look { at: 101, traffic_class: 0 }, cycles));
-        assert!(lifetime.is_taken(Look { at: 110, traffic_class: 0 }, cycles));
+        assert!(!lifetime.is_taken(Look { at: 101, traffic_class: 0, is_long: None }, cycles));
+        assert!(lifetime.is_taken(Look { at: 110, traffic_class: 0, is_long: None }, cycles));
     }
 }

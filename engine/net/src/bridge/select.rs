@@ -60,11 +60,7 @@ impl Bridge {
         let busy: Vec<Tick> = self.releases.iter().filter(sent_until).map(|release| release.at).collect();
         let state = &mut self.ports[usize::from(port)];
         let head = state.queues.head(look.traffic_class).filter(|head| head.visible <= look.at).copied();
-        let is_long = head.is_some_and(|head| {
-            let wire = self.clock.wire(port, head.bytes);
-            let shaping = state.shaping.as_ref();
-            shaping.is_some_and(|s| s.never_fits(&self.gate_time, look.at, look.traffic_class, wire))
-        });
+        let is_long = look.is_long.unwrap_or_else(|| state.is_long(&self.clock, &self.gate_time, port, look));
         let old = is_long || head.is_some_and(|head| head.visible + age <= look.at);
         // Without gates and credit, one that could have been sent was.
         let is_held = state.shaping.is_some() || state.free > look.at + 1;
@@ -89,10 +85,7 @@ impl Bridge {
                 let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
                 state.lifetime.popped(turn, last);
                 let rest = state.lifetime.rest(*cycles);
-                state.free = state.free.max(rest);
-                if let Some(shaping) = &mut state.shaping {
-                    shaping.given_up(look.traffic_class, rest);
-                }
+                state.search(look.traffic_class, rest);
                 turn
             }
             Clock::Ideal(_) => look.at,
@@ -131,6 +124,35 @@ impl Bridge {
 }
 
 impl Port {
+    /// Whether the candidate of a class is too long for its gate when it is looked at.
+    pub(super) fn is_long(&self, clock: &Clock, time: &GateTime, port: u16, look: Look) -> bool {
+        let head = self.queues.head(look.traffic_class).filter(|head| head.visible <= look.at);
+        self.shaping.as_ref().zip(head).is_some_and(|(shaping, head)| {
+            shaping.never_fits(time, look.at, look.traffic_class, clock.wire(port, head.bytes))
+        })
+    }
+
+    /// Nothing is selected while a class is searched for its next frame.
+    pub(super) fn search(&mut self, traffic_class: usize, until: Tick) {
+        self.lifetime.search = Some((traffic_class, until));
+        self.free = self.free.max(until);
+        if let Some(shaping) = &mut self.shaping {
+            shaping.given_up(traffic_class, until);
+        }
+    }
+
+    /// A frame was queued, which holds off a search that goes on.
+    pub(super) fn enqueued(&mut self, clock: &Clock, at: Tick, head: bool) {
+        if self.lifetime.search.is_some_and(|(_, until)| until <= at) {
+            self.lifetime.search = None;
+        }
+        self.lifetime.enqueued(at, head);
+        if let (Clock::Hardware(cycles), Some((traffic_class, _))) = (clock, self.lifetime.search) {
+            let rest = self.lifetime.rest(*cycles);
+            self.search(traffic_class, rest);
+        }
+    }
+
     /// When the port is to select, or to look at a frame that is too old or too long by then.
     pub(super) fn plan(&mut self, clock: &Clock, time: &GateTime, port: u16, now: Tick) -> Option<Tick> {
         let Some(earliest) = self.queues.earliest() else {
