@@ -26,12 +26,15 @@ const AGAIN_NS: u64 = 8 * PREPARE_NS;
 /// The port is told so long before.
 const TOLD_NS: u64 = 2_047;
 /// From the cycle in which the port is to be told to the first selection that knows it, and to the next commit.
-const TOLD_CYCLES: Tick = 5;
-const FREE_CYCLES: Tick = 3;
-/// From a commit to its check, to the end of the sum of the base time, and to the first entry's check.
-const CHECK_CYCLES: Tick = 1;
-const SUM_CYCLES: Tick = 50;
-const ENTRY_CYCLES: Tick = 52;
+const TOLD_CYCLES: Tick = 13;
+const FREE_CYCLES: Tick = 11;
+/// And to the next entry.
+const WRITABLE_CYCLES: Tick = 2;
+/// From a commit to its check, to the end of the sum of the base time, to the first entry's check, and to the next one's.
+const CHECK_CYCLES: Tick = 2;
+const SUM_CYCLES: Tick = 52;
+const FIRST_ENTRY_CYCLES: Tick = 55;
+const ENTRY_CYCLES: Tick = 3;
 
 /// What the registers say of a list that is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,7 +106,7 @@ impl GateConfig {
     fn tell(&mut self, port: u16, since: u64, list: Arc<List>, change_time: u64) {
         let told = since - TOLD_NS;
         self.steps.push_back((When::seen(told, TOLD_CYCLES), port, Step::Propose { list, change_time, since }));
-        self.busy_until(When::seen(told, 1), When::seen(told, FREE_CYCLES));
+        self.busy_until(When::seen(told, WRITABLE_CYCLES), When::seen(told, FREE_CYCLES));
     }
 
     fn count(&mut self, port: u16, code: u8) {
@@ -117,7 +120,7 @@ pub const RATE_BEFORE_START: Tick = 64;
 
 /// The code that the hardware has for it, and how many cycles after the commit it is found.
 fn code_of(error: &ListError) -> (u8, Tick) {
-    let entry = |entry: usize| ENTRY_CYCLES + 2 * entry as Tick;
+    let entry = |entry: usize| FIRST_ENTRY_CYCLES + ENTRY_CYCLES * entry as Tick;
     match *error {
         ListError::Empty { .. } => (1, CHECK_CYCLES),
         ListError::TooMany { .. } => (2, CHECK_CYCLES),
@@ -294,7 +297,7 @@ impl Bridge {
                 return;
             }
         };
-        let cancel = at + ENTRY_CYCLES + 2 * length as Tick - 1;
+        let cancel = at + FIRST_ENTRY_CYCLES + ENTRY_CYCLES * (length as Tick - 1) + 1;
         let shaping = self.shaping(port);
         let gates = shaping.gates.clone();
         let time = self.gate_time;
