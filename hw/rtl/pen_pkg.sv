@@ -296,6 +296,13 @@ package pen_pkg;
     GATE_COMMAND_HOLD_NEW = 3'd4      // the new list begins at this time, until then the states are held
   } gate_command_e;
 
+  // What pen_gate_config tells of a port.
+  typedef enum logic [1:0] {
+    GATE_STATUS_CHANGE_TIME = 2'd0,   // ConfigChangeTime
+    GATE_STATUS_BASE_TIME   = 2'd1,   // of the list in force
+    GATE_STATUS_CYCLE       = 2'd2    // {CycleTimeExtension, cycle time} of the list in force
+  } gate_status_e;
+
   // From pen_gate_config to the gates of all ports.
   typedef struct packed {
     port_t         port;

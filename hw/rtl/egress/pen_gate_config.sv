@@ -55,11 +55,9 @@ module pen_gate_config
   output logic [PORTS-1:0] pending_o,                 // ConfigPending
   input  logic             status_i,                  // held until status_ready_o, which answers for status_port_i
   input  port_t            status_port_i,
+  input  gate_status_e     status_which_i,
   output logic             status_ready_o,
-  output time_ns_t         status_change_time_ns_o,   // ConfigChangeTime
-  output time_ns_t         status_base_time_ns_o,     // of the list in force
-  output logic [31:0]      status_cycle_time_ns_o,
-  output logic [31:0]      status_extension_ns_o,
+  output logic [63:0]      status_value_o,
   output logic [15:0]      status_errors_o,           // ConfigChangeError
   output gate_error_e      status_error_o,            // the last one
   output time_ns_t         wake_ns_o                  // simulation: nothing happens by itself before this gate time
@@ -344,25 +342,24 @@ module pen_gate_config
   // Words are read for a step, before a division, for the length of a cycle, or else for the status.
   place_t      place;
   logic        list_bank, status_read_q;
-  logic [2:0]  status_next_q, status_read_of_q;
+  logic [1:0]  status_next_q;
   operand_e    status_operand;
 
   assign place     = state_q == SEND ? look_q[PORT_W+1:2] : port_q;
   assign list_bank = purpose_q == FOR_CHANGE ? new_bank : old_bank;
 
   always_comb begin
-    unique case (status_next_q)
-      3'd0, 3'd1: status_operand = CHANGE;
-      3'd2, 3'd3: status_operand = FIRST;
-      3'd4:       status_operand = CYCLE;
-      default:    status_operand = EXTENSION;
+    unique case (status_which_i)
+      GATE_STATUS_CHANGE_TIME: status_operand = CHANGE;
+      GATE_STATUS_BASE_TIME:   status_operand = FIRST;
+      default:                 status_operand = status_next_q[0] ? EXTENSION : CYCLE;
     endcase
   end
 
   logic     is_divide_load, word_of_status;
   operand_e read_operand;
   assign is_divide_load = state_q == DIVIDE_LOAD;
-  assign word_of_status = status_i && status_next_q < 3'd6 && !(is_step && !phase[2])
+  assign word_of_status = status_i && !status_next_q[1] && !(is_step && !phase[2])
                           && !(state_q inside {DIVIDE_LOAD, DIVIDE, LENGTH});
 
   always_comb begin
@@ -1028,16 +1025,17 @@ module pen_gate_config
   end
 
   // --- state ---------------------------------------------------------------------------------------------------------
-  // The words of a status are read between the steps, all anew if one of a port changes meanwhile.
-  logic [5:0][31:0] status_q;
+  // The two words of a status are read between the steps, anew if one of a port changes meanwhile.
+  logic        status_read_high_q;
+  logic [63:0] status_q;
 
   always_ff @(posedge clk_i) begin
-    status_read_q    <= word_of_status;
-    status_read_of_q <= status_next_q;
-    if (word_of_status) status_next_q <= status_next_q + 1'b1;
-    else if (status_next_q == 3'd6) status_next_q <= 3'd7;
-    for (int unsigned w = 0; w < 6; w++) if (status_read_q && status_read_of_q == 3'(w)) status_q[w] <= word_data;
-    if (!status_i || status_next_q == 3'd7 || changed_i != '0 || (word_write_q && !word_write_addr_q[WORD_W-1])) begin
+    status_read_q      <= word_of_status;
+    status_read_high_q <= status_next_q[0];
+    if (word_of_status || status_next_q == 2'd2) status_next_q <= status_next_q + 1'b1;
+    if (status_read_q && !status_read_high_q) status_q[31:0] <= word_data;
+    if (status_read_q && status_read_high_q) status_q[63:32] <= word_data;
+    if (!status_i || status_next_q == 2'd3 || changed_i != '0 || (word_write_q && !word_write_addr_q[WORD_W-1])) begin
       status_next_q <= '0;
       status_read_q <= 1'b0;
     end
@@ -1047,16 +1045,13 @@ module pen_gate_config
     end
   end
 
-  assign busy_o = !(state_q inside {IDLE, LOOK, SEND}) || redo_q || !looked_q || again_of_q != '0;
-  assign running_o               = running_q;
-  assign pending_o               = pending_q;
-  assign status_ready_o          = status_i && status_next_q == 3'd7;
-  assign status_change_time_ns_o = {status_q[1], status_q[0]};
-  assign status_base_time_ns_o   = {status_q[3], status_q[2]};
-  assign status_cycle_time_ns_o  = status_q[4];
-  assign status_extension_ns_o   = status_q[5];
-  assign status_errors_o         = errors_q[place_t'(status_port_i)];
-  assign status_error_o          = error_q[place_t'(status_port_i)];
+  assign busy_o          = !(state_q inside {IDLE, LOOK, SEND}) || redo_q || !looked_q || again_of_q != '0;
+  assign running_o       = running_q;
+  assign pending_o       = pending_q;
+  assign status_ready_o  = status_i && status_next_q == 2'd3;
+  assign status_value_o  = status_q;
+  assign status_errors_o = errors_q[place_t'(status_port_i)];
+  assign status_error_o  = error_q[place_t'(status_port_i)];
 
 `ifdef SYNTHESIS
   assign wake_ns_o = '1;

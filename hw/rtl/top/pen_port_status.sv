@@ -24,11 +24,9 @@ module pen_port_status
   // The gate lists
   output logic                   gate_read_o,    // held until gate_ready_i
   output port_t                  gate_port_o,
+  output gate_status_e           gate_which_o,
   input  logic                   gate_ready_i,
-  input  time_ns_t               gate_change_time_ns_i,
-  input  time_ns_t               gate_base_time_ns_i,
-  input  logic [31:0]            gate_cycle_time_ns_i,
-  input  logic [31:0]            gate_extension_ns_i,
+  input  logic [63:0]            gate_value_i,
   input  logic [15:0]            gate_errors_i,
   input  logic [3:0]             gate_error_i,
   input  logic [PORTS-1:0][7:0]  gate_open_i,
@@ -40,7 +38,7 @@ module pen_port_status
   state_e      state_q;
   logic        write_q, of_class, absent, high, answered;
   logic [5:0]  word;
-  logic [31:0] data, high_d, high_q, class_data;
+  logic [31:0] data, high_q, class_data;
   logic [10:0] gates;
 
   assign word     = addr_i[5:0];
@@ -55,6 +53,14 @@ module pen_port_status
   assign gate_read_o = state_q == ASK && !of_class;
 
   always_comb begin
+    unique case (word[2:1])
+      2'd1:    gate_which_o = GATE_STATUS_CHANGE_TIME;
+      2'd2:    gate_which_o = GATE_STATUS_BASE_TIME;
+      default: gate_which_o = GATE_STATUS_CYCLE;
+    endcase
+  end
+
+  always_comb begin
     class_data = '0;
     gates      = '0;
     for (int unsigned p = 0; p < PORTS; p++) begin
@@ -67,16 +73,11 @@ module pen_port_status
   assign answered = of_class ? ack_i != '0 : gate_ready_i;
 
   always_comb begin
-    high_d = gate_change_time_ns_i[63:32];
-    if (word[2:0] == 3'h4) high_d = gate_base_time_ns_i[63:32];
     unique case (word[2:0])
       3'h0: data = 32'(gates);
       3'h1: data = 32'({gate_error_i, gate_errors_i});
-      3'h2: data = gate_change_time_ns_i[31:0];
-      3'h4: data = gate_base_time_ns_i[31:0];
-      3'h6: data = gate_cycle_time_ns_i;
-      3'h7: data = gate_extension_ns_i;
-      default: data = '0;
+      3'h7: data = gate_value_i[63:32];
+      default: data = gate_value_i[31:0];
     endcase
     if (of_class) data = class_data;
   end
@@ -94,7 +95,7 @@ module pen_port_status
     end
     if (state_q == ASK && answered) begin
       data_o <= data;
-      if (!of_class) high_q <= high_d;
+      if (!of_class && word[2:1] inside {2'd1, 2'd2}) high_q <= gate_value_i[63:32];
     end
     if (rst_i) state_q <= IDLE;
   end

@@ -313,9 +313,10 @@ module pen_switch
   gate_config_t                         gate_config;
   logic                                 gate_read, gate_ready, gate_busy;
   port_t                                gate_port;
-  time_ns_t                             gate_change_time_ns, gate_base_time_ns, gate_config_wake_ns;
+  gate_status_e                         gate_which;
+  time_ns_t                             gate_config_wake_ns;
   time_ns_t    [PORTS-1:0]              gate_port_wake_ns;
-  logic        [31:0]                   gate_cycle_time_ns, gate_extension_ns;
+  logic        [63:0]                   gate_value;
   logic        [15:0]                   gate_errors;
   gate_error_e                          gate_error;
 
@@ -345,10 +346,8 @@ module pen_switch
     .status_i               (gate_read),
     .status_port_i          (gate_port),
     .status_ready_o         (gate_ready),
-    .status_change_time_ns_o(gate_change_time_ns),
-    .status_base_time_ns_o  (gate_base_time_ns),
-    .status_cycle_time_ns_o (gate_cycle_time_ns),
-    .status_extension_ns_o  (gate_extension_ns),
+    .status_which_i         (gate_which),
+    .status_value_o         (gate_value),
     .status_errors_o        (gate_errors),
     .status_error_o         (gate_error),
     .wake_ns_o              (gate_config_wake_ns)
@@ -501,10 +500,8 @@ module pen_switch
     .gate_read_o         (gate_read),
     .gate_port_o         (gate_port),
     .gate_ready_i        (gate_ready),
-    .gate_change_time_ns_i(gate_change_time_ns),
-    .gate_base_time_ns_i (gate_base_time_ns),
-    .gate_cycle_time_ns_i(gate_cycle_time_ns),
-    .gate_extension_ns_i (gate_extension_ns),
+    .gate_which_o        (gate_which),
+    .gate_value_i        (gate_value),
     .gate_errors_i       (gate_errors),
     .gate_error_i        (gate_error),
     .gate_open_i         (gate_open),

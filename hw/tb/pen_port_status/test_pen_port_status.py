@@ -74,8 +74,12 @@ class Bench:
                 self.list_port = int(dut.gate_port_o.value)
                 for _ in range(random.randrange(5)):
                     await FallingEdge(dut.clk_i)
-                for name, value in self.lists.items():
-                    getattr(dut, f"gate_{name}_i").value = value
+                dut.gate_value_i.value = (
+                    self.lists["change_time_ns"],
+                    self.lists["base_time_ns"],
+                    self.lists["extension_ns"] << 32 | self.lists["cycle_time_ns"],
+                )[int(dut.gate_which_o.value)]
+                dut.gate_errors_i.value, dut.gate_error_i.value = self.lists["errors"], self.lists["error"]
                 dut.gate_ready_i.value = 1
 
     async def access(self, port, offset, write=False):
