@@ -97,6 +97,7 @@ module pen_admission
     end
     if (release_q[0]) returned_q[1] <= returned_q[0];
     if (release_q[1]) returned_q[2] <= returned_q[1];
+    if (init_busy_i) returned_q <= '0;
   end
 
   // --- frames that wait or are being decided -----------------------------------------------------------------------
@@ -175,18 +176,20 @@ module pen_admission
   logic                 follows_2_q, follows_3_q;  // the frame before is of the same class and may have been missed
   logic [7:0]           demand_2_q;                // cells of all copies
 
-  // The returned cells once more, of all queues in one memory, for their own update.
-  account_t returned_read, returned_update;
+  // The returned cells once more, of all queues in one memory, for their own update. In the initialization nothing is
+  // added to nothing, here as in all accounts.
+  account_t returned_read, returned_before, returned_update;
 
-  assign returned_update.total      = returned_read.total + used_t'(early.cells);
-  assign returned_update.guaranteed = returned_read.guaranteed
-      + (early.pool == POOL_QUEUE ? used_t'(early.cells) : '0);
+  assign returned_before            = init_busy_i ? '0 : returned_read;
+  assign returned_update.total      = used_t'(early.cells) + returned_before.total;
+  assign returned_update.guaranteed = (early.pool == POOL_QUEUE ? used_t'(early.cells) : '0)
+      + returned_before.guaranteed;
 
   pen_lutram_1r1w #(.WIDTH($bits(account_t)), .DEPTH(CLASSES << PORT_W)) u_returned (
     .clk_i,
     .write_i     (init_busy_i || release_q[0]),
     .write_addr_i(init_busy_i ? init_index_i[PORT_W+2:0] : {release_turn_q[PORT_W-1:0], early.traffic_class}),
-    .write_data_i(init_busy_i ? '0 : returned_update),
+    .write_data_i(returned_update),
     .read_addr_i ({release_turn_q[PORT_W-1:0], early.traffic_class}),
     .read_data_o (returned_read)
   );
@@ -202,7 +205,7 @@ module pen_admission
         .clk_i,
         .write_i     (init_busy_i || accepted[e]),
         .write_addr_i(init_busy_i ? init_index_i[2:0] : head_4_q.traffic_class),
-        .write_data_i(init_busy_i ? '0 : charged_4_q[e]),
+        .write_data_i(charged_4_q[e]),
         .read_addr_i (copy == 0 ? head_1_q.traffic_class : head_3_q.traffic_class),
         .read_data_o (read_data)
       );
@@ -213,7 +216,7 @@ module pen_admission
       .clk_i,
       .write_i     (init_busy_i || (release_q[0] && release_turn_q == port_t'(e))),
       .write_addr_i(init_busy_i ? init_index_i[2:0] : early.traffic_class),
-      .write_data_i(init_busy_i ? '0 : returned_update),
+      .write_data_i(returned_update),
       .read_addr_i (head_1_q.traffic_class),
       .read_data_o (returned)
     );
@@ -298,13 +301,18 @@ module pen_admission
   logic       reception_charge;
 
   // --- reception ports ---
+  wide_t reception_returned, class_returned;       // before a release
+
+  assign reception_returned = init_busy_i ? '0 : gen_reception_returned[1].read_data;
+  assign class_returned     = init_busy_i ? '0 : gen_class_returned[1].read_data;
+
   for (genvar copy = 0; copy < 2; copy++) begin : gen_reception_returned
     wide_t read_data;
     pen_lutram_1r1w #(.WIDTH(WIDE_W), .DEPTH(MAX_PORTS)) u_memory (
       .clk_i,
       .write_i     (init_busy_i || (release_q[2] && late.pool == POOL_RECEPTION)),
       .write_addr_i(init_busy_i ? init_index_i[2:0] : late.port),
-      .write_data_i(init_busy_i ? '0 : gen_reception_returned[1].read_data + wide_t'(late.cells)),
+      .write_data_i(wide_t'(late.cells) + reception_returned),
       .read_addr_i (copy == 0 ? head_3_q.port : late.port),
       .read_data_o (read_data)
     );
@@ -315,7 +323,7 @@ module pen_admission
     .clk_i,
     .write_i     (init_busy_i || reception_charge),
     .write_addr_i(init_busy_i ? init_index_i[2:0] : head_4_q.port),
-    .write_data_i(init_busy_i ? '0 : reception_charged_4_q + wide_t'(need_4_q)),
+    .write_data_i(reception_charged_4_q + wide_t'(need_4_q)),
     .read_addr_i (head_3_q.port),
     .read_data_o (reception_charged_3)
   );
@@ -327,7 +335,7 @@ module pen_admission
       .clk_i,
       .write_i     (init_busy_i || release_q[2]),
       .write_addr_i(init_busy_i ? init_index_i[2:0] : late.traffic_class),
-      .write_data_i(init_busy_i ? '0 : gen_class_returned[1].read_data + wide_t'(late.cells)),
+      .write_data_i(wide_t'(late.cells) + class_returned),
       .read_addr_i (copy == 0 ? head_3_q.traffic_class : late.traffic_class),
       .read_data_o (read_data)
     );
@@ -346,7 +354,7 @@ module pen_admission
     .clk_i,
     .write_i     (init_busy_i || accepted != '0),
     .write_addr_i(init_busy_i ? init_index_i[2:0] : head_4_q.traffic_class),
-    .write_data_i(init_busy_i ? '0 : class_charged_5),
+    .write_data_i(class_charged_5),
     .read_addr_i (head_3_q.traffic_class),
     .read_data_o (class_charged_3)
   );
@@ -380,6 +388,14 @@ module pen_admission
         charged_4_q[e].total      <= charged_3[e].total + used_t'(head_3_q.cells);
         charged_4_q[e].guaranteed <= charged_3[e].guaranteed + (fit_guarantee_3[e] ? used_t'(head_3_q.cells) : '0);
       end
+    end
+    if (init_busy_i) begin
+      need_4_q              <= '0;
+      charge_all_4_q        <= '0;
+      charge_guaranteed_4_q <= '0;
+      class_charged_4_q     <= '0;
+      reception_charged_4_q <= '0;
+      charged_4_q           <= '0;
     end
   end
 

@@ -49,7 +49,7 @@ module pen_credit
   input  logic [1:0]         read_which_i,       // 0 now, 1 highest, 2 lowest
   input  class_t             read_class_i,
   output logic               ack_o,
-  output logic [31:0]        data_o              // signed; with ack_o
+  output logic [31:0]        data_o              // signed; zero without ack_o
 );
   localparam int unsigned BITS_W = CREDIT_W - FRACTION_W;
   localparam length_t PREAMBLE_BYTES = 8;
@@ -172,7 +172,7 @@ module pen_credit
       low_q       <= next[class_q][FRACTION_W+:LOW_W];
       low_class_q <= class_q;
     end
-    if (read_q) data_o <= 32'(answer);
+    data_o <= read_q ? 32'(answer) : '0;
   end
 
   logic unused;

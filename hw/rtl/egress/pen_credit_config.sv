@@ -21,7 +21,7 @@ module pen_credit_config
   input  logic            valid_i,               // held with the entry until ready_o
   input  logic [12:0]     port_i,
   input  class_t          class_i,
-  input  logic            enable_i,
+  input  logic            enable_i,              // low while init_busy_i
   input  logic [47:0]     idle_slope_i,
   output logic            ready_o,
   output logic [PORTS-1:0] write_o,              // per port; class, enable_i and idle_slope_i stand beside it
@@ -53,7 +53,7 @@ module pen_credit_config
     .clk_i,
     .write_i     (init_busy_i || take),
     .write_addr_i(init_busy_i ? init_index_i[5:0] : {port_i[2:0], class_i}),
-    .write_data_i(init_busy_i ? '0 : slope),
+    .write_data_i(slope),
     .read_addr_i ({port_i[2:0], class_i}),
     .read_data_o (old)
   );
@@ -62,7 +62,7 @@ module pen_credit_config
     .clk_i,
     .write_i     (init_busy_i || take),
     .write_addr_i(init_busy_i ? init_index_i[2:0] : port_i[2:0]),
-    .write_data_i(init_busy_i ? '0 : sum_2_q),
+    .write_data_i(sum_2_q),
     .read_addr_i (port_i[2:0]),
     .read_data_o (sum)
   );
@@ -83,7 +83,7 @@ module pen_credit_config
   always_ff @(posedge clk_i) begin
     old_q   <= old;
     sum_q   <= sum;
-    sum_2_q <= sum_q - SUM_W'(old_q) + SUM_W'(slope);
+    sum_2_q <= init_busy_i ? '0 : sum_q - SUM_W'(old_q) + SUM_W'(slope);
     if (rst_i) begin
       step_q   <= '0;
       errors_o <= '0;

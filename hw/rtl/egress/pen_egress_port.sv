@@ -135,7 +135,7 @@ module pen_egress_port
   );
 
   assign status_ack_o  = credit_ack || overruns_ack;
-  assign status_data_o = credit_ack ? credit_data : overruns_ack ? overruns_data : '0;
+  assign status_data_o = credit_data | overruns_data;
 
   pen_egress_reader #(.CELLS(CELLS), .PORT(PORT)) u_reader (
     .clk_i,

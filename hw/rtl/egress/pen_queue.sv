@@ -56,6 +56,7 @@ module pen_queue
   localparam int unsigned PORT_W = $clog2(PORTS);
   localparam int unsigned QUEUES = CLASSES << PORT_W;
   localparam logic [7:0]  LIFETIME = 8'd120;     // in 2^20 cycles: 1.007 s
+  localparam int unsigned SOON_W = 6;            // in 2^SOON_W cycles every class is looked at between all offers
   if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check_ports
     $fatal(1, "pen_queue: PORTS must be 2 to 8, is %0d (%m)", PORTS);
   end
@@ -101,20 +102,21 @@ module pen_queue
 
   cycle_t             ahead_q;                   // two cycles ahead of now
   logic [CLASSES-1:0] valid_q, ready_q, due_q;   // candidates; due: ready in the next cycle
-  cycle_t             visible_q[CLASSES];
+  logic [CLASSES-1:0] soon_q;                    // becomes ready within 2^SOON_W cycles, if it is not yet
+  logic [CLASSES-1:0][SOON_W-1:0] visible_low_q;
   logic [CLASSES-1:0] fits_q;
   length_t            wire_q[CLASSES];
-  logic               offer_q, offer_ready, offer_earlier, offer_fits, load;
+  logic               offer_q, offer_ready, offer_soon, offer_earlier, offer_fits, load;
   queue_t             offer_queue_q;
   class_t             offer_class;
-  order_t             offer_order, candidate_order, order_difference;
+  order_t             offer_order, candidate_order, compared_order, order_difference;
   cycle_t             offer_lead;
 
   class_t             select_class, pop_class;
   logic               expire, check_q, never_fits_q;
   length_t            candidate_wire;
   class_t             check_class_q;
-  cycle_t             age_q;
+  logic [7:0]         until_q;                   // in 2^20 cycles, when the candidate becomes visible
   frame_t             pop_frame;
   reception_t         pop_port;
 
@@ -202,12 +204,15 @@ module pen_queue
   assign offer_class = offer_queue_q[2:0];
   assign offer_order = '{visible: head.visible, port: offer_queue_q[PORT_W+2:3]};
 
-  // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28.
+  // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28. The
+  // candidate is compared with what is offered, or with the time to see how old it is; the difference is one less.
   assign offer_lead       = offer_order.visible - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
-  assign order_difference = offer_order - candidate_order;
+  assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
+  assign compared_order   = offer_q ? offer_order : {now_cycle_i, candidate_order.port};
+  assign order_difference = candidate_order + ~compared_order;
   assign offer_earlier    = offer_ready != (ready_q[offer_class] || due_q[offer_class])
-      ? offer_ready : order_difference.visible[$high(cycle_t)];
+      ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
   assign load = offer_q && (!valid_q[offer_class]
@@ -229,37 +234,51 @@ module pen_queue
   assign offer_fits = open_next_i[offer_class]
       && (far[offer_class] || {1'b0, head.on_wire} <= open_bytes[offer_class]);
 
+  // Between offers the classes are looked at in turn: once in a while for their age, else for whether their candidates
+  // become ready soon.
+  class_t compare_class, turn_q;
+  logic   check, becomes_soon;
+  assign check         = now_cycle_i[6:0] == '0;
+  assign compare_class = offer_q ? offer_class : check ? now_cycle_i[9:7] : turn_q;
+  assign becomes_soon  = !offer_q && order_difference.visible[$high(cycle_t):SOON_W] == '0;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) turn_q <= '0;
+    else if (!offer_q && !check) turn_q <= turn_q + 1'b1;
+  end
+
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
     always_ff @(posedge clk_i) begin
       fits_q[k] <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
       if (load && offer_class == class_t'(k)) begin
         fits_q[k]    <= offer_fits;
         wire_q[k]    <= head.on_wire;
-        visible_q[k] <= offer_order.visible;
+        visible_low_q[k] <= offer_order.visible[SOON_W-1:0];
       end
       if (rst_i) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
+        soon_q[k]  <= 1'b0;
         due_q[k]   <= 1'b0;
       end else if (load && offer_class == class_t'(k)) begin
         valid_q[k] <= 1'b1;
         ready_q[k] <= offer_ready;
-        due_q[k]   <= offer_order.visible == ahead_q;
+        soon_q[k]  <= offer_soon;
+        due_q[k]   <= offer_soon && offer_lead[SOON_W-1:0] == '0;
       end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
         valid_q[k] <= 1'b0;
         ready_q[k] <= 1'b0;
+        soon_q[k]  <= 1'b0;
         due_q[k]   <= 1'b0;
       end else begin
-        due_q[k] <= valid_q[k] && visible_q[k] == ahead_q;
+        if (becomes_soon && compare_class == class_t'(k)) soon_q[k] <= valid_q[k];
+        due_q[k] <= soon_q[k] && visible_low_q[k] == ahead_q[SOON_W-1:0];
         if (due_q[k]) ready_q[k] <= 1'b1;
       end
     end
   end
 
   // What the candidates are, for the one that is compared and for the one that is popped.
-  class_t compare_class;
-  assign compare_class = offer_q ? offer_class : now_cycle_i[9:7];
-
   pen_lutram_1r1w #(.WIDTH($bits(order_t) + $bits(length_t)), .DEPTH(CLASSES)) u_order (
     .clk_i,
     .write_i     (load),
@@ -289,7 +308,7 @@ module pen_queue
   );
 
   // Each class is looked at once in 1024 cycles.
-  assign expire        = check_q && (never_fits_q || age_q[27:20] >= LIFETIME) && ready_q[check_class_q]
+  assign expire        = check_q && (never_fits_q || ~until_q >= LIFETIME) && ready_q[check_class_q]
       && state_q == IDLE && !grant_o;
   assign pop_class     = grant_o ? select_class : check_class_q;
   assign grant_class_o = select_class;
@@ -297,10 +316,10 @@ module pen_queue
 
   always_ff @(posedge clk_i) begin
     if (rst_i) check_q <= 1'b0;
-    else check_q <= now_cycle_i[6:0] == '0 && ready_q[compare_class] && !offer_q && state_q == IDLE;
+    else check_q <= check && ready_q[compare_class] && !offer_q && state_q == IDLE;
     check_class_q <= compare_class;
-    if (now_cycle_i[6:0] == '0) begin
-      age_q        <= now_cycle_i - candidate_order.visible;
+    if (check) begin
+      until_q      <= order_difference.visible[27:20];
       never_fits_q <= gate_enable_i && {1'b0, candidate_wire} > largest_window_ns_i[compare_class][14:3];
     end
     if (expire) expired_reason_o <= never_fits_q ? REASON_MAX_SDU : REASON_LIFETIME;
@@ -364,7 +383,7 @@ module pen_queue
   assign idle_o          = state_q == IDLE && valid_q == '0 && !offer_q;
 
   logic unused;
-  assign unused = &{1'b0, init_index_i, enqueue_i, offer_lead, order_difference, age_q, open_ns};
+  assign unused = &{1'b0, init_index_i, enqueue_i, order_difference, open_ns};
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate
@@ -379,6 +398,9 @@ module pen_queue
   class_t                f_class;                // any, as it has no first value
   cycle_t                f_now_q;
   logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is eligible
+  cycle_t                f_visible;
+
+  assign f_visible = u_order.memory[f_class][$bits(length_t)+PORT_W+:$bits(cycle_t)];
 
   assign f_offer_wait = 29'($signed(cycle_t'(offer_order.visible - now_cycle_i)));
   always_ff @(posedge clk_i) begin
@@ -408,6 +430,7 @@ module pen_queue
     if (f_past_q && !rst_i) begin
       for (int unsigned k = 0; k < CLASSES; k++) begin
         assert (!ready_q[k] || valid_q[k]);
+        assert (!(soon_q[k] || due_q[k]) || valid_q[k]);
         assert (!valid_q[k] || fits_q[k] == f_fits[k]);
         if (grant_o && k > 32'(grant_class_o)) assert (!(ready_q[k] && f_fits[k] && credit_i[k]));
       end
@@ -418,7 +441,9 @@ module pen_queue
       assert (ahead_q == now_cycle_i + 28'd2);
       assert (f_wait_q >= F_LONG_AGO && f_wait_q < 29'sh0800_0000);
       assert (!valid_q[f_class] || f_wait_q == F_LONG_AGO
-          || visible_q[f_class] - now_cycle_i == f_wait_q[27:0]);
+          || f_visible - now_cycle_i == f_wait_q[27:0]);
+      assert (!valid_q[f_class] || visible_low_q[f_class] == f_visible[SOON_W-1:0]);
+      assert (!soon_q[f_class] || (valid_q[f_class] && f_wait_q <= 29'sd1 + (29'sd1 << SOON_W)));
       assert (!due_q[f_class] || f_wait_q <= 29'sd1);
       assert (!ready_q[f_class] || f_wait_q <= 0);
     end

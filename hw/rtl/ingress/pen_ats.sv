@@ -22,6 +22,7 @@ module pen_ats #(
   parameter int unsigned STREAMS = 256,          // a power of two
   parameter int unsigned EARLIEST_NS = 160,      // from arrival to the first cycle in which a frame can be visible
   parameter int unsigned TIME_W = 64,
+  parameter int unsigned NEAR_W = 36,            // of times not before an arrival, or shortly before, as far as they count
   parameter int unsigned FRACTION_W = 16,
   parameter int unsigned LENGTH_W = 12,          // frame and overhead
   parameter int unsigned RATE_W = 44,            // at most 54
@@ -49,7 +50,7 @@ module pen_ats #(
   output logic [CYCLE_W-1:0]         visible_o,     // first cycle in which the frame may be selected
   input  logic                       write_rate_i,  // held until write_rate_ready_o; the bucket becomes full
   input  logic [15:0]                write_rate_index_i,
-  input  logic [RATE_W-1:0]          write_ns_per_byte_i,
+  input  logic [RATE_W-1:0]          write_ns_per_byte_i,    // zero while init_busy_i, as all that is written
   input  logic [FULL_W-1:0]          write_empty_to_full_i,
   output logic                       write_rate_ready_o,
   input  logic                       write_group_i,
@@ -66,6 +67,8 @@ module pen_ats #(
   localparam int unsigned PRODUCT_W = RATE_W + LENGTH_W;
   localparam int unsigned DROP_W = RATE_FRACTION_W - FRACTION_W;
   localparam int unsigned VISIBLE_W = CYCLE_W + 3 + FRACTION_W;
+  localparam int unsigned RECOVERY_W = PRODUCT_W - DROP_W;
+  localparam int unsigned OVER_W = (FULL_W > RECOVERY_W ? FULL_W : RECOVERY_W) + 1;
   localparam int unsigned PART = 18;  // multiplier input of the small FPGA families
   if (RATE_W > 3 * PART) begin : g_check_1
     $fatal(1, "pen_ats: RATE_W must be %0d or less, is %0d (%m)", 3 * PART, RATE_W);
@@ -76,9 +79,19 @@ module pen_ats #(
   if (DROP_W < 1 || DROP_W > PART) begin : g_check_3
     $fatal(1, "pen_ats: RATE_FRACTION_W - FRACTION_W must be 1 to 18 (%m)");
   end
+  // An eligibility time is less than twice the longest residence and one recovery duration after the arrival.
+  if (RECOVERY_W > RESIDENCE_W + FRACTION_W + 1) begin : g_check_4
+    $fatal(1, "pen_ats: a recovery duration must be below 2^%0d ns (%m)", RESIDENCE_W + 1);
+  end
+  if (NEAR_W < RESIDENCE_W + 4 || NEAR_W < CYCLE_W + 3 || NEAR_W > TIME_W) begin : g_check_5
+    $fatal(1, "pen_ats: NEAR_W must be RESIDENCE_W + 4 and CYCLE_W + 3 or more, TIME_W at most, is %0d (%m)", NEAR_W);
+  end
 
   typedef logic signed [TICK_W-1:0] ticks_t;
   typedef logic signed [TIME_W-1:0] ns_t;
+  typedef logic signed [NEAR_W-1:0] near_ns_t;
+  typedef logic [NEAR_W+FRACTION_W-1:0] near_t;
+  typedef logic signed [OVER_W-1:0] over_t;
   typedef logic [GROUP_W-1:0]       group_t;
   typedef logic [STREAM_W-1:0]      handle_t;
   typedef logic [CYCLE_W-1:0]       visible_t;
@@ -88,6 +101,11 @@ module pen_ats #(
 
   function automatic ticks_t ticks(input ns_t ns);
     return {ns, {FRACTION_W{1'b0}}};
+  endfunction
+
+  // The sign of the difference.
+  function automatic logic is_before(input near_t a, input near_t b);
+    return a[$high(near_t)] ^ b[$high(near_t)] ^ (a[$high(near_t)-1:0] < b[$high(near_t)-1:0]);
   endfunction
 
   // Index i: in cycle i of the pipeline above.
@@ -117,7 +135,7 @@ module pen_ats #(
     .clk_i,
     .write_i     (init_stream || write_rate),
     .write_addr_i(init_busy_i ? handle_t'(init_index_i) : write_handle),
-    .write_data_i(init_busy_i ? '0 : {write_empty_to_full_i, write_ns_per_byte_i}),
+    .write_data_i({write_empty_to_full_i, write_ns_per_byte_i}),
     .read_i,
     .read_addr_i (stream_i),
     .read_data_o ({empty_to_full_1, ns_per_byte_1})
@@ -128,7 +146,7 @@ module pen_ats #(
     .clk_i,
     .write_i     (init_stream || write_rate || store_q),
     .write_addr_i(init_busy_i ? handle_t'(init_index_i) : store_q ? stream_q[8] : write_handle),
-    .write_data_i(store_q ? bucket_new_q : LONG_AGO),
+    .write_data_i(bucket_new_q),
     .read_i,
     .read_addr_i (stream_i),
     .read_data_o (bucket_empty_1)
@@ -138,7 +156,7 @@ module pen_ats #(
     .clk_i,
     .write_i     (init_group || store_q),
     .write_addr_i(init_busy_i ? group_t'(init_index_i) : group_q[8]),
-    .write_data_i(init_busy_i ? LONG_AGO : group_new_q),
+    .write_data_i(group_new_q),
     .read_addr_i (group_q[2]),
     .read_data_o (group_2)
   );
@@ -147,7 +165,7 @@ module pen_ats #(
     .clk_i,
     .write_i     (init_group || (write_group_i && 32'(write_group_port_i) < PORTS)),
     .write_addr_i(init_busy_i ? group_t'(init_index_i) : write_group),
-    .write_data_i(init_busy_i ? RESIDENCE_INIT : write_residence_ns_i),
+    .write_data_i(write_residence_ns_i | (init_busy_i ? RESIDENCE_INIT : '0)),
     .read_addr_i (group_q[2]),
     .read_data_o (residence_2)
   );
@@ -193,12 +211,13 @@ module pen_ats #(
 
   // ---- Cycle 3: partial products
   logic [2:0][PART+LENGTH_W-1:0] part_3_q;
-  ns_t                           arrival_3_q, earliest_3_q;
+  ns_t                           arrival_3_q;
+  near_ns_t                      earliest_3_q;
   ticks_t                        bucket_empty_3_q, bucket_full_3_q, group_3_q;
   logic [RESIDENCE_W-1:0]        residence_3_q;
 
   always_ff @(posedge clk_i) begin
-    if (valid_q[2]) earliest_3_q <= arrival_2_q + ns_t'(EARLIEST_NS);
+    if (valid_q[2]) earliest_3_q <= near_ns_t'(arrival_2_q) + near_ns_t'(EARLIEST_NS);
     if (shape_q[2]) begin
       for (int unsigned i = 0; i < 3; i++) begin
         part_3_q[i] <= (PART + LENGTH_W)'(ns_per_byte_2_q[i*PART+:PART]) * (PART + LENGTH_W)'(length_2_q);
@@ -213,25 +232,29 @@ module pen_ats #(
 
   // ---- Cycle 4: recovery, and the limits that the eligibility time is held against
   localparam int unsigned SUM_W = 3 * PART + LENGTH_W;
-  logic [SUM_W-1:0]              sum_3;
-  logic [PRODUCT_W-DROP_W-1:0]   recovery_4_q;      // rounded down
-  logic                          round_4_q;         // and one more, if not zero
+  logic [SUM_W-1:0]              outer_3, inner_3;
+  logic [SUM_W-DROP_W:0]         sum_3;             // and one bit below
+  logic                          round_3;
+  logic [RECOVERY_W-1:0]         recovery_4_q;
   visible_t                      earliest_4_q;
-  ns_t                           arrival_4_q, limit_4_q, late_4_q;
+  ns_t                           arrival_4_q;
+  near_ns_t                      limit_4_q, late_4_q;
   ticks_t                        bucket_empty_4_q, bucket_full_4_q, group_4_q;
   logic                          group_later_4_q;
 
-  // The outer two products do not overlap: PART + LENGTH_W is at most 2 * PART.
-  assign sum_3 = {part_3_q[2], {(PART - LENGTH_W) {1'b0}}, part_3_q[0]} + {PART'(0), part_3_q[1], PART'(0)};
+  // The outer two products do not overlap: PART + LENGTH_W is at most 2 * PART. Rounding up is the carry into the sum.
+  assign outer_3 = {part_3_q[2], {(PART - LENGTH_W) {1'b0}}, part_3_q[0]};
+  assign inner_3 = {PART'(0), part_3_q[1], PART'(0)};
+  assign round_3 = |outer_3[DROP_W-1:0];
+  assign sum_3   = {outer_3[SUM_W-1:DROP_W], 1'b1} + {inner_3[SUM_W-1:DROP_W], round_3};
 
   always_ff @(posedge clk_i) begin
     if (valid_q[3]) earliest_4_q <= earliest_3_q[3+:CYCLE_W];
     if (shape_q[3]) begin
-      recovery_4_q     <= sum_3[PRODUCT_W-1:DROP_W];
-      round_4_q        <= |part_3_q[0][DROP_W-1:0];
+      recovery_4_q     <= sum_3[1+:RECOVERY_W];
       arrival_4_q      <= arrival_3_q;
-      limit_4_q        <= arrival_3_q + ns_t'({1'b0, residence_3_q});
-      late_4_q         <= earliest_3_q - ns_t'({1'b0, processing_delay_max_ns_i});
+      limit_4_q        <= near_ns_t'(arrival_3_q) + near_ns_t'({1'b0, residence_3_q});
+      late_4_q         <= earliest_3_q - near_ns_t'({1'b0, processing_delay_max_ns_i});
       bucket_empty_4_q <= bucket_empty_3_q;
       bucket_full_4_q  <= bucket_full_3_q;
       group_4_q        <= group_3_q;
@@ -241,13 +264,13 @@ module pen_ats #(
 
   // ---- Cycle 5: the two candidates for the eligibility time
   ticks_t   stream_5_q, other_5_q, bucket_full_5_q;
-  ns_t      limit_5_q, late_5_q;
+  near_ns_t limit_5_q, late_5_q;
   visible_t earliest_5_q;
 
   always_ff @(posedge clk_i) begin
     if (valid_q[4]) earliest_5_q <= earliest_4_q;
     if (shape_q[4]) begin
-      stream_5_q      <= bucket_empty_4_q + ticks_t'({1'b0, recovery_4_q}) + ticks_t'({1'b0, round_4_q});
+      stream_5_q      <= bucket_empty_4_q + ticks_t'({1'b0, recovery_4_q});
       other_5_q       <= group_later_4_q ? group_4_q : ticks(arrival_4_q);
       bucket_full_5_q <= bucket_full_4_q;
       limit_5_q       <= limit_4_q;
@@ -255,16 +278,17 @@ module pen_ats #(
     end
   end
 
-  // ---- Cycle 6: everything for both, so that one choice is left. Index 0: the stream's time, 1: the other.
-  ticks_t [1:0]         time_5;
-  ticks_t               stream_6_q, other_6_q, over_6_q;
-  logic                 stream_later_6_q;
-  logic [1:0]           pass_6_q, late_6_q, below_full_6_q;
-  visible_t [1:0]       visible_6_q;
+  // ---- Cycle 6: everything for both, so that one choice is left. Index 0: the stream's time, which counts only where
+  // it is later than the other and so not long ago, 1: the other.
+  near_t [1:0]          near_5;
+  ticks_t               stream_6_q, other_6_q, bucket_full_6_q;
+  over_t                over_6_q;          // the stream's time beyond a full bucket
+  logic                 stream_later_6_q, other_below_full_6_q;
+  logic [1:0]           pass_6_q, late_6_q;
   visible_t             earliest_6_q;
   logic [VISIBLE_W-1:0] delay_q;
 
-  assign time_5 = {other_5_q, stream_5_q};
+  assign near_5 = {near_t'(other_5_q), near_t'(stream_5_q)};
 
   always_ff @(posedge clk_i) begin
     // To the end of the cycle that the eligibility time falls into.
@@ -273,49 +297,57 @@ module pen_ats #(
     if (shape_q[5]) begin
       stream_6_q       <= stream_5_q;
       other_6_q        <= other_5_q;
-      over_6_q         <= stream_5_q - bucket_full_5_q;
+      bucket_full_6_q  <= bucket_full_5_q;
+      over_6_q         <= stream_5_q[OVER_W-1:0] - bucket_full_5_q[OVER_W-1:0];
       stream_later_6_q <= stream_5_q > other_5_q;
+      other_below_full_6_q <= other_5_q < bucket_full_5_q;
       for (int unsigned i = 0; i < 2; i++) begin
-        pass_6_q[i]       <= $signed(time_5[i]) <= ticks(limit_5_q);
-        late_6_q[i]       <= $signed(time_5[i]) > ticks(late_5_q);
-        below_full_6_q[i] <= $signed(time_5[i]) < bucket_full_5_q;
-        visible_6_q[i]    <= visible_t'((time_5[i][VISIBLE_W-1:0] + delay_q) >> (3 + FRACTION_W));
+        pass_6_q[i] <= !is_before({limit_5_q, {FRACTION_W{1'b0}}}, near_5[i]);
+        late_6_q[i] <= is_before({late_5_q, {FRACTION_W{1'b0}}}, near_5[i]);
       end
     end
   end
 
   // ---- Cycle 7: the choice
-  ticks_t eligible_7_q, stream_7_q, over_7_q;
-  logic   below_full_7_q, chosen;
+  ticks_t               eligible_6, eligible_7_q, bucket_full_7_q;
+  over_t                over_7_q;
+  logic                 below_full_7_q, chosen;
+  logic [VISIBLE_W-1:0] visible_6;
 
-  assign chosen  = !stream_later_6_q;
-  assign valid_o = valid_q[7];
+  assign chosen     = !stream_later_6_q;
+  assign eligible_6 = stream_later_6_q ? stream_6_q : other_6_q;
+  assign visible_6  = delay_q + eligible_6[VISIBLE_W-1:0];
+  assign valid_o    = valid_q[7];
 
   always_ff @(posedge clk_i) begin
     if (valid_q[6]) begin
       pass_o    <= !shape_q[6] || pass_6_q[chosen];
-      visible_o <= shape_q[6] && late_6_q[chosen] ? visible_6_q[chosen] : earliest_6_q;
+      visible_o <= shape_q[6] && late_6_q[chosen] ? visible_6[VISIBLE_W-1-:CYCLE_W] : earliest_6_q;
     end
     if (shape_q[6]) begin
-      eligible_7_q   <= stream_later_6_q ? stream_6_q : other_6_q;
-      stream_7_q     <= stream_6_q;
-      over_7_q       <= over_6_q;
-      below_full_7_q <= below_full_6_q[chosen];
+      eligible_7_q    <= eligible_6;
+      bucket_full_7_q <= bucket_full_6_q;
+      over_7_q        <= over_6_q;
+      below_full_7_q  <= stream_later_6_q ? over_6_q[$high(over_t)] : other_below_full_6_q;
     end
   end
 
-  // ---- Cycle 8: the new state, stored at its end
+  // ---- Cycle 8: the new state, stored at its end. The bucket is empty at the stream's time, or later if it was full.
+  // Without a frame it is the state that a stream or a group begins with.
   always_ff @(posedge clk_i) begin
-    if (rst_i) store_q <= 1'b0;
-    else store_q <= shape_q[7] && pass_o;
-    if (shape_q[7]) begin
+    if (shape_q[7] && pass_o && !rst_i) begin
+      store_q      <= 1'b1;
       group_new_q  <= eligible_7_q;
-      bucket_new_q <= below_full_7_q ? stream_7_q : over_7_q + eligible_7_q;
+      bucket_new_q <= ticks_t'(over_7_q) + (below_full_7_q ? bucket_full_7_q : eligible_7_q);
+    end else begin
+      store_q      <= 1'b0;
+      group_new_q  <= LONG_AGO;
+      bucket_new_q <= LONG_AGO;
     end
   end
 
   logic unused;
-  assign unused = ^{valid_q[1], valid_q[8], shape_q[1], shape_q[8], sum_3, earliest_3_q, time_5};
+  assign unused = ^{valid_q[1], valid_q[8], shape_q[1], shape_q[8], sum_3, inner_3, earliest_3_q, visible_6};
 
 `ifdef FORMAL
   // Contract, for frames that keep their distance: 1. no frame is eligible before it has arrived, nor visible before it
@@ -338,7 +370,7 @@ module pen_ats #(
 
   (* anyseq *) logic f_any;
   assign f_begin      = f_any;
-  assign f_recovery_4 = ticks_t'({1'b0, recovery_4_q}) + ticks_t'({1'b0, round_4_q});
+  assign f_recovery_4 = ticks_t'({1'b0, recovery_4_q});
   assign f_bucket     = u_buckets.memory[f_stream_q];
   assign f_group      = u_groups.memory[f_group_q];
   assign f_full       = ticks_t'({1'b0, u_rates.memory[f_stream_q][RATE_W+:FULL_W]});
@@ -376,6 +408,7 @@ module pen_ats #(
     assume (!init_busy_i);
     if (!f_past_q) begin  // as the initialization leaves it
       assume (!store_q);
+      assume (bucket_new_q == LONG_AGO && group_new_q == LONG_AGO);
       assume (f_bucket == LONG_AGO);
       assume (f_group == LONG_AGO);
     end
@@ -418,6 +451,7 @@ module pen_ats #(
       assert ((f_mine & (f_mine - 7'd1)) == '0 && (f_ours & (f_ours - 7'd1)) == '0);
       assert (!(f_stored_q && f_stored_stream_q == f_stream_q && |f_mine));
       assert (!store_q || shape_q[8]);
+      assert (store_q || (bucket_new_q == LONG_AGO && group_new_q == LONG_AGO));
       if (f_open_q) assert (f_bucket >= f_floor_q && f_floor_q >= LONG_AGO + LONG_AGO / 2);
       if (stream_valid_q[1] && stream_q[1] == f_stream_q && !f_stored_q) begin
         assert (bucket_empty_1 == f_bucket && empty_to_full_1 == f_full[FULL_W-1:0]);
@@ -442,11 +476,13 @@ module pen_ats #(
       if (f_mine[5]) assert (stream_5_q == f_bucket + f_recovery_q[5] && bucket_full_5_q == f_bucket + f_full);
       if (f_mine[6]) begin
         assert (stream_6_q == f_bucket + f_recovery_q[6] && over_6_q == f_recovery_q[6] - f_full);
-        assert (below_full_6_q == {other_6_q < f_bucket + f_full, stream_6_q < f_bucket + f_full});
+        assert (bucket_full_6_q == f_bucket + f_full);
+        assert (other_below_full_6_q == (other_6_q < f_bucket + f_full));
       end
       if (f_mine[7]) begin
-        assert (stream_7_q == f_bucket + f_recovery_q[7] && over_7_q == f_recovery_q[7] - f_full);
-        assert (below_full_7_q == (eligible_7_q < f_bucket + f_full) && eligible_7_q >= stream_7_q);
+        assert (bucket_full_7_q == f_bucket + f_full && over_7_q == f_recovery_q[7] - f_full);
+        assert (below_full_7_q == (eligible_7_q < f_bucket + f_full));
+        assert (eligible_7_q >= f_bucket + f_recovery_q[7]);
         assert (!pass_o || eligible_7_q <= F_LATEST);
       end
       if (f_mine[8] && store_q) begin
@@ -476,12 +512,9 @@ module pen_ats #(
       end
       if (shape_q[6]) begin
         assert (other_6_q >= ticks(f_arrival_q[6]) && stream_later_6_q == (stream_6_q > other_6_q));
-        assert (!pass_6_q[0] || stream_6_q <= F_LATEST);
+        assert (!stream_later_6_q || !pass_6_q[0] || stream_6_q <= F_LATEST);
         assert (!pass_6_q[1] || other_6_q <= F_LATEST);
-        assert (late_6_q == {other_6_q > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay,
-                             stream_6_q > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay});
-        assert (visible_6_q[0] == visible_t'((stream_6_q[VISIBLE_W-1:0] + delay_q) >> (3 + FRACTION_W)));
-        assert (visible_6_q[1] == visible_t'((other_6_q[VISIBLE_W-1:0] + delay_q) >> (3 + FRACTION_W)));
+        assert (late_6_q[chosen] == (eligible_6 > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay));
       end
       if (shape_q[7] && pass_o) assert (eligible_7_q <= F_LATEST);
     end

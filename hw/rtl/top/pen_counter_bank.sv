@@ -15,7 +15,7 @@ module pen_counter_bank #(
 ) (
   input  logic                     clk_i,
   input  logic                     rst_i,
-  input  logic                     clear_i,        // DEPTH cycles with every index clear all counters; no adds meanwhile
+  input  logic                     clear_i,        // after a reset, with every index: clears all counters; no adds meanwhile
   input  logic [$clog2(DEPTH)-1:0] clear_index_i,
   input  logic                     add_valid_i,
   input  logic [$clog2(DEPTH)-1:0] add_index_i,
@@ -38,7 +38,7 @@ module pen_counter_bank #(
     .clk_i,
     .write_i     (clear_i || value_valid_q),
     .write_addr_i(clear_i ? clear_index_i : value_index_q),
-    .write_data_i(clear_i ? '0 : sum),
+    .write_data_i(sum),
     .read_i      (add_valid_i || read_i),
     .read_addr_i (add_valid_i ? add_index_i : read_index_i),
     .read_data_o (ram_value)
@@ -68,6 +68,10 @@ module pen_counter_bank #(
     if (value_valid_q) begin
       sum_q       <= sum;
       sum_index_q <= value_index_q;
+    end
+    if (rst_i || clear_i) begin                    // so that the sum is what is written to clear
+      value_q     <= '0;
+      value_add_q <= '0;
     end
   end
 

@@ -68,7 +68,7 @@ module pen_counters
   assign accepted = verdict_valid_q && verdict_q.reason == REASON_NONE;
 
   // ---- Slots ------------------------------------------------------------------------------------------------------
-  waiting_t [PORTS-1:0] waiting_q, waiting_d;
+  waiting_t [PORTS-1:0] waiting_q;
   waiting_t             chosen;
   logic [PORT_W-1:0]    port_q;                     // whose slots these are
   logic [3:0]           slot_q;
@@ -95,56 +95,71 @@ module pen_counters
     endcase
   end
 
-  always_comb begin
-    waiting_d = waiting_q;
-    unique case (slot_q)
-      4'd0: waiting_d[port_q].sent = 1'b0;
-      4'd1: waiting_d[port_q].sent_bytes = '0;
-      4'd2: waiting_d[port_q].received_bytes = '0;
-      4'd3: waiting_d[port_q].short_gaps = '0;
-      4'd4: waiting_d[port_q].refused[0] = '0;
-      4'd5: waiting_d[port_q].refused[1] = '0;
-      4'd6: waiting_d[port_q].refused[2] = '0;
-      4'd7: waiting_d[port_q].refused_sdu = '0;
-      default: waiting_d[port_q].expired = '0;
-    endcase
-    for (int p = 0; p < PORTS; p++) begin
-      if (event_q[p].sent) begin
-        waiting_d[p].sent = 1'b1;
-        waiting_d[p].sent_class = event_q[p].traffic_class;
-        waiting_d[p].sent_bytes = waiting_d[p].sent_bytes + 12'(event_q[p].length);
-      end
-      if (event_q[p].expired) begin
-        if (event_q[p].reason == REASON_MAX_SDU) waiting_d[p].refused_sdu = waiting_d[p].refused_sdu + 1'b1;
-        else waiting_d[p].expired = waiting_d[p].expired + 1'b1;
-      end
-      if (verdict_valid_q) begin
-        if (verdict_q.port == port_t'(p)) begin
-          if (accepted) waiting_d[p].received_bytes = waiting_d[p].received_bytes + 12'(verdict_q.length);
-          waiting_d[p].short_gaps = waiting_d[p].short_gaps + 4'(verdict_q.short_gap);
-        end
-        if (verdict_q.refused[p]) begin
-          unique case (verdict_q.refused_reason[p])
-            REASON_STORE_FULL: waiting_d[p].refused[0] = waiting_d[p].refused[0] + 1'b1;
-            REASON_QUEUE_FULL: waiting_d[p].refused[1] = waiting_d[p].refused[1] + 1'b1;
-            REASON_CLASS_FULL: waiting_d[p].refused[2] = waiting_d[p].refused[2] + 1'b1;
-            REASON_MAX_SDU: waiting_d[p].refused_sdu = waiting_d[p].refused_sdu + 1'b1;
-            default: ;
-          endcase
-        end
-      end
+  // What is taken by its slot goes on from zero. So written it costs little more than the sums: what is added to needs no
+  // choice behind the adder, as the register holds still or is reset.
+  for (genvar p = 0; p < PORTS; p++) begin : gen_port
+    logic [8:0] taken;                              // by the slot of that number
+    logic       received, sent, expired, expired_sdu, refused, refused_sdu;
+    logic [2:0] is_refused;
+    reason_e    reason;
+    waiting_t   base;                               // zero where taken
+
+    assign taken       = port_q == PORT_W'(p) ? 9'b1 << slot_q : '0;
+    assign received    = verdict_valid_q && verdict_q.port == port_t'(p);
+    assign sent        = event_q[p].sent;
+    assign expired_sdu = event_q[p].expired && event_q[p].reason == REASON_MAX_SDU;
+    assign expired     = event_q[p].expired && event_q[p].reason != REASON_MAX_SDU;
+    assign refused     = verdict_valid_q && verdict_q.refused[p];
+    assign reason      = verdict_q.refused_reason[p];
+    assign is_refused  = {
+      refused && reason == REASON_CLASS_FULL, refused && reason == REASON_QUEUE_FULL,
+      refused && reason == REASON_STORE_FULL
+    };
+    assign refused_sdu = refused && reason == REASON_MAX_SDU;
+
+    always_comb begin
+      base = waiting_q[p];
+      if (taken[1]) base.sent_bytes = '0;
+      if (taken[2]) base.received_bytes = '0;
+      if (taken[3]) base.short_gaps = '0;
+      for (int unsigned r = 0; r < 3; r++) if (taken[4+r]) base.refused[r] = '0;
+      if (taken[7]) base.refused_sdu = '0;
+      if (taken[8]) base.expired = '0;
     end
+
+    always_ff @(posedge clk_i) begin
+      if (sent) waiting_q[p].sent_class <= event_q[p].traffic_class;
+      if (sent) waiting_q[p].sent <= 1'b1;
+      else if (taken[0]) waiting_q[p].sent <= 1'b0;
+      if (sent) waiting_q[p].sent_bytes <= 12'(event_q[p].length) + base.sent_bytes;
+      else if (taken[1]) waiting_q[p].sent_bytes <= '0;
+      if (received && accepted) waiting_q[p].received_bytes <= 12'(verdict_q.length) + base.received_bytes;
+      else if (taken[2]) waiting_q[p].received_bytes <= '0;
+      if (received && verdict_q.short_gap) waiting_q[p].short_gaps <= base.short_gaps + 1'b1;
+      else if (taken[3]) waiting_q[p].short_gaps <= '0;
+      for (int unsigned r = 0; r < 3; r++) begin
+        if (is_refused[r]) waiting_q[p].refused[r] <= base.refused[r] + 1'b1;
+        else if (taken[4+r]) waiting_q[p].refused[r] <= '0;
+      end
+      if (expired_sdu || refused_sdu)
+        waiting_q[p].refused_sdu <= base.refused_sdu + 5'(expired_sdu) + 5'(refused_sdu);
+      else if (taken[7]) waiting_q[p].refused_sdu <= '0;
+      if (expired) waiting_q[p].expired <= base.expired + 1'b1;
+      else if (taken[8]) waiting_q[p].expired <= '0;
+      if (rst_i || init_busy_i) waiting_q[p] <= '0;
+    end
+
+    logic unused;
+    assign unused = &{1'b0, base};
   end
 
   always_ff @(posedge clk_i) begin
-    waiting_q <= waiting_d;
     slot_q <= slot_q == SLOTS - 1'b1 ? '0 : slot_q + 1'b1;
     if (slot_q == SLOTS - 1'b1) port_q <= port_q == PORT_W'(PORTS - 1) ? '0 : port_q + 1'b1;
     slot_valid_q <= slot_add_d != '0;
     slot_index_q <= {port_q, slot_entry};
     slot_add_q   <= slot_add_d;
     if (rst_i || init_busy_i) begin
-      waiting_q    <= '0;
       slot_q       <= '0;
       port_q       <= '0;
       slot_valid_q <= 1'b0;

@@ -40,13 +40,14 @@ module pen_registers
 
   output config_t      config_o,
   output logic [PORTS-1:0] port_reset_o,       // of the MACs of each port
-  output table_write_t table_o,                // held until table_ready_i
+  output table_write_t table_o,                // held until table_ready_i; its data are zero while init_busy_i
   input  logic         table_ready_i,
 
   output logic         clock_request_o,        // one cycle; the answer may take any time
   output logic         clock_write_o,
   output logic [5:0]   clock_addr_o,           // word; this and the data are held until the answer
   output logic [4:0]   clock_data_o,           // all that its registers take
+  output logic [79:0]  clock_staged_o,         // what a command takes from where table entries are staged
   input  logic         clock_ack_i,
   input  logic [31:0]  clock_data_i,
 
@@ -149,10 +150,11 @@ module pen_registers
   assign hwif_in.shared_limit.cells.we = load_q;
 
   // ---- Table commits -----------------------------------------------------------------------------------------------
-  logic         commit_q, commit_done;
+  logic         commit_q, commit_done, commit_go;
   logic [3:0]   which_q;
   logic         to_table;
-  logic [127:0] staged;
+  logic [127:0] staged, entry_q;
+  logic         staged_q;                      // entry_q is what was staged
   logic [103:0] identify_mask_q;
 
   for (genvar w = 0; w < 4; w++) begin : gen_words
@@ -164,14 +166,21 @@ module pen_registers
     table_o = '0;
     table_o.which = table_e'(which_q);
     table_o.index = hwif_out.table_index.value.value;
-    table_o.data = staged;
-    table_o.valid = commit_q && !init_busy_i && to_table;
+    table_o.data = entry_q;
+    table_o.valid = commit_go && to_table;
   end
 
   assign to_table    = which_q <= TABLE_MAX_SDU && which_q != COMMIT_IDENTIFY_MASK;
-  assign commit_done = commit_q && !init_busy_i && (!to_table || table_ready_i);
+  assign commit_go   = commit_q && staged_q && !init_busy_i;
+  assign commit_done = commit_go && (!to_table || table_ready_i);
 
   assign hwif_in.table_commit.wr_ack = commit_done;
+
+  // What was staged is there before its commit, but for one that waits for the initialization.
+  always_ff @(posedge clk_i) begin
+    entry_q  <= rst_i || init_busy_i ? '0 : staged;
+    staged_q <= !rst_i && !init_busy_i;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -195,6 +204,7 @@ module pen_registers
     end
   end
 
+  assign clock_staged_o = staged[79:0];
   assign hwif_in.ptp.rd_ack = clock_ack_i && !clock_write_o;
   assign hwif_in.ptp.rd_data = clock_data_i;
   assign hwif_in.ptp.wr_ack = clock_ack_i && clock_write_o;

@@ -108,6 +108,7 @@ module pen_switch
   logic         clock_request, clock_write, clock_ack;
   logic [5:0]   clock_addr;
   logic [4:0]   clock_wdata;
+  logic [79:0]  clock_staged;
   logic [31:0]  clock_rdata;
   logic         ingress_table_ready, credit_table_ready, gate_table_ready;
   logic         gate_commit, gate_commit_ready, status_request, status_write, status_ack;
@@ -165,6 +166,7 @@ module pen_switch
     .clock_write_o    (clock_write),
     .clock_addr_o     (clock_addr),
     .clock_data_o     (clock_wdata),
+    .clock_staged_o   (clock_staged),
     .clock_ack_i      (clock_ack),
     .clock_data_i     (clock_rdata),
     .counter_request_o(counter_request),
@@ -286,7 +288,7 @@ module pen_switch
     .write_i       (clock_write),
     .addr_i        (clock_addr),
     .data_i        (clock_wdata),
-    .command_data_i(table_write.data[79:0]),
+    .command_data_i(clock_staged),
     .ack_o         (clock_ack),
     .data_o        (clock_rdata),
     .delimiter_i   (delimiter),

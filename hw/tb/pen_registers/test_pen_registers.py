@@ -127,15 +127,17 @@ class Bench:
             await FallingEdge(dut.clk_i)
             dut.clock_ack_i.value = 0
             if dut.clock_request_o.value == 1:
-                request = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value, dut.table_o.value]
+                request = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value]
+                request.append(dut.clock_staged_o.value)
                 for _ in range(random.randrange(1, 50)):
                     await FallingEdge(dut.clk_i)
                     assert dut.clock_request_o.value == 0
-                    held = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value, dut.table_o.value]
+                    held = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value]
+                    held.append(dut.clock_staged_o.value)
                     assert held == request
                 write, (addr, data, staged) = int(request[0]), (value.to_unsigned() for value in request[1:])
                 if write:
-                    self.clock_writes.append((0x300 + 4 * addr, data, staged & (1 << 80) - 1))
+                    self.clock_writes.append((0x300 + 4 * addr, data, staged))
                 dut.clock_ack_i.value = 1
                 dut.clock_data_i.value = addr * 0x01030507 & 0xFFFFFFFF
 
