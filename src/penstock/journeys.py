@@ -41,7 +41,7 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """One row per frame and listener, in the order of creation; null where a step was not reached.
 
     Columns: frame_id, stream, listener, bytes, traffic_class, created, talker_sent, delivered, dropped (times in ps),
-    dropped_at (a bridge) and reason.
+    dropped_at (a bridge or the talker) and reason.
     """
     event = pl.col("event")
     created = rows.filter(event == "created").select("frame_id", "stream", "bytes", pl.col("time_ps").alias("created"))
@@ -79,14 +79,21 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
 def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """The first drop on the way to each listener.
 
-    A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port.
+    A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port; one
+    that its talker's port cannot send at the talker, whose port is 0, for all listeners.
     """
     dropped = rows.filter(pl.col("event") == "dropped").select(
         "frame_id", "stream", "node", "port", pl.col("time_ps").alias("dropped"), "reason"
     )
     path = path_table(network)
+    talkers = pl.DataFrame(
+        [(s.name, listener, s.talker, 0) for s in network.streams.values() for listener in s.listeners],
+        schema=dict.fromkeys(("stream", "listener", "node"), pl.Categorical) | {"port": pl.UInt16},
+        orient="row",
+    )
     places = pl.concat(
         [path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")]
+        + [talkers]
     )
     return (
         dropped.join(places, on=["stream", "node", "port"], how="inner")

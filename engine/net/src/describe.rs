@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::bridge::BridgeConfig;
+use crate::bridge::{BridgeConfig, ShapersConfig};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +88,9 @@ pub struct Station {
     /// By the priority code point of a frame's tag; untagged frames have 0.
     #[serde(default = "Station::default_class_of_pcp")]
     pub class_of_pcp: [u8; 8],
+    /// Of its port 0; none: the highest class first, and nothing else.
+    #[serde(default)]
+    pub shapers: Option<ShapersConfig>,
 }
 
 /// Node and port; nodes are the bridges and then the stations, and a station has port 0.

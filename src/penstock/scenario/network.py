@@ -283,6 +283,14 @@ class Network:
                     found[hop.bridge, port].append(stream)
         return found
 
+    @cached_property
+    def streams_from(self) -> dict[str, list[Stream]]:
+        """The streams of each talker."""
+        found: defaultdict[str, list[Stream]] = defaultdict(list)
+        for stream in self.streams.values():
+            found[stream.talker].append(stream)
+        return found
+
     def peer(self, node: str, port: int) -> tuple[str, int] | None:
         """The port at the other end of the cable."""
         link = self.link_at.get((node, port))

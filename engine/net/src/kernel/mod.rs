@@ -4,6 +4,7 @@ mod carry;
 mod forward;
 mod mixed;
 mod settle;
+mod shaped;
 mod talk;
 
 use std::time::{Duration, Instant};
