@@ -40,8 +40,8 @@ class View:
 def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """One row per frame and listener, in the order of creation; null where a step was not reached.
 
-    Columns: frame_id, stream, listener, bytes, traffic_class, created, talker_sent, delivered, dropped (times in ps),
-    dropped_at (a bridge or the talker) and reason.
+    Columns: frame_id, stream, listener, bytes, traffic_class, created, missed (a launch time), talker_sent, delivered,
+    dropped (times in ps), dropped_at (a bridge or the talker) and reason.
     """
     event = pl.col("event")
     created = rows.filter(event == "created").select("frame_id", "stream", "bytes", pl.col("time_ps").alias("created"))
@@ -56,6 +56,7 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
         .group_by("frame_id")
         .agg(pl.col("time_ps").min().alias("talker_sent"))
     )
+    missed = rows.filter(event == "missed").select("frame_id", pl.col("time_ps").alias("missed"))
     delivered = (
         rows.filter(event == "delivered")
         .group_by("frame_id", pl.col("node").alias("listener"))
@@ -64,6 +65,7 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     classes = rows.filter(event == "queued").group_by("frame_id").agg(pl.col("traffic_class").first())
     return (
         created.join(listeners, on="stream", how="inner", maintain_order="left")
+        .join(missed, on="frame_id", how="left", maintain_order="left")
         .join(sent, on="frame_id", how="left", maintain_order="left")
         .join(delivered, on=["frame_id", "listener"], how="left", maintain_order="left")
         .join(classes, on="frame_id", how="left", maintain_order="left")

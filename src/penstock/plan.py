@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import InputError
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.model import Source
-from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Jitter, Network, Station, Stream, Udp
+from penstock.scenario.network import (
+    SDU_OVERHEAD_BYTES,
+    Bridge,
+    Clock,
+    Handover,
+    Jitter,
+    Network,
+    Station,
+    Stream,
+    Udp,
+)
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
@@ -76,6 +86,7 @@ def network_json(
                 "to": [stations[listener] for listener in stream.listeners],
                 "frame": _frame(stream),
                 "source": _source(stream.source, stream, streams),
+                "handover": _handover(stream.handover),
                 "downstream": [[nodes[bridge], port, n] for bridge, port, n in downstream(network, stream)],
             }
             for stream in network.streams.values()
@@ -214,7 +225,19 @@ def _source(source: Source, stream: Stream, streams: Mapping[str, int]) -> dict[
 def _jitter(jitter: Jitter | None) -> dict[str, Any] | None:
     if jitter is None:
         return None
+    if jitter.kind == "quantiles":
+        return {"quantiles_ps": [list(point) for point in jitter.quantiles_ps]}
     return {f"{jitter.kind}_ps": list(jitter.values_ps) if jitter.kind == "values" else jitter.ps}
+
+
+def _handover(handover: Handover | None) -> dict[str, Any] | None:
+    if handover is None:
+        return None
+    launch = handover.launch
+    return {
+        "delay": _jitter(handover.delay),
+        "launch": None if launch is None else {"offset_ps": launch.offset_ps, "error": _jitter(launch.error)},
+    }
 
 
 def show_mac(mac: int) -> str:

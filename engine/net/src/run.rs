@@ -289,8 +289,11 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
         }
         let generator = Generator::new(stream, headers);
         let generator = generator.map_err(|source| RunError::Source { stream: name.clone(), source })?;
+        let handover = Generator::handover(stream);
+        let handover = handover.map_err(|source| RunError::Source { stream: name.clone(), source })?;
         made.push(StreamState {
             generator,
+            handover,
             talker: stream.from as u32,
             listeners: match to[..] {
                 [station] => Listeners::One(Listener { station, last_delivered: None }),

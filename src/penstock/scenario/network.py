@@ -196,9 +196,26 @@ class Pattern:
 class Jitter:
     """By how much releases leave their time."""
 
-    kind: Literal["normal", "uniform", "exponential", "values"]
+    kind: Literal["normal", "uniform", "exponential", "values", "quantiles"]
     ps: int = 0
     values_ps: tuple[int, ...] = ()
+    quantiles_ps: tuple[tuple[float, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Launch:
+    """When a controller sends a frame: after its nominal time, off by an error."""
+
+    offset_ps: int
+    error: Jitter | None
+
+
+@dataclass(frozen=True)
+class Handover:
+    """What is between a frame's construction by a program and its talker's port."""
+
+    delay: Jitter | None
+    launch: Launch | None
 
 
 @dataclass(frozen=True)
@@ -223,6 +240,7 @@ class Stream:
     source: Source
     pattern: Pattern | None  # of audio and video
     jitter: Jitter | None
+    handover: Handover | None
     ethertype: int  # of frames without IPv4
     capture: Capture | None
     capture_path: Path | None

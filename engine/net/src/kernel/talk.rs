@@ -40,6 +40,10 @@ impl Kernel {
     pub(super) fn release(&mut self, now: u64, index: u32) {
         let stream = &mut self.streams[index as usize];
         let talker = stream.talker;
+        if stream.handover.is_some() {
+            self.hand_over(now, index);
+            return self.await_selection(now, talker);
+        }
         match stream.generator.next_release() {
             None => return,
             Some(Release::WhenFree(_)) if self.stations[talker as usize].shaped.is_some() => {
@@ -60,6 +64,11 @@ impl Kernel {
                 self.plan_release(index);
             }
         }
+        self.await_selection(now, talker);
+    }
+
+    /// A station that has something to send selects once its port is free.
+    fn await_selection(&mut self, now: u64, talker: u32) {
         let node = self.node_of(talker);
         let station = &mut self.stations[talker as usize];
         if !station.awaited && station.has_next() {
