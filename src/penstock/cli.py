@@ -200,7 +200,7 @@ def sweep(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="ats-switch or launch-time-talker.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="ats-switch, launch-time-talker or linux-shapers.")],
     nodes: Annotated[
         ReproduceNodes, typer.Option(help="What our switch is; both are compared.")
     ] = ReproduceNodes.MODEL,

@@ -16,6 +16,7 @@ FEWEST_FRAMES = 10  # below it there is nothing to compare
 PAPERS = {
     "ats-switch": "penstock.reproduce.ats_switch",
     "launch-time-talker": "penstock.reproduce.launch_time_talker",
+    "linux-shapers": "penstock.reproduce.linux_shapers",
 }
 
 
