@@ -38,3 +38,6 @@ done
 ./penstock reproduce ats-switch --only fig21 --only fig22 --out "$folder/paper" >/dev/null
 cut_out "$folder/paper/report.html" "Figure"
 shot "$folder/paper/part.html" 1960 papers/ats-switch.png
+./penstock reproduce linux-shapers --only fig2 --only fig7 --out "$folder/linux" >/dev/null
+cut_out "$folder/linux/report.html" "Figure"
+shot "$folder/linux/part.html" 2350 papers/linux-shapers.png

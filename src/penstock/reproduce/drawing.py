@@ -28,8 +28,11 @@ def figure(x: str, y: str, **layout: Any) -> go.Figure:
 def panels(titles: Sequence[str], x: str, y: str, **layout: Any) -> go.Figure:
     """Empty panels, two in a row, with one scale, these titles, and these titles of their axes."""
     rows = -(-len(titles) // 2)
-    found = make_subplots(rows=rows, cols=2, subplot_titles=titles, shared_xaxes=True, shared_yaxes=True)
-    found = _styled(found, "", "", {"height": 290 * rows, "showlegend": False} | layout)
+    found = make_subplots(
+        rows=rows, cols=2, subplot_titles=titles, shared_xaxes=True, shared_yaxes="all",
+        vertical_spacing=0.1, horizontal_spacing=0.04,
+    )  # fmt: skip
+    found = _styled(found, "", "", {"height": 270 * rows, "showlegend": False} | layout)
     for row in range(rows):
         found.update_yaxes(title=y, row=row + 1, col=1)
     return found.update_xaxes(title=x, row=rows)
