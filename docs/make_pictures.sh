@@ -40,4 +40,4 @@ cut_out "$folder/paper/report.html" "Figure"
 shot "$folder/paper/part.html" 1960 papers/ats-switch.png
 ./penstock reproduce linux-shapers --only fig2 --only fig7 --out "$folder/linux" >/dev/null
 cut_out "$folder/linux/report.html" "Figure"
-shot "$folder/linux/part.html" 2350 papers/linux-shapers.png
+shot "$folder/linux/part.html" 2400 papers/linux-shapers.png
