@@ -103,14 +103,7 @@ def _without(name: str, frames: Frames) -> list[Row]:
     phase = frames.delivered_ps - frames.created_ps // PERIOD_PS * PERIOD_PS
     by_ns = float(phase[behind].min() - phase.min()) / 1000 if count else 0.0
     for id_, label, ours, theory, tolerance, paper in (
-        (
-            "smallest",
-            "smallest time since last packet: a frame on the wire",
-            smallest,
-            _FRAME_WIRE_NS,
-            _CYCLE_NS,
-            6_880,
-        ),
+        ("smallest", "smallest time since last packet: a frame's own", smallest, _FRAME_WIRE_NS, _CYCLE_NS, 6_880),
         ("by", "by how much a frame is late that missed its window", by_ns, PERIOD_PS / 1000, _EARLIER_NS, 1_000_088),
     ):
         if count:
