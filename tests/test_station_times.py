@@ -16,6 +16,8 @@ import pytest
 
 import penstock as ps
 from penstock import report
+from penstock.journeys import View
+from penstock.report import shapers
 from penstock.run import run
 from penstock.scenario import load
 from penstock.scenario.limits import START_TIME_NS
@@ -256,3 +258,16 @@ def test_what_nothing_holds_leaves_as_from_a_station_without_shapers(talk: Talke
     assert plain.height > 1000
     assert shaped.select(order).sort(order).equals(plain.select(order).sort(order))
     assert wire_ns(1000) == 8160  # the link is never idle
+
+
+def test_the_report_draws_the_gates_of_a_talker(talk: Talker) -> None:
+    """One frame in each window, in its class at the talker; on the wire it takes 208 bytes, without its gap."""
+    keys = gates([([1], 5 * US), ([], 95 * US)])
+    found = talk(keys, frames("s", 1, 200, 0, source='every = "100us", count = 2'))
+    network = load(talk.folder / "scenario.toml")
+    ((title, note, figure),) = shapers.figures(network, View(network, talk.trace), {})
+    assert (title, "100 us" in note) == ("Gates of t0", True)
+    (drawn,) = (bars for bars in figure.data if bars.name == "s")
+    assert [round(at * US) for at in drawn.base] == found["s"] == [0, 100 * US]
+    assert list(drawn.y) == ["1", "1"]
+    assert list(drawn.x) == [208 * 8 / US] * 2
