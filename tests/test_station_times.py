@@ -260,6 +260,22 @@ def test_what_nothing_holds_leaves_as_from_a_station_without_shapers(talk: Talke
     assert wire_ns(1000) == 8160  # the link is never idle
 
 
+def test_hardware_hears_a_shaped_talker_as_its_model_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "render", lambda *_, **__: "")
+    keys = cbs(5, 125) + gates([([5], 100 * US), ([1], 100 * US)])
+    streams = frames("s", 5, FRAME, 0, source=burst(9)) + frames("rest", 1, 300, 0, source="back_to_back = true")
+    text = (
+        'name = "talker"\nduration = "1ms"\n[links]\ndelay = "50ns"\n[bridges.b]\nports = 4\n'
+        f'[stations.listener]\nat = "b.2"\n[stations.t0]\nat = "b.0"\n{keys}\n{streams}'
+    )
+    (tmp_path / "scenario.toml").write_text(text)
+    found = [ps.load(tmp_path / "scenario.toml").run(nodes=nodes).trace for nodes in ("model", "rtl")]
+    order = ["time_ps", "node", "event", "frame_id"]
+    model, rtl = (trace.with_columns(pl.col("node", "event").cast(pl.String)).sort(order) for trace in found)
+    assert model.filter(pl.col("event") == "delivered").height > 100
+    assert rtl.select(order).equals(model.select(order))
+
+
 def test_the_report_draws_the_gates_of_a_talker(talk: Talker) -> None:
     """One frame in each window, in its class at the talker; on the wire it takes 208 bytes, without its gap."""
     keys = gates([([1], 5 * US), ([], 95 * US)])
