@@ -61,6 +61,24 @@ def gates(entries: Sequence[tuple[Sequence[int], int]], base_ns: int = 0, more: 
     return f'[bridges.b.port.2.gates]\nbase_time = "{base_ns}ns"\n{more}\nentries = [{lines}]\n'
 
 
+def begins(trace: pl.DataFrame, node: str, rate_mbps: int = 1000) -> dict[str, list[int]]:
+    """When the preamble of each frame begins at the node in ns, by stream."""
+    sent = trace.filter((pl.col("event") == "sent") & (pl.col("node") == node)).sort("time_ps", "frame_id")
+    ahead_ps = AHEAD_BYTES * byte_ns(rate_mbps) * 1000
+    found: dict[str, list[int]] = {}
+    for name, time in sent.select("stream", "time_ps").iter_rows():
+        begin, rest = divmod(time - ahead_ps, 1000)
+        assert rest == 0, "all times here are whole ns"
+        found.setdefault(name, []).append(begin)
+    return found
+
+
+def drops(trace: pl.DataFrame) -> list[tuple[str, str, str]]:
+    """Stream, node and reason of each frame that was dropped."""
+    rows = trace.filter(pl.col("event") == "dropped").sort("time_ps", "frame_id")
+    return [(str(a), str(b), str(c)) for a, b, c in rows.select("stream", "node", "reason").iter_rows()]
+
+
 class Bridge:
     """Runs streams through the bridge."""
 
@@ -79,18 +97,9 @@ class Bridge:
         )
         file = self.folder / "scenario.toml"
         file.write_text(text)
-        trace = ps.load(file).run().trace.with_columns(pl.col("stream", "node", "event").cast(pl.String))
-        self.trace = trace
-        sent = trace.filter((pl.col("event") == "sent") & (pl.col("node") == "b")).sort("time_ps", "frame_id")
-        ahead_ps = AHEAD_BYTES * byte_ns(self.rate_mbps) * 1000
-        found: dict[str, list[int]] = {}
-        for name, time in sent.select("stream", "time_ps").iter_rows():
-            begin, rest = divmod(time - ahead_ps, 1000)
-            assert rest == 0, "all times here are whole ns"
-            found.setdefault(name, []).append(begin)
-        return found
+        self.trace = ps.load(file).run().trace.with_columns(pl.col("stream", "node", "event").cast(pl.String))
+        return begins(self.trace, "b", self.rate_mbps)
 
     def drops(self) -> list[tuple[str, str]]:
         """Stream and reason of each frame that was dropped."""
-        rows = self.trace.filter(pl.col("event") == "dropped").sort("time_ps", "frame_id")
-        return [(str(stream), str(reason)) for stream, reason in rows.select("stream", "reason").iter_rows()]
+        return [(stream, reason) for stream, _, reason in drops(self.trace)]

@@ -21,7 +21,7 @@ from penstock.scenario import Network
 
 BIT_PS = 1000
 
-EVENTS = ("created", "received", "queued", "eligible", "sent", "delivered", "dropped")
+EVENTS = ("created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed")
 REASONS = ("none", *(f"reason{n}" for n in range(1, 13)), "queue_full")
 COLUMNS = ("frame_id", "stream", "node", "port", "event", "time_ps", "bytes", "traffic_class", "reason")
 TYPES = dict(zip(COLUMNS, ("u8", "u4", "u4", "u2", "u1", "u8", "u4", "u1", "u1"), strict=True))

@@ -289,6 +289,26 @@ NETWORK_CASES = {
         'exponential = "2us"', 'file = "none.txt"', 33, "streams.one.source.jitter.file", "none.txt", "text file"),
     "a jitter of words": (
         'exponential = "2us"', 'file = "text.pcapng"', 33, "streams.one.source.jitter.file", "line 1 of", "1.25us"),
+    "quantiles that end early": (
+        'exponential = "2us"', 'quantiles = [[0, "1us"], [0.5, "2us"]]',
+        33, "streams.one.source.jitter.quantiles", "no quantiles", "rise from 0 to 1"),
+    "a quantile without its part": (
+        'exponential = "2us"', 'quantiles = [["1us"]]',
+        33, "streams.one.source.jitter.quantiles[0]", "no quantile", "a part of all and a time"),
+    "a frame at the controller before it is made": (
+        'jitter = { exponential = "2us" }', 'software = { delay = { normal = "2us" } }',
+        33, "streams.one.source.software.delay", "before it is constructed", "any but normal"),
+    "a delay below zero": (
+        'jitter = { exponential = "2us" }', 'software = { delay = { values = ["1us", "-1ns"] } }',
+        33, "streams.one.source.software.delay", "before it is constructed", "any but normal"),
+    "a launch time without its unit": (
+        'jitter = { exponential = "2us" }', 'launch = 95', 33, "streams.one.source.launch.offset", "no unit", "us"),
+    "a launch error without its file": (
+        'jitter = { exponential = "2us" }', 'launch = { offset = "9us", error = { file = "none.txt" } }',
+        33, "streams.one.source.launch.error.file", "none.txt", "text file"),
+    "launch times of answers": (
+        'after = "5us"', 'after = "5us", launch = "9us"',
+        55, "streams.reply.source.launch", "no times of its own", "another timing"),
     "sizes that do not come back": (
         '"44.1kHz"', '"44.1kHz", packet = "125.0001us"', 42, "streams.sound.source.audio.packet", "repeat", "up to"),
     "less than a sample": (

@@ -200,7 +200,7 @@ def sweep(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="ats-switch.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="ats-switch, launch-time-talker or linux-shapers.")],
     nodes: Annotated[
         ReproduceNodes, typer.Option(help="What our switch is; both are compared.")
     ] = ReproduceNodes.MODEL,
@@ -210,6 +210,9 @@ def reproduce(
     synthesize: Annotated[
         bool, typer.Option("--synth", help="Synthesize for the table of resources; else what docs/synthesis.md has.")
     ] = False,
+    frames: Annotated[
+        int | None, typer.Option(metavar="N", help="Frames in each run, of a paper whose runs may be shorter.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")
     ] = None,
@@ -235,7 +238,9 @@ def reproduce(
             if progress is not None:
                 progress(f"{done} of {of} runs", done / of)
 
-        result = command.run(paper, nodes.value, only, target, options=Options(synthesize), workers=workers, done=tell)
+        result = command.run(
+            paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers, done=tell
+        )
     if update_docs:
         documentation.update(result)
     if as_json:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from penstock import _engine
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import Bridge, Clock
+from penstock.scenario.network import Bridge, Clock, Station
 from penstock.scenario.windows import acting
 
 _BYTE_PS = 8 * 10**12  # at 1 b/s
@@ -17,9 +17,9 @@ _PORT_RATE = 1 << 27  # of credit in the time of a byte: 8 bits in units of 2^-2
 _BIT = 1 << 24
 
 
-def gate_states(bridge: Bridge, port: int, start_ps: int, stop_ps: int) -> Iterator[tuple[int, int, int]]:
+def gate_states(node: Bridge | Station, port: int, start_ps: int, stop_ps: int) -> Iterator[tuple[int, int, int]]:
     """Begin, end and states of each entry that acts between two times of the run."""
-    settings, clock = bridge.gates[port], bridge.clock
+    settings, clock = node.gates[port], node.clock
     gates = _engine.Gates(settings.initial_states)
     change_ns = settings.base_time_ns
     begins_ns = _ptp_ns(clock, 0)
@@ -37,13 +37,13 @@ def gate_states(bridge: Bridge, port: int, start_ps: int, stop_ps: int) -> Itera
         begin, at_ns = end, edge_ns
 
 
-def cycle_start_ps(bridge: Bridge, port: int, at_ps: int) -> int:
+def cycle_start_ps(node: Bridge | Station, port: int, at_ps: int) -> int:
     """When the cycle that runs at a time began; before the first one, that time."""
-    gates = acting(bridge.gates[port])
-    now_ns = _ptp_ns(bridge.clock, at_ps)
+    gates = acting(node.gates[port])
+    now_ns = _ptp_ns(node.clock, at_ps)
     if now_ns < gates.base_time:
         return at_ps
-    return max(_run_ps(bridge.clock, gates.start_from(now_ns + 1) - gates.cycle_time), 0)
+    return max(_run_ps(node.clock, gates.start_from(now_ns + 1) - gates.cycle_time), 0)
 
 
 def _ptp_ns(clock: Clock, run_ps: int) -> int:

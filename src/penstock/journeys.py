@@ -40,8 +40,8 @@ class View:
 def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """One row per frame and listener, in the order of creation; null where a step was not reached.
 
-    Columns: frame_id, stream, listener, bytes, traffic_class, created, talker_sent, delivered, dropped (times in ps),
-    dropped_at (a bridge) and reason.
+    Columns: frame_id, stream, listener, bytes, traffic_class, created, missed (a launch time), talker_sent, delivered,
+    dropped (times in ps), dropped_at (a bridge or the talker) and reason.
     """
     event = pl.col("event")
     created = rows.filter(event == "created").select("frame_id", "stream", "bytes", pl.col("time_ps").alias("created"))
@@ -56,6 +56,7 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
         .group_by("frame_id")
         .agg(pl.col("time_ps").min().alias("talker_sent"))
     )
+    missed = rows.filter(event == "missed").select("frame_id", pl.col("time_ps").alias("missed"))
     delivered = (
         rows.filter(event == "delivered")
         .group_by("frame_id", pl.col("node").alias("listener"))
@@ -64,6 +65,7 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     classes = rows.filter(event == "queued").group_by("frame_id").agg(pl.col("traffic_class").first())
     return (
         created.join(listeners, on="stream", how="inner", maintain_order="left")
+        .join(missed, on="frame_id", how="left", maintain_order="left")
         .join(sent, on="frame_id", how="left", maintain_order="left")
         .join(delivered, on=["frame_id", "listener"], how="left", maintain_order="left")
         .join(classes, on="frame_id", how="left", maintain_order="left")
@@ -79,14 +81,21 @@ def journeys(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
 def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """The first drop on the way to each listener.
 
-    A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port.
+    A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port; one
+    that its talker's port cannot send at the talker, whose port is 0, for all listeners.
     """
     dropped = rows.filter(pl.col("event") == "dropped").select(
         "frame_id", "stream", "node", "port", pl.col("time_ps").alias("dropped"), "reason"
     )
     path = path_table(network)
+    talkers = pl.DataFrame(
+        [(s.name, listener, s.talker, 0) for s in network.streams.values() for listener in s.listeners],
+        schema=dict.fromkeys(("stream", "listener", "node"), pl.Categorical) | {"port": pl.UInt16},
+        orient="row",
+    )
     places = pl.concat(
         [path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")]
+        + [talkers]
     )
     return (
         dropped.join(places, on=["stream", "node", "port"], how="inner")

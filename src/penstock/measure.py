@@ -52,6 +52,7 @@ class Measured:
     latency: Distribution | None = None
     interval: Distribution | None = None
     talker_wait: Distribution | None = None
+    launch_missed: int = 0  # frames that reached the talker's controller after their launch times
     rate_bps: float | None = None  # on the wire, at each listener
 
     @property
@@ -98,7 +99,11 @@ def from_trace(view: View, *, end_ps: int = 0, partial: bool = False) -> dict[st
     )
     arrived = steps.filter(pl.col("delivered").is_not_null())
     counts = _by_stream(
-        steps.group_by("stream").agg(pl.col("frame_id").n_unique().alias("frames"), pl.len().alias("copies"))
+        steps.group_by("stream").agg(
+            pl.col("frame_id").n_unique().alias("frames"),
+            pl.len().alias("copies"),
+            pl.col("frame_id").filter(pl.col("missed").is_not_null()).n_unique().alias("missed"),
+        )
     )
     wait = pl.col("talker_sent") - pl.col("created")
     waits = _by_stream(steps.unique("frame_id").group_by("stream").agg(distribution_of("wait", wait)))
@@ -143,6 +148,7 @@ def from_trace(view: View, *, end_ps: int = 0, partial: bool = False) -> dict[st
             latency=distribution(time, "latency") if time else None,
             interval=distribution(gap, "interval") if gap else None,
             talker_wait=distribution(waits[name], "wait"),
+            launch_missed=counts[name]["missed"],
             rate_bps=None
             if time is None
             else _rate(time["wire_bytes"], time["delivered"], time["first"], time["last"], stream.listeners),
@@ -167,6 +173,7 @@ def from_engine(network: Network, result: Mapping[str, Any]) -> dict[str, Measur
             latency=latency,
             interval=_told(told["interval_ps"]),
             talker_wait=_told(told["talker_wait_ps"]),
+            launch_missed=told["launch_missed"],
             rate_bps=_rate(
                 told["delivered_wire_bytes"],
                 told["delivered"],
@@ -214,7 +221,8 @@ def _lost(view: View, waiting: pl.DataFrame, end_ps: int) -> dict[str, int]:
     )
     talkers = pl.Series([s.talker for s in network.streams.values()], dtype=pl.Categorical).unique()
     listeners = path.select("stream", "listener").unique()
-    at_talker = rows.filter(pl.col("node").is_in(talkers.implode())).join(listeners, on="stream", how="inner")
+    own = pl.col("node").is_in(talkers.implode()) & (pl.col("event") != "missed")
+    at_talker = rows.filter(own).join(listeners, on="stream", how="inner")
     columns = ["frame_id", "stream", "listener", "event", "time_ps"]
     last = (
         pl.concat([at_bridge.select(columns), at_talker.select(columns)])

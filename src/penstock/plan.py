@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import InputError
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.model import Source
-from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Jitter, Network, Stream, Udp
+from penstock.scenario.network import (
+    SDU_OVERHEAD_BYTES,
+    Bridge,
+    Clock,
+    Handover,
+    Jitter,
+    Network,
+    Station,
+    Stream,
+    Udp,
+)
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
@@ -57,7 +67,7 @@ def network_json(
         "drain_ps": DRAIN_PS,
         "bridges": bridges,
         "stations": [
-            {"name": s.name, "clock": _clock(s.clock), "class_of_pcp": list(s.class_of_pcp)}
+            {"name": s.name, "clock": _clock(s.clock), "class_of_pcp": list(s.class_of_pcp)} | _shapers(s)
             for s in network.stations.values()
         ],
         "links": [
@@ -76,6 +86,7 @@ def network_json(
                 "to": [stations[listener] for listener in stream.listeners],
                 "frame": _frame(stream),
                 "source": _source(stream.source, stream, streams),
+                "handover": _handover(stream.handover),
                 "downstream": [[nodes[bridge], port, n] for bridge, port, n in downstream(network, stream)],
             }
             for stream in network.streams.values()
@@ -94,11 +105,39 @@ def _clock(clock: Clock) -> dict[str, int]:
     return {"offset_ps": clock.offset_ps, "drift_ppb": clock.drift_ppb}
 
 
-def _ptp(bridge: Bridge) -> dict[str, Any]:
-    """What the clock that gates follow shows when the run begins, and what it adds in 8 ns of the bridge's own."""
-    if not bridge.gates:
+def _shapers(station: Station) -> dict[str, Any]:
+    """What a station's port does beside strict priority; nothing, if that is all."""
+    from penstock.hardware.configure import model_shapers
+
+    return {"shapers": model_shapers(**_egress(station)) | _ptp(station)} if station.is_shaped else {}
+
+
+def _egress(node: Bridge | Station) -> dict[str, Any]:
+    """How the ports of a node are set, as `SwitchConfig` has it."""
+    from penstock.hardware.configure import GateControl
+
+    return {
+        "gates": {
+            port: GateControl(
+                entries=gates.entries,
+                cycle_time_ns=gates.cycle_time_ns,
+                base_time_ns=gates.base_time_ns,
+                cycle_time_extension_ns=gates.cycle_time_extension_ns,
+                initial_states=gates.initial_states,
+            )
+            for port, gates in node.gates.items()
+        },
+        "idle_slope_bps": {place: shaper.idle_slope_bps for place, shaper in node.credit.items()},
+        "count_gap": node.count_gap,
+        "max_class_frame_bytes": {place: sdu + SDU_OVERHEAD_BYTES for place, sdu in node.max_sdu_bytes.items()},
+    }
+
+
+def _ptp(node: Bridge | Station) -> dict[str, Any]:
+    """What the clock that gates follow shows when the run begins, and what it adds in 8 ns of the node's own."""
+    if not node.gates:
         return {}
-    clock = bridge.clock
+    clock = node.clock
     if clock.sync_error_ns is None:
         return {"ptp": {"start_ns": START_TIME_NS + clock.offset_ps // 1000, "increment": _INCREMENT}}
     # A clock that is synchronized makes good for its drift, to half of 2^-32 ns in 8 ns.
@@ -186,7 +225,19 @@ def _source(source: Source, stream: Stream, streams: Mapping[str, int]) -> dict[
 def _jitter(jitter: Jitter | None) -> dict[str, Any] | None:
     if jitter is None:
         return None
+    if jitter.kind == "quantiles":
+        return {"quantiles_ps": [list(point) for point in jitter.quantiles_ps]}
     return {f"{jitter.kind}_ps": list(jitter.values_ps) if jitter.kind == "values" else jitter.ps}
+
+
+def _handover(handover: Handover | None) -> dict[str, Any] | None:
+    if handover is None:
+        return None
+    launch = handover.launch
+    return {
+        "delay": _jitter(handover.delay),
+        "launch": None if launch is None else {"offset_ps": launch.offset_ps, "error": _jitter(launch.error)},
+    }
 
 
 def show_mac(mac: int) -> str:
@@ -207,7 +258,7 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
 
 def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     """What a bridge should do, as hardware and as a model."""
-    from penstock.hardware.configure import GateControl, StreamEntry, SwitchConfig
+    from penstock.hardware.configure import StreamEntry, SwitchConfig
 
     entries = []
     for stream, hop in network.passing[bridge.name]:
@@ -239,19 +290,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         learning=not bridge.static_forwarding,
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
-        gates={
-            port: GateControl(
-                entries=gates.entries,
-                cycle_time_ns=gates.cycle_time_ns,
-                base_time_ns=gates.base_time_ns,
-                cycle_time_extension_ns=gates.cycle_time_extension_ns,
-                initial_states=gates.initial_states,
-            )
-            for port, gates in bridge.gates.items()
-        },
-        idle_slope_bps={place: shaper.idle_slope_bps for place, shaper in bridge.credit.items()},
-        count_gap=bridge.count_gap,
-        max_class_frame_bytes={place: sdu + SDU_OVERHEAD_BYTES for place, sdu in bridge.max_sdu_bytes.items()},
+        **_egress(bridge),
         size=_size(bridge),
     )
 

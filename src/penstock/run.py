@@ -26,7 +26,7 @@ from penstock import plan, report
 from penstock.errors import EngineError, NoTraceError, RunError
 from penstock.folder import replacing
 from penstock.journeys import View
-from penstock.scenario.network import Network
+from penstock.scenario.network import Network, TraceFilter
 from penstock.summary import summarize, summarize_statistics
 from penstock.trace import TraceWriter, read_trace, write_sorted
 
@@ -190,9 +190,14 @@ def statistics(network: Network, engine: Engine | None = None, seed: int | None 
 
 
 def observe(network: Network, engine: Engine | None = None) -> tuple[dict[str, Any], View]:
-    """The summary and the whole trace of a run that leaves nothing else."""
+    """The summary and the trace of a run that leaves nothing else.
+
+    The trace is whole, unless the scenario says which part is wanted: then statistics are what the engine counted.
+    """
     engine = engine or CompiledEngine()
-    description = _with_trace(engine.prepare(network, lambda _what, _part: None), "full")
+    description = engine.prepare(network, lambda _what, _part: None)
+    in_part = network.trace.enabled and network.trace != TraceFilter()
+    description = _with_trace(description, None if in_part else "full")
     description["captures"] = None
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
         file = Path(folder) / "trace.parquet"
@@ -200,6 +205,8 @@ def observe(network: Network, engine: Engine | None = None) -> tuple[dict[str, A
         result, rows = _run(engine, network, description, file, lambda _part: True)
         simulation = {"seconds": round(time.perf_counter() - started, 3), "trace_rows": rows} | result["simulation"]
         view = View(network, read_trace(file))
+    if in_part:
+        return summarize_statistics(network, result, simulation, partial=bool(result["interrupted"])), view
     return summarize(view, simulation), view
 
 

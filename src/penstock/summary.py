@@ -11,7 +11,8 @@ import polars as pl
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.punctuality import UNKNOWN, punctuality
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network, Stream
 from penstock.trace import last_time_ps
 
 _PS = 10**12
@@ -46,6 +47,7 @@ def summarize(
     idle_times: dict[str, dict[str, int]] = {}
     for (at, name), time in processing.items():
         idle_times.setdefault(name, {})[at] = time
+    punctual = punctuality(network, view.journeys)
     streams = {}
     for name, figures in measured.items():
         idle = idle_times.get(name, {})
@@ -56,6 +58,7 @@ def summarize(
             "conforms": conforming[name].ok if name in conforming else None,
             "conformance": conforming[name].describe() if name in conforming else None,
             "hops": per_stream.get(name, []) if per_stream is not None else None,
+            **punctual[name],
         }
     return _whole(
         network,
@@ -90,6 +93,7 @@ def summarize_statistics(
             "conforms": None,
             "conformance": None,
             "hops": None,
+            **UNKNOWN,
         }
     found = [f for m in measured.values() for f in (m.latency, m.interval, m.talker_wait) if f is not None]
     source = {"from": "engine", "percentile_error": max((f.percentile_error for f in found), default=0.0)}
@@ -146,8 +150,23 @@ def _whole(
         "ports": ports,
         "statistics": source,
         "simulation": simulation,
-        "warnings": [*network.warnings, *warnings],
+        "warnings": [*network.warnings, *warnings, *_missed(streams)],
     }
+
+
+def _missed(streams: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is said of frames whose launch times came before them."""
+    return [
+        f"{name}: {stream['launch']['missed']:,} of {stream['sent']:,} frames reached the controller after their launch"
+        " time and were sent at once"
+        for name, stream in streams.items()
+        if stream["launch"] and stream["launch"]["missed"]
+    ]
+
+
+def _launch(stream: Stream, measured: Measured) -> dict[str, Any] | None:
+    launch = stream.handover.launch if stream.handover else None
+    return None if launch is None else {"offset_ns": launch.offset_ps / 1000, "missed": measured.launch_missed}
 
 
 def _stream(
@@ -183,6 +202,7 @@ def _stream(
         else (measured.latency.max - measured.latency.min) / 1000,
         "interval_ns": _ns(measured.interval),
         "talker_wait_ns": _ns(measured.talker_wait),
+        "launch": _launch(stream, measured),
         "rate_bps": measured.rate_bps,
         "bound_ns": None if bound_ps is None else bound_ps / 1000,
         "bound_ok": bound_ok,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::bridge::BridgeConfig;
+use crate::bridge::{BridgeConfig, ShapersConfig};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +88,9 @@ pub struct Station {
     /// By the priority code point of a frame's tag; untagged frames have 0.
     #[serde(default = "Station::default_class_of_pcp")]
     pub class_of_pcp: [u8; 8],
+    /// Of its port 0; none: the highest class first, and nothing else.
+    #[serde(default)]
+    pub shapers: Option<ShapersConfig>,
 }
 
 /// Node and port; nodes are the bridges and then the stations, and a station has port 0.
@@ -113,6 +116,9 @@ pub struct Stream {
     #[serde(default)]
     pub frame: Option<FrameDescription>,
     pub source: Source,
+    /// What is between a frame's creation and its talker's port; nothing if not given.
+    #[serde(default)]
+    pub handover: Option<Handover>,
     /// Bridge, egress port, and how many listeners are behind it. Without it, the network must have no loop.
     #[serde(default)]
     pub downstream: Option<Vec<(usize, u16, u32)>>,
@@ -158,6 +164,30 @@ pub enum Jitter {
     ExponentialPs(u64),
     /// By one of these, each as likely.
     ValuesPs(Vec<i64>),
+    /// By what is at this part of the distribution, straight between two of them; from 0 to 1.
+    QuantilesPs(Vec<(f64, i64)>),
+}
+
+/// From a frame's creation by a program to its controller, which sends it at its launch time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handover {
+    /// What the software takes.
+    #[serde(default)]
+    pub delay: Option<Jitter>,
+    /// Without it a frame may be sent once the controller has it.
+    #[serde(default)]
+    pub launch: Option<Launch>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// After the time at which the source would release the frame without jitter.
+    pub offset_ps: u64,
+    /// By how much the controller is off that time.
+    #[serde(default)]
+    pub error: Option<Jitter>,
 }
 
 /// What all sources but captures and responses share.

@@ -17,6 +17,8 @@ pub enum RunError {
     Source { stream: String, source: SourceError },
     #[error("bridge \"{bridge}\": {source}")]
     Bridge { bridge: String, source: BridgeError },
+    #[error("station \"{station}\": {source}")]
+    Station { station: String, source: BridgeError },
     #[error("clock of \"{node}\": {source}")]
     Clock { node: String, source: ClockError },
     #[error(transparent)]

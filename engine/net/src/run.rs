@@ -17,7 +17,7 @@ use crate::node::Node;
 use crate::queue::{Queue, MOST_NODES};
 use crate::routes::{Graph, Routes};
 use crate::source::{Generator, Release};
-use crate::station::Station;
+use crate::station::{Shaped, Station};
 use crate::statistics::StreamStatistics;
 use crate::trace::{Event, Filter, Trace};
 
@@ -251,7 +251,13 @@ fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> 
         if let Some(class) = station.class_of_pcp.iter().find(|&&class| class > 7) {
             return Err(wrong(format!("station \"{name}\": class_of_pcp has {class}; 0 to 7 are allowed")));
         }
-        stations.push(Station::new(clock, wire, station.class_of_pcp));
+        let mut made = Station::new(clock, wire, station.class_of_pcp);
+        if let Some(config) = &station.shapers {
+            let shaped = Shaped::new(wire.rate, config, clock.at_or_before(0));
+            let wrong = |source| RunError::Station { station: name.clone(), source };
+            made.shaped = Some(Box::new(shaped.map_err(wrong)?));
+        }
+        stations.push(made);
     }
     Ok(stations)
 }
@@ -283,8 +289,11 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
         }
         let generator = Generator::new(stream, headers);
         let generator = generator.map_err(|source| RunError::Source { stream: name.clone(), source })?;
+        let handover = Generator::handover(stream);
+        let handover = handover.map_err(|source| RunError::Source { stream: name.clone(), source })?;
         made.push(StreamState {
             generator,
+            handover,
             talker: stream.from as u32,
             listeners: match to[..] {
                 [station] => Listeners::One(Listener { station, last_delivered: None }),
@@ -318,8 +327,11 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
 
 fn add_greedy(kernel: &mut Kernel) {
     for (index, stream) in kernel.streams.iter().enumerate() {
+        let station = &mut kernel.stations[stream.talker as usize];
+        if station.shaped.is_some() {
+            continue; // one frame of it is always in the queue
+        }
         if let Some(Release::WhenFree(_)) = stream.generator.next_release() {
-            let station = &mut kernel.stations[stream.talker as usize];
             let pcp = stream.generator.pcp();
             let class = station.class_of_pcp[usize::from(pcp & 7)];
             station.add_greedy(index as u32, class);

@@ -132,6 +132,8 @@ pub struct StreamStatistics {
     /// By the number of the reason.
     pub dropped: [u64; Reason::COUNT],
     pub inside: u64,
+    /// Frames that reached the talker's controller after their launch times.
+    pub launch_missed: u64,
     /// From sent by the talker to delivered.
     pub latency_ps: Distribution,
     /// Between successive deliveries at a listener.

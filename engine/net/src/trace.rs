@@ -12,10 +12,13 @@ pub enum Event {
     Sent = 4,
     Delivered = 5,
     Dropped = 6,
+    /// A frame's launch time came before the frame; the time is the launch time.
+    Missed = 7,
 }
 
 impl Event {
-    pub const NAMES: [&'static str; 7] = ["created", "received", "queued", "eligible", "sent", "delivered", "dropped"];
+    pub const NAMES: [&'static str; 8] =
+        ["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"];
 }
 
 /// Why a frame was dropped: the number of `reason_e` in pen_pkg.sv.

@@ -178,6 +178,7 @@ fn of_stream<'py>(py: Python<'py>, stream: &StreamStatistics) -> PyResult<Bound<
     dict.set_item("copies", stream.copies)?;
     dict.set_item("delivered", stream.delivered)?;
     dict.set_item("inside", stream.inside)?;
+    dict.set_item("launch_missed", stream.launch_missed)?;
     dict.set_item("dropped", by_reason(py, dropped)?)?;
     dict.set_item("latency_ps", distribution(py, &stream.latency_ps)?)?;
     dict.set_item("interval_ps", distribution(py, &stream.interval_ps)?)?;

@@ -35,7 +35,27 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
         peer = network.peer(step.bridge, step.egress)
         where = f'the {show_rate(link.rate_bps)} of the link to "{peer[0] if peer else "nothing"}"'
         return f"the committed rates add up to {port.committed_bps / 1e6:g} Mb/s on the wire, above {where}"
-    return None if before is None else _why_not_shaped_again(network, step, before, traffic_class)
+    if before is None:
+        return _why_not_as_released(network, stream, step, traffic_class)
+    return _why_not_shaped_again(network, step, before, traffic_class)
+
+
+def _why_not_as_released(network: Network, stream: Stream, step: Step, traffic_class: int) -> str | None:
+    """Why frames may come to the first bridge closer together than their sources release them.
+
+    The scheduler group counts as one: what the talker holds of one of its streams, the others may wait for.
+    """
+    talker = network.stations[stream.talker]
+    if talker.gates:
+        return f'the port of "{talker.name}" has gates, behind which frames wait that then come faster than released'
+    for other in network.streams_from[talker.name]:
+        number = network.class_at_talker(other)
+        if network.class_at(other, step.bridge) == traffic_class and (0, number) in talker.credit:
+            return (
+                f'{talker.class_name(number)} of "{talker.name}" is served by credit, for which frames wait that then '
+                "come faster than released"
+            )
+    return None
 
 
 def _why_not_shaped_again(network: Network, step: Step, before: Step, traffic_class: int) -> str | None:

@@ -507,6 +507,32 @@ def gate_list_writes(registers: RegisterMap, port: int, gates: GateControl) -> l
     ]
 
 
+def model_shapers(
+    gates: Mapping[int, GateControl],
+    idle_slope_bps: Mapping[tuple[int, int], int],
+    count_gap: bool,
+    max_class_frame_bytes: Mapping[tuple[int, int], int],
+) -> dict[str, Any]:
+    """What egress ports do beside strict priority and ATS, as the model takes it; keys are ports, or port and class."""
+    shapers: dict[str, Any] = {
+        "gates": [
+            {
+                "port": port,
+                "entries": [list(entry) for entry in control.entries],
+                "cycle_time_ns": control.cycle_time_ns,
+                "base_time_ns": control.base_time_ns,
+                "cycle_time_extension_ns": control.cycle_time_extension_ns,
+                "initial_states": control.initial_states,
+            }
+            for port, control in gates.items()
+        ],
+        "credit": [{"port": port, "class": k, "idle_slope_bps": slope} for (port, k), slope in idle_slope_bps.items()],
+        "max_class_frame_bytes": [[port, k, limit] for (port, k), limit in max_class_frame_bytes.items()],
+    }
+    shapers = {name: value for name, value in shapers.items() if value}
+    return shapers | ({"count_gap": count_gap} if idle_slope_bps else {})
+
+
 def model_config(config: SwitchConfig) -> dict[str, Any]:
     """The same configuration for the engine's model of a bridge; its JSON is described in docs/model.md.
 
@@ -541,26 +567,7 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
     }
     _check_gates(config)
     _check_slopes(config, MODEL_MAX_RATE_BPS)
-    shapers: dict[str, Any] = {
-        "gates": [
-            {
-                "port": port,
-                "entries": [list(entry) for entry in gates.entries],
-                "cycle_time_ns": gates.cycle_time_ns,
-                "base_time_ns": gates.base_time_ns,
-                "cycle_time_extension_ns": gates.cycle_time_extension_ns,
-                "initial_states": gates.initial_states,
-            }
-            for port, gates in config.gates.items()
-        ],
-        "credit": [
-            {"port": port, "class": k, "idle_slope_bps": slope} for (port, k), slope in config.idle_slope_bps.items()
-        ],
-        "max_class_frame_bytes": [[port, k, limit] for (port, k), limit in config.max_class_frame_bytes.items()],
-    }
-    if config.idle_slope_bps:
-        shapers["count_gap"] = config.count_gap
-    model |= {name: value for name, value in shapers.items() if value or name == "count_gap"}
+    model |= model_shapers(config.gates, config.idle_slope_bps, config.count_gap, config.max_class_frame_bytes)
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,
         "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),

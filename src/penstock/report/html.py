@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from penstock import __version__
 from penstock.journeys import View
-from penstock.report import figures
+from penstock.report import figures, punctuality
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 from penstock.table import NOTHING, drops, most_urgent, others, us
@@ -60,6 +60,7 @@ def render(network: Network, view: View | None, summary: dict[str, Any]) -> str:
         "</head><body><main>",
         _head(summary),
         _streams(summary, colors),
+        punctuality.section(summary),
         _bounds(summary),
         _ports(summary),
         limits,

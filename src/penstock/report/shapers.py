@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from penstock.gates import CreditOverTime, Occupation, cycle_start_ps, gate_states
 from penstock.journeys import View
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, hardware_visible_ps
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Station, hardware_visible_ps
 
 _AHEAD_BYTES = 8
 _SELECTED_TO_SENT_PS = 96_000  # of the hardware; 64_000 of it are preamble and delimiter
@@ -30,9 +30,9 @@ Figure = tuple[str, str, go.Figure]
 
 @dataclass(frozen=True)
 class _Place:
-    """An egress port."""
+    """An egress port of a bridge, or of a station, which has port 0."""
 
-    bridge: Bridge
+    node: Bridge | Station
     port: int
     rate_bps: int
 
@@ -41,17 +41,18 @@ class _Place:
 
     @property
     def name(self) -> str:
-        return f"{self.bridge.name} port {self.port}"
+        return self.node.name if isinstance(self.node, Station) else f"{self.node.name} port {self.port}"
 
 
 def figures(network: Network, view: View, color: Mapping[str, str]) -> list[Figure]:
-    """Of each port with gates or credit that streams pass; of many ports the first."""
+    """Of each port with gates that streams pass, and each bridge's with credit; of many ports the first."""
     places = [
         _Place(network.bridges[bridge], port, network.link_at[bridge, port].rate_bps)
         for bridge, port in network.streams_at
     ]
-    gated = [place for place in places if place.port in place.bridge.gates]
-    credited = [place for place in places if any(port == place.port for port, _ in place.bridge.credit)]
+    talkers = [_Place(network.stations[name], 0, network.stations[name].link_rate_bps) for name in network.streams_from]
+    gated = [place for place in (*talkers, *places) if place.port in place.node.gates]
+    credited = [place for place in places if any(port == place.port for port, _ in place.node.credit)]
     found = []
     for place in gated[:_MOST_PORTS]:
         found += _gates(view, place, color)
@@ -62,24 +63,38 @@ def figures(network: Network, view: View, color: Mapping[str, str]) -> list[Figu
 
 def _frames(view: View, place: _Place) -> pl.DataFrame:
     """What left by the port, in order: when each frame had the wire, without its gap."""
-    rows = view.hops.filter(
-        (pl.col("node").cast(pl.String) == place.bridge.name)
-        & (pl.col("port") == place.port)
-        & pl.col("queued").is_not_null()
-    ).with_columns(pl.col("stream").cast(pl.String))
+    if isinstance(place.node, Station):
+        rows = _talked(view, place.node)
+    else:
+        rows = view.hops.filter(
+            (pl.col("node").cast(pl.String) == place.node.name)
+            & (pl.col("port") == place.port)
+            & pl.col("queued").is_not_null()
+        ).with_columns(pl.col("stream").cast(pl.String))
     ahead, byte = place.byte_ps(_AHEAD_BYTES), 8 * 10**12
     length = (pl.col("bytes").cast(pl.Int64) + _AHEAD_BYTES) * byte // place.rate_bps
     return rows.with_columns((pl.col("sent") - ahead).alias("begin"), length.alias("length")).sort("begin")
 
 
+def _talked(view: View, station: Station) -> pl.DataFrame:
+    """The frames of a station's streams, with their classes there."""
+    network = view.network
+    classes = {stream.name: network.class_at_talker(stream) for stream in network.streams_from[station.name]}
+    rows = view.journeys.unique("frame_id").with_columns(pl.col("stream").cast(pl.String))
+    return rows.filter(pl.col("stream").is_in(list(classes))).with_columns(
+        pl.col("talker_sent").alias("sent"),
+        pl.col("stream").replace_strict(classes, default=0, return_dtype=pl.UInt8).alias("traffic_class"),
+    )
+
+
 def _gates(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]:
-    gates = place.bridge.gates[place.port]
+    gates = place.node.gates[place.port]
     frames = _frames(view, place).filter(pl.col("begin").is_not_null())
     if not frames.height:
         return []
     cycle_ps = gates.cycle_time_ns * 1000
     first = _int(frames["begin"][0])
-    start = cycle_start_ps(place.bridge, place.port, first)
+    start = cycle_start_ps(place.node, place.port, first)
     stop = start + _CYCLES * cycle_ps
     frames = frames.filter(pl.col("begin") < stop).head(_MOST_FRAMES)
     if frames.height == _MOST_FRAMES:
@@ -99,7 +114,7 @@ def _gates(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]:
 
 def _windows(figure: go.Figure, place: _Place, start: int, stop: int, row: int | None) -> None:
     at, lasts, classes = [], [], []
-    for begin, end, states in gate_states(place.bridge, place.port, start, stop):
+    for begin, end, states in gate_states(place.node, place.port, start, stop):
         for number in range(8):
             if states >> number & 1:
                 at.append(begin / 1e6)
@@ -128,20 +143,20 @@ def _wire(figure: go.Figure, place: _Place, frames: pl.DataFrame, color: Mapping
         )
         figure.add_trace(bars, **({} if row is None else {"row": row, "col": 1}))
     used = {int(number) for number in frames["traffic_class"]}
-    shown = sorted(used | ({*range(8)} if place.port in place.bridge.gates else set()))
+    shown = sorted(used | ({*range(8)} if place.port in place.node.gates else set()))
     labels = [_label(place, number) for number in shown]
     order = {"categoryorder": "array", "categoryarray": labels, "type": "category", "dtick": 1}
     figure.update_yaxes(**order, **({} if row is None else {"row": row, "col": 1}))
 
 
 def _label(place: _Place, number: int) -> str:
-    name = place.bridge.class_names.get(number)
+    name = place.node.class_names.get(number)
     return f"{number}" if name is None else f"{name} {number}"
 
 
 def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]:
     frames = _frames(view, place)
-    classes = sorted((k for port, k in place.bridge.credit if port == place.port), reverse=True)
+    classes = sorted((k for port, k in place.node.credit if port == place.port), reverse=True)
     shaped = frames.filter(pl.col("traffic_class").is_in(classes))
     if not shaped.height:
         return []
@@ -155,7 +170,8 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
         own = shaped.filter(pl.col("traffic_class") == number)
         if not own.height:
             continue
-        over_time = CreditOverTime(place.bridge, place.port, number, place.rate_bps)
+        assert isinstance(place.node, Bridge)
+        over_time = CreditOverTime(place.node, place.port, number, place.rate_bps)
         points = over_time.points(list(_occupations(place, own)), first, stop)
         figure.add_trace(
             go.Scatter(
@@ -169,13 +185,13 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
             row=1, col=1,
         )  # fmt: skip
         low, high = min(bits for _, bits in points), max(bits for _, bits in points)
-        said.append(f"{place.bridge.class_name(number)} from {low:,.0f} to {high:,.0f} bits")
-    if place.port in place.bridge.gates:
+        said.append(f"{place.node.class_name(number)} from {low:,.0f} to {high:,.0f} bits")
+    if place.port in place.node.gates:
         _windows(figure, place, first, stop, 2)
     part = frames.filter(pl.col("begin").is_between(first, stop)).head(4 * _MOST_FRAMES)
     _wire(figure, place, part, color, 2)
     figure.update_layout(barmode="overlay")
-    _layout(figure, 560 if place.port in place.bridge.gates else 460)
+    _layout(figure, 560 if place.port in place.node.gates else 460)
     figure.update_yaxes(title="credit / bits", row=1, col=1)
     figure.update_xaxes(range=[first / 1e6, stop / 1e6])
     figure.update_xaxes(title="time / us", row=2, col=1)
@@ -185,7 +201,8 @@ def _credit(view: View, place: _Place, color: Mapping[str, str]) -> list[Figure]
 
 def _occupations(place: _Place, frames: pl.DataFrame) -> Iterator[Occupation]:
     """From when each frame could have been selected, when it was, and until when it had the wire."""
-    bridge = place.bridge
+    bridge = place.node
+    assert isinstance(bridge, Bridge)
     visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
     ahead = _SELECTED_TO_SENT_PS if bridge.hardware_timing else place.byte_ps(_AHEAD_BYTES)
     spent = WIRE_OVERHEAD_BYTES if bridge.count_gap else _AHEAD_BYTES

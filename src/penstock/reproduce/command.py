@@ -19,14 +19,15 @@ def run(
     out: Path,
     *,
     options: Options,
+    frames: int | None = None,
     workers: int | None = None,
     done: work.Done | None = None,
 ) -> Reproduction:
     """Runs a paper's experiments on "model", "rtl" or "both"; leaves `summary.json`, `runs.json` and `report.html`."""
     paper = papers.load(name)
-    experiments = papers.chosen(paper, only)
-    check_target(out)
     kinds = BOTH if nodes == "both" else (nodes,)
+    experiments = papers.sized(paper, papers.chosen(paper, only), kinds, frames)
+    check_target(out)
     result = reproduce(paper, experiments, kinds, options=options, workers=workers, done=done)
     with replacing(out) as folder:
         (folder / "summary.json").write_text(json.dumps(result.as_json(), indent=2) + "\n")

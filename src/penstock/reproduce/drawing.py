@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
+from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from penstock.report.figures import colors
 
@@ -21,7 +22,23 @@ Values = Iterable[Any]
 
 def figure(x: str, y: str, **layout: Any) -> go.Figure:
     """An empty figure with these titles of its axes."""
-    found = go.Figure()
+    return _styled(go.Figure(), x, y, layout)
+
+
+def panels(titles: Sequence[str], x: str, y: str, **layout: Any) -> go.Figure:
+    """Empty panels, two in a row, with one scale, these titles, and these titles of their axes."""
+    rows = -(-len(titles) // 2)
+    found = make_subplots(
+        rows=rows, cols=2, subplot_titles=titles, shared_xaxes=True, shared_yaxes="all",
+        vertical_spacing=0.1, horizontal_spacing=0.04,
+    )  # fmt: skip
+    found = _styled(found, "", "", {"height": 270 * rows, "showlegend": False} | layout)
+    for row in range(rows):
+        found.update_yaxes(title=y, row=row + 1, col=1)
+    return found.update_xaxes(title=x, row=rows)
+
+
+def _styled(found: go.Figure, x: str, y: str, layout: Mapping[str, Any]) -> go.Figure:
     found.update_layout(
         template="plotly_white",
         height=_HEIGHT,

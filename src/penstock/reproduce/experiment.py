@@ -70,6 +70,14 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Length:
+    """How many frames a run has, where one may choose."""
+
+    frames: Mapping[str, int]  # by what the nodes are, unless the command line says otherwise
+    lengthen: Callable[[Case, int], Case]
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper and its experiments, in its order."""
 
@@ -77,3 +85,4 @@ class Paper:
     title: str
     source: str  # how it is cited
     experiments: Sequence[Experiment]
+    length: Length | None = None  # None: the scenarios say

@@ -24,10 +24,13 @@ _STEPS = ("received", "arrived", "queued", "eligible", "sent")
 class Frames:
     """The frames of a stream that were delivered, in the order of their arrival. Instants in ps.
 
-    `sent_ps` is at the talker. `at_bridge` has the instants at the first bridge, named as in `penstock.journeys.hops`.
+    `missed_ps` is the launch time of a frame that missed it, `sent_ps` is at the talker. `at_bridge` has the instants
+    at the first bridge, named as in `penstock.journeys.hops`.
     """
 
     bytes: Instants
+    created_ps: Instants
+    missed_ps: Instants
     sent_ps: Instants
     delivered_ps: Instants
     at_bridge: dict[str, Instants]
@@ -82,6 +85,8 @@ def watch(network: Network) -> Outcome:
         )
         frames[name] = Frames(
             _instants(rows, "bytes"),
+            _instants(rows, "created"),
+            _instants(rows, "missed"),
             _instants(rows, "talker_sent"),
             _instants(rows, "delivered"),
             {step: _instants(rows, step) for step in _STEPS},

@@ -9,6 +9,7 @@ from typing import Any, Self
 WITHIN_BOUND = "measured at most the bound"
 AS_GOOD_AS_PAPER = "measured at most the paper's"
 EQUALS_THEORY = "measured equals theory"
+NEAR_PAPER = "measured as the paper's"
 NOTHING = None  # shown beside the paper's, without a requirement
 _DIGITS = 9  # after the point: what computing with floating point adds is cut off
 
@@ -58,6 +59,16 @@ class Row:
         ok = measured is not None and round(abs(measured - theory), _DIGITS) <= tolerance
         said = EQUALS_THEORY if not tolerance else f"{EQUALS_THEORY} within {tolerance:.2g} {unit}"
         return cls(name, quantity, unit, measured, theory=theory, requirement=said, ok=ok, **more)
+
+    @classmethod
+    def near(
+        cls, name: str, quantity: str, unit: str, measured: float | None, paper: float, tolerance: float, **more: Any
+    ) -> Self:
+        """The paper's and measured differ by at most the tolerance."""
+        measured = _rounded(measured)
+        ok = measured is not None and round(abs(measured - paper), _DIGITS) <= tolerance
+        said = f"{NEAR_PAPER} within {tolerance:.2g} {unit}"
+        return cls(name, quantity, unit, measured, paper=paper, requirement=said, ok=ok, **more)
 
     def as_key(self) -> Self:
         """The same, for short tables."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -21,7 +22,7 @@ from penstock.scenario.units import (
 )
 
 Nodes = Literal["model", "rtl", "linux"]
-Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped"]
+Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"]
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
 _PLACE = re.compile(r"([^.\s]+)\.(\d{1,5})")
@@ -89,6 +90,12 @@ def _any_place(value: Any) -> str:
     return value
 
 
+def _pair(value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, list | tuple) or len(value) != 2 or type(value[0]) not in (int, float):
+        raise refuse(f"{value!r} is no quantile", 'a part of all and a time, [0.5, "2us"]')
+    return value[0], value[1]
+
+
 def _gate_states(value: Any) -> tuple[int | str, ...]:
     """Numbers and names of the classes whose gates are open; `shapers.py` knows the names."""
     if value == "all":
@@ -112,6 +119,7 @@ AnyPlace = Annotated[str, BeforeValidator(_any_place)]
 VlanId = Annotated[int, _number(1, 4094)]
 Priority = Annotated[int, _number(0, 7)]
 IpPort = Annotated[int, _number(0, 65535)]
+Quantile = Annotated[tuple[float, SignedPicoseconds], BeforeValidator(_pair)]
 Seed = Annotated[int, _number(0, 2**63 - 1)]
 Count = Annotated[int, _number(1, 10**9)]
 GateStates = Annotated[tuple[int | str, ...], BeforeValidator(_gate_states)]
@@ -188,26 +196,33 @@ class Gates(Table):
 SHAPER_KEYS = ("idle_slope", "send_slope", "scaled")
 
 
-class ClassAtPort(Table):
-    """How a port serves a traffic class."""
+class _ClassKeys(Table):
+    """What every egress port can be told of a traffic class."""
 
-    selection: Literal["strict", "cbs"] | None = None
     idle_slope: BitsPerSecond | None = None
     send_slope: SignedBitsPerSecond | None = None
     scaled: bool | None = None
     max_sdu: Bytes | None = None
 
 
-class ClassOfTraffic(Table):
+class ClassAtPort(_ClassKeys):
+    """How one port of a bridge serves a traffic class."""
+
+    selection: Literal["strict", "cbs"] | None = None
+
+
+class ClassAtStation(ClassAtPort):
+    """How a station serves a traffic class."""
+
+    name: str | None = None
+
+
+class ClassOfTraffic(_ClassKeys):
     """A traffic class of a bridge."""
 
     selection: Literal["ats", "strict", "cbs"] | None = None
     name: str | None = None
     max_residence: Picoseconds | None = None
-    idle_slope: BitsPerSecond | None = None
-    send_slope: SignedBitsPerSecond | None = None
-    scaled: bool | None = None
-    max_sdu: Bytes | None = None
 
 
 class Port(Table):
@@ -272,6 +287,10 @@ class Station(Table):
     rate: BitsPerSecond | None = None
     delay: Picoseconds | None = None
     clock: Clock = Clock()
+    classes: dict[str, ClassAtStation] = Field(default_factory=dict)
+    class_of_priority: tuple[Priority, ...] | None = None
+    gates: Gates | None = None
+    count_gap: bool = True
 
 
 class NormalGap(Table):
@@ -288,6 +307,7 @@ class Jitter(Table):
     uniform: Picoseconds | None = None
     exponential: Picoseconds | None = None
     values: Annotated[list[SignedPicoseconds] | None, Field(min_length=1)] = None
+    quantiles: list[Quantile] | None = None
     file: str | None = None
 
     @model_validator(mode="after")
@@ -295,9 +315,41 @@ class Jitter(Table):
         if len(self.model_fields_set) != 1:
             raise refuse(
                 "a jitter has one distribution",
-                'one of normal, uniform, exponential, values, file, as in normal = "2us"',
+                f'one of {", ".join(self.keys())}, as in normal = "2us"',
             )
+        points = self.quantiles
+        if points is not None:
+            rises = all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(points))
+            if not points or points[0][0] != 0 or points[-1][0] != 1 or not rises:
+                allowed = '[[0, "1us"], [0.5, "2us"], [1, "9us"]]: parts that rise from 0 to 1, times that do not fall'
+                raise refuse("these are no quantiles", allowed, "quantiles")
         return self
+
+
+class Software(Table):
+    """What a host's software takes from a frame's construction to the controller."""
+
+    delay: Jitter
+
+    @model_validator(mode="after")
+    def _not_before(self) -> Software:
+        delay = self.delay
+        least = min(delay.values or [time for _, time in delay.quantiles or ()], default=0)
+        if delay.normal is not None or least < 0:
+            what = "the controller does not have a frame before it is constructed"
+            raise refuse(what, "a distribution without values below zero: any but normal", "delay")
+        return self
+
+
+class Launch(Table):
+    """When the controller sends a frame: so long after its nominal time, off by so much."""
+
+    offset: Picoseconds
+    error: Jitter | None = None
+
+
+def _launch(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"offset": value}
 
 
 class Audio(Table):
@@ -359,6 +411,8 @@ class Source(Table):
     response_to: str | None = None
     after: Picoseconds | None = None
     jitter: Jitter | None = None
+    software: Software | None = None
+    launch: Annotated[Launch | None, BeforeValidator(_launch)] = None
     seed: Seed | None = None
     count: Count | None = None
     start: Picoseconds = 0
@@ -369,7 +423,7 @@ class Source(Table):
         kinds = f'capture = "FILE", audio or video, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
         whole = next((k for k in ("capture", "audio", "video") if getattr(self, k) is not None), None)
         if whole is not None:
-            common = (whole, "start", "count", "jitter", "seed")
+            common = (whole, "start", "count", "jitter", "software", "launch", "seed")
             others = [k for k in type(self).model_fields if k in self.model_fields_set and k not in common]
             if others:
                 owner = "a capture" if whole == "capture" else whole
@@ -391,6 +445,9 @@ class Source(Table):
         for key in ("every", "poisson"):
             if getattr(self, key) == 0:
                 raise refuse("the period is zero", "a time above 0", key)
+        for key in ("software", "launch"):
+            if getattr(self, key) is not None and (self.back_to_back or self.response_to is not None):
+                raise refuse("the source has no times of its own", f"{key} with another timing", key)
         return self
 
 

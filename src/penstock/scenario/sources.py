@@ -11,7 +11,7 @@ from typing import Literal
 
 from penstock.captures import Capture, CaptureError, Header, header_of, read_capture
 from penstock.scenario import model
-from penstock.scenario.network import Jitter, Pattern
+from penstock.scenario.network import Handover, Jitter, Launch, Pattern
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import Report
 from penstock.scenario.units import TIME_PS, parse
@@ -78,17 +78,35 @@ def video_pattern(report: Report, path: KeyPath, video: model.Video, udp: bool, 
 
 
 def jitter_of(report: Report, path: KeyPath, jitter: model.Jitter | None, folder: Path) -> Jitter | None:
-    """The distribution; of a file, its values."""
+    """The distribution at a key; of a file, its values."""
     if jitter is None:
         return None
     if jitter.values is not None:
         return Jitter("values", values_ps=tuple(jitter.values))
+    if jitter.quantiles is not None:
+        return Jitter("quantiles", quantiles_ps=tuple(jitter.quantiles))
     if jitter.file is not None:
-        return Jitter("values", values_ps=_times(report, (*path, "jitter", "file"), folder / jitter.file))
+        return Jitter("values", values_ps=_times(report, (*path, "file"), folder / jitter.file))
     for kind in ("normal", "uniform"):
         if getattr(jitter, kind) is not None:
             return Jitter("normal" if kind == "normal" else "uniform", getattr(jitter, kind))
     return Jitter("exponential", jitter.exponential or 0)
+
+
+def handover_of(report: Report, path: KeyPath, source: model.Source, folder: Path) -> Handover | None:
+    """What is between the program and the port, if the source says anything of it."""
+    software, launch = source.software, source.launch
+    if software is None and launch is None:
+        return None
+    delay, found = None, None
+    if software is not None:
+        where = (*path, "software", "delay")
+        delay = jitter_of(report, where, software.delay, folder)
+        if delay is not None and min(delay.values_ps, default=0) < 0:
+            report.refuse((*where, "file"), "a time is below zero", "times from 0")
+    if launch is not None:
+        found = Launch(launch.offset, jitter_of(report, (*path, "launch", "error"), launch.error, folder))
+    return Handover(delay, found)
 
 
 def _times(report: Report, path: KeyPath, file: Path) -> tuple[int, ...]:

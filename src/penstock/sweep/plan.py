@@ -182,8 +182,13 @@ def _absolute(scenario: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The scenario with the files that it names found from anywhere."""
     for stream in scenario["streams"].values():
         source = stream["source"]
-        jitter = source.get("jitter") or {}
-        for table, key in ((source, "capture"), (jitter, "file")):
+        launch = source.get("launch")
+        distributions = (
+            source.get("jitter"),
+            (source.get("software") or {}).get("delay"),
+            launch.get("error") if isinstance(launch, dict) else None,
+        )
+        for table, key in ((source, "capture"), *((distribution or {}, "file") for distribution in distributions)):
             if key in table:
                 table[key] = str(folder / table[key])
     return scenario

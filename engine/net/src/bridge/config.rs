@@ -163,7 +163,28 @@ pub enum BridgeError {
     Config { what: String, allowed: String },
 }
 
+/// What egress ports do beside strict priority and ATS: those of a bridge, or port 0 of a station.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShapersConfig {
+    pub gates: Vec<GatesConfig>,
+    pub credit: Vec<CreditConfig>,
+    pub count_gap: bool,
+    pub max_class_frame_bytes: Vec<(u16, u8, u16)>,
+    pub ptp: PtpConfig,
+}
+
 impl BridgeConfig {
+    pub(super) fn shapers(&self) -> ShapersConfig {
+        ShapersConfig {
+            gates: self.gates.clone(),
+            credit: self.credit.clone(),
+            count_gap: self.count_gap,
+            max_class_frame_bytes: self.max_class_frame_bytes.clone(),
+            ptp: self.ptp,
+        }
+    }
+
     /// The smallest number of streams, 256 at least, whose tables have all the slots that are named.
     pub(super) fn streams_of_hardware(&self) -> u32 {
         let slots = self.streams.iter().filter_map(|stream| stream.slot).map(|(_, slot)| slot.saturating_add(1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How gates and credit get their settings: at the beginning, and in flight as `pen_gate_config` works on them.
+//! How gates and credit get their settings in flight, as `pen_gate_config` works on them.
 //!
 //! The unit takes one list at a time. It checks it, takes back a change that is still pending, and tells the port of the
 //! new one two microseconds before PREPARE_NS are over; docs/hardware.md has the order.
@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
-use penstock_shaper::ptp_clock::{nanoseconds, Command, PtpClock, NOMINAL_INCREMENT};
+use penstock_shaper::ptp_clock::{nanoseconds, Command};
 
-use super::config::{BridgeConfig, BridgeError, GatesConfig};
 use super::lifetime::Look;
 use super::shaping::{GateTime, Shaping, GATES_CYCLES};
-use super::tables::{refuse, within};
 use super::timing::Clock;
 use super::{Bridge, Tick};
 
@@ -115,9 +113,6 @@ impl GateConfig {
     }
 }
 
-/// The hardware's clock gets its rate so many cycles before the run: by then the command is answered.
-pub const RATE_BEFORE_START: Tick = 64;
-
 /// The code that the hardware has for it, and how many cycles after the commit it is found.
 fn code_of(error: &ListError) -> (u8, Tick) {
     let entry = |entry: usize| FIRST_ENTRY_CYCLES + ENTRY_CYCLES * entry as Tick;
@@ -133,95 +128,6 @@ fn code_of(error: &ListError) -> (u8, Tick) {
 const PAST_CODE: u8 = 7;
 
 impl Bridge {
-    /// Gates and credit as they are configured; gate time has to be right.
-    pub(super) fn shape_ports(&mut self, config: &BridgeConfig) -> Result<(), BridgeError> {
-        let last_port = self.ports() - 1;
-        for gates in &config.gates {
-            within("port of gates", gates.port, 0, last_port)?;
-            let shaping = self.shaping(gates.port);
-            shaping.gates.set_initial_states(gates.initial_states);
-            shaping.gates.set_enabled(gates.enabled);
-        }
-        for credit in &config.credit {
-            within("port of credit", credit.port, 0, last_port)?;
-            let class = usize::from(within("class of credit", credit.class, 0, 7)?);
-            let made = match &self.clock {
-                Clock::Hardware(_) => {
-                    Credit::new(credit::idle_slope(credit.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
-                }
-                Clock::Ideal(ideal) => {
-                    let rate = ideal.rates_bps[usize::from(credit.port)];
-                    Credit::new(credit.idle_slope_bps, rate, Bounds::NONE)
-                }
-            };
-            let made = made.map_err(|error| refuse(format!("credit of class {class}"), error.to_string()))?;
-            self.shaping(credit.port).set_credit(0, class, Some(made));
-        }
-        for &(port, class, bytes) in &config.max_class_frame_bytes {
-            within("port of a longest frame", port, 0, last_port)?;
-            let class = usize::from(within("class of a longest frame", class, 0, 7)?);
-            self.shaping(port).max_bytes[class] = bytes;
-        }
-        self.start_clock(0, config)
-    }
-
-    /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if they always had.
-    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
-        let ptp = config.ptp;
-        let beyond = || refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed");
-        let (start, increment, unit) = match &self.clock {
-            Clock::Hardware(_) => (Some(ptp.start_ns), ptp.increment, 1),
-            // What is added to 8 ns, to 1 ps.
-            Clock::Ideal(_) => (ptp.start_ns.checked_mul(1_000), ptp.increment / 8, 1_000),
-        };
-        let start = start.filter(|start| *start < 1 << 63).ok_or_else(beyond)?;
-        let lead = match &self.clock {
-            Clock::Hardware(_) if increment != NOMINAL_INCREMENT => RATE_BEFORE_START.min(tick).min(start / 8),
-            _ => 0,
-        };
-        let clock = PtpClock::new(tick - lead, start - 8 * lead).with_increment(increment);
-        self.gate_time = match &self.clock {
-            Clock::Hardware(_) => GateTime::of_hardware(clock),
-            Clock::Ideal(_) => GateTime::ideal(clock),
-        };
-        let now = self.gate_time.at(tick);
-        for gates in config.gates.iter().filter(|gates| !gates.entries.is_empty()) {
-            let (list, change_time) = self.list_at_start(gates, now, unit)?;
-            self.shaping(gates.port).gates.propose(now, list, change_time);
-        }
-        Ok(())
-    }
-
-    fn list_at_start(&self, gates: &GatesConfig, now: u64, unit: u64) -> Result<(Arc<List>, u64), BridgeError> {
-        let what = || format!("gates of port {}", gates.port);
-        let beyond = || refuse(what(), "times of less than 2^63 units of gate time are allowed");
-        let units = |ns: u64| ns.checked_mul(unit).filter(|time| *time < 1 << 63).ok_or_else(beyond);
-        let mut entries = Vec::with_capacity(gates.entries.len());
-        for &(states, interval_ns) in &gates.entries {
-            entries.push(Entry { operation: 0, states, interval: units(interval_ns)? });
-        }
-        let admin = AdminList {
-            entries,
-            base_time: units(gates.base_time_ns)?,
-            cycle_time: units(gates.cycle_time_ns)?,
-            cycle_time_extension: units(gates.cycle_time_extension_ns)?,
-        };
-        let hardware = Capacity::HARDWARE;
-        let rate = match &self.clock {
-            Clock::Hardware(_) => credit::PORT_RATE_BPS,
-            Clock::Ideal(ideal) => ideal.rates_bps[usize::from(gates.port)].min(credit::PORT_RATE_BPS),
-        };
-        let capacity = Capacity {
-            least_interval: hardware.least_interval * unit,
-            horizon: (hardware.horizon * unit).saturating_mul(credit::PORT_RATE_BPS.div_ceil(rate)),
-            ..hardware
-        };
-        let list = List::compile(&admin, &capacity).map_err(|error| refuse(what(), error.to_string()))?;
-        let past = now.saturating_sub(list.base_time());
-        let change_time = list.base_time() + past / list.cycle_time() * list.cycle_time();
-        Ok((Arc::new(list), change_time))
-    }
-
     pub(super) fn shaping(&mut self, port: u16) -> &mut Shaping {
         self.is_shaped = true;
         let hardware = matches!(self.clock, Clock::Hardware(_));

@@ -298,8 +298,7 @@ impl Bridge {
         }
         let is_long = |(egress, port): &(usize, &Port)| {
             port.shaping.as_ref().is_some_and(|shaping| {
-                let wire = self.clock.wire(*egress as u16, bytes);
-                bytes > shaping.max_bytes[traffic_class] || shaping.never_fits(&self.gate_time, at, traffic_class, wire)
+                shaping.is_too_long(&self.clock, &self.gate_time, *egress as u16, at, traffic_class, bytes)
             })
         };
         self.ports.iter().enumerate().filter(is_long).fold(0, |mask, (egress, _)| mask | 1 << egress)

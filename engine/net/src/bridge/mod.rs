@@ -16,15 +16,16 @@ mod fdb;
 mod gate_config;
 mod identify;
 mod judge;
-mod lifetime;
+pub(crate) mod lifetime;
 mod memos;
 pub mod reason;
 mod reception;
 mod select;
-mod shaping;
+pub(crate) mod shaping;
+pub(crate) mod start;
 mod sweep;
 mod tables;
-mod timing;
+pub(crate) mod timing;
 
 use std::collections::VecDeque;
 
@@ -35,12 +36,13 @@ use prefetch_index::prefetch_index;
 
 pub use change::Change;
 pub use config::{
-    BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, StreamConfig, StreamKey, Timing,
-    MAX_PORTS,
+    BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, ShapersConfig, StreamConfig, StreamKey,
+    Timing, MAX_PORTS,
 };
-pub use gate_config::{GateRegisters, RATE_BEFORE_START};
+pub use gate_config::GateRegisters;
 pub use memos::Memos;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
+pub use start::RATE_BEFORE_START;
 
 use crate::header::HeaderId;
 use crate::trace::Reason;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Selection for transmission.
-use penstock_shaper::admission::{cells_of, CLASSES};
+use penstock_shaper::admission::cells_of;
 use penstock_shaper::queue::Queued;
 
 use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
@@ -28,7 +28,10 @@ impl Bridge {
         }
         let copy = match state.shaping {
             None => state.queues.select(now),
-            Some(_) => state.select_shaped(&self.clock, &self.gate_time, port, now, self.settings.count_gap),
+            Some(ref mut shaping) => {
+                let (clock, time, gap) = (&self.clock, &self.gate_time, self.settings.count_gap);
+                shaping.select(clock, time, port, &mut state.queues, now, gap)
+            }
         };
         let Some(copy) = copy else {
             return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now) };
@@ -163,12 +166,7 @@ impl Port {
         let free = self.free.max(now);
         let mut due = match &self.shaping {
             None => earliest.max(free),
-            Some(shaping) => (0..CLASSES)
-                .filter_map(|class| Some((class, self.queues.head(class)?)))
-                .map(|(class, head)| {
-                    shaping.ready_from(time, head.visible.max(free), class, clock.wire(port, head.bytes))
-                })
-                .fold(NEVER, Tick::min),
+            Some(shaping) => shaping.due(clock, time, port, &self.queues, free),
         };
         // A look that has been is judged as it was.
         if self.lifetime.look.is_none_or(|look| look.at >= now) {
@@ -187,18 +185,5 @@ impl Port {
         }
         self.due = due;
         (due < NEVER).then_some(due)
-    }
-
-    /// The highest class that has a frame, credit, and a gate that stays open for it.
-    fn select_shaped(&mut self, clock: &Clock, time: &GateTime, port: u16, now: Tick, gap: bool) -> Option<Queued> {
-        let shaping = self.shaping.as_mut()?;
-        for class in (0..CLASSES).rev() {
-            let Some(&Queued { visible, bytes, .. }) = self.queues.head(class) else { continue };
-            if visible <= now && shaping.is_ready(time, now, class, visible, clock.wire(port, bytes)) {
-                shaping.selected(time, now, class, visible, clock.sent(port, now, bytes, gap));
-                return self.queues.take(class);
-            }
-        }
-        None
     }
 }

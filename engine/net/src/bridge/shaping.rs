@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gates and credit-based shapers of an egress port, asked for when there is traffic only.
+//! Gates and credit-based shapers of an egress port, of a bridge or a station, asked for when there is traffic only.
 //!
 //! The states of the gates follow from the time, and credit from what has happened since it was last looked at. So neither
 //! a gate that opens nor a cycle that passes is an event: only the next instant is, at which a frame may be selected.
@@ -9,8 +9,9 @@ use penstock_shaper::admission::CLASSES;
 use penstock_shaper::credit::{Credit, Inputs};
 use penstock_shaper::gates::{Gates, List};
 use penstock_shaper::ptp_clock::PtpClock;
-use penstock_shaper::queue::Queues;
+use penstock_shaper::queue::{Queued, Queues};
 
+use super::timing::Clock;
 use super::Tick;
 
 /// From the end of a list to when the largest windows of its successor are looked at.
@@ -194,14 +195,14 @@ impl Shaping {
     }
 
     /// Whether the candidate of a class may be selected as far as credit and gate go.
-    pub fn is_ready(&mut self, time: &GateTime, now: Tick, traffic_class: usize, visible: Tick, wire: u64) -> bool {
+    fn is_ready(&mut self, time: &GateTime, now: Tick, traffic_class: usize, visible: Tick, wire: u64) -> bool {
         self.settle(time, traffic_class, now, Some(visible));
         let credit = self.shapers[traffic_class].is_none_or(|shaper| shaper.credit.credit() >= 0);
         credit && self.gates.fits(time.at(now), traffic_class, wire)
     }
 
     /// The first tick from `from` on in which it may be selected, if nothing else happens; `Tick::MAX`: none.
-    pub fn ready_from(&self, time: &GateTime, from: Tick, traffic_class: usize, wire: u64) -> Tick {
+    fn ready_from(&self, time: &GateTime, from: Tick, traffic_class: usize, wire: u64) -> Tick {
         let from = self.credit_from(time, traffic_class, from);
         if from == Tick::MAX || !self.gates.is_enabled() {
             return from;
@@ -221,7 +222,7 @@ impl Shaping {
     }
 
     /// A frame of a class is selected, and transmitted up to a tick.
-    pub fn selected(&mut self, time: &GateTime, now: Tick, traffic_class: usize, visible: Tick, until: Tick) {
+    fn selected(&mut self, time: &GateTime, now: Tick, traffic_class: usize, visible: Tick, until: Tick) {
         self.settle_all_but(time, now, traffic_class);
         self.settle(time, traffic_class, now, Some(visible));
         if let Some(shaper) = &mut self.shapers[traffic_class] {
@@ -236,6 +237,47 @@ impl Shaping {
             let until = sending.until.min(now);
             self.settle(time, sending.traffic_class, until, None);
         }
+    }
+
+    /// The first tick from `free` on in which the port may select some frame, if nothing else happens; `Tick::MAX`: none.
+    pub fn due(&self, clock: &Clock, time: &GateTime, port: u16, queues: &Queues, free: Tick) -> Tick {
+        (0..CLASSES)
+            .filter_map(|class| Some((class, queues.head(class)?)))
+            .map(|(class, head)| self.ready_from(time, head.visible.max(free), class, clock.wire(port, head.bytes)))
+            .fold(Tick::MAX, Tick::min)
+    }
+
+    /// Takes the frame of the highest class that has one, credit, and a gate that stays open for it; `gap`: it costs credit.
+    pub fn select(
+        &mut self,
+        clock: &Clock,
+        time: &GateTime,
+        port: u16,
+        queues: &mut Queues,
+        now: Tick,
+        gap: bool,
+    ) -> Option<Queued> {
+        for class in (0..CLASSES).rev() {
+            let Some(&Queued { visible, bytes, .. }) = queues.head(class) else { continue };
+            if visible <= now && self.is_ready(time, now, class, visible, clock.wire(port, bytes)) {
+                self.selected(time, now, class, visible, clock.sent(port, now, bytes, gap));
+                return queues.take(class);
+            }
+        }
+        None
+    }
+
+    /// Whether a frame is above the longest of its class, or longer than any window of its gate.
+    pub fn is_too_long(
+        &self,
+        clock: &Clock,
+        time: &GateTime,
+        port: u16,
+        at: Tick,
+        traffic_class: usize,
+        bytes: u16,
+    ) -> bool {
+        bytes > self.max_bytes[traffic_class] || self.never_fits(time, at, traffic_class, clock.wire(port, bytes))
     }
 
     /// A frame of a class is given up; its next one is looked for up to a tick.

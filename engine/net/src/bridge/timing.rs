@@ -97,6 +97,8 @@ pub struct Ideal {
     byte_ps: Vec<u64>,
 }
 
+/// Bits of a byte, times picoseconds of a second.
+const PS_BITS: u64 = 8_000_000_000_000;
 /// Preamble and delimiter.
 const AHEAD_BYTES: u64 = 8;
 const GAP_BYTES: u64 = 12;
@@ -104,11 +106,17 @@ const GAP_BYTES: u64 = 12;
 const CUT_THROUGH_BYTES: u64 = 64;
 
 impl Ideal {
+    pub fn new(processing_delay_ps: Tick, cut_through: bool, rates_bps: Vec<u64>) -> Self {
+        let byte_ps = |rate: &u64| if PS_BITS.is_multiple_of(*rate) { PS_BITS / rate } else { 0 };
+        let byte_ps = rates_bps.iter().map(byte_ps).collect();
+        Self { processing_delay_ps, cut_through, rates_bps, byte_ps }
+    }
+
     /// Of `bytes` bytes, rounded up.
     fn duration(&self, port: u16, bytes: u64) -> Tick {
         let port = usize::from(port);
         match self.byte_ps[port] {
-            0 => (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.rates_bps[port])) as Tick,
+            0 => (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.rates_bps[port])) as Tick,
             byte => byte * bytes,
         }
     }
@@ -185,13 +193,7 @@ impl Clock {
                 if let Some(rate) = rates_bps.iter().find(|rate| !(1_000_000..=1_000_000_000_000).contains(*rate)) {
                     return refuse(format!("a port of {rate} b/s"), "1 Mb/s to 1 Tb/s are allowed");
                 }
-                let byte_ps = |rate: &u64| if 8_000_000_000_000 % rate == 0 { 8_000_000_000_000 / rate } else { 0 };
-                Ok(Self::Ideal(Ideal {
-                    processing_delay_ps: *processing_delay_ps,
-                    cut_through: *cut_through,
-                    rates_bps: rates_bps.clone(),
-                    byte_ps: rates_bps.iter().map(byte_ps).collect(),
-                }))
+                Ok(Self::Ideal(Ideal::new(*processing_delay_ps, *cut_through, rates_bps.clone())))
             }
         }
     }

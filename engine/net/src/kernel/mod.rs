@@ -2,8 +2,10 @@
 //! The loop: takes the next event, lets its node act, and carries what it sends to the next node.
 mod carry;
 mod forward;
+mod handover;
 mod mixed;
 mod settle;
+mod shaped;
 mod talk;
 
 use std::time::{Duration, Instant};
@@ -19,7 +21,7 @@ use crate::link::Wire;
 use crate::node::{Node, Told};
 use crate::queue::{self, Kind, Queue};
 use crate::routes::{Route, Routes};
-use crate::source::Generator;
+use crate::source::{Generator, Handover};
 use crate::station::Station;
 use crate::statistics::StreamStatistics;
 use crate::trace::{Columns, Event, Reason, Row, Trace};
@@ -77,6 +79,7 @@ impl Listeners {
 
 pub(crate) struct StreamState {
     pub generator: Generator,
+    pub handover: Option<Handover>,
     /// Among the stations.
     pub talker: u32,
     pub listeners: Listeners,

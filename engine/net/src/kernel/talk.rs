@@ -40,8 +40,15 @@ impl Kernel {
     pub(super) fn release(&mut self, now: u64, index: u32) {
         let stream = &mut self.streams[index as usize];
         let talker = stream.talker;
+        if stream.handover.is_some() {
+            self.hand_over(now, index);
+            return self.await_selection(now, talker);
+        }
         match stream.generator.next_release() {
             None => return,
+            Some(Release::WhenFree(_)) if self.stations[talker as usize].shaped.is_some() => {
+                self.queue_frame(now, index)
+            }
             Some(Release::WhenFree(_)) => self.stations[talker as usize].set_ready(index, true),
             Some(Release::OnRequest) => self.queue_frame(now, index),
             Some(Release::At(local)) => {
@@ -57,6 +64,11 @@ impl Kernel {
                 self.plan_release(index);
             }
         }
+        self.await_selection(now, talker);
+    }
+
+    /// A station that has something to send selects once its port is free.
+    fn await_selection(&mut self, now: u64, talker: u32) {
         let node = self.node_of(talker);
         let station = &mut self.stations[talker as usize];
         if !station.awaited && station.has_next() {
@@ -67,8 +79,17 @@ impl Kernel {
 
     pub(super) fn queue_frame(&mut self, now: u64, index: u32) {
         let (slot, class) = self.create(now, index);
-        let talker = self.streams[index as usize].talker as usize;
-        self.stations[talker].queue(&mut self.frames, slot, class);
+        self.enqueue(now, self.streams[index as usize].talker, slot, class);
+    }
+
+    /// A frame comes to its talker's port.
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: u64, talker: u32, slot: u32, class: u8) {
+        let station = &mut self.stations[talker as usize];
+        if station.shaped.is_some() {
+            return self.queue_shaped(now, talker, slot, class);
+        }
+        station.queue(&mut self.frames, slot, class);
     }
 
     /// A new frame of a stream, and its class at the talker.
@@ -103,6 +124,9 @@ impl Kernel {
     pub(super) fn talk(&mut self, now: u64, index: u32) -> Result<(), RunError> {
         let node = self.node_of(index);
         let station = &mut self.stations[index as usize];
+        if station.shaped.is_some() {
+            return self.talk_shaped(now, index);
+        }
         station.awaited = false;
         let slot = match station.select(&self.frames) {
             None => return Ok(()),

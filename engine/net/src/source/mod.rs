@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When a stream's frames are released, and what they are. Times are those of the station's own clock.
 mod content;
+mod handover;
 mod jitter;
 mod schedule;
 
@@ -15,6 +16,8 @@ use crate::header::{HeaderId, Headers};
 use content::Content;
 use schedule::Schedule;
 
+pub use handover::{Handover, Waiting};
+
 #[derive(Debug, Error)]
 pub enum SourceError {
     #[error("{0}")]
@@ -27,6 +30,10 @@ pub enum SourceError {
     Zero { key: &'static str },
     #[error("{key} is empty; one element or more is wanted")]
     Empty { key: &'static str },
+    #[error("quantiles_ps: parts that rise from 0 to 1 with values that do not fall are wanted")]
+    Quantiles,
+    #[error("a handover needs a source with times of its own")]
+    NoTimes,
     #[error("IPv4 address \"{0}\": four numbers from 0 to 255 with points between are wanted")]
     Address(String),
     #[error("frame {number} of the capture has {bytes} bytes; up to {most} are allowed")]
@@ -77,9 +84,7 @@ pub struct Generator {
 impl Generator {
     pub fn new(stream: &Stream, headers: &mut Headers) -> Result<Self, SourceError> {
         let (schedule, jitter, seed, count) = Schedule::of(&stream.source)?;
-        if matches!(&jitter, Some(Jitter::ValuesPs(values)) if values.is_empty()) {
-            return Err(SourceError::Empty { key: "values_ps" });
-        }
+        jitter::check(jitter.as_ref())?;
         let content = match &stream.source {
             Source::Capture { path, .. } => Content::captured(path, headers)?,
             _ => Content::built(stream.frame.as_ref(), schedule.frame_sizes(), headers)?,
@@ -97,6 +102,21 @@ impl Generator {
     #[inline]
     pub fn next_release(&self) -> Option<Release> {
         self.next
+    }
+
+    /// What is between the stream's frames and the talker's port.
+    pub fn handover(stream: &Stream) -> Result<Option<Handover>, SourceError> {
+        let Some(described) = &stream.handover else { return Ok(None) };
+        if matches!(stream.source, Source::BackToBack { .. } | Source::Response { .. }) {
+            return Err(SourceError::NoTimes);
+        }
+        let (_, _, seed, _) = Schedule::of(&stream.source)?;
+        Handover::new(described, seed).map(Some)
+    }
+
+    /// When the next frame would be released without jitter.
+    pub fn nominal(&self) -> u64 {
+        self.nominal
     }
 
     /// The next frame.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A station sends the frames of its streams over one link: a queue per traffic class, the highest class first.
+//! A station sends the frames of its streams over one link: a queue per traffic class, the highest class first; with
+//! gates, credit or longest frames as `shaped.rs` has it.
+mod shaped;
+
 use crate::clock::Clock;
 use crate::frames::{Frames, NONE};
 use crate::link::Wire;
+pub use shaped::Shaped;
 
 pub const CLASSES: usize = 8;
 
@@ -36,6 +40,8 @@ pub struct Station {
     pub clock: Clock,
     pub wire: Wire,
     pub class_of_pcp: [u8; 8],
+    /// Then none of what follows is used.
+    pub shaped: Option<Box<Shaped>>,
     /// When the next preamble may begin.
     pub free_at: u64,
     /// A selection is in the event queue.
@@ -53,6 +59,7 @@ impl Station {
             clock,
             wire,
             class_of_pcp,
+            shaped: None,
             free_at: 0,
             awaited: false,
             queues: [Fifo { head: NONE, tail: NONE }; CLASSES],

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gates, credit and the PTP clock of egress ports as they are when a run begins.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use penstock_shaper::credit::{self, Bounds, Credit};
+use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
+use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
+
+use super::config::{BridgeConfig, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
+use super::shaping::{GateTime, Shaping};
+use super::tables::{refuse, within};
+use super::timing::Clock;
+use super::{Bridge, Tick};
+
+/// The hardware's clock gets its rate so many cycles before the run: by then the command is answered.
+pub const RATE_BEFORE_START: Tick = 64;
+
+impl Bridge {
+    /// Gates and credit as they are configured.
+    pub(super) fn shape_ports(&mut self, config: &BridgeConfig) -> Result<(), BridgeError> {
+        for (port, shaping) in shapings(&self.clock, &config.shapers(), self.ports())? {
+            self.is_shaped = true;
+            self.ports[usize::from(port)].shaping = Some(Box::new(shaping));
+        }
+        self.start_clock(0, config)
+    }
+
+    /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if
+    /// they always had.
+    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
+        self.gate_time = gate_time(&self.clock, config.ptp, tick)?;
+        let now = self.gate_time.at(tick);
+        for gates in &config.gates {
+            if let Some((list, change_time)) = list_at_start(&self.clock, gates, now)? {
+                self.shaping(gates.port).gates.propose(now, list, change_time);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of the ports of a node, by port; lists are still to be proposed.
+pub fn shapings(clock: &Clock, config: &ShapersConfig, ports: u16) -> Result<BTreeMap<u16, Shaping>, BridgeError> {
+    let mut found = BTreeMap::new();
+    let new = || Shaping::new(matches!(clock, Clock::Hardware(_)), None);
+    for gates in &config.gates {
+        let shaping = found.entry(within("port of gates", gates.port, 0, ports - 1)?).or_insert_with(new);
+        shaping.gates.set_initial_states(gates.initial_states);
+        shaping.gates.set_enabled(gates.enabled);
+    }
+    for credit in &config.credit {
+        let port = within("port of credit", credit.port, 0, ports - 1)?;
+        let class = usize::from(within("class of credit", credit.class, 0, 7)?);
+        let made = match clock {
+            Clock::Hardware(_) => {
+                Credit::new(credit::idle_slope(credit.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
+            }
+            Clock::Ideal(ideal) => Credit::new(credit.idle_slope_bps, ideal.rates_bps[usize::from(port)], Bounds::NONE),
+        };
+        let made = made.map_err(|error| refuse(format!("credit of class {class}"), error.to_string()))?;
+        found.entry(port).or_insert_with(new).set_credit(0, class, Some(made));
+    }
+    for &(port, class, bytes) in &config.max_class_frame_bytes {
+        let port = within("port of a longest frame", port, 0, ports - 1)?;
+        let class = usize::from(within("class of a longest frame", class, 0, 7)?);
+        found.entry(port).or_insert_with(new).max_bytes[class] = bytes;
+    }
+    Ok(found)
+}
+
+/// Units of gate time in a nanosecond.
+fn unit(clock: &Clock) -> u64 {
+    match clock {
+        Clock::Hardware(_) => 1,
+        Clock::Ideal(_) => 1_000,
+    }
+}
+
+/// Gate time of a node whose PTP clock shows its start in a tick.
+pub fn gate_time(clock: &Clock, ptp: PtpConfig, tick: Tick) -> Result<GateTime, BridgeError> {
+    let beyond = || refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed");
+    let start = ptp.start_ns.checked_mul(unit(clock)).filter(|start| *start < 1 << 63).ok_or_else(beyond)?;
+    Ok(match clock {
+        Clock::Hardware(_) => {
+            let early = if ptp.increment == NOMINAL_INCREMENT { 0 } else { RATE_BEFORE_START };
+            let lead = early.min(tick).min(start / 8);
+            GateTime::of_hardware(PtpClock::new(tick - lead, start - 8 * lead).with_increment(ptp.increment))
+        }
+        // What is added to 8 ns, to 1 ps.
+        Clock::Ideal(_) => GateTime::ideal(PtpClock::new(tick, start).with_increment(ptp.increment / 8)),
+    })
+}
+
+/// The list of a port, if it has entries, and when the cycle begins that runs at gate time `now`, or the first one.
+pub fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
+    if gates.entries.is_empty() {
+        return Ok(None);
+    }
+    let unit = unit(clock);
+    let what = || format!("gates of port {}", gates.port);
+    let beyond = || refuse(what(), "times of less than 2^63 units of gate time are allowed");
+    let units = |ns: u64| ns.checked_mul(unit).filter(|time| *time < 1 << 63).ok_or_else(beyond);
+    let mut entries = Vec::with_capacity(gates.entries.len());
+    for &(states, interval_ns) in &gates.entries {
+        entries.push(Entry { operation: 0, states, interval: units(interval_ns)? });
+    }
+    let admin = AdminList {
+        entries,
+        base_time: units(gates.base_time_ns)?,
+        cycle_time: units(gates.cycle_time_ns)?,
+        cycle_time_extension: units(gates.cycle_time_extension_ns)?,
+    };
+    let hardware = Capacity::HARDWARE;
+    let rate = match clock {
+        Clock::Hardware(_) => credit::PORT_RATE_BPS,
+        Clock::Ideal(ideal) => ideal.rates_bps[usize::from(gates.port)].min(credit::PORT_RATE_BPS),
+    };
+    let capacity = Capacity {
+        least_interval: hardware.least_interval * unit,
+        horizon: (hardware.horizon * unit).saturating_mul(credit::PORT_RATE_BPS.div_ceil(rate)),
+        ..hardware
+    };
+    let list = List::compile(&admin, &capacity).map_err(|error| refuse(what(), error.to_string()))?;
+    let past = now.saturating_sub(list.base_time());
+    let change_time = list.base_time() + past / list.cycle_time() * list.cycle_time();
+    Ok(Some((Arc::new(list), change_time)))
+}
