@@ -102,6 +102,8 @@ impl<'a> Listener<'a> {
         let mut buffer = vec![0; 1 << 16];
         loop {
             if stop.load(Ordering::Relaxed) {
+                // What has come until now counts.
+                sockets.drain(&mut buffer, &mut |arrived| self.take(&arrived))?;
                 return Ok(End::Stopped);
             }
             let now = clock::now_tai_ns();
@@ -110,10 +112,7 @@ impl<'a> Listener<'a> {
                 return Ok(why);
             }
             sockets.wait((ends - now).min(100_000_000))?;
-            sockets.drain(&mut buffer, &mut |arrived| {
-                self.take(&arrived);
-                !stop.load(Ordering::Relaxed)
-            })?;
+            sockets.drain(&mut buffer, &mut |arrived| self.take(&arrived))?;
         }
     }
 
