@@ -73,7 +73,8 @@ def _finish(task: Task, folder: Path, summary: Mapping[str, Any]) -> None:
 
 def _call(command: Sequence[str]) -> tuple[int, str]:
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        # In a group of its own, so that Ctrl-C reaches it once: by the handler below.
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
     except OSError as error:
         what = f"cannot be run: {error.strerror}"
         raise InputError(what, allowed="a program for this machine", file=command[0]) from None
