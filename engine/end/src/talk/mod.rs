@@ -91,21 +91,24 @@ impl<'a> Talker<'a> {
         let mut record = begun(slot, now as i64 - wake as i64, now);
         let records = &mut self.records[slot.stream];
         if self.plan.late.action == LateAction::Drop && now > schedule.closes_tai_ns(slot) {
-            records.add(record);
+            records.add(record, false);
             return;
         }
         let last = if schedule.is_last(slot) { flags::LAST } else { 0 };
         let launch = (self.plan.send == Send::LaunchTime).then_some(slot.due_tai_ns);
         let result = self.senders[slot.stream].send(slot, now, self.flags | last, launch);
         record.handed_tai_ns = clock::now_tai_ns();
+        let mut numbered = true;
         record.outcome = match result {
             Ok(()) => Outcome::Sent,
             Err(error) => {
+                // A queue that drops a frame does so after the kernel has given it a number.
+                numbered = error.raw_os_error() == Some(libc::ENOBUFS);
                 records.last_error = Some(error.to_string());
                 Outcome::Refused
             }
         };
-        records.add(record);
+        records.add(record, numbered);
     }
 
     fn read_errors(&mut self) {

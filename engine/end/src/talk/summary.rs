@@ -48,7 +48,7 @@ pub struct Stream {
     pub skipped: u64,
     /// Not taken by the kernel.
     pub refused: u64,
-    /// Dropped by the kernel, since the launch time had passed, or made no sense.
+    /// Dropped by the kernel: the launch time passed while it waited, or was not ahead enough when it came.
     pub missed: u64,
     pub invalid: u64,
     pub last_error: Option<String>,
