@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -80,19 +81,37 @@ def test_a_host_without_work_is_refused(tmp_path: Path, host: str, role: Any, sa
         plan_for(_network(tmp_path), host, role, "x")
 
 
-def test_sources_that_a_host_cannot_send_are_told_all_at_once(tmp_path: Path) -> None:
-    text = SCENARIO.replace('every = "1ms", start = "250us", count = 7', 'poisson = "1ms"')
-    text = text.replace('frames = "300B", every = "1.5ms"', 'frames = "80B", every = "1.5000005ms"')
-    text = text.replace("burst = 2", 'burst = 2, jitter = { normal = "1us" }')
+def test_frames_that_cannot_hold_the_header_are_told_all_at_once(tmp_path: Path) -> None:
+    text = SCENARIO.replace("128B", "64B").replace("300B", "80B").replace("vlan = 10\npcp = 3", "vlan = 10", 1)
+    text = text.replace("udp = {", "vlan = 10\nudp = {") + '[streams.tiny]\nfrom = "plc"\nto = ["drive"]\n'
+    udp = 'udp = { source = "192.0.2.1", destination = "192.0.2.2", destination_port = 5009 }\n'
+    text += udp + 'source = { frames = "70B", every = "1ms" }\n'
     with pytest.raises(InputError) as caught:
         plan_for(_network(tmp_path, text), "plc", "talk", "x")
-    said = [(error.key, error.what) for error in caught.value.errors]
-    assert said == [
-        ("streams.control.source", "cannot be sent frame by frame by a Linux host"),
-        ("streams.status.source", "has a time below a nanosecond"),
-        ("streams.status.source", "has jitter of its own"),
-        ("streams.status.source", "has frames of 80 B"),
+    assert [(error.key, error.allowed) for error in caught.value.errors] == [
+        ("streams.status.source", "at least 92 B, for the header"),
+        ("streams.tiny.source", "at least 88 B, for the header"),
     ]
+
+
+def test_sources_without_a_period_are_sent_as_the_model_creates_them(tmp_path: Path) -> None:
+    text = SCENARIO.replace('every = "1ms", start = "250us", count = 7', 'poisson = "1ms", seed = 3, count = 40')
+    text = text.replace('every = "4ms"', 'every = "4ms", jitter = { normal = "1us" }')
+    text = text.replace(
+        'frames = "300B", every = "1.5ms", burst = 2', 'video = { pictures = "100Hz", i_picture = "3kB" }'
+    )
+    network = _network(tmp_path, text)
+    plan = plan_for(network, "plc", "talk", "x")
+    control, status = plan["streams"]
+    gaps = [b - a for (a, _), (b, _) in itertools.pairwise(control["frames"])]
+    assert len(control["frames"]) == 40
+    assert min(gaps) >= 0
+    assert 500_000 < sum(gaps) / len(gaps) < 2_000_000
+    assert len({length for _, length in status["frames"]}) > 1
+    assert status["bytes"] == max(length for _, length in status["frames"])
+    assert plan_for(network, "drive", "listen", "x")["streams"] == plan["streams"]
+    # The jitter of a periodic stream stands for a host's software, which the real host has itself.
+    assert "frames" not in plan_for(network, "drive", "talk", "x")["streams"][0]
 
 
 def test_windows_are_set_by_name(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ pub struct Stream {
     /// Stands in each frame; unique in the plan.
     pub id: u16,
     pub mode: Mode,
-    /// From destination address to FCS, the tag included.
+    /// From destination address to FCS, the tag included; of the longest where `frames` says more.
     pub bytes: u32,
     /// SO_PRIORITY; the PCP if not given.
     #[serde(default)]
@@ -242,6 +242,9 @@ pub struct Stream {
     pub frames_per_period: u32,
     #[serde(default)]
     pub spacing_ns: u64,
+    /// Time after `offset_ns` and length of each frame of a period, in their order; instead of the two keys above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Vec<(u64, u32)>>,
     #[serde(default)]
     pub count: Option<u64>,
     #[serde(default)]
@@ -281,9 +284,9 @@ impl Stream {
     /// How many frames it has; None when it goes on until it is stopped.
     pub fn count(&self, plan: &Plan) -> Option<u64> {
         let in_time = plan.duration_ns.map(|duration| {
-            let period = self.period_ns(plan);
+            let period = self.period_ns(plan).max(1);
             let whole = duration.saturating_sub(self.offset_ns).div_ceil(period);
-            whole.saturating_mul(u64::from(self.frames_per_period))
+            whole.saturating_mul(self.members())
         });
         match (self.count, in_time) {
             (Some(count), Some(timed)) => Some(count.min(timed)),
@@ -291,12 +294,29 @@ impl Stream {
         }
     }
 
+    /// How many frames a period has.
+    pub fn members(&self) -> u64 {
+        self.frames.as_ref().map_or(u64::from(self.frames_per_period), |frames| frames.len() as u64)
+    }
+
+    /// How long after the first possible time of its period a frame is due.
+    pub fn member_ns(&self, sequence: u64) -> u64 {
+        let member = sequence % self.members();
+        match &self.frames {
+            Some(frames) => frames[member as usize].0,
+            None => member.saturating_mul(self.spacing_ns),
+        }
+    }
+
+    /// Length of a frame.
+    pub fn bytes_of(&self, sequence: u64) -> u32 {
+        self.frames.as_ref().map_or(self.bytes, |frames| frames[(sequence % self.members()) as usize].1)
+    }
+
     /// After the beginning of the first cycle.
     pub fn due_ns(&self, plan: &Plan, sequence: u64) -> u64 {
-        let group = sequence / u64::from(self.frames_per_period);
-        let member = sequence % u64::from(self.frames_per_period);
-        let groups = group.saturating_mul(self.period_ns(plan));
-        self.offset_ns.saturating_add(groups).saturating_add(member * self.spacing_ns)
+        let groups = (sequence / self.members()).saturating_mul(self.period_ns(plan));
+        self.offset_ns.saturating_add(groups).saturating_add(self.member_ns(sequence))
     }
 
     /// What the sequence number's due time should follow the one before by: the ideal period of equation (1).
@@ -309,11 +329,6 @@ impl Stream {
         let tag = if self.vlan.is_some() { frame::TAG_BYTES } else { 0 };
         let carrier = if self.mode == Mode::Udp { frame::IPV4_UDP_BYTES } else { 0 };
         frame::ADDRESSES_BYTES + frame::ETHERTYPE_BYTES + tag + carrier + frame::FCS_BYTES
-    }
-
-    /// Payload after all headers.
-    pub fn payload_bytes(&self) -> usize {
-        self.bytes as usize - self.overhead_bytes()
     }
 }
 
@@ -367,9 +382,10 @@ pub fn check(plan: &Plan) -> Vec<Fault> {
 
 fn stream_faults(plan: &Plan, stream: &Stream) -> Vec<(&'static str, String, &'static str)> {
     let mut faults = Vec::new();
-    let least = stream.overhead_bytes() + HEADER_BYTES;
-    if (stream.bytes as usize) < least.max(64) || stream.bytes > MAX_FRAME_BYTES {
-        let what = format!("{} is too short or too long; the headers need {}", stream.bytes, least.max(64));
+    let least = (stream.overhead_bytes() + HEADER_BYTES).max(64);
+    let lengths = stream.frames.iter().flatten().map(|&(_, bytes)| bytes).chain([stream.bytes]);
+    if let Some(wrong) = lengths.into_iter().find(|&bytes| (bytes as usize) < least || bytes > MAX_FRAME_BYTES) {
+        let what = format!("{wrong} is too short or too long; the headers need {least}");
         faults.push(("bytes", what, "up to 9018, FCS included"));
     }
     if stream.name.is_empty() || stream.name.chars().any(|c| c.is_control() || c == ',' || c == '"') {
@@ -385,10 +401,24 @@ fn stream_faults(plan: &Plan, stream: &Stream) -> Vec<(&'static str, String, &'s
     if period == 0 || period > MAX_TIME_NS {
         faults.push(("period_ns", format!("is {period}"), "1 ns or more"));
     }
-    if stream.frames_per_period == 0 {
-        faults.push(("frames_per_period", "is 0".into(), "1 or more"));
+    if stream.members() == 0 {
+        faults.push(("frames", "has none".into(), "one or more in a period"));
+        return faults;
     }
-    let last = stream.spacing_ns.saturating_mul(u64::from(stream.frames_per_period.saturating_sub(1)));
+    if let Some(frames) = &stream.frames {
+        let longest = frames.iter().map(|&(_, bytes)| bytes).max();
+        if longest != Some(stream.bytes) || !frames.is_sorted_by_key(|&(at, _)| at) {
+            faults.push((
+                "frames",
+                "are not in order, or `bytes` is not the longest".into(),
+                "[[0, 300], [5000, 128]]",
+            ));
+        }
+        if stream.frames_per_period != 1 || stream.spacing_ns != 0 {
+            faults.push(("frames", "stand beside frames_per_period or spacing_ns".into(), "one or the other"));
+        }
+    }
+    let last = stream.member_ns(stream.members() - 1);
     if stream.window_ns.is_some_and(|window| window == 0 || window > period || last >= window) {
         faults.push(("window_ns", "does not hold the frames of a period".into(), "up to the period"));
     } else if last >= period {

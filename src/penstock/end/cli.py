@@ -198,7 +198,8 @@ def _of_scenario(role: Any, where: _Where) -> Any:
     assert where.scenario is not None
     assert where.host is not None
     assert where.interface is not None
-    network = load(where.scenario)
+    # What follows no period is asked of the model, whatever the bridges of the scenario are.
+    network = load(where.scenario, "model")
     plan = plan_for(network, where.host, role, where.interface)
     set_windows(plan, where.windows, o.time_ns)
     streams = network.streams.values()

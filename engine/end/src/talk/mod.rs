@@ -94,9 +94,10 @@ impl<'a> Talker<'a> {
             records.add(record, false);
             return;
         }
+        let bytes = self.plan.streams[slot.stream].bytes_of(slot.sequence);
         let last = if schedule.is_last(slot) { flags::LAST } else { 0 };
         let launch = (self.plan.send == Send::LaunchTime).then_some(slot.due_tai_ns);
-        let result = self.senders[slot.stream].send(slot, now, self.flags | last, launch);
+        let result = self.senders[slot.stream].send(slot, bytes, now, self.flags | last, launch);
         record.handed_tai_ns = clock::now_tai_ns();
         let mut numbered = true;
         record.outcome = match result {

@@ -123,7 +123,7 @@ impl Records {
                 stream.name,
                 stream.id,
                 record.outcome.name(),
-                stream.bytes,
+                stream.bytes_of(sequence as u64),
                 record.due_tai_ns,
                 record.wake_late_ns,
                 record.construction_tai_ns,

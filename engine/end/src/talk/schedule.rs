@@ -46,8 +46,7 @@ impl<'a> Schedule<'a> {
     /// End of the frame's window, or without one of the time for which it may be late.
     pub fn closes_tai_ns(&self, slot: Slot) -> u64 {
         let stream = &self.plan.streams[slot.stream];
-        let member = slot.sequence % u64::from(stream.frames_per_period);
-        let begin = slot.due_tai_ns - member * stream.spacing_ns;
+        let begin = slot.due_tai_ns.saturating_sub(stream.member_ns(slot.sequence));
         match stream.window_ns {
             Some(window) => begin + window,
             None => slot.due_tai_ns + self.plan.late.tolerance_ns,
@@ -94,6 +93,20 @@ mod tests {
             Schedule::new(&plan, 10_000).map(|s| (s.due_tai_ns - 10_000, s.stream, s.sequence)).collect();
         let wanted = [(0, 1, 0), (500, 0, 0), (530, 0, 1), (530, 1, 1), (1060, 1, 2), (1500, 0, 2), (1530, 0, 3)];
         assert_eq!(slots, wanted);
+    }
+
+    #[test]
+    fn frames_of_a_period_may_each_have_their_time_and_length() {
+        let mut plan = plan();
+        plan.streams.truncate(1);
+        let stream = &mut plan.streams[0];
+        (stream.frames_per_period, stream.spacing_ns, stream.count) = (1, 0, Some(5));
+        stream.frames = Some(vec![(0, 90), (10, 100), (70, 80)]);
+        let due: Vec<_> = Schedule::new(&plan, 0).map(|slot| slot.due_tai_ns).collect();
+        assert_eq!(due, [500, 510, 570, 1500, 1510]);
+        let stream = &plan.streams[0];
+        assert_eq!([0, 1, 2, 3, 4].map(|n| stream.bytes_of(n)), [90, 100, 80, 90, 100]);
+        assert_eq!([1, 2, 3].map(|n| stream.ideal_period_ns(&plan, n)), [10, 60, 930]);
     }
 
     #[test]

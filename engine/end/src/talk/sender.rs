@@ -14,6 +14,7 @@ pub struct Sender {
     socket: Socket,
     bytes: Vec<u8>,
     header_at: usize,
+    around: usize,
     stream: u16,
     run: u16,
     clock: u64,
@@ -29,7 +30,9 @@ impl Sender {
             Mode::Udp => (udp(plan, stream).map_err(what("UDP socket"))?, Vec::new()),
         };
         let header_at = bytes.len();
-        bytes.resize(header_at + stream.payload_bytes(), 0);
+        // What others put around it: FCS, and headers of IP.
+        let around = stream.overhead_bytes() - header_at;
+        bytes.resize(stream.bytes as usize - around, 0);
         socket.enlarge_buffers();
         let priority = stream.priority.unwrap_or(u32::from(stream.pcp));
         socket.set_priority(priority).map_err(what("SO_PRIORITY"))?;
@@ -39,10 +42,18 @@ impl Sender {
             socket.use_launch_times(flags).map_err(what("SO_TXTIME on CLOCK_TAI"))?;
         }
         socket.stamp_sent().map_err(what("SO_TIMESTAMPING"))?;
-        Ok(Sender { socket, bytes, header_at, stream: stream.id, run, clock })
+        Ok(Sender { socket, bytes, header_at, around, stream: stream.id, run, clock })
     }
 
-    pub fn send(&mut self, slot: Slot, now_tai_ns: u64, flags: u8, launch_tai_ns: Option<u64>) -> io::Result<()> {
+    /// Sends the frame of a slot with a length from destination address to FCS.
+    pub fn send(
+        &mut self,
+        slot: Slot,
+        frame_bytes: u32,
+        now_tai_ns: u64,
+        flags: u8,
+        launch_tai_ns: Option<u64>,
+    ) -> io::Result<()> {
         let header = Header {
             flags,
             stream: self.stream,
@@ -53,7 +64,7 @@ impl Sender {
             clock: self.clock,
         };
         self.bytes[self.header_at..self.header_at + HEADER_BYTES].copy_from_slice(&header.encode());
-        self.socket.send(&self.bytes, launch_tai_ns)
+        self.socket.send(&self.bytes[..frame_bytes as usize - self.around], launch_tai_ns)
     }
 
     pub fn error_message(&self) -> io::Result<Option<ErrorMessage>> {

@@ -159,8 +159,7 @@ fn left(stream: &crate::plan::Stream, records: &Records, stamp: impl Fn(&Record)
         after_due.add(after);
         early += u64::from(after < 0);
         if let Some(window) = stream.window_ns {
-            let member = sequence as u64 % u64::from(stream.frames_per_period);
-            let after_opening = after + (member * stream.spacing_ns) as i64;
+            let after_opening = after + stream.member_ns(sequence as u64) as i64;
             let within = (0..window as i64).contains(&after_opening);
             *(if within { &mut inside } else { &mut outside }) += 1;
         }
