@@ -71,7 +71,7 @@ def _cycle_ns(periods: Iterable[int]) -> int:
 
 
 def _faults(network: Network, stream: Stream) -> list[InputError]:
-    tag, datagram = _TAG_BYTES * (stream.vlan is not None), _IPV4_UDP_BYTES * (stream.udp is not None)
+    tag, datagram = _TAG_BYTES * (stream.vlan is not None), _IPV4_UDP_BYTES * _by_udp(stream)
     least = _MAC_BYTES + tag + datagram + _FCS_BYTES + HEADER_BYTES
     if stream.min_frame_bytes >= least:
         return []
@@ -115,7 +115,7 @@ def _described(stream: Stream, number: int) -> dict[str, Any]:
         "pcp": stream.pcp,
         "deadline_ns": None if stream.deadline_ps is None else stream.deadline_ps // 1000,
     }
-    if stream.udp is None:
+    if stream.udp is None or not _by_udp(stream):
         addresses = {"destination_mac": show_mac(stream.destination_mac), "source_mac": show_mac(stream.source_mac)}
         return {**common, "mode": "raw", "ethertype": _ethertype(stream), **addresses}
     return {
@@ -127,8 +127,12 @@ def _described(stream: Stream, number: int) -> dict[str, Any]:
     }
 
 
+def _by_udp(stream: Stream) -> bool:
+    """Of a capture only times and lengths are sent, in raw frames that say that they are Penstock's."""
+    return stream.udp is not None and stream.capture is None
+
+
 def _ethertype(stream: Stream) -> int:
-    """Of a capture only times and lengths are sent, in frames that say that they are Penstock's."""
     return LOCAL_ETHERTYPE if stream.capture is not None else stream.ethertype
 
 
