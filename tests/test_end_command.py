@@ -57,6 +57,8 @@ def test_a_scenario_from_talker_to_listener(tmp_path: Path) -> None:
             "--window",
             "control=1ms",
             "--json",
+            "--talker",
+            talked,
         ]
         pipe = subprocess.PIPE
         with subprocess.Popen(_penstock(wire, 1, "listen", *listener), stdout=pipe, stderr=pipe, text=True) as process:
@@ -76,7 +78,8 @@ def test_a_scenario_from_talker_to_listener(tmp_path: Path) -> None:
     assert json.loads((heard / "summary.json").read_text()) == summary
     trace = read_trace(heard / "trace.parquet")
     counted = trace.group_by("event", "node", "traffic_class").len().sort("event").rows()
-    assert sorted(counted) == [("created", "plc", 7, 50), ("delivered", "drive", 7, 50)]
+    # The listener has taken in what the talker left.
+    assert sorted(counted) == [("created", "plc", 7, 50), ("delivered", "drive", 7, 50), ("sent", "plc", 7, 50)]
     sent = read_trace(talked / "trace.parquet").filter(pl.col("event") == "sent")
     assert sent.height == 50
     assert (pq.read_metadata(heard / "trace.parquet").metadata or {})[b"penstock.stamps_of.delivered"] == b"kernel"

@@ -13,7 +13,7 @@ import pytest
 
 from penstock.end.options import time_ns
 from penstock.end.plan import plan_for, set_windows
-from penstock.end.trace import End, Names, read_end, trace_of, write
+from penstock.end.trace import End, Names, knows, read_end, trace_of, write
 from penstock.errors import InputError
 from penstock.scenario import load
 from penstock.trace import read_trace
@@ -188,6 +188,12 @@ def test_the_trace_of_both_ends_keeps_every_frame(tmp_path: Path) -> None:
     ]
     write(tmp_path / "trace.parquet", trace, metadata)
     assert read_trace(tmp_path / "trace.parquet").rows() == trace.rows()
+
+
+def test_a_talker_of_other_frames_is_not_taken_for_theirs() -> None:
+    assert knows(_talk(), _listen())
+    other = _talk().rows.with_columns(pl.col("construction_tai_ns") + 1)
+    assert not knows(End(other, _talk().summary), _listen())
 
 
 def test_one_end_alone_says_what_it_knows() -> None:

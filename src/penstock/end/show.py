@@ -75,7 +75,9 @@ def _talk_notes(summary: Mapping[str, Any]) -> list[str]:
             if left is not None:
                 after = left["after_due_ns"]
                 times = f"{us(after['min'])} to {us(after['max'])} us after due, {left['early']} early"
-                notes.append(f"{name}: left {times} ({kind} stamps)")
+                window = left["window"]
+                inside = "" if window is None else f", {window['share'] * 100:.3f} % within their window"
+                notes.append(f"{name}: left {times}{inside} ({kind} stamps)")
         if stream["last_error"]:
             notes.append(f"{name}: the kernel said: {stream['last_error']}")
     return notes
