@@ -7,6 +7,7 @@ import itertools
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 
 from end_frames import BYTES, LAST, SYNCHRONIZED, TO, Cable, cable, frame, header, plan, stream
+from penstock.captures import read_capture
 
 TWO = [
     stream(count=100, window_ns=1_000_000),
@@ -197,6 +199,55 @@ def test_udp_streams(wire: Cable, receive: str) -> None:
     assert rows["kernel_realtime_ns"].null_count() == 0
 
 
+@pytest.mark.parametrize("mode", ["raw", "udp"])
+def test_sound_is_measured_as_any_stream(wire: Cable, mode: str) -> None:
+    # 48 samples of two channels with 24 bits, behind RTP's header and an extension of 48 B.
+    if mode == "raw":
+        sound = stream(count=20, bytes=22 + 60 + 288, audio={"tone_hz": 440})
+    else:
+        sound = stream(count=20, bytes=18 + 28 + 60 + 288, audio={}, mode="udp", vlan=None)
+        sound |= {"destination_mac": None, "destination": "192.0.2.2", "destination_port": 5004}
+    with wire.listen(plan([sound])) as listening:
+        assert wire.talk(plan([sound]))[0] == 0
+        status, heard, _ = listening.result()
+    assert (status, heard["streams"]["control"]["received"]) == (0, 20)
+
+
+_RECEIVE = """
+import socket, sys
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+wire.bind(("end0", 3))
+wire.settimeout(10)
+print("ready", flush=True)
+while (left := int(sys.argv[1])) > 0:
+    frame = wire.recv(2048)
+    if frame[:6] == bytes.fromhex(sys.argv[2]):
+        print(frame.hex())
+        sys.argv[1] = str(left - 1)
+"""
+
+
+def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable) -> None:
+    file = Path(__file__).resolve().parents[1] / "scenarios" / "hello" / "control.pcapng"
+    captured = read_capture(file).frames[:30]
+    frames = [frame.data.ljust(frame.original_bytes, b"\0") for frame in captured]
+    times = [frame.time_ps for frame in captured]
+    what = plan([{"name": "replay", "id": 9, "mode": "raw", "capture": str(file), "count": 30}])
+    command = wire.command(1, sys.executable, "-c", _RECEIVE, "30", frames[0][:6].hex())
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
+        assert receiver.stdout is not None
+        assert receiver.stdout.readline() == "ready\n"
+        status, sent, rows = wire.talk(what)
+        output, _ = receiver.communicate(timeout=30)
+    assert (status, sent["streams"]["replay"]["sent"]) == (0, 30)
+    # The kernel gives the tag beside the frame.
+    wanted = [f[:12] + f[16:] if f[12:14] == b"\x81\0" else f for f in frames]
+    got = [bytes.fromhex(line) for line in output.split()]
+    assert got == wanted
+    due = (rows["due_tai_ns"] - rows["due_tai_ns"][0]).to_list()
+    assert due == [(t - times[0]) // 1000 for t in times]
+
+
 def test_a_frame_too_late_for_its_window_is_not_sent_when_so_asked(wire: Cable) -> None:
     # No program wakes up within a nanosecond.
     what = plan([stream(count=10, window_ns=1)], late={"action": "drop"})
@@ -254,3 +305,11 @@ def test_a_wrong_plan_is_refused_with_all_its_faults(wire: Cable) -> None:
     )
     assert (gone.returncode, "no such interface" in gone.stderr) == (2, True)
     assert TO.hex(":") not in done.stderr
+
+
+def test_the_program_needs_no_library_of_the_system(wire: Cable) -> None:
+    program = wire.program.read_bytes()
+    assert program[:4] == b"\x7fELF"
+    assert b"/ld-linux" not in program
+    done = subprocess.run([wire.program, "--version"], env={}, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("penstock-end ")

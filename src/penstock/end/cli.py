@@ -47,6 +47,9 @@ def talk(
     every: o.Every = None,
     count: o.Count = None,
     offset: o.Offset = None,
+    wav: o.Wav = None,
+    tone: o.Tone = None,
+    capture: o.CaptureFile = None,
     as_json: _Json = False,
 ) -> None:
     """Send the streams of a host, each frame at its time, by launch times or a software gate control list."""
@@ -64,7 +67,7 @@ def talk(
         "pmc": pmc,
         "pmc_threshold": pmc_threshold,
     }
-    one = _one_stream(to, mode, port, vlan, pcp, priority, length, every, count, offset)
+    one = _one_stream(to, mode, port, vlan, pcp, priority, length, every, count, offset, wav, tone, capture)
     where = _Where(scenario, host, interface, plan, window or (), duration)
     _run("talk", where, how, one, out, None, as_json)
 
@@ -99,6 +102,8 @@ def listen(
     every: o.Every = None,
     count: o.Count = None,
     offset: o.Offset = None,
+    wav: o.Wav = None,
+    tone: o.Tone = None,
     as_json: _Json = False,
 ) -> None:
     """Receive the streams of a host, measure each frame, and count what else comes."""
@@ -116,13 +121,14 @@ def listen(
         "pmc": pmc,
         "pmc_threshold": pmc_threshold,
     }
-    one = _one_stream(to, mode, port, vlan, pcp, None, length, every, count, offset)
+    one = _one_stream(to, mode, port, vlan, pcp, None, length, every, count, offset, wav, tone, None)
     where = _Where(scenario, host, interface, plan, window or (), duration)
     _run("listen", where, how, one, out, talker, as_json)
 
 
 def _one_stream(*values: Any) -> dict[str, Any]:
-    keys = ("to", "mode", "port", "vlan", "pcp", "priority", "bytes", "every", "count", "offset")
+    addressed = ("to", "mode", "port", "vlan", "pcp", "priority")
+    keys = (*addressed, "bytes", "every", "count", "offset", "wav", "tone", "capture")
     return dict(zip(keys, values, strict=True))
 
 

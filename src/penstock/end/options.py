@@ -38,6 +38,14 @@ Length = Annotated[
 Every = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_ONE, help="1ms if not given.")]
 Count = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
 Offset = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_ONE, help="In the period.")]
+Wav = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=_ONE, help="Its sound as RTP, a packet in each period.")
+]
+Tone = Annotated[int | None, typer.Option(metavar="HZ", rich_help_panel=_ONE, help="A tone instead.")]
+CaptureFile = Annotated[
+    Path | None,
+    typer.Option("--capture", metavar="FILE", rich_help_panel=_ONE, help="Its frames as they are, at their times."),
+]
 
 Window = Annotated[
     list[str] | None,

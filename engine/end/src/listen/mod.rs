@@ -13,6 +13,7 @@ use crate::clock::{self, Evidence, Identity};
 use crate::frame::{self, Fault, Received};
 use crate::header::{flags, Header, HeaderError};
 use crate::plan::{Plan, StampChoice};
+use crate::rtp;
 use crate::sequence::Arrival;
 use crate::stamps::{self, Facts};
 use crate::station::{self, kernel, EndError, Interface, Output};
@@ -149,7 +150,7 @@ impl<'a> Listener<'a> {
                 (frame, arrived.bytes.len() + tag + frame::FCS_BYTES)
             }
             Some(carrier) => {
-                let header = Header::decode(arrived.bytes).map_err(|error| match error {
+                let header = rtp::find_header(arrived.bytes).map_err(|error| match error {
                     HeaderError::NotOurs => "foreign",
                     error => kind(Fault::Header(error)),
                 })?;

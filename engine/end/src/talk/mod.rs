@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The talker: sends the frames of a plan, each at its time, and keeps what became of each.
+mod content;
 mod records;
 mod schedule;
 mod sender;
@@ -30,6 +31,7 @@ const SETTLE_NS: u64 = 200_000_000;
 
 /// Sends all frames of a plan; writes `talk.csv` and `talk.json`.
 pub fn run(plan: &Plan, out: &Path) -> Result<Summary, EndError> {
+    let plan = &content::with_captures(plan)?;
     let interface = Interface::open(plan)?;
     let evidence = Evidence::gather(plan.clock.pmc.as_ref()).map_err(kernel("the clock's identity"))?;
     let mut talker = Talker::new(plan, &interface, &evidence)?;

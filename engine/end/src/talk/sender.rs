@@ -3,18 +3,23 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use super::content::Content;
 use super::schedule::Slot;
 use crate::frame::{link_header, Tag};
 use crate::header::{Header, HEADER_BYTES};
 use crate::plan::{Mode, Plan, Send, Stream};
+use crate::rtp;
 use crate::station::{kernel, EndError, Interface};
 use crate::sys::{ErrorMessage, Socket, TxTimeFlags};
 
 pub struct Sender {
     socket: Socket,
     bytes: Vec<u8>,
-    header_at: usize,
+    /// Where the payload begins.
+    payload_at: usize,
+    /// What others put around it: FCS, and headers of IP.
     around: usize,
+    content: Content,
     stream: u16,
     run: u16,
     clock: u64,
@@ -23,15 +28,15 @@ pub struct Sender {
 impl Sender {
     pub fn open(plan: &Plan, stream: &Stream, interface: &Interface, run: u16, clock: u64) -> Result<Sender, EndError> {
         let what = |what: &str| kernel(format!("stream {}: {what}", stream.name));
+        let content = Content::of(plan, stream)?;
         let (socket, mut bytes) = match stream.mode {
             Mode::Raw => {
                 (Socket::packet(interface.index, false).map_err(what("packet socket"))?, link(stream, interface))
             }
             Mode::Udp => (udp(plan, stream).map_err(what("UDP socket"))?, Vec::new()),
         };
-        let header_at = bytes.len();
-        // What others put around it: FCS, and headers of IP.
-        let around = stream.overhead_bytes() - header_at;
+        let payload_at = bytes.len();
+        let around = stream.overhead_bytes() - payload_at;
         bytes.resize(stream.bytes as usize - around, 0);
         socket.enlarge_buffers();
         let priority = stream.priority.unwrap_or(u32::from(stream.pcp));
@@ -42,7 +47,7 @@ impl Sender {
             socket.use_launch_times(flags).map_err(what("SO_TXTIME on CLOCK_TAI"))?;
         }
         socket.stamp_sent().map_err(what("SO_TIMESTAMPING"))?;
-        Ok(Sender { socket, bytes, header_at, around, stream: stream.id, run, clock })
+        Ok(Sender { socket, bytes, payload_at, around, content, stream: stream.id, run, clock })
     }
 
     /// Sends the frame of a slot with a length from destination address to FCS.
@@ -63,7 +68,18 @@ impl Sender {
             due_tai_ns: slot.due_tai_ns,
             clock: self.clock,
         };
-        self.bytes[self.header_at..self.header_at + HEADER_BYTES].copy_from_slice(&header.encode());
+        let payload = &mut self.bytes[self.payload_at..];
+        match &mut self.content {
+            Content::Zeros => payload[..HEADER_BYTES].copy_from_slice(&header.encode()),
+            Content::Sound(sound, samples) => {
+                rtp::write_around(payload, &header, *samples);
+                sound.fill(&mut payload[rtp::AROUND_BYTES..]);
+            }
+            Content::Captured(frames) => {
+                let frame = &frames[slot.sequence as usize % frames.len()];
+                return self.socket.send(frame, launch_tai_ns);
+            }
+        }
         self.socket.send(&self.bytes[..frame_bytes as usize - self.around], launch_tai_ns)
     }
 
