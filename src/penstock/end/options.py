@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from penstock.errors import InputError
-from penstock.scenario.units import parse
 
 _TIME_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
@@ -93,6 +92,8 @@ def arguments(values: Mapping[str, Any]) -> list[str]:
 
 def time_ns(text: str) -> int:
     """A time as `24us` in ns."""
+    from penstock.scenario.units import parse
+
     try:
         return parse(text, _TIME_NS, "a time", "24us")
     except Exception as error:
