@@ -69,7 +69,7 @@ def plan(streams: Sequence[dict[str, Any]], **changes: Any) -> dict[str, Any]:
     """A plan that starts soon and does not wait for long."""
     listen = {
         "wait_ns": 10_000_000_000,
-        "idle_ns": 1_000_000_000,
+        "idle_ns": 3_000_000_000,
         "linger_ns": 100_000_000,
         **changes.pop("listen", {}),
     }

@@ -172,6 +172,29 @@ def test_two_hosts_that_follow_one_grandmaster_are_compared(
     assert compared or "1100" in heard["clock"]["refused"]
 
 
+def test_a_synchronized_talker_says_whose_time_it_has(wire: Cable, tmp_path: Path) -> None:
+    what, pmc = plan([stream(count=5)]), ("--pmc", _pmc(tmp_path, 12))
+    with wire.listen(what) as listening:
+        wire.talk(what, *pmc)
+        _, heard, _ = listening.result()
+    assert "this host's synchronization is not shown" in heard["clock"]["refused"]
+    with wire.listen(what, *pmc) as listening:
+        _, sent, _ = wire.talk(what, *pmc)
+        _, heard, _ = listening.result()
+    assert heard["clock"]["refused"] is None
+    assert heard["streams"]["control"]["latency_ns"]["count"] == 5
+    assert sent["clock"]["evidence"]["ptp"]["offset_ns"] == 12
+
+
+def test_two_talkers_with_one_base_time_keep_their_distance(wire: Cable) -> None:
+    base = 10**18 + 123_456
+    due = []
+    for offset in (0, 250_000):
+        what = plan([stream(count=2, offset_ns=offset)])
+        due.append(wire.talk(what, "--base-time", str(base))[2]["due_tai_ns"][0])
+    assert [(each - base) % 1_000_000 for each in due] == [0, 250_000]
+
+
 def test_launch_times_make_the_kernels_stamp_worthless_over_veth(wire: Cable) -> None:
     what = plan([stream(count=20)], send="launch_time", transmit_offset_ns=500_000)
     with wire.listen(what) as listening:

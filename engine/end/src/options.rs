@@ -104,6 +104,9 @@ struct HowOptions {
     /// For how long is sent, or listened.
     #[arg(long, value_parser = time_ns)]
     duration: Option<u64>,
+    /// When the first cycle begins: ns of CLOCK_TAI; one in the past is moved on by whole cycles.
+    #[arg(long, value_name = "NS")]
+    base_time: Option<u64>,
     /// Give the kernel each frame's launch time (SO_TXTIME), for etf or taprio with txtime-assist.
     #[arg(long)]
     launch_time: bool,
@@ -269,6 +272,7 @@ impl Common {
         set(&mut plan.interface, &self.interface);
         let duration = if listening { &mut plan.listen.duration_ns } else { &mut plan.duration_ns };
         *duration = how.duration.or(*duration);
+        plan.base_time_tai_ns = how.base_time.or(plan.base_time_tai_ns);
         if how.launch_time {
             plan.send = Send::LaunchTime;
         }

@@ -25,6 +25,7 @@ def talk(
     out: o.Out = None,
     window: o.Window = None,
     duration: o.Duration = None,
+    base_time: o.BaseTime = None,
     launch_time: o.LaunchTime = False,
     transmit_offset: o.TransmitOffset = None,
     deadline_mode: o.DeadlineMode = False,
@@ -54,6 +55,7 @@ def talk(
 ) -> None:
     """Send the streams of a host, each frame at its time, by launch times or a software gate control list."""
     how = {
+        "base_time": base_time,
         "launch_time": launch_time,
         "transmit_offset": transmit_offset,
         "deadline_mode": deadline_mode,

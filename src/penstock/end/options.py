@@ -51,6 +51,10 @@ Window = Annotated[
     typer.Option(metavar="STREAM=TIME", help="How long after its offset a stream's gate is open; repeatable."),
 ]
 Duration = Annotated[str | None, typer.Option(metavar="TIME", help="For how long.")]
+BaseTime = Annotated[
+    int | None,
+    typer.Option(metavar="NS", help="When the first cycle begins, by CLOCK_TAI; it may be past."),
+]
 TransmitOffset = Annotated[
     str | None, typer.Option(metavar="TIME", help="How long before its due time the kernel gets a frame.")
 ]
