@@ -209,6 +209,21 @@ def test_launch_times_make_the_kernels_stamp_worthless_over_veth(wire: Cable) ->
     assert (sent_rows["construction_tai_ns"] - wake == sent_rows["wake_late_ns"]).all()
 
 
+def test_streams_of_one_plan_may_be_sent_in_both_ways(wire: Cable) -> None:
+    launched = stream(count=10, send="launch_time", transmit_offset_ns=700_000)
+    what = plan([launched, stream(name="plain", id=2, count=10, offset_ns=100_000)])
+    with wire.listen(what) as listening:
+        _, sent, _ = wire.talk(what)
+        _, _, rows = listening.result()
+    flags = dict(rows.group_by("stream").agg(pl.col("launch_time").unique().first()).iter_rows())
+    assert flags == {"control": 1, "plain": 0}
+    assert [sent["streams"][name]["transmit_offset_ns"] for name in ("control", "plain")] == [700_000, 0]
+    # In the order of waking: 700 us before the first cycle, then at 100, 300 and 1100 us.
+    first = rows.filter(pl.col("sequence") <= 1).sort("arrival")
+    order = list(zip(first["stream"], first["sequence"], strict=True))
+    assert order == [("control", 0), ("plain", 0), ("control", 1), ("plain", 1)]
+
+
 @pytest.mark.parametrize("receive", ["packet", "udp"])
 def test_udp_streams(wire: Cable, receive: str) -> None:
     udp = stream(mode="udp", vlan=None, count=30, destination="192.0.2.2", destination_port=5001)

@@ -110,6 +110,9 @@ fn stream_faults(plan: &Plan, stream: &Stream) -> Vec<(&'static str, String, &'s
     } else if last >= period {
         faults.push(("spacing_ns", "spreads frames over more than a period".into(), "frames within a period"));
     }
+    if stream.transmit_offset_ns(plan) >= MAX_TIME_NS {
+        faults.push(("transmit_offset_ns", "is out of range".into(), "less than 2^62"));
+    }
     if stream.offset_ns >= MAX_TIME_NS {
         faults.push(("offset_ns", "is out of range".into(), "less than 2^62"));
     }

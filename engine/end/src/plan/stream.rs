@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::{Plan, Send};
 use crate::frame::{self, MacAddress};
 use crate::header::HEADER_BYTES;
 use crate::rtp;
@@ -61,6 +61,11 @@ pub struct Stream {
     pub count: Option<u64>,
     #[serde(default)]
     pub deadline_ns: Option<u64>,
+    /// The plan's if not given, as the next.
+    #[serde(default)]
+    pub send: Option<Send>,
+    #[serde(default)]
+    pub transmit_offset_ns: Option<u64>,
     #[serde(default)]
     pub destination_mac: Option<MacAddress>,
     /// That of the interface if not given.
@@ -134,6 +139,16 @@ impl Stream {
     /// EtherType of a raw stream.
     pub fn ethertype(&self) -> u16 {
         self.ethertype.unwrap_or(frame::LOCAL_ETHERTYPE)
+    }
+
+    /// Who holds its frames back.
+    pub fn send(&self, plan: &Plan) -> Send {
+        self.send.unwrap_or(plan.send)
+    }
+
+    /// How long before its due time a frame is built and given to the kernel.
+    pub fn transmit_offset_ns(&self, plan: &Plan) -> u64 {
+        self.transmit_offset_ns.unwrap_or(plan.transmit_offset_ns)
     }
 
     /// How many frames it has; None when it goes on until it is stopped.

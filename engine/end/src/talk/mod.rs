@@ -24,6 +24,8 @@ pub use summary::Summary;
 
 /// Without so much time before the next frame, the error queue waits.
 const TIME_TO_READ_NS: u64 = 50_000;
+/// So many frames are sent at most before it is read all the same.
+const MOST_UNREAD: u32 = 256;
 /// Room for the frames of a stream that ends only when it is stopped.
 const ROOM: u64 = 1 << 16;
 /// How long after the last frame its stamps are waited for.
@@ -52,6 +54,7 @@ struct Talker<'a> {
     plan: &'a Plan,
     senders: Vec<Sender>,
     records: Vec<Records>,
+    /// Of all frames.
     flags: u8,
 }
 
@@ -61,45 +64,48 @@ impl<'a> Talker<'a> {
         let run = (clock::now_tai_ns() / 1000) as u16 ^ std::process::id() as u16;
         let senders = plan.streams.iter().map(|stream| Sender::open(plan, stream, interface, run, identity.value));
         let room = |stream: &crate::plan::Stream| stream.count(plan).unwrap_or(ROOM) as usize;
-        let launched = if plan.send == Send::LaunchTime { flags::LAUNCH_TIME } else { 0 };
         let synchronized = if identity.synchronized { flags::SYNCHRONIZED } else { 0 };
         Ok(Talker {
             plan,
             senders: senders.collect::<Result<_, _>>()?,
             records: plan.streams.iter().map(|stream| Records::with_room_for(room(stream))).collect(),
-            flags: launched | synchronized,
+            flags: synchronized,
         })
     }
 
     /// Gives whether it was stopped.
     fn talk(&mut self, base: u64, stop: &AtomicBool) -> Result<bool, EndError> {
         let mut schedule = Schedule::new(self.plan, base);
+        let mut unread = 0;
         while let Some(slot) = schedule.next() {
-            let wake = slot.due_tai_ns.saturating_sub(self.plan.transmit_offset_ns);
-            if wake > clock::now_tai_ns() + TIME_TO_READ_NS {
+            unread += 1;
+            if unread > MOST_UNREAD || slot.wake_tai_ns > clock::now_tai_ns() + TIME_TO_READ_NS {
                 self.read_errors();
+                unread = 0;
             }
-            sleep_until(wake, stop)?;
+            sleep_until(slot.wake_tai_ns, stop)?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(true);
             }
-            self.handle(slot, wake, &schedule);
+            self.handle(slot, &schedule);
         }
         Ok(false)
     }
 
-    fn handle(&mut self, slot: Slot, wake: u64, schedule: &Schedule<'_>) {
+    fn handle(&mut self, slot: Slot, schedule: &Schedule<'_>) {
         let now = clock::now_tai_ns();
-        let mut record = begun(slot, now as i64 - wake as i64, now);
+        let mut record = begun(slot, now as i64 - slot.wake_tai_ns as i64, now);
         let records = &mut self.records[slot.stream];
         if self.plan.late.action == LateAction::Drop && now > schedule.closes_tai_ns(slot) {
             records.add(record, false);
             return;
         }
-        let bytes = self.plan.streams[slot.stream].bytes_of(slot.sequence);
+        let stream = &self.plan.streams[slot.stream];
+        let bytes = stream.bytes_of(slot.sequence);
         let last = if schedule.is_last(slot) { flags::LAST } else { 0 };
-        let launch = (self.plan.send == Send::LaunchTime).then_some(slot.due_tai_ns);
-        let result = self.senders[slot.stream].send(slot, bytes, now, self.flags | last, launch);
+        let launch = (stream.send(self.plan) == Send::LaunchTime).then_some(slot.due_tai_ns);
+        let launched = if launch.is_some() { flags::LAUNCH_TIME } else { 0 };
+        let result = self.senders[slot.stream].send(slot, bytes, now, self.flags | last | launched, launch);
         record.handed_tai_ns = clock::now_tai_ns();
         let mut numbered = true;
         record.outcome = match result {

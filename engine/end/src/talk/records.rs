@@ -156,7 +156,7 @@ mod tests {
     fn records() -> Records {
         let mut records = Records::default();
         for (n, outcome) in [Outcome::Sent, Outcome::Refused, Outcome::Sent, Outcome::Sent].into_iter().enumerate() {
-            let slot = Slot { due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
+            let slot = Slot { wake_tai_ns: 0, due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
             records.add(Record { outcome, ..begun(slot, 0, 1) }, outcome == Outcome::Sent);
         }
         records
@@ -179,7 +179,7 @@ mod tests {
     fn a_frame_that_the_queue_dropped_at_once_has_a_number_too() {
         let mut records = Records::default();
         for (n, outcome) in [Outcome::Refused, Outcome::Sent].into_iter().enumerate() {
-            let slot = Slot { due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
+            let slot = Slot { wake_tai_ns: 0, due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
             records.add(Record { outcome, ..begun(slot, 0, 1) }, true);
         }
         records.note(ErrorMessage::Stamp { frame: 1, kernel_realtime_ns: Some(8), hardware_ns: None });

@@ -41,7 +41,7 @@ impl Sender {
         socket.enlarge_buffers();
         let priority = stream.priority.unwrap_or(u32::from(stream.pcp));
         socket.set_priority(priority).map_err(what("SO_PRIORITY"))?;
-        if plan.send == Send::LaunchTime {
+        if stream.send(plan) == Send::LaunchTime {
             let flags =
                 TxTimeFlags { deadline_mode: plan.launch.deadline_mode, report_errors: plan.launch.report_errors };
             socket.use_launch_times(flags).map_err(what("SO_TXTIME on CLOCK_TAI"))?;
