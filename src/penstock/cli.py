@@ -21,6 +21,7 @@ from rich.markup import escape
 
 from penstock import __version__
 from penstock.bench.cli import app as bench
+from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
 
 app = typer.Typer(
@@ -31,6 +32,8 @@ app = typer.Typer(
 )
 
 app.add_typer(bench, name="bench")
+app.command()(end.talk)
+app.command()(end.listen)
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
