@@ -14,6 +14,7 @@ from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.file import parse_toml, read_text
 from penstock.scenario.forwarding import check_forwarding, check_identities
+from penstock.scenario.hosts import host_ports
 from penstock.scenario.links import link_bridges
 from penstock.scenario.network import Bridge, Network, Station, TraceFilter
 from penstock.scenario.positions import key_lines
@@ -77,6 +78,7 @@ def _network(draft: Draft, override: str | None) -> Network:
     check_forwarding(draft, network)
     check_tables(draft, network)
     _check_use(draft, network)
+    network.linux.update(host_ports(draft, network))
     report.done()
     return network
 
