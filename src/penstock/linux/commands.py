@@ -31,8 +31,7 @@ Command = Sequence[str]
 def commands(plan: PortPlan) -> list[Command]:
     """The commands of an interface in the order in which they are given."""
     found: list[Command] = [("ethtool", "-K", plan.interface, *_off(SEGMENTATION))]
-    for placed in plan.qdiscs:
-        found.append(_qdisc(plan.interface, placed))
+    found += [_qdisc(plan.interface, placed) for placed in plan.qdiscs]
     for vlan in plan.vlans:
         found += _vlan(vlan)
     return found

@@ -20,7 +20,7 @@ CLASSES = 8
 
 @dataclass(frozen=True)
 class QueueRange:
-    """Transmit queues of an interface that hold the frames of some traffic classes: a class of `mqprio` and `taprio`."""
+    """Transmit queues that hold the frames of some traffic classes: together a class of `mqprio` and `taprio`."""
 
     classes: tuple[int, ...]
     first: int

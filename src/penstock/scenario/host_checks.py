@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from penstock.scenario.chain import CLASSES
 from penstock.scenario.draft import Draft
 from penstock.scenario.host_port import HostPort
@@ -81,8 +83,8 @@ def _check_shared_queues(draft: Draft, path: KeyPath, port: HostPort) -> None:
 def _check_order(draft: Draft, path: KeyPath, port: HostPort) -> None:
     """Kernel and devices serve queues from one end to the other, and so must the classes be."""
     ranges = [(min(queue.classes), max(queue.classes)) for queue in port.chain.queues]
-    rising = all(a[1] < b[0] for a, b in zip(ranges, ranges[1:], strict=False))
-    falling = all(a[0] > b[1] for a, b in zip(ranges, ranges[1:], strict=False))
+    rising = all(a[1] < b[0] for a, b in pairwise(ranges))
+    falling = all(a[0] > b[1] for a, b in pairwise(ranges))
     if not rising and not falling:
         what = "the classes neither rise nor fall from queue to queue, but queues are served from one end to the other"
         draft.report.warn((*path, "queues"), what)
