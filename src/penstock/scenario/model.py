@@ -137,26 +137,33 @@ class Gates(Table):
 SHAPER_KEYS = ("idle_slope", "send_slope", "scaled")
 
 
-class ClassAtPort(Table):
-    """How a port serves a traffic class."""
+class _ClassKeys(Table):
+    """What every egress port can be told of a traffic class."""
 
-    selection: Literal["strict", "cbs"] | None = None
     idle_slope: BitsPerSecond | None = None
     send_slope: SignedBitsPerSecond | None = None
     scaled: bool | None = None
     max_sdu: Bytes | None = None
 
 
-class ClassOfTraffic(Table):
+class ClassAtPort(_ClassKeys):
+    """How one port of a bridge serves a traffic class."""
+
+    selection: Literal["strict", "cbs"] | None = None
+
+
+class ClassAtStation(ClassAtPort):
+    """How a station serves a traffic class."""
+
+    name: str | None = None
+
+
+class ClassOfTraffic(_ClassKeys):
     """A traffic class of a bridge."""
 
     selection: Literal["ats", "strict", "cbs"] | None = None
     name: str | None = None
     max_residence: Picoseconds | None = None
-    idle_slope: BitsPerSecond | None = None
-    send_slope: SignedBitsPerSecond | None = None
-    scaled: bool | None = None
-    max_sdu: Bytes | None = None
 
 
 class Port(Table):
@@ -222,6 +229,10 @@ class Station(Table):
     rate: BitsPerSecond | None = None
     delay: Picoseconds | None = None
     clock: Clock = Clock()
+    classes: dict[str, ClassAtStation] = Field(default_factory=dict)
+    class_of_priority: tuple[Priority, ...] | None = None
+    gates: Gates | None = None
+    count_gap: bool = True
     linux: LinuxPort | None = None
 
 
