@@ -23,6 +23,7 @@ from penstock import __version__
 from penstock.bench.cli import app as bench
 from penstock.errors import EngineError, InputError, RunError
 from penstock.lab.cli import lab
+from penstock.linux.cli import app as linux
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 app.add_typer(bench, name="bench")
 app.command()(lab)
+app.add_typer(linux, name="linux")
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 

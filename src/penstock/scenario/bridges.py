@@ -9,10 +9,18 @@ from collections.abc import Mapping
 from penstock.scenario import model, sources
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft
-from penstock.scenario.limits import HARDWARE_PORTS, LINE_RATE_BPS, MAX_DELAY_PS, MAX_RESIDENCE_PS
+from penstock.scenario.limits import (
+    GATE_ENTRIES,
+    HARDWARE_PORTS,
+    LINE_RATE_BPS,
+    MAX_DELAY_PS,
+    MAX_RESIDENCE_PS,
+    MOST_GATE_ENTRIES,
+)
 from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
+from penstock.scenario.port_keys import CLASSES, check_class_keys, classes_of_priority, index, keys_of_bridge
 from penstock.scenario.positions import KeyPath
-from penstock.scenario.shapers import check_class_keys, selection_of, shapers_of
+from penstock.scenario.shapers import shapers_of
 from penstock.scenario.units import show_rate, show_time
 
 _FORWARDED = "static"
@@ -73,21 +81,19 @@ def _bridge(
 ) -> Bridge:
     path, report = draft.origin[name], draft.report
     ports = settings.ports or 0
+    keys = keys_of_bridge(path, settings)
     classes: dict[int, TrafficClass] = {}
     for key, entry in settings.classes.items():
         with report.part():
-            number = _index(draft, (*path, "classes", key), key, 8, "traffic class")
+            number = index(draft, (*path, "classes", key), key, CLASSES, "traffic class")
             residence = _residence(draft, (*path, "classes", key, "max_residence"), entry.max_residence)
-            selection = selection_of(settings, number)
+            selection = keys.selection(number)
             if residence is not None and selection != "ats":
                 where = (*path, "classes", key, "max_residence")
                 report.refuse(where, "only ATS has a residence time", 'selection = "ats"')
-            check_class_keys(draft, path, settings, key, None)
+            check_class_keys(draft, keys, (*path, "classes", key), entry, None)
             classes[number] = TrafficClass(selection, residence)
-    table = settings.class_of_priority
-    if len(table) != 8:
-        report.add((*path, "class_of_priority"), f"has {len(table)} entries", "8: a class per PCP")
-        table = (1, 0, 6, 7, 2, 3, 4, 5)
+    table = classes_of_priority(draft, path, settings.class_of_priority)
     if not sources.MIN_FRAME_BYTES <= settings.max_frame <= 2000:
         report.add((*path, "max_frame"), f"{settings.max_frame} B is out of range", "64B to 2000B")
     if settings.overhead > 255:
@@ -108,22 +114,21 @@ def _bridge(
     port_vlan = [1] * ports
     for key, port in settings.port.items():
         with report.part():
-            number = _index(draft, (*path, "port", key), key, ports, "port")
+            number = index(draft, (*path, "port", key), key, ports, "port")
             if port.vlan is not None:
                 port_vlan[number] = port.vlan
             for class_key, value in port.max_residence.items():
                 where = (*path, "port", key, "max_residence", class_key)
-                traffic_class = _index(draft, where, class_key, 8, "traffic class")
-                if selection_of(settings, traffic_class) != "ats":
+                traffic_class = index(draft, where, class_key, CLASSES, "traffic class")
+                if keys.selection(traffic_class) != "ats":
                     report.refuse(where, f"class {traffic_class} is not ATS", "an ATS class")
                 residence = _residence(draft, where, value)
                 assert residence is not None
                 residence_ns[number, traffic_class] = residence
-            for class_key in port.classes:
+            for class_key, own in port.classes.items():
                 with report.part():
-                    _index(draft, (*path, "port", key, "classes", class_key), class_key, 8, "traffic class")
-                    check_class_keys(draft, path, settings, class_key, number)
-    shapers = shapers_of(draft, path, settings, kind, rates_bps)
+                    check_class_keys(draft, keys, (*path, "port", key, "classes", class_key), own, number)
+    shapers = shapers_of(draft, keys, GATE_ENTRIES if kind == "rtl" else MOST_GATE_ENTRIES, rates_bps)
     return Bridge(
         name=name,
         ports=ports,
@@ -148,12 +153,6 @@ def _bridge(
         count_gap=settings.count_gap,
         class_names=shapers.names,
     )
-
-
-def _index(draft: Draft, path: KeyPath, key: str, count: int, what: str) -> int:
-    if not key.isdecimal() or int(key) >= count:
-        draft.report.refuse(path, f'there is no {what} "{key}"', f"0 to {count - 1}")
-    return int(key)
 
 
 def _residence(draft: Draft, path: KeyPath, value: int | None) -> int | None:

@@ -14,14 +14,15 @@ from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.file import parse_toml, read_text
 from penstock.scenario.forwarding import check_forwarding, check_identities
+from penstock.scenario.hosts import host_ports
 from penstock.scenario.links import link_bridges
 from penstock.scenario.network import Bridge, Network, Station, TraceFilter
+from penstock.scenario.passing import check_passing
 from penstock.scenario.positions import key_lines
 from penstock.scenario.report import Report
 from penstock.scenario.reservations import check_reservations
 from penstock.scenario.routing import Routes
 from penstock.scenario.settings import check_names, collect_bridges
-from penstock.scenario.shapers import check_shapers
 from penstock.scenario.stations import place_stations
 from penstock.scenario.streams import resolve_streams
 from penstock.scenario.tables import check_tables
@@ -72,11 +73,12 @@ def _network(draft: Draft, override: str | None) -> Network:
         warnings=report.warnings,
     )
     check_reservations(draft, network)
-    check_shapers(draft, network)
+    check_passing(draft, network)
     check_identities(draft, network)
     check_forwarding(draft, network)
     check_tables(draft, network)
     _check_use(draft, network)
+    network.linux.update(host_ports(draft, network))
     report.done()
     return network
 

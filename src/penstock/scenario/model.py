@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from penstock.errors import did_you_mean
+from penstock.scenario.keys import GateStates, Priority, number
+from penstock.scenario.keys import Table as Table
+from penstock.scenario.keys import refuse as refuse
+from penstock.scenario.linux_keys import LinuxPort
 from penstock.scenario.units import (
     BitsPerSecond,
     Bytes,
@@ -25,34 +28,7 @@ Event = Literal["created", "received", "queued", "eligible", "sent", "delivered"
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
 _PLACE = re.compile(r"([^.\s]+)\.(\d{1,5})")
-_MASK = re.compile(r"0x[0-9A-Fa-f]{1,2}")
 _ANY_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5}|\*)")
-
-
-def refuse(what: str, allowed: str, key: str | None = None) -> PydanticCustomError:
-    """An error about the value at hand, or about one key inside it."""
-    context: dict[str, Any] = {"what": what, "allowed": allowed}
-    if key is not None:
-        context["key"] = key
-    return PydanticCustomError("refused", "{what}; allowed: {allowed}", context)
-
-
-class Table(BaseModel):
-    """A TOML table; `report.py` lays out what is said of keys that are not known."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_table(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            raise refuse(f"{values!r} is not a table", f"a table with {', '.join(cls.keys())}")
-        return values
-
-    @classmethod
-    def keys(cls) -> list[str]:
-        """The keys as a user writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
 
 
 def _mac(value: Any) -> int:
@@ -68,15 +44,6 @@ def _ipv4(value: Any) -> int:
     return sum(int(p) << 8 * (3 - i) for i, p in enumerate(parts))
 
 
-def _number(low: int, high: int) -> BeforeValidator:
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise refuse(f"{value!r} is not a whole number from {low} to {high}", f"{low} to {high}")
-        return value
-
-    return BeforeValidator(check)
-
-
 def _place(value: Any) -> str:
     if not isinstance(value, str) or not _PLACE.fullmatch(value):
         raise refuse(f"{value!r} is not a port of a bridge", 'BRIDGE.PORT, such as "sw.0"')
@@ -89,32 +56,14 @@ def _any_place(value: Any) -> str:
     return value
 
 
-def _gate_states(value: Any) -> tuple[int | str, ...]:
-    """Numbers and names of the classes whose gates are open; `shapers.py` knows the names."""
-    if value == "all":
-        return tuple(range(8))
-    if value == "none":
-        return ()
-    if isinstance(value, str) and _MASK.fullmatch(value):
-        return tuple(k for k in range(8) if int(value, 16) >> k & 1)
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list) or not all(isinstance(k, int | str) and not isinstance(k, bool) for k in value):
-        said = f"{value!r} could be a class or a mask" if isinstance(value, int) else f"{value!r} are no gate states"
-        raise refuse(said, 'the open classes, [7, "video"], or "all", "none", or a mask, "0x81"')
-    return tuple(value)
-
-
 MacAddress = Annotated[int, BeforeValidator(_mac)]
 Ipv4Address = Annotated[int, BeforeValidator(_ipv4)]
 Place = Annotated[str, BeforeValidator(_place)]
 AnyPlace = Annotated[str, BeforeValidator(_any_place)]
-VlanId = Annotated[int, _number(1, 4094)]
-Priority = Annotated[int, _number(0, 7)]
-IpPort = Annotated[int, _number(0, 65535)]
-Seed = Annotated[int, _number(0, 2**63 - 1)]
-Count = Annotated[int, _number(1, 10**9)]
-GateStates = Annotated[tuple[int | str, ...], BeforeValidator(_gate_states)]
+VlanId = Annotated[int, number(1, 4094)]
+IpPort = Annotated[int, number(0, 65535)]
+Seed = Annotated[int, number(0, 2**63 - 1)]
+Count = Annotated[int, number(1, 10**9)]
 
 
 class Link(Table):
@@ -188,26 +137,33 @@ class Gates(Table):
 SHAPER_KEYS = ("idle_slope", "send_slope", "scaled")
 
 
-class ClassAtPort(Table):
-    """How a port serves a traffic class."""
+class _ClassKeys(Table):
+    """What every egress port can be told of a traffic class."""
 
-    selection: Literal["strict", "cbs"] | None = None
     idle_slope: BitsPerSecond | None = None
     send_slope: SignedBitsPerSecond | None = None
     scaled: bool | None = None
     max_sdu: Bytes | None = None
 
 
-class ClassOfTraffic(Table):
+class ClassAtPort(_ClassKeys):
+    """How one port of a bridge serves a traffic class."""
+
+    selection: Literal["strict", "cbs"] | None = None
+
+
+class ClassAtStation(ClassAtPort):
+    """How a station serves a traffic class."""
+
+    name: str | None = None
+
+
+class ClassOfTraffic(_ClassKeys):
     """A traffic class of a bridge."""
 
     selection: Literal["ats", "strict", "cbs"] | None = None
     name: str | None = None
     max_residence: Picoseconds | None = None
-    idle_slope: BitsPerSecond | None = None
-    send_slope: SignedBitsPerSecond | None = None
-    scaled: bool | None = None
-    max_sdu: Bytes | None = None
 
 
 class Port(Table):
@@ -217,12 +173,13 @@ class Port(Table):
     max_residence: dict[str, Picoseconds] = Field(default_factory=dict)
     classes: dict[str, ClassAtPort] = Field(default_factory=dict)
     gates: Gates | None = None
+    linux: LinuxPort | None = None
 
 
 class Bridge(Table):
     """A switch. `settings.py` asks for `ports` where no topology gives them."""
 
-    ports: Annotated[int | None, _number(2, 64)] = None
+    ports: Annotated[int | None, number(2, 64)] = None
     nodes: Nodes | None = None
     clock: Clock = Clock()
     processing_delay: Picoseconds | None = None
@@ -244,9 +201,9 @@ class Topology(Table):
     """Bridges and the links between them, made by a rule."""
 
     kind: Literal["line", "ring", "star", "tree", "mesh", "grid"]
-    bridges: Annotated[int, _number(1, 10_000)]
-    children: Annotated[int | None, _number(1, 63)] = None
-    columns: Annotated[int | None, _number(1, 10_000)] = None
+    bridges: Annotated[int, number(1, 10_000)]
+    children: Annotated[int | None, number(1, 63)] = None
+    columns: Annotated[int | None, number(1, 10_000)] = None
     rate: BitsPerSecond | None = None
     delay: Picoseconds | None = None
     bridge: Bridge = Bridge()
@@ -272,6 +229,11 @@ class Station(Table):
     rate: BitsPerSecond | None = None
     delay: Picoseconds | None = None
     clock: Clock = Clock()
+    classes: dict[str, ClassAtStation] = Field(default_factory=dict)
+    class_of_priority: tuple[Priority, ...] | None = None
+    gates: Gates | None = None
+    count_gap: bool = True
+    linux: LinuxPort | None = None
 
 
 class NormalGap(Table):
@@ -304,7 +266,7 @@ class Audio(Table):
     """Samples in packets of equal time."""
 
     sample_rate: Millihertz
-    channels: Annotated[int, _number(1, 64)] = 2
+    channels: Annotated[int, number(1, 64)] = 2
     bits: Literal[16, 24, 32] = 24
     packet: Picoseconds = 125_000_000
 
@@ -323,7 +285,7 @@ class Video(Table):
     rate: BitsPerSecond | None = None
     i_picture: Bytes | None = None
     p_picture: Bytes | None = None
-    group: Annotated[int | None, _number(1, 1000)] = None
+    group: Annotated[int | None, number(1, 1000)] = None
     packet: Bytes = 1400
     spacing: Picoseconds = 0
 

@@ -8,10 +8,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.captures import Capture
 from penstock.scenario.model import Source
+
+if TYPE_CHECKING:
+    from penstock.scenario.host_port import HostPort
 
 WIRE_OVERHEAD_BYTES = 20  # preamble, delimiter and gap
 # Header and FCS around a service data unit; a tag is part of the unit, as the MAC service has it.
@@ -96,8 +99,29 @@ class CreditShaper:
     reserved_bps: int  # of the whole time; less than the idle slope where this one is scaled to the open gate
 
 
+@dataclass(frozen=True, kw_only=True)
+class Egress:
+    """How the egress ports of a node serve their classes beside strict priority and ATS; a station has port 0 only."""
+
+    gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
+    credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
+    max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
+    count_gap: bool = True  # the gap after a frame spends credit too
+    class_names: Mapping[int, str] = field(default_factory=dict)
+
+    def class_name(self, traffic_class: int) -> str:
+        """For people."""
+        name = self.class_names.get(traffic_class)
+        return f"class {traffic_class}" if name is None else f"class {traffic_class} ({name})"
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether some port does more than serve its highest class first."""
+        return bool(self.gates or self.credit or self.max_sdu_bytes)
+
+
 @dataclass(frozen=True)
-class Bridge:
+class Bridge(Egress):
     """A switch."""
 
     name: str
@@ -118,16 +142,6 @@ class Bridge:
     max_frame_bytes: int
     overhead_bytes: int
     static_forwarding: bool
-    gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
-    credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
-    max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
-    count_gap: bool = True  # the gap after a frame spends credit too
-    class_names: Mapping[int, str] = field(default_factory=dict)
-
-    def class_name(self, traffic_class: int) -> str:
-        """For people."""
-        name = self.class_names.get(traffic_class)
-        return f"class {traffic_class}" if name is None else f"class {traffic_class} ({name})"
 
     def selection(self, traffic_class: int) -> Selection:
         """How the class is served; 6 and 7 by ATS unless the scenario says otherwise."""
@@ -140,7 +154,7 @@ class Bridge:
 
 
 @dataclass(frozen=True)
-class Station:
+class Station(Egress):
     """An end station."""
 
     name: str
@@ -242,6 +256,8 @@ class Network:
     links: tuple[Link, ...]
     trace: TraceFilter = TraceFilter()
     warnings: list[str] = field(default_factory=list)
+    # The interfaces of Linux hosts, by node and port; filled when all else is checked.
+    linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:
@@ -294,6 +310,10 @@ class Network:
         """The traffic class that a bridge puts the stream's frames into."""
         there = self.bridges[bridge]
         return there.class_of_untagged if stream.vlan is None else there.class_of_pcp[stream.pcp]
+
+    def class_at_talker(self, stream: Stream) -> int:
+        """The traffic class that the talker puts the stream's frames into; those without a tag count as priority 0."""
+        return self.stations[stream.talker].class_of_pcp[0 if stream.vlan is None else stream.pcp]
 
     def vlan_at(self, stream: Stream, bridge: str, port: int) -> int:
         """The VLAN that a bridge puts the stream's frames into, received at a port."""

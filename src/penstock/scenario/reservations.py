@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.limits import LINE_RATE_BPS, SLOWEST_ATS_BPS
-from penstock.scenario.network import Network, Stream
+from penstock.scenario.network import Egress, Network, Stream
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
 
@@ -16,9 +16,10 @@ def check_reservations(draft: Draft, network: Network) -> None:
     from penstock import _engine
 
     reserved: defaultdict[Place, int] = defaultdict(int)
-    for bridge in network.bridges.values():
-        for (port, _), shaper in bridge.credit.items():
-            reserved[bridge.name, port] += shaper.reserved_bps
+    nodes: dict[str, Egress] = {**network.bridges, **network.stations}
+    for name, node in nodes.items():
+        for (port, _), shaper in node.credit.items():
+            reserved[name, port] += shaper.reserved_bps
     full: set[Place] = set()
     report = draft.report
     for stream in network.streams.values():

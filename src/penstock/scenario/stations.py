@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
+from penstock.scenario.limits import MOST_GATE_ENTRIES
 from penstock.scenario.links import check_delay, check_rate, place_named
 from penstock.scenario.network import Link, Station
+from penstock.scenario.port_keys import check_class_keys, classes_of_priority, keys_of_station
 from penstock.scenario.positions import KeyPath
+from penstock.scenario.shapers import shapers_of
 
 
 def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
@@ -65,8 +68,28 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
             rate = station.rate or common.rate
             delay = common.delay if station.delay is None else station.delay
             classes = draft.settings[bridge].class_of_priority
-            clock = clock_of(draft, path, name, station.clock)
-            found[name] = Station(name, bridge, port, mac, rate, delay, clock, classes)
+            if station.class_of_priority is not None:
+                classes = classes_of_priority(draft, path, station.class_of_priority)
+            keys = keys_of_station(path, station)
+            for key, entry in station.classes.items():
+                with draft.report.part():
+                    check_class_keys(draft, keys, (*path, "classes", key), entry, None)
+            shapers = shapers_of(draft, keys, MOST_GATE_ENTRIES, {0: rate})
+            found[name] = Station(
+                name=name,
+                bridge=bridge,
+                port=port,
+                mac=mac,
+                link_rate_bps=rate,
+                link_delay_ps=delay,
+                clock=clock_of(draft, path, name, station.clock),
+                class_of_pcp=classes,
+                gates=shapers.gates,
+                credit=shapers.credit,
+                max_sdu_bytes=shapers.max_sdu_bytes,
+                count_gap=station.count_gap,
+                class_names=shapers.names,
+            )
             draft.rate_origin[name] = ("links", "rate") if station.rate is None else (*path, "rate")
             links.append(Link(name, (bridge, port), (name, 0), rate, delay))
     return found

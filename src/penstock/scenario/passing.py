@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the frames of streams can pass the gates and the longest units of the ports on their way."""
+
+from __future__ import annotations
+
+from penstock.scenario.draft import Draft
+from penstock.scenario.network import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES, Egress, Network, Stream
+from penstock.scenario.positions import KeyPath
+from penstock.scenario.windows import acting, wire_ns
+
+
+def check_passing(draft: Draft, network: Network) -> None:
+    """Whether each stream's frames can leave by each port on their way, their talker's first."""
+    for stream in network.streams.values():
+        talker = network.stations[stream.talker]
+        if talker.is_shaped:
+            number = network.class_at_talker(stream)
+            _check_passes(draft, network, stream, talker, (talker.name, 0), number, ("stations", talker.name, "gates"))
+        for hop in stream.tree:
+            bridge, number = network.bridges[hop.bridge], network.class_at(stream, hop.bridge)
+            for port in hop.egress:
+                own = draft.settings[hop.bridge].port.get(str(port))
+                where: KeyPath = (*draft.origin[hop.bridge], "gates")
+                if own is not None and own.gates is not None:
+                    where = (*draft.origin[hop.bridge], "port", str(port), "gates")
+                _check_passes(draft, network, stream, bridge, (hop.bridge, port), number, where)
+
+
+def _check_passes(
+    draft: Draft, network: Network, stream: Stream, settings: Egress, at: tuple[str, int], number: int, where: KeyPath
+) -> None:
+    port = at[1]
+    which, place = settings.class_name(number), at[0] if at[0] == stream.talker else f"{at[0]}.{port}"
+    limit = settings.max_sdu_bytes.get((port, number))
+    if limit is not None and stream.max_frame_bytes > limit + SDU_OVERHEAD_BYTES:
+        most = limit + SDU_OVERHEAD_BYTES
+        what = f"frames of {stream.max_frame_bytes} B are above the max_sdu of {which} at {place}: {limit} B"
+        allowed = f"frames up to {most}B there: {SDU_OVERHEAD_BYTES} B are around the data"
+        draft.once(("streams", stream.name, "source"), what, allowed)
+    gates = settings.gates.get(port)
+    if gates is None:
+        return
+    where = (*where, "entries")
+    window_ns = acting(gates).largest_window(number)
+    needed_ns = wire_ns(stream.max_frame_bytes, network.link_at[at].rate_bps)
+    if window_ns == 0:
+        what = f'{which} never opens at {place}, but "{stream.name}" needs it'
+        draft.report.add(where, what, f"an entry that opens class {number}")
+    elif window_ns is not None and needed_ns > window_ns:
+        wire = stream.max_frame_bytes + WIRE_OVERHEAD_BYTES
+        what = (
+            f'{which} is open for {window_ns} ns at most at {place}, but a frame of "{stream.name}" takes '
+            f"{needed_ns} ns ({wire} B on the wire)"
+        )
+        draft.report.add(where, what, f"a window of {needed_ns}ns or more, or shorter frames")
