@@ -11,6 +11,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ class Guest:
         self._finished: dict[int, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
+        self._spare: socket.socket | None = None  # the line that `connect` gives away
         self._folder: OwnFolder | None = None
         self._unread = b""
         try:
@@ -147,11 +149,25 @@ class Guest:
         )
         return Finished(self._finished[number], stdout, stderr)
 
+    def connect(self, program: Path) -> socket.socket:
+        """Starts a Python program of this machine in the guest, with a line to it, which its argument names.
+
+        Raises:
+            RunError: There is one already.
+
+        """
+        if self._spare is None:
+            raise RunError("the guest's second line is in use")
+        line, self._spare = self._spare, None
+        self.start([sys.executable, "-I", "-S", str(program), "/dev/penstock"], timeout_s=0)
+        return line
+
     def close(self) -> None:
         """Ends the guest and removes its files; a second call does nothing."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        for line in (self._channel, self._spare):
+            if line is not None:
+                line.close()
+        self._channel = self._spare = None
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -189,10 +205,7 @@ class Guest:
         agent = folder / "share" / "agent"
         agent.write_bytes(image.guest_file("agent"))
         agent.chmod(0o755)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-            listening.bind(str(folder / "channel"))
-            listening.listen(1)
-            listening.settimeout(within_s)
+        with _listening(folder / "channel") as channel, _listening(folder / "spare") as spare:
             with (folder / "console").open("wb") as console:
                 # A session of its own keeps Ctrl-C from it; it dies with this program even when that is killed.
                 self._process = subprocess.Popen(
@@ -202,7 +215,8 @@ class Guest:
                     stderr=console,
                     start_new_session=True,
                 )
-            self._channel = self._accept(listening, started + within_s)
+            self._channel = self._accept(channel, started + within_s)
+            self._spare = self._accept(spare, started + within_s)
         if not self._line(started + within_s).startswith("ready"):
             raise RunError(f"the guest did not start: {self._said()}")
         self.seconds_to_start = time.monotonic() - started
@@ -237,9 +251,11 @@ class Guest:
             *("-device", "virtio-9p-pci,fsdev=host,mount_tag=host"),
             *("-fsdev", f"{shared},id=share,path={folder / 'share'}"),
             *("-device", "virtio-9p-pci,fsdev=share,mount_tag=share"),
-            *("-device", "virtio-serial-pci,max_ports=2"),
+            *("-device", "virtio-serial-pci,max_ports=3"),
             *("-chardev", f"socket,id=channel,path={folder / 'channel'}"),
-            *("-device", "virtserialport,chardev=channel,nr=1,name=penstock"),
+            *("-device", "virtserialport,chardev=channel,nr=1"),
+            *("-chardev", f"socket,id=spare,path={folder / 'spare'}"),
+            *("-device", "virtserialport,chardev=spare,nr=2"),
         ]
 
     def _send(self, line: str) -> None:
@@ -271,3 +287,10 @@ class Guest:
             return "no word"
         text = (self._folder.path / "console").read_text(errors="replace")
         return " | ".join(line.strip() for line in text.splitlines()[-4:]) or "no word"
+
+
+def _listening(path: Path) -> socket.socket:
+    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    opened.bind(str(path))
+    opened.listen(1)
+    return opened
