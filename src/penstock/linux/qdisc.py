@@ -52,7 +52,8 @@ class Taprio:
     clock: int | None = CLOCKS["TAI"]  # None: the device's own
     flags: int = 0
     txtime_delay_ns: int = 0
-    max_sdu_bytes: Mapping[int, int] = field(default_factory=dict)  # by class; a class that is not there has no limit
+    # By class; a class that is not there has no limit. None: the kernel does not say before the list has begun.
+    max_sdu_bytes: Mapping[int, int] | None = field(default_factory=dict)
     overhead_bytes: int | None = None  # of the size table; None: it has none
     kind = "taprio"
 

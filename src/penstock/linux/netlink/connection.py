@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import socket
 import struct
 from types import TracebackType
 from typing import Any
+
+from penstock.linux.errors import KernelError
 
 _SOL_NETLINK, _NETLINK_CAP_ACK, _NETLINK_EXT_ACK = 270, 10, 11
 _ERROR, _DONE = 2, 3  # NLMSG_*
@@ -20,16 +20,6 @@ _HEADER = struct.Struct("=IHHII")
 _BUFFER_BYTES = 1 << 18
 
 REPLACE, EXCLUSIVE, CREATE = 0x100, 0x200, 0x400  # NLM_F_*
-
-
-class KernelError(Exception):
-    """The kernel refused a request."""
-
-    def __init__(self, code: int, text: str | None) -> None:
-        self.code = code
-        self.text = text
-        said = os.strerror(code)
-        super().__init__(f"{said} ({errno.errorcode.get(code, code)})" + (f": {text}" if text else ""))
 
 
 class Connection:

@@ -88,7 +88,7 @@ def _taprio_attributes(qdisc: Taprio) -> list[Any]:
         found.append((_PREFIX + "FLAGS", qdisc.flags))
     if qdisc.txtime_delay_ns:
         found.append((_PREFIX + "TXTIME_DELAY", qdisc.txtime_delay_ns))
-    for number, size in sorted(qdisc.max_sdu_bytes.items()):
+    for number, size in sorted((qdisc.max_sdu_bytes or {}).items()):
         limit = [("TCA_TAPRIO_TC_ENTRY_INDEX", number), ("TCA_TAPRIO_TC_ENTRY_MAX_SDU", size)]
         found.append((_PREFIX + "TC_ENTRY", {"attrs": limit}))
     found.append((_PREFIX + "SCHED_CYCLE_TIME", qdisc.cycle_time_ns))
@@ -160,13 +160,15 @@ def _overhead(message: Any) -> int | None:
 
 def _taprio(options: Any, overhead: int | None) -> Taprio:
     """The list that was given last: the one that waits for its base time if there is one, else the one that acts."""
-    schedule = options.get_attr(_PREFIX + "ADMIN_SCHED") or options
+    waits = options.get_attr(_PREFIX + "ADMIN_SCHED")
+    schedule = options if waits is None else waits
     mapping = options.get_attr(_PREFIX + "PRIOMAP")
     entries = schedule.get_attr(_PREFIX + "SCHED_ENTRY_LIST")
-    limits = {}
-    for each in options.get_attrs(_PREFIX + "TC_ENTRY"):
+    classes = options.get_attrs(_PREFIX + "TC_ENTRY")
+    limits: dict[int, int] | None = {} if classes or waits is None else None
+    for each in classes:
         size = each.get_attr("TCA_TAPRIO_TC_ENTRY_MAX_SDU")
-        if size:
+        if size and limits is not None:
             limits[each.get_attr("TCA_TAPRIO_TC_ENTRY_INDEX")] = size
     return Taprio(
         mapping=None if mapping is None else _mapping_of(mapping)[0],
