@@ -21,6 +21,7 @@ from rich.markup import escape
 
 from penstock import __version__
 from penstock.bench.cli import app as bench
+from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
 from penstock.lab.cli import lab
 from penstock.linux.cli import app as linux
@@ -35,6 +36,8 @@ app = typer.Typer(
 app.add_typer(bench, name="bench")
 app.command()(lab)
 app.add_typer(linux, name="linux")
+app.command()(end.talk)
+app.command()(end.listen)
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
