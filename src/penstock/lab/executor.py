@@ -77,19 +77,10 @@ class Executor:
         self._namespaces[host] = number
         return {"path": f"/proc/{os.getpid()}/fd/{number}"}
 
-    def do_run(self, host: str | None, command: list[str], text: str = "", seconds: float = 60) -> dict[str, Any]:
-        """Runs a command to its end."""
-        try:
-            done = subprocess.run(
-                command,
-                input=text.encode(),
-                capture_output=True,
-                timeout=seconds,
-                preexec_fn=self._entering(host),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return {"error": f"{command[0]} took more than {seconds:g} s"}
+    def do_run(self, host: str | None, command: list[str], text: str = "") -> dict[str, Any]:
+        """Runs a command to its end; how long that may take is the other side's business, whose clock is real."""
+        entering = self._entering(host)
+        done = subprocess.run(command, input=text.encode(), capture_output=True, preexec_fn=entering, check=False)
         return {"status": done.returncode, "stdout": _text(done.stdout), "stderr": _text(done.stderr)}
 
     def do_netlink(self, host: str) -> dict[str, Any]:
