@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from penstock.end.trace import LOST, ORIGIN, STAMPS, End, Names, read_end, trace_of
+from penstock.end.trace import LOST, ORIGIN, STAMPS, Names, read_end, trace_of
 from penstock.lab.programs import Program
 from penstock.scenario.network import Network
+from penstock.trace import COLUMNS as _COLUMNS
 
 _MS_NS = 10**6
+# What is said of frames by each end. When a frame left its talker nobody saw: the one kernel of all hosts stamps it anew
+# at each veth, and the talker itself reads the clock only after it was sent.
+_TOLD = {"talk": ["created", "dropped"], "listen": ["delivered"]}
 
 
 def collect(network: Network, programs: Sequence[Program], folder: Path) -> tuple[pl.DataFrame, dict[str, str]]:
@@ -30,11 +33,11 @@ def collect(network: Network, programs: Sequence[Program], folder: Path) -> tupl
         streams = network.streams.values()
         classes = {stream.name: network.class_at(stream, stream.tree[0].bridge) for stream in streams}
         names = Names({stream.name: stream.talker for stream in streams}, program.host, classes)
-        talk = _without_kernel_stamps(end) if program.role == "talk" else None
+        talk = end if program.role == "talk" else None
         rows, said = trace_of(talk, None if talk else end, names)
-        if talk is None:
-            rows = rows.filter(pl.col("event") == "delivered")
-        metadata |= {key: value for key, value in said.items() if key.startswith(STAMPS)}
+        rows = rows.filter(pl.col("event").is_in(_TOLD[program.role]))
+        delivered = f"{STAMPS}.delivered"
+        metadata |= {delivered: said[delivered]} if delivered in said else {}
         parts.append(_plain(rows, int(said[ORIGIN])))
     if not parts:
         return _empty(), {ORIGIN: "0"}
@@ -43,11 +46,6 @@ def collect(network: Network, programs: Sequence[Program], folder: Path) -> tupl
     origin_ns = int(trace["time_ns"].min() or 0) // _MS_NS * _MS_NS  # type: ignore[arg-type]
     metadata[ORIGIN] = str(origin_ns)
     return _finished(trace, origin_ns), metadata
-
-
-def _without_kernel_stamps(end: End) -> End:
-    """Talker and listener have one kernel, which stamps a frame anew at each veth: only the last would be left."""
-    return replace(end, rows=end.rows.with_columns(kernel_realtime_ns=pl.lit(None, pl.Int64)))
 
 
 def _plain(rows: pl.DataFrame, origin_ns: int) -> pl.DataFrame:
@@ -76,7 +74,8 @@ def _lost(network: Network, trace: pl.DataFrame) -> pl.DataFrame:
     node, port = _first(network)
     counts = {name: len(stream.listeners) for name, stream in network.streams.items()}
     arrived = trace.filter(pl.col("event") == "delivered").group_by("frame_id").len("copies")
-    sent = trace.filter(pl.col("event") == "sent").unique("frame_id", maintain_order=True)
+    gone = trace.filter(pl.col("event") == "dropped").select("frame_id")
+    sent = trace.filter(pl.col("event") == "created").join(gone, on="frame_id", how="anti")
     missing = sent.join(arrived, on="frame_id", how="left").filter(
         pl.col("copies").fill_null(0) < pl.col("stream").replace_strict(counts, default=1, return_dtype=pl.UInt32)
     )
@@ -97,15 +96,11 @@ def _first(network: Network) -> tuple[dict[str, str], dict[str, int]]:
 def _finished(trace: pl.DataFrame, origin_ns: int) -> pl.DataFrame:
     kinds = [pl.col(name).cast(pl.Categorical) for name in ("stream", "node", "event", "reason")]
     time = ((pl.col("time_ns") - origin_ns) * 1000).cast(pl.UInt64).alias("time_ps")
-    columns = [name if name != "time_ns" else "time_ps" for name in _ORDER]
-    return trace.with_columns(*kinds, time).select(columns).sort("time_ps", "frame_id", maintain_order=True)
-
-
-_ORDER = ("frame_id", "stream", "node", "port", "event", "time_ns", "bytes", "traffic_class", "reason")
+    return trace.with_columns(*kinds, time).select(_COLUMNS).sort("time_ps", "frame_id", maintain_order=True)
 
 
 def _empty() -> pl.DataFrame:
     texts = dict.fromkeys(("stream", "node", "event", "reason"), pl.Categorical)
     numbers = {"frame_id": pl.UInt64, "port": pl.UInt16, "time_ps": pl.UInt64, "bytes": pl.UInt32}
     kinds = {**texts, **numbers, "traffic_class": pl.UInt8}
-    return pl.DataFrame(schema={name if name != "time_ns" else "time_ps": kinds[name if name != "time_ns" else "time_ps"] for name in _ORDER})
+    return pl.DataFrame(schema={name: kinds[name] for name in _COLUMNS})

@@ -45,7 +45,7 @@ class Where:
     """What the hosts are to run on."""
 
     guest: bool | None = None  # None: in a guest only if this machine's kernel lacks something
-    emulation: Emulation | None = None
+    emulation: Emulation | None = None  # None: KVM where it works, else icount, which keeps the machine's load out
 
 
 def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Result:
@@ -117,7 +117,7 @@ def _machine(network: Network, where: Where, tell: Tell) -> Iterator[Machine]:
         if where.guest is False:
             raise RunError(f"this machine's kernel lacks {', '.join(lacks)}; run it in a guest")
         tell(f"this machine's kernel lacks {', '.join(lacks)}; starting a guest")
-    with Guest(prepare(tell), where.emulation) as guest:
+    with Guest(prepare(tell), where.emulation, without_kvm=Emulation("icount")) as guest:
         tell(f"the guest started in {guest.seconds_to_start:.1f} s ({guest.emulation})")
         with Machine(guest) as machine:
             yield machine
