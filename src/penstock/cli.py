@@ -23,7 +23,7 @@ from penstock import __version__
 from penstock.bench.cli import app as bench
 from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
-from penstock.lab.cli import lab
+from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ app = typer.Typer(
 
 app.add_typer(bench, name="bench")
 app.command()(lab)
+app.command()(doctor)
 app.add_typer(linux, name="linux")
 app.command()(end.talk)
 app.command()(end.listen)

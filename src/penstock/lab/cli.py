@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from penstock.errors import InputError
-from penstock.lab.emulation import MOST_ICOUNT_SHIFT, Emulation
+from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
 from penstock.scenario.units import TIME_PS, parse
 
 WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
@@ -34,7 +34,8 @@ def lab(
         bool, typer.Option("--prepare", help="Get and unpack the newest real-time kernel; installs what is missing.")
     ] = False,
     emulation: Annotated[
-        EmulationOption, typer.Option(help="Of the guest. auto: KVM where it works; else icount for a scenario, tcg for a command.")
+        EmulationOption,
+        typer.Option(help="Of the guest. auto: KVM where it works; else icount for a scenario, tcg for a command."),
     ] = EmulationOption.AUTO,
     icount_shift: Annotated[
         int, typer.Option(min=0, max=MOST_ICOUNT_SHIFT, help="With icount: an instruction takes 2^N ns.")
@@ -54,7 +55,7 @@ def lab(
     timeout: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="The most a command may take.")] = 60,
 ) -> None:
     """Run a scenario on real Linux, or a command on the laboratory's real-time kernel."""
-    chosen = None if emulation.value == "auto" else Emulation(emulation.value, icount_shift)
+    chosen = _emulation(emulation.value, icount_shift)
     _check_words(words or [], shell, prepare)
     with interruptible():
         if prepare:
@@ -121,6 +122,10 @@ def time_ps(text: str, option: str) -> int:
     return found
 
 
+def _emulation(name: str, shift: int) -> Emulation | None:
+    return next((Emulation(kind, shift) for kind in KINDS if kind == name), None)
+
+
 def _check_words(words: list[str], shell: bool, prepare: bool) -> None:
     if shell and not words:
         raise InputError("no command", allowed="--shell -- COMMAND...", file="penstock lab")
@@ -128,6 +133,22 @@ def _check_words(words: list[str], shell: bool, prepare: bool) -> None:
         raise InputError("nothing to do", allowed="SCENARIO, --prepare, or --shell -- COMMAND...", file="penstock lab")
     if not shell and len(words) > 1:
         raise InputError(f"{len(words)} scenarios", allowed="one, or a command after --shell --", file="penstock lab")
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """What this machine can do, what is missing, and what installs it; exit status 1 if the lab cannot run at all."""
+    from penstock.lab import doctor as examination
+    from penstock.lab.show import show
+
+    with interruptible():
+        findings = examination.examine()
+    if as_json:
+        typer.echo(json.dumps(examination.as_json(findings)))
+    else:
+        show(findings, Console() if sys.stdout.isatty() else Console(width=160, no_color=True))
+    raise typer.Exit(0 if examination.can_run_lab(findings) else 1)
 
 
 def _run_command(command: list[str], emulation: Emulation | None, timeout_s: int) -> int:

@@ -161,7 +161,9 @@ class Executor:
                     process.wait()
                 status = None
             folder = self._folder / program["name"]
-            states.append({"name": program["name"], "status": status, "stderr": _text((folder / "stderr").read_bytes())})
+            states.append(
+                {"name": program["name"], "status": status, "stderr": _text((folder / "stderr").read_bytes())}
+            )
         self._programs.clear()
         for program in programs:
             shutil.copytree(self._folder / program["name"], Path(results) / program["name"])

@@ -50,6 +50,7 @@ class Guest:
         emulation: Emulation | None = None,
         *,
         without_kvm: Emulation = Emulation("tcg"),  # noqa: B008 - frozen
+        ready_within_s: float = READY_WITHIN_S,
         processors: int | None = None,
         memory_mib: int = 1024,
     ) -> None:
@@ -69,6 +70,7 @@ class Guest:
         self.emulation = emulation or without_kvm
         self._wanted_processors = processors
         self.seconds_to_start = 0.0
+        self._ready_within_s = ready_within_s
         self._jobs = 0
         self._finished: dict[int, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -197,7 +199,7 @@ class Guest:
             else:
                 remember(release, True)
                 return
-        self._start(READY_WITHIN_S)
+        self._start(self._ready_within_s)
 
     def _start(self, within_s: float) -> None:
         started = time.monotonic()

@@ -14,8 +14,8 @@ from penstock.scenario.network import Network
 from penstock.trace import COLUMNS as _COLUMNS
 
 _MS_NS = 10**6
-# What is said of frames by each end. When a frame left its talker nobody saw: the one kernel of all hosts stamps it anew
-# at each veth, and the talker itself reads the clock only after it was sent.
+# What each end says of frames. When one left its talker nobody saw: the one kernel of all hosts stamps it anew at each
+# veth, and the talker itself reads the clock only after it was sent.
 _TOLD = {"talk": ["created", "dropped"], "listen": ["delivered"]}
 
 

@@ -106,7 +106,7 @@ def needed(network: Network) -> list[str]:
 
 @contextmanager
 def _machine(network: Network, where: Where, tell: Tell) -> Iterator[Machine]:
-    """This machine's kernel where it has all that is needed, else a guest."""
+    """The machine's own kernel where it has all that is needed, else a guest."""
     if where.guest is not True:
         lacks = _lacking(network)
         if not lacks:
@@ -166,9 +166,7 @@ def _ending(status: int | None) -> str:
 
 def _ends(todo: Sequence[Program], folder: Path) -> dict[str, Any]:
     """The summary of each program, as it wrote it."""
-    return {
-        program.name: json.loads((folder / program.name / f"{program.role}.json").read_text()) for program in todo
-    }
+    return {program.name: json.loads((folder / program.name / f"{program.role}.json").read_text()) for program in todo}
 
 
 def _late_talkers(ends: dict[str, Any], base_tai_ns: int) -> list[str]:
