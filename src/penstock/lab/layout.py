@@ -93,7 +93,9 @@ def bridge_commands(network: Network, bridge: Bridge) -> tuple[str, str, str]:
     links = [
         "link add br0 type bridge vlan_filtering 1 vlan_default_pvid 0 stp_state 0 mcast_snooping 0",
         *(f"link set {name} master br0" for name in names.values()),
-        "link set br0 up",
+        # A promiscuous bridge forwards copies, which have lost the socket that they came from: all hosts have one kernel,
+        # and taprio would drop, as out of its window, what a talker sent with a launch time of its own.
+        "link set br0 promisc on up",
     ]
     entries = []
     for port, name in names.items():
