@@ -142,13 +142,15 @@ def _need_root(command: str) -> None:
 def _prepare(plan: HostPlan, this: ThisHost, yes: bool) -> list[str]:
     """Raises what is in the way; gives what is probably not meant."""
     from penstock.linux.host import kernel_version
-    from penstock.linux.netlink.features import driver
+    from penstock.linux.netlink.features import driver, speed_mbps
     from penstock.linux.preflight import advice, preflight
 
     found = preflight(plan, this, this.default_routes(), yes)
     if found:
         raise CollectedHostError(found)
-    return advice(plan, {port.interface: driver(port.interface) for port in plan.ports}, kernel_version())
+    names = [port.interface for port in plan.ports]
+    drivers, speeds = {name: driver(name) for name in names}, {name: speed_mbps(name) for name in names}
+    return advice(plan, drivers, kernel_version(), speeds)
 
 
 def _dry(plan: HostPlan, notes: list[str], as_json: bool) -> None:
