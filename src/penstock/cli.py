@@ -22,6 +22,7 @@ from rich.markup import escape
 from penstock import __version__
 from penstock.bench.cli import app as bench
 from penstock.errors import EngineError, InputError, RunError
+from penstock.lab.cli import lab
 from penstock.linux.cli import app as linux
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 
 app.add_typer(bench, name="bench")
+app.command()(lab)
 app.add_typer(linux, name="linux")
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//! SCHED_FIFO.
+use std::io;
+
+use super::checked;
+
+/// Puts the calling thread under SCHED_FIFO.
+pub fn use_fifo(priority: u32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority as libc::c_int };
+    // SAFETY: the structure lives as long as the call and 0 is the calling thread.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }).map(drop)
+}
