@@ -20,14 +20,19 @@ from penstock.linux.foreign.verify import verify
 from penstock.linux.foreign.written import Written
 
 # What tc 6.1 printed on Linux 6.1 after the talker of scenarios/linux was applied; and after the studio was.
-TALKER_JSON = """[{"kind":"taprio","handle":"100:","root":true,"refcnt":5,"options":{"tc":4,"map":[0,0,2,3,0,0,1,1,0,0,0,
-0,0,0,0,0],"queues":[{"offset":0,"count":1},{"offset":1,"count":1},{"offset":2,"count":1},{"offset":3,"count":1}],"clockid":
-"TAI","base_time":0,"cycle_time":1000000,"cycle_time_extension":0,"schedule":[{"index":0,"cmd":"S","gatemask":"0x8",
-"interval":100000},{"index":1,"cmd":"S","gatemask":"0x7","interval":900000}]}},{"kind":"pfifo","handle":"0:","parent":
-"100:4","options":{"limit":1000}},{"kind":"pfifo","handle":"0:","parent":"100:1","options":{"limit":1000}}]"""
-STUDIO_JSON = """[{"kind":"mqprio","handle":"100:","root":true,"options":{"tc":3,"map":[0,0,1,2,0,0,0,0,0,0,0,0,0,0,0,0],
-"queues":[[0,0],[1,1],[2,2]]}},{"kind":"pfifo","handle":"0:","parent":"201:","options":{"limit":1000}},{"kind":
-"fq_codel","handle":"0:","parent":"100:4","options":{"limit":10240,"flows":1024}},{"kind":"cbs","handle":"201:","parent":"100:2",
+TALKER_JSON = """[
+{"kind":"taprio","handle":"100:","root":true,"refcnt":5,"options":{"tc":4,"map":[0,0,2,3,0,0,1,1,0,0,0,0,0,0,0,0],
+"queues":[{"offset":0,"count":1},{"offset":1,"count":1},{"offset":2,"count":1},{"offset":3,"count":1}],
+"clockid":"TAI","base_time":0,"cycle_time":1000000,"cycle_time_extension":0,"schedule":[
+{"index":0,"cmd":"S","gatemask":"0x8","interval":100000},{"index":1,"cmd":"S","gatemask":"0x7","interval":900000}]}},
+{"kind":"pfifo","handle":"0:","parent":"100:4","options":{"limit":1000}},
+{"kind":"pfifo","handle":"0:","parent":"100:1","options":{"limit":1000}}]"""
+STUDIO_JSON = """[
+{"kind":"mqprio","handle":"100:","root":true,"options":{"tc":3,"map":[0,0,1,2,0,0,0,0,0,0,0,0,0,0,0,0],
+"queues":[[0,0],[1,1],[2,2]]}},
+{"kind":"pfifo","handle":"0:","parent":"201:","options":{"limit":1000}},
+{"kind":"fq_codel","handle":"0:","parent":"100:4","options":{"limit":10240,"flows":1024}},
+{"kind":"cbs","handle":"201:","parent":"100:2",
 "options":{"hicredit":153,"locredit":-1389,"sendslope":-901312,"idleslope":98688,"offload":0}}]"""
 
 
