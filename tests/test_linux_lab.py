@@ -49,9 +49,11 @@ source = {{ frames = "64B", every = "1ms" }}
 
 
 def _lists(folder: Path, number: int, mode: str = "software", more: str = "") -> HostPlan:
-    """A plan with so many entries, each other than its neighbours."""
+    """A plan with so many entries, each other than its neighbours; slow, as each is an interrupt of the guest."""
     states = ("[7]", "[0, 1, 2, 3, 4, 5, 6]", '"all"', "[7, 1]")
-    entries = ",\n".join(f'{{ open = {states[index % 4]}, interval = "{2000 + index}ns" }}' for index in range(number))
+    entries = ",\n".join(
+        f'{{ open = {states[index % 4]}, interval = "{500_000 + index}ns" }}' for index in range(number)
+    )
     (folder / "scenario.toml").write_text(LISTS.format(entries=entries, mode=mode, more=more))
     return plan_host(load(folder), "a")
 
