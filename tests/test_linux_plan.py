@@ -11,7 +11,7 @@ import pytest
 
 from linux_host import EXAMPLE, SCENARIOS, example
 from penstock import cli
-from penstock.linux.commands import commands, removal
+from penstock.linux.commands import commands, ingress, removal
 from penstock.linux.credit import Reservation, cbs
 from penstock.linux.plan import PortPlan, plan_host
 from penstock.linux.qdisc import Cbs, Entry, Etf, Mqprio, Taprio
@@ -149,6 +149,12 @@ def test_untagged_frames_of_a_bridge_have_a_priority_of_their_class(tmp_path: Pa
     assert sending.pcp is None
     assert (sending.priority, sending.traffic_class) == (7, 5)  # PCP 7 is of class 5
     assert plan.vlans == ()
+    assert plan_host(load(tmp_path), "sw").is_bridge
+    given = [" ".join(command) for command in ingress(plan)]
+    assert given[0] == "tc qdisc add dev swp1 clsact"
+    add = "tc filter add dev swp1 ingress pref"
+    tagged = [f"{add} 1 protocol 802.1Q flower vlan_prio {p} action skbedit priority {p}" for p in range(8)]
+    assert given[1:] == [*tagged, f"{add} 2 protocol all matchall action skbedit priority 7"]
 
 
 def test_entries_are_cut_and_stretched_to_the_cycle(tmp_path: Path) -> None:
