@@ -150,7 +150,7 @@ def test_each_difference_is_told(tmp_path: Path) -> None:
     assert said() == [
         "root taprio map of priority 0: wanted class 0, found class 1",
         "root taprio clockid: wanted TAI, found REALTIME",
-        "root taprio overhead bytes: wanted 24, found nothing",
+        "root taprio stab overhead: wanted 24, found nothing",
     ]
     host.placed[index] = (*_TALKER.qdiscs, Placed(0x90000, 0x1000001, Other("netem")))
     assert said() == ["queue 0: wanted nothing, found netem"]

@@ -169,7 +169,14 @@ def _counted(plan: HostPlan) -> str:
     qdiscs = [placed.qdisc for port in plan.ports for placed in port.qdiscs]
     entries = sum(len(qdisc.entries) for qdisc in qdiscs if isinstance(qdisc, Taprio))
     vlans = sum(len(port.vlans) for port in plan.ports)
-    return f"{len(qdiscs)} qdiscs, {entries} gate entries, {vlans} VLAN interfaces"
+    counts = {"qdisc": len(qdiscs), "gate entry": entries, "VLAN interface": vlans}
+    return ", ".join(f"{count} {_plural(what, count)}" for what, count in counts.items() if count)
+
+
+def _plural(what: str, count: int) -> str:
+    if count == 1:
+        return what
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
 
 
 def _tell_differences(

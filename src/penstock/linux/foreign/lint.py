@@ -56,7 +56,7 @@ def lint(plan: PortPlan, written: Written, now: Now = utc_now_ns) -> list[Findin
         if isinstance(qdisc, Cbs):
             note("cbs", _credit(placed, qdisc, plan.port.rate_bps, written.is_script))
     if written.is_script:
-        note("offloads", _features(written))
+        note("offloads", _features(plan.interface, written))
     return found
 
 
@@ -179,8 +179,8 @@ def _credit(placed: Placed, qdisc: Cbs, rate_bps: int, is_script: bool) -> Itera
         yield what, f"stab overhead {LINUX_OVERHEAD_BYTES} before cbs"
 
 
-def _features(written: Written) -> Iterator[_Said]:
+def _features(interface: str, written: Written) -> Iterator[_Said]:
     left = [name for name in SEGMENTATION if written.features.get(name) is not False]
     if left:
         what = f"{' and '.join(left)} stay on: bursts pass gates, credit and launch times as one frame"
-        yield what, f"ethtool -K INTERFACE {' '.join(f'{name} off' for name in left)}"
+        yield what, f"ethtool -K {interface} {' '.join(f'{name} off' for name in left)}"
