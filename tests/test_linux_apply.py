@@ -203,3 +203,5 @@ def test_which_queue_is_served_first() -> None:
     (slow,) = [n for n in advice(talker, {}, (6, 12), {"enp2s0": 100}) if "link" in n]
     assert "100 Mb/s" in slow
     assert "1 Gb/s" in slow
+    (unknown,) = [n for n in advice(talker, {}, (6, 12), {"enp2s0": None}) if "link" in n]
+    assert "counts 10 Mb/s" in unknown

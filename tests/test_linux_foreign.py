@@ -201,3 +201,11 @@ def test_the_command_says_so(
             assert json.loads(printed.out)["ok"] is (status == 0)
         else:
             assert "tc.sh:1: $Y is not known" in printed.err
+
+
+def test_a_size_table_below_taprio_is_refused_by_the_kernel(tmp_path: Path) -> None:
+    credit = "cbs idleslope 98688 sendslope -901312 hicredit 153 locredit -1389"
+    for table, wrong in (("stab overhead 24 ", 1), ("", 0)):
+        _, findings = _judge("talker", f"{BASE}\ntc qdisc add dev enp2s0 parent 100:2 {table}{credit}\n", tmp_path)
+        assert len([each for each in findings if "a size table below taprio" in each]) == wrong
+        assert len(findings) == wrong

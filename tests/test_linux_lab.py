@@ -33,6 +33,7 @@ class_of_untagged = 1
 [stations.a]
 at = "sw.0"
 linux = {{ interface = "enp2s0", gates = "{mode}"{more} }}
+{classes}
 [stations.a.gates]
 entries = [
 {entries}
@@ -48,13 +49,13 @@ source = {{ frames = "64B", every = "1ms" }}
 """
 
 
-def _lists(folder: Path, number: int, mode: str = "software", more: str = "") -> HostPlan:
+def _lists(folder: Path, number: int, mode: str = "software", more: str = "", classes: str = "") -> HostPlan:
     """A plan with so many entries, each other than its neighbours; slow, as each is an interrupt of the guest."""
     states = ("[7]", "[0, 1, 2, 3, 4, 5, 6]", '"all"', "[7, 1]")
     entries = ",\n".join(
         f'{{ open = {states[index % 4]}, interval = "{500_000 + index}ns" }}' for index in range(number)
     )
-    (folder / "scenario.toml").write_text(LISTS.format(entries=entries, mode=mode, more=more))
+    (folder / "scenario.toml").write_text(LISTS.format(entries=entries, mode=mode, more=more, classes=classes))
     return plan_host(load(folder), "a")
 
 
@@ -144,6 +145,19 @@ def test_the_commands_of_show_lead_to_the_same(machine: Machine, host: RemoteHos
     _by_commands(machine, plan)
     assert changes.verify(plan, host) == []
     _undo_commands(machine, plan)
+    assert _state(host) == before
+
+
+def test_credit_below_gates(host: RemoteHost, tmp_path: Path) -> None:
+    classes = "\n".join(
+        f'classes.{number} = {{ selection = "cbs", idle_slope = "{number}0Mb/s", max_sdu = "1500B" }}'
+        for number in (6, 5)
+    )
+    plan, before = _lists(tmp_path, 8, classes=classes), _state(host)
+    assert [placed.qdisc.kind for placed in plan.ports[0].qdiscs] == ["taprio", "cbs", "cbs"]
+    changes.apply(plan, host, tmp_path / "journal")
+    assert changes.verify(plan, host) == []
+    changes.remove(plan, host, tmp_path / "journal")
     assert _state(host) == before
 
 

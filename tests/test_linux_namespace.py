@@ -7,7 +7,9 @@ Which qdiscs the kernel has does not matter here: what it lacks has to be told a
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,12 +49,44 @@ def inside(tmp_path: Path) -> Run:
         }
         command = ["unshare", "--net", "sh", "-c", script]
         done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=120, check=False, cwd=EXAMPLE
+            command, capture_output=True, text=True, env=environment, timeout=300, check=False, cwd=EXAMPLE
         )
         return done.returncode, done.stdout + done.stderr
 
     return run
 
+
+# A child ends itself by a signal when the offloads are off and the root qdisc is next; then what it left is removed.
+_ENDED = """
+import os, signal, sys
+from penstock.linux.apply import apply, remove
+from penstock.linux.host import ThisHost
+from penstock.linux.plan import plan_host
+from penstock.scenario import load
+
+class Ended(ThisHost):
+    def turn_feature(self, interface, name, on):
+        super().turn_feature(interface, name, on)
+        if name == "gso" and not on:
+            os.kill(os.getpid(), int(sys.argv[1]))
+
+def offloads():
+    return [host.feature("enp2s0", name) for name in ("tso", "gso")]
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
+plan = plan_host(load("."), "talker")
+with Ended() as host:
+    print(offloads())
+    child = os.fork()
+    if child == 0:
+        try:
+            apply(plan, host)
+        except BaseException as error:
+            print(type(error).__name__, flush=True)
+            os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), offloads())
+    print(remove(plan, host), offloads(), os.listdir(os.environ["PENSTOCK_STATE"]))
+"""
 
 _STATE = "tc qdisc show dev enp2s0; ip -br link | sed 's/ .*//'; ls $PENSTOCK_STATE 2>/dev/null"
 
@@ -75,6 +109,19 @@ def test_applied_or_undone(inside: Run) -> None:
     else:
         assert status == 1, said
         assert "enp2s0: taprio at root" in said or "VLAN interface enp2s0.10" in said
+
+
+@pytest.mark.parametrize(("number", "left"), [(signal.SIGKILL, True), (signal.SIGTERM, False), (signal.SIGINT, False)])
+def test_ended_half_way(number: int, left: bool, inside: Run) -> None:
+    """A signal that can be heard undoes all; after `kill -9` remove does."""
+    script = f"exec {shlex.quote(sys.executable)} -u -c {shlex.quote(_ENDED)} {int(number)}"
+    status, said = inside(_VETH.format(queues=4) + script)
+    assert status == 0, said
+    on = "[True, True]"
+    if left:
+        assert said.splitlines() == [on, "-9 [False, False]", f"(['enp2s0'], []) {on} []"]
+    else:
+        assert said.splitlines() == [on, "TerminatedError", f"1 {on}", f"([], []) {on} []"]
 
 
 def test_verify_tells_the_differences_and_changes_nothing(inside: Run) -> None:
@@ -113,8 +160,8 @@ def test_without_the_right_it_says_so_first(inside: Run) -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv of util-linux is not there to give up CAP_NET_ADMIN")
     drop = "setpriv --bounding-set -net_admin --inh-caps -net_admin"
-    for command in ("apply", "remove"):
-        status, said = inside(f"{drop} $PENSTOCK {command} . talker")
-        assert status == 2, said
-        assert f"penstock linux {command} changes interfaces and needs CAP_NET_ADMIN" in said
+    status, said = inside(f"{drop} $PENSTOCK apply . talker")
+    assert status == 2, said
+    assert said.count("error: ") == 1
+    assert "penstock linux apply changes interfaces and needs CAP_NET_ADMIN" in said
     assert inside(f"{drop} $PENSTOCK show . talker")[0] == 0

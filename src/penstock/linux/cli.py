@@ -207,6 +207,9 @@ def _telling(as_json: bool) -> Iterator[None]:
     except HostError as error:
         _fail(str(error), as_json)
         raise typer.Exit(_BAD_INPUT) from None
+    except OSError as error:
+        _fail(f"{error.filename or 'this host'}: {error.strerror}; allowed: what can be read and written", as_json)
+        raise typer.Exit(_BAD_INPUT) from None
     except (ApplyError, KernelError) as error:
         _fail(f"{error}", as_json)
         raise typer.Exit(_NOT_MET) from None

@@ -90,7 +90,6 @@ def plan_host(network: Network, host: str) -> HostPlan:
 def plan_port(port: HostPort) -> PortPlan:
     """The qdiscs and VLAN interfaces of a port."""
     root = _root(port)
-    # A taprio in software hands its own count of a frame's length down only where its child has no size table.
     children = [
         child
         for number, queue in enumerate(port.chain.queues)
@@ -159,13 +158,15 @@ def _children(port: HostPort, number: int, txq: int) -> list[Placed]:
 
 def _cbs(port: HostPort, traffic_class: int) -> Cbs:
     interference = port.max_frame_bytes + WIRE_OVERHEAD_BYTES
+    # Below taprio a frame is as long as taprio's size table says, and the kernel takes no other one there.
+    counts = not port.credit_offload and port.gates is None
     return cbs(
         _reservation(port, traffic_class),
         [_reservation(port, number) for number in port.credit if number > traffic_class],
         port.rate_bps,
         interference,
         offload=port.credit_offload,
-        overhead_bytes=None if port.credit_offload else LINUX_OVERHEAD_BYTES,
+        overhead_bytes=LINUX_OVERHEAD_BYTES if counts else None,
     )
 
 

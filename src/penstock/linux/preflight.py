@@ -16,6 +16,7 @@ from penstock.scenario.units import show_rate
 
 # Devices whose queue 0 is served first; of others the last.
 _FIRST_QUEUE_FIRST = ("igb", "igc")
+_UNKNOWN_LINK_BPS = 10_000_000  # SPEED_10, by which taprio refuses entries below 48 us
 _CLASSES_IN_ORDER = (6, 3)  # since then taprio in software serves its highest class first, before its first queue
 
 
@@ -69,7 +70,12 @@ def advice(
         first, last = port.port.chain.queues[0].classes, port.port.chain.queues[-1].classes
         rising, driver = min(first) < min(last), drivers.get(port.interface)
         speed = speeds_mbps.get(port.interface)
-        if speed is not None and speed * 10**6 != port.port.rate_bps:
+        if speed is None:
+            found.append(
+                f"{port.interface}: the kernel knows no rate of the link (is it up?) and counts "
+                f"{show_rate(_UNKNOWN_LINK_BPS)} in gates and credit, the scenario {show_rate(port.port.rate_bps)}"
+            )
+        elif speed * 10**6 != port.port.rate_bps:
             found.append(
                 f"{port.interface}: the kernel counts a link of {show_rate(speed * 10**6)} in gates and credit, "
                 f"the scenario one of {show_rate(port.port.rate_bps)}"
