@@ -135,27 +135,41 @@ def bench(
 @app.command()
 def soak(
     frames: Annotated[int, typer.Option(min=1, help="How many.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(help="Repeat a run with its seed.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the first run; the others have the next ones.")] = 1,
     ports: Ports = 4,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time.  [default: one per core]")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Keep each run in this file, and leave out those that it already has.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Random frames of every kind through the switch against a scoreboard: none lost, doubled, reordered or damaged."""
     from rich.progress import Progress
 
-    from .soak import soak as run_soak
+    from .soak.campaign import campaign, total
 
     terminal = Console(stderr=True)
     with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         task = progress.add_task(f"{frames:,} frames", total=1.0)
-        board = run_soak(frames, seed=seed, ports=ports, progress=lambda part: progress.update(task, completed=part))
-    quantity, measured = f"faults in {board.sent:,} frames, seed {seed}", len(board.faults)
-    row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": measured, "goal": 0}
+        outcomes = campaign(
+            frames,
+            seed=seed,
+            ports=ports,
+            jobs=jobs or os.cpu_count() or 1,
+            record=record,
+            progress=lambda part: progress.update(task, completed=part),
+        )
+    sent = sum(outcome.sent for outcome in outcomes)
+    faults = [f"seed {outcome.seed}: {fault}" for outcome in outcomes for fault in outcome.faults]
+    quantity = f"faults in {sent:,} frames, seeds {seed} to {seed + len(outcomes) - 1}"
+    row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": len(faults), "goal": 0}
     if not as_json:
-        dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(board.dropped.items()))
-        summary = f"{board.sent:,} frames in, {board.delivered:,} copies out; dropped: {dropped or 'none'}"
-        _console().print(summary, *board.faults, sep="\n", markup=False, highlight=False)
-        _console().print(f"{measured} {quantity}", markup=False, highlight=False)
-    _finish([{**row, "ok": not board.faults}], as_json)
+        dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(total(outcomes).items()))
+        delivered = sum(outcome.delivered for outcome in outcomes)
+        summary = f"{sent:,} frames in, {delivered:,} copies out; dropped: {dropped or 'none'}"
+        _console().print(summary, *faults, sep="\n", markup=False, highlight=False)
+        _console().print(f"{len(faults)} {quantity}", markup=False, highlight=False)
+    _finish([{**row, "ok": not faults}], as_json)
 
 
 @app.command()

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock import _engine
-from penstock.hardware.tools import ToolError
+from penstock.hardware.pool import each
 from penstock.hardware.traffic import library, refusals
 
 from .compare import COLUMNS, EXPIRED, INPUT, OUTPUT, VERDICT, Difference, compare, table
@@ -146,14 +143,9 @@ def campaign(
     for ports in sizes:
         library(ports=ports)  # built here, once
     report = Report(frames)
-    context = multiprocessing.get_context("spawn")  # a fork would copy threads of this process half
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
-        waiting = {pool.submit(one, n, sizes[n % len(sizes)], frames): n for n in range(seed, seed + scenarios)}
-        for done in as_completed(waiting):
-            try:
-                report.outcomes.append(done.result())
-            except BrokenProcessPool:
-                raise ToolError(f"a process ended by itself while seeds {seed} to {seed + scenarios - 1} ran") from None
-            if progress is not None:
-                progress(len(report.outcomes) / scenarios)
+    inputs = [(n, sizes[n % len(sizes)], frames) for n in range(seed, seed + scenarios)]
+    for outcome in each(one, inputs, jobs):
+        report.outcomes.append(outcome)
+        if progress is not None:
+            progress(len(report.outcomes) / scenarios)
     return report
