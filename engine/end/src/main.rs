@@ -18,7 +18,7 @@ const BAD_INPUT: u8 = 2;
 fn main() -> ExitCode {
     let command = Options::parse().command;
     let (Command::Talk(common) | Command::Listen(common)) = &command;
-    let plan = match common.plan() {
+    let plan = match common.plan(matches!(command, Command::Listen(_))) {
         Ok(plan) => plan,
         Err(faults) => {
             faults.iter().for_each(|fault| eprintln!("penstock-end: {fault}"));

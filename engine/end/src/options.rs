@@ -179,7 +179,7 @@ fn time_ns(text: &str) -> Result<u64, String> {
 
 impl Common {
     /// The plan that comes of file and options; every fault of it, a line each.
-    pub fn plan(&self) -> Result<Plan, Vec<String>> {
+    pub fn plan(&self, listening: bool) -> Result<Plan, Vec<String>> {
         let (mut plan, file) = match &self.plan {
             Some(file) => {
                 let name = file.display().to_string();
@@ -190,7 +190,7 @@ impl Common {
             }
             None => (self.one_stream()?, "options".to_owned()),
         };
-        self.change(&mut plan);
+        self.change(&mut plan, listening);
         let faults = plan::check(&plan);
         if faults.is_empty() {
             return Ok(plan);
@@ -234,14 +234,10 @@ impl Common {
         serde_json::from_value(plan).map_err(|error| vec![format!("options: {error}")])
     }
 
-    fn change(&self, plan: &mut Plan) {
+    fn change(&self, plan: &mut Plan, listening: bool) {
         let (how, listen) = (&self.how, &self.listen);
         set(&mut plan.interface, &self.interface);
-        let duration = match self.plan {
-            // With a plan it is for how long is listened, since the plan says for how long is sent.
-            Some(_) => &mut plan.listen.duration_ns,
-            None => &mut plan.duration_ns,
-        };
+        let duration = if listening { &mut plan.listen.duration_ns } else { &mut plan.duration_ns };
         *duration = how.duration.or(*duration);
         if how.launch_time {
             plan.send = Send::LaunchTime;
@@ -299,7 +295,7 @@ mod tests {
     fn plan_of(line: &str) -> Result<Plan, Vec<String>> {
         let words = std::iter::once("penstock-end").chain(line.split_whitespace());
         let (Command::Talk(common) | Command::Listen(common)) = Options::try_parse_from(words).unwrap().command;
-        common.plan()
+        common.plan(false)
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Facts {
     pub with_hardware: u64,
     /// Frames whose talker gave the kernel a launch time.
     pub with_launch_time: u64,
+    /// Of these, frames whose kernel's stamp is the launch time.
+    pub stamped_as_asked: u64,
     /// The interface's clock less CLOCK_TAI, where it could be read.
     pub ptp_clock_minus_tai_ns: Option<i64>,
     pub threshold_ns: u64,
@@ -106,9 +108,12 @@ fn kernel(facts: &Facts) -> Trust {
     } else if frames < facts.frames {
         (false, format!("only {frames} of {} frames have one", facts.frames))
     } else if facts.driver == "veth" && facts.with_launch_time > 0 {
-        let why =
-            "over veth a frame carries the launch time that was asked for into its stamp, which then proves nothing";
-        (false, why.to_owned())
+        let why = format!(
+            "over veth a frame may carry the launch time that was asked for into its stamp ({} of {} frames show \
+             it), which then proves nothing",
+            facts.stamped_as_asked, facts.with_launch_time
+        );
+        (false, why)
     } else {
         (true, "taken when the driver handed the frame to the kernel, before the program was woken".to_owned())
     };

@@ -11,6 +11,7 @@ from typing import Literal
 from penstock.hardware.tools import cache_folder
 
 Kind = Literal["kvm", "tcg", "icount"]
+KINDS: tuple[Kind, ...] = ("kvm", "tcg", "icount")
 MOST_ICOUNT_SHIFT = 10
 
 

@@ -77,19 +77,10 @@ class Executor:
         self._namespaces[host] = number
         return {"path": f"/proc/{os.getpid()}/fd/{number}"}
 
-    def do_run(self, host: str | None, command: list[str], text: str = "", seconds: float = 60) -> dict[str, Any]:
-        """Runs a command to its end."""
-        try:
-            done = subprocess.run(
-                command,
-                input=text.encode(),
-                capture_output=True,
-                timeout=seconds,
-                preexec_fn=self._entering(host),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return {"error": f"{command[0]} took more than {seconds:g} s"}
+    def do_run(self, host: str | None, command: list[str], text: str = "") -> dict[str, Any]:
+        """Runs a command to its end; how long that may take is the other side's business, whose clock is real."""
+        entering = self._entering(host)
+        done = subprocess.run(command, input=text.encode(), capture_output=True, preexec_fn=entering, check=False)
         return {"status": done.returncode, "stdout": _text(done.stdout), "stderr": _text(done.stderr)}
 
     def do_netlink(self, host: str) -> dict[str, Any]:
@@ -148,8 +139,11 @@ class Executor:
         for program in programs:
             folder = self._folder / program["name"]
             folder.mkdir(parents=True)
-            # So that no page of it has to be read later.
-            subprocess.run([program["command"][0], "--version"], capture_output=True, check=False)
+            # Into memory, so that no page of it has to be read while frames are on their way.
+            copy = self._folder / Path(program["command"][0]).name
+            if not copy.exists():
+                shutil.copy2(program["command"][0], copy)
+            program["command"][0] = str(copy)
         now_ns = time.clock_gettime_ns(time.CLOCK_TAI)
         base_ns = -(-(now_ns + lead_ns - phase_ns) // raster_ns) * raster_ns + phase_ns
         running = [self._start(program, base_ns) for program in programs]
@@ -167,10 +161,12 @@ class Executor:
                     process.wait()
                 status = None
             folder = self._folder / program["name"]
-            states.append({"name": program["name"], "status": status, "stderr": _text((folder / "stderr").read_bytes())})
+            states.append(
+                {"name": program["name"], "status": status, "stderr": _text((folder / "stderr").read_bytes())}
+            )
         self._programs.clear()
-        shutil.copytree(self._folder, results, dirs_exist_ok=True)
         for program in programs:
+            shutil.copytree(self._folder / program["name"], Path(results) / program["name"])
             shutil.rmtree(self._folder / program["name"])
         return {"base_tai_ns": base_ns, "programs": states}
 

@@ -49,12 +49,15 @@ class Guest:
         kernel: Kernel,
         emulation: Emulation | None = None,
         *,
+        without_kvm: Emulation = Emulation("tcg"),  # noqa: B008 - frozen
+        ready_within_s: float = READY_WITHIN_S,
         processors: int | None = None,
         memory_mib: int = 1024,
     ) -> None:
         """Starts the guest and waits until it takes commands.
 
-        Without `emulation` KVM is tried where it is offered, for a limited time, and TCG is taken if it gets nowhere.
+        Without `emulation` KVM is tried where it is offered, for a limited time; `without_kvm` is taken if it gets
+        nowhere.
 
         Raises:
             RunError: QEMU is missing, or the guest did not start.
@@ -64,9 +67,10 @@ class Guest:
             raise RunError("qemu-system-x86_64 is missing; run: sudo apt-get install qemu-system-x86")
         self.kernel = kernel
         self.memory_mib = memory_mib
-        self.emulation = emulation or Emulation("tcg")
+        self.emulation = emulation or without_kvm
         self._wanted_processors = processors
         self.seconds_to_start = 0.0
+        self._ready_within_s = ready_within_s
         self._jobs = 0
         self._finished: dict[int, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -75,7 +79,7 @@ class Guest:
         self._folder: OwnFolder | None = None
         self._unread = b""
         try:
-            self._choose_and_start(emulation)
+            self._choose_and_start(emulation, without_kvm)
         except BaseException:
             self.close()
             raise
@@ -182,7 +186,7 @@ class Guest:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _choose_and_start(self, emulation: Emulation | None) -> None:
+    def _choose_and_start(self, emulation: Emulation | None, without_kvm: Emulation) -> None:
         release = self.kernel.release
         if emulation is None and kvm_is_offered() and remembered(release) is not False:
             self.emulation = Emulation("kvm")
@@ -191,11 +195,11 @@ class Guest:
             except RunError:
                 remember(release, False)
                 self.close()
-                self.emulation = Emulation("tcg")
+                self.emulation = without_kvm
             else:
                 remember(release, True)
                 return
-        self._start(READY_WITHIN_S)
+        self._start(self._ready_within_s)
 
     def _start(self, within_s: float) -> None:
         started = time.monotonic()

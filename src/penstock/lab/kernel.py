@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's real-time kernel, unpacked into the cache: never installed, so that the machine's own boot stays as it is."""
+"""The real-time kernel of Debian, unpacked into the cache: never installed, so that the machine boots as before."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -113,7 +114,8 @@ class Machine:
         self, programs: Sequence[dict[str, Any]], *, lead_ns: int, raster_ns: int, phase_ns: int, seconds: float
     ) -> dict[str, Any]:
         """Runs programs together; see `Executor.do_play`."""
-        self.results.mkdir(exist_ok=True)
+        shutil.rmtree(self.results, ignore_errors=True)
+        self.results.mkdir()
         return self.ask(
             "play",
             programs=list(programs),

@@ -50,7 +50,6 @@ def plan_of(network: Network, host: str) -> HostPlan | None:
     return HostPlan(host, plans) if plans else None
 
 
-
 def _connect(machine: Machine, network: Network, paths: dict[str, str]) -> None:
     lines = ["link set lo up"]
     for number, cable in enumerate(cables(network)):

@@ -46,8 +46,8 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
 def _network(draft: Draft, override: str | None) -> Network:
     scenario, report = draft.scenario, draft.report
     chosen = override or scenario.nodes
-    if chosen not in ("model", "rtl"):
-        report.add(("nodes",), f'"{chosen}" is not part of this version', '"model" or "rtl"')
+    if chosen not in ("model", "rtl", "linux"):
+        report.add(("nodes",), f'"{chosen}" is not known', '"model", "rtl" or "linux"')
         chosen = "model"
     if scenario.duration == 0:
         report.add(("duration",), "nothing happens in no time", "a time above 0")

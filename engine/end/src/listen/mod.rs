@@ -199,6 +199,10 @@ impl<'a> Listener<'a> {
         self.facts.with_kernel += u64::from(arrived.message.kernel_realtime_ns.is_some());
         self.facts.with_hardware += u64::from(arrived.message.hardware_ns.is_some());
         self.facts.with_launch_time += u64::from(header.has(flags::LAUNCH_TIME));
+        // The kernel hands on the asked time as it stands, whatever clock it was of.
+        let asked = [Some(header.due_tai_ns), header.due_tai_ns.checked_add_signed(-self.tai_offset_ns)];
+        let as_asked = header.has(flags::LAUNCH_TIME) && asked.contains(&arrived.message.kernel_realtime_ns);
+        self.facts.stamped_as_asked += u64::from(as_asked);
         let identity = Identity { value: header.clock, synchronized: header.has(flags::SYNCHRONIZED) };
         if self.known_clock != Some(identity) {
             self.known_clock = Some(identity);

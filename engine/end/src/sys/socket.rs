@@ -160,7 +160,7 @@ impl Socket {
 
     /// The next frame or datagram; None when there is none now.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Message>> {
-        self.read(buffer, 0, |message, length| Message::read(message, length))
+        self.read(buffer, 0, Message::read)
     }
 
     /// The next message of the error queue; None when there is none now.

@@ -101,9 +101,11 @@ impl Records {
         }
     }
 
+    /// The first frame with this launch time of which nothing bad is known yet.
     fn launched_at(&mut self, launch_tai_ns: u64) -> Option<&mut Record> {
-        let at = self.frames.binary_search_by_key(&launch_tai_ns, |record| record.due_tai_ns).ok()?;
-        self.frames.get_mut(at)
+        let first = self.frames.partition_point(|record| record.due_tai_ns < launch_tai_ns);
+        let same = self.frames[first..].iter_mut().take_while(|record| record.due_tai_ns == launch_tai_ns);
+        same.into_iter().find(|record| record.outcome == Outcome::Sent)
     }
 
     /// Whether each frame that the kernel took has been stamped or reported as dropped.

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`penstock talk` and `penstock listen`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.end import options as o
+from penstock.errors import InputError
+
+OK, NOT_MET, BAD_INPUT = 0, 1, 2
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def talk(
+    scenario: o.Scenario = None,
+    host: o.Host = None,
+    interface: o.Interface = None,
+    plan: o.PlanFile = None,
+    out: o.Out = None,
+    window: o.Window = None,
+    duration: o.Duration = None,
+    launch_time: o.LaunchTime = False,
+    transmit_offset: o.TransmitOffset = None,
+    deadline_mode: o.DeadlineMode = False,
+    late_tolerance: o.LateTolerance = None,
+    drop_late: o.DropLate = False,
+    fifo: o.Fifo = None,
+    cpu: o.Cpu = None,
+    lock_memory: o.LockMemory = False,
+    best_effort: o.BestEffort = False,
+    hardware_stamps: o.HardwareStamps = False,
+    pmc: o.PmcCommand = None,
+    pmc_threshold: o.PmcThreshold = None,
+    to: o.To = None,
+    mode: o.Mode = None,
+    port: o.Port = None,
+    vlan: o.Vlan = None,
+    pcp: o.Pcp = None,
+    priority: o.Priority = None,
+    length: o.Length = None,
+    every: o.Every = None,
+    count: o.Count = None,
+    offset: o.Offset = None,
+    as_json: _Json = False,
+) -> None:
+    """Send the streams of a host, each frame at its time, by launch times or a software gate control list."""
+    how = {
+        "launch_time": launch_time,
+        "transmit_offset": transmit_offset,
+        "deadline_mode": deadline_mode,
+        "late_tolerance": late_tolerance,
+        "drop_late": drop_late,
+        "fifo": fifo,
+        "cpu": cpu,
+        "lock_memory": lock_memory,
+        "best_effort": best_effort,
+        "hardware_stamps": hardware_stamps,
+        "pmc": pmc,
+        "pmc_threshold": pmc_threshold,
+    }
+    one = _one_stream(to, mode, port, vlan, pcp, priority, length, every, count, offset)
+    where = _Where(scenario, host, interface, plan, window or (), duration)
+    _run("talk", where, how, one, out, None, as_json)
+
+
+def listen(
+    scenario: o.Scenario = None,
+    host: o.Host = None,
+    interface: o.Interface = None,
+    plan: o.PlanFile = None,
+    out: o.Out = None,
+    talker: o.TalkFolder = None,
+    window: o.Window = None,
+    duration: o.Duration = None,
+    stamp: o.Stamp = None,
+    receive: o.Receive = None,
+    warmup: o.Warmup = None,
+    wait: o.Wait = None,
+    idle: o.Idle = None,
+    fifo: o.Fifo = None,
+    cpu: o.Cpu = None,
+    lock_memory: o.LockMemory = False,
+    best_effort: o.BestEffort = False,
+    hardware_stamps: o.HardwareStamps = False,
+    pmc: o.PmcCommand = None,
+    pmc_threshold: o.PmcThreshold = None,
+    to: o.To = None,
+    mode: o.Mode = None,
+    port: o.Port = None,
+    vlan: o.Vlan = None,
+    pcp: o.Pcp = None,
+    length: o.Length = None,
+    every: o.Every = None,
+    count: o.Count = None,
+    offset: o.Offset = None,
+    as_json: _Json = False,
+) -> None:
+    """Receive the streams of a host, measure each frame, and count what else comes."""
+    how = {
+        "stamp": stamp,
+        "receive": receive,
+        "warmup": warmup,
+        "wait": wait,
+        "idle": idle,
+        "fifo": fifo,
+        "cpu": cpu,
+        "lock_memory": lock_memory,
+        "best_effort": best_effort,
+        "hardware_stamps": hardware_stamps,
+        "pmc": pmc,
+        "pmc_threshold": pmc_threshold,
+    }
+    one = _one_stream(to, mode, port, vlan, pcp, None, length, every, count, offset)
+    where = _Where(scenario, host, interface, plan, window or (), duration)
+    _run("listen", where, how, one, out, talker, as_json)
+
+
+def _one_stream(*values: Any) -> dict[str, Any]:
+    keys = ("to", "mode", "port", "vlan", "pcp", "priority", "bytes", "every", "count", "offset")
+    return dict(zip(keys, values, strict=True))
+
+
+class _Where:
+    """Where the streams come from: a scenario's host, a plan, or options."""
+
+    def __init__(
+        self,
+        scenario: Path | None,
+        host: str | None,
+        interface: str | None,
+        plan: Path | None,
+        windows: Sequence[str],
+        duration: str | None,
+    ) -> None:
+        if scenario is not None and plan is not None:
+            raise InputError("stands beside a scenario", allowed="a scenario or a plan", file="--plan")
+        if scenario is not None and (host is None or interface is None):
+            what = "HOST" if host is None else "--interface"
+            raise InputError("is missing", allowed="SCENARIO HOST --interface NAME", file=what)
+        if windows and scenario is None and plan is not None:
+            raise InputError("says what the plan does", allowed="window_ns in the plan", file="--window")
+        self.scenario, self.host, self.interface = scenario, host, interface
+        self.plan, self.windows, self.duration = plan, windows, duration
+
+
+def _run(
+    role: Any,
+    where: _Where,
+    how: dict[str, Any],
+    one: dict[str, Any],
+    out: Path | None,
+    talk_folder: Path | None,
+    as_json: bool,
+) -> None:
+    from penstock.end import show
+    from penstock.end.run import RefusedError, Task, run
+    from penstock.end.trace import Names
+
+    plan, names, title = None, Names({}, "listener", {}), "end"
+    rest = dict(how, interface=where.interface, duration=where.duration)
+    if where.scenario is not None or where.plan is not None:
+        given = [key for key, value in one.items() if value is not None]
+        if given:
+            raise InputError("is of one stream without a scenario", allowed="none beside it", file=f"--{given[0]}")
+    if where.scenario is not None:
+        plan, names, title = _of_scenario(role, where)
+    elif where.plan is not None:
+        rest["plan"] = where.plan
+        title = where.plan.stem
+    else:
+        rest.update(one)
+        if len(where.windows) > 1 or any("=" in text for text in where.windows):
+            raise InputError("names a stream", allowed="one TIME, without a scenario", file="--window")
+        rest["window"] = next(iter(where.windows), None)
+    target = out or Path("out") / f"{title}-{where.host or role}"
+    try:
+        summary = run(Task(role, plan, o.arguments(rest), names, talk_folder), target)
+    except RefusedError:
+        raise typer.Exit(BAD_INPUT) from None
+    if as_json:
+        typer.echo(json.dumps(summary))
+    else:
+        show.show(role, summary, target)
+    raise typer.Exit(OK if summary["ok"] else NOT_MET)
+
+
+def _of_scenario(role: Any, where: _Where) -> Any:
+    from penstock.end.plan import plan_for, set_windows
+    from penstock.end.trace import Names
+    from penstock.scenario import load
+
+    assert where.scenario is not None
+    assert where.host is not None
+    assert where.interface is not None
+    network = load(where.scenario)
+    plan = plan_for(network, where.host, role, where.interface)
+    set_windows(plan, where.windows, o.time_ns)
+    streams = network.streams.values()
+    names = Names({s.name: s.talker for s in streams}, where.host, {s.name: s.traffic_class for s in streams})
+    return plan, names, network.name

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs talker or listener and turns what it left into a run's folder: trace, summary, report."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from penstock.end import report
+from penstock.end.binary import build
+from penstock.end.plan import Plan, Role
+from penstock.end.trace import Names, read_end, trace_of, write
+from penstock.errors import InputError
+from penstock.folder import replacing
+
+BAD_INPUT = 2
+
+
+class RefusedError(Exception):
+    """The program has said on standard error what is wrong."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an end is to do. Without a plan the arguments say it all."""
+
+    role: Role
+    plan: Plan | None
+    arguments: Sequence[str]
+    names: Names
+    talk_folder: Path | None = None  # what the talker left, for a trace of both ends
+
+
+def run(task: Task, out: Path) -> dict[str, Any]:
+    """Runs the program to its end and gives its summary; Ctrl-C ends it early, with results.
+
+    Raises RefusedError when the program refused the plan or the system refused the program.
+    """
+    program = build()
+    if task.talk_folder is not None:
+        read_end(task.talk_folder, "talk")  # wrong folders are told before anything is sent
+    with replacing(out) as folder:
+        arguments = [*task.arguments, "--out", str(folder), "--json"]
+        if task.plan is not None:
+            file = folder / "plan.json"
+            file.write_text(json.dumps(task.plan, indent=1) + "\n", encoding="utf-8")
+            arguments += ["--plan", str(file)]
+        status, output = _call([str(program), task.role, *arguments])
+        if status not in (0, 1):
+            raise RefusedError
+        summary: dict[str, Any] = json.loads(output)
+        _finish(task, folder, summary)
+    return summary
+
+
+def _finish(task: Task, folder: Path, summary: Mapping[str, Any]) -> None:
+    own = read_end(folder, task.role)
+    talk = own if task.role == "talk" else None
+    if task.talk_folder is not None:
+        talk = read_end(task.talk_folder, "talk")
+    rows, metadata = trace_of(talk, own if task.role == "listen" else None, task.names)
+    write(folder / "trace.parquet", rows, metadata)
+    (folder / "report.html").write_text(report.render(task.role, own, summary), encoding="utf-8")
+    (folder / "summary.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")
+
+
+def _call(command: Sequence[str]) -> tuple[int, str]:
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    except OSError as error:
+        what = f"cannot be run: {error.strerror}"
+        raise InputError(what, allowed="a program for this machine", file=command[0]) from None
+    with _handing_on(process):
+        output, _ = process.communicate()
+    return process.returncode, output
+
+
+@contextmanager
+def _handing_on(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Signals are the program's business: it ends and says what it has; then this goes on."""
+
+    def hand_on(number: int, frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if process.poll() is None:
+            process.kill()
+            process.wait()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an end says on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.end.plan import Role
+from penstock.table import NOTHING, us
+
+_LISTEN = {
+    "latency_ns": "latency",
+    "period_jitter_ns": "period jitter (1)",
+    "latency_difference_ns": "latency difference (2)",
+    "frame_delay_variation_ns": "delay variation (4)",
+    "gap_ns": "gap",
+}
+_TALK = {"wake_late_ns": "woken late", "ahead_ns": "ahead of due"}
+_NUMBERS = ("min", "mean", "p50", "p99", "max", "peak_to_peak")
+
+
+def show(role: Role, summary: Mapping[str, Any], folder: Path) -> None:
+    """Prints counts, times in microseconds, what is trusted, and the verdict."""
+    console = Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
+    for name, stream in summary["streams"].items():
+        console.print(f"[bold]{escape(name)}[/]: {_talk_counts(stream) if role == 'talk' else _listen_counts(stream)}")
+    console.print(_times(summary, _TALK if role == "talk" else _LISTEN))
+    for line in _talk_notes(summary) if role == "talk" else _listen_notes(summary):
+        console.print(escape(line))
+    for grant in summary["realtime"]:
+        if not grant["granted"]:
+            console.print(f"[yellow]refused[/]: {escape(grant['what'])}: {escape(grant['refused'])}")
+    verdict = "[bold green]every requirement met[/]" if summary["ok"] else "[bold red]a requirement was not met[/]"
+    console.print(f"{verdict}; results in {escape(str(folder))}/", highlight=False)
+
+
+def _times(summary: Mapping[str, Any], quantities: Mapping[str, str]) -> Table:
+    table = Table("stream", "quantity / us", title_justify="left")
+    for number in _NUMBERS:
+        table.add_column(number.replace("_", " "), justify="right")
+    for name, stream in summary["streams"].items():
+        for key, label in quantities.items():
+            found = stream[key]
+            cells = [NOTHING if found is None else us(found[number]) for number in _NUMBERS]
+            table.add_row(escape(name), label, *cells)
+    return table
+
+
+def _talk_counts(stream: Mapping[str, Any]) -> str:
+    rest = ", ".join(f"{stream[key]} {key}" for key in ("skipped", "refused", "missed", "invalid"))
+    return (
+        f"{stream['sent']} sent, {rest}; woken late {stream['woken_late']} times, handed late {stream['handed_late']}"
+    )
+
+
+def _listen_counts(stream: Mapping[str, Any]) -> str:
+    counts = f"{stream['received']} of {stream['expected']}, {stream['lost']} lost, {stream['duplicates']} twice"
+    window = stream["window"]
+    inside = "" if window is None else f", {window['share'] * 100:.3f} % within their window"
+    return f"{counts}, {stream['reordered']} reordered{inside}"
+
+
+def _talk_notes(summary: Mapping[str, Any]) -> list[str]:
+    by = "by launch times" if summary["send"] == "launch_time" else "by sleeping until it is time"
+    notes = [f"sent {by}, transmit offset {us(summary['transmit_offset_ns'])} us, cycle {us(summary['cycle_ns'])} us"]
+    for name, stream in summary["streams"].items():
+        for kind, left in stream["left_after_due_ns"].items():
+            if left is not None:
+                after = left["after_due_ns"]
+                times = f"{us(after['min'])} to {us(after['max'])} us after due, {left['early']} early"
+                notes.append(f"{name}: left {times} ({kind} stamps)")
+        if stream["last_error"]:
+            notes.append(f"{name}: the kernel said: {stream['last_error']}")
+    return notes
+
+
+def _listen_notes(summary: Mapping[str, Any]) -> list[str]:
+    stamps = summary["stamps"]
+    notes = [f"latency from {stamps['latency_from']} stamps, periods from {stamps['periods_from']} stamps"]
+    notes += [f"{kind} stamps: {stamps[kind]['why']}" for kind in ("hardware", "kernel", "user")]
+    notes += [f"ignored: {count} {kind}" for kind, count in summary["ignored"].items()]
+    if stamps["warning"]:
+        notes.append(stamps["warning"])
+    if summary["clock"]["refused"]:
+        notes.append(f"no latency: {summary['clock']['refused']}")
+    if summary["dropped_at_the_socket"]:
+        notes.append(f"{summary['dropped_at_the_socket']} frames found no room in the listener's own socket")
+    return notes
