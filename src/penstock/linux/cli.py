@@ -142,13 +142,15 @@ def _need_root(command: str) -> None:
 def _prepare(plan: HostPlan, this: ThisHost, yes: bool) -> list[str]:
     """Raises what is in the way; gives what is probably not meant."""
     from penstock.linux.host import kernel_version
-    from penstock.linux.netlink.features import driver
+    from penstock.linux.netlink.features import driver, speed_mbps
     from penstock.linux.preflight import advice, preflight
 
     found = preflight(plan, this, this.default_routes(), yes)
     if found:
         raise CollectedHostError(found)
-    return advice(plan, {port.interface: driver(port.interface) for port in plan.ports}, kernel_version())
+    names = [port.interface for port in plan.ports]
+    drivers, speeds = {name: driver(name) for name in names}, {name: speed_mbps(name) for name in names}
+    return advice(plan, drivers, kernel_version(), speeds)
 
 
 def _dry(plan: HostPlan, notes: list[str], as_json: bool) -> None:
@@ -167,7 +169,14 @@ def _counted(plan: HostPlan) -> str:
     qdiscs = [placed.qdisc for port in plan.ports for placed in port.qdiscs]
     entries = sum(len(qdisc.entries) for qdisc in qdiscs if isinstance(qdisc, Taprio))
     vlans = sum(len(port.vlans) for port in plan.ports)
-    return f"{len(qdiscs)} qdiscs, {entries} gate entries, {vlans} VLAN interfaces"
+    counts = {"qdisc": len(qdiscs), "gate entry": entries, "VLAN interface": vlans}
+    return ", ".join(f"{count} {_plural(what, count)}" for what, count in counts.items() if count)
+
+
+def _plural(what: str, count: int) -> str:
+    if count == 1:
+        return what
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
 
 
 def _tell_differences(
@@ -197,6 +206,9 @@ def _telling(as_json: bool) -> Iterator[None]:
         raise typer.Exit(_BAD_INPUT) from None
     except HostError as error:
         _fail(str(error), as_json)
+        raise typer.Exit(_BAD_INPUT) from None
+    except OSError as error:
+        _fail(f"{error.filename or 'this host'}: {error.strerror}; allowed: what can be read and written", as_json)
         raise typer.Exit(_BAD_INPUT) from None
     except (ApplyError, KernelError) as error:
         _fail(f"{error}", as_json)

@@ -44,6 +44,18 @@ def removal(plan: PortPlan) -> list[Command]:
     return found
 
 
+def ingress(plan: PortPlan) -> list[Command]:
+    """The commands by which frames that a bridge receives get the priority of their PCP, or of those without a tag."""
+    add = ("tc", "filter", "add", "dev", plan.interface, "ingress")
+    match = (*add, "pref", "1", "protocol", "802.1Q", "flower", "vlan_prio")
+    found: list[Command] = [("tc", "qdisc", "add", "dev", plan.interface, "clsact")]
+    for priority, pcp in sorted(plan.port.chain.egress_map.items()):
+        found.append((*match, str(pcp), "action", "skbedit", "priority", str(priority)))
+    untagged = str(plan.port.chain.priority(None))
+    found.append((*add, "pref", "2", "protocol", "all", "matchall", "action", "skbedit", "priority", untagged))
+    return found
+
+
 def show_command(command: Command) -> str:
     """A command for a shell; long ones in lines."""
     lines, line = [], ""

@@ -95,6 +95,8 @@ def compare(wanted: Qdisc, found: Qdisc) -> Iterator[tuple[str, str, str]]:
             yield from _limits(a, b)
         elif each.name == "base_time_ns" and isinstance(wanted, Taprio):
             yield "base time", f"{a} ns", f"{b} ns{_utc(b - a)}"
+        elif each.name == "overhead_bytes":
+            yield "stab overhead", _plain(a), _plain(b)
         elif each.name == "clock":
             yield "clockid", _clock(a), _clock(b)
         else:

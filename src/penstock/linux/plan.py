@@ -25,6 +25,7 @@ from penstock.linux.qdisc import (
 from penstock.scenario.host_port import LINUX_OVERHEAD_BYTES, HostPort
 from penstock.scenario.network import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES, GateList, Network, Stream
 from penstock.scenario.report import names
+from penstock.scenario.windows import acting
 
 ROOT_HANDLE = 0x100 << 16
 _FLAGS = {"software": 0, "txtime-assist": TXTIME_ASSIST, "offload": FULL_OFFLOAD}
@@ -69,6 +70,7 @@ class HostPlan:
 
     host: str
     ports: tuple[PortPlan, ...]
+    is_bridge: bool = False
 
 
 def plan_host(network: Network, host: str) -> HostPlan:
@@ -82,13 +84,12 @@ def plan_host(network: Network, host: str) -> HostPlan:
         key = f"stations.{host}.linux" if host in network.stations else f"bridges.{host}.port.P.linux"
         allowed = f'[{key}] with interface = "NAME"'
         raise InputError(f'"{host}" has no Linux interface', allowed=allowed, file=network.file)
-    return HostPlan(host, tuple(plan_port(port) for _, port in sorted(ports.items())))
+    return HostPlan(host, tuple(plan_port(port) for _, port in sorted(ports.items())), host in network.bridges)
 
 
 def plan_port(port: HostPort) -> PortPlan:
     """The qdiscs and VLAN interfaces of a port."""
     root = _root(port)
-    # A taprio in software hands its own count of a frame's length down only where its child has no size table.
     children = [
         child
         for number, queue in enumerate(port.chain.queues)
@@ -136,15 +137,7 @@ def _root(port: HostPort) -> Qdisc:
 
 def _entries(port: HostPort, gates: GateList) -> tuple[Entry, ...]:
     """The list as it acts: the kernel's cycle ends with its last entry, the standard's with the cycle time."""
-    found: list[Entry] = []
-    left_ns = gates.cycle_time_ns
-    for index, (states, interval_ns) in enumerate(gates.entries):
-        is_last = index == len(gates.entries) - 1
-        taken_ns = left_ns if is_last or interval_ns > left_ns else interval_ns
-        if taken_ns:
-            found.append(Entry(port.chain.mask(states), taken_ns))
-        left_ns -= taken_ns
-    return tuple(found)
+    return tuple(Entry(port.chain.mask(states), interval) for _, states, interval in acting(gates).entries)
 
 
 def _children(port: HostPort, number: int, txq: int) -> list[Placed]:
@@ -165,13 +158,15 @@ def _children(port: HostPort, number: int, txq: int) -> list[Placed]:
 
 def _cbs(port: HostPort, traffic_class: int) -> Cbs:
     interference = port.max_frame_bytes + WIRE_OVERHEAD_BYTES
+    # Below taprio a frame is as long as taprio's size table says, and the kernel takes no other one there.
+    counts = not port.credit_offload and port.gates is None
     return cbs(
         _reservation(port, traffic_class),
         [_reservation(port, number) for number in port.credit if number > traffic_class],
         port.rate_bps,
         interference,
         offload=port.credit_offload,
-        overhead_bytes=None if port.credit_offload else LINUX_OVERHEAD_BYTES,
+        overhead_bytes=LINUX_OVERHEAD_BYTES if counts else None,
     )
 
 

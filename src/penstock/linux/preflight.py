@@ -12,11 +12,12 @@ from penstock.linux.netlink.links import Link
 from penstock.linux.plan import HostPlan, PortPlan
 from penstock.linux.qdisc import FULL_OFFLOAD, Taprio
 from penstock.scenario.instants import TAI_AHEAD_OF_UTC_S
+from penstock.scenario.units import show_rate
 
 # Devices whose queue 0 is served first; of others the last.
 _FIRST_QUEUE_FIRST = ("igb", "igc")
+_UNKNOWN_LINK_BPS = 10_000_000  # SPEED_10, by which taprio refuses entries below 48 us
 _CLASSES_IN_ORDER = (6, 3)  # since then taprio in software serves its highest class first, before its first queue
-_SECOND_NS = 10**9
 
 
 def preflight(plan: HostPlan, host: Host, default_routes: frozenset[str], yes: bool) -> list[HostError]:
@@ -60,12 +61,25 @@ def _interface(port: PortPlan, link: Link, host: Host) -> Iterator[HostError]:
             yield HostError(what, f"none: tc qdisc delete dev {name} root")
 
 
-def advice(plan: HostPlan, drivers: dict[str, str | None], kernel: tuple[int, int]) -> list[str]:
+def advice(
+    plan: HostPlan, drivers: dict[str, str | None], kernel: tuple[int, int], speeds_mbps: dict[str, int | None]
+) -> list[str]:
     """What is probably not meant, by what the host is."""
     found: list[str] = []
     for port in plan.ports:
         first, last = port.port.chain.queues[0].classes, port.port.chain.queues[-1].classes
         rising, driver = min(first) < min(last), drivers.get(port.interface)
+        speed = speeds_mbps.get(port.interface)
+        if speed is None:
+            found.append(
+                f"{port.interface}: the kernel knows no rate of the link (is it up?) and counts "
+                f"{show_rate(_UNKNOWN_LINK_BPS)} in gates and credit, the scenario {show_rate(port.port.rate_bps)}"
+            )
+        elif speed * 10**6 != port.port.rate_bps:
+            found.append(
+                f"{port.interface}: the kernel counts a link of {show_rate(speed * 10**6)} in gates and credit, "
+                f"the scenario one of {show_rate(port.port.rate_bps)}"
+            )
         root = port.qdiscs[0].qdisc
         software = isinstance(root, Taprio) and not root.flags & FULL_OFFLOAD
         if driver in _FIRST_QUEUE_FIRST and rising:

@@ -11,9 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.linux.commands import IPROUTE2_ENTRIES, commands, is_cut, removal, show_command
+from penstock.linux.commands import IPROUTE2_ENTRIES, commands, ingress, is_cut, removal, show_command
 from penstock.linux.plan import HostPlan, PortPlan
 from penstock.linux.qdisc import Placed, show_handle
+
+# Why a bridge needs more than qdiscs.
+_RECEIVED = (
+    "[yellow]note[/] a frame that Linux forwards has its PCP but no priority, and so no class. "
+    "apply leaves that alone; this gives frames that come in here theirs:"
+)
 
 
 def show(plan: HostPlan, console: Console) -> None:
@@ -30,11 +36,15 @@ def show(plan: HostPlan, console: Console) -> None:
             )
         for command in commands(port):
             console.print(show_command(command), highlight=False, markup=False, soft_wrap=True)
+        if plan.is_bridge:
+            console.print(_RECEIVED, highlight=False)
+            for command in ingress(port):
+                console.print(show_command(command), highlight=False, markup=False, soft_wrap=True)
 
 
 def as_json(plan: HostPlan) -> dict[str, Any]:
     """The plan for programs."""
-    return {"ok": True, "host": plan.host, "interfaces": [_port(port) for port in plan.ports]}
+    return {"ok": True, "host": plan.host, "interfaces": [_port(port, plan.is_bridge) for port in plan.ports]}
 
 
 def qdisc_as_json(placed: Placed) -> dict[str, Any]:
@@ -60,7 +70,7 @@ def _chain(plan: PortPlan) -> Table:
     return table
 
 
-def _port(plan: PortPlan) -> dict[str, Any]:
+def _port(plan: PortPlan, is_bridge: bool) -> dict[str, Any]:
     return {
         "interface": plan.interface,
         "port": plan.port.port,
@@ -79,5 +89,6 @@ def _port(plan: PortPlan) -> dict[str, Any]:
         "qdiscs": [qdisc_as_json(placed) for placed in plan.qdiscs],
         "vlans": [dataclasses.asdict(vlan) for vlan in plan.vlans],
         "commands": [shlex.join(command) for command in commands(plan)],
+        "ingress": [shlex.join(command) for command in ingress(plan)] if is_bridge else [],
         "removal": [shlex.join(command) for command in removal(plan)],
     }

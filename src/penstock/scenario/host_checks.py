@@ -104,10 +104,11 @@ def _check_selection(draft: Draft, path: KeyPath, port: HostPort, network: Netwo
 def _check_gates(draft: Draft, path: KeyPath, port: HostPort, gates: GateList) -> None:
     shortest_ns = _SHORTEST_FRAME_BYTES * 8 * 10**9 // port.rate_bps
     where: KeyPath = (*path, "gates")
-    short = [index for index, (_, interval) in enumerate(gates.entries) if interval < shortest_ns]
+    intervals = [interval for _, _, interval in acting(gates).entries]
+    short = [index for index, interval in enumerate(intervals) if interval < shortest_ns]
     if short:
         what = (
-            f"entry {short[0]} of the gates takes {gates.entries[short[0]][1]} ns, in which no frame fits: "
+            f"entry {short[0]} of the gates takes {intervals[short[0]]} ns, in which no frame fits: "
             f"the kernel refuses intervals below {shortest_ns} ns at {show_rate(port.rate_bps)}"
         )
         draft.report.add(where, what, f"{shortest_ns}ns or more")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.linux.commands import IPROUTE2_ENTRIES, SEGMENTATION
 from penstock.linux.foreign.written import Written
 from penstock.linux.plan import PortPlan
-from penstock.linux.qdisc import CLOCKS, FULL_OFFLOAD, TXTIME_ASSIST, Cbs, Etf, Mapping16, Mqprio, Placed, Taprio
+from penstock.linux.qdisc import CLOCKS, FULL_OFFLOAD, TXTIME_ASSIST, Cbs, Etf, Mapping16, Mqprio, Taprio
 from penstock.scenario.host_port import LINUX_OVERHEAD_BYTES
 from penstock.scenario.instants import Now, looks_like_utc, utc_now_ns
 from penstock.scenario.units import show_rate
@@ -54,9 +54,11 @@ def lint(plan: PortPlan, written: Written, now: Now = utc_now_ns) -> list[Findin
             if written.is_script:
                 note("taprio", _script(qdisc))
         if isinstance(qdisc, Cbs):
-            note("cbs", _credit(placed, qdisc, plan.port.rate_bps, written.is_script))
+            note("cbs", _credit(qdisc, plan.port.rate_bps))
+            if written.is_script:
+                note("cbs", _counted(qdisc, [p.qdisc for p in written.qdiscs if isinstance(p.qdisc, Taprio)]))
     if written.is_script:
-        note("offloads", _features(written))
+        note("offloads", _features(plan.interface, written))
     return found
 
 
@@ -164,7 +166,7 @@ def _script(qdisc: Taprio) -> Iterator[_Said]:
         yield what, "penstock linux apply, which sends all and reads them back"
 
 
-def _credit(placed: Placed, qdisc: Cbs, rate_bps: int, is_script: bool) -> Iterator[_Said]:
+def _credit(qdisc: Cbs, rate_bps: int) -> Iterator[_Said]:
     apart = qdisc.idle_slope_kbps - qdisc.send_slope_kbps
     units = {rate_bps: "bit/s", rate_bps // 10**6: "Mbit/s", rate_bps // 8: "byte/s"}
     if apart in units:
@@ -174,13 +176,18 @@ def _credit(placed: Placed, qdisc: Cbs, rate_bps: int, is_script: bool) -> Itera
         yield what, f"sendslope {qdisc.idle_slope_kbps - rate_bps // 1000}"
     if qdisc.hi_credit_bytes < 0 or qdisc.lo_credit_bytes > 0 or qdisc.send_slope_kbps > 0:
         yield "a sign is wrong", "idleslope and hicredit above 0, sendslope and locredit below"
-    if is_script and not qdisc.offload and qdisc.overhead_bytes != LINUX_OVERHEAD_BYTES:
+
+
+def _counted(qdisc: Cbs, above: list[Taprio]) -> Iterator[_Said]:
+    if above and qdisc.overhead_bytes is not None:
+        yield "a size table below taprio, which the kernel refuses", "stab at taprio only, which counts for cbs too"
+    elif not above and not qdisc.offload and qdisc.overhead_bytes != LINUX_OVERHEAD_BYTES:
         what = "cbs in software counts frames without what stands around them, the slopes count it"
         yield what, f"stab overhead {LINUX_OVERHEAD_BYTES} before cbs"
 
 
-def _features(written: Written) -> Iterator[_Said]:
+def _features(interface: str, written: Written) -> Iterator[_Said]:
     left = [name for name in SEGMENTATION if written.features.get(name) is not False]
     if left:
         what = f"{' and '.join(left)} stay on: bursts pass gates, credit and launch times as one frame"
-        yield what, f"ethtool -K INTERFACE {' '.join(f'{name} off' for name in left)}"
+        yield what, f"ethtool -K {interface} {' '.join(f'{name} off' for name in left)}"

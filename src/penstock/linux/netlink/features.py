@@ -13,6 +13,8 @@ _SIOCETHTOOL = 0x8946
 _COMMANDS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24)}  # ETHTOOL_G*, ETHTOOL_S*
 _DRIVER = 0x3  # ETHTOOL_GDRVINFO
 _DRIVER_BYTES = 196
+_SETTINGS, _SETTINGS_BYTES = 0x1, 44  # ETHTOOL_GSET, struct ethtool_cmd
+_UNKNOWN_SPEEDS = 0, 0xFFFF, 0xFFFFFFFF
 
 
 def is_on(interface: str, feature: str) -> bool | None:
@@ -40,6 +42,18 @@ def driver(interface: str) -> str | None:
     except OSError:
         return None
     return value.tobytes()[4:36].split(b"\0")[0].decode(errors="replace")
+
+
+def speed_mbps(interface: str) -> int | None:
+    """What the kernel takes for the rate of the link; None if the driver does not say."""
+    value = array.array("B", struct.pack("=I", _SETTINGS).ljust(_SETTINGS_BYTES, b"\0"))
+    try:
+        _ioctl(interface, value)
+    except OSError:
+        return None
+    low, high = struct.unpack_from("=H", value, 12)[0], struct.unpack_from("=H", value, 28)[0]
+    speed = high << 16 | low
+    return None if speed in _UNKNOWN_SPEEDS else int(speed)
 
 
 def _ioctl(interface: str, value: array.array[int]) -> None:
