@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 
 from penstock.plan import static_addresses
 from penstock.scenario.chain import ONE_EACH, Chain
@@ -128,5 +129,23 @@ def _mac(number: int) -> str:
 
 
 def station_commands(network: Network, name: str) -> str:
-    """Input of `ip -batch` that gives a station its address."""
-    return f"link set {interface(network, name, 0)} address {_mac(network.stations[name].mac)}"
+    """Input of `ip -batch` that gives a station its addresses, and the way to those that it sends UDP to.
+
+    Neighbours are set, as asking for them would be traffic that the scenario does not have.
+    """
+    port = interface(network, name, 0)
+    lines = [f"link set {port} address {_mac(network.stations[name].mac)}"]
+    own, others = set(), {}
+    for stream in network.streams.values():
+        if stream.udp is None:
+            continue
+        if stream.talker == name:
+            own.add(stream.udp.source)
+            others[stream.udp.destination] = stream.destination_mac
+        if name in stream.listeners:
+            own.add(stream.udp.destination)
+    lines += [f"address replace {IPv4Address(address)}/32 dev {port}" for address in sorted(own)]
+    for address, mac in sorted(others.items()):
+        lines.append(f"route replace {IPv4Address(address)}/32 dev {port}")
+        lines.append(f"neighbour replace {IPv4Address(address)} lladdr {_mac(mac)} dev {port} nud permanent")
+    return "\n".join(lines)
