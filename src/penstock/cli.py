@@ -23,6 +23,8 @@ from penstock import __version__
 from penstock.bench.cli import app as bench
 from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
+from penstock.lab.cli import doctor, lab
+from penstock.linux.cli import app as linux
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,6 +34,9 @@ app = typer.Typer(
 )
 
 app.add_typer(bench, name="bench")
+app.command()(lab)
+app.command()(doctor)
+app.add_typer(linux, name="linux")
 app.command()(end.talk)
 app.command()(end.listen)
 
@@ -60,7 +65,7 @@ def _root(
 def run(
     scenario: ScenarioArgument,
     nodes: Annotated[
-        str | None, typer.Option(metavar="model|rtl", help="What the nodes are; the scenario's own if not given.")
+        str | None, typer.Option(metavar="model|rtl|linux", help="What the nodes are; the scenario's own if not given.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
@@ -85,6 +90,8 @@ def run(
             f'"{trace}" is not known; allowed: {", ".join(runner.TRACE_MODES)}', param_hint="--trace"
         )
     network = load(scenario, nodes)
+    if network.nodes == "linux":
+        raise typer.Exit(_run_on_linux(scenario, out, {"--trace": mode, "--seed": seed}, as_json))
     target = out or Path("out") / network.name
     with _progress(quiet=as_json) as progress:
         result = runner.run(
@@ -97,6 +104,16 @@ def run(
     if result.partial:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(OK if result.summary["ok"] else NOT_MET)
+
+
+def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], as_json: bool) -> int:
+    from penstock.lab.cli import Asked, interruptible, run_scenario
+
+    given = [option for option, value in others.items() if value is not None]
+    if given:
+        raise InputError("says nothing of real Linux", allowed="model or rtl nodes with it", file=given[0])
+    with interruptible():
+        return run_scenario(Asked(scenario, out), as_json)
 
 
 @app.command()

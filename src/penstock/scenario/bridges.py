@@ -31,9 +31,10 @@ def kinds_of(draft: Draft, override: str | None, chosen: str) -> dict[str, NodeK
     found: dict[str, NodeKind] = {}
     for name, settings in draft.settings.items():
         kind = chosen if override is not None else settings.nodes or chosen
-        if kind == "linux":
+        if (kind == "linux") is not (chosen == "linux"):
             path = (*draft.origin[name], "nodes")
-            draft.report.add(path, '"linux" is not part of this version', '"model" or "rtl"')
+            what = f'"{kind}" stands beside "{chosen}": real Linux and simulated time do not meet'
+            draft.report.add(path, what, 'all nodes "linux", or none')
         found[name] = "rtl" if kind == "rtl" else "model"
     return found
 

@@ -14,6 +14,7 @@ from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.file import parse_toml, read_text
 from penstock.scenario.forwarding import check_forwarding, check_identities
+from penstock.scenario.hosts import host_ports
 from penstock.scenario.links import link_bridges
 from penstock.scenario.network import Bridge, Network, Station, TraceFilter
 from penstock.scenario.passing import check_passing
@@ -45,8 +46,8 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
 def _network(draft: Draft, override: str | None) -> Network:
     scenario, report = draft.scenario, draft.report
     chosen = override or scenario.nodes
-    if chosen not in ("model", "rtl"):
-        report.add(("nodes",), f'"{chosen}" is not part of this version', '"model" or "rtl"')
+    if chosen not in ("model", "rtl", "linux"):
+        report.add(("nodes",), f'"{chosen}" is not known', '"model", "rtl" or "linux"')
         chosen = "model"
     if scenario.duration == 0:
         report.add(("duration",), "nothing happens in no time", "a time above 0")
@@ -77,6 +78,7 @@ def _network(draft: Draft, override: str | None) -> Network:
     check_forwarding(draft, network)
     check_tables(draft, network)
     _check_use(draft, network)
+    network.linux.update(host_ports(draft, network))
     report.done()
     return network
 

@@ -7,10 +7,13 @@ import re
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from penstock.errors import did_you_mean
+from penstock.scenario.keys import GateStates, Priority, number
+from penstock.scenario.keys import Table as Table
+from penstock.scenario.keys import refuse as refuse
+from penstock.scenario.linux_keys import LinuxPort
 from penstock.scenario.units import (
     BitsPerSecond,
     Bytes,
@@ -26,34 +29,7 @@ Event = Literal["created", "received", "queued", "eligible", "sent", "delivered"
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
 _PLACE = re.compile(r"([^.\s]+)\.(\d{1,5})")
-_MASK = re.compile(r"0x[0-9A-Fa-f]{1,2}")
 _ANY_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5}|\*)")
-
-
-def refuse(what: str, allowed: str, key: str | None = None) -> PydanticCustomError:
-    """An error about the value at hand, or about one key inside it."""
-    context: dict[str, Any] = {"what": what, "allowed": allowed}
-    if key is not None:
-        context["key"] = key
-    return PydanticCustomError("refused", "{what}; allowed: {allowed}", context)
-
-
-class Table(BaseModel):
-    """A TOML table; `report.py` lays out what is said of keys that are not known."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_table(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            raise refuse(f"{values!r} is not a table", f"a table with {', '.join(cls.keys())}")
-        return values
-
-    @classmethod
-    def keys(cls) -> list[str]:
-        """The keys as a user writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
 
 
 def _mac(value: Any) -> int:
@@ -67,15 +43,6 @@ def _ipv4(value: Any) -> int:
     if len(parts) != 4 or not all(p.isdigit() and int(p) < 256 for p in parts):
         raise refuse(f"{value!r} is not an IPv4 address", 'four numbers such as "10.0.0.1"')
     return sum(int(p) << 8 * (3 - i) for i, p in enumerate(parts))
-
-
-def _number(low: int, high: int) -> BeforeValidator:
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise refuse(f"{value!r} is not a whole number from {low} to {high}", f"{low} to {high}")
-        return value
-
-    return BeforeValidator(check)
 
 
 def _place(value: Any) -> str:
@@ -96,33 +63,15 @@ def _pair(value: Any) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
-def _gate_states(value: Any) -> tuple[int | str, ...]:
-    """Numbers and names of the classes whose gates are open; `shapers.py` knows the names."""
-    if value == "all":
-        return tuple(range(8))
-    if value == "none":
-        return ()
-    if isinstance(value, str) and _MASK.fullmatch(value):
-        return tuple(k for k in range(8) if int(value, 16) >> k & 1)
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list) or not all(isinstance(k, int | str) and not isinstance(k, bool) for k in value):
-        said = f"{value!r} could be a class or a mask" if isinstance(value, int) else f"{value!r} are no gate states"
-        raise refuse(said, 'the open classes, [7, "video"], or "all", "none", or a mask, "0x81"')
-    return tuple(value)
-
-
 MacAddress = Annotated[int, BeforeValidator(_mac)]
 Ipv4Address = Annotated[int, BeforeValidator(_ipv4)]
 Place = Annotated[str, BeforeValidator(_place)]
 AnyPlace = Annotated[str, BeforeValidator(_any_place)]
-VlanId = Annotated[int, _number(1, 4094)]
-Priority = Annotated[int, _number(0, 7)]
-IpPort = Annotated[int, _number(0, 65535)]
+VlanId = Annotated[int, number(1, 4094)]
+IpPort = Annotated[int, number(0, 65535)]
 Quantile = Annotated[tuple[float, SignedPicoseconds], BeforeValidator(_pair)]
-Seed = Annotated[int, _number(0, 2**63 - 1)]
-Count = Annotated[int, _number(1, 10**9)]
-GateStates = Annotated[tuple[int | str, ...], BeforeValidator(_gate_states)]
+Seed = Annotated[int, number(0, 2**63 - 1)]
+Count = Annotated[int, number(1, 10**9)]
 
 
 class Link(Table):
@@ -232,12 +181,13 @@ class Port(Table):
     max_residence: dict[str, Picoseconds] = Field(default_factory=dict)
     classes: dict[str, ClassAtPort] = Field(default_factory=dict)
     gates: Gates | None = None
+    linux: LinuxPort | None = None
 
 
 class Bridge(Table):
     """A switch. `settings.py` asks for `ports` where no topology gives them."""
 
-    ports: Annotated[int | None, _number(2, 64)] = None
+    ports: Annotated[int | None, number(2, 64)] = None
     nodes: Nodes | None = None
     clock: Clock = Clock()
     processing_delay: Picoseconds | None = None
@@ -259,9 +209,9 @@ class Topology(Table):
     """Bridges and the links between them, made by a rule."""
 
     kind: Literal["line", "ring", "star", "tree", "mesh", "grid"]
-    bridges: Annotated[int, _number(1, 10_000)]
-    children: Annotated[int | None, _number(1, 63)] = None
-    columns: Annotated[int | None, _number(1, 10_000)] = None
+    bridges: Annotated[int, number(1, 10_000)]
+    children: Annotated[int | None, number(1, 63)] = None
+    columns: Annotated[int | None, number(1, 10_000)] = None
     rate: BitsPerSecond | None = None
     delay: Picoseconds | None = None
     bridge: Bridge = Bridge()
@@ -291,6 +241,7 @@ class Station(Table):
     class_of_priority: tuple[Priority, ...] | None = None
     gates: Gates | None = None
     count_gap: bool = True
+    linux: LinuxPort | None = None
 
 
 class NormalGap(Table):
@@ -356,7 +307,7 @@ class Audio(Table):
     """Samples in packets of equal time."""
 
     sample_rate: Millihertz
-    channels: Annotated[int, _number(1, 64)] = 2
+    channels: Annotated[int, number(1, 64)] = 2
     bits: Literal[16, 24, 32] = 24
     packet: Picoseconds = 125_000_000
 
@@ -375,7 +326,7 @@ class Video(Table):
     rate: BitsPerSecond | None = None
     i_picture: Bytes | None = None
     p_picture: Bytes | None = None
-    group: Annotated[int | None, _number(1, 1000)] = None
+    group: Annotated[int | None, number(1, 1000)] = None
     packet: Bytes = 1400
     spacing: Picoseconds = 0
 

@@ -8,10 +8,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.captures import Capture
 from penstock.scenario.model import Source
+
+if TYPE_CHECKING:
+    from penstock.scenario.host_port import HostPort
 
 WIRE_OVERHEAD_BYTES = 20  # preamble, delimiter and gap
 # Header and FCS around a service data unit; a tag is part of the unit, as the MAC service has it.
@@ -271,6 +274,8 @@ class Network:
     links: tuple[Link, ...]
     trace: TraceFilter = TraceFilter()
     warnings: list[str] = field(default_factory=list)
+    # The interfaces of Linux hosts, by node and port; filled when all else is checked.
+    linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`penstock lab` and `penstock doctor`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from penstock.errors import InputError
+from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
+from penstock.scenario.units import TIME_PS, parse
+
+WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
+EmulationOption = Enum("EmulationOption", {"AUTO": "auto", "KVM": "kvm", "TCG": "tcg", "ICOUNT": "icount"})
+
+
+def lab(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="SCENARIO", help="A folder or file; with --shell a command.")
+    ] = None,
+    shell: Annotated[bool, typer.Option("--shell", help="Run a command in the guest: --shell -- COMMAND...")] = False,
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="Get and unpack the newest real-time kernel; installs what is missing.")
+    ] = False,
+    emulation: Annotated[
+        EmulationOption,
+        typer.Option(help="Of the guest. auto: KVM where it works; else icount for a scenario, tcg for a command."),
+    ] = EmulationOption.AUTO,
+    icount_shift: Annotated[
+        int, typer.Option(min=0, max=MOST_ICOUNT_SHIFT, help="With icount: an instruction takes 2^N ns.")
+    ] = 0,
+    where: Annotated[
+        WhereOption, typer.Option("--on", help="This machine's kernel or a guest; auto: here if it has all qdiscs.")
+    ] = WhereOption.AUTO,
+    duration: Annotated[str | None, typer.Option(metavar="TIME", help="Instead of the scenario's.")] = None,
+    transmit_offset: Annotated[
+        str, typer.Option(metavar="TIME", help="How long before its launch time the kernel gets a frame.")
+    ] = "500us",
+    best_effort: Annotated[bool, typer.Option("--best-effort", help="Without SCHED_FIFO and locked memory.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME-lab if not given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    timeout: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="The most a command may take.")] = 60,
+) -> None:
+    """Run a scenario on real Linux, or a command on the laboratory's real-time kernel."""
+    chosen = _emulation(emulation.value, icount_shift)
+    _check_words(words or [], shell, prepare)
+    with interruptible():
+        if prepare:
+            from penstock.lab.setup import prepare as get_ready
+
+            kernel = get_ready(_tell, renew=True)
+            _tell(f"kernel {kernel.release} {kernel.version} in {kernel.folder}")
+        if shell:
+            raise typer.Exit(_run_command(words or [], chosen, timeout))
+        for scenario in words or []:
+            place = None if where.value == "auto" else where.value == "guest"
+            offset = time_ps(transmit_offset, "--transmit-offset") // 1000
+            asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort)
+            raise typer.Exit(run_scenario(asked, as_json))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a scenario is to be run on real Linux."""
+
+    scenario: Path
+    out: Path | None = None
+    guest: bool | None = None
+    emulation: Emulation | None = None
+    duration: str | None = None
+    transmit_offset_ns: int = 500_000
+    real_time: bool = True
+
+
+def run_scenario(asked: Asked, as_json: bool) -> int:
+    """Runs it, prints its table or JSON, and gives the exit status."""
+    from dataclasses import replace
+
+    from penstock import table
+    from penstock.lab.programs import How
+    from penstock.lab.run import Where, run
+    from penstock.scenario import load
+
+    network = load(asked.scenario, "linux")
+    if asked.duration is not None:
+        network = replace(network, duration_ps=time_ps(asked.duration, "--duration"))
+    target = asked.out or Path("out") / f"{network.name}-lab"
+    where, how = Where(asked.guest, asked.emulation), How(asked.transmit_offset_ns, asked.real_time)
+    result = run(network, target, where, how, _tell)
+    if as_json:
+        typer.echo(json.dumps(result.summary))
+    else:
+        console = Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
+        table.show(result.summary, console, result.folder)
+    return 0 if result.summary["ok"] else 1
+
+
+def time_ps(text: str, option: str) -> int:
+    """A time as `500us` in ps."""
+    try:
+        found = parse(text, TIME_PS, "a time", "500us")
+    except Exception as error:
+        context: dict[str, str] = getattr(error, "context", None) or {}
+        raise InputError(
+            context.get("what", str(error)), allowed=context.get("allowed", "a time"), file=option
+        ) from None
+    if found <= 0:
+        raise InputError("is no time", allowed="a time above 0", file=option)
+    return found
+
+
+def _emulation(name: str, shift: int) -> Emulation | None:
+    return next((Emulation(kind, shift) for kind in KINDS if kind == name), None)
+
+
+def _check_words(words: list[str], shell: bool, prepare: bool) -> None:
+    if shell and not words:
+        raise InputError("no command", allowed="--shell -- COMMAND...", file="penstock lab")
+    if not (words or prepare):
+        raise InputError("nothing to do", allowed="SCENARIO, --prepare, or --shell -- COMMAND...", file="penstock lab")
+    if not shell and len(words) > 1:
+        raise InputError(f"{len(words)} scenarios", allowed="one, or a command after --shell --", file="penstock lab")
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """What this machine can do, what is missing, and what installs it; exit status 1 if the lab cannot run at all."""
+    from penstock.lab import doctor as examination
+    from penstock.lab.show import show
+
+    with interruptible():
+        findings = examination.examine()
+    if as_json:
+        typer.echo(json.dumps(examination.as_json(findings)))
+    else:
+        show(findings, Console() if sys.stdout.isatty() else Console(width=160, no_color=True))
+    raise typer.Exit(0 if examination.can_run_lab(findings) else 1)
+
+
+def _run_command(command: list[str], emulation: Emulation | None, timeout_s: int) -> int:
+    from penstock.lab.guest import Guest
+    from penstock.lab.setup import prepare as get_ready
+
+    with Guest(get_ready(_tell), emulation) as guest:
+        _tell(f"the guest started in {guest.seconds_to_start:.1f} s ({guest.emulation})")
+        finished = guest.run(command, timeout_s=timeout_s, cwd=str(Path.cwd()))
+    sys.stdout.write(finished.stdout)
+    sys.stderr.write(finished.stderr)
+    return finished.status
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A polite kill ends the program as Ctrl-C does, so that everything is undone."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(what: str) -> None:
+    print(f"penstock lab: {what}", file=sys.stderr, flush=True)

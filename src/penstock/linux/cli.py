@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`penstock linux`: a scenario's host as qdiscs of Linux."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from penstock.linux.errors import ApplyError, CollectedHostError, HostError, KernelError, TerminatedError
+
+if TYPE_CHECKING:
+    from penstock.linux.compare import Difference
+    from penstock.linux.foreign.lint import Finding
+    from penstock.linux.host import ThisHost
+    from penstock.linux.plan import HostPlan
+
+app = typer.Typer(no_args_is_help=True, help="A host of the scenario as queueing disciplines of Linux.")
+
+_OK, _NOT_MET, _BAD_INPUT = 0, 1, 2
+
+ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="A station or bridge with a linux table.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@app.command()
+def show(scenario: ScenarioArgument, host: HostArgument, as_json: JsonOption = False) -> None:
+    """Print the exact tc, ip and ethtool commands, and how each stream finds its queue. Changes nothing."""
+    from penstock.linux import show as shown
+
+    plan = _plan(scenario, host)
+    if as_json:
+        typer.echo(json.dumps(shown.as_json(plan)))
+    else:
+        shown.show(plan, _console())
+
+
+@app.command()
+def apply(
+    scenario: ScenarioArgument,
+    host: HostArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Also change an interface that has the default route.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the host and print, but change nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Change this host, read back and compare; all or nothing. Needs CAP_NET_ADMIN."""
+    from penstock.linux import apply as changes
+    from penstock.linux.host import ThisHost
+
+    plan = _plan(scenario, host)
+    if not dry_run:
+        _need_root("apply")
+    with _telling(as_json), ThisHost() as this:
+        if changes.applied(plan, this):
+            found = changes.verify(plan, this)
+            if found:
+                what = "something else of an earlier apply is there"
+                raise HostError(what, f"penstock linux remove {scenario} {host}, then apply")
+            _say(as_json, {"ok": True, "changed": False}, "already applied, and as planned")
+            return
+        notes = _prepare(plan, this, yes)
+        if dry_run:
+            _dry(plan, notes, as_json)
+            return
+        changes.apply(plan, this)
+    names = ", ".join(port.interface for port in plan.ports)
+    _warn(notes, as_json)
+    _say(
+        as_json,
+        {"ok": True, "changed": True, "warnings": notes},
+        f"applied to {names}: {_counted(plan)}, read back and equal",
+    )
+
+
+@app.command()
+def verify(
+    scenario: ScenarioArgument,
+    host: HostArgument,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="FILE", help="Instead of this host: a script of tc commands, or tc -j qdisc show."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare this host with the scenario, entry by entry; exit status 1 with each difference. Changes nothing."""
+    from penstock.linux import apply as changes
+    from penstock.linux.host import ThisHost
+
+    plan = _plan(scenario, host)
+    if file is not None:
+        from penstock.linux.foreign import verify as written
+
+        differing, findings = written.verify(file, plan)
+        _tell_differences(differing, plan, as_json, findings)
+    with _telling(as_json), ThisHost() as this:
+        found = changes.verify(plan, this)
+    _tell_differences(found, plan, as_json)
+
+
+@app.command()
+def remove(scenario: ScenarioArgument, host: HostArgument, as_json: JsonOption = False) -> None:
+    """Undo exactly what apply changed. Needs CAP_NET_ADMIN."""
+    from penstock.linux import apply as changes
+    from penstock.linux.host import ThisHost
+
+    plan = _plan(scenario, host)
+    _need_root("remove")
+    with _telling(as_json), ThisHost() as this:
+        done, left = changes.remove(plan, this)
+    if left:
+        raise ApplyError("not all could be undone:\n" + "\n".join(left))
+    said = f"removed from {', '.join(done)}" if done else "nothing of an apply is there"
+    _say(as_json, {"ok": True, "removed": done}, said)
+
+
+def _plan(scenario: Path, host: str) -> HostPlan:
+    from penstock.linux.plan import plan_host
+    from penstock.scenario import load
+
+    return plan_host(load(scenario), host)
+
+
+def _need_root(command: str) -> None:
+    from penstock.linux.host import may_configure
+
+    if not may_configure():
+        _fail(f"penstock linux {command} changes interfaces and needs CAP_NET_ADMIN; allowed: root, by sudo", False)
+        raise typer.Exit(_BAD_INPUT)
+
+
+def _prepare(plan: HostPlan, this: ThisHost, yes: bool) -> list[str]:
+    """Raises what is in the way; gives what is probably not meant."""
+    from penstock.linux.host import kernel_version
+    from penstock.linux.netlink.features import driver, speed_mbps
+    from penstock.linux.preflight import advice, preflight
+
+    found = preflight(plan, this, this.default_routes(), yes)
+    if found:
+        raise CollectedHostError(found)
+    names = [port.interface for port in plan.ports]
+    drivers, speeds = {name: driver(name) for name in names}, {name: speed_mbps(name) for name in names}
+    return advice(plan, drivers, kernel_version(), speeds)
+
+
+def _dry(plan: HostPlan, notes: list[str], as_json: bool) -> None:
+    from penstock.linux import show as shown
+
+    if as_json:
+        typer.echo(json.dumps({**shown.as_json(plan), "changed": False, "warnings": notes}))
+        return
+    _warn(notes, as_json)
+    shown.show(plan, _console())
+
+
+def _counted(plan: HostPlan) -> str:
+    from penstock.linux.qdisc import Taprio
+
+    qdiscs = [placed.qdisc for port in plan.ports for placed in port.qdiscs]
+    entries = sum(len(qdisc.entries) for qdisc in qdiscs if isinstance(qdisc, Taprio))
+    vlans = sum(len(port.vlans) for port in plan.ports)
+    counts = {"qdisc": len(qdiscs), "gate entry": entries, "VLAN interface": vlans}
+    return ", ".join(f"{count} {_plural(what, count)}" for what, count in counts.items() if count)
+
+
+def _plural(what: str, count: int) -> str:
+    if count == 1:
+        return what
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+
+
+def _tell_differences(
+    found: list[Difference], plan: HostPlan, as_json: bool, findings: Sequence[Finding] = ()
+) -> NoReturn:
+    if as_json:
+        rows = {"differences": [asdict(each) for each in found], "findings": [asdict(each) for each in findings]}
+        typer.echo(json.dumps({"ok": not found and not findings, "host": plan.host, **rows}))
+    else:
+        for difference in found:
+            _console().print(f"[red]differs[/] {escape(str(difference))}", highlight=False, soft_wrap=True)
+        for finding in findings:
+            _console().print(f"[yellow]wrong[/] {escape(str(finding))}", highlight=False, soft_wrap=True)
+        if not found and not findings:
+            _console().print(f"as planned: {_counted(plan)}", highlight=False)
+    raise typer.Exit(_NOT_MET if found or findings else _OK)
+
+
+@contextmanager
+def _telling(as_json: bool) -> Iterator[None]:
+    """Errors of the host become one message each and an exit status."""
+    try:
+        yield
+    except CollectedHostError as error:
+        for each in error.errors:
+            _fail(str(each), as_json)
+        raise typer.Exit(_BAD_INPUT) from None
+    except HostError as error:
+        _fail(str(error), as_json)
+        raise typer.Exit(_BAD_INPUT) from None
+    except OSError as error:
+        _fail(f"{error.filename or 'this host'}: {error.strerror}; allowed: what can be read and written", as_json)
+        raise typer.Exit(_BAD_INPUT) from None
+    except (ApplyError, KernelError) as error:
+        _fail(f"{error}", as_json)
+        raise typer.Exit(_NOT_MET) from None
+    except TerminatedError as error:
+        _fail(f"{error}: all that had been changed was undone", as_json)
+        raise typer.Exit(128 + error.number) from None
+
+
+def _fail(message: str, as_json: bool) -> None:
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}", highlight=False)
+
+
+def _warn(notes: list[str], as_json: bool) -> None:
+    for note in notes if not as_json else ():
+        Console(stderr=True, soft_wrap=True).print(f"[yellow]warning[/] {escape(note)}", highlight=False)
+
+
+def _say(as_json: bool, content: dict[str, Any], text: str) -> None:
+    if as_json:
+        typer.echo(json.dumps(content))
+    else:
+        _console().print(text, highlight=False)
+
+
+def _console() -> Console:
+    """A console whose tables are never cut when a pipe reads them."""
+    return Console() if sys.stdout.isatty() else Console(width=200, no_color=True)

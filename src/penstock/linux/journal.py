@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was changed at an interface, written down before it is changed, so that a killed run can be undone too."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from penstock.linux.host import namespace
+
+_FOLDER = "/run/penstock"
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+What = Literal["feature", "root", "vlan"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change that is about to be made: an offload turned off, a root qdisc put there, a VLAN interface made."""
+
+    what: What
+    name: str  # of the offload, of the kind of qdisc, of the VLAN interface
+    handle: int = 0  # of the root qdisc
+
+
+class Journal:
+    """The changes of one interface; the file is there as long as there are any."""
+
+    def __init__(self, interface: str, index: int, folder: Path | None = None) -> None:
+        self.interface = interface
+        self.index = index
+        self.changes: list[Change] = []
+        base = folder or Path(os.environ.get("PENSTOCK_STATE") or _FOLDER)
+        self.file = base / f"linux-{namespace()}-{interface}.json"
+
+    def read(self) -> bool:
+        """Takes what an earlier run has left, if it was this interface in this namespace since the last start."""
+        try:
+            kept: dict[str, Any] = json.loads(self.file.read_text())
+            if kept["boot"] != _boot() or kept["index"] != self.index:
+                return False
+            self.changes = [Change(**change) for change in kept["changes"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return bool(self.changes)
+
+    def add(self, change: Change) -> None:
+        """Notes a change that is about to be made."""
+        self.changes.append(change)
+        self._write()
+
+    def drop(self, change: Change) -> None:
+        """Forgets a change that was undone."""
+        self.changes.remove(change)
+        if self.changes:
+            self._write()
+        else:
+            self.file.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        content = {"boot": _boot(), "index": self.index, "changes": [asdict(change) for change in self.changes]}
+        temporary = self.file.with_suffix(".new")
+        with temporary.open("w") as opened:
+            json.dump(content, opened)
+            opened.flush()
+            os.fsync(opened.fileno())
+        temporary.replace(self.file)
+
+
+def _boot() -> str:
+    return _BOOT.read_text().strip()
