@@ -91,7 +91,8 @@ module pen_egress_port
   );
 
   logic        credit_ack, overruns_ack;
-  logic [31:0] credit_data, overruns_data;
+  logic [31:0] credit_data;
+  logic [15:0] overruns_data;
 
   pen_credit u_credit (
     .clk_i,
@@ -135,7 +136,7 @@ module pen_egress_port
   );
 
   assign status_ack_o  = credit_ack || overruns_ack;
-  assign status_data_o = credit_data | overruns_data;
+  assign status_data_o = credit_data | 32'(overruns_data);
 
   pen_egress_reader #(.CELLS(CELLS), .PORT(PORT)) u_reader (
     .clk_i,

@@ -17,7 +17,7 @@ module pen_overruns
   input  logic               clear_i,            // with read_i: the counter starts anew
   input  class_t             read_class_i,
   output logic               ack_o,
-  output logic [31:0]        data_o              // zero without ack_o
+  output logic [WIDTH-1:0]   data_o              // zero without ack_o
 );
   logic [CLASSES-1:0] open_q;
   logic               overrun_q;
@@ -52,7 +52,7 @@ module pen_overruns
       overrun_q <= (sending_i & open_q & ~open_i) != '0;
       ack_o     <= read;
     end
-    data_o <= read ? 32'(count) : '0;
+    data_o <= read ? count : '0;
   end
 
   logic unused;
