@@ -34,9 +34,7 @@ impl Kernel {
         if created {
             self.plan_release(index);
         }
-        let Some(handover) = &mut self.streams[index as usize].handover else { return };
-        while let Some(ready) = handover.waiting.front().copied().filter(|waiting| waiting.at <= now) {
-            handover.waiting.pop_front();
+        while let Some(ready) = self.streams[index as usize].handover.as_mut().and_then(|handover| handover.take(now)) {
             self.stations[talker as usize].queue(&mut self.frames, ready.slot, ready.class);
         }
     }
