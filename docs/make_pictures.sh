@@ -42,7 +42,7 @@ shot "$folder/paper/part.html" 1960 papers/ats-switch.png
 ./penstock reproduce launch-time-talker --only table1 --only table3 --out "$folder/talker" >/dev/null
 cut_out "$folder/talker/report.html" "Table"
 sed -i 's/<div class="scroll">/<div class="scroll" hidden>/; s/<details>/<details hidden>/' "$folder/talker/part.html"
-shot "$folder/talker/part.html" 1700 papers/launch-time-talker.png
+shot "$folder/talker/part.html" 1640 papers/launch-time-talker.png
 ./penstock reproduce linux-shapers --only fig2 --only fig7 --out "$folder/linux" >/dev/null
 cut_out "$folder/linux/report.html" "Figure"
 shot "$folder/linux/part.html" 2400 papers/linux-shapers.png

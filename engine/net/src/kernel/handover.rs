@@ -34,15 +34,8 @@ impl Kernel {
         if created {
             self.plan_release(index);
         }
-        while let Some(ready) = self.handed_over(now, index) {
+        while let Some(ready) = self.streams[index as usize].handover.as_mut().and_then(|handover| handover.take(now)) {
             self.enqueue(now, talker, ready.slot, ready.class);
         }
-    }
-
-    /// The next frame that is at the port by now.
-    fn handed_over(&mut self, now: u64, index: u32) -> Option<Waiting> {
-        let waiting = &mut self.streams[index as usize].handover.as_mut()?.waiting;
-        waiting.front().filter(|first| first.at <= now)?;
-        waiting.pop_front()
     }
 }

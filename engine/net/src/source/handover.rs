@@ -70,6 +70,12 @@ impl Handover {
         self.at(wanted.saturating_add_signed(error).max(self.reached), None)
     }
 
+    /// The next frame that may be sent by now.
+    pub fn take(&mut self, now: u64) -> Option<Waiting> {
+        self.waiting.front().filter(|waiting| waiting.at <= now)?;
+        self.waiting.pop_front()
+    }
+
     fn at(&mut self, at: u64, missed: Option<u64>) -> Handed {
         self.handed = at.max(self.handed);
         Handed { at: self.handed, missed }

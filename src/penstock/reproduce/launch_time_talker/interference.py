@@ -72,7 +72,7 @@ def _claims(of: dict[tuple[str, bool], Frames]) -> list[Row]:
 
 def _picture(interference: bool, of: dict[tuple[str, bool], Frames]) -> Picture:
     figure = drawing.figure("network time / s", "total transmission time / us")
-    for number, (stream, called) in enumerate(_STREAMS.items()):
+    for number, (stream, called) in enumerate(reversed(_STREAMS.items())):  # best effort below the other
         frames = of[stream, interference]
         times = (frames.delivered_ps - frames.created_ps)[:_SHOWN] / 1e6
         drawing.points(figure, called, frames.created_ps[:_SHOWN] / 1e12, times, drawing.COLORS[number])

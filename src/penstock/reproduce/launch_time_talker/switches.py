@@ -38,13 +38,14 @@ def late(frames: Frames) -> NDArray[np.bool_]:
 
 def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
     found = Found()
-    figure = drawing.figure("network time / s", "period jitter / us")
-    for number, (case, outcome) in enumerate(outcomes):
+    for case, outcome in outcomes:
         launch, frames = case.at["launch"], outcome.frames["tsn"]
         name = f"table1.{_NAMES[launch]}"
         found.rows += _compared(name, launch, frames)
         found.rows += _with(name, frames, outcome.stream("tsn")) if launch else _without(name, frames)
-        _draw(figure, f"ours, {_SAID[launch]}", frames, drawing.COLORS[number])
+    figure = drawing.figure("network time / s", "period jitter / us")
+    for number, (case, outcome) in enumerate(reversed(outcomes)):  # what scatters less is drawn above the other
+        _draw(figure, f"ours, {_SAID[case.at['launch']]}", outcome.frames["tsn"], drawing.COLORS[number])
     note = (
         "Time from arrival to arrival, less 1 ms. All frames that are off by more than 100 ns, and some of the others. "
         "A frame that misses its window is a cycle late, and so the next one seems early."
