@@ -29,6 +29,7 @@ class Bench:
         self.dut, self.rng = dut, rng
         self.entries = dut.ENTRIES.value.to_unsigned()
         self.prepare = max(65536, 512 * self.entries)
+        self.longer = self.prepare // 65536  # what is to be beyond it, by how much farther
         self.fine = start_ns << 32
         self.rate = 8 << 32
         self.seen = []  # gate times of the last cycles
@@ -322,7 +323,7 @@ async def changes_with_and_without_extension(dut, phase, extension):
     entries = [(0, 0x81, 30_000), (0, 0x42, 64), (0, 0x24, 40_000), (0, 0x18, 50_000)]
     at = await bench.commit(0, entries, 100_000, base=17, extension=extension)
     await bench.run_until(at + 50_000)
-    change = at + 400_000 + phase
+    change = at + 400_000 * bench.longer + phase
     new = [(0, 0xC3, 15_000), (0, 0x3C, 25_000)]
     assert await bench.commit(0, new, 40_000, base=change) == change
     await bench.run_until(change + 100_000)
@@ -357,7 +358,7 @@ async def a_pending_change_is_replaced(dut):
     far = bench.now + 30 * SECOND
     assert await bench.commit(port, [(0, 0xAA, 200)], 200, base=far) == far
     await bench.settle()
-    near = bench.now + 500_000
+    near = bench.now + 500_000 * bench.longer
     assert await bench.commit(port, [(0, 0x55, 200)], 200, base=near) == near
     await bench.settle()
     assert (await bench.status(port))["change_time_ns"] == near
@@ -365,7 +366,7 @@ async def a_pending_change_is_replaced(dut):
     assert at < near
     await bench.run_until(near + 20_000)
     # The last cycle has begun: what is committed then waits.
-    near = bench.now + 200_000
+    near = bench.now + 200_000 * bench.longer
     await bench.commit(port, [(0, 0x77, 200)], 200, base=near)
     await bench.settle()
     await bench.run_until(near - 2000, leap=False)
@@ -382,7 +383,7 @@ async def a_pending_change_is_replaced(dut):
     bench.seen.clear()
     bench.gates[port] = Gates(enabled=False)
     bench.set_initial(port, 0xFF, enabled=False)
-    await bench.run_until(near + 400_000)
+    await bench.run_until(near + 400_000 * bench.longer)
     assert (await bench.status(port))["cycle_time_ns"] == 640
     bench.seen.clear()
 
@@ -392,7 +393,7 @@ async def a_step_holds_the_states(dut):
     """By hand: states stay until the first cycle that begins 32768 ns after the step; a change ahead is set back."""
     bench = await begin(dut, 9 * SECOND)
     for by in (-300, 5_000_000):
-        base = bench.now + 200_000
+        base = bench.now + 200_000 * bench.longer
         at = await bench.commit(0, [(0, 0x01, 10_000), (0, 0x02, 90_000)], 100_000, base=base)
         assert at == base
         await bench.run_until(base + 1_050_000)
@@ -406,7 +407,7 @@ async def a_step_holds_the_states(dut):
         for _ in range(6):
             await bench.cycle()
         assert int(dut.open_next_o.value) & 0xFF == 0x01
-        change = bench.now + 1_000_000
+        change = bench.now + 1_000_000 * bench.longer
         await bench.commit(0, [(0, 0x10, 1_000)], 1_000, base=change)
         await bench.settle()
         to = bench.now + 700_000
