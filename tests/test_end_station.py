@@ -183,7 +183,8 @@ def test_a_synchronized_talker_says_whose_time_it_has(wire: Cable, tmp_path: Pat
         _, heard, _ = listening.result()
     assert heard["clock"]["refused"] is None
     assert heard["streams"]["control"]["latency_ns"]["count"] == 5
-    assert sent["clock"]["evidence"]["ptp"]["offset_ns"] == 12
+    ptp = sent["clock"]["evidence"]["ptp"]
+    assert (ptp["grandmaster"], ptp["offset_ns"]) == ("001122fffe334455", 12)
 
 
 def test_two_talkers_with_one_base_time_keep_their_distance(wire: Cable) -> None:

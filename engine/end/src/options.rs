@@ -362,9 +362,9 @@ mod tests {
     fn all_faults_are_told_at_once() {
         let faults = plan_of("talk --to 02:00:00:00:00").unwrap_err();
         assert_eq!(faults.len(), 2, "{faults:?}");
-        let faults = plan_of("talk --interface x --to 02:00:00:00:00:01 --bytes 40 --pcp 9 --vlan 5000 --every 0ns")
+        let faults = plan_of("talk --interface x --to 02:00:00:00:00:01 --bytes 40 --pcp 9 --vlan 5000 --every 0ns --base-time 18446744073709551615")
             .unwrap_err();
-        for key in ["bytes", "pcp", "vlan", "cycle_ns"] {
+        for key in ["bytes", "pcp", "vlan", "cycle_ns", "base_time_tai_ns"] {
             assert!(faults.iter().any(|fault| fault.contains(key)), "{key} {faults:?}");
         }
     }

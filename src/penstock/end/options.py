@@ -13,10 +13,8 @@ from penstock.errors import InputError
 
 _TIME_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
-Scenario = Annotated[
-    Path | None, typer.Argument(metavar="[SCENARIO]", help="A folder with scenario.toml, or one file.")
-]
-Host = Annotated[str | None, typer.Argument(metavar="[HOST]", help="The station of the scenario that this is.")]
+Scenario = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+Host = Annotated[str | None, typer.Argument(metavar="HOST", help="The station of the scenario that this is.")]
 Interface = Annotated[str | None, typer.Option(metavar="NAME", help="The interface to use.")]
 PlanFile = Annotated[
     Path | None,
@@ -28,14 +26,14 @@ _ONE = "One stream, without a scenario"
 To = Annotated[str | None, typer.Option(metavar="ADDRESS", rich_help_panel=_ONE, help="An Ethernet or IPv4 address.")]
 Mode = Annotated[str | None, typer.Option(metavar="raw|udp", rich_help_panel=_ONE, help="Raw frames unless given.")]
 Port = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="UDP port; 5000 if not given.")]
-Vlan = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
-Pcp = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
+Vlan = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="Of the tag; untagged if not given.")]
+Pcp = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="Priority code point of the tag; 0.")]
 Priority = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="SO_PRIORITY; else the PCP.")]
 Length = Annotated[
     int | None, typer.Option("--bytes", metavar="N", rich_help_panel=_ONE, help="FCS included; 128 if not given.")
 ]
 Every = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_ONE, help="1ms if not given.")]
-Count = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
+Count = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="How many frames.")]
 Offset = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_ONE, help="In the period.")]
 Wav = Annotated[
     Path | None, typer.Option(metavar="FILE", rich_help_panel=_ONE, help="Its sound as RTP, a packet in each period.")

@@ -26,6 +26,16 @@ pub fn check(plan: &Plan) -> Vec<Fault> {
     if plan.cycle_ns == 0 || plan.cycle_ns > MAX_TIME_NS {
         refuse("cycle_ns".into(), format!("is {}", plan.cycle_ns), "1 ns or more");
     }
+    let times = [
+        ("base_time_tai_ns", plan.base_time_tai_ns.unwrap_or(0)),
+        ("start_in_ns", plan.start_in_ns),
+        ("duration_ns", plan.duration_ns.unwrap_or(0)),
+        ("late.tolerance_ns", plan.late.tolerance_ns),
+        ("listen.window_offset_ns", plan.listen.window_offset_ns.unsigned_abs()),
+    ];
+    for (key, time) in times.into_iter().filter(|&(_, time)| time >= MAX_TIME_NS) {
+        refuse(key.into(), format!("{time} is out of range"), "less than 2^62");
+    }
     if plan.realtime.fifo_priority.is_some_and(|p| !(1..=99).contains(&p)) {
         refuse("realtime.fifo_priority".into(), "is no priority of SCHED_FIFO".into(), "1 to 99");
     }
