@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import CollectedInputError, InputError
-from penstock.lab.layout import bridge_commands, cables, host_port, station_commands
+from penstock import run as runner
+from penstock.errors import InputError
+from penstock.lab.layout import bridge_commands, cables, host_port, offloads, station_commands
 from penstock.lab.programs import How, phase_ns, programs, raster_ns
 from penstock.lab.run import needed
 from penstock.lab.scene import plan_of
@@ -102,6 +103,16 @@ def test_only_what_the_scenario_shapes_gets_qdiscs() -> None:
     assert needed(network) == ["bridge", "clsact", "flower", "taprio"]
 
 
+def test_what_a_device_would_do_the_kernel_does() -> None:
+    gates = {"cycle_time": "1ms", "entries": [{"open": "all", "interval": "1ms"}]}
+    offloaded = {"interface": "eth0", "gates": "offload"}
+    network = _network(stations__a__gates=gates, stations__a__linux=offloaded)
+    port = host_port(network, "a", 0)
+    assert (port.mode, port.clock) == ("software", "TAI")
+    assert offloads(network) == ["a"]
+    assert offloads(_network()) == []
+
+
 def test_listeners_start_before_talkers_and_share_ids() -> None:
     found = programs(_network(), How(), 1_000_000_000)
     assert [program.name for program in found] == ["listen-c", "talk-a", "talk-b"]
@@ -130,13 +141,29 @@ def test_streams_of_a_class_with_etf_get_launch_times() -> None:
 
 
 def test_all_streams_that_no_host_can_send_are_told_once() -> None:
-    network = _network(
-        streams__control__source={"poisson": "1ms", "frames": "128B"},
-        streams__bulk__source={"frames": "1000B", "every": "1ms", "jitter": {"uniform": "1us"}},
-    )
-    with pytest.raises(CollectedInputError) as caught:
+    addresses = {"source": "10.0.0.2", "destination": "10.0.0.3"}
+    short = {"from": "b", "to": ["c"], "udp": addresses, "source": {"frames": "64B", "every": "1ms"}}
+    network = _network(streams__bulk=short, streams__other=short | {"udp": addresses | {"destination_port": 7}})
+    with pytest.raises(InputError) as caught:
         programs(network, How(), 0)
-    assert len(caught.value.errors) == 2
+    assert [error.key for error in caught.value.errors] == ["streams.bulk.source", "streams.other.source"]
+
+
+def test_stations_that_use_udp_have_addresses_and_neighbours() -> None:
+    network = _network(
+        streams__bulk={
+            "from": "b",
+            "to": ["c"],
+            "udp": {"source": "10.0.0.2", "destination": "10.0.0.3", "source_port": 1, "destination_port": 2},
+            "source": {"frames": "200B", "every": "1ms"},
+        }
+    )
+    assert station_commands(network, "b").splitlines()[1:] == [
+        "address replace 10.0.0.2/32 dev eth0",
+        "route replace 10.0.0.3/32 dev eth0",
+        "neighbour replace 10.0.0.3 lladdr 02:00:00:00:00:03 dev eth0 nud permanent",
+    ]
+    assert "address replace 10.0.0.3/32 dev eth0" in station_commands(network, "c")
 
 
 def test_a_run_starts_with_a_cycle_of_all_gates() -> None:
@@ -151,6 +178,11 @@ def test_a_run_starts_with_a_cycle_of_all_gates() -> None:
 def test_linux_nodes_stand_alone() -> None:
     with pytest.raises(InputError, match="real Linux and simulated time do not meet"):
         load({**copy.deepcopy(SCENARIO), "bridges": {"sw": {"ports": 3, "nodes": "linux"}}})
+
+
+def test_the_engine_does_not_run_real_hosts(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the nodes are real Linux"):
+        runner.run(_network(), tmp_path / "out")
 
 
 def test_the_example_is_a_scenario_of_linux_hosts() -> None:

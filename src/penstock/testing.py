@@ -47,7 +47,12 @@ def engine() -> Count:
 
 def python() -> Count:
     """The scenario, the command line, and what crosses borders."""
-    return _pytest(ROOT / "tests")
+    return _pytest(ROOT / "tests", f"--ignore={ROOT / 'tests' / 'lab'}")
+
+
+def lab() -> Count:
+    """The laboratory in its virtual machine, with a real-time kernel."""
+    return _pytest(ROOT / "tests" / "lab", workers=1)
 
 
 def hardware() -> Count:
@@ -93,6 +98,7 @@ def differential() -> Count:
 RUNNERS: dict[str, Callable[[], Count]] = {
     "engine": engine,
     "python": python,
+    "lab": lab,
     "hardware": hardware,
     "lint": lint,
     "prove": prove,
@@ -147,12 +153,12 @@ def parse_rows(output: str) -> Count | None:
         return None
 
 
-def _pytest(folder: Path) -> Count:
+def _pytest(folder: Path, *options: str, workers: int | None = None) -> Count:
     with tempfile.TemporaryDirectory() as name:
         report = Path(name) / "report.xml"
         # A file stays with one worker, since the tests of a module share what they build.
-        workers = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
-        command = [sys.executable, "-m", "pytest", *workers, f"--junitxml={report}", str(folder)]
+        spread = ["-n", str(workers or os.cpu_count() or 1), "--dist", "loadfile"]
+        command = [sys.executable, "-m", "pytest", *spread, *options, f"--junitxml={report}", str(folder)]
         status, _ = _run(command)
         return (parse_junit(report) if report.exists() else Count()).settled(status)
 

@@ -8,6 +8,7 @@ use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::header::{Header, HeaderError};
+use crate::rtp;
 
 /// IEEE 802 local experimental EtherType 1, of raw frames unless the plan says otherwise.
 pub const LOCAL_ETHERTYPE: u16 = 0x88B5;
@@ -157,7 +158,7 @@ pub fn parse(bytes: &[u8], stripped: Option<u16>) -> Result<Received, Fault> {
     } else {
         return Err(Fault::Foreign);
     };
-    let header = match Header::decode(payload) {
+    let header = match rtp::find_header(payload) {
         Err(HeaderError::NotOurs) => return Err(Fault::Foreign),
         other => other?,
     };

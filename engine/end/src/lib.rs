@@ -11,6 +11,7 @@ pub mod measure;
 pub mod options;
 pub mod plan;
 pub mod realtime;
+pub mod rtp;
 pub mod sequence;
 pub mod stamps;
 pub mod station;

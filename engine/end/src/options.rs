@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::frame::MacAddress;
-use crate::plan::{self, LateAction, Mode, Plan, Pmc, Receive, Send, StampChoice, Stream};
+use crate::plan::{self, Audio, LateAction, Mode, Plan, Pmc, Receive, Send, StampChoice, Stream};
+use crate::rtp;
 
 const DEFAULT_BYTES: u32 = 128;
 
@@ -79,6 +80,15 @@ struct StreamOptions {
     offset: u64,
     #[arg(long, value_parser = time_ns)]
     window: Option<u64>,
+    /// Sound of this file as RTP, a packet in each period.
+    #[arg(long, value_name = "FILE")]
+    wav: Option<PathBuf>,
+    /// A tone instead, two channels with 48 kHz.
+    #[arg(long, value_name = "HZ", conflicts_with = "wav")]
+    tone: Option<u32>,
+    /// The frames of a capture, as they are, at their times.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["wav", "tone", "to"])]
+    capture: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -94,6 +104,9 @@ struct HowOptions {
     /// For how long is sent, or listened.
     #[arg(long, value_parser = time_ns)]
     duration: Option<u64>,
+    /// When the first cycle begins: ns of CLOCK_TAI; one in the past is moved on by whole cycles.
+    #[arg(long, value_name = "NS")]
+    base_time: Option<u64>,
     /// Give the kernel each frame's launch time (SO_TXTIME), for etf or taprio with txtime-assist.
     #[arg(long)]
     launch_time: bool,
@@ -163,6 +176,16 @@ enum StampOption {
     User,
 }
 
+impl StreamOptions {
+    /// The sound that is asked for.
+    fn audio(&self) -> Result<Option<Audio>, String> {
+        if let Some(file) = &self.wav {
+            return rtp::audio_of(file).map(Some).map_err(|error| format!("--wav: {}: {error}", file.display()));
+        }
+        Ok(self.tone.map(|tone_hz| Audio { wav: None, tone_hz, sample_rate: 48_000, channels: 2 }))
+    }
+}
+
 /// A whole number of nanoseconds from a number with a unit.
 fn time_ns(text: &str) -> Result<u64, String> {
     let fault = || format!("\"{text}\" is no time; allowed: a whole number and ns, us, ms or s, as 24us");
@@ -210,6 +233,7 @@ impl Common {
         });
         let to = given.to.as_deref().unwrap_or_default();
         match given.mode {
+            ModeOption::Raw if given.capture.is_some() => {}
             ModeOption::Raw => match to.parse::<MacAddress>() {
                 Ok(_) => stream["destination_mac"] = to.into(),
                 Err(error) => faults.push(format!("--to: {error}")),
@@ -224,10 +248,19 @@ impl Common {
         if udp {
             stream["destination_port"] = given.port.into();
         }
+        let audio = given.audio().unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         if !faults.is_empty() {
             return Err(faults);
         }
-        let stream: Stream = serde_json::from_value(stream).map_err(|error| vec![format!("options: {error}")])?;
+        let mut stream: Stream = serde_json::from_value(stream).map_err(|error| vec![format!("options: {error}")])?;
+        if let Some(payload) = audio.as_ref().and_then(|audio| audio.packet_bytes(given.every)) {
+            stream.bytes = (stream.overhead_bytes() + payload) as u32;
+        }
+        stream.audio = audio;
+        stream.capture.clone_from(&given.capture);
         debug_assert!(matches!((stream.mode, udp), (Mode::Udp, true) | (Mode::Raw, false)));
         let interface = self.interface.clone().unwrap_or_default();
         let plan = serde_json::json!({"version": plan::VERSION, "interface": interface, "cycle_ns": given.every, "streams": [stream]});
@@ -239,6 +272,7 @@ impl Common {
         set(&mut plan.interface, &self.interface);
         let duration = if listening { &mut plan.listen.duration_ns } else { &mut plan.duration_ns };
         *duration = how.duration.or(*duration);
+        plan.base_time_tai_ns = how.base_time.or(plan.base_time_tai_ns);
         if how.launch_time {
             plan.send = Send::LaunchTime;
         }
@@ -315,12 +349,22 @@ mod tests {
     }
 
     #[test]
+    fn sound_makes_the_length() {
+        let plan = plan_of("talk --interface x --mode udp --to 192.0.2.2 --tone 440 --every 125us").unwrap();
+        // 6 samples of two channels, the RTP header with its extension, and the headers around.
+        assert_eq!(plan.streams[0].bytes, 36 + 60 + 28 + 18);
+        let fault = plan_of("talk --interface x --mode udp --to 192.0.2.2 --wav /nowhere.wav").unwrap_err();
+        assert!(fault[0].contains("/nowhere.wav: cannot be read"), "{fault:?}");
+        assert!(plan_of("talk --interface x --capture some.pcap").is_ok());
+    }
+
+    #[test]
     fn all_faults_are_told_at_once() {
         let faults = plan_of("talk --to 02:00:00:00:00").unwrap_err();
         assert_eq!(faults.len(), 2, "{faults:?}");
-        let faults = plan_of("talk --interface x --to 02:00:00:00:00:01 --bytes 40 --pcp 9 --vlan 5000 --every 0ns")
+        let faults = plan_of("talk --interface x --to 02:00:00:00:00:01 --bytes 40 --pcp 9 --vlan 5000 --every 0ns --base-time 18446744073709551615")
             .unwrap_err();
-        for key in ["bytes", "pcp", "vlan", "cycle_ns"] {
+        for key in ["bytes", "pcp", "vlan", "cycle_ns", "base_time_tai_ns"] {
             assert!(faults.iter().any(|fault| fault.contains(key)), "{key} {faults:?}");
         }
     }

@@ -52,6 +52,9 @@ pub struct Interface {
     pub ptp_clock_minus_tai_ns: Option<i64>,
     /// Whether hardware stamps were asked for, and why they were refused.
     pub hardware_stamps: Option<Grant>,
+    /// Puts the interface's setting back in the end.
+    #[serde(skip)]
+    _setting: Option<sys::StampSetting>,
 }
 
 impl Interface {
@@ -60,8 +63,13 @@ impl Interface {
         let name = &plan.interface;
         let index = sys::index(name).map_err(kernel(format!("interface {name}")))?;
         let address = sys::hardware_address(name).map_err(kernel(format!("interface {name}")))?;
+        let asked = plan.hardware_stamps.then(|| sys::request_hardware_stamps(name));
+        let (setting, refused) = match asked {
+            Some(Ok(setting)) => (Some(setting), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
         let hardware_stamps = plan.hardware_stamps.then(|| {
-            let refused = sys::request_hardware_stamps(name).err();
             let refused =
                 refused.map(|error| format!("{error}; it takes CAP_NET_ADMIN and an interface that has them"));
             Grant { what: "hardware time stamps".into(), granted: refused.is_none(), refused }
@@ -76,6 +84,7 @@ impl Interface {
             ptp_clock: clock.as_ref().map(|clock| clock.index),
             ptp_clock_minus_tai_ns: clock.as_ref().and_then(clock_difference),
             hardware_stamps,
+            _setting: setting,
         })
     }
 }

@@ -44,8 +44,10 @@ def build() -> Path:
 
 
 def _sources() -> list[Path]:
-    crate = _ENGINE / "end"
-    return sorted([_ENGINE / "Cargo.toml", _ENGINE / "Cargo.lock", crate / "Cargo.toml", *crate.glob("src/**/*.rs")])
+    crates = [_ENGINE / name for name in ("end", "frame")]
+    manifests = [folder / "Cargo.toml" for folder in (_ENGINE, *crates)]
+    code = [file for crate in crates for file in crate.glob("src/**/*.rs")]
+    return sorted([_ENGINE / "Cargo.lock", *manifests, *code])
 
 
 def _key() -> str:

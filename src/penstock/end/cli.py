@@ -25,6 +25,7 @@ def talk(
     out: o.Out = None,
     window: o.Window = None,
     duration: o.Duration = None,
+    base_time: o.BaseTime = None,
     launch_time: o.LaunchTime = False,
     transmit_offset: o.TransmitOffset = None,
     deadline_mode: o.DeadlineMode = False,
@@ -47,10 +48,14 @@ def talk(
     every: o.Every = None,
     count: o.Count = None,
     offset: o.Offset = None,
+    wav: o.Wav = None,
+    tone: o.Tone = None,
+    capture: o.CaptureFile = None,
     as_json: _Json = False,
 ) -> None:
     """Send the streams of a host, each frame at its time, by launch times or a software gate control list."""
     how = {
+        "base_time": base_time,
         "launch_time": launch_time,
         "transmit_offset": transmit_offset,
         "deadline_mode": deadline_mode,
@@ -64,7 +69,7 @@ def talk(
         "pmc": pmc,
         "pmc_threshold": pmc_threshold,
     }
-    one = _one_stream(to, mode, port, vlan, pcp, priority, length, every, count, offset)
+    one = _one_stream(to, mode, port, vlan, pcp, priority, length, every, count, offset, wav, tone, capture)
     where = _Where(scenario, host, interface, plan, window or (), duration)
     _run("talk", where, how, one, out, None, as_json)
 
@@ -99,6 +104,8 @@ def listen(
     every: o.Every = None,
     count: o.Count = None,
     offset: o.Offset = None,
+    wav: o.Wav = None,
+    tone: o.Tone = None,
     as_json: _Json = False,
 ) -> None:
     """Receive the streams of a host, measure each frame, and count what else comes."""
@@ -116,13 +123,14 @@ def listen(
         "pmc": pmc,
         "pmc_threshold": pmc_threshold,
     }
-    one = _one_stream(to, mode, port, vlan, pcp, None, length, every, count, offset)
+    one = _one_stream(to, mode, port, vlan, pcp, None, length, every, count, offset, wav, tone, None)
     where = _Where(scenario, host, interface, plan, window or (), duration)
     _run("listen", where, how, one, out, talker, as_json)
 
 
 def _one_stream(*values: Any) -> dict[str, Any]:
-    keys = ("to", "mode", "port", "vlan", "pcp", "priority", "bytes", "every", "count", "offset")
+    addressed = ("to", "mode", "port", "vlan", "pcp", "priority")
+    keys = (*addressed, "bytes", "every", "count", "offset", "wav", "tone", "capture")
     return dict(zip(keys, values, strict=True))
 
 
@@ -198,7 +206,8 @@ def _of_scenario(role: Any, where: _Where) -> Any:
     assert where.scenario is not None
     assert where.host is not None
     assert where.interface is not None
-    network = load(where.scenario)
+    # What follows no period is asked of the model, whatever the bridges of the scenario are.
+    network = load(where.scenario, "model")
     plan = plan_for(network, where.host, role, where.interface)
     set_windows(plan, where.windows, o.time_ns)
     streams = network.streams.values()

@@ -10,14 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from penstock.errors import InputError
-from penstock.scenario.units import parse
 
 _TIME_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
-Scenario = Annotated[
-    Path | None, typer.Argument(metavar="[SCENARIO]", help="A folder with scenario.toml, or one file.")
-]
-Host = Annotated[str | None, typer.Argument(metavar="[HOST]", help="The station of the scenario that this is.")]
+Scenario = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+Host = Annotated[str | None, typer.Argument(metavar="HOST", help="The station of the scenario that this is.")]
 Interface = Annotated[str | None, typer.Option(metavar="NAME", help="The interface to use.")]
 PlanFile = Annotated[
     Path | None,
@@ -29,21 +26,33 @@ _ONE = "One stream, without a scenario"
 To = Annotated[str | None, typer.Option(metavar="ADDRESS", rich_help_panel=_ONE, help="An Ethernet or IPv4 address.")]
 Mode = Annotated[str | None, typer.Option(metavar="raw|udp", rich_help_panel=_ONE, help="Raw frames unless given.")]
 Port = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="UDP port; 5000 if not given.")]
-Vlan = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
-Pcp = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
+Vlan = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="Of the tag; untagged if not given.")]
+Pcp = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="Priority code point of the tag; 0.")]
 Priority = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="SO_PRIORITY; else the PCP.")]
 Length = Annotated[
     int | None, typer.Option("--bytes", metavar="N", rich_help_panel=_ONE, help="FCS included; 128 if not given.")
 ]
 Every = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_ONE, help="1ms if not given.")]
-Count = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE)]
+Count = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=_ONE, help="How many frames.")]
 Offset = Annotated[str | None, typer.Option(metavar="TIME", rich_help_panel=_ONE, help="In the period.")]
+Wav = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=_ONE, help="Its sound as RTP, a packet in each period.")
+]
+Tone = Annotated[int | None, typer.Option(metavar="HZ", rich_help_panel=_ONE, help="A tone instead.")]
+CaptureFile = Annotated[
+    Path | None,
+    typer.Option("--capture", metavar="FILE", rich_help_panel=_ONE, help="Its frames as they are, at their times."),
+]
 
 Window = Annotated[
     list[str] | None,
     typer.Option(metavar="STREAM=TIME", help="How long after its offset a stream's gate is open; repeatable."),
 ]
 Duration = Annotated[str | None, typer.Option(metavar="TIME", help="For how long.")]
+BaseTime = Annotated[
+    int | None,
+    typer.Option(metavar="NS", help="When the first cycle begins, by CLOCK_TAI; it may be past."),
+]
 TransmitOffset = Annotated[
     str | None, typer.Option(metavar="TIME", help="How long before its due time the kernel gets a frame.")
 ]
@@ -85,6 +94,8 @@ def arguments(values: Mapping[str, Any]) -> list[str]:
 
 def time_ns(text: str) -> int:
     """A time as `24us` in ns."""
+    from penstock.scenario.units import parse
+
     try:
         return parse(text, _TIME_NS, "a time", "24us")
     except Exception as error:

@@ -8,9 +8,11 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from penstock.end.draw import drawn
 from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.plan import show_mac
 from penstock.scenario.network import Network, Stream
+from penstock.scenario.sources import LOCAL_ETHERTYPE
 
 Plan = dict[str, Any]
 Role = Literal["talk", "listen"]
@@ -18,13 +20,15 @@ Role = Literal["talk", "listen"]
 VERSION = 1
 HEADER_BYTES = 42  # of the payload, docs/end-station.md
 _MAC_BYTES, _TAG_BYTES, _IPV4_UDP_BYTES, _FCS_BYTES = 14, 4, 28, 4
-_LONGEST_CYCLE_NS = 1_000_000_000
+_CYCLE_NS, _LONGEST_CYCLE_NS = 1_000_000, 1_000_000_000
 
 
 def plan_for(network: Network, host: str, role: Role, interface: str) -> Plan:
     """The plan of a station; ids of streams are their numbers in the scenario, so that both ends agree.
 
-    Raises InputError for a host that is none or has nothing to do, and for all streams that no plan can express.
+    Streams of one length and period are sent for as long as one likes. All others (captures, pictures, chance) are sent
+    when a run of the scenario's model creates them. Raises InputError for a host that is none or has nothing to do, and
+    for all streams that no plan can express.
     """
     if host not in network.stations:
         allowed = f"a station: {', '.join(network.stations)}{did_you_mean(host, network.stations)}"
@@ -38,14 +42,20 @@ def plan_for(network: Network, host: str, role: Role, interface: str) -> Plan:
     faults = [fault for _, stream in mine for fault in _faults(network, stream)]
     if faults:
         raise CollectedInputError(faults)
-    streams = [_stream(stream, number) for number, stream in mine]
+    times = {stream.name: regular for _, stream in mine if (regular := _regular(stream)) is not None}
+    cycle_ns = _cycle_ns(time["period_ns"] for time in times.values())
+    if len(times) < len(mine):
+        times = drawn(network) | times
+    if silent := [s.name for _, s in mine if s.name not in times]:
+        what = f"{', '.join(silent)}: create no frame within the duration"
+        raise InputError(what, allowed="a longer duration", file=network.file)
     return {
         "version": VERSION,
         "name": network.name,
         "interface": interface,
-        "cycle_ns": _cycle_ns(stream["period_ns"] for stream in streams),
+        "cycle_ns": cycle_ns,
         "duration_ns": network.duration_ps // 1000,
-        "streams": streams,
+        "streams": [_described(stream, number) | times[stream.name] for number, stream in mine],
     }
 
 
@@ -55,66 +65,59 @@ def _listeners(network: Network) -> set[str]:
 
 def _cycle_ns(periods: Iterable[int]) -> int:
     """The time after which all streams begin anew, or the longest period where that takes too long."""
-    known = list(periods)
+    known = list(periods) or [_CYCLE_NS]
     common = math.lcm(*known)
     return common if common <= _LONGEST_CYCLE_NS else max(known)
 
 
 def _faults(network: Network, stream: Stream) -> list[InputError]:
-    found = []
-    source = stream.source
-
-    def refuse(what: str, allowed: str) -> None:
-        found.append(InputError(what, allowed=allowed, file=network.file, key=f"streams.{stream.name}.source"))
-
-    shape = _shape(stream)
-    if shape is None:
-        refuse("cannot be sent frame by frame by a Linux host", 'frames with "every" and one length, also in bursts')
-    elif shape[0] % 1000 or source.start % 1000 or shape[3] % 1000:
-        refuse("has a time below a nanosecond", "whole nanoseconds, as Linux counts them")
-    if stream.jitter is not None:
-        refuse("has jitter of its own", "none: the host brings its own")
-    tag, datagram = _TAG_BYTES * (stream.vlan is not None), _IPV4_UDP_BYTES * (stream.udp is not None)
-    around = _MAC_BYTES + tag + datagram + _FCS_BYTES
-    if stream.min_frame_bytes < around + HEADER_BYTES:
-        refuse(f"has frames of {stream.min_frame_bytes} B", f"at least {around + HEADER_BYTES} B, for the header")
-    return found
+    tag, datagram = _TAG_BYTES * (stream.vlan is not None), _IPV4_UDP_BYTES * _by_udp(stream)
+    least = _MAC_BYTES + tag + datagram + _FCS_BYTES + HEADER_BYTES
+    if stream.min_frame_bytes >= least:
+        return []
+    what, key = f"has frames of {stream.min_frame_bytes} B", f"streams.{stream.name}.source"
+    return [InputError(what, allowed=f"at least {least} B, for the header", file=network.file, key=key)]
 
 
-def _shape(stream: Stream) -> tuple[int, int, int, int] | None:
-    """Period in ps, frames in it, their length and the ps between them; None for what is not so regular."""
+def _regular(stream: Stream) -> dict[str, Any] | None:
+    """Times and lengths of a stream that has one of each, in whole ns; None for others.
+
+    Jitter stands for the software of a host, and a real host has its own.
+    """
     source, pattern = stream.source, stream.pattern
     if pattern is not None:
         lengths = {length for frames in pattern.sizes for length in frames}
         counts = {len(frames) for frames in pattern.sizes}
         if len(lengths) != 1 or len(counts) != 1:
             return None
-        return pattern.period_ps, counts.pop(), lengths.pop(), pattern.spacing_ps
-    if source.frames is None or source.every is None:
+        period_ps, frames, length, spacing_ps = pattern.period_ps, counts.pop(), lengths.pop(), pattern.spacing_ps
+    elif source.frames is not None and source.every is not None:
+        period_ps, frames, length, spacing_ps = source.every, source.burst or 1, source.frames, 0
+    else:
         return None
-    return source.every, source.burst or 1, source.frames, 0
-
-
-def _stream(stream: Stream, number: int) -> dict[str, Any]:
-    shape = _shape(stream)
-    assert shape is not None, "what has no shape has been refused"
-    period_ps, frames, length, spacing_ps = shape
-    common = {
-        "name": stream.name,
-        "id": number,
+    if period_ps % 1000 or spacing_ps % 1000 or source.start % 1000:
+        return None
+    return {
         "bytes": length,
-        "vlan": stream.vlan,
-        "pcp": stream.pcp,
-        "offset_ns": stream.source.start // 1000,
+        "offset_ns": source.start // 1000,
         "period_ns": period_ps // 1000,
         "frames_per_period": frames,
         "spacing_ns": spacing_ps // 1000,
-        "count": stream.source.count,
+        "count": source.count,
+    }
+
+
+def _described(stream: Stream, number: int) -> dict[str, Any]:
+    common = {
+        "name": stream.name,
+        "id": number,
+        "vlan": stream.vlan,
+        "pcp": stream.pcp,
         "deadline_ns": None if stream.deadline_ps is None else stream.deadline_ps // 1000,
     }
-    if stream.udp is None:
+    if stream.udp is None or not _by_udp(stream):
         addresses = {"destination_mac": show_mac(stream.destination_mac), "source_mac": show_mac(stream.source_mac)}
-        return {**common, "mode": "raw", "ethertype": stream.ethertype, **addresses}
+        return {**common, "mode": "raw", "ethertype": _ethertype(stream), **addresses}
     return {
         **common,
         "mode": "udp",
@@ -122,6 +125,15 @@ def _stream(stream: Stream, number: int) -> dict[str, Any]:
         "destination_port": stream.udp.destination_port,
         "source_port": stream.udp.source_port,
     }
+
+
+def _by_udp(stream: Stream) -> bool:
+    """Of a capture only times and lengths are sent, in raw frames that say that they are Penstock's."""
+    return stream.udp is not None and stream.capture is None
+
+
+def _ethertype(stream: Stream) -> int:
+    return LOCAL_ETHERTYPE if stream.capture is not None else stream.ethertype
 
 
 def set_windows(plan: Plan, settings: Iterable[str], parse_ns: Callable[[str], int]) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -28,6 +28,14 @@ _TIMES = {
     "wake_late_ns": "woken late",
     "ahead_ns": "ahead of the due time",
 }
+_HEARD = ("expected", "received", "lost", "duplicates", "reordered")
+_SENT = ("sent", "skipped", "refused", "missed", "invalid", "woken_late", "handed_late")
+_LAYOUT = {
+    "template": "plotly_white",
+    "height": 380,
+    "margin": {"l": 70, "r": 20, "t": 30, "b": 50},
+    "showlegend": True,
+}
 _NUMBERS = ("min", "mean", "p50", "p99", "max", "peak_to_peak")
 
 
@@ -48,7 +56,8 @@ def render(role: Role, end: End, summary: Mapping[str, Any]) -> str:
         f"<title>{escape(title)} | Penstock</title><style>{style}</style>",
         f"<script>{get_plotlyjs()}</script></head><body><main>",
         f"<h1>{escape(title)}</h1><p>{'every requirement met' if summary['ok'] else 'a requirement was not met'}</p>",
-        _table(summary),
+        _counts(role, summary),
+        _times(summary),
         *_trust(summary),
         *plots,
         f"<details><summary>all that was said</summary><pre>{escape(json.dumps(summary, indent=1))}</pre></details>",
@@ -56,16 +65,44 @@ def render(role: Role, end: End, summary: Mapping[str, Any]) -> str:
     ])  # fmt: skip
 
 
-def _table(summary: Mapping[str, Any]) -> str:
-    head = "".join(f"<th>{escape(each.replace('_', ' '))}</th>" for each in ("stream", "quantity / us", *_NUMBERS))
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    def line(cells: Iterable[str], kind: str) -> str:
+        return f"<tr>{''.join(f'<{kind}>{escape(cell)}</{kind}>' for cell in cells)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def _counts(role: Role, summary: Mapping[str, Any]) -> str:
+    columns = _HEARD if role == "listen" else _SENT
+    streams = summary["streams"].items()
+    table = _table(
+        ["frames of", *(column.replace("_", " ") for column in columns), "within their window"],
+        [[name, *(f"{stream[column]:,}" for column in columns), _inside(role, stream)] for name, stream in streams],
+    )
+    ignored = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in summary.get("ignored", {}).items())
+    return table + (f'<p class="note">Ignored: {escape(ignored)}.</p>' if ignored else "")
+
+
+def _inside(role: Role, stream: Mapping[str, Any]) -> str:
+    """The share of frames, at the talker by the best stamps that there are."""
+    if role == "listen":
+        window = stream["window"]
+    else:
+        left = stream["left_after_due_ns"]
+        best = left["hardware"] or left["kernel"]
+        window = best and best["window"]
+    return "" if window is None else f"{window['share'] * 100:.3f} %"
+
+
+def _times(summary: Mapping[str, Any]) -> str:
     rows = []
     for name, stream in summary["streams"].items():
         for key, label in _TIMES.items():
             found = stream.get(key)
             if found and found["count"]:
-                cells = "".join(f"<td>{found[number] / 1000:,.3f}</td>" for number in _NUMBERS)
-                rows.append(f"<tr><td>{escape(name)}</td><td>{escape(label)}</td>{cells}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+                rows.append([name, label, *(f"{found[number] / 1000:,.3f}" for number in _NUMBERS)])
+    return _table(["stream", "quantity / us", *(number.replace("_", " ") for number in _NUMBERS)], rows)
 
 
 def _trust(summary: Mapping[str, Any]) -> list[str]:
@@ -114,7 +151,7 @@ def _series(rows: pl.DataFrame, column: str, label: str) -> go.Figure:
         some = _thin(of_stream.drop_nulls(column), column)
         trace = go.Scattergl(x=some["sequence"].to_list(), y=some[column].to_list(), mode="markers", name=str(name))
         figure.add_trace(trace.update(marker={"size": 3}))
-    return figure.update_layout(xaxis_title="sequence number", yaxis_title=label, height=420)
+    return figure.update_layout(xaxis_title="sequence number", yaxis_title=label, **_LAYOUT)
 
 
 def _cumulative(rows: pl.DataFrame, column: str, label: str) -> go.Figure:
@@ -124,7 +161,7 @@ def _cumulative(rows: pl.DataFrame, column: str, label: str) -> go.Figure:
         share = pl.DataFrame({"x": values, "y": (pl.int_range(1, len(values) + 1, eager=True) / max(len(values), 1))})
         some = _thin(share, "x")
         figure.add_trace(go.Scatter(x=some["x"].to_list(), y=some["y"].to_list(), mode="lines", name=str(name)))
-    return figure.update_layout(xaxis_title=label, yaxis_title="share of frames", height=420)
+    return figure.update_layout(xaxis_title=label, yaxis_title="share of frames", **_LAYOUT)
 
 
 def _thin(rows: pl.DataFrame, column: str) -> pl.DataFrame:

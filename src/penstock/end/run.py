@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +18,11 @@ from typing import Any
 from penstock.end import report
 from penstock.end.binary import build
 from penstock.end.plan import Plan, Role
-from penstock.end.trace import Names, read_end, trace_of, write
+from penstock.end.trace import End, Names, knows, read_end, trace_of, write
 from penstock.errors import InputError
 from penstock.folder import replacing
 
-BAD_INPUT = 2
+_PATIENCE_S = 5.0
 
 
 class RefusedError(Exception):
@@ -44,8 +46,6 @@ def run(task: Task, out: Path) -> dict[str, Any]:
     Raises RefusedError when the program refused the plan or the system refused the program.
     """
     program = build()
-    if task.talk_folder is not None:
-        read_end(task.talk_folder, "talk")  # wrong folders are told before anything is sent
     with replacing(out) as folder:
         arguments = [*task.arguments, "--out", str(folder), "--json"]
         if task.plan is not None:
@@ -62,18 +62,37 @@ def run(task: Task, out: Path) -> dict[str, Any]:
 
 def _finish(task: Task, folder: Path, summary: Mapping[str, Any]) -> None:
     own = read_end(folder, task.role)
-    talk = own if task.role == "talk" else None
-    if task.talk_folder is not None:
-        talk = read_end(task.talk_folder, "talk")
-    rows, metadata = trace_of(talk, own if task.role == "listen" else None, task.names)
+    if task.role == "talk":
+        rows, metadata = trace_of(own, None, task.names)
+    else:
+        rows, metadata = trace_of(_talker_of(own, task.talk_folder), own, task.names)
     write(folder / "trace.parquet", rows, metadata)
     (folder / "report.html").write_text(report.render(task.role, own, summary), encoding="utf-8")
     (folder / "summary.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")
 
 
+def _talker_of(listen: End, folder: Path | None) -> End | None:
+    """What the talker of these very frames left; it may come to its end a little later than the listener."""
+    if folder is None:
+        return None
+    give_up = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < give_up:
+        try:
+            talk = read_end(folder, "talk")
+        except InputError:
+            talk = None
+        if talk is not None and knows(talk, listen):
+            return talk
+        time.sleep(0.1)
+    message = f"penstock: {folder} is not what the talker of these frames left; the trace is of the listener alone"
+    print(message, file=sys.stderr)
+    return None
+
+
 def _call(command: Sequence[str]) -> tuple[int, str]:
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        # In a group of its own, so that Ctrl-C reaches it once: by the handler below.
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
     except OSError as error:
         what = f"cannot be run: {error.strerror}"
         raise InputError(what, allowed="a program for this machine", file=command[0]) from None

@@ -68,14 +68,17 @@ def _listen_counts(stream: Mapping[str, Any]) -> str:
 
 
 def _talk_notes(summary: Mapping[str, Any]) -> list[str]:
-    by = "by launch times" if summary["send"] == "launch_time" else "by sleeping until it is time"
-    notes = [f"sent {by}, transmit offset {us(summary['transmit_offset_ns'])} us, cycle {us(summary['cycle_ns'])} us"]
+    notes = [f"cycle {us(summary['cycle_ns'])} us"]
     for name, stream in summary["streams"].items():
+        by = "by launch times" if stream["send"] == "launch_time" else "by sleeping until it is time"
+        notes.append(f"{name}: sent {by}, transmit offset {us(stream['transmit_offset_ns'])} us")
         for kind, left in stream["left_after_due_ns"].items():
             if left is not None:
                 after = left["after_due_ns"]
                 times = f"{us(after['min'])} to {us(after['max'])} us after due, {left['early']} early"
-                notes.append(f"{name}: left {times} ({kind} stamps)")
+                window = left["window"]
+                inside = "" if window is None else f", {window['share'] * 100:.3f} % within their window"
+                notes.append(f"{name}: left {times}{inside} ({kind} stamps)")
         if stream["last_error"]:
             notes.append(f"{name}: the kernel said: {stream['last_error']}")
     return notes

@@ -67,6 +67,12 @@ def read_end(folder: Path, role: str) -> End:
     return End(rows, json.loads(summary.read_text(encoding="utf-8")))
 
 
+def knows(talk: End, listen: End) -> bool:
+    """Whether all frames that were heard are the talker's: built at the same time under the same number."""
+    key = ["stream_id", "sequence", "construction_tai_ns"]
+    return listen.rows.join(talk.rows, on=key, how="anti").is_empty()
+
+
 def trace_of(talk: End | None, listen: End | None, names: Names) -> tuple[pl.DataFrame, dict[str, str]]:
     """The trace of one end or of both, and its metadata. With both, frames that left and came nowhere are lost."""
     parts, metadata = [], {}

@@ -189,7 +189,12 @@ class Executor:
 
     def _entering(self, host: str | None) -> Callable[[], None]:
         number = self._own if host is None else self._namespaces[host]
-        return lambda: _call(_LIBRARY.setns, number, _NEW_NETWORK)
+
+        def enter() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # which this process ignores, and would hand on so
+            _call(_LIBRARY.setns, number, _NEW_NETWORK)
+
+        return enter
 
     def _inside(self, host: str) -> _Inside:
         return _Inside(self._namespaces[host], self._own)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
 
 from penstock.plan import static_addresses
 from penstock.scenario.chain import ONE_EACH, Chain
@@ -42,11 +43,32 @@ def _cable(network: Network, link: Link) -> Cable:
     return Cable(a, b, queues)
 
 
+def offloads(network: Network) -> list[str]:
+    """The places of ports that leave something to their device, which a veth cannot do; the kernel does it here."""
+    return [
+        port.place
+        for ports in network.linux.values()
+        for port in ports.values()
+        if port.mode == "offload" or port.credit_offload or (port.launch_times and port.launch_times.offload)
+    ]
+
+
+def _by_the_kernel(port: HostPort) -> HostPort:
+    launch = port.launch_times
+    return replace(
+        port,
+        mode="software" if port.mode == "offload" else port.mode,
+        clock=port.clock or "TAI",
+        credit_offload=False,
+        launch_times=None if launch is None else replace(launch, offload=False),
+    )
+
+
 def host_port(network: Network, node: str, port: int) -> HostPort:
-    """The port as the scenario's `linux` table has it, or else as what follows without one."""
+    """The port as the scenario's `linux` table has it, without offloads, or else as what follows without one."""
     known = network.linux.get(node, {}).get(port)
     if known is not None:
-        return known
+        return _by_the_kernel(known)
     settings = network.stations[node] if node in network.stations else network.bridges[node]
     if isinstance(settings, Bridge):
         untagged, longest = settings.class_of_untagged, settings.max_frame_bytes
@@ -93,7 +115,9 @@ def bridge_commands(network: Network, bridge: Bridge) -> tuple[str, str, str]:
     links = [
         "link add br0 type bridge vlan_filtering 1 vlan_default_pvid 0 stp_state 0 mcast_snooping 0",
         *(f"link set {name} master br0" for name in names.values()),
-        "link set br0 up",
+        # A promiscuous bridge forwards copies, which have lost the socket that they came from. All hosts have one
+        # kernel, and taprio would drop, as out of its window, what a talker sent with a launch time of its own.
+        "link set br0 promisc on up",
     ]
     entries = []
     for port, name in names.items():
@@ -126,5 +150,23 @@ def _mac(number: int) -> str:
 
 
 def station_commands(network: Network, name: str) -> str:
-    """Input of `ip -batch` that gives a station its address."""
-    return f"link set {interface(network, name, 0)} address {_mac(network.stations[name].mac)}"
+    """Input of `ip -batch` that gives a station its addresses, and the way to those that it sends UDP to.
+
+    Neighbours are set, as asking for them would be traffic that the scenario does not have.
+    """
+    port = interface(network, name, 0)
+    lines = [f"link set {port} address {_mac(network.stations[name].mac)}"]
+    own, others = set(), {}
+    for stream in network.streams.values():
+        if stream.udp is None:
+            continue
+        if stream.talker == name:
+            own.add(stream.udp.source)
+            others[stream.udp.destination] = stream.destination_mac
+        if name in stream.listeners:
+            own.add(stream.udp.destination)
+    lines += [f"address replace {IPv4Address(address)}/32 dev {port}" for address in sorted(own)]
+    for address, mac in sorted(others.items()):
+        lines.append(f"route replace {IPv4Address(address)}/32 dev {port}")
+        lines.append(f"neighbour replace {IPv4Address(address)} lladdr {_mac(mac)} dev {port} nud permanent")
+    return "\n".join(lines)

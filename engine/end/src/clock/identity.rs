@@ -22,16 +22,12 @@ pub struct Identity {
 #[derive(Clone, Debug, Serialize)]
 pub struct Evidence {
     /// First half of the boot id: one kernel, one clock, whatever its network namespaces.
-    #[serde(serialize_with = "hexadecimal")]
+    #[serde(serialize_with = "super::hexadecimal")]
     pub boot: u64,
     /// What ptp4l says, where it was asked.
     pub ptp: Option<State>,
     /// Why synchronization is not shown, where it was to be.
     pub refused: Option<String>,
-}
-
-fn hexadecimal<S: serde::Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format!("{value:016x}"))
 }
 
 impl Evidence {

@@ -21,6 +21,11 @@ pub fn tai_minus_realtime_ns() -> i64 {
     (difference + second / 2).div_euclid(second) * second
 }
 
+/// Identities as people write them, since many readers of JSON cut numbers of 64 bits.
+fn hexadecimal<S: serde::Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format!("{value:016x}"))
+}
+
 /// These clocks are always there, and before 1970 none of them is.
 fn read_ns(clock: ClockId) -> u64 {
     clock_gettime(clock).map_or(0, |time| time.tv_sec() as u64 * SECOND_NS + time.tv_nsec() as u64)

@@ -20,6 +20,7 @@ pub enum PortState {
 /// What ptp4l says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct State {
+    #[serde(serialize_with = "super::hexadecimal")]
     pub grandmaster: u64,
     /// It follows a grandmaster; else it is one itself, or nobody is.
     pub follows: bool,

@@ -13,6 +13,7 @@ use crate::clock::{self, Evidence, Identity};
 use crate::frame::{self, Fault, Received};
 use crate::header::{flags, Header, HeaderError};
 use crate::plan::{Plan, StampChoice};
+use crate::rtp;
 use crate::sequence::Arrival;
 use crate::stamps::{self, Facts};
 use crate::station::{self, kernel, EndError, Interface, Output};
@@ -102,6 +103,8 @@ impl<'a> Listener<'a> {
         let mut buffer = vec![0; 1 << 16];
         loop {
             if stop.load(Ordering::Relaxed) {
+                // What has come until now counts.
+                sockets.drain(&mut buffer, &mut |arrived| self.take(&arrived))?;
                 return Ok(End::Stopped);
             }
             let now = clock::now_tai_ns();
@@ -110,10 +113,7 @@ impl<'a> Listener<'a> {
                 return Ok(why);
             }
             sockets.wait((ends - now).min(100_000_000))?;
-            sockets.drain(&mut buffer, &mut |arrived| {
-                self.take(&arrived);
-                !stop.load(Ordering::Relaxed)
-            })?;
+            sockets.drain(&mut buffer, &mut |arrived| self.take(&arrived))?;
         }
     }
 
@@ -150,7 +150,7 @@ impl<'a> Listener<'a> {
                 (frame, arrived.bytes.len() + tag + frame::FCS_BYTES)
             }
             Some(carrier) => {
-                let header = Header::decode(arrived.bytes).map_err(|error| match error {
+                let header = rtp::find_header(arrived.bytes).map_err(|error| match error {
                     HeaderError::NotOurs => "foreign",
                     error => kind(Fault::Header(error)),
                 })?;

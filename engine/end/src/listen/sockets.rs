@@ -70,8 +70,8 @@ impl Sockets {
         }
     }
 
-    /// Hands on all that is there, until `take` says that it is enough.
-    pub fn drain(&self, buffer: &mut [u8], take: &mut dyn FnMut(Arrived<'_>) -> bool) -> Result<(), EndError> {
+    /// Hands on what is there, but not for ever.
+    pub fn drain(&self, buffer: &mut [u8], take: &mut dyn FnMut(Arrived<'_>)) -> Result<(), EndError> {
         if let Some(socket) = &self.packet {
             read(socket, buffer, &mut |bytes, message, user_tai_ns| {
                 take(Arrived { bytes, message, user_tai_ns, datagram: None })
@@ -81,7 +81,7 @@ impl Sockets {
             let carrier = Carrier::Udp { destination: Ipv4Addr::UNSPECIFIED, destination_port: *port };
             read(socket, buffer, &mut |bytes, message, user_tai_ns| {
                 if !self.read_udp {
-                    return true;
+                    return;
                 }
                 drops.set(message.drops.unwrap_or(drops.get()));
                 take(Arrived { bytes, message, user_tai_ns, datagram: Some(carrier) })
@@ -97,16 +97,14 @@ impl Sockets {
     }
 }
 
-fn read(socket: &Socket, buffer: &mut [u8], take: &mut dyn FnMut(&[u8], Message, u64) -> bool) -> Result<(), EndError> {
+fn read(socket: &Socket, buffer: &mut [u8], take: &mut dyn FnMut(&[u8], Message, u64)) -> Result<(), EndError> {
     for _ in 0..AT_ONCE {
         match socket.receive(buffer) {
             Ok(None) => return Ok(()),
             Ok(Some(message)) => {
                 let now = clock::now_tai_ns();
                 let length = message.length.min(buffer.len());
-                if !take(&buffer[..length], message, now) {
-                    return Ok(());
-                }
+                take(&buffer[..length], message, now);
             }
             // The interface went down; it may come up again.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => return Ok(()),

@@ -70,7 +70,7 @@ impl<'a> Heard<'a> {
             Some("wrong_carrier")
         } else if tag_known && tag != wanted {
             Some("wrong_tag")
-        } else if bytes != self.stream.bytes as usize {
+        } else if bytes != self.stream.bytes_of(self.sequence.extend(frame.header.sequence)) as usize {
             Some("wrong_length")
         } else {
             None
@@ -147,7 +147,7 @@ impl<'a> Heard<'a> {
             stream_id: self.stream.id,
             sequence,
             kind: arrival.name(),
-            bytes: self.stream.bytes,
+            bytes: self.stream.bytes_of(sequence),
             tag: frame.tag,
             source_mac: frame.source,
             construction_tai_ns: frame.header.construction_tai_ns,
@@ -165,8 +165,7 @@ fn position(kind: Kind) -> usize {
 fn times(plan: &Plan, stream: &Stream, header: &Header, sequence: u64, received: u64) -> Frame {
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
     let due_ns = signed(header.due_tai_ns);
-    let member = sequence % u64::from(stream.frames_per_period);
-    let begin = due_ns.saturating_sub(signed(member.saturating_mul(stream.spacing_ns)));
+    let begin = due_ns.saturating_sub(signed(stream.member_ns(sequence)));
     let begin = begin.saturating_add(plan.listen.window_offset_ns);
     Frame {
         sequence,

@@ -83,12 +83,33 @@ pub fn ptp_clock(name: &str) -> Option<PtpClock> {
     file.map(|file| PtpClock { index: info.phc_index, file })
 }
 
-/// Asks for hardware time stamps of all frames, in both directions.
-pub fn request_hardware_stamps(name: &str) -> io::Result<()> {
-    let mut config = libc::hwtstamp_config { flags: 0, tx_type: HWTSTAMP_TX_ON, rx_filter: HWTSTAMP_FILTER_ALL };
+/// Hardware time stamps as they were set before; set so again when this is dropped.
+#[derive(Debug)]
+pub struct StampSetting {
+    name: String,
+    before: libc::hwtstamp_config,
+}
+
+impl Drop for StampSetting {
+    fn drop(&mut self) {
+        // An interface that is gone has no setting any more.
+        let _ = stamp_setting(&self.name, libc::SIOCSHWTSTAMP as libc::Ioctl, &mut self.before);
+    }
+}
+
+/// Asks for hardware time stamps of all frames, in both directions, until what it gives is dropped.
+pub fn request_hardware_stamps(name: &str) -> io::Result<StampSetting> {
+    let mut before = libc::hwtstamp_config { flags: 0, tx_type: 0, rx_filter: 0 };
+    stamp_setting(name, libc::SIOCGHWTSTAMP as libc::Ioctl, &mut before)?;
+    let mut wanted = libc::hwtstamp_config { flags: 0, tx_type: HWTSTAMP_TX_ON, rx_filter: HWTSTAMP_FILTER_ALL };
+    stamp_setting(name, libc::SIOCSHWTSTAMP as libc::Ioctl, &mut wanted)?;
+    Ok(StampSetting { name: name.to_owned(), before })
+}
+
+fn stamp_setting(name: &str, code: libc::Ioctl, config: &mut libc::hwtstamp_config) -> io::Result<()> {
     let mut request = request(name)?;
-    request.ifr_ifru.ifru_data = (&raw mut config).cast::<c_char>();
-    control(libc::SIOCSHWTSTAMP as libc::Ioctl, &mut request)
+    request.ifr_ifru.ifru_data = std::ptr::from_mut(config).cast::<c_char>();
+    control(code, &mut request)
 }
 
 fn ethtool<T>(name: &str, info: &mut T) -> io::Result<()> {

@@ -8,7 +8,7 @@ mod scheduling;
 mod socket;
 
 pub use ancillary::{ErrorMessage, Message};
-pub use interface::{driver, hardware_address, index, ptp_clock, request_hardware_stamps, PtpClock};
+pub use interface::{driver, hardware_address, index, ptp_clock, request_hardware_stamps, PtpClock, StampSetting};
 pub use scheduling::use_fifo;
 pub use socket::{Socket, TxTimeFlags};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The talker: sends the frames of a plan, each at its time, and keeps what became of each.
+mod content;
 mod records;
 mod schedule;
 mod sender;
@@ -23,6 +24,8 @@ pub use summary::Summary;
 
 /// Without so much time before the next frame, the error queue waits.
 const TIME_TO_READ_NS: u64 = 50_000;
+/// So many frames are sent at most before it is read all the same.
+const MOST_UNREAD: u32 = 256;
 /// Room for the frames of a stream that ends only when it is stopped.
 const ROOM: u64 = 1 << 16;
 /// How long after the last frame its stamps are waited for.
@@ -30,6 +33,7 @@ const SETTLE_NS: u64 = 200_000_000;
 
 /// Sends all frames of a plan; writes `talk.csv` and `talk.json`.
 pub fn run(plan: &Plan, out: &Path) -> Result<Summary, EndError> {
+    let plan = &content::with_captures(plan)?;
     let interface = Interface::open(plan)?;
     let evidence = Evidence::gather(plan.clock.pmc.as_ref()).map_err(kernel("the clock's identity"))?;
     let mut talker = Talker::new(plan, &interface, &evidence)?;
@@ -50,6 +54,7 @@ struct Talker<'a> {
     plan: &'a Plan,
     senders: Vec<Sender>,
     records: Vec<Records>,
+    /// Of all frames.
     flags: u8,
 }
 
@@ -59,53 +64,60 @@ impl<'a> Talker<'a> {
         let run = (clock::now_tai_ns() / 1000) as u16 ^ std::process::id() as u16;
         let senders = plan.streams.iter().map(|stream| Sender::open(plan, stream, interface, run, identity.value));
         let room = |stream: &crate::plan::Stream| stream.count(plan).unwrap_or(ROOM) as usize;
-        let launched = if plan.send == Send::LaunchTime { flags::LAUNCH_TIME } else { 0 };
         let synchronized = if identity.synchronized { flags::SYNCHRONIZED } else { 0 };
         Ok(Talker {
             plan,
             senders: senders.collect::<Result<_, _>>()?,
             records: plan.streams.iter().map(|stream| Records::with_room_for(room(stream))).collect(),
-            flags: launched | synchronized,
+            flags: synchronized,
         })
     }
 
     /// Gives whether it was stopped.
     fn talk(&mut self, base: u64, stop: &AtomicBool) -> Result<bool, EndError> {
         let mut schedule = Schedule::new(self.plan, base);
+        let mut unread = 0;
         while let Some(slot) = schedule.next() {
-            let wake = slot.due_tai_ns.saturating_sub(self.plan.transmit_offset_ns);
-            if wake > clock::now_tai_ns() + TIME_TO_READ_NS {
+            unread += 1;
+            if unread > MOST_UNREAD || slot.wake_tai_ns > clock::now_tai_ns() + TIME_TO_READ_NS {
                 self.read_errors();
+                unread = 0;
             }
-            sleep_until(wake, stop)?;
+            sleep_until(slot.wake_tai_ns, stop)?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(true);
             }
-            self.handle(slot, wake, &schedule);
+            self.handle(slot, &schedule);
         }
         Ok(false)
     }
 
-    fn handle(&mut self, slot: Slot, wake: u64, schedule: &Schedule<'_>) {
+    fn handle(&mut self, slot: Slot, schedule: &Schedule<'_>) {
         let now = clock::now_tai_ns();
-        let mut record = begun(slot, now as i64 - wake as i64, now);
+        let mut record = begun(slot, now as i64 - slot.wake_tai_ns as i64, now);
         let records = &mut self.records[slot.stream];
         if self.plan.late.action == LateAction::Drop && now > schedule.closes_tai_ns(slot) {
-            records.add(record);
+            records.add(record, false);
             return;
         }
+        let stream = &self.plan.streams[slot.stream];
+        let bytes = stream.bytes_of(slot.sequence);
         let last = if schedule.is_last(slot) { flags::LAST } else { 0 };
-        let launch = (self.plan.send == Send::LaunchTime).then_some(slot.due_tai_ns);
-        let result = self.senders[slot.stream].send(slot, now, self.flags | last, launch);
+        let launch = (stream.send(self.plan) == Send::LaunchTime).then_some(slot.due_tai_ns);
+        let launched = if launch.is_some() { flags::LAUNCH_TIME } else { 0 };
+        let result = self.senders[slot.stream].send(slot, bytes, now, self.flags | last | launched, launch);
         record.handed_tai_ns = clock::now_tai_ns();
+        let mut numbered = true;
         record.outcome = match result {
             Ok(()) => Outcome::Sent,
             Err(error) => {
+                // A queue that drops a frame does so after the kernel has given it a number.
+                numbered = error.raw_os_error() == Some(libc::ENOBUFS);
                 records.last_error = Some(error.to_string());
                 Outcome::Refused
             }
         };
-        records.add(record);
+        records.add(record, numbered);
     }
 
     fn read_errors(&mut self) {

@@ -19,9 +19,9 @@ pub enum Outcome {
     Skipped,
     /// Not taken by the kernel.
     Refused,
-    /// Taken, and dropped since the launch time had passed.
+    /// Taken, and dropped later since the launch time had passed.
     Missed,
-    /// Taken, and dropped since the launch time made no sense.
+    /// Dropped at once, since the launch time had passed or was too near for the queue.
     Invalid,
 }
 
@@ -53,7 +53,7 @@ pub struct Record {
 #[derive(Debug, Default)]
 pub struct Records {
     pub frames: Vec<Record>,
-    /// Position of the frames that the kernel took, by its own count.
+    /// Position of the frames that the kernel counted, by its own count.
     handed: Vec<u32>,
     stamped: u64,
     /// Messages of the error queue that are about no frame.
@@ -67,9 +67,9 @@ impl Records {
         Records { frames, handed, ..Records::default() }
     }
 
-    /// A frame that the kernel took.
-    pub fn add(&mut self, record: Record) {
-        if record.outcome == Outcome::Sent {
+    /// A frame; `numbered` when the kernel counted it, even if it was then dropped.
+    pub fn add(&mut self, record: Record, numbered: bool) {
+        if numbered {
             self.handed.push(self.frames.len() as u32);
         }
         self.frames.push(record);
@@ -105,12 +105,12 @@ impl Records {
     fn launched_at(&mut self, launch_tai_ns: u64) -> Option<&mut Record> {
         let first = self.frames.partition_point(|record| record.due_tai_ns < launch_tai_ns);
         let same = self.frames[first..].iter_mut().take_while(|record| record.due_tai_ns == launch_tai_ns);
-        same.into_iter().find(|record| record.outcome == Outcome::Sent)
+        same.into_iter().find(|record| matches!(record.outcome, Outcome::Sent | Outcome::Refused))
     }
 
     /// Whether each frame that the kernel took has been stamped or reported as dropped.
     pub fn are_settled(&self) -> bool {
-        let dropped = |r: &&Record| matches!(r.outcome, Outcome::Missed | Outcome::Invalid);
+        let dropped = |r: &&Record| matches!(r.outcome, Outcome::Missed | Outcome::Invalid | Outcome::Refused);
         self.stamped as usize + self.frames.iter().filter(dropped).count() >= self.handed.len()
     }
 
@@ -123,7 +123,7 @@ impl Records {
                 stream.name,
                 stream.id,
                 record.outcome.name(),
-                stream.bytes,
+                stream.bytes_of(sequence as u64),
                 record.due_tai_ns,
                 record.wake_late_ns,
                 record.construction_tai_ns,
@@ -156,8 +156,8 @@ mod tests {
     fn records() -> Records {
         let mut records = Records::default();
         for (n, outcome) in [Outcome::Sent, Outcome::Refused, Outcome::Sent, Outcome::Sent].into_iter().enumerate() {
-            let slot = Slot { due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
-            records.add(Record { outcome, ..begun(slot, 0, 1) });
+            let slot = Slot { wake_tai_ns: 0, due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
+            records.add(Record { outcome, ..begun(slot, 0, 1) }, outcome == Outcome::Sent);
         }
         records
     }
@@ -173,6 +173,19 @@ mod tests {
         records.note(stamp(9, 1));
         assert_eq!(records.stray, 1);
         assert!(!records.are_settled());
+    }
+
+    #[test]
+    fn a_frame_that_the_queue_dropped_at_once_has_a_number_too() {
+        let mut records = Records::default();
+        for (n, outcome) in [Outcome::Refused, Outcome::Sent].into_iter().enumerate() {
+            let slot = Slot { wake_tai_ns: 0, due_tai_ns: 1000 * n as u64, stream: 0, sequence: n as u64 };
+            records.add(Record { outcome, ..begun(slot, 0, 1) }, true);
+        }
+        records.note(ErrorMessage::Stamp { frame: 1, kernel_realtime_ns: Some(8), hardware_ns: None });
+        records.note(ErrorMessage::Launch { missed: false, launch_tai_ns: 0 });
+        assert_eq!((records.frames[0].outcome, records.frames[1].kernel_realtime_ns), (Outcome::Invalid, 8));
+        assert!(records.are_settled());
     }
 
     #[test]

@@ -8,13 +8,15 @@ use crate::plan::Plan;
 /// A frame that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
-    pub due_tai_ns: u64,
-    /// Number of the stream in the plan; of two frames due at once the one of the earlier stream is first.
+    /// When it is built and given to the kernel.
+    pub wake_tai_ns: u64,
+    /// Number of the stream in the plan; of two frames at once the one of the earlier stream is first.
     pub stream: usize,
     pub sequence: u64,
+    pub due_tai_ns: u64,
 }
 
-/// All frames of a plan in the order of their due times.
+/// All frames of a plan in the order in which they are built.
 pub struct Schedule<'a> {
     plan: &'a Plan,
     base_tai_ns: u64,
@@ -33,8 +35,10 @@ impl<'a> Schedule<'a> {
 
     fn plan_next(&mut self, stream: usize, sequence: u64) {
         if self.counts[stream].is_none_or(|count| sequence < count) {
-            let due_tai_ns = self.base_tai_ns.saturating_add(self.plan.streams[stream].due_ns(self.plan, sequence));
-            self.next.push(Reverse(Slot { due_tai_ns, stream, sequence }));
+            let of = &self.plan.streams[stream];
+            let due_tai_ns = self.base_tai_ns.saturating_add(of.due_ns(self.plan, sequence));
+            let wake_tai_ns = due_tai_ns.saturating_sub(of.transmit_offset_ns(self.plan));
+            self.next.push(Reverse(Slot { wake_tai_ns, stream, sequence, due_tai_ns }));
         }
     }
 
@@ -46,8 +50,7 @@ impl<'a> Schedule<'a> {
     /// End of the frame's window, or without one of the time for which it may be late.
     pub fn closes_tai_ns(&self, slot: Slot) -> u64 {
         let stream = &self.plan.streams[slot.stream];
-        let member = slot.sequence % u64::from(stream.frames_per_period);
-        let begin = slot.due_tai_ns - member * stream.spacing_ns;
+        let begin = slot.due_tai_ns.saturating_sub(stream.member_ns(slot.sequence));
         match stream.window_ns {
             Some(window) => begin + window,
             None => slot.due_tai_ns + self.plan.late.tolerance_ns,
@@ -67,7 +70,8 @@ impl Iterator for Schedule<'_> {
 
 /// When the first cycle begins: at the base time moved on by whole cycles until it is far enough ahead.
 pub fn first_cycle(plan: &Plan, now_tai_ns: u64) -> u64 {
-    let earliest = now_tai_ns.saturating_add(plan.transmit_offset_ns);
+    let ahead = plan.streams.iter().map(|stream| stream.transmit_offset_ns(plan)).max();
+    let earliest = now_tai_ns.saturating_add(ahead.unwrap_or(0));
     match plan.base_time_tai_ns {
         Some(base) if base >= earliest => base,
         Some(base) => base + (earliest - base).div_ceil(plan.cycle_ns) * plan.cycle_ns,
@@ -94,6 +98,31 @@ mod tests {
             Schedule::new(&plan, 10_000).map(|s| (s.due_tai_ns - 10_000, s.stream, s.sequence)).collect();
         let wanted = [(0, 1, 0), (500, 0, 0), (530, 0, 1), (530, 1, 1), (1060, 1, 2), (1500, 0, 2), (1530, 0, 3)];
         assert_eq!(slots, wanted);
+    }
+
+    #[test]
+    fn a_frame_with_a_launch_time_is_built_before_one_that_is_due_earlier() {
+        let mut plan = plan();
+        plan.transmit_offset_ns = 10;
+        (plan.streams[0].transmit_offset_ns, plan.streams[0].count) = (Some(600), Some(1));
+        let built: Vec<_> =
+            Schedule::new(&plan, 1000).take(3).map(|s| (s.wake_tai_ns, s.stream, s.due_tai_ns)).collect();
+        assert_eq!(built, [(900, 0, 1500), (990, 1, 1000), (1520, 1, 1530)]);
+        assert_eq!(first_cycle(&plan, 1_000_000), 1_000_000 + 500_001_000);
+    }
+
+    #[test]
+    fn frames_of_a_period_may_each_have_their_time_and_length() {
+        let mut plan = plan();
+        plan.streams.truncate(1);
+        let stream = &mut plan.streams[0];
+        (stream.frames_per_period, stream.spacing_ns, stream.count) = (1, 0, Some(5));
+        stream.frames = Some(vec![(0, 90), (10, 100), (70, 80)]);
+        let due: Vec<_> = Schedule::new(&plan, 0).map(|slot| slot.due_tai_ns).collect();
+        assert_eq!(due, [500, 510, 570, 1500, 1510]);
+        let stream = &plan.streams[0];
+        assert_eq!([0, 1, 2, 3, 4].map(|n| stream.bytes_of(n)), [90, 100, 80, 90, 100]);
+        assert_eq!([1, 2, 3].map(|n| stream.ideal_period_ns(&plan, n)), [10, 60, 930]);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Clock {
 #[derive(Debug, Serialize)]
 pub struct Stream {
     pub id: u16,
+    pub send: Send,
+    pub transmit_offset_ns: u64,
     /// None for a stream that ends when it is stopped.
     pub planned: Option<u64>,
     pub sent: u64,
@@ -48,7 +50,7 @@ pub struct Stream {
     pub skipped: u64,
     /// Not taken by the kernel.
     pub refused: u64,
-    /// Dropped by the kernel, since the launch time had passed, or made no sense.
+    /// Dropped by the kernel: the launch time passed while it waited, or was not ahead enough when it came.
     pub missed: u64,
     pub invalid: u64,
     pub last_error: Option<String>,
@@ -114,7 +116,7 @@ pub fn summarize(
 fn describe(plan: &Plan, stream: &crate::plan::Stream, records: &Records, tai_offset_ns: i64) -> Stream {
     let count = |outcome: Outcome| records.frames.iter().filter(|record| record.outcome == outcome).count() as u64;
     let (mut wake_late, mut ahead) = (Distribution::default(), Distribution::default());
-    let allowed = if plan.send == Send::LaunchTime { 0 } else { plan.late.tolerance_ns as i64 };
+    let allowed = if stream.send(plan) == Send::LaunchTime { 0 } else { plan.late.tolerance_ns as i64 };
     let (mut woken_late, mut handed_late) = (0, 0);
     for record in &records.frames {
         wake_late.add(record.wake_late_ns);
@@ -130,6 +132,8 @@ fn describe(plan: &Plan, stream: &crate::plan::Stream, records: &Records, tai_of
     let hardware = |record: &Record| (record.hardware_ns != 0).then_some(record.hardware_ns as i64);
     Stream {
         id: stream.id,
+        send: stream.send(plan),
+        transmit_offset_ns: stream.transmit_offset_ns(plan),
         planned: stream.count(plan),
         sent: count(Outcome::Sent),
         skipped: count(Outcome::Skipped),
@@ -159,8 +163,7 @@ fn left(stream: &crate::plan::Stream, records: &Records, stamp: impl Fn(&Record)
         after_due.add(after);
         early += u64::from(after < 0);
         if let Some(window) = stream.window_ns {
-            let member = sequence as u64 % u64::from(stream.frames_per_period);
-            let after_opening = after + (member * stream.spacing_ns) as i64;
+            let after_opening = after + stream.member_ns(sequence as u64) as i64;
             let within = (0..window as i64).contains(&after_opening);
             *(if within { &mut inside } else { &mut outside }) += 1;
         }
@@ -176,19 +179,18 @@ impl Summary {
     /// For a terminal.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "{:?} sends on {}, transmit offset {} us, cycle {} us",
-            self.send,
-            self.interface.name,
-            us(self.transmit_offset_ns as i64),
-            us(self.cycle_ns as i64)
-        );
+        let _ = writeln!(text, "sent on {} with a cycle of {} us", self.interface.name, us(self.cycle_ns as i64));
         for (name, stream) in &self.streams {
             let _ = writeln!(
                 text,
-                "{name}: {} sent, {} skipped, {} refused, {} missed, {} invalid",
-                stream.sent, stream.skipped, stream.refused, stream.missed, stream.invalid
+                "{name} ({:?}, transmit offset {} us): {} sent, {} skipped, {} refused, {} missed, {} invalid",
+                stream.send,
+                us(stream.transmit_offset_ns as i64),
+                stream.sent,
+                stream.skipped,
+                stream.refused,
+                stream.missed,
+                stream.invalid
             );
             let late = stream.wake_late_ns.max.unwrap_or(0);
             let _ = writeln!(
