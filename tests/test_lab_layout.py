@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock import run as runner
 from penstock.errors import InputError
-from penstock.lab.layout import bridge_commands, cables, host_port, station_commands
+from penstock.lab.layout import bridge_commands, cables, host_port, offloads, station_commands
 from penstock.lab.programs import How, phase_ns, programs, raster_ns
 from penstock.lab.run import needed
 from penstock.lab.scene import plan_of
@@ -102,6 +103,16 @@ def test_only_what_the_scenario_shapes_gets_qdiscs() -> None:
     assert needed(network) == ["bridge", "clsact", "flower", "taprio"]
 
 
+def test_what_a_device_would_do_the_kernel_does() -> None:
+    gates = {"cycle_time": "1ms", "entries": [{"open": "all", "interval": "1ms"}]}
+    offloaded = {"interface": "eth0", "gates": "offload"}
+    network = _network(stations__a__gates=gates, stations__a__linux=offloaded)
+    port = host_port(network, "a", 0)
+    assert (port.mode, port.clock) == ("software", "TAI")
+    assert offloads(network) == ["a"]
+    assert offloads(_network()) == []
+
+
 def test_listeners_start_before_talkers_and_share_ids() -> None:
     found = programs(_network(), How(), 1_000_000_000)
     assert [program.name for program in found] == ["listen-c", "talk-a", "talk-b"]
@@ -167,6 +178,11 @@ def test_a_run_starts_with_a_cycle_of_all_gates() -> None:
 def test_linux_nodes_stand_alone() -> None:
     with pytest.raises(InputError, match="real Linux and simulated time do not meet"):
         load({**copy.deepcopy(SCENARIO), "bridges": {"sw": {"ports": 3, "nodes": "linux"}}})
+
+
+def test_the_engine_does_not_run_real_hosts(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the nodes are real Linux"):
+        runner.run(_network(), tmp_path / "out")
 
 
 def test_the_example_is_a_scenario_of_linux_hosts() -> None:

@@ -23,7 +23,7 @@ from typing import Any, Literal, Protocol
 import polars as pl
 
 from penstock import plan, report
-from penstock.errors import EngineError, NoTraceError, RunError
+from penstock.errors import EngineError, InputError, NoTraceError, RunError
 from penstock.folder import replacing
 from penstock.journeys import View
 from penstock.scenario.network import Network, TraceFilter
@@ -128,6 +128,13 @@ class Result:
         return read_trace(file)
 
 
+def _refuse_linux(network: Network) -> None:
+    """Models in place of real hosts would be a lie."""
+    if network.nodes == "linux":
+        allowed = 'nodes = "model" or "rtl"; ./penstock lab or run --nodes linux for real Linux'
+        raise InputError("the nodes are real Linux, which the engine does not run", allowed=allowed, file=network.file)
+
+
 def run(
     network: Network,
     out: Path,
@@ -141,6 +148,7 @@ def run(
 
     `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
     """
+    _refuse_linux(network)
     engine = engine or CompiledEngine()
     tell: Progress = progress or (lambda _what, _part: None)
     with replacing(out) as folder:
@@ -179,6 +187,7 @@ def run(
 
 def statistics(network: Network, engine: Engine | None = None, seed: int | None = None) -> dict[str, Any]:
     """The summary of a run that leaves nothing else. `seed` gives every source of chance another seed of its own."""
+    _refuse_linux(network)
     engine = engine or CompiledEngine()
     description = _with_trace(engine.prepare(network, lambda _what, _part: None), "none")
     if seed is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from penstock.plan import static_addresses
@@ -43,11 +43,32 @@ def _cable(network: Network, link: Link) -> Cable:
     return Cable(a, b, queues)
 
 
+def offloads(network: Network) -> list[str]:
+    """The places of ports that leave something to their device, which a veth cannot do; the kernel does it here."""
+    return [
+        port.place
+        for ports in network.linux.values()
+        for port in ports.values()
+        if port.mode == "offload" or port.credit_offload or (port.launch_times and port.launch_times.offload)
+    ]
+
+
+def _by_the_kernel(port: HostPort) -> HostPort:
+    launch = port.launch_times
+    return replace(
+        port,
+        mode="software" if port.mode == "offload" else port.mode,
+        clock=port.clock or "TAI",
+        credit_offload=False,
+        launch_times=None if launch is None else replace(launch, offload=False),
+    )
+
+
 def host_port(network: Network, node: str, port: int) -> HostPort:
-    """The port as the scenario's `linux` table has it, or else as what follows without one."""
+    """The port as the scenario's `linux` table has it, without offloads, or else as what follows without one."""
     known = network.linux.get(node, {}).get(port)
     if known is not None:
-        return known
+        return _by_the_kernel(known)
     settings = network.stations[node] if node in network.stations else network.bridges[node]
     if isinstance(settings, Bridge):
         untagged, longest = settings.class_of_untagged, settings.max_frame_bytes
@@ -94,8 +115,8 @@ def bridge_commands(network: Network, bridge: Bridge) -> tuple[str, str, str]:
     links = [
         "link add br0 type bridge vlan_filtering 1 vlan_default_pvid 0 stp_state 0 mcast_snooping 0",
         *(f"link set {name} master br0" for name in names.values()),
-        # A promiscuous bridge forwards copies, which have lost the socket that they came from: all hosts have one kernel,
-        # and taprio would drop, as out of its window, what a talker sent with a launch time of its own.
+        # A promiscuous bridge forwards copies, which have lost the socket that they came from. All hosts have one
+        # kernel, and taprio would drop, as out of its window, what a talker sent with a launch time of its own.
         "link set br0 promisc on up",
     ]
     entries = []

@@ -26,6 +26,7 @@ from penstock.lab import results
 from penstock.lab.emulation import Emulation
 from penstock.lab.guest import Guest
 from penstock.lab.kernel import Tell
+from penstock.lab.layout import offloads
 from penstock.lab.machine import Machine
 from penstock.lab.probe import probe
 from penstock.lab.programs import How, Program
@@ -137,6 +138,7 @@ def _as_linux_has_it(network: Network) -> tuple[Network, list[str]]:
     shaped = [name for name, stream in network.streams.items() if stream.ats is not None]
     streams = {n: replace(s, ats=None, shaped=False) for n, s in network.streams.items()}
     notes = [f"{name}: Linux has no ATS; the stream is not shaped and has no bound here" for name in shaped]
+    notes += [f"{place}: what it leaves to its device the kernel does here" for place in offloads(network)]
     return replace(network, streams=streams), notes
 
 
@@ -171,7 +173,12 @@ def _ends(todo: Sequence[Program], folder: Path) -> dict[str, Any]:
 
 def _late_talkers(ends: dict[str, Any], base_tai_ns: int) -> list[str]:
     late = [name for name, end in ends.items() if end.get("base_time_tai_ns", base_tai_ns) != base_tai_ns]
-    return [f"{name} began after the common base time" for name in late]
+    notes = [f"{name} began after the common base time" for name in late]
+    for end in ends.values():
+        for name, stream in end["streams"].items():
+            if stream.get("handed_late"):
+                notes.append(f"{name}: the talker handed {stream['handed_late']} of {stream['sent']} frames over late")
+    return notes
 
 
 def _summary(
