@@ -113,6 +113,13 @@ REFUSED = {
         '"swp1"', '"swp1", vlans = "none"', 11, "linux.vlans", "as they are", "no vlans"),
     "a start without time zone": (
         _ETF, f"{_ETF}\nstart = 2026-11-21T12:00:00", 32, "linux.start", "no time zone", "2026-11-21T12:00:00Z"),
+    "a start beyond the kernel's": (
+        '{ open = [0, 1, 2, 3, 4, 5, 6], interval = "900us" },\n]\n\n[stations.a.linux]',
+        f'{{ open = [0, 1, 2, 3, 4, 5, 6], interval = "900us" }},\n]\nbase_time = "1s"\n\n[stations.a.linux]\n'
+        f"start = {2**63 - 1}",
+        28, "linux.start", "1000000000 ns after the last time", "an earlier start"),
+    "a start before all times": (
+        _ETF, f"{_ETF}\nstart = -1", 32, "linux.start", "no time that the kernel", "0 to 9223"),
     "one interface for two ports": (
         '"swp1" }', '"swp1" }\n[bridges.sw.port.0]\nlinux = { interface = "swp1" }',
         13, "bridges.sw.port.0.linux.interface", "is also port 1", "one interface"),

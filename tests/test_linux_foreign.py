@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from linux_host import EXAMPLE, example
 from penstock import cli
 from penstock.errors import InputError
 from penstock.linux.commands import commands, show_command
+from penstock.linux.compare import qdisc_differences
 from penstock.linux.foreign.lint import lint
+from penstock.linux.foreign.printed import read_printed
 from penstock.linux.foreign.script import read_script
 from penstock.linux.foreign.verify import verify
 from penstock.linux.foreign.written import Written
@@ -209,3 +214,42 @@ def test_a_size_table_below_taprio_is_refused_by_the_kernel(tmp_path: Path) -> N
         _, findings = _judge("talker", f"{BASE}\ntc qdisc add dev enp2s0 parent 100:2 {table}{credit}\n", tmp_path)
         assert len([each for each in findings if "a size table below taprio" in each]) == wrong
         assert len(findings) == wrong
+
+
+_TEXT = (
+    "tc qdisc add del dev enp2s0 root parent 100:1 100: handle stab overhead taprio mqprio etf cbs num_tc map "
+    "queues 1@0 0 1 3 99 -1 0x2 ff sched-entry S base-time cycle-time clockid CLOCK_TAI flags delta idleslope "
+    "sendslope hw max-sdu ip link set type vlan id egress-qos-map 3:3 : ethtool -K gso off $X ' # sudo"
+)
+_WORDS = st.sampled_from([*_TEXT.split(), "\\\n", "\n"])
+(_PLAN,) = example("talker").ports
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(st.lists(_WORDS, max_size=40), st.sampled_from(["", BASE]))
+def test_no_script_makes_it_fail_otherwise_than_by_a_message(words: list[str], before: str) -> None:
+    with contextlib.suppress(InputError):
+        for written in read_script(Path("s.sh"), before + " ".join(words)).values():
+            lint(_PLAN, written)
+            list(qdisc_differences(_PLAN, tuple(written.qdiscs)))
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(st.data())
+def test_no_json_makes_it_fail_otherwise_than_by_a_message(data: st.DataObject) -> None:
+    listed = json.loads(data.draw(st.sampled_from([TALKER_JSON, STUDIO_JSON])))
+    tables = [*listed, *(each["options"] for each in listed if "options" in each)]
+    for _ in range(data.draw(st.integers(1, 3))):
+        table = data.draw(st.sampled_from(tables))
+        key = data.draw(st.sampled_from(sorted(table)))
+        table[key] = data.draw(st.sampled_from([None, "x", -1, 10**30, [], [1], [[3]], {}, "0x1", [{"offset": 1}]]))
+    with contextlib.suppress(InputError):
+        for written in read_printed(Path("s.json"), json.dumps(listed), "enp2s0").values():
+            lint(_PLAN, written)
+            list(qdisc_differences(_PLAN, tuple(written.qdiscs)))
+
+
+@pytest.mark.parametrize("options", ["num_tc 17", "num_tc 2 queues 99999999999@0 1@1", "num_tc 2 queues 1@-1 1@1"])
+def test_numbers_that_nothing_holds(options: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="out of range; allowed: 0 to "):
+        read_script(tmp_path / "s.sh", f"tc qdisc add dev eth0 root mqprio {options}")

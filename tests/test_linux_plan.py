@@ -103,6 +103,12 @@ def test_a_slope_between_two_kilobits_is_rounded_up() -> None:
     assert cbs(Reservation(98_688_001, 1542), [], 10**9, 1542).idle_slope_kbps == 98689
 
 
+def test_a_class_that_others_leave_nothing_has_all_the_credit_that_the_kernel_takes() -> None:
+    all_of_it = Reservation(100 * 10**9, 1542)
+    assert cbs(Reservation(1000, 1542), [all_of_it], 100 * 10**9, 1542).hi_credit_bytes == 1542
+    assert cbs(Reservation(10**10, 9000), [all_of_it], 100 * 10**9, 9000).hi_credit_bytes == 2**31 - 1
+
+
 HOST = """\
 name = "case"
 duration = "10ms"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from penstock.linux.qdisc import Cbs
 
 _KILOBIT = 1000
+_MOST_CREDIT_BYTES = 2**31 - 1  # struct tc_cbs_qopt has an s32
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,14 @@ def cbs(
     rate = port_rate_bps // _KILOBIT
     idle = idle_slope_kbps(reservation.idle_slope_bps)
     above = [(idle_slope_kbps(each.idle_slope_bps), each.frame_bytes) for each in higher]
-    left = rate - sum(slope for slope, _ in above)
+    # Where the others reserve it all, the class may wait without end: then its credit has no bound but the kernel's.
+    left = max(rate - sum(slope for slope, _ in above), 1)
     # Times rate, so that all stays whole: bytes * kbit/s.
     sent = interference_bytes * rate + sum(frame * (rate - slope) for slope, frame in above)
     return Cbs(
         idle_slope_kbps=idle,
         send_slope_kbps=idle - rate,
-        hi_credit_bytes=-(-idle * sent // (left * rate)),
+        hi_credit_bytes=min(-(-idle * sent // (left * rate)), _MOST_CREDIT_BYTES),
         lo_credit_bytes=-(reservation.frame_bytes * (rate - idle) // rate),
         offload=offload,
         overhead_bytes=overhead_bytes,

@@ -16,6 +16,7 @@ from penstock.scenario.windows import acting, wire_ns
 
 _SHORTEST_FRAME_BYTES = 60  # ETH_ZLEN: without FCS, and nothing around it
 _LONGEST_CYCLE_NS = 2**31 - 1  # INT_MAX, by the kernel's policy of the cycle time
+_LAST_BASE_TIME_NS = 2**63 - 1
 _MOST_READ_BACK = 850  # entries of 36 B in one netlink message of 32 KiB
 _PTP_FRAME_BYTES = 90  # the longest that is sent often: Announce and Follow_Up of 802.1AS
 _KILOBIT_BPS = 1000
@@ -112,6 +113,9 @@ def _check_gates(draft: Draft, path: KeyPath, port: HostPort, gates: GateList) -
             f"the kernel refuses intervals below {shortest_ns} ns at {show_rate(port.rate_bps)}"
         )
         draft.report.add(where, what, f"{shortest_ns}ns or more")
+    if port.base_time_ns > _LAST_BASE_TIME_NS:
+        what = f"the gates begin {port.base_time_ns - _LAST_BASE_TIME_NS} ns after the last time that the kernel knows"
+        draft.report.add((*path, "start"), what, "an earlier start, or an earlier base_time")
     if gates.cycle_time_ns > _LONGEST_CYCLE_NS:
         what = f"the cycle of {show_time(gates.cycle_time_ns * 1000)} is longer than the kernel takes"
         draft.report.add(where, what, f"up to {_LONGEST_CYCLE_NS}ns")

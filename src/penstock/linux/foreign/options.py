@@ -12,7 +12,14 @@ from penstock.linux.qdisc import CLOCKS, Cbs, Entry, Etf, Mapping16, Mqprio, Qdi
 _PRIORITIES = _CLASSES = 16
 # What tc 6.1 has for the priorities of mqprio of which no map is written at all.
 _MQPRIO_MAP = (0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 1, 1, 3, 3, 3, 3)
+_QUEUES = 2**16 - 1  # the kernel's 16 bits
 _COMMANDS = {"S": 0, "H": 1, "R": 2}
+
+
+def _up_to(most: int, value: int) -> int:
+    if not 0 <= value <= most:
+        raise WrittenError(f"{value} is out of range", f"0 to {most}")
+    return value
 
 
 class _Mapped:
@@ -26,14 +33,14 @@ class _Mapped:
     def take(self, word: str, words: Words) -> bool:
         """Whether the option is one of these."""
         if word == "num_tc":
-            self.number = words.number(words.take("a number of classes"))
+            self.number = _up_to(_CLASSES, words.number(words.take("a number of classes")))
         elif word == "map":
             self.map = words.numbers(_PRIORITIES)
         elif word == "queues":
             self.queues = []
             while "@" in (words.peek() or "") and len(self.queues) < _CLASSES:
                 count, first = words.take("").split("@", 1)
-                self.queues.append((words.number(count), words.number(first)))
+                self.queues.append((_up_to(_QUEUES, words.number(count)), _up_to(_QUEUES, words.number(first))))
         else:
             return False
         return True

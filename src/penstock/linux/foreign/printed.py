@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from penstock.errors import InputError
-from penstock.linux.foreign.words import Words
+from penstock.linux.foreign.words import Words, WrittenError
 from penstock.linux.foreign.written import Configuration, Written
 from penstock.linux.qdisc import (
     CLOCKS,
@@ -25,68 +26,148 @@ from penstock.linux.qdisc import (
     Taprio,
 )
 
+_ALLOWED = "what tc -j qdisc show prints, a script of tc commands, or penstock linux verify on the host itself"
+
+
+def _hexadecimal(value: Any) -> Any:
+    """Numbers that versions of tc print as such or as text, `"0x8"`."""
+    return int(value, 16) if isinstance(value, str) else value
+
+
+def _clock(value: Any) -> Any:
+    return value.removeprefix("CLOCK_") if isinstance(value, str) else value
+
+
+def _switch(value: Any) -> Any:
+    return value in ("on", True, 1)
+
+
+_U32 = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
+_S32 = Annotated[int, Field(ge=-(2**31), lt=2**31, strict=True)]
+_Time = Annotated[int, Field(ge=-(2**63), lt=2**63, strict=True)]
+_Hexadecimal = Annotated[_U32, BeforeValidator(_hexadecimal)]
+_Clock = Annotated[Literal["REALTIME", "MONOTONIC", "BOOTTIME", "TAI"], BeforeValidator(_clock)]
+_Switch = Annotated[bool, BeforeValidator(_switch)]
+_QueueNumber = Annotated[int, Field(ge=0, lt=2**16, strict=True)]
+_Map = Annotated[list[Annotated[int, Field(ge=0, lt=256, strict=True)]], Field(min_length=16, max_length=16)]
+
+
+class _Range(BaseModel):
+    offset: _QueueNumber
+    count: _QueueNumber
+
+
+class _Line(BaseModel):
+    gatemask: _Hexadecimal
+    interval: _U32
+
+
+class _Taprio(BaseModel):
+    map: _Map
+    queues: Annotated[list[_Range], Field(max_length=16)]
+    schedule: list[_Line]
+    clockid: _Clock | None = None
+    base_time: _Time = 0
+    cycle_time: _Time = 0
+    cycle_time_extension: _Time = 0
+    flags: _Hexadecimal = 0
+    txtime_delay: _U32 = 0
+
+    def qdisc(self) -> Qdisc:
+        entries = tuple(Entry(line.gatemask, line.interval) for line in self.schedule)
+        return Taprio(
+            mapping=Mapping16(tuple(self.map), tuple((each.count, each.offset) for each in self.queues)),
+            entries=entries,
+            base_time_ns=self.base_time,
+            cycle_time_ns=self.cycle_time or sum(entry.interval_ns for entry in entries),
+            cycle_time_extension_ns=self.cycle_time_extension,
+            clock=None if self.clockid is None or self.flags & FULL_OFFLOAD else CLOCKS[self.clockid],
+            flags=self.flags,
+            txtime_delay_ns=self.txtime_delay,
+            max_sdu_bytes=None,  # tc 6.1 prints none
+        )
+
+
+class _Mqprio(BaseModel):
+    map: _Map
+    queues: Annotated[list[tuple[_QueueNumber, _QueueNumber]], Field(max_length=16)]
+    hw: _Switch = False
+
+    def qdisc(self) -> Qdisc:
+        queues = tuple((last - first + 1, first) for first, last in self.queues)
+        return Mqprio(Mapping16(tuple(self.map), queues), self.hw)
+
+
+class _Etf(BaseModel):
+    clockid: _Clock
+    delta: _S32
+    offload: _Switch = False
+    deadline_mode: _Switch = False
+    skip_sock_check: _Switch = False
+
+    def qdisc(self) -> Qdisc:
+        return Etf(self.delta, CLOCKS[self.clockid], self.deadline_mode, self.offload, self.skip_sock_check)
+
+
+class _Cbs(BaseModel):
+    idleslope: _S32
+    sendslope: _S32
+    hicredit: _S32
+    locredit: _S32
+    offload: _Switch = False
+
+    def qdisc(self) -> Qdisc:
+        return Cbs(self.idleslope, self.sendslope, self.hicredit, self.locredit, self.offload)
+
+
+_KINDS: dict[str, type[_Taprio | _Mqprio | _Etf | _Cbs]] = {
+    "taprio": _Taprio,
+    "mqprio": _Mqprio,
+    "etf": _Etf,
+    "cbs": _Cbs,
+}
+
+
+class _Printed(BaseModel):
+    kind: str
+    handle: str = "0:"
+    parent: str = "0:"
+    root: bool = False
+    dev: str | None = None
+    options: Any = None
+
+    def placed(self) -> Placed:
+        words, read = Words(()), _KINDS.get(self.kind)
+        qdisc = Other(self.kind) if read is None else read.model_validate(self.options).qdisc()
+        return Placed(words.handle(self.handle), ROOT if self.root else words.handle(self.parent), qdisc)
+
+
+_LISTED = TypeAdapter(list[_Printed])
+
 
 def read_printed(file: Path, text: str, interface: str | None) -> Configuration:
     """What tc prints; `interface` is the one that was asked for, of which tc then does not speak."""
     try:
-        listed = json.loads(text)
-        assert isinstance(listed, list)
-    except (ValueError, AssertionError):
-        what = "is not JSON (tc 6.1 prints none that can be read while a gate list waits for its base time)"
-        allowed = "what tc -j qdisc show prints, a script of tc commands, or penstock linux verify on the host itself"
-        raise InputError(what, allowed=allowed, file=file) from None
+        listed = _LISTED.validate_json(text)
+        placed = [each.placed() for each in listed]
+    except (ValidationError, WrittenError) as error:
+        what = (
+            "is not what tc prints (tc 6.1 prints no JSON that can be read while a gate list waits for its base time)"
+        )
+        raise InputError(f"{what}: {_first(error)}", allowed=_ALLOWED, file=file) from None
     found: Configuration = {}
-    for each in listed:
-        name = each.get("dev", interface)
+    for each, there in zip(listed, placed, strict=True):
+        name = each.dev or interface
         if name is None:
             what = "does not say of which interface it speaks"
-            raise InputError(what, allowed="tc -j qdisc show without dev, or --interface NAME", file=file)
-        try:
-            placed = _placed(each)
-        except (KeyError, TypeError, ValueError) as error:
-            what = f"a {each.get('kind')} without what tc prints of it: {error}"
-            raise InputError(what, allowed="what tc -j qdisc show prints", file=file) from None
-        found.setdefault(name, Written(is_script=False)).qdiscs.append(placed)
+            raise InputError(what, allowed="tc -j qdisc show without dev", file=file)
+        found.setdefault(name, Written(is_script=False)).qdiscs.append(there)
     return found
 
 
-def _placed(each: dict[str, Any]) -> Placed:
-    words = Words(())
-    parent = ROOT if each.get("root") else words.handle(each.get("parent", "0:"))
-    return Placed(words.handle(each.get("handle", "0:")), parent, _qdisc(each["kind"], each.get("options", {})))
-
-
-def _qdisc(kind: str, options: dict[str, Any]) -> Qdisc:
-    if kind == "mqprio":
-        queues = tuple((last - first + 1, first) for first, last in options["queues"])
-        return Mqprio(Mapping16(tuple(options["map"]), queues), bool(options.get("hw", False)))
-    if kind == "taprio":
-        return _taprio(options)
-    if kind == "etf":
-        on = {name: options.get(name) in ("on", True, 1) for name in ("deadline_mode", "offload", "skip_sock_check")}
-        return Etf(options["delta"], CLOCKS[options["clockid"].removeprefix("CLOCK_")], **on)
-    if kind == "cbs":
-        slopes = options["idleslope"], options["sendslope"]
-        return Cbs(*slopes, options["hicredit"], options["locredit"], bool(options.get("offload")))
-    return Other(kind)
-
-
-def _taprio(options: dict[str, Any]) -> Taprio:
-    flags = _number(options.get("flags", 0))
-    clock = str(options.get("clockid", "")).removeprefix("CLOCK_")
-    entries = tuple(Entry(_number(e["gatemask"]), e["interval"]) for e in options["schedule"])
-    return Taprio(
-        mapping=Mapping16(tuple(options["map"]), tuple((q["count"], q["offset"]) for q in options["queues"])),
-        entries=entries,
-        base_time_ns=int(options.get("base_time", 0)),
-        cycle_time_ns=int(options.get("cycle_time", 0)) or sum(entry.interval_ns for entry in entries),
-        cycle_time_extension_ns=int(options.get("cycle_time_extension", 0)),
-        clock=None if flags & FULL_OFFLOAD else CLOCKS.get(clock),
-        flags=flags,
-        txtime_delay_ns=int(options.get("txtime_delay", 0)),
-        max_sdu_bytes=None,
-    )
-
-
-def _number(value: int | str) -> int:
-    return value if isinstance(value, int) else int(value, 0)
+def _first(error: ValidationError | WrittenError) -> str:
+    if isinstance(error, WrittenError):
+        return error.what
+    detail = error.errors(include_url=False)[0]
+    place = ".".join(map(str, detail["loc"]))
+    return f"{place}: {detail['msg']}" if place else detail["msg"]
