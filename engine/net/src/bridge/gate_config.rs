@@ -28,6 +28,10 @@ const TOLD_CYCLES: Tick = 13;
 const FREE_CYCLES: Tick = 11;
 /// And to the next entry.
 const WRITABLE_CYCLES: Tick = 2;
+/// From the cycle in which a list begins to the one in which the unit no longer counts it as pending.
+const ACTED_CYCLES: Tick = 2;
+/// From the time by which a port is locked to the cycle in which it says so.
+const LOCKED_CYCLES: Tick = 2;
 /// From a commit to its check, to the end of the sum of the base time, to the first entry's check, and to the next one's.
 const CHECK_CYCLES: Tick = 2;
 const SUM_CYCLES: Tick = 52;
@@ -46,8 +50,21 @@ pub struct GateRegisters {
 
 #[derive(Clone, Debug)]
 enum Step {
+    /// The list that was committed at this gate time has been found good.
+    Good {
+        list: Arc<List>,
+        now: u64,
+    },
+    /// The change that this list had to wait for has acted.
+    Acted {
+        list: Arc<List>,
+    },
     Withdraw,
-    Propose { list: Arc<List>, change_time: u64, since: u64 },
+    Propose {
+        list: Arc<List>,
+        change_time: u64,
+        since: u64,
+    },
 }
 
 /// A tick, or so many after the unit sees a gate time: then a command to the clock moves it.
@@ -69,6 +86,18 @@ impl When {
     fn at(self, time: &GateTime) -> Tick {
         let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
         seen.unwrap_or(0).saturating_add(self.ticks)
+    }
+
+    fn later(self, ticks: Tick) -> Self {
+        Self { ticks: self.ticks + ticks, ..self }
+    }
+
+    /// What the unit has seen before this cycle stays as it is, whatever the clock does from now on.
+    fn keep(&mut self, time: &GateTime, cycle: Tick) {
+        let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
+        if let Some(seen) = seen.filter(|&seen| seen < cycle) {
+            *self = Self::tick(seen + self.ticks);
+        }
     }
 }
 
@@ -100,11 +129,23 @@ impl GateConfig {
         (self.writable, self.free) = (writable, free);
     }
 
+    /// A step before which nothing else can be taken.
+    fn wait_for(&mut self, when: When, port: u16, step: Step) {
+        self.steps.push_back((when, port, step));
+        self.busy_until(when.later(1), when.later(1));
+    }
+
     /// The port is told of a list shortly before it is pending.
     fn tell(&mut self, port: u16, since: u64, list: Arc<List>, change_time: u64) {
         let told = since - TOLD_NS;
         self.steps.push_back((When::seen(told, TOLD_CYCLES), port, Step::Propose { list, change_time, since }));
         self.busy_until(When::seen(told, WRITABLE_CYCLES), When::seen(told, FREE_CYCLES));
+    }
+
+    /// A command to the clock acts in this cycle.
+    fn keep(&mut self, time: &GateTime, cycle: Tick) {
+        let steps = self.steps.iter_mut().map(|step| &mut step.0);
+        steps.chain([&mut self.writable, &mut self.free]).for_each(|when| when.keep(time, cycle));
     }
 
     fn count(&mut self, port: u16, code: u8) {
@@ -162,7 +203,7 @@ impl Bridge {
         self.wakes.drain(..)
     }
 
-    /// When an entry of the staged list can be written, from a cycle on.
+    /// When an entry of the staged list can be written, from a cycle on; or when that is to be asked again.
     pub fn takes_gate_entry(&self, from: Tick) -> Tick {
         from.max(self.gate_config.writable.at(&self.gate_time))
     }
@@ -173,7 +214,7 @@ impl Bridge {
         }
     }
 
-    /// When a list can be committed, from a cycle on.
+    /// When a list can be committed, from a cycle on; or when that is to be asked again.
     pub fn takes_gate_commit(&self, from: Tick) -> Tick {
         from.max(self.gate_config.free.at(&self.gate_time))
     }
@@ -203,31 +244,40 @@ impl Bridge {
                 return;
             }
         };
-        let cancel = at + FIRST_ENTRY_CYCLES + ENTRY_CYCLES * (length as Tick - 1) + 1;
-        let shaping = self.shaping(port);
-        let gates = shaping.gates.clone();
-        let time = self.gate_time;
         // The unit's gate time of a cycle is that of the selections some cycles later.
-        let gate_time = |cycle: Tick| time.at(cycle + GATES_CYCLES);
-        let cycle_of = |gate_time: u64| time.tick_of(gate_time) - GATES_CYCLES;
-        let mut now = gate_time(at);
-        let is_running;
-        match gates.pending(gate_time(cancel)) {
-            Some((_, change_time)) if is_locked(&gates, gate_time(cancel)) => {
-                // It waits until the change has acted.
-                now = gate_time(cycle_of(change_time) + 2);
-                is_running = true;
-            }
-            Some(_) => {
-                is_running = gates.list(gate_time(cancel)).is_some();
-                self.gate_config.steps.push_back((When::tick(cancel + GATES_CYCLES), port, Step::Withdraw));
-            }
-            None => is_running = gates.list(gate_time(cancel)).is_some(),
+        let now = self.gate_time.at(at + GATES_CYCLES);
+        let cancel = at + FIRST_ENTRY_CYCLES + ENTRY_CYCLES * (length as Tick - 1) + 1;
+        // What acts later than this is still pending in the eyes of the unit when it cancels.
+        let good = When::tick(cancel - ACTED_CYCLES - 1 + GATES_CYCLES);
+        self.gate_config.wait_for(good, port, Step::Good { list, now });
+    }
+
+    /// A good list takes the place of what is pending, or waits until that has acted if it is too late.
+    fn replace_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64) {
+        let time = self.gate_time;
+        let gates = &self.shaping(port).gates;
+        let Some((_, change_time)) = gates.pending(time.at(at)) else { return self.prepare_list(at, port, list, now) };
+        let cancel = at + ACTED_CYCLES + 1;
+        let acts = time.tick_of(change_time);
+        if acts <= cancel || is_locked(gates, time.at(cancel - LOCKED_CYCLES)) {
+            let seen = When::seen(change_time, ACTED_CYCLES + GATES_CYCLES);
+            let when = if acts + ACTED_CYCLES > cancel { seen } else { When::tick(cancel + 1) };
+            self.gate_config.wait_for(when, port, Step::Acted { list });
+        } else {
+            self.gate_config.steps.push_back((When::tick(cancel), port, Step::Withdraw));
+            self.prepare_list(at, port, list, now);
         }
-        let change_time = list.start_from(now + PREPARE_NS + LEAD_NS);
-        if is_running && list.base_time() < now + PREPARE_NS + LEAD_NS {
+    }
+
+    /// A list that nothing is in the way of begins, counted from this gate time.
+    fn prepare_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64) {
+        let gate_time = self.gate_time.at(at);
+        let is_running = self.shaping(port).gates.list(gate_time).is_some();
+        let earliest = now + PREPARE_NS + LEAD_NS;
+        if is_running && list.base_time() < earliest {
             self.gate_config.count(port, PAST_CODE);
         }
+        let change_time = list.start_from(earliest);
         self.gate_config.tell(port, now + PREPARE_NS, list, change_time);
     }
 
@@ -243,13 +293,19 @@ impl Bridge {
                 self.gate_config.steps.push_front((when, port, step));
                 return;
             }
-            let now = self.gate_time.at(at);
-            let gates = &mut self.settle_port(at, port).gates;
+            let seen = self.gate_time.at(at);
             match step {
-                Step::Withdraw => gates.withdraw(now),
-                Step::Propose { list, change_time, since } => gates.propose(since, list, change_time),
+                Step::Good { list, now } => self.replace_list(at, port, list, now),
+                Step::Acted { list } => self.prepare_list(at, port, list, seen),
+                Step::Withdraw => {
+                    self.settle_port(at, port).gates.withdraw(seen);
+                    self.replan(at, port);
+                }
+                Step::Propose { list, change_time, since } => {
+                    self.settle_port(at, port).gates.propose(since, list, change_time);
+                    self.replan(at, port);
+                }
             }
-            self.replan(at, port);
         }
     }
 
@@ -262,10 +318,11 @@ impl Bridge {
         for &port in &shaped {
             self.settle_port(at, port);
         }
-        let last = self.gate_time.at(at - 1);
+        let (before, last) = (self.gate_time, self.gate_time.at(at - 1));
         if let Err(error) = self.gate_time.clock.command(cycle, command) {
             return error.code();
         }
+        self.gate_config.keep(&before, cycle);
         if matches!(command, Command::Set { .. } | Command::Step { .. }) {
             let now = self.gate_time.at(at);
             for &port in shaped.iter().rev() {

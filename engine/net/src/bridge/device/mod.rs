@@ -423,10 +423,22 @@ impl Device {
         }
     }
 
+    /// Runs up to the first cycle in which the gates' unit takes something.
+    fn run_until_taken(&mut self, from: Tick, taken: impl Fn(&Bridge, Tick) -> Tick) -> Tick {
+        let mut at = from;
+        loop {
+            self.run(at);
+            let next = taken(&self.bridge, at);
+            if next == at {
+                return at;
+            }
+            at = next;
+        }
+    }
+
     /// Commits the staged gate list, once the one before has been worked on.
     fn commit_gates(&mut self, from: Tick, port: u16, registers: &GateRegisters) {
-        let at = self.bridge.takes_gate_commit(from);
-        self.run(at);
+        let at = self.run_until_taken(from, Bridge::takes_gate_commit);
         self.bridge.commit_gates(at, port, registers);
         self.gate_steps();
         self.run(at + COMMIT_CYCLES);
@@ -447,8 +459,7 @@ impl Device {
     fn commit(&mut self, from: Tick, commit: Commit) {
         let mut at = from;
         if let Commit::GateEntry { index, entry } = commit {
-            at = self.bridge.takes_gate_entry(at);
-            self.run(at);
+            at = self.run_until_taken(at, Bridge::takes_gate_entry);
             self.bridge.write_gate_entry(index, entry);
         } else if let Commit::Change(change) = commit {
             self.run(at);
