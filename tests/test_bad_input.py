@@ -116,7 +116,7 @@ CASES = {
     "a VLAN out of range": (
         "vlan = 10\npcp = 0", "vlan = 4095\npcp = 0", 29, "streams.video.vlan", "4095", "1 to 4094"),
     "a missing key": ('duration = "10ms"\n', "", 1, "duration", "missing", "duration"),
-    "nodes of a later version": ('name = "case"', 'name = "case"\nnodes = "linux"', 2, "nodes", "linux", "rtl"),
+    "nodes that are not known": ('name = "case"', 'name = "case"\nnodes = "fpga"', 2, "nodes", "fpga", "linux"),
     "not TOML": ('to = ["drive"]\nvlan = 10\npcp = 3', "to = [drive]", 19, "to", "not TOML", "TOML 1.0"),
     "a name with a slash": ('name = "case"', 'name = "../case"', 1, "name", "cannot be used", "letters"),
 }  # fmt: skip
