@@ -25,8 +25,6 @@ Order = tuple[tuple[str, str], ...]
 GATED = "taprio"
 # From the gate to the listener's stamp, at most: the kernel's work, also on an emulated processor.
 BEHIND_GATE_US = 50.0
-# Of which Linux lets no packet through when both are in software, so that no claim is made.
-BOTH = "cbs-taprio"
 
 
 def delays(mixed: bool, order: Order, outcomes: Outcomes) -> Found:
@@ -107,15 +105,8 @@ def _note(mixed: bool) -> str:
 
 
 def _lost(name_of: str, name: str, called: str, outcome: Outcome) -> Row:
-    counts = [outcome.stream(stream) for stream in STREAMS]
-    lost = sum(int(each["sent"]) - int(each["delivered"]) for each in counts)
-    place, label = f"{name_of}.{name}.lost", f"packets lost, {called}"
-    if name == BOTH:
-        sent = sum(int(each["sent"]) for each in counts)
-        return Row.told(
-            f"{name_of}.{name}.lost.share", f"part of the packets lost, {called}", "%", lost / sent * 100
-        ).as_key()
-    return Row.equals(place, label, "packets", lost, 0, 0)
+    lost = sum(outcome.stream(stream)["sent"] - outcome.stream(stream)["delivered"] for stream in STREAMS)
+    return Row.equals(f"{name_of}.{name}.lost", f"packets lost, {called}", "packets", lost, 0, 0)
 
 
 def _closed(name: str, mixed: bool, of: Packets, outcome: Outcome) -> Row:
