@@ -39,10 +39,12 @@ done
 cut_out "$folder/paper/report.html" "Figure"
 shot "$folder/paper/part.html" 1960 papers/ats-switch.png
 # Pictures alone: the rows are in the page.
+without_rows() { sed -i "s/<div class=\"scroll\">/<div hidden>/g; s/<details>/<details hidden>/g" "$1"; }
 ./penstock reproduce launch-time-talker --only table1 --only table3 --out "$folder/talker" >/dev/null
 cut_out "$folder/talker/report.html" "Table"
-sed -i 's/<div class="scroll">/<div class="scroll" hidden>/; s/<details>/<details hidden>/' "$folder/talker/part.html"
+without_rows "$folder/talker/part.html"
 shot "$folder/talker/part.html" 1640 papers/launch-time-talker.png
 ./penstock reproduce linux-shapers --only fig2 --only fig7 --out "$folder/linux" >/dev/null
 cut_out "$folder/linux/report.html" "Figure"
-shot "$folder/linux/part.html" 2400 papers/linux-shapers.png
+without_rows "$folder/linux/part.html"
+shot "$folder/linux/part.html" 1730 papers/linux-shapers.png

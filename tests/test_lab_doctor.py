@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +38,7 @@ def examine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Examine:
         monkeypatch.setattr(doctor, "Machine", FakeMachine)
         monkeypatch.setattr(doctor, "probe", lambda machine: missing)
         monkeypatch.setattr(shutil, "which", lambda name: None if name in lacks else which(name) or f"/usr/bin/{name}")
-        monkeypatch.setattr(doctor.os, "geteuid", lambda: 0 if root else 1000)
+        monkeypatch.setattr(os, "geteuid", lambda: 0 if root else 1000)
         monkeypatch.setattr(doctor, "kvm_is_offered", lambda: False)
         there = Kernel("6.1-rt", "6.1-1", tmp_path) if fetched else None
         monkeypatch.setattr(kernel, "cached", lambda: there)

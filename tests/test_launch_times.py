@@ -14,6 +14,7 @@ from penstock import delay_variation
 from penstock.report import punctuality as punctuality_table
 from penstock.run import observe, run, statistics
 from penstock.scenario import load
+from penstock.summary import stream_table
 
 LEAD_NS = 64  # preamble and delimiter
 NETWORK: dict[str, Any] = {
@@ -84,6 +85,15 @@ def test_a_missed_launch_time_is_counted_traced_and_told(tmp_path: Path) -> None
     report = (tmp_path / "out" / "report.html").read_text()
     assert said in report
     assert f"<th>s0</th><td>{late.height}</td>" in report
+
+
+def test_a_table_of_streams_has_them() -> None:
+    source = {"every": "1ms"}
+    table = stream_table(observe(load(scenario(late_source(), source)))[0])
+    assert table["launch_missed"].to_list()[1] is None
+    assert table["launch_missed"][0] > 0
+    assert table["transmit_min_ns"][0] > table["latency_min_ns"][0] + 50_000
+    assert table["period_jitter_peak_to_peak_ns"].to_list() == [pytest.approx(20_000, abs=16), 0]
 
 
 def test_counts_are_the_same_without_a_trace() -> None:

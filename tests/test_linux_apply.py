@@ -172,6 +172,20 @@ def test_each_difference_is_told(tmp_path: Path) -> None:
     assert said() == ["interface: wanted there, found nothing"]
 
 
+def test_what_stands_on_the_way_in_does_not_matter(tmp_path: Path) -> None:
+    host = _host()
+    index = host.there["enp2s0"].index
+    reception = Placed(0xFFFF0000, 0xFFFFFFF1, Other("clsact"))
+    host.placed[index] = (*host.placed[index], reception)
+    assert preflight(PLAN, host, frozenset(), yes=False) == []
+    changes.apply(PLAN, host, tmp_path)
+    host.placed[index] = (*_TALKER.qdiscs, reception)
+    assert changes.verify(PLAN, host) == []
+    in_a_circle = (Placed(0x20000, 0x30001, Other("htb")), Placed(0x30000, 0x20001, Other("htb")))
+    host.placed[index] = (*_TALKER.qdiscs, *in_a_circle)
+    assert len(differences(_TALKER, host)) == 2
+
+
 def test_handles_of_others_do_not_matter() -> None:
     host = _host()
     host.features = {}

@@ -325,7 +325,7 @@ def _hop(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_TIMES = ("latency", "interval", "talker_wait", "shaping")
+_TIMES = ("latency", "interval", "talker_wait", "transmit", "shaping")
 _STREAM_COLUMNS: dict[str, Any] = {
     "ok": pl.Boolean,
     "from": pl.String,
@@ -340,6 +340,9 @@ _STREAM_COLUMNS: dict[str, Any] = {
     "lost": pl.UInt64,
     **{f"{what}_{key}_ns": pl.Float64 for what in _TIMES for key in KEYS},
     "jitter_ns": pl.Float64,
+    "period_jitter_mean_ns": pl.Float64,
+    "period_jitter_peak_to_peak_ns": pl.Float64,
+    "launch_missed": pl.UInt64,
     "rate_bps": pl.Float64,
     "bound_ns": pl.Float64,
     "bound_ok": pl.Boolean,
@@ -355,7 +358,15 @@ def stream_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     for name, stream in summary["streams"].items():
         times = {f"{what}_{key}_ns": stream[f"{what}_ns"][key] for what in _TIMES for key in KEYS}
         why = ", ".join(f"{count} {reason}" for reason, count in stream["dropped"].items())
-        row = {**stream, **times, "dropped": sum(stream["dropped"].values()), "dropped_why": why}
+        jitter, launch = stream["period_jitter_ns"] or {}, stream["launch"] or {}
+        row = {
+            **stream,
+            **times,
+            "dropped": sum(stream["dropped"].values()),
+            "dropped_why": why,
+            **{f"period_jitter_{key}_ns": jitter.get(key) for key in ("mean", "peak_to_peak")},
+            "launch_missed": launch.get("missed"),
+        }
         rows.append({"stream": name, **{column: row[column] for column in _STREAM_COLUMNS}})
     return rows
 

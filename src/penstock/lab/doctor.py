@@ -19,7 +19,7 @@ from penstock.lab.guest import KVM_READY_WITHIN_S, Guest
 from penstock.lab.interfaces import clocks, stamping
 from penstock.lab.machine import Machine
 from penstock.lab.probe import WHAT, probe
-from penstock.lab.setup import GUEST_PROGRAMS, install_command
+from penstock.lab.setup import GUEST_PROGRAMS, PROCESSOR, install_command
 
 State = Literal["yes", "no", "part"]
 _NET_ADMIN, _SYS_ADMIN, _NET_RAW, _SYS_NICE = 12, 21, 13, 23
@@ -114,6 +114,8 @@ def _guest() -> list[Finding]:
     there = kernel.cached()
     if there is not None:
         image = Finding("guest", "real-time kernel", "yes", f"{there.release} ({there.version}), unpacked")
+    elif os.uname().machine != PROCESSOR:
+        image = Finding("guest", "real-time kernel", "no", f"{os.uname().machine}", f"a machine of kind {PROCESSOR}")
     elif shutil.which("apt-get") is None:
         image = Finding("guest", "real-time kernel", "no", "there is no apt-get to get it by", "a Debian system")
     else:

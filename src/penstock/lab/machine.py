@@ -153,8 +153,9 @@ class Machine:
             # A user who is not root is root in a user namespace of its own, which is enough where it is allowed.
             as_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
             program = [sys.executable, "-I", str(_PROGRAM), str(theirs.fileno())]
+            # In this order, as a new user namespace forgets the signal.
             self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "TERM", *as_root, *program],
+                [*as_root, "setpriv", "--pdeathsig", "TERM", *program],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,

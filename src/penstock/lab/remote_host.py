@@ -13,10 +13,7 @@ from penstock.linux.errors import KernelError
 from penstock.linux.host import ThisHost
 from penstock.linux.netlink import features
 from penstock.linux.netlink.connection import Connection
-from penstock.linux.netlink.links import Link
-from penstock.linux.qdisc import Placed
 
-_INGRESS = 0xFFFF  # major number of clsact
 _FEATURE = struct.Struct("=II")
 
 
@@ -27,10 +24,6 @@ class RemoteHost(ThisHost):
         self._machine = machine
         self._host = host
         self._connection = _RemoteConnection(machine, host)
-
-    def qdiscs(self, link: Link) -> tuple[Placed, ...]:
-        """The qdiscs of an interface on the way out; what stands at the way in is the bridge's."""
-        return tuple(placed for placed in super().qdiscs(link) if placed.handle >> 16 != _INGRESS)
 
     def feature(self, interface: str, name: str) -> bool | None:
         """Whether an offload is on; None if there is none."""

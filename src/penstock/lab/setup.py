@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 
 from penstock.errors import RunError
 from penstock.lab import kernel
 from penstock.lab.kernel import Kernel, Tell
+
+PROCESSOR = "x86_64"
 
 # What a guest needs: a program of each Debian package.
 GUEST_PROGRAMS = {
@@ -30,6 +33,8 @@ def prepare(tell: Tell, *, renew: bool = False) -> Kernel:
         RunError: Something is missing that may not be installed, or could not be.
 
     """
+    if platform.machine() != PROCESSOR:
+        raise RunError(f"the guest runs this machine's programs, and so needs {PROCESSOR}, not {platform.machine()}")
     missing = sorted({package for program, package in GUEST_PROGRAMS.items() if shutil.which(program) is None})
     if missing:
         install(missing, tell)

@@ -14,6 +14,7 @@ from penstock.linux.qdisc import Entry, Mapping16, Other, Placed, Qdisc, Taprio,
 from penstock.scenario.instants import TAI_AHEAD_OF_UTC_S
 
 _DEFAULTS = {"pfifo", "pfifo_fast", "fq_codel", "fq", "noqueue", "mq", "noop"}  # what the kernel puts where nothing is
+_RECEPTION = {"clsact", "ingress"}
 _NOTHING = "nothing"
 _SECOND_NS = 10**9
 
@@ -53,6 +54,8 @@ def differences(plan: PortPlan, host: Host) -> list[Difference]:
 
 def qdisc_differences(plan: PortPlan, found: tuple[Placed, ...]) -> Iterator[Difference]:
     """The differences of the qdiscs; which handles they have does not matter, only what stands where."""
+    # What frames meet on their way in is not of the plan.
+    found = tuple(placed for placed in found if placed.qdisc.kind not in _RECEPTION)
     wanted_at = {_place(placed, plan.qdiscs): placed.qdisc for placed in plan.qdiscs}
     found_at = {_place(placed, found): placed.qdisc for placed in found}
     for place, qdisc in wanted_at.items():
@@ -108,6 +111,7 @@ def _place(placed: Placed, among: tuple[Placed, ...]) -> str:
     if placed.is_root:
         return "root"
     major, minor = placed.parent >> 16, placed.parent & 0xFFFF
+    among = tuple(each for each in among if each != placed)  # a file may say what leads back to itself
     above = next((each for each in among if each.handle >> 16 == major and each.handle), None)
     if above is None:
         return f"below {show_handle(placed.parent)}"

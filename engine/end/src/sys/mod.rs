@@ -9,7 +9,7 @@ mod socket;
 
 pub use ancillary::{ErrorMessage, Message};
 pub use interface::{driver, hardware_address, index, ptp_clock, request_hardware_stamps, PtpClock, StampSetting};
-pub use scheduling::use_fifo;
+pub use scheduling::{leave_fifo, use_fifo};
 pub use socket::{Socket, TxTimeFlags};
 
 use std::io;

@@ -16,6 +16,7 @@ use crate::clock::{self, Evidence};
 use crate::header::flags;
 use crate::plan::{LateAction, Plan, Send};
 use crate::station::{self, kernel, EndError, Interface, Output};
+use crate::sys;
 use records::{begun, Outcome, Records, HEAD};
 use schedule::{first_cycle, Schedule, Slot};
 use sender::Sender;
@@ -42,6 +43,11 @@ pub fn run(plan: &Plan, out: &Path) -> Result<Summary, EndError> {
     let grants = station::realtime(&plan.realtime)?;
     let base = first_cycle(plan, clock::now_tai_ns());
     let interrupted = talker.talk(base, &stop)?;
+    // What is still in a qdisc needs the processor more than the tables do: on a real-time kernel the threads that send
+    // it have no such priority.
+    if plan.realtime.fifo_priority.is_some() {
+        sys::leave_fifo().map_err(kernel("the priority given back"))?;
+    }
     talker.settle(&stop);
     let offset = clock::tai_minus_realtime_ns();
     talker.write(out)?;
