@@ -31,6 +31,7 @@ class StandInHost:
         self.placed: dict[int, tuple[Placed, ...]] = {link.index: (_DEFAULT,) for link in self.there.values()}
         self.features = {(name, feature): True for name in interfaces for feature in ("tso", "gso")}
         self.changes = 0
+        self.stopped = False
         self.before: Callable[[int], None] = lambda number: None
         self.keeps: Callable[[Placed], Placed] = lambda placed: placed
 
@@ -53,8 +54,17 @@ class StandInHost:
 
     def replace_qdisc(self, link: Link, placed: Placed) -> None:
         self._change()
-        others = () if placed.is_root else self.placed[link.index]
-        self.placed[link.index] = (*(p for p in others if p.parent != placed.parent), self.keeps(placed))
+        before = self.placed[link.index]
+        changed = any(p.parent == placed.parent and p.handle == placed.handle for p in before)
+        others = () if placed.is_root and not changed else before
+        # As the kernel has it: what is put below taprio stops its gates until they are set anew.
+        self.stopped = not placed.is_root and any(p.qdisc.kind == "taprio" for p in before)
+        self.placed[link.index] = (
+            *(p for p in others if p.is_root and not placed.is_root),
+            *([self.keeps(placed)] if placed.is_root else ()),
+            *(p for p in others if not p.is_root and p.parent != placed.parent),
+            *(() if placed.is_root else [self.keeps(placed)]),
+        )
 
     def delete_root(self, link: Link) -> None:
         self._change()

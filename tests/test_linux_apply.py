@@ -11,13 +11,18 @@ from pathlib import Path
 import pytest
 
 from linux_host import StandInHost, example
+from penstock.lab.scene import plan_of
 from penstock.linux import apply as changes
+from penstock.linux.commands import commands
 from penstock.linux.compare import differences
 from penstock.linux.errors import ApplyError, KernelError, TerminatedError
 from penstock.linux.netlink.links import Link
 from penstock.linux.plan import HostPlan, PortPlan
 from penstock.linux.preflight import advice, preflight
 from penstock.linux.qdisc import ROOT, Entry, Other, Placed, Taprio
+from penstock.reproduce.linux_shapers.laboratory import document
+from penstock.reproduce.linux_shapers.place import cases
+from penstock.scenario import load
 
 # One host with the talker's interface and the studio's: gates, credit and VLAN interfaces at two interfaces.
 _TALKER, _STUDIO = example("talker").ports[0], example("studio").ports[0]
@@ -219,3 +224,16 @@ def test_which_queue_is_served_first() -> None:
     assert "1 Gb/s" in slow
     (unknown,) = [n for n in advice(talker, {}, (6, 12), {"enp2s0": None}) if "link" in n]
     assert "counts 10 Mb/s" in unknown
+
+
+def test_gates_that_a_child_stopped_are_set_again(tmp_path: Path) -> None:
+    case = next(case for case in cases(False) if case.at["configuration"] == "cbs-taprio")
+    plan = plan_of(load(document(case, 1), "linux"), "talker")
+    assert plan is not None
+    host = StandInHost("eth0")
+    changes.apply(plan, host, tmp_path)
+    assert [placed.qdisc.kind for placed in host.placed[2]] == ["taprio", "cbs"]
+    assert not host.stopped
+    shown = [" ".join(command) for command in commands(plan.ports[0])]
+    assert ["taprio" in text for text in shown if text.startswith("tc")] == [True, False, True]
+    assert changes.remove(plan, host, tmp_path) == (["eth0"], [])

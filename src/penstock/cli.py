@@ -240,27 +240,34 @@ def reproduce(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Where the results go; out/reproduce-PAPER if not given."),
     ] = None,
+    laboratory: Annotated[
+        bool,
+        typer.Option("--laboratory", help="On real Linux too: this kernel, or a virtual machine's real-time one."),
+    ] = False,
     update_docs: Annotated[
         bool, typer.Option("--update-docs", help="Put the table into docs/papers/PAPER.md.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run the experiments of a paper: paper, theory and ours side by side."""
+    from penstock.lab.cli import interruptible, tell_of_lab
+    from penstock.lab.run import Where
     from penstock.reproduce import command, documentation, show
     from penstock.reproduce.experiment import Options
 
     if update_docs and only:
         raise InputError("the page has all experiments", allowed="--update-docs without --only", file="--update-docs")
     target = out or Path("out") / f"reproduce-{paper}"
-    with _progress(quiet=as_json) as progress:
+    with interruptible(), _progress(quiet=as_json) as progress:
 
         def tell(done: int, of: int) -> None:
             if progress is not None:
                 progress(f"{done} of {of} runs", done / of)
 
         result = command.run(
-            paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers, done=tell
-        )
+            paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers, done=tell,
+            laboratory=Where() if laboratory else None, tell=tell_of_lab,
+        )  # fmt: skip
     if update_docs:
         documentation.update(result)
     if as_json:

@@ -23,12 +23,12 @@ _MAC_BYTES, _TAG_BYTES, _IPV4_UDP_BYTES, _FCS_BYTES = 14, 4, 28, 4
 _CYCLE_NS, _LONGEST_CYCLE_NS = 1_000_000, 1_000_000_000
 
 
-def plan_for(network: Network, host: str, role: Role, interface: str) -> Plan:
+def plan_for(network: Network, host: str, role: Role, interface: str, *, as_drawn: bool = False) -> Plan:
     """The plan of a station; ids of streams are their numbers in the scenario, so that both ends agree.
 
     Streams of one length and period are sent for as long as one likes. All others (captures, pictures, chance) are sent
-    when a run of the scenario's model creates them. Raises InputError for a host that is none or has nothing to do, and
-    for all streams that no plan can express.
+    when a run of the scenario's model creates them; with `as_drawn` all are, so that their jitter is there too. Raises
+    InputError for a host that is none or has nothing to do, and for all streams that no plan can express.
     """
     if host not in network.stations:
         allowed = f"a station: {', '.join(network.stations)}{did_you_mean(host, network.stations)}"
@@ -42,7 +42,8 @@ def plan_for(network: Network, host: str, role: Role, interface: str) -> Plan:
     faults = [fault for _, stream in mine for fault in _faults(network, stream)]
     if faults:
         raise CollectedInputError(faults)
-    times = {stream.name: regular for _, stream in mine if (regular := _regular(stream)) is not None}
+    regular = {} if as_drawn else {stream.name: _regular(stream) for _, stream in mine}
+    times = {name: found for name, found in regular.items() if found is not None}
     cycle_ns = _cycle_ns(time["period_ns"] for time in times.values())
     if len(times) < len(mine):
         times = drawn(network) | times

@@ -61,8 +61,8 @@ def lab(
         if prepare:
             from penstock.lab.setup import prepare as get_ready
 
-            kernel = get_ready(_tell, renew=True)
-            _tell(f"kernel {kernel.release} {kernel.version} in {kernel.folder}")
+            kernel = get_ready(tell_of_lab, renew=True)
+            tell_of_lab(f"kernel {kernel.release} {kernel.version} in {kernel.folder}")
         if shell:
             raise typer.Exit(_run_command(words or [], chosen, timeout))
         for scenario in words or []:
@@ -99,7 +99,7 @@ def run_scenario(asked: Asked, as_json: bool) -> int:
         network = replace(network, duration_ps=time_ps(asked.duration, "--duration"))
     target = asked.out or Path("out") / f"{network.name}-lab"
     where, how = Where(asked.guest, asked.emulation), How(asked.transmit_offset_ns, asked.real_time)
-    result = run(network, target, where, how, _tell)
+    result = run(network, target, where, how, tell_of_lab)
     if as_json:
         typer.echo(json.dumps(result.summary))
     else:
@@ -155,8 +155,8 @@ def _run_command(command: list[str], emulation: Emulation | None, timeout_s: int
     from penstock.lab.guest import Guest
     from penstock.lab.setup import prepare as get_ready
 
-    with Guest(get_ready(_tell), emulation) as guest:
-        _tell(f"the guest started in {guest.seconds_to_start:.1f} s ({guest.emulation})")
+    with Guest(get_ready(tell_of_lab), emulation) as guest:
+        tell_of_lab(f"the guest started in {guest.seconds_to_start:.1f} s ({guest.emulation})")
         finished = guest.run(command, timeout_s=timeout_s, cwd=str(Path.cwd()))
     sys.stdout.write(finished.stdout)
     sys.stderr.write(finished.stderr)
@@ -178,5 +178,6 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell(what: str) -> None:
+def tell_of_lab(what: str) -> None:
+    """A word on standard error about what the laboratory does."""
     print(f"penstock lab: {what}", file=sys.stderr, flush=True)

@@ -77,6 +77,16 @@ class Executor:
         self._namespaces[host] = number
         return {"path": f"/proc/{os.getpid()}/fd/{number}"}
 
+    def do_forget(self) -> dict[str, Any]:
+        """All hosts are gone with all that is theirs, such as the timers of their gates."""
+        for connection in self._connections:
+            connection.close()
+        for number in self._namespaces.values():
+            os.close(number)
+        self._connections.clear()
+        self._namespaces.clear()
+        return {}
+
     def do_run(self, host: str | None, command: list[str], text: str = "") -> dict[str, Any]:
         """Runs a command to its end; how long that may take is the other side's business, whose clock is real."""
         entering = self._entering(host)

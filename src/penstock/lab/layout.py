@@ -95,9 +95,13 @@ def host_port(network: Network, node: str, port: int) -> HostPort:
     )
 
 
-def is_shaped(port: HostPort) -> bool:
-    """Whether a qdisc has to stand there; a veth has none of its own, and no queue that another could serve."""
-    return bool(port.gates or port.credit or port.launch_times)
+def is_shaped(network: Network, port: HostPort) -> bool:
+    """Whether a qdisc has to stand there: something is shaped, or the scenario names the port as an interface.
+
+    Any other veth has none, and no queue that another could serve.
+    """
+    named = port.port in network.linux.get(port.node, {})
+    return named or bool(port.gates or port.credit or port.launch_times)
 
 
 def ports_of(network: Network, node: str) -> list[int]:

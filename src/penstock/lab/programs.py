@@ -23,6 +23,7 @@ class How:
 
     transmit_offset_ns: int = 500_000  # of streams with launch times
     real_time: bool = True  # SCHED_FIFO and locked memory
+    as_drawn: bool = False  # periodic frames with the scenario's jitter, not only that of the host
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _of_role(network: Network, how: How, role: Any, lead_ns: int, faults: list[I
     found = []
     for host in hosts:
         try:
-            plan = plan_for(network, host, role, interface(network, host, 0))
+            plan = plan_for(network, host, role, interface(network, host, 0), as_drawn=how.as_drawn)
         except InputError as error:
             faults += error.errors
             continue

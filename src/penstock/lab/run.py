@@ -7,9 +7,9 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,25 @@ class Where:
     emulation: Emulation | None = None  # None: KVM where it works, else icount, which keeps the machine's load out
 
 
+@dataclass(frozen=True)
+class Played:
+    """What a network's talkers and listeners left."""
+
+    network: Network  # as Linux has it
+    trace: pl.DataFrame
+    metadata: Mapping[str, str]
+    summary: dict[str, Any]
+    programs: Mapping[str, dict[str, Any]]  # status and stderr of those that ran beside, by name
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Programs of others that run during the traffic, as `Executor.do_play` takes them, and what is done before."""
+
+    programs: Sequence[dict[str, Any]] = ()
+    commands: Mapping[str, str] = field(default_factory=dict)  # input of `ip -batch`, by station
+
+
 def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Result:
     """Runs a network and writes its folder.
 
@@ -57,41 +76,67 @@ def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Resu
         RunError: The machine lacks something, the kernel refused, or a talker or listener failed.
 
     """
+    making.programs(network, how, 0)  # before anything starts
+    with replacing(out) as folder:
+        with hosts([network], where, tell) as machine:
+            about = machine.about
+            tell(f"hosts on {about.release}" + (f" ({about.emulation})" if about.emulation else ""))
+            tell(f"{network.duration_ps / 1e9:g} ms of traffic")
+            played = play(machine, network, how, folder / "ends")
+        told = json.dumps(played.summary["laboratory"])
+        write(folder / "trace.parquet", played.trace, {**played.metadata, "penstock.laboratory": told})
+        (folder / "summary.json").write_text(json.dumps(played.summary, indent=2) + "\n")
+        page = report.render(played.network, View(played.network, played.trace), played.summary)
+        (folder / "report.html").write_text(page, encoding="utf-8")
+    return Result(played.summary, out)
+
+
+def play(machine: Machine, network: Network, how: How, ends: Path, beside: Beside | None = None) -> Played:
+    """Makes a network's hosts on a machine and lets them talk; `ends` gets what each program wrote.
+
+    Raises:
+        InputError: A stream cannot be sent by a Linux host.
+        RunError: The kernel refused, or a talker or listener failed.
+
+    """
+    beside = beside or Beside()
     network, notes = _as_linux_has_it(network)
-    hosts = len(network.stations)
-    lead_ns = _FIRST_LEAD_NS + hosts * _LEAD_PER_PROGRAM_NS
+    lead_ns = lead_of(network)
     todo = making.programs(network, how, lead_ns)
     binary = str(end_station())
-    with replacing(out) as folder:
-        with _machine(network, where, tell) as machine:
-            told = _about(machine)
-            tell(f"hosts on {told['kernel']}" + (f" ({told['emulation']})" if told["emulation"] else ""))
-            started = time.perf_counter()
-            with tempfile.TemporaryDirectory(prefix="penstock-journals-") as journals:
-                plans = build(machine, network, Path(journals))
-            told["qdiscs_verified"] = {plan.host: [port.interface for port in plan.ports] for plan in plans}
-            tell(f"{network.duration_ps / 1e9:g} ms of traffic")
-            seconds = _SLOWEST * (network.duration_ps / 1e12 + lead_ns / 1e9) + 30
-            played = machine.play(
-                [program.request(binary) for program in todo],
-                lead_ns=lead_ns,
-                raster_ns=making.raster_ns(network),
-                phase_ns=making.phase_ns(network),
-                seconds=seconds,
-            )
-            _check(played["programs"])
-            taken = round(time.perf_counter() - started, 3)
-            trace, metadata = results.collect(network, todo, machine.results)
-            told["ends"] = _ends(todo, machine.results)
-            for program in todo:
-                shutil.copytree(machine.results / program.name, folder / "ends" / program.name)
-        notes += _late_talkers(told["ends"], played["base_tai_ns"])
-        told |= {"base_tai_ns": played["base_tai_ns"], "stamps": metadata}
-        write(folder / "trace.parquet", trace, metadata | {"penstock.laboratory": json.dumps(told)})
-        summary = _summary(network, trace, {"seconds": taken, "trace_rows": trace.height}, told, notes)
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        (folder / "report.html").write_text(report.render(network, View(network, trace), summary), encoding="utf-8")
-    return Result(summary, out)
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="penstock-journals-") as journals:
+        plans = build(machine, network, Path(journals))
+    for host, commands in beside.commands.items():
+        machine.run(host, ["ip", "-batch", "-"], commands)
+    played = machine.play(
+        [*(program.request(binary) for program in todo), *beside.programs],
+        lead_ns=lead_ns,
+        raster_ns=making.raster_ns(network),
+        phase_ns=making.phase_ns(network),
+        seconds=_SLOWEST * (network.duration_ps / 1e12 + lead_ns / 1e9) + 30,
+    )
+    others = {program["name"] for program in beside.programs}
+    _check([program for program in played["programs"] if program["name"] not in others])
+    taken = round(time.perf_counter() - started, 3)
+    trace, metadata = results.collect(network, todo, machine.results)
+    told = _about(machine) | {
+        "qdiscs_verified": {plan.host: [port.interface for port in plan.ports] for plan in plans},
+        "ends": _ends(todo, machine.results),
+        "base_tai_ns": played["base_tai_ns"],
+        "stamps": metadata,
+    }
+    shutil.copytree(machine.results, ends)
+    machine.ask("forget")
+    notes += _late_talkers(told["ends"], played["base_tai_ns"])
+    summary = _summary(network, trace, {"seconds": taken, "trace_rows": trace.height}, told, notes)
+    programs = {program["name"]: program for program in played["programs"] if program["name"] in others}
+    return Played(network, trace, metadata, summary, programs)
+
+
+def lead_of(network: Network) -> int:
+    """How long after the programs are started the traffic begins, in ns."""
+    return _FIRST_LEAD_NS + len(network.stations) * _LEAD_PER_PROGRAM_NS
 
 
 def needed(network: Network) -> list[str]:
@@ -106,10 +151,10 @@ def needed(network: Network) -> list[str]:
 
 
 @contextmanager
-def _machine(network: Network, where: Where, tell: Tell) -> Iterator[Machine]:
-    """The machine's own kernel where it has all that is needed, else a guest."""
+def hosts(networks: Sequence[Network], where: Where, tell: Tell) -> Iterator[Machine]:
+    """The machine's own kernel where it has all that the networks need, else a guest."""
     if where.guest is not True:
-        lacks = _lacking(network)
+        lacks = _lacking(networks)
         if not lacks:
             tell("namespaces on this machine's kernel; nothing of its own network is touched")
             with Machine() as machine:
@@ -124,13 +169,14 @@ def _machine(network: Network, where: Where, tell: Tell) -> Iterator[Machine]:
             yield machine
 
 
-def _lacking(network: Network) -> list[str]:
+def _lacking(networks: Sequence[Network]) -> list[str]:
     try:
         with Machine() as machine:
             missing = probe(machine)
     except RunError:
         return ["network namespaces"]
-    return [name for name in needed(network) if name in missing]
+    wanted = dict.fromkeys(name for network in networks for name in needed(network))
+    return [name for name in wanted if name in missing]
 
 
 def _as_linux_has_it(network: Network) -> tuple[Network, list[str]]:

@@ -46,7 +46,7 @@ def build(machine: Machine, network: Network, journals: Path) -> list[HostPlan]:
 def plan_of(network: Network, host: str) -> HostPlan | None:
     """What is set at the ports of a host; None if nothing has to be."""
     ports = [host_port(network, host, port) for port in ports_of(network, host)]
-    plans = tuple(plan_port(port) for port in ports if is_shaped(port))
+    plans = tuple(plan_port(port) for port in ports if is_shaped(network, port))
     return HostPlan(host, plans) if plans else None
 
 

@@ -105,6 +105,8 @@ def _steps(port: PortPlan, host: Host, link: Link, journal: Journal) -> Iterator
             journal.add(Change("root", placed.qdisc.kind, placed.handle))
         what = f"{name}: {placed.qdisc.kind} at {show_handle(placed.parent)}"
         yield _asked(what, partial(host.replace_qdisc, link, placed), placed.qdisc.kind)
+    if port.set_again is not None:
+        yield _asked(f"{name}: taprio at root, again", partial(host.replace_qdisc, link, port.set_again))
     for vlan in port.vlans:
         journal.add(Change("vlan", vlan.name))
         what = f"{name}: VLAN interface {vlan.name}"

@@ -32,6 +32,8 @@ def commands(plan: PortPlan) -> list[Command]:
     """The commands of an interface in the order in which they are given."""
     found: list[Command] = [("ethtool", "-K", plan.interface, *_off(SEGMENTATION))]
     found += [_qdisc(plan.interface, placed) for placed in plan.qdiscs]
+    if plan.set_again is not None:
+        found.append(_qdisc(plan.interface, plan.set_again))
     for vlan in plan.vlans:
         found += _vlan(vlan)
     return found

@@ -59,6 +59,17 @@ class PortPlan:
         return self.port.interface
 
     @property
+    def set_again(self) -> Placed | None:
+        """The root, if it is to be set once more at the end.
+
+        What is put below taprio while the interface is up resets it: the timer of gates that the kernel keeps ends,
+        and no frame leaves until they are set anew.
+        """
+        root = self.qdiscs[0]
+        by_timer = isinstance(root.qdisc, Taprio) and not root.qdisc.flags & (TXTIME_ASSIST | FULL_OFFLOAD)
+        return root if by_timer and len(self.qdiscs) > 1 else None
+
+    @property
     def transmit_queues(self) -> int:
         """How many the interface needs."""
         return max(queue.first + queue.count for queue in self.port.chain.queues)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from penstock.errors import InputError
 from penstock.reproduce.result import Reproduction
-from penstock.reproduce.show import number
+from penstock.reproduce.show import laboratory, number
 
 FOLDER = Path(__file__).resolve().parents[3] / "docs" / "papers"
 _BEGIN, _END = "<!-- begin rows -->", "<!-- end rows -->"
@@ -26,15 +26,23 @@ def update(result: Reproduction, page: Path | None = None) -> None:
 
 def table(result: Reproduction) -> str:
     """In Markdown."""
-    lines = ["| | quantity | unit | paper | theory | bound | ours | |", "|---|---|---|--:|--:|--:|--:|---|"]
+    in_laboratory = result.laboratory is not None
+    lines = [
+        f"| | quantity | unit | paper | theory | bound | ours |{' laboratory |' * in_laboratory} |",
+        f"|---|---|---|--:|--:|--:|--:|{'--:|' * in_laboratory}---|",
+    ]
     for section in result.sections:
         place = section.experiment.place
         for compared in (each for each in section.rows if each.row.key or not each.ok):
             row = compared.row
             values = [number(value) for value in (row.paper, row.theory, row.bound, row.measured)]
-            mark = "" if row.requirement is None else "met" if compared.ok else "**not met**"
+            if in_laboratory:
+                values.append(laboratory(compared))
+            mark = "" if compared.requirement is None else "met" if compared.ok else "**not met**"
             lines.append(f"| {place} | {row.quantity} | {row.unit} | {' | '.join(values)} | {mark} |")
             place = ""
     met = sum(row.ok for row in result.rows)
     lines += ["", f"{met} of {len(result.rows)} rows met, on {' and '.join(result.nodes)}."]
+    if result.laboratory is not None:
+        lines.append(f"Laboratory: {result.laboratory.text}.")
     return "\n".join(lines)

@@ -7,12 +7,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from penstock.reproduce.outcome import Outcome
 from penstock.reproduce.row import Row
+
+if TYPE_CHECKING:
+    from penstock.reproduce.laboratory import InLaboratory
 
 SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios" / "papers"
 
@@ -67,6 +70,8 @@ class Experiment:
     place: str  # where the paper has it
     cases: Sequence[Case]
     evaluate: Callable[[Outcomes, Options], Found]
+    # The same of runs on real Linux; a row with an id of `evaluate` stands beside that one.
+    laboratory: Callable[[Outcomes], Found] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,3 +91,4 @@ class Paper:
     source: str  # how it is cited
     experiments: Sequence[Experiment]
     length: Length | None = None  # None: the scenarios say
+    laboratory: InLaboratory | None = None  # None: it has no experiment on real Linux

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from penstock.journeys import View
 from penstock.run import observe
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 
@@ -72,7 +73,11 @@ class Outcome:
 
 def watch(network: Network) -> Outcome:
     """Runs a network."""
-    summary, view = observe(network)
+    return outcome_of(network, *observe(network))
+
+
+def outcome_of(network: Network, summary: dict[str, Any], view: View) -> Outcome:
+    """Of a run that is done."""
     hops = view.hops.with_columns(pl.col("stream", "node").cast(pl.String))
     journeys = view.journeys.filter(pl.col("delivered").is_not_null()).with_columns(pl.col("stream").cast(pl.String))
     frames = {}

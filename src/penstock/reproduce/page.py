@@ -13,7 +13,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from penstock import __version__
 from penstock.reproduce.result import Compared, Reproduction, Section
-from penstock.reproduce.show import number
+from penstock.reproduce.show import laboratory, number
 
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 _DRAW = "function draw(id, figure) { Plotly.newPlot(id, figure.data, figure.layout, CONFIG); }"
@@ -27,7 +27,8 @@ td.missed { color: var(--bad); }
 def render(result: Reproduction) -> str:
     """The whole page."""
     style = (files("penstock.report") / "style.css").read_text(encoding="utf-8")
-    sections = [_section(section, number) for number, section in enumerate(result.sections)]
+    beside = result.laboratory is not None
+    sections = [_section(section, number, beside) for number, section in enumerate(result.sections)]
     return "\n".join([
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -55,9 +56,14 @@ def _head(result: Reproduction) -> str:
     return (
         f'<header class="{"good" if result.ok else "bad"}"><div class="verdict">{verdict}</div>'
         f"<h1>{escape(result.paper.title)}</h1><p>{escape(result.paper.source)}; "
-        f"nodes: {escape(' and '.join(result.nodes))}</p></header>"
+        f"nodes: {escape(' and '.join(result.nodes))}</p>{_laboratory(result)}</header>"
         f'<div class="cards">{"".join(cards)}</div>'
     )
+
+
+def _laboratory(result: Reproduction) -> str:
+    seen = result.laboratory
+    return "" if seen is None else f"<p>Laboratory: {escape(seen.text)}.</p>"
 
 
 def _card(section: Section) -> str:
@@ -71,7 +77,7 @@ def _plain_card(title: str, text: str, ok: bool) -> str:
     return f'<div class="card {kind}"><b>{mark} {escape(title)}</b><span>{escape(text)}</span></div>'
 
 
-def _section(section: Section, place: int) -> str:
+def _section(section: Section, place: int, in_laboratory: bool) -> str:
     experiment = section.experiment
     parts = [f"<section><h2>{escape(experiment.place)}: {escape(experiment.title)}</h2>"]
     for number_, picture in enumerate(section.pictures):
@@ -85,28 +91,30 @@ def _section(section: Section, place: int) -> str:
     first = [row for row in section.rows if row.row.key or not row.ok]
     rest = [row for row in section.rows if row not in first]
     if first:
-        parts.append(_rows(first))
+        parts.append(_rows(first, in_laboratory))
     if rest:
         title = f"{len(rest)} more rows" if first else f"{len(rest)} rows"
-        parts.append(f"<details><summary>{title}</summary>{_rows(rest)}</details>")
+        parts.append(f"<details><summary>{title}</summary>{_rows(rest, in_laboratory)}</details>")
     return "".join(parts) + "</section>"
 
 
-def _rows(rows: Sequence[Compared]) -> str:
-    names = ("quantity", "unit", "paper", "theory", "bound", "ours")
+def _rows(rows: Sequence[Compared], in_laboratory: bool) -> str:
+    names = ("quantity", "unit", "paper", "theory", "bound", "ours", *(["laboratory"] * in_laboratory))
     head = "".join(f"<th>{name}</th>" for name in names) + '<th class="text">required</th><th></th>'
-    body = "".join(map(_row, rows))
+    body = "".join(_row(row, in_laboratory) for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _row(compared: Compared) -> str:
+def _row(compared: Compared, in_laboratory: bool) -> str:
     row = compared.row
     ours = number(row.measured)
     if not compared.agree:
         ours = ", ".join(f"{kind} {number(value)}" for kind, value in compared.by_nodes.items())
     cells = [row.unit, *(number(value) for value in (row.paper, row.theory, row.bound)), ours]
+    if in_laboratory:
+        cells.append(laboratory(compared))
     kind, mark = ("met", "✓") if compared.ok else ("missed", "✗ not met")
-    required = row.requirement or ("" if compared.agree else "model and rtl agree")
+    required = compared.requirement or ("" if compared.agree else "model and rtl agree")
     return (
         f"<tr><th>{escape(row.quantity)}<small>{escape(row.id)}</small></th>"
         + "".join(f"<td>{escape(cell)}</td>" for cell in cells)

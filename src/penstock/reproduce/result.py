@@ -9,7 +9,8 @@ from typing import Any
 
 from penstock.errors import RunError
 from penstock.reproduce import work
-from penstock.reproduce.experiment import Experiment, Options, Paper, Picture
+from penstock.reproduce.experiment import Experiment, Found, Options, Paper, Picture
+from penstock.reproduce.laboratory import Laboratory
 from penstock.reproduce.outcome import Outcome
 from penstock.reproduce.row import Row
 
@@ -22,21 +23,27 @@ class Compared:
 
     row: Row
     by_nodes: dict[str, float | None]
+    laboratory: Row | None = None  # the same on real Linux
 
     @property
     def agree(self) -> bool:
         """Whether all nodes gave the same."""
-        return len(set(self.by_nodes.values())) == 1
+        return len(set(self.by_nodes.values())) <= 1
 
     @property
     def ok(self) -> bool:
-        """Whether the requirement is met on all nodes, and they agree."""
-        return self.row.ok and self.agree
+        """Whether the requirement is met on all nodes and in the laboratory, and the nodes agree."""
+        return self.row.ok and self.agree and (self.laboratory is None or self.laboratory.ok)
+
+    @property
+    def requirement(self) -> str | None:
+        """What is required of the nodes, or else of the laboratory."""
+        return self.row.requirement or (None if self.laboratory is None else self.laboratory.requirement)
 
     def as_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         row = self.row
-        told = {
+        told: dict[str, Any] = {
             "id": row.id,
             "quantity": row.quantity,
             "unit": row.unit,
@@ -47,6 +54,12 @@ class Compared:
             "requirement": row.requirement,
             "ok": self.ok,
         }
+        if self.laboratory is not None:
+            told |= {
+                "laboratory": self.laboratory.measured,
+                "laboratory_bound": self.laboratory.bound,
+                "laboratory_requirement": self.laboratory.requirement,
+            }
         return told | (dict(self.by_nodes) if len(self.by_nodes) > 1 else {})
 
 
@@ -57,6 +70,15 @@ class Section:
     experiment: Experiment
     rows: list[Compared]
     pictures: list[Picture]
+
+    def add(self, found: Found) -> None:
+        """What the laboratory found, beside the rows that it is about and below them."""
+        seen = {row.id: row for row in found.rows}
+        self.rows = [replace(each, laboratory=seen.pop(each.row.id, None)) for each in self.rows]
+        for row in seen.values():
+            alone = replace(row, measured=None, bound=None, requirement=None, ok=True)
+            self.rows.append(Compared(alone, {}, row))
+        self.pictures += found.pictures
 
     @property
     def ok(self) -> bool:
@@ -72,6 +94,15 @@ class Reproduction:
     nodes: tuple[str, ...]
     sections: list[Section] = field(default_factory=list)
     runs: list[dict[str, Any]] = field(default_factory=list)  # each with its scenario, what was set, and its summary
+    laboratory: Laboratory | None = None
+
+    def add(self, laboratory: Laboratory) -> None:
+        """The same experiments on real Linux."""
+        self.laboratory = laboratory
+        self.runs += laboratory.runs
+        for section in self.sections:
+            if section.experiment.id in laboratory.found:
+                section.add(laboratory.found[section.experiment.id])
 
     @property
     def rows(self) -> list[Compared]:
@@ -85,12 +116,10 @@ class Reproduction:
 
     def as_json(self) -> dict[str, Any]:
         """What `--json` prints and `summary.json` holds."""
-        return {
-            "ok": self.ok,
-            "paper": self.paper.name,
-            "nodes": list(self.nodes),
-            "rows": [row.as_json() for row in self.rows],
-        }
+        told: dict[str, Any] = {"ok": self.ok, "paper": self.paper.name, "nodes": list(self.nodes)}
+        if self.laboratory is not None:
+            told["laboratory"] = self.laboratory.as_json()
+        return told | {"rows": [row.as_json() for row in self.rows]}
 
 
 def reproduce(

@@ -22,34 +22,52 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3f}"
 
 
+def laboratory(compared: Compared) -> str:
+    """What was measured on real Linux, with a bound where it has one of its own."""
+    seen = compared.laboratory
+    if seen is None:
+        return NOTHING
+    most = f" (at most {number(seen.bound)})" if seen.bound is not None else ""
+    return number(seen.measured) + most
+
+
 def table(result: Reproduction, console: Console, folder: Path) -> None:
     """Prints the rows that stand for their experiments, and all that are not met."""
     found = Table(title=f"{result.paper.name} on {' and '.join(result.nodes)}", title_justify="left")
     found.add_column("", style="bold", no_wrap=True)
     found.add_column("quantity")
-    for column in ("unit", "paper", "theory", "bound", "ours"):
+    in_laboratory = result.laboratory is not None
+    columns = ("unit", "paper", "theory", "bound", "ours", *(["laboratory"] * in_laboratory))
+    for column in columns:
         found.add_column(column, justify="right", no_wrap=True)
     found.add_column("")
     for section in result.sections:
         for row in section.rows:
             if row.row.key or not row.ok:
-                found.add_row(section.experiment.id, *_cells(row))
+                found.add_row(section.experiment.id, *_cells(row, in_laboratory))
         met = sum(row.ok for row in section.rows)
         mark = "[green]ok[/]" if section.ok else "[bold red]NOT MET[/]"
-        found.add_row(section.experiment.id, f"[dim]{met} of {len(section.rows)} rows met[/]", *[""] * 5, mark)
+        found.add_row(
+            section.experiment.id, f"[dim]{met} of {len(section.rows)} rows met[/]", *[""] * len(columns), mark
+        )
         found.add_section()
     console.print(found)
     apart = sum(not row.agree for row in result.rows)
     if len(result.nodes) > 1:
         console.print(f"model and rtl differ in {apart} of {len(result.rows)} rows", highlight=False)
+    if result.laboratory is not None:
+        console.print(f"laboratory: {escape(result.laboratory.text)}", highlight=False)
     verdict = "[bold green]every requirement met[/]" if result.ok else "[bold red]a requirement was not met[/]"
     console.print(f"{verdict}; results in {escape(str(folder))}/", highlight=False)
 
 
-def _cells(compared: Compared) -> list[str]:
+def _cells(compared: Compared, in_laboratory: bool) -> list[str]:
     row = compared.row
     ours = number(row.measured)
     if not compared.agree:
         ours = ", ".join(f"{kind} {number(value)}" for kind, value in compared.by_nodes.items())
     values = [number(value) for value in (row.paper, row.theory, row.bound)]
-    return [escape(row.quantity), row.unit, *values, ours, "ok" if compared.ok else "[bold red]NOT MET[/]"]
+    values.append(ours)
+    if in_laboratory:
+        values.append(laboratory(compared))
+    return [escape(row.quantity), row.unit, *values, "ok" if compared.ok else "[bold red]NOT MET[/]"]

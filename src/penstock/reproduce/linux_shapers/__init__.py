@@ -3,10 +3,12 @@
 
 from penstock.reproduce.experiment import Paper
 from penstock.reproduce.linux_shapers import delay, distributions, jitter
+from penstock.reproduce.linux_shapers.laboratory import InLaboratory
 
 PAPER = Paper(
     "linux-shapers",
     "Empirical Evaluation of Traffic Shaping Algorithms for Time Sensitive Networking",
     "K. Naik, D. Kumari, M. P. Tahiliani, NITK Surathkal",
     [each.EXPERIMENTS[mixed] for mixed in (False, True) for each in (delay, jitter, distributions)],
+    laboratory=InLaboratory(),
 )

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
-from penstock.reproduce.linux_shapers import panels, printed, waits
+from penstock.reproduce.linux_shapers import panels, printed, seen, waits
 from penstock.reproduce.linux_shapers.packets import STREAMS, Packets, packets
 from penstock.reproduce.linux_shapers.place import CONFIGURATIONS, by_configuration, cases, key, said
 from penstock.reproduce.outcome import Outcome
@@ -83,6 +83,7 @@ EXPERIMENTS = {
         "Figure 5" if mixed else "Figure 2",
         cases(*((False, True) if mixed else (False,))),
         partial(_evaluate, mixed),
+        partial(seen.delays, mixed, _ORDER_MIXED if mixed else _ORDER),
     )
     for mixed in (False, True)
 }

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
-from penstock.reproduce.linux_shapers import panels, printed
+from penstock.reproduce.linux_shapers import panels, printed, seen
 from penstock.reproduce.linux_shapers.packets import packets
 from penstock.reproduce.linux_shapers.place import CONFIGURATIONS, by_configuration, cases, key, said
 from penstock.reproduce.row import Row
@@ -44,6 +44,7 @@ EXPERIMENTS = {
         "Figure 7" if mixed else "Figure 4",
         cases(mixed),
         partial(_evaluate, mixed),
+        partial(seen.distributions, mixed, _STEADY_US),
     )
     for mixed in (False, True)
 }

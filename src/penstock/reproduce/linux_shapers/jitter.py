@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
-from penstock.reproduce.linux_shapers import panels, printed, waits
+from penstock.reproduce.linux_shapers import panels, printed, seen, waits
 from penstock.reproduce.linux_shapers.packets import packets
 from penstock.reproduce.linux_shapers.place import CONFIGURATIONS, by_configuration, cases, key, said
 from penstock.reproduce.row import Row
@@ -40,6 +40,7 @@ EXPERIMENTS = {
         "Figure 6" if mixed else "Figure 3",
         cases(mixed),
         partial(_evaluate, mixed),
+        partial(seen.jitters, mixed),
     )
     for mixed in (False, True)
 }

@@ -22,6 +22,8 @@ def series(title: str, y: str, values: Mapping[str, Times], note: str, level: Ma
     figure = drawing.panels(list(CONFIGURATIONS.values()), "packet", y)
     for number, name in enumerate(CONFIGURATIONS):
         place = {"row": number // 2 + 1, "col": number % 2 + 1}
+        if name not in values:
+            continue
         shown = values[name][:_MOST_POINTS]
         marker = {"color": drawing.COLORS[number], "size": 3, "opacity": 0.7}
         packets = np.arange(1, shown.size + 1)
@@ -38,6 +40,8 @@ def distribution(title: str, x: str, values: Mapping[str, Times], note: str) -> 
     """The cumulative distribution function of each configuration."""
     figure = drawing.figure(x, "part of the packets")
     for number, (name, called) in enumerate(CONFIGURATIONS.items()):
+        if name not in values:
+            continue
         at = np.quantile(values[name], _PARTS).round(4)
         drawing.curve(figure, called, at, _PARTS, drawing.COLORS[number], mode="lines")
     return Picture(title, note, figure)

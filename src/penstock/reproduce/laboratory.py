@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A paper's experiments on real Linux: the same cases, fewer frames, their rows in a column of their own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from penstock.errors import RunError
+from penstock.journeys import View
+from penstock.lab import run as lab
+from penstock.lab.machine import About
+from penstock.lab.programs import How
+from penstock.reproduce.experiment import Case, Experiment, Found, Paper
+from penstock.reproduce.outcome import Outcome, outcome_of
+from penstock.scenario.network import Network
+
+Done = Callable[[int, int], None]
+Tell = Callable[[str], None]
+
+KVM = "KVM"
+
+
+class InLaboratory(Protocol):
+    """What a paper says of its cases on real Linux."""
+
+    def missing(self, cases: Sequence[Case]) -> str | None:
+        """What this machine lacks beside the laboratory itself, with what installs it."""
+
+    def network(self, case: Case, emulated: bool) -> Network:
+        """The hosts of a case; on an emulated processor at a rate that it can keep up with."""
+
+    def beside(self, case: Case, network: Network, emulated: bool) -> lab.Beside:
+        """Programs of others that run beside."""
+
+    def how(self, case: Case, emulated: bool) -> How:
+        """How hosts send."""
+
+    def read_first(self, cases: Sequence[Case]) -> Sequence[Sequence[str]]:
+        """Commands that bring into memory what is read in the runs; their status does not count."""
+
+
+@dataclass
+class Laboratory:
+    """What came out of it."""
+
+    about: About
+    found: dict[str, Found] = field(default_factory=dict)  # by experiment
+    runs: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def emulated(self) -> bool:
+        """Whether times are those of an emulated processor."""
+        return is_emulated(self.about)
+
+    @property
+    def text(self) -> str:
+        """The kernel and what it ran on, and what that means for times."""
+        kind = "PREEMPT_RT" if self.about.is_real_time else "no PREEMPT_RT"
+        on = f"a virtual machine, {self.about.emulation}" if self.about.emulation else "this machine"
+        what = (
+            "absolute times are an emulated processor's, not the paper's" if self.emulated else "times are this host's"
+        )
+        return f"Linux {self.about.release} ({kind}) on {on}; {what}: compare orders and claims"
+
+    def as_json(self) -> dict[str, Any]:
+        """For `summary.json`."""
+        about = self.about
+        told = {"kernel": about.release, "kernel_version": about.version, "preempt_rt": about.is_real_time}
+        return told | {"emulation": about.emulation, "emulated": self.emulated}
+
+
+def is_emulated(about: About) -> bool:
+    """Whether the processor is made by software."""
+    return about.emulation not in ("", KVM)
+
+
+def run(
+    paper: Paper, experiments: Sequence[Experiment], where: lab.Where, tell: Tell, done: Done | None = None
+) -> Laboratory:
+    """Runs each case once, all on one machine.
+
+    Raises:
+        InputError: A scenario is wrong.
+        RunError: The machine lacks something, or a run could not be done.
+
+    """
+    asked = [each for each in experiments if each.laboratory is not None]
+    if paper.laboratory is None or not asked:
+        raise RunError(f"nothing of {paper.name} runs in the laboratory")
+    cases = list({case.key: case for each in asked for case in each.cases}.values())
+    if lacking := paper.laboratory.missing(cases):
+        raise RunError(lacking)
+    with lab.hosts([paper.laboratory.network(case, True) for case in cases], where, tell) as machine:
+        found = Laboratory(machine.about)
+        for command in paper.laboratory.read_first(cases):
+            machine.ask("run", host=None, command=list(command))
+        outcomes = {}
+        for number, case in enumerate(cases):
+            if done is not None:
+                done(number, len(cases))
+            outcomes[case.key] = _outcome(paper.laboratory, case, found, machine)
+    for each in asked:
+        assert each.laboratory is not None
+        found.found[each.id] = each.laboratory([(case, outcomes[case.key]) for case in each.cases])
+    return found
+
+
+def _outcome(paper: InLaboratory, case: Case, found: Laboratory, machine: Any) -> Outcome:
+    network = paper.network(case, found.emulated)
+    with tempfile.TemporaryDirectory(prefix="penstock-laboratory-") as folder:
+        ends = Path(folder) / "ends"
+        beside = paper.beside(case, network, found.emulated)
+        played = lab.play(machine, network, paper.how(case, found.emulated), ends, beside)
+        printed = {}
+        for name, program in played.programs.items():
+            file = ends / name / "stdout"
+            printed[name] = program | {"stdout": file.read_text(errors="replace")}
+    told = {key: value for key, value in played.summary["laboratory"].items() if key != "ends"}
+    told["emulated"] = found.emulated
+    summary = played.summary | {"laboratory": told, "beside": printed}
+    found.runs.append({"scenario": network.name, "nodes": "linux", "values": dict(case.at), "summary": summary})
+    return outcome_of(played.network, summary, View(played.network, played.trace))
