@@ -52,7 +52,7 @@ def python() -> Count:
 
 def lab() -> Count:
     """The laboratory in its virtual machine, with a real-time kernel."""
-    return _pytest(ROOT / "tests" / "lab", workers=1)
+    return _pytest(ROOT / "tests" / "lab")
 
 
 def hardware() -> Count:
@@ -153,11 +153,11 @@ def parse_rows(output: str) -> Count | None:
         return None
 
 
-def _pytest(folder: Path, *options: str, workers: int | None = None) -> Count:
+def _pytest(folder: Path, *options: str) -> Count:
     with tempfile.TemporaryDirectory() as name:
         report = Path(name) / "report.xml"
         # A file stays with one worker, since the tests of a module share what they build.
-        spread = ["-n", str(workers or os.cpu_count() or 1), "--dist", "loadfile"]
+        spread = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
         command = [sys.executable, "-m", "pytest", *spread, *options, f"--junitxml={report}", str(folder)]
         status, _ = _run(command)
         return (parse_junit(report) if report.exists() else Count()).settled(status)
