@@ -53,6 +53,17 @@ def _network(folder: Path, text: str = SCENARIO) -> Any:
     return load(file)
 
 
+def test_a_stream_with_launch_times_is_due_at_them(tmp_path: Path) -> None:
+    text = SCENARIO.replace('start = "250us", count = 7 }', 'start = "250us", launch = "95us" }')
+    network = _network(tmp_path, text)
+    control, status = plan_for(network, "plc", "talk", "eth1")["streams"]
+    assert (control["offset_ns"], control["send"], control["transmit_offset_ns"]) == (345_000, "launch_time", 95_000)
+    assert "send" not in status
+    heard = plan_for(network, "drive", "listen", "eth1")["streams"][0]
+    assert heard["offset_ns"] == 345_000
+    assert "send" not in heard
+
+
 def test_a_talkers_plan_says_what_the_scenario_says(tmp_path: Path) -> None:
     plan = plan_for(_network(tmp_path), "plc", "talk", "eth1")
     assert (plan["interface"], plan["duration_ns"], plan["cycle_ns"]) == ("eth1", 10**9, 3_000_000)

@@ -140,6 +140,16 @@ def test_streams_of_a_class_with_etf_get_launch_times() -> None:
     assert [stream["name"] for stream in found["talk-a"]["streams"]] == ["more"]
 
 
+def test_launch_times_without_etf_are_times_to_send_at() -> None:
+    source = {"frames": "200B", "every": "1ms", "launch": "95us"}
+    stream = {"from": "a", "to": ["c"], "vlan": 10, "pcp": 0, "source": source}
+    etf = {"interface": "eth0", "etf": {"delta": "300us", "classes": [7]}}
+    network = _network(stations__a__linux=etf, streams__more=stream)
+    (more,) = {program.name: program.plan for program in programs(network, How(), 0)}["talk-a"]["streams"]
+    assert more["offset_ns"] == 95_000
+    assert "send" not in more
+
+
 def test_all_streams_that_no_host_can_send_are_told_once() -> None:
     addresses = {"source": "10.0.0.2", "destination": "10.0.0.3"}
     short = {"from": "b", "to": ["c"], "udp": addresses, "source": {"frames": "64B", "every": "1ms"}}

@@ -56,7 +56,9 @@ def plan_for(network: Network, host: str, role: Role, interface: str, *, as_draw
         "interface": interface,
         "cycle_ns": cycle_ns,
         "duration_ns": network.duration_ps // 1000,
-        "streams": [_described(stream, number) | times[stream.name] for number, stream in mine],
+        "streams": [
+            _described(stream, number) | _launched(stream, times[stream.name], role) for number, stream in mine
+        ],
     }
 
 
@@ -106,6 +108,16 @@ def _regular(stream: Stream) -> dict[str, Any] | None:
         "spacing_ns": spacing_ps // 1000,
         "count": source.count,
     }
+
+
+def _launched(stream: Stream, times: dict[str, Any], role: Role) -> dict[str, Any]:
+    """With a launch time, a frame is due at that, and the talker wakes up at the nominal time, an offset before."""
+    launch = None if stream.handover is None else stream.handover.launch
+    if launch is None:
+        return times
+    offset_ns = launch.offset_ps // 1000
+    due = times | {"offset_ns": times.get("offset_ns", 0) + offset_ns}
+    return due | ({"send": "launch_time", "transmit_offset_ns": offset_ns} if role == "talk" else {})
 
 
 def _described(stream: Stream, number: int) -> dict[str, Any]:

@@ -91,8 +91,14 @@ def _talkers(network: Network, how: How, host: str, plan: dict[str, Any]) -> lis
         own = plan | {"streams": streams}
         if wanted:
             own |= {"send": "launch_time", "transmit_offset_ns": how.transmit_offset_ns}
+        else:  # no qdisc would hold them back: they are sent when they are due
+            own["streams"] = [_plainly_sent(stream) for stream in streams]
         found.append(Program(f"talk{suffix}-{host}", host, "talk", own))
     return found
+
+
+def _plainly_sent(stream: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in stream.items() if key not in ("send", "transmit_offset_ns")}
 
 
 def _has_launch_times(network: Network, name: str) -> bool:
