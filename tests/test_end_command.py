@@ -19,6 +19,7 @@ from end_frames import Cable, cable, frame, header
 from penstock.cli import app, main
 from penstock.errors import InputError
 from penstock.trace import read_trace
+from rights import needs_namespaces
 
 SCENARIO = """
 name = "ends"
@@ -42,6 +43,7 @@ def _penstock(wire: Cable, side: int, *words: str | Path) -> list[str]:
     return wire.command(side, sys.executable, "-m", "penstock", *words)
 
 
+@needs_namespaces
 def test_a_scenario_from_talker_to_listener(tmp_path: Path) -> None:
     scenario = tmp_path / "ends.toml"
     scenario.write_text(SCENARIO)
@@ -87,6 +89,7 @@ def test_a_scenario_from_talker_to_listener(tmp_path: Path) -> None:
         assert "Plotly.newPlot" in (folder / "report.html").read_text()
 
 
+@needs_namespaces
 def test_ctrl_c_leaves_what_was_heard(tmp_path: Path) -> None:
     with cable(tmp_path) as wire:
         options = ["--interface", "end0", "--to", "02:00:00:00:00:02", "--vlan", "10", "--pcp", "3"]

@@ -16,6 +16,9 @@ import pytest
 
 from end_frames import BYTES, LAST, SYNCHRONIZED, TO, Cable, cable, frame, header, plan, stream
 from penstock.captures import read_capture
+from rights import needs_namespaces
+
+pytestmark = needs_namespaces
 
 TWO = [
     stream(count=100, window_ns=1_000_000),

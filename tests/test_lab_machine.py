@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from penstock.errors import RunError
 from penstock.lab.machine import ExecutorError, Machine
 from penstock.lab.probe import WHAT, probe
 from penstock.lab.remote_host import RemoteHost
+from rights import needs_any_namespaces
 
 # Makes a host with a program that goes on, says so, and waits to be ended.
 HALF_WAY = """
@@ -32,12 +32,7 @@ machine.play([program], lead_ns=0, raster_ns=1, phase_ns=0, seconds=900)
 """
 
 
-def _may_have_namespaces() -> bool:
-    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
-    return subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0
-
-
-pytestmark = pytest.mark.skipif(not _may_have_namespaces(), reason="this user may make no network namespaces")
+pytestmark = needs_any_namespaces
 
 
 @pytest.fixture(scope="module")

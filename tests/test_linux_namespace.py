@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from linux_host import EXAMPLE
+from rights import needs_namespaces
 
 Run = Callable[[str], tuple[int, str]]
 
@@ -26,14 +26,7 @@ _SOURCES = Path(__file__).resolve().parents[1] / "src"
 _PENSTOCK = f"{sys.executable} -m penstock linux"
 
 
-def _may_make_namespaces() -> bool:
-    tools = all(shutil.which(name) for name in ("ip", "tc", "unshare"))
-    return tools and subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode == 0
-
-
-pytestmark = pytest.mark.skipif(
-    not _may_make_namespaces(), reason="needs ip, tc, unshare and the right to make network namespaces"
-)
+pytestmark = needs_namespaces
 
 
 @pytest.fixture
@@ -157,8 +150,6 @@ def test_no_interface(inside: Run) -> None:
 
 
 def test_without_the_right_it_says_so_first(inside: Run) -> None:
-    if shutil.which("setpriv") is None:
-        pytest.skip("setpriv of util-linux is not there to give up CAP_NET_ADMIN")
     drop = "setpriv --bounding-set -net_admin --inh-caps -net_admin"
     status, said = inside(f"{drop} $PENSTOCK apply . talker")
     assert status == 2, said

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from penstock.cli import app
 from penstock.lab.emulation import Emulation
 from penstock.lab.guest import SHARE, Guest
+from penstock.lab.image import archive
 from penstock.lab.kernel import Kernel
 from penstock.lab.machine import Machine
 from penstock.lab.programs import How
@@ -43,6 +44,12 @@ def kernel() -> Kernel:
 def guest(kernel: Kernel) -> Iterator[Guest]:
     with Guest(kernel) as started:
         yield started
+
+
+def test_busybox_reads_the_archive(tmp_path: Path) -> None:
+    content = archive([("bin", 0o040755, b""), ("bin/tool", 0o100755, b"abc"), ("bin/link", 0o120777, b"tool")])
+    subprocess.run(["busybox", "cpio", "-i"], input=content, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "bin" / "link").read_bytes() == b"abc"
 
 
 def test_the_kernel_is_real_time(guest: Guest) -> None:
