@@ -301,6 +301,17 @@ def test_a_frame_too_late_for_its_window_is_not_sent_when_so_asked(wire: Cable) 
     assert (rows["wake_late_ns"] > 0).all()
 
 
+@pytest.mark.parametrize("required", [False, True])
+def test_late_frames_fail_when_it_is_said_what_is_late(wire: Cable, required: bool) -> None:
+    # Sent when it is due, a frame is handed over later than that by some nanoseconds at least.
+    what = plan([stream(count=10)], late={"tolerance_ns": 0, "required": required})
+    with wire.listen(what) as listening:
+        status, sent, _ = wire.talk(what)
+        listening.result()
+    assert sent["streams"]["control"]["handed_late"] == sent["streams"]["control"]["sent"] == 10
+    assert (status, sent["ok"]) == (int(required), not required)
+
+
 def test_a_stopped_listener_says_what_it_has(wire: Cable) -> None:
     with wire.listen(plan([stream(count=1000)])) as listening:
         wire.inject([frame(header(n)) for n in range(5)])
