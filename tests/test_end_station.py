@@ -269,12 +269,14 @@ while (left := int(sys.argv[1])) > 0:
 """
 
 
-def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable) -> None:
+@pytest.mark.parametrize("ahead_ns", [0, 700_000], ids=["plain", "launch-times"])
+def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable, ahead_ns: int) -> None:
     file = Path(__file__).resolve().parents[1] / "scenarios" / "hello" / "control.pcapng"
     captured = read_capture(file).frames[:30]
     frames = [frame.data.ljust(frame.original_bytes, b"\0") for frame in captured]
     times = [frame.time_ps for frame in captured]
-    what = plan([{"name": "replay", "id": 9, "mode": "raw", "capture": str(file), "count": 30}])
+    how = {"send": "launch_time" if ahead_ns else "plain", "transmit_offset_ns": ahead_ns}
+    what = plan([{"name": "replay", "id": 9, "mode": "raw", "capture": str(file), "count": 30, **how}])
     command = wire.command(1, sys.executable, "-c", _RECEIVE, "30", frames[0][:6].hex())
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout is not None
@@ -288,6 +290,7 @@ def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable) -> None:
     assert got == wanted
     due = (rows["due_tai_ns"] - rows["due_tai_ns"][0]).to_list()
     assert due == [(t - times[0]) // 1000 for t in times]
+    assert (rows["construction_tai_ns"] - (rows["due_tai_ns"] - ahead_ns) == rows["wake_late_ns"]).all()
 
 
 def test_a_frame_too_late_for_its_window_is_not_sent_when_so_asked(wire: Cable) -> None:
