@@ -350,6 +350,18 @@ def test_what_the_kernel_refuses_is_said(wire: Cable) -> None:
     assert sent["interface"]["driver"] == "veth"
 
 
+def test_with_locked_memory_the_heap_does_not_have_to_grow(wire: Cable) -> None:
+    what = plan([stream(count=1)], realtime={"lock_memory": True, "required": False})
+    with wire.listen(what) as listening:
+        maps = Path(f"/proc/{listening.process.pid}/maps").read_text()
+        _, heard, _ = listening.result(signal.SIGINT)
+    (lock,) = heard["realtime"]
+    if lock["granted"]:
+        (heap,) = (line.split()[0] for line in maps.splitlines() if line.endswith("[heap]"))
+        begin, end = (int(number, 16) for number in heap.split("-"))
+        assert end - begin > 4_000_000
+
+
 def test_a_wrong_plan_is_refused_with_all_its_faults(wire: Cable) -> None:
     what = plan([stream(bytes=63, pcp=8), stream(id=1, name="twin", vlan=4095, period_ns=0)], interface="end0")
     done = subprocess.run(wire.end(0, "talk", what), capture_output=True, text=True, check=False)

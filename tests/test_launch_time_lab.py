@@ -205,6 +205,10 @@ def test_a_run_of_which_nothing_arrived() -> None:
 
 def test_a_frame_that_did_not_wait_for_its_launch_time() -> None:
     assert "table2.95.early" in failed("table2", table_2(at_95=frames_of(4, 94, MS)))
+    # 95 us after 0.5 us, both eight times as long.
+    assert failed("table3", table_3(be_us=764.1)) == set()
+    assert failed("table3", table_3(be_us=763.9)) == {"table3.be.interference.early"}
+    assert "table1.launch.causal" in failed("table1", table_1(frames_of(4_120, 4_119, SLOWER * MS)))
 
 
 def test_orders_of_back_to_back() -> None:

@@ -135,7 +135,7 @@ def offset_rows(outcomes: Outcomes) -> Found:
         if at is not None:
             found.rows += [
                 _too_late(f"{name}.missed", f"missed launch times, {said}", run, required=False).as_key(),
-                _early(name, said, at, run),
+                _early(name, said, at * 10**6, run),
             ]
     found.rows += _longer(runs)
     whole = {at: run for at, run in runs.items() if run.is_whole}
@@ -160,6 +160,8 @@ def interference_rows(outcomes: Outcomes) -> Found:
                 found.rows += interference.compared(stream, disturbed, run.frames)
             if run.is_whole and stream == "tsn":
                 found.rows += [_late(name, said, run), *_behind_gate(name, said, case, run)]
+            if run.is_whole:
+                found.rows.append(_early(name, said, _launch_ps(case, stream) * run.factor, run))
         if disturbed:
             count = outcome.stream("interference")["delivered"]
             row = Row.told("table3.interference", "interfering frames that arrived", "frames", count)
@@ -185,9 +187,11 @@ def _mean_us(times_ps: Instants) -> float:
 def _arrived(name: str, said: str, run: Seen) -> list[Row]:
     """Frames are constructed one after the other, and on one way they stay so."""
     out_of_order = int((np.diff(run.frames.created_ps) < 0).sum())
+    before = int((run.transmit_ps <= 0).sum())
     return [
         Row.equals(f"{name}.lost", f"frames lost, {said}", "frames", run.lost, 0, 0),
         Row.equals(f"{name}.order", f"frames out of order, {said}", "frames", out_of_order, 0, 0),
+        Row.equals(f"{name}.causal", f"frames received before they were constructed, {said}", "frames", before, 0, 0),
     ]
 
 
@@ -202,11 +206,18 @@ def _too_late(name: str, label: str, run: Seen, required: bool) -> Row:
     return Row.told(name, label, "frames", run.too_late)
 
 
-def _early(name: str, said: str, at: int, run: Seen) -> Row:
-    """Nothing arrives before its launch time; without etf all would, as software takes less."""
-    launch_ps = at * 10**6
+def _early(name: str, said: str, launch_ps: int, run: Seen) -> Row:
+    """Nothing arrives before its launch time in its period; without etf all would, as software takes less."""
     early = int((run.phase_ps(run.frames.delivered_ps) < launch_ps).sum())
     return Row.equals(f"{name}.early", f"frames that arrive before their launch time, {said}", "frames", early, 0, 0)
+
+
+def _launch_ps(case: Case, stream: str) -> int:
+    """The scenario's, after the beginning of a period."""
+    found = load(case.scenario).streams[stream]
+    assert found.handover is not None
+    assert found.handover.launch is not None
+    return found.source.start + found.handover.launch.offset_ps
 
 
 def _jitter(name: str, said: str, run: Seen, software: Seen | None) -> Row:
