@@ -2,7 +2,8 @@
 // How long the gate of each class stays open: at the start of a cycle, at most, and beyond an entry.
 //
 // Classes are worked on one after the other: a pass takes eight cycles, in each of which the vectors turn by one class,
-// so that class k is at hand in the k-th; `is_open_i` is the gate of that class in the entry.
+// so that class k is at hand in the k-th; `is_open_i` is the gate of that class in the entry. At most one of the passes
+// is under way.
 //
 //   forward    `cut_i` for each entry of a cycle from its first; then `end_i`, as the window that ends the cycle goes on
 //              with the one that begins it; then the windows at the start (`initial_i`) and the largest ones
@@ -55,16 +56,19 @@ module pen_gate_windows
     run_in     = run_next;
     largest_in = largest_with;
     initial_in = initial_q[0];
-    if (cut_i && whole_q[0] && (is_open_i || is_first_i)) initial_in = run_next;
-    if (end_i) begin
-      run_in = run_q[0];
-      if (whole_q[0]) initial_in = HORIZON;
-    end
-    if (largest_i) begin
-      run_in     = largest_q[0];
-      largest_in = largest_q[0];
-    end
-    if (initial_i || copy_i) run_in = initial_q[0];
+    unique case (1'b1)
+      cut_i: if (whole_q[0] && (is_open_i || is_first_i)) initial_in = run_next;
+      end_i: begin
+        run_in = run_q[0];
+        if (whole_q[0]) initial_in = HORIZON;
+      end
+      largest_i: begin
+        run_in     = largest_q[0];
+        largest_in = largest_q[0];
+      end
+      initial_i, copy_i: run_in = initial_q[0];
+      default: ;
+    endcase
   end
 
   always_ff @(posedge clk_i) begin
