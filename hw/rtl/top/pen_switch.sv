@@ -78,8 +78,6 @@ module pen_switch
   // Time, turns and the start of the tables.
   time_ns_t time_ns;
   port_t    turn;
-  cycle_t   now_cycle;
-  assign now_cycle = time_ns[30:3];
   assign time_ns_o = time_ns;
 
   pen_timer #(.PORTS(PORTS)) u_timer (
@@ -446,15 +444,22 @@ module pen_switch
     .error_o      (credit_error)
   );
 
+  // The count of cycles goes from each egress port on to the next, so that none hangs on a wire across the device. Each
+  // knows how late it comes.
+  cycle_t [PORTS-1:0] late_cycle_q;
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < PORTS; p++) late_cycle_q[p] <= p == 0 ? time_ns[30:3] : late_cycle_q[p-1];
+  end
+
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
-    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p)) u_port (
+    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .LATE(p + 1)) u_port (
       .clk_i,
       .rst_i,
       .port_reset_i             (port_reset[p]),
       .init_busy_i              (init_busy_q),
       .init_index_i             (init_index_q),
       .turn_i                   (turn),
-      .now_cycle_i              (now_cycle),
+      .late_cycle_i             (late_cycle_q[p]),
       .enqueue_i                (enqueue),
       .open_i                   (gate_open[p]),
       .open_next_i              (gate_open_next[p]),
