@@ -240,7 +240,7 @@ module pen_queue
       && (far[offer_class] || {1'b0, head.on_wire} <= open_bytes[offer_class]);
 
   // Between offers the classes are looked at in turn: once in a while for their age, else for whether their candidates
-  // become ready soon, which is noted a cycle later. A candidate that has gone by then is not valid any more.
+  // become ready soon. That of either is noted a cycle later; a candidate that has gone by then is not valid any more.
   class_t compare_class, turn_d, turn_q, look_class_q, soon_class_q;
   logic   check_next, look_age_q, becomes_soon_q;
   assign check_next    = next_q[6:0] == '0;
@@ -252,11 +252,15 @@ module pen_queue
     look_age_q   <= check_next;
     look_class_q <= check_next ? next_q[9:7] : turn_d;
     if (rst_i) becomes_soon_q <= 1'b0;
-    else becomes_soon_q <= !offer_q && order_difference.visible[$high(cycle_t):SOON_W] == '0;
+    else if (offer_q) becomes_soon_q <= load && offer_soon;
+    else becomes_soon_q <= order_difference.visible[$high(cycle_t):SOON_W] == '0;
     soon_class_q <= compare_class;
   end
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
+    logic soon;
+    assign soon = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
+
     always_ff @(posedge clk_i) begin
       fits_q[k] <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
       if (load && offer_class == class_t'(k)) begin
@@ -272,7 +276,7 @@ module pen_queue
       end else if (load && offer_class == class_t'(k)) begin
         valid_q[k] <= 1'b1;
         ready_q[k] <= offer_ready;
-        soon_q[k]  <= offer_soon;
+        soon_q[k]  <= 1'b0;
         due_q[k]   <= offer_soon && offer_lead[SOON_W-1:0] == '0;
       end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
         valid_q[k] <= 1'b0;
@@ -280,8 +284,8 @@ module pen_queue
         soon_q[k]  <= 1'b0;
         due_q[k]   <= 1'b0;
       end else begin
-        if (becomes_soon_q && soon_class_q == class_t'(k)) soon_q[k] <= valid_q[k];
-        due_q[k] <= soon_q[k] && visible_low_q[k] == ahead_q[SOON_W-1:0];
+        soon_q[k] <= soon;
+        due_q[k]  <= soon && visible_low_q[k] == ahead_q[SOON_W-1:0];
         if (due_q[k]) ready_q[k] <= 1'b1;
       end
     end
@@ -459,7 +463,7 @@ module pen_queue
           || f_visible - f_now == f_wait_q[27:0]);
       assert (!valid_q[f_class] || visible_low_q[f_class] == f_visible[SOON_W-1:0]);
       assert (!soon_q[f_class] || (valid_q[f_class] && f_wait_q <= 29'sd1 + (29'sd1 << SOON_W)));
-      assert (!becomes_soon_q || soon_class_q != f_class || !valid_q[f_class] || f_wait_q < (29'sd1 << SOON_W));
+      assert (!becomes_soon_q || soon_class_q != f_class || !valid_q[f_class] || f_wait_q <= (29'sd1 << SOON_W));
       assert (!due_q[f_class] || f_wait_q <= 29'sd1);
       assert (!ready_q[f_class] || f_wait_q <= 0);
     end
