@@ -118,8 +118,8 @@ module pen_queue
   length_t            candidate_wire;
   class_t             check_class_q;
   logic [7:0]         until_q;                   // in 2^20 cycles, when the candidate becomes visible
-  frame_t             pop_frame;
-  reception_t         pop_port;
+  frame_t             select_frame, check_frame;
+  reception_t         select_port, check_port;
 
   // --- lists -----------------------------------------------------------------------------------------------------
   assign enqueue = enqueue_i.destination[PORT];
@@ -178,7 +178,7 @@ module pen_queue
   );
 
   assign info_read = grant_o || expire || state_q == INFO;
-  assign info_addr = state_q == INFO ? frame_q : pop_frame;
+  assign info_addr = grant_o ? select_frame : state_q == INFO ? frame_q : check_frame;
 
   // A frame is looked at only after its enqueue.
   pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS), .READ_OLD(0)) u_info (
@@ -301,13 +301,23 @@ module pen_queue
     .read_data_o ({candidate_order, candidate_wire})
   );
 
+  // The frame that may be selected, and the one that may be given up: which of them comes last.
   pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
     .clk_i,
     .write_i     (load),
     .write_addr_i(offer_class),
     .write_data_i({head.frame, offer_order.port}),
-    .read_addr_i (pop_class),
-    .read_data_o ({pop_frame, pop_port})
+    .read_addr_i (select_class),
+    .read_data_o ({select_frame, select_port})
+  );
+
+  pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_checked (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(offer_class),
+    .write_data_i({head.frame, offer_order.port}),
+    .read_addr_i (check_class_q),
+    .read_data_o ({check_frame, check_port})
   );
 
   // --- selection and expiry --------------------------------------------------------------------------------------
@@ -325,7 +335,7 @@ module pen_queue
       && state_q == IDLE && !grant_o;
   assign pop_class     = grant_o ? select_class : check_class_q;
   assign grant_class_o = select_class;
-  assign grant_frame_o = cell_t'(pop_frame);
+  assign grant_frame_o = cell_t'(select_frame);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) check_q <= 1'b0;
@@ -371,8 +381,8 @@ module pen_queue
     end
     if (grant_o || expire) begin
       class_q <= pop_class;
-      port_q  <= pop_port;
-      frame_q <= pop_frame;
+      port_q  <= grant_o ? select_port : check_port;
+      frame_q <= grant_o ? select_frame : check_frame;
     end
     if (state_q == NEXT) frame_q <= next_frame;
     if (state_q != SCAN) scan_q <= '0;

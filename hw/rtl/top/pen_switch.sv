@@ -444,11 +444,17 @@ module pen_switch
     .error_o      (credit_error)
   );
 
-  // The count of cycles goes from each egress port on to the next, so that none hangs on a wire across the device. Each
-  // knows how late it comes.
-  cycle_t [PORTS-1:0] late_cycle_q;
+  // The count of cycles and the start of the tables go from each egress port on to the next, so that none hangs on a wire
+  // across the device. Each knows how late the count comes; the first frame comes long after the start.
+  cycle_t [PORTS-1:0]       late_cycle_q;
+  logic [PORTS-1:0]         late_busy_q;
+  logic [PORTS-1:0][11:0]   late_index_q;
   always_ff @(posedge clk_i) begin
-    for (int unsigned p = 0; p < PORTS; p++) late_cycle_q[p] <= p == 0 ? time_ns[30:3] : late_cycle_q[p-1];
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      late_cycle_q[p] <= p == 0 ? time_ns[30:3] : late_cycle_q[p-1];
+      late_busy_q[p]  <= rst_i || (p == 0 ? init_busy_q : late_busy_q[p-1]);
+      late_index_q[p] <= p == 0 ? init_index_q : late_index_q[p-1];
+    end
   end
 
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
@@ -456,8 +462,8 @@ module pen_switch
       .clk_i,
       .rst_i,
       .port_reset_i             (port_reset[p]),
-      .init_busy_i              (init_busy_q),
-      .init_index_i             (init_index_q),
+      .init_busy_i              (late_busy_q[p]),
+      .init_index_i             (late_index_q[p]),
       .turn_i                   (turn),
       .late_cycle_i             (late_cycle_q[p]),
       .enqueue_i                (enqueue),
