@@ -22,8 +22,8 @@ from penstock.scenario.network import Network
 MOST_FRAMES = {False: 1_000, True: 400}  # by whether there are gates
 # Longer than other traffic keeps an emulated processor: etf drops a frame that still waits at its own launch time.
 DELTA_NS = 2_000_000
-# A bridge of an emulated processor takes 12 us for a frame, more for the first, and the windows of the switches are
-# 2 us apart. So where there are gates, all times of the scenario are eight times as long there.
+# A bridge of an emulated processor takes some 15 us for a frame, more for the first, and the windows of the switches
+# are 2 us apart. So where there are gates, all times of the scenario are eight times as long there.
 SLOWER = 8
 # In the paper they are computers of their own; here they share a processor with the host.
 _INTERFERING = frozenset({"generator", "sink"})
