@@ -173,11 +173,21 @@ WARNED = {
     "credit past the device": (
         f"{_ASSIST}\nqueues = {_QUEUES}\n{_ETF}", f'gates = "offload"\nqueues = {_QUEUES}',
         "stations.a.linux", 'usual is credit = "offload"'),
+    "a launch time after its gate": (
+        'every = "1ms"', 'every = "1ms", launch = "99.1us"', "streams.s.source.launch", "the launch time 99.1 us"),
+    "a launch time at the opening": (
+        'every = "1ms"', 'every = "1.5ms", start = "500us", launch = "500us"', "source.launch", "the launch time 1 ms"),
     "ATS": (
         "[streams.s]", '[streams.t]\nfrom = "a"\nto = ["b"]\nvlan = 10\npcp = 6\ndeadline = "1ms"\n'
         'ats = { rate = "1Mb/s", burst = "200B" }\n'
         'source = { frames = "100B", every = "1ms" }\n[streams.s]', "bridges.sw.port.1.linux", "Linux has no ATS"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("launch", ["1ns", "50us", "99.04us"])
+def test_launch_times_within_their_gate(launch: str, tmp_path: Path) -> None:
+    network = load(_changed('every = "1ms"', f'every = "1ms", launch = "{launch}"', tmp_path))
+    assert network.warnings == []
 
 
 @pytest.mark.parametrize("case", WARNED)

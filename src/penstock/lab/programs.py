@@ -106,9 +106,10 @@ def _plainly_sent(stream: Mapping[str, Any]) -> dict[str, Any]:
 def _has_launch_times(network: Network, name: str) -> bool:
     stream = network.streams[name]
     port = host_port(network, stream.talker, 0)
-    # With txtime-assist the qdisc gives frames their launch times, and none may come from a socket.
-    if port.launch_times is None or port.mode == "txtime-assist":
+    if port.launch_times is None:
         return False
+    if port.mode == "txtime-assist":  # taprio gives one to each frame that comes without
+        return stream.handover is not None and stream.handover.launch is not None
     return network.class_at_talker(stream) in port.launch_times.classes
 
 

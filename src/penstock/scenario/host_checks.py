@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import lcm
 
 from penstock.scenario.chain import CLASSES
 from penstock.scenario.draft import Draft
 from penstock.scenario.host_port import HostPort
 from penstock.scenario.instants import Now, looks_like_utc, utc_now_ns
-from penstock.scenario.network import GateList, Network
+from penstock.scenario.limits import START_TIME_NS
+from penstock.scenario.network import GateList, Network, Stream
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
 from penstock.scenario.windows import acting, wire_ns
@@ -20,6 +22,7 @@ _LAST_BASE_TIME_NS = 2**63 - 1
 _MOST_READ_BACK = 850  # entries of 36 B in one netlink message of 32 KiB
 _PTP_FRAME_BYTES = 90  # the longest that is sent often: Announce and Follow_Up of 802.1AS
 _KILOBIT_BPS = 1000
+_MOST_LAUNCHES = 10_000  # of a stream that are looked at
 
 
 def check_host_port(draft: Draft, path: KeyPath, port: HostPort, network: Network, now: Now = utc_now_ns) -> None:
@@ -30,6 +33,7 @@ def check_host_port(draft: Draft, path: KeyPath, port: HostPort, network: Networ
     if port.gates is not None:
         _check_gates(draft, path, port, port.gates)
         _check_ptp(draft, path, port, port.gates)
+        _check_launches(draft, port, port.gates)
         if port.clock in (None, "TAI") and looks_like_utc(port.base_time_ns, now):
             draft.report.warn(
                 (*path, "start"),
@@ -136,3 +140,38 @@ def _check_ptp(draft: Draft, path: KeyPath, port: HostPort, gates: GateList) -> 
         needed = wire_ns(_PTP_FRAME_BYTES, port.rate_bps)
         what = f"{said}, which is open for {window_ns} ns at most: its messages take {needed} ns"
         draft.report.warn((*path, "ptp_priority"), what)
+
+
+def _check_launches(draft: Draft, port: HostPort, gates: GateList) -> None:
+    """With txtime-assist taprio drops what a program sends with a launch time out of its class's gate."""
+    if port.mode != "txtime-assist":
+        return
+    for stream in port.streams:
+        bad = next((due for due in _launches_ns(stream, gates) if not _takes(port, gates, stream, due)), None)
+        if bad is not None:
+            # The frame has to begin after the opening: at that very ns taprio refuses it, seen on Linux 6.1.
+            draft.report.warn(
+                ("streams", stream.name, "source", "launch"),
+                f"the launch time {show_time(bad * 1000)} and its frame are not within an entry that opens the gate of "
+                "its class: taprio drops it; usual is a start that moves launch times behind the opening",
+            )
+
+
+def _launches_ns(stream: Stream, gates: GateList) -> range:
+    """The launch times of a periodic stream until all begins anew, in ns of the scenario; those of others are drawn."""
+    launch, every = stream.handover and stream.handover.launch, stream.source.every
+    if launch is None or not every or every % 1000:
+        return range(0)
+    first, period = (stream.source.start + launch.offset_ps) // 1000, every // 1000
+    count = min(lcm(period, gates.cycle_time_ns) // period, stream.source.count or _MOST_LAUNCHES, _MOST_LAUNCHES)
+    return range(first, first + count * period, period)
+
+
+def _takes(port: HostPort, gates: GateList, stream: Stream, due_ns: int) -> bool:
+    phase = (due_ns + START_TIME_NS - gates.base_time_ns) % gates.cycle_time_ns
+    number = port.chain.priority_map[port.chain.priority(stream.pcp if stream.vlan is not None else None)]
+    end = phase + wire_ns(stream.max_frame_bytes, port.rate_bps)
+    entries = acting(gates).entries
+    ends = list(accumulate(interval for _, _, interval in entries))
+    spans = zip([0, *ends], ends, entries, strict=False)
+    return any(states >> number & 1 and opens < phase and end <= closes for opens, closes, (_, states, _) in spans)

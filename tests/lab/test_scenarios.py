@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios on one guest: launch times through taprio."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from penstock.end.trace import ORIGIN
+from penstock.lab.emulation import Emulation
+from penstock.lab.machine import Machine
+from penstock.lab.programs import How
+from penstock.lab.run import Played, Where, hosts, play
+from penstock.scenario import load
+from penstock.scenario.network import Network
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
+CYCLE_US = 2000
+
+
+def _assist(start: str = "1200us") -> Network:
+    said = tomllib.loads((SCENARIOS / "txtime-assist.toml").read_text())
+    said["streams"]["control"]["source"]["start"] = start
+    return load(said | {"duration": "100ms"}, "linux")
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with hosts([_assist()], Where(guest=True, emulation=Emulation("icount")), print) as made:
+        yield made
+
+
+def _arrivals(played: Played) -> pl.DataFrame:
+    """Stream and place in the cycle of each frame that arrived, in their order."""
+    base_ns = played.summary["laboratory"]["base_tai_ns"] - int(played.metadata[ORIGIN])
+    phase = ((pl.col("time_ps") // 1000).cast(pl.Int64) - base_ns) / 1000 % CYCLE_US
+    found = played.trace.filter(pl.col("event") == "delivered").sort("time_ps")
+    return found.select(pl.col("stream").cast(pl.String), phase_us=phase)
+
+
+def test_launch_times_of_a_program_and_of_taprio_at_one_port(machine: Machine, tmp_path: Path) -> None:
+    played = play(machine, _assist(), How(), tmp_path / "ends")
+    assert played.summary["laboratory"]["qdiscs_verified"] == {"plc": ["eth0"]}
+    streams = played.summary["streams"]
+    assert {name: (told["sent"], told["delivered"]) for name, told in streams.items()} == {
+        "control": (49, 49), "state": (50, 50), "bulk": (100, 100)}  # fmt: skip
+    found = _arrivals(played)
+    # In each cycle bulk, then the window of control, then the bulk that has met it.
+    assert found["stream"].to_list() == ["bulk", "state", "control", "bulk"] * 49 + ["bulk", "state", "bulk"]
+    places = {name[0]: set(frames["phase_us"] // 100) for name, frames in found.group_by("stream")}
+    # etf in software lets a frame go its delta, 300 us, before its launch time.
+    assert places == {
+        "control": {18},  # 100 us after the opening, as its program said
+        "state": {17},  # at the opening, by taprio
+        "bulk": {8, 19},  # 400 us after it was sent, or when control's window closes, by taprio
+    }
+
+
+def test_taprio_drops_a_launch_time_that_meets_a_closed_gate(machine: Machine, tmp_path: Path) -> None:
+    network = _assist(start="1500us")
+    assert [told for told in network.warnings if "streams.control.source.launch: the launch time 2.4 ms" in told]
+    streams = play(machine, network, How(), tmp_path / "ends").summary["streams"]
+    assert streams["control"]["delivered"] == 0
+    assert streams["state"]["delivered"] == 50
+    assert streams["bulk"]["delivered"] == 100
