@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from penstock.end.trace import ORIGIN
+from penstock.lab.background import parted
 from penstock.lab.machine import About
 from penstock.reproduce import documentation, page, papers
 from penstock.reproduce.experiment import Outcomes
@@ -121,8 +122,9 @@ def test_the_scenario_on_linux() -> None:
 def test_what_runs_beside() -> None:
     alone, mixed = cases(False, True)[0], cases(False, True)[len(CONFIGURATIONS)]
     lab = InLaboratory()
-    network = lab.network(mixed, True)
-    assert not lab.beside(alone, network, True).programs
-    names = [program["name"] for program in lab.beside(mixed, network, True).programs]
-    assert names[:2] == ["iperf3-udp-server", "iperf3-udp"]
-    assert len(names) == 6
+    assert not parted(lab.network(alone, True)).streams
+    beside = parted(lab.network(mixed, True))
+    assert list(beside.network.streams) == list(STREAMS)
+    assert [(stream.name, stream.source.rate) for stream in beside.streams] == [
+        ("udp", 2_000_000), ("tcp", 8_000_000), ("sctp", 2_000_000)]  # fmt: skip
+    assert parted(lab.network(mixed, False)).streams[0].source.rate == 50_000_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios on one guest: launch times through taprio."""
+"""Scenarios on one guest: launch times through taprio, and iperf3 beside a stream."""
 
 from __future__ import annotations
 
@@ -22,15 +22,23 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
 CYCLE_US = 2000
 
 
-def _assist(start: str = "1200us") -> Network:
-    said = tomllib.loads((SCENARIOS / "txtime-assist.toml").read_text())
+def _scenario(name: str, duration: str, start: str) -> Network:
+    said = tomllib.loads((SCENARIOS / name).read_text())
     said["streams"]["control"]["source"]["start"] = start
-    return load(said | {"duration": "100ms"}, "linux")
+    return load(said | {"duration": duration}, "linux")
+
+
+def _assist(duration: str = "100ms", start: str = "1200us") -> Network:
+    return _scenario("txtime-assist.toml", duration, start)
+
+
+def _iperf3() -> Network:
+    return _scenario("iperf3.toml", "60ms", "500us")
 
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
-    with hosts([_assist()], Where(guest=True, emulation=Emulation("icount")), print) as made:
+    with hosts([_assist(), _iperf3()], Where(guest=True, emulation=Emulation("icount")), print) as made:
         yield made
 
 
@@ -61,9 +69,19 @@ def test_launch_times_of_a_program_and_of_taprio_at_one_port(machine: Machine, t
 
 
 def test_taprio_drops_a_launch_time_that_meets_a_closed_gate(machine: Machine, tmp_path: Path) -> None:
-    network = _assist(start="1500us")
+    network = _assist("40ms", "1500us")
     assert [told for told in network.warnings if "streams.control.source.launch: the launch time 2.4 ms" in told]
     streams = play(machine, network, How(), tmp_path / "ends").summary["streams"]
     assert streams["control"]["delivered"] == 0
-    assert streams["state"]["delivered"] == 50
-    assert streams["bulk"]["delivered"] == 100
+    assert streams["state"]["delivered"] == 20
+    assert streams["bulk"]["delivered"] == 40
+
+
+def test_iperf3_runs_beside_a_stream(machine: Machine, tmp_path: Path) -> None:
+    summary = play(machine, _iperf3(), How(), tmp_path / "ends").summary
+    assert list(summary["streams"]) == ["control"]
+    assert summary["streams"]["control"]["delivered"] == 30
+    found = summary["laboratory"]["programs"]
+    assert [told["protocol"] for told in found.values()] == ["udp", "tcp", "sctp"]
+    for told in found.values():
+        assert 0.5 * told["asked_bps"] < told["received_bps"] < 1.5 * told["asked_bps"]

@@ -34,9 +34,10 @@ def plan_for(network: Network, host: str, role: Role, interface: str, *, as_draw
         allowed = f"a station: {', '.join(network.stations)}{did_you_mean(host, network.stations)}"
         raise InputError(f'"{host}" is no station', allowed=allowed, file=network.file)
     numbered = enumerate(network.streams.values(), start=1)
-    mine = [(n, s) for n, s in numbered if (s.talker == host if role == "talk" else host in s.listeners)]
+    own = [(n, s) for n, s in numbered if s.source.program is None]  # others are of programs of their own
+    mine = [(n, s) for n, s in own if (s.talker == host if role == "talk" else host in s.listeners)]
     if not mine:
-        busy = {s.talker for s in network.streams.values()} if role == "talk" else _listeners(network)
+        busy = {s.talker for _, s in own} if role == "talk" else {name for _, s in own for name in s.listeners}
         what = "sends no stream" if role == "talk" else "listens to no stream"
         raise InputError(f'"{host}" {what}', allowed=", ".join(sorted(busy)), file=network.file)
     faults = [fault for _, stream in mine for fault in _faults(network, stream)]
@@ -60,10 +61,6 @@ def plan_for(network: Network, host: str, role: Role, interface: str, *, as_draw
             _described(stream, number) | _launched(stream, times[stream.name], role) for number, stream in mine
         ],
     }
-
-
-def _listeners(network: Network) -> set[str]:
-    return {name for stream in network.streams.values() for name in stream.listeners}
 
 
 def _cycle_ns(periods: Iterable[int]) -> int:

@@ -131,9 +131,9 @@ def bridge_commands(network: Network, bridge: Bridge) -> tuple[str, str, str]:
             members = bridge.vlans.get(vlan)
             if members is None or port in members or vlan == own:
                 entries.append(f"vlan add dev {name} vid {vlan}" + (" pvid untagged" if vlan == own else ""))
-    for mac, vlan, to in static_addresses(network, bridge):
-        if len(to) == 1 and not mac >> 40 & 1:
-            entries.append(f"fdb replace {_mac(mac)} dev {names[next(iter(to))]} master static vlan {vlan}")
+    for address, vlan, to in static_addresses(network, bridge):
+        if len(to) == 1 and not address >> 40 & 1:
+            entries.append(f"fdb replace {mac(address)} dev {names[next(iter(to))]} master static vlan {vlan}")
     filters = []
     for name in names.values():
         filters.append(f"qdisc add dev {name} clsact")
@@ -149,7 +149,8 @@ def _vlans(network: Network, bridge: Bridge) -> set[int]:
     return used | set(bridge.vlans)
 
 
-def _mac(number: int) -> str:
+def mac(number: int) -> str:
+    """An address as `ip` takes it."""
     return ":".join(f"{byte:02x}" for byte in number.to_bytes(6, "big"))
 
 
@@ -159,7 +160,7 @@ def station_commands(network: Network, name: str) -> str:
     Neighbours are set, as asking for them would be traffic that the scenario does not have.
     """
     port = interface(network, name, 0)
-    lines = [f"link set {port} address {_mac(network.stations[name].mac)}"]
+    lines = [f"link set {port} address {mac(network.stations[name].mac)}"]
     own, others = set(), {}
     for stream in network.streams.values():
         if stream.udp is None:
@@ -170,7 +171,7 @@ def station_commands(network: Network, name: str) -> str:
         if name in stream.listeners:
             own.add(stream.udp.destination)
     lines += [f"address replace {IPv4Address(address)}/32 dev {port}" for address in sorted(own)]
-    for address, mac in sorted(others.items()):
+    for address, there in sorted(others.items()):
         lines.append(f"route replace {IPv4Address(address)}/32 dev {port}")
-        lines.append(f"neighbour replace {IPv4Address(address)} lladdr {_mac(mac)} dev {port} nud permanent")
+        lines.append(f"neighbour replace {IPv4Address(address)} lladdr {mac(there)} dev {port} nud permanent")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from penstock.end.trace import write
 from penstock.errors import RunError
 from penstock.folder import replacing
 from penstock.journeys import View
+from penstock.lab import background, results
 from penstock.lab import programs as making
-from penstock.lab import results
 from penstock.lab.emulation import Emulation
 from penstock.lab.guest import Guest
 from penstock.lab.kernel import Tell
@@ -57,15 +57,7 @@ class Played:
     trace: pl.DataFrame
     metadata: Mapping[str, str]
     summary: dict[str, Any]
-    programs: Mapping[str, dict[str, Any]]  # status and stderr of those that ran beside, by name
-
-
-@dataclass(frozen=True)
-class Beside:
-    """Programs of others that run during the traffic, as `Executor.do_play` takes them, and what is done before."""
-
-    programs: Sequence[dict[str, Any]] = ()
-    commands: Mapping[str, str] = field(default_factory=dict)  # input of `ip -batch`, by station
+    programs: Mapping[str, dict[str, Any]]  # status, stdout and stderr of those of others, by name
 
 
 def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Result:
@@ -76,13 +68,15 @@ def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Resu
         RunError: The machine lacks something, the kernel refused, or a talker or listener failed.
 
     """
-    making.programs(network, how, 0)  # before anything starts
+    making.programs(background.parted(network).network, how, 0)  # before anything starts
     with replacing(out) as folder:
         with hosts([network], where, tell) as machine:
             about = machine.about
             tell(f"hosts on {about.release}" + (f" ({about.emulation})" if about.emulation else ""))
             tell(f"{network.duration_ps / 1e9:g} ms of traffic")
             played = play(machine, network, how, folder / "ends")
+            for name, found in played.summary["laboratory"]["programs"].items():
+                tell(background.in_words(name, found))
         told = json.dumps(played.summary["laboratory"])
         write(folder / "trace.parquet", played.trace, {**played.metadata, "penstock.laboratory": told})
         (folder / "summary.json").write_text(json.dumps(played.summary, indent=2) + "\n")
@@ -91,38 +85,44 @@ def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Resu
     return Result(played.summary, out)
 
 
-def play(machine: Machine, network: Network, how: How, ends: Path, beside: Beside | None = None) -> Played:
+def play(machine: Machine, network: Network, how: How, ends: Path) -> Played:
     """Makes a network's hosts on a machine and lets them talk; `ends` gets what each program wrote.
 
     Raises:
         InputError: A stream cannot be sent by a Linux host.
-        RunError: The kernel refused, or a talker or listener failed.
+        RunError: The kernel refused, or a talker, a listener or a program of others failed.
 
     """
-    beside = beside or Beside()
-    network, notes = _as_linux_has_it(network)
+    whole, notes = _as_linux_has_it(network)
+    parts = background.parted(whole)
+    network, beside = parts.network, parts.streams
+    notes += [f"{s.name}: frames of iperf3 are not timed: its deadline is not checked" for s in beside if s.deadline_ps]
     lead_ns = lead_of(network)
     todo = making.programs(network, how, lead_ns)
     binary = str(end_station())
+    if beside:
+        machine.ask("run", host=None, command=background.READ_FIRST)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="penstock-journals-") as journals:
-        plans = build(machine, network, Path(journals))
-    for host, commands in beside.commands.items():
+        plans = build(machine, whole, Path(journals))
+    for host, commands in background.commands(whole, beside).items():
         machine.run(host, ["ip", "-batch", "-"], commands)
     played = machine.play(
-        [*(program.request(binary) for program in todo), *beside.programs],
+        [*(program.request(binary) for program in todo), *background.programs(whole, beside, lead_ns)],
         lead_ns=lead_ns,
         raster_ns=making.raster_ns(network),
         phase_ns=making.phase_ns(network),
         seconds=_SLOWEST * (network.duration_ps / 1e12 + lead_ns / 1e9) + 30,
     )
-    others = {program["name"] for program in beside.programs}
-    _check([program for program in played["programs"] if program["name"] not in others])
+    own = {program.name for program in todo}
+    _check([program for program in played["programs"] if program["name"] in own])
     taken = round(time.perf_counter() - started, 3)
+    others = {p["name"]: p | {"stdout": _printed(machine, p)} for p in played["programs"] if p["name"] not in own}
     trace, metadata = results.collect(network, todo, machine.results)
     told = _about(machine) | {
         "qdiscs_verified": {plan.host: [port.interface for port in plan.ports] for plan in plans},
         "ends": _ends(todo, machine.results),
+        "programs": {s.name: background.told(s, others[background.name_of(s)]) for s in beside},
         "base_tai_ns": played["base_tai_ns"],
         "stamps": metadata,
     }
@@ -130,8 +130,12 @@ def play(machine: Machine, network: Network, how: How, ends: Path, beside: Besid
     machine.ask("forget")
     notes += _late_talkers(told["ends"], played["base_tai_ns"])
     summary = _summary(network, trace, {"seconds": taken, "trace_rows": trace.height}, told, notes)
-    programs = {program["name"]: program for program in played["programs"] if program["name"] in others}
-    return Played(network, trace, metadata, summary, programs)
+    return Played(network, trace, metadata, summary, others)
+
+
+def _printed(machine: Machine, program: Mapping[str, Any]) -> str:
+    printed: Path = machine.results / program["name"] / "stdout"
+    return printed.read_text(errors="replace")
 
 
 def lead_of(network: Network) -> int:

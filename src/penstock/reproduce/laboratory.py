@@ -13,6 +13,7 @@ import polars as pl
 
 from penstock.errors import RunError
 from penstock.journeys import View
+from penstock.lab import background
 from penstock.lab import run as lab
 from penstock.lab.machine import About
 from penstock.lab.programs import How
@@ -31,20 +32,11 @@ _HANDED = {"stream": pl.String, "due_tai_ns": pl.Int64, "handed_tai_ns": pl.Int6
 class InLaboratory(Protocol):
     """What a paper says of its cases on real Linux."""
 
-    def missing(self, cases: Sequence[Case]) -> str | None:
-        """What this machine lacks beside the laboratory itself, with what installs it."""
-
     def network(self, case: Case, emulated: bool) -> Network:
         """The hosts of a case; on an emulated processor at a rate that it can keep up with."""
 
-    def beside(self, case: Case, network: Network, emulated: bool) -> lab.Beside:
-        """Programs of others that run beside."""
-
     def how(self, case: Case, emulated: bool) -> How:
         """How hosts send."""
-
-    def read_first(self, cases: Sequence[Case]) -> Sequence[Sequence[str]]:
-        """Commands that bring into memory what is read in the runs; their status does not count."""
 
     def note(self, emulated: bool) -> str:
         """What a reader has to know of these runs beside where they were; empty for nothing."""
@@ -101,12 +93,11 @@ def run(
     if paper.laboratory is None or not asked:
         raise RunError(f"nothing of {paper.name} runs in the laboratory")
     cases = list({case.key: case for each in asked for case in each.cases}.values())
-    if lacking := paper.laboratory.missing(cases):
-        raise RunError(lacking)
-    with lab.hosts([paper.laboratory.network(case, True) for case in cases], where, tell) as machine:
+    networks = [paper.laboratory.network(case, True) for case in cases]
+    for network in networks:
+        background.parted(network)  # before anything starts
+    with lab.hosts(networks, where, tell) as machine:
         found = Laboratory(machine.about, paper.laboratory.note(is_emulated(machine.about)))
-        for command in paper.laboratory.read_first(cases):
-            machine.ask("run", host=None, command=list(command))
         outcomes = {}
         for number, case in enumerate(cases):
             if done is not None:
@@ -122,16 +113,11 @@ def _outcome(paper: InLaboratory, case: Case, found: Laboratory, machine: Any) -
     network = paper.network(case, found.emulated)
     with tempfile.TemporaryDirectory(prefix="penstock-laboratory-") as folder:
         ends = Path(folder) / "ends"
-        beside = paper.beside(case, network, found.emulated)
-        played = lab.play(machine, network, paper.how(case, found.emulated), ends, beside)
-        printed = {}
-        for name, program in played.programs.items():
-            file = ends / name / "stdout"
-            printed[name] = program | {"stdout": file.read_text(errors="replace")}
+        played = lab.play(machine, network, paper.how(case, found.emulated), ends)
         ahead_ns = _ahead_ns(ends)
     told = {key: value for key, value in played.summary["laboratory"].items() if key != "ends"}
     told["emulated"] = found.emulated
-    summary = played.summary | {"laboratory": told, "beside": printed}
+    summary = played.summary | {"laboratory": told, "beside": dict(played.programs)}
     found.runs.append({"scenario": network.name, "nodes": "linux", "values": dict(case.at), "summary": summary})
     seen = summary | {"laboratory": told | {AHEAD: ahead_ns}}
     return outcome_of(played.network, seen, View(played.network, played.trace))

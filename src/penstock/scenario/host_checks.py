@@ -159,7 +159,7 @@ def _check_launches(draft: Draft, port: HostPort, gates: GateList) -> None:
 
 def _launches_ns(stream: Stream, gates: GateList) -> range:
     """The launch times of a periodic stream until all begins anew, in ns of the scenario; those of others are drawn."""
-    launch, every = stream.handover and stream.handover.launch, stream.source.every
+    launch, every = None if stream.handover is None else stream.handover.launch, stream.source.every
     if launch is None or not every or every % 1000:
         return range(0)
     first, period = (stream.source.start + launch.offset_ps) // 1000, every // 1000

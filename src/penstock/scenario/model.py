@@ -14,6 +14,7 @@ from penstock.scenario.keys import GateStates, Priority, number
 from penstock.scenario.keys import Table as Table
 from penstock.scenario.keys import refuse as refuse
 from penstock.scenario.linux_keys import LinuxPort
+from penstock.scenario.programs import Program, Protocol, check_program, with_pattern
 from penstock.scenario.units import (
     BitsPerSecond,
     Bytes,
@@ -361,6 +362,9 @@ class Source(Table):
     video: Video | None = None
     response_to: str | None = None
     after: Picoseconds | None = None
+    program: Program | None = None
+    protocol: Protocol | None = None
+    rate: BitsPerSecond | None = None
     jitter: Jitter | None = None
     software: Software | None = None
     launch: Annotated[Launch | None, BeforeValidator(_launch)] = None
@@ -368,10 +372,16 @@ class Source(Table):
     count: Count | None = None
     start: Picoseconds = 0
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_program(cls, value: Any) -> Any:
+        return with_pattern(value)
+
     @model_validator(mode="after")
     def _one_kind(self) -> Source:
+        check_program(self)
         timings = [k for k in TIMINGS if getattr(self, k) is not None]
-        kinds = f'capture = "FILE", audio or video, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
+        kinds = f'capture = "FILE", audio, video or program, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
         whole = next((k for k in ("capture", "audio", "video") if getattr(self, k) is not None), None)
         if whole is not None:
             common = (whole, "start", "count", "jitter", "software", "launch", "seed")

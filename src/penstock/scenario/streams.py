@@ -10,6 +10,7 @@ from penstock.scenario.addresses import told_apart
 from penstock.scenario.draft import Draft
 from penstock.scenario.network import Ats, Bridge, Station, Stream
 from penstock.scenario.positions import KeyPath
+from penstock.scenario.programs import check_stream
 from penstock.scenario.report import AlreadyToldError
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
@@ -35,6 +36,7 @@ def _stream(
     bridges: dict[str, Bridge],
 ) -> Stream:
     path: KeyPath = ("streams", name)
+    check_stream(draft, path, stream)
     talker, listeners = _ends(draft, path, stream, stations)
     tree = tree_of(draft, path, stream, talker, listeners)
     passed = [bridges[hop.bridge] for hop in tree]

@@ -130,7 +130,8 @@ def _check_source(
     if period is not None:
         least = (length + WIRE_OVERHEAD_BYTES) * 8 * 10**12 // rate * (source.burst or 1)
         if period < least:
-            key = next(k for k in ("every", "poisson", "normal") if getattr(source, k) is not None)
+            timing = next(k for k in ("every", "poisson", "normal") if getattr(source, k) is not None)
+            key = "rate" if source.program is not None else timing
             draft.report.refuse(
                 (*where, key),
                 f"{show_time(period)} is shorter than the frames' {show_time(least)} on the link",

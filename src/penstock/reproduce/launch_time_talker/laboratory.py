@@ -9,11 +9,9 @@ paper's controller.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 from penstock.lab.programs import How
-from penstock.lab.run import Beside
 from penstock.reproduce import work
 from penstock.reproduce.experiment import Case
 from penstock.scenario import load
@@ -35,26 +33,14 @@ _LEFT_TO_THE_HOST = ("jitter", "software")  # what a source says of software
 class InLaboratory:
     """See `penstock.reproduce.laboratory`."""
 
-    def missing(self, cases: Sequence[Case]) -> str | None:
-        """Nothing."""
-        return None
-
     def network(self, case: Case, emulated: bool) -> Network:
         """The scenario, with its host's port as an interface."""
         return load(document(case, emulated), "linux")
-
-    def beside(self, case: Case, network: Network, emulated: bool) -> Beside:
-        """Nothing."""
-        return Beside()
 
     def how(self, case: Case, emulated: bool) -> How:
         """All stamps are the listening program's."""
         # Of frames with launch times the kernel's prove nothing over veth, and the others are compared with them.
         return How(stamp="user", behind=_INTERFERING)
-
-    def read_first(self, cases: Sequence[Case]) -> Sequence[Sequence[str]]:
-        """Nothing."""
-        return []
 
     def note(self, emulated: bool) -> str:
         """How its times differ from the scenario's."""
