@@ -269,12 +269,14 @@ while (left := int(sys.argv[1])) > 0:
 """
 
 
-def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable) -> None:
+@pytest.mark.parametrize("ahead_ns", [0, 700_000], ids=["plain", "launch-times"])
+def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable, ahead_ns: int) -> None:
     file = Path(__file__).resolve().parents[1] / "scenarios" / "hello" / "control.pcapng"
     captured = read_capture(file).frames[:30]
     frames = [frame.data.ljust(frame.original_bytes, b"\0") for frame in captured]
     times = [frame.time_ps for frame in captured]
-    what = plan([{"name": "replay", "id": 9, "mode": "raw", "capture": str(file), "count": 30}])
+    how = {"send": "launch_time" if ahead_ns else "plain", "transmit_offset_ns": ahead_ns}
+    what = plan([{"name": "replay", "id": 9, "mode": "raw", "capture": str(file), "count": 30, **how}])
     command = wire.command(1, sys.executable, "-c", _RECEIVE, "30", frames[0][:6].hex())
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout is not None
@@ -288,6 +290,7 @@ def test_a_capture_is_sent_byte_for_byte_at_its_times(wire: Cable) -> None:
     assert got == wanted
     due = (rows["due_tai_ns"] - rows["due_tai_ns"][0]).to_list()
     assert due == [(t - times[0]) // 1000 for t in times]
+    assert (rows["construction_tai_ns"] - (rows["due_tai_ns"] - ahead_ns) == rows["wake_late_ns"]).all()
 
 
 def test_a_frame_too_late_for_its_window_is_not_sent_when_so_asked(wire: Cable) -> None:
@@ -299,6 +302,17 @@ def test_a_frame_too_late_for_its_window_is_not_sent_when_so_asked(wire: Cable) 
     assert (sent["streams"]["control"]["skipped"], sent["streams"]["control"]["sent"], status) == (10, 0, 1)
     assert rows["outcome"].to_list() == ["skipped"] * 10
     assert (rows["wake_late_ns"] > 0).all()
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_late_frames_fail_when_it_is_said_what_is_late(wire: Cable, required: bool) -> None:
+    # Sent when it is due, a frame is handed over later than that by some nanoseconds at least.
+    what = plan([stream(count=10)], late={"tolerance_ns": 0, "required": required})
+    with wire.listen(what) as listening:
+        status, sent, _ = wire.talk(what)
+        listening.result()
+    assert sent["streams"]["control"]["handed_late"] == sent["streams"]["control"]["sent"] == 10
+    assert (status, sent["ok"]) == (int(required), not required)
 
 
 def test_a_stopped_listener_says_what_it_has(wire: Cable) -> None:
@@ -334,6 +348,18 @@ def test_what_the_kernel_refuses_is_said(wire: Cable) -> None:
     assert sent["interface"]["hardware_stamps"]["granted"] is False
     assert sent["streams"]["control"]["sent"] == 3
     assert sent["interface"]["driver"] == "veth"
+
+
+def test_with_locked_memory_the_heap_does_not_have_to_grow(wire: Cable) -> None:
+    what = plan([stream(count=1)], realtime={"lock_memory": True, "required": False})
+    with wire.listen(what) as listening:
+        maps = Path(f"/proc/{listening.process.pid}/maps").read_text()
+        _, heard, _ = listening.result(signal.SIGINT)
+    (lock,) = heard["realtime"]
+    if lock["granted"]:
+        (heap,) = (line.split()[0] for line in maps.splitlines() if line.endswith("[heap]"))
+        begin, end = (int(number, 16) for number in heap.split("-"))
+        assert end - begin > 4_000_000
 
 
 def test_a_wrong_plan_is_refused_with_all_its_faults(wire: Cable) -> None:

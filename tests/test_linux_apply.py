@@ -226,6 +226,12 @@ def test_which_queue_is_served_first() -> None:
     assert "counts 10 Mb/s" in unknown
 
 
+def test_a_bridge_is_told_that_its_frames_have_no_priority() -> None:
+    for is_bridge in (False, True):
+        told = advice(HostPlan("sw", (_TALKER,), is_bridge), {}, (6, 12), {"enp2s0": 1000})
+        assert any("frames that are forwarded have priority 0" in note for note in told) is is_bridge
+
+
 def test_gates_that_a_child_stopped_are_set_again(tmp_path: Path) -> None:
     case = next(case for case in cases(False) if case.at["configuration"] == "cbs-taprio")
     plan = plan_of(load(document(case, 1), "linux"), "talker")

@@ -96,7 +96,7 @@ def test_the_column() -> None:
     result = Reproduction(PAPER, ("model",), [Section(fig2, [Compared(model, {"model": 20.0})], [])])
     assert "laboratory" not in documentation.table(result)
     about = About("6.1.0-rt", "#1 SMP PREEMPT_RT", "TCG", 0)
-    result.add(Laboratory(about, {"fig2": fig2.laboratory(outcomes(False, mqprio=outcome(25.0)))}))
+    result.add(Laboratory(about, found={"fig2": fig2.laboratory(outcomes(False, mqprio=outcome(25.0)))}))
     table = documentation.table(result)
     assert f"| Figure 2 | mean delay, mqprio | us | 19.896 | {NOTHING} | {NOTHING} | 20 | 25 |  |" in table
     assert f"| {NOTHING} | {NOTHING} | 25 (at most 20) | **not met** |" in table

@@ -252,11 +252,14 @@ def reproduce(
     """Run the experiments of a paper: paper, theory and ours side by side."""
     from penstock.lab.cli import interruptible, tell_of_lab
     from penstock.lab.run import Where
-    from penstock.reproduce import command, documentation, show
+    from penstock.reproduce import command, documentation, papers, show
     from penstock.reproduce.experiment import Options
 
     if update_docs and only:
         raise InputError("the page has all experiments", allowed="--update-docs without --only", file="--update-docs")
+    if update_docs:
+        papers.load(paper)
+        documentation.check(paper, laboratory)
     target = out or Path("out") / f"reproduce-{paper}"
     with interruptible(), _progress(quiet=as_json) as progress:
 

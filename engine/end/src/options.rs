@@ -116,7 +116,7 @@ struct HowOptions {
     /// So long before its due time a frame is built and handed to the kernel.
     #[arg(long, value_parser = time_ns)]
     transmit_offset: Option<u64>,
-    /// What counts as late.
+    /// What counts as late, and fails; without it what is later than 100us is counted only.
     #[arg(long, value_parser = time_ns)]
     late_tolerance: Option<u64>,
     /// Do not send a frame whose window, or tolerance, is over.
@@ -279,6 +279,7 @@ impl Common {
         plan.launch.deadline_mode |= how.deadline_mode;
         set(&mut plan.transmit_offset_ns, &how.transmit_offset);
         set(&mut plan.late.tolerance_ns, &how.late_tolerance);
+        plan.late.required |= how.late_tolerance.is_some();
         if how.drop_late {
             plan.late.action = LateAction::Drop;
         }

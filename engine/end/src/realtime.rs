@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is asked of the kernel so that the program is on time, and what it said to that.
+use std::hint::black_box;
 use std::io;
 
 use nix::sched::{sched_setaffinity, CpuSet};
@@ -9,6 +10,8 @@ use serde::Serialize;
 
 use crate::plan::RealTime;
 use crate::sys;
+
+const HEAP_BYTES: usize = 4 << 20;
 
 /// One thing that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +27,9 @@ pub fn ask(wanted: &RealTime) -> Vec<Grant> {
     let mut grants = Vec::new();
     if wanted.lock_memory {
         let result = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE);
+        if result.is_ok() {
+            grow_heap();
+        }
         grants.push(grant("locked memory", result.map_err(io::Error::from), "CAP_IPC_LOCK or a higher `ulimit -l`"));
     }
     if let Some(cpu) = wanted.cpu {
@@ -34,6 +40,15 @@ pub fn ask(wanted: &RealTime) -> Vec<Grant> {
         grants.push(grant(&format!("SCHED_FIFO {priority}"), result, "CAP_SYS_NICE or `ulimit -r`"));
     }
     grants
+}
+
+/// Grows the heap before it is needed: where memory is locked, all pages that are added to it are made at once, and a
+/// frame that comes meanwhile waits.
+fn grow_heap() {
+    // Too long for the heap at first, it has pages of its own; freed, it makes the allocator keep what is shorter in
+    // the heap, and the heap as long as it is.
+    drop(black_box(vec![1u8; 2 * HEAP_BYTES]));
+    drop(black_box(vec![1u8; HEAP_BYTES]));
 }
 
 fn pin(cpu: usize) -> io::Result<()> {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +14,12 @@ from penstock.end import options as o
 from penstock.errors import InputError
 
 OK, NOT_MET, BAD_INPUT = 0, 1, 2
+# Options by what becomes of them; all others are handed on as they are.
+_PLACE = ("scenario", "host", "interface", "plan", "window", "duration")
+_ADDRESSED = ("to", "mode", "port", "vlan", "pcp", "priority")
+_ONE_STREAM = (*_ADDRESSED, "length", "every", "count", "offset", "wav", "tone", "capture")
+_HANDED_ON = {"length": "bytes"}  # by other names
+_OURS = ("out", "talker", "as_json")
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -54,24 +60,7 @@ def talk(
     as_json: _Json = False,
 ) -> None:
     """Send the streams of a host, each frame at its time, by launch times or a software gate control list."""
-    how = {
-        "base_time": base_time,
-        "launch_time": launch_time,
-        "transmit_offset": transmit_offset,
-        "deadline_mode": deadline_mode,
-        "late_tolerance": late_tolerance,
-        "drop_late": drop_late,
-        "fifo": fifo,
-        "cpu": cpu,
-        "lock_memory": lock_memory,
-        "best_effort": best_effort,
-        "hardware_stamps": hardware_stamps,
-        "pmc": pmc,
-        "pmc_threshold": pmc_threshold,
-    }
-    one = _one_stream(to, mode, port, vlan, pcp, priority, length, every, count, offset, wav, tone, capture)
-    where = _Where(scenario, host, interface, plan, window or (), duration)
-    _run("talk", where, how, one, out, None, as_json)
+    _run("talk", locals())
 
 
 def listen(
@@ -109,29 +98,7 @@ def listen(
     as_json: _Json = False,
 ) -> None:
     """Receive the streams of a host, measure each frame, and count what else comes."""
-    how = {
-        "stamp": stamp,
-        "receive": receive,
-        "warmup": warmup,
-        "wait": wait,
-        "idle": idle,
-        "fifo": fifo,
-        "cpu": cpu,
-        "lock_memory": lock_memory,
-        "best_effort": best_effort,
-        "hardware_stamps": hardware_stamps,
-        "pmc": pmc,
-        "pmc_threshold": pmc_threshold,
-    }
-    one = _one_stream(to, mode, port, vlan, pcp, None, length, every, count, offset, wav, tone, None)
-    where = _Where(scenario, host, interface, plan, window or (), duration)
-    _run("listen", where, how, one, out, talker, as_json)
-
-
-def _one_stream(*values: Any) -> dict[str, Any]:
-    addressed = ("to", "mode", "port", "vlan", "pcp", "priority")
-    keys = (*addressed, "bytes", "every", "count", "offset", "wav", "tone", "capture")
-    return dict(zip(keys, values, strict=True))
+    _run("listen", locals())
 
 
 class _Where:
@@ -143,7 +110,7 @@ class _Where:
         host: str | None,
         interface: str | None,
         plan: Path | None,
-        windows: Sequence[str],
+        windows: Sequence[str] | None,
         duration: str | None,
     ) -> None:
         if scenario is not None and plan is not None:
@@ -154,28 +121,24 @@ class _Where:
         if windows and scenario is None and plan is not None:
             raise InputError("says what the plan does", allowed="window_ns in the plan", file="--window")
         self.scenario, self.host, self.interface = scenario, host, interface
-        self.plan, self.windows, self.duration = plan, windows, duration
+        self.plan, self.windows, self.duration = plan, windows or (), duration
 
 
-def _run(
-    role: Any,
-    where: _Where,
-    how: dict[str, Any],
-    one: dict[str, Any],
-    out: Path | None,
-    talk_folder: Path | None,
-    as_json: bool,
-) -> None:
+def _run(role: Any, given: Mapping[str, Any]) -> None:
+    """`given` has the options by their names in `talk` and `listen`."""
     from penstock.end import show
     from penstock.end.run import RefusedError, Task, run
     from penstock.end.trace import Names
 
+    where = _Where(*(given[name] for name in _PLACE))
+    one = {_HANDED_ON.get(name, name): given.get(name) for name in _ONE_STREAM}
     plan, names, title = None, Names({}, "listener", {}), "end"
-    rest = dict(how, interface=where.interface, duration=where.duration)
+    rest = {name: value for name, value in given.items() if name not in (*_PLACE, *_ONE_STREAM, *_OURS)}
+    rest |= {"interface": where.interface, "duration": where.duration}
     if where.scenario is not None or where.plan is not None:
-        given = [key for key, value in one.items() if value is not None]
-        if given:
-            raise InputError("is of one stream without a scenario", allowed="none beside it", file=f"--{given[0]}")
+        beside = [key for key, value in one.items() if value is not None]
+        if beside:
+            raise InputError("is of one stream without a scenario", allowed="none beside it", file=f"--{beside[0]}")
     if where.scenario is not None:
         plan, names, title = _of_scenario(role, where)
     elif where.plan is not None:
@@ -186,12 +149,12 @@ def _run(
         if len(where.windows) > 1 or any("=" in text for text in where.windows):
             raise InputError("names a stream", allowed="one TIME, without a scenario", file="--window")
         rest["window"] = next(iter(where.windows), None)
-    target = out or Path("out") / f"{title}-{where.host or role}"
+    target = given["out"] or Path("out") / f"{title}-{where.host or role}"
     try:
-        summary = run(Task(role, plan, o.arguments(rest), names, talk_folder), target)
+        summary = run(Task(role, plan, o.arguments(rest), names, given.get("talker")), target)
     except RefusedError:
         raise typer.Exit(BAD_INPUT) from None
-    if as_json:
+    if given["as_json"]:
         typer.echo(json.dumps(summary))
     else:
         show.show(role, summary, target)

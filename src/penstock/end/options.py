@@ -58,7 +58,10 @@ TransmitOffset = Annotated[
 ]
 LaunchTime = Annotated[bool, typer.Option("--launch-time", help="Give the kernel launch times (SO_TXTIME).")]
 DeadlineMode = Annotated[bool, typer.Option("--deadline-mode", help="Launch times are deadlines.")]
-LateTolerance = Annotated[str | None, typer.Option(metavar="TIME", help="What is later counts as late; 100us.")]
+LateTolerance = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Frames handed over later fail; if not given, after 100us they are counted."),
+]
 DropLate = Annotated[bool, typer.Option("--drop-late", help="Do not send what is too late for its window.")]
 Fifo = Annotated[int | None, typer.Option(metavar="PRIORITY", help="SCHED_FIFO.")]
 Cpu = Annotated[int | None, typer.Option(metavar="N", help="Run on this CPU only.")]

@@ -22,7 +22,7 @@ from penstock.end.trace import End, Names, knows, read_end, trace_of, write
 from penstock.errors import InputError
 from penstock.folder import replacing
 
-_PATIENCE_S = 5.0
+_PATIENCE_S = 15.0
 
 
 class RefusedError(Exception):

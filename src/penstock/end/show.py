@@ -79,6 +79,8 @@ def _talk_notes(summary: Mapping[str, Any]) -> list[str]:
                 window = left["window"]
                 inside = "" if window is None else f", {window['share'] * 100:.3f} % within their window"
                 notes.append(f"{name}: left {times}{inside} ({kind} stamps)")
+        if stream["handed_late"]:
+            notes.append(f"{name}: {stream['handed_late']} of {stream['sent']} frames were handed to the kernel late")
         if stream["last_error"]:
             notes.append(f"{name}: the kernel said: {stream['last_error']}")
     return notes

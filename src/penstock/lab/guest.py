@@ -16,12 +16,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from penstock.errors import RunError
 from penstock.lab import image
 from penstock.lab.emulation import Emulation, kvm_is_offered, remember, remembered
+from penstock.lab.ending import Ending, end
 from penstock.lab.kernel import Kernel
 from penstock.lab.own_folder import OwnFolder
 
@@ -41,7 +40,7 @@ class Finished:
     stderr: str
 
 
-class Guest:
+class Guest(Ending):
     """A running guest; use it with `with`, or call `close`."""
 
     def __init__(
@@ -172,19 +171,11 @@ class Guest:
             if line is not None:
                 line.close()
         self._channel = self._spare = None
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        end(self._process)
+        self._process = None
         if self._folder is not None:
             self._folder.remove()
             self._folder = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _choose_and_start(self, emulation: Emulation | None, without_kvm: Emulation) -> None:
         release = self.kernel.release

@@ -12,16 +12,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from penstock.errors import RunError
 from penstock.lab import executor
+from penstock.lab.ending import Ending, end
 from penstock.lab.guest import SHARE, Guest
 from penstock.lab.own_folder import OwnFolder
 
 _PROGRAM = Path(executor.__file__)
 _ANSWER_WITHIN_S = 120.0
+_END_WITHIN_S = 10.0
 
 
 class ExecutorError(RunError):
@@ -47,7 +48,7 @@ class About:
         return "PREEMPT_RT" in self.version
 
 
-class Machine:
+class Machine(Ending):
     """An executor and the line to it; all hosts end with `close`."""
 
     def __init__(self, guest: Guest | None = None) -> None:
@@ -130,22 +131,11 @@ class Machine:
         """Ends all that runs; the hosts are gone with it."""
         if hasattr(self, "_socket"):
             self._socket.close()
-        if self._process is not None:
-            try:
-                self._process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
+        end(self._process, _END_WITHIN_S)
+        self._process = None
         if self._folder is not None:
             self._folder.remove()
             self._folder = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _on_this_machine(self) -> socket.socket:
         ours, theirs = socket.socketpair()

@@ -23,7 +23,9 @@ class How:
 
     transmit_offset_ns: int = 500_000  # of streams with launch times
     real_time: bool = True  # SCHED_FIFO and locked memory
+    behind: frozenset[str] = frozenset()  # hosts without these, so that they give way to the others
     as_drawn: bool = False  # periodic frames with the scenario's jitter, not only that of the host
+    stamp: str = "auto"  # what listeners compute from: auto, kernel or user
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,10 @@ def _of_role(network: Network, how: How, role: Any, lead_ns: int, faults: list[I
         except InputError as error:
             faults += error.errors
             continue
-        plan |= {"realtime": _real_time(how, role), "transmit_offset_ns": 0}
+        plan |= {"realtime": _real_time(how, role, host), "transmit_offset_ns": 0}
         if role == "listen":
             wait_ns = lead_ns + plan["duration_ns"] + 5 * _IDLE_NS
-            plan["listen"] = {"wait_ns": wait_ns, "idle_ns": _IDLE_NS, "linger_ns": _LINGER_NS}
+            plan["listen"] = {"wait_ns": wait_ns, "idle_ns": _IDLE_NS, "linger_ns": _LINGER_NS, "stamp": how.stamp}
             found.append(Program(f"listen-{host}", host, role, plan))
         else:
             found += _talkers(network, how, host, plan)
@@ -110,8 +112,8 @@ def _has_launch_times(network: Network, name: str) -> bool:
     return network.class_at_talker(stream) in port.launch_times.classes
 
 
-def _real_time(how: How, role: str) -> dict[str, Any]:
-    if not how.real_time:
+def _real_time(how: How, role: str, host: str) -> dict[str, Any]:
+    if not how.real_time or host in how.behind:
         return {}
     # What is received waits in the socket with its stamp; what is to be sent does not wait.
     return {"fifo_priority": 80 if role == "talk" else 70, "lock_memory": True, "required": False}

@@ -92,6 +92,11 @@ def advice(
                 f"{port.interface}: taprio of Linux {kernel[0]}.{kernel[1]} serves queue 0 first, and there is "
                 f"class {max(first)}: turn the order of queues (Linux 6.3 and later serve the last class first)"
             )
+    if plan.is_bridge:
+        found.append(
+            f"{plan.host}: frames that are forwarded have priority 0 until the filters stand that "
+            "penstock linux show prints; apply does not set them"
+        )
     if any(isinstance(port.qdiscs[0].qdisc, Taprio) and port.port.clock == "TAI" for port in plan.ports):
         offset_s = round((time.clock_gettime_ns(time.CLOCK_TAI) - time.clock_gettime_ns(time.CLOCK_REALTIME)) / 1e9)
         if offset_s != TAI_AHEAD_OF_UTC_S:

@@ -15,13 +15,31 @@ _BEGIN, _END = "<!-- begin rows -->", "<!-- end rows -->"
 
 def update(result: Reproduction, page: Path | None = None) -> None:
     """Replaces what stands between the marks. Raises InputError where there are none."""
-    page = page or FOLDER / f"{result.paper.name}.md"
+    page = page or _page(result.paper.name)
+    before, _, after = _parts(page)
+    page.write_text(f"{before}{_BEGIN}\n{table(result)}\n{_END}{after}", encoding="utf-8")
+
+
+def check(name: str, laboratory: bool) -> None:
+    """Raises InputError if a page cannot take the table of a run, or would lose what the laboratory measured."""
+    _, rows, _ = _parts(page := _page(name))
+    if "| laboratory |" in rows and not laboratory:
+        what = f"{page.name} has a column of what the laboratory measured, which would be gone"
+        raise InputError(what, allowed="--update-docs with --laboratory", file="--update-docs")
+
+
+def _page(name: str) -> Path:
+    return FOLDER / f"{name}.md"
+
+
+def _parts(page: Path) -> tuple[str, str, str]:
+    """What is before, between and after the marks."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
+    rows, end, after = rest.partition(_END)
     if not begin or not end:
         raise InputError("has no place for the table", allowed=f"a page with {_BEGIN} and {_END}", file=page)
-    page.write_text(f"{before}{_BEGIN}\n{table(result)}\n{_END}{after}", encoding="utf-8")
+    return before, rows, after
 
 
 def table(result: Reproduction) -> str:

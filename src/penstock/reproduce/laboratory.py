@@ -9,19 +9,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import polars as pl
+
 from penstock.errors import RunError
 from penstock.journeys import View
 from penstock.lab import run as lab
 from penstock.lab.machine import About
 from penstock.lab.programs import How
 from penstock.reproduce.experiment import Case, Experiment, Found, Paper
-from penstock.reproduce.outcome import Outcome, outcome_of
+from penstock.reproduce.outcome import Instants, Outcome, outcome_of
 from penstock.scenario.network import Network
 
 Done = Callable[[int, int], None]
 Tell = Callable[[str], None]
 
 KVM = "KVM"
+AHEAD = "ahead_ns"  # in an outcome's summary of the laboratory; see `_ahead_ns`
+_HANDED = {"stream": pl.String, "due_tai_ns": pl.Int64, "handed_tai_ns": pl.Int64}
 
 
 class InLaboratory(Protocol):
@@ -42,12 +46,16 @@ class InLaboratory(Protocol):
     def read_first(self, cases: Sequence[Case]) -> Sequence[Sequence[str]]:
         """Commands that bring into memory what is read in the runs; their status does not count."""
 
+    def note(self, emulated: bool) -> str:
+        """What a reader has to know of these runs beside where they were; empty for nothing."""
+
 
 @dataclass
 class Laboratory:
     """What came out of it."""
 
     about: About
+    note: str = ""
     found: dict[str, Found] = field(default_factory=dict)  # by experiment
     runs: list[dict[str, Any]] = field(default_factory=list)
 
@@ -64,13 +72,14 @@ class Laboratory:
         what = (
             "absolute times are an emulated processor's, not the paper's" if self.emulated else "times are this host's"
         )
-        return f"Linux {self.about.release} ({kind}) on {on}; {what}: compare orders and claims"
+        found = f"Linux {self.about.release} ({kind}) on {on}; {what}: compare orders and claims"
+        return f"{found}; {self.note}" if self.note else found
 
     def as_json(self) -> dict[str, Any]:
         """For `summary.json`."""
         about = self.about
         told = {"kernel": about.release, "kernel_version": about.version, "preempt_rt": about.is_real_time}
-        return told | {"emulation": about.emulation, "emulated": self.emulated}
+        return told | {"emulation": about.emulation, "emulated": self.emulated, "note": self.note}
 
 
 def is_emulated(about: About) -> bool:
@@ -95,7 +104,7 @@ def run(
     if lacking := paper.laboratory.missing(cases):
         raise RunError(lacking)
     with lab.hosts([paper.laboratory.network(case, True) for case in cases], where, tell) as machine:
-        found = Laboratory(machine.about)
+        found = Laboratory(machine.about, paper.laboratory.note(is_emulated(machine.about)))
         for command in paper.laboratory.read_first(cases):
             machine.ask("run", host=None, command=list(command))
         outcomes = {}
@@ -119,8 +128,20 @@ def _outcome(paper: InLaboratory, case: Case, found: Laboratory, machine: Any) -
         for name, program in played.programs.items():
             file = ends / name / "stdout"
             printed[name] = program | {"stdout": file.read_text(errors="replace")}
+        ahead_ns = _ahead_ns(ends)
     told = {key: value for key, value in played.summary["laboratory"].items() if key != "ends"}
     told["emulated"] = found.emulated
     summary = played.summary | {"laboratory": told, "beside": printed}
     found.runs.append({"scenario": network.name, "nodes": "linux", "values": dict(case.at), "summary": summary})
-    return outcome_of(played.network, summary, View(played.network, played.trace))
+    seen = summary | {"laboratory": told | {AHEAD: ahead_ns}}
+    return outcome_of(played.network, seen, View(played.network, played.trace))
+
+
+def _ahead_ns(ends: Path) -> dict[str, Instants]:
+    """By stream, how long before it was due the kernel had each frame."""
+    found: dict[str, Instants] = {}
+    for file in sorted(ends.glob("talk*/talk.csv")):
+        rows = pl.read_csv(file, columns=["stream", "due_tai_ns", "handed_tai_ns"], schema_overrides=_HANDED)
+        for (name,), frames in rows.filter(pl.col("handed_tai_ns") > 0).group_by("stream"):
+            found[str(name)] = (frames["due_tai_ns"] - frames["handed_tai_ns"]).to_numpy()
+    return found

@@ -37,14 +37,15 @@ def plan(experiments: Sequence[Experiment], nodes: Sequence[str]) -> dict[tuple[
             for case in experiment.cases:
                 key = Run(case, kind).key
                 if key not in tasks:
-                    tasks[key] = replace(_task(case, kind), number=len(tasks))
+                    tasks[key] = replace(task(case, kind), number=len(tasks))
     return tasks
 
 
-def _task(case: Case, nodes: str) -> Task:
+def task(case: Case, nodes: str) -> Task:
+    """The run of a case on one kind of nodes. Raises InputError if the scenario is wrong."""
     settings = [sweeps.setting(key, (value,)) for key, value in {**case.values, "nodes": nodes}.items()]
-    (task,) = sweeps.plan(case.scenario, settings)
-    return task
+    (found,) = sweeps.plan(case.scenario, settings)
+    return found
 
 
 def do(tasks: dict[tuple[str, str], Task], workers: int | None, done: Done) -> dict[tuple[str, str], Outcome]:

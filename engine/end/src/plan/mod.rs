@@ -93,11 +93,13 @@ pub struct Late {
     /// A frame that is given to the kernel more than this after the planned time counts as late.
     pub tolerance_ns: u64,
     pub action: LateAction,
+    /// Whether such a frame makes the run a failure; it is counted in any case.
+    pub required: bool,
 }
 
 impl Default for Late {
     fn default() -> Self {
-        Late { tolerance_ns: 100_000, action: LateAction::Send }
+        Late { tolerance_ns: 100_000, action: LateAction::Send, required: false }
     }
 }
 

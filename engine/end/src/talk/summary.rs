@@ -97,8 +97,9 @@ pub fn summarize(
         .map(|(stream, records)| (stream.name.clone(), describe(plan, stream, records, tai_minus_realtime_ns)))
         .collect();
     let sent_all = |stream: &Stream| stream.skipped + stream.refused + stream.missed + stream.invalid == 0;
+    let in_time = |stream: &Stream| stream.handed_late == 0 || !plan.late.required;
     Summary {
-        ok: streams.values().all(sent_all),
+        ok: streams.values().all(|stream| sent_all(stream) && in_time(stream)),
         name: plan.name.clone(),
         interrupted,
         interface,

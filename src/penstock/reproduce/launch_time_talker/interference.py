@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from penstock.reproduce import drawing
@@ -17,12 +19,30 @@ _CASES = (
     Case(FOLDER / "table3.toml", at={"interference": True}),
     Case(FOLDER / "table3.toml", {"streams.interference.source.start": _NEVER}, {"interference": False}),
 )
-_STREAMS = {"tsn": "time-sensitive", "be": "best effort"}
+STREAMS = {"tsn": "time-sensitive", "be": "best effort"}
 _SHOWN = 3_000  # frames of each stream in the pictures
 
 
-def _name(stream: str, interference: bool) -> str:
+def key(stream: str, interference: bool) -> str:
+    """Of a stream of a run, in ids of rows."""
     return f"table3.{stream}.{'interference' if interference else 'quiet'}"
+
+
+def said_of(stream: str, interference: bool) -> str:
+    """The same for people."""
+    return f"{STREAMS[stream]}, {'with' if interference else 'without'} interference"
+
+
+def compared(stream: str, interference: bool, frames: Frames) -> list[Row]:
+    """Ours beside the paper's."""
+    transmit, theirs = frames.delivered_ps - frames.created_ps, printed.CROSSING[stream, interference]
+    name, said = key(stream, interference), said_of(stream, interference)
+    apart = Row.told(
+        f"{name}.apart", f"total transmission time, peak to peak, {said}", "ns", float(np.ptp(transmit)) / 1000,
+        paper=theirs[2] - theirs[0],
+    )  # fmt: skip
+    times = columns.rows(f"{name}.transmit", f"total transmission time, {said}", transmit, theirs, key=True)
+    return [*times, apart.as_key()]
 
 
 def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
@@ -30,21 +50,15 @@ def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
     of: dict[tuple[str, bool], Frames] = {}
     for case, outcome in outcomes:
         interference = case.at["interference"]
-        for stream, called in _STREAMS.items():
+        for stream in STREAMS:
             frames = of[stream, interference] = outcome.frames[stream]
-            said = f"{called}, {'with' if interference else 'without'} interference"
-            transmit, theirs = frames.delivered_ps - frames.created_ps, printed.CROSSING[stream, interference]
-            name = _name(stream, interference)
-            found.rows += columns.rows(
-                f"{name}.transmit", f"total transmission time, {said}", transmit, theirs, key=True
-            )
-            label = f"total transmission time, peak to peak, {said}"
-            apart = float(np.ptp(transmit)) / 1000
-            found.rows.append(Row.told(f"{name}.apart", label, "ns", apart, paper=theirs[2] - theirs[0]).as_key())
+            said = said_of(stream, interference)
+            name = key(stream, interference)
+            found.rows += compared(stream, interference, frames)
             count = outcome.stream(stream)
             lost = count["sent"] - count["delivered"]
             found.rows.append(Row.equals(f"{name}.lost", f"frames lost, {said}", "frames", lost, 0, 0))
-        found.pictures.append(_picture(interference, of))
+        found.pictures.append(picture(interference, of))
     found.rows += _claims(of)
     return found
 
@@ -70,9 +84,10 @@ def _claims(of: dict[tuple[str, bool], Frames]) -> list[Row]:
     ]  # fmt: skip
 
 
-def _picture(interference: bool, of: dict[tuple[str, bool], Frames]) -> Picture:
+def picture(interference: bool, of: Mapping[tuple[str, bool], Frames]) -> Picture:
+    """Figure 4."""
     figure = drawing.figure("network time / s", "total transmission time / us")
-    for number, (stream, called) in enumerate(reversed(_STREAMS.items())):  # best effort below the other
+    for number, (stream, called) in enumerate(reversed(STREAMS.items())):  # best effort below the other
         frames = of[stream, interference]
         times = (frames.delivered_ps - frames.created_ps)[:_SHOWN] / 1e6
         drawing.points(figure, called, frames.created_ps[:_SHOWN] / 1e12, times, drawing.COLORS[number])

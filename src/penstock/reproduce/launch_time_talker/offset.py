@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from penstock import delay_variation
 from penstock.delay_variation import Instants
@@ -18,7 +21,7 @@ OFFSETS_US = (65, 75, 85, 90, 95)
 _FIT_MEAN_US, _FIT_JITTER_NS = 0.2, 100.0  # by how much the fit of the distributions may be off
 _ENOUGH_FRAMES = 100_000  # for a mean in which a frame in a thousand counts
 _LEAD_PS, _CABLE_PS, _TICK_PS = 64_000, 50_000, 8_000  # preamble and delimiter; the cable; a stamp's grid
-_BINS = np.arange(0.0, 100.0, 0.25)
+_BINS = np.arange(0.0, 250.0, 0.25)
 
 _CASES = (
     Case(FOLDER / "table2-software.toml", at={"offset": None}),
@@ -34,36 +37,49 @@ def _arrived(frames: Frames) -> Instants:
     return frames.at_bridge["received"]
 
 
-def _said(offset: int | None) -> str:
+def said(offset: int | None) -> str:
+    """Which run, for people."""
     return "without launch times" if offset is None else f"offset {offset} us"
 
 
 def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
     found = Found()
     missed_before: int | None = None
-    figure = drawing.figure("total transmit time / us", "frames", barmode="overlay")
-    drawing.log_y(figure)
-    for number, (case, outcome) in enumerate(outcomes):
+    for case, outcome in outcomes:
         offset, frames = case.at["offset"], outcome.frames["tsn"]
-        said, name = _said(offset), f"table2.{'software' if offset is None else offset}"
+        called, name = said(offset), key(offset)
         transmit = _arrived(frames) - frames.created_ps
         found.rows += columns.rows(
-            f"{name}.transmit", f"total transmit time, {said}", transmit, printed.TRANSMIT[offset]
+            f"{name}.transmit", f"total transmit time, {called}", transmit, printed.TRANSMIT[offset]
         )
-        found.rows += _fit(name, said, offset, frames)
+        found.rows += _fit(name, called, offset, frames)
         if offset is not None:
             missed = int(outcome.stream("tsn")["launch"]["missed"])
-            found.rows += _launched(name, said, offset, frames, missed, missed_before)
+            found.rows += _launched(name, called, offset, frames, missed, missed_before)
             missed_before = missed
-        counts, edges = np.histogram(transmit / 1e6, _BINS)
+    times = {case.at["offset"]: _arrived(run.frames["tsn"]) - run.frames["tsn"].created_ps for case, run in outcomes}
+    note = "From construction to the end of the cable, frames in each quarter of a microsecond."
+    found.pictures += [Picture("Total transmit time", note, histogram(times)), _sweep(found.rows)]
+    return found
+
+
+def key(offset: int | None) -> str:
+    """The same in ids of rows."""
+    return f"table2.{'software' if offset is None else offset}"
+
+
+def histogram(transmit_ps: Mapping[int | None, Instants]) -> go.Figure:
+    """Total transmit times by offset."""
+    figure = drawing.figure("total transmit time / us", "frames", barmode="overlay")
+    drawing.log_y(figure)
+    for number, (offset, times) in enumerate(transmit_ps.items()):
+        counts, edges = np.histogram(times / 1e6, _BINS)
         filled = counts > 0
         figure.add_bar(
-            x=edges[:-1][filled] + 0.125, y=counts[filled], width=0.25, name=said, opacity=0.75,
+            x=edges[:-1][filled] + 0.125, y=counts[filled], width=0.25, name=said(offset), opacity=0.75,
             marker_color=drawing.COLORS[number],
         )  # fmt: skip
-    note = "From construction to the end of the cable, frames in each quarter of a microsecond."
-    found.pictures += [Picture("Total transmit time", note, figure), _sweep(found.rows)]
-    return found
+    return figure
 
 
 def _fit(name: str, said: str, offset: int | None, frames: Frames) -> list[Row]:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from penstock import delay_variation
@@ -24,8 +25,8 @@ _CASES = (
     Case(FOLDER / "table1.toml", at={"launch": True}),
     Case(FOLDER / "table1-software.toml", at={"launch": False}),
 )
-_NAMES = {True: "launch", False: "software"}
-_SAID = {True: "with launch times", False: "without"}
+NAMES = {True: "launch", False: "software"}
+SAID = {True: "with launch times", False: "without"}
 _MOST_POINTS = 3_000  # of frames that keep their period, in the picture
 _SHOWN_NS = 100.0  # frames that are off by more are all shown
 
@@ -40,25 +41,23 @@ def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
     found = Found()
     for case, outcome in outcomes:
         launch, frames = case.at["launch"], outcome.frames["tsn"]
-        name = f"table1.{_NAMES[launch]}"
-        found.rows += _compared(name, launch, frames)
+        name = f"table1.{NAMES[launch]}"
+        found.rows += compared(name, launch, frames)
         found.rows += _with(name, frames, outcome.stream("tsn")) if launch else _without(name, frames)
-    figure = drawing.figure("network time / s", "period jitter / us")
-    for number, (case, outcome) in enumerate(reversed(outcomes)):  # what scatters less is drawn above the other
-        _draw(figure, f"ours, {_SAID[case.at['launch']]}", outcome.frames["tsn"], drawing.COLORS[number])
     note = (
         "Time from arrival to arrival, less 1 ms. All frames that are off by more than 100 ns, and some of the others. "
         "A frame that misses its window is a cycle late, and so the next one seems early."
     )
+    figure = drawn({case.at["launch"]: outcome.frames["tsn"] for case, outcome in outcomes})
     found.pictures.append(Picture("Period jitter through three gated switches", note, figure))
     return found
 
 
-def _compared(name: str, launch: bool, frames: Frames) -> list[Row]:
+def compared(name: str, launch: bool, frames: Frames, period_ps: int = PERIOD_PS) -> list[Row]:
     """Ours beside the paper's."""
-    said = _SAID[launch]
+    said = SAID[launch]
     intervals = np.diff(frames.delivered_ps)
-    jitter = delay_variation.period_jitter(frames.delivered_ps, PERIOD_PS)
+    jitter = delay_variation.period_jitter(frames.delivered_ps, period_ps)
     change = delay_variation.latency_change(frames.created_ps, frames.delivered_ps)
     variation = delay_variation.frame_delay_variation(frames.created_ps, frames.delivered_ps)
     paper = printed.DELAY_VARIATION[launch]
@@ -114,8 +113,16 @@ def _without(name: str, frames: Frames) -> list[Row]:
     return rows
 
 
-def _draw(figure: Any, name: str, frames: Frames, color: str) -> None:
-    jitter = delay_variation.period_jitter(frames.delivered_ps, PERIOD_PS) / 1e6
+def drawn(runs: Mapping[bool, Frames], period_ps: int = PERIOD_PS) -> go.Figure:
+    """The period jitter, by whether frames had launch times."""
+    figure = drawing.figure("network time / s", "period jitter / us")
+    for number, launch in enumerate(sorted(runs)):  # what scatters less is drawn above the other
+        _draw(figure, f"ours, {SAID[launch]}", runs[launch], period_ps, drawing.COLORS[number])
+    return figure
+
+
+def _draw(figure: go.Figure, name: str, frames: Frames, period_ps: int, color: str) -> None:
+    jitter = delay_variation.period_jitter(frames.delivered_ps, period_ps) / 1e6
     chosen = np.abs(jitter) * 1000 > _SHOWN_NS
     chosen[:: max(1, jitter.size // _MOST_POINTS)] = True
     drawing.points(figure, name, frames.delivered_ps[1:][chosen] / 1e12, jitter[chosen], color)

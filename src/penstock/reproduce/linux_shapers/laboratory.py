@@ -71,6 +71,10 @@ class InLaboratory:
         """Programs and protocols whose files would else be read while packets are on their way."""
         return [["iperf3", "-v"], ["modprobe", "-q", "sctp"]] if any(case.at["mixed"] for case in cases) else []
 
+    def note(self, emulated: bool) -> str:
+        """How much longer times are than the scenario's."""
+        return f"periods and gates are {SLOWER} times as long" if emulated else ""
+
 
 def slower(emulated: bool) -> int:
     """How many times as long the scenario's times are."""
