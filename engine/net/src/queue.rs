@@ -61,8 +61,11 @@ impl Event {
 
 /// A day is 2^18 ps, 262 ns: about what one frame hop takes.
 const DAY_SHIFT: u32 = 18;
-/// Days that have a place of their own, about a millisecond; what lies beyond waits in a heap.
-const DAYS: usize = 4096;
+/// Days that have a place of their own, about a quarter of a millisecond; what lies beyond waits in a heap. All places
+/// together stay in the cache.
+const DAYS: usize = 1024;
+/// What waits in the heap is given a place this many days before.
+const NEAR: u64 = DAYS as u64 / 2;
 
 pub struct Queue {
     /// What was known of the day when it came, the first event last.
@@ -98,13 +101,30 @@ impl Queue {
         if day <= self.day {
             self.pushed.push(Reverse(event));
         } else if day - self.day < DAYS as u64 {
-            let place = day as usize % DAYS;
-            self.days[place].push(event);
-            self.occupied[place / 64] |= 1 << (place % 64);
-            self.words |= 1 << (place / 64);
+            self.place(event);
         } else {
             self.later.push(Reverse(event));
         }
+    }
+
+    #[inline]
+    fn place(&mut self, event: Event) {
+        let place = event.day() as usize % DAYS;
+        self.days[place].push(event);
+        self.occupied[place / 64] |= 1 << (place % 64);
+        self.words |= 1 << (place / 64);
+    }
+
+    /// The day that has come.
+    #[inline]
+    pub fn day(&self) -> u64 {
+        self.day
+    }
+
+    /// What is known of the next day that has events, in no order.
+    #[inline]
+    pub fn tomorrow(&self) -> &[Event] {
+        self.next_day().map_or(&[], |day| &self.days[day as usize % DAYS])
     }
 
     /// The first event, if it comes before `end`.
@@ -153,9 +173,13 @@ impl Queue {
             }
             self.today.append(&mut self.days[place]);
         }
-        while let Some(first) = self.later.peek().filter(|first| first.0.day() <= day) {
-            self.today.push(first.0);
+        while let Some(&Reverse(first)) = self.later.peek().filter(|first| first.0.day() - day < NEAR) {
             self.later.pop();
+            if first.day() == day {
+                self.today.push(first);
+            } else {
+                self.place(first);
+            }
         }
         self.today.sort_unstable_by_key(|event| Reverse(*event));
         true

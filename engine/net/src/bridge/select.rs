@@ -12,6 +12,14 @@ use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
 const LOOK_KNOWN: Tick = 10;
 
 impl Bridge {
+    /// Whether a selection that a judgement at `now` woke a port for at `due` can be made at once, since nothing that
+    /// comes between has a part in it.
+    #[inline]
+    pub fn is_settled(&self, now: Tick, port: u16, due: Tick) -> bool {
+        let next = self.judgements.iter().copied().min().unwrap_or(NEVER);
+        self.clock.is_settled(now, due, next) && self.ports[usize::from(port)].shaping.is_none()
+    }
+
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
         let state = &mut self.ports[usize::from(port)];

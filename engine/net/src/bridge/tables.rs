@@ -97,6 +97,7 @@ impl Bridge {
             admission: Admission::new(count),
             releases: VecDeque::with_capacity(2 * count),
             next_decision: 0,
+            judgements: vec![NEVER; usize::from(ports)],
             max_frame_changes: VecDeque::new(),
             is_shaped: false,
             gate_time: GateTime::of_hardware(PtpClock::new(0, 0)),

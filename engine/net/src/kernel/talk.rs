@@ -100,7 +100,7 @@ impl Kernel {
         stream.statistics.frames += 1;
         stream.statistics.copies += u64::from(listeners);
         stream.fates.created += 1;
-        let talker = stream.talker;
+        let (talker, first) = (stream.talker, stream.route.first);
         let slot = self.frames.insert(Frame {
             id: self.created,
             since: now,
@@ -111,11 +111,12 @@ impl Kernel {
             copies: 1,
             open: listeners,
             next: NONE,
-            hop: stream.route.first,
+            hop: first,
             bytes: released.bytes,
             reason: Reason::NONE,
         });
         self.created += 1;
+        self.bring_first(first);
         self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
