@@ -44,8 +44,8 @@ impl Bridge {
             *out = Judgement::default();
             return;
         };
-        let next = self.ports[usize::from(port)].pending.front();
-        self.judgements[usize::from(port)] = next.map_or(NEVER, |next| self.clock.judge(next.received.turn));
+        let pending = &self.ports[usize::from(port)].pending;
+        self.judgements[usize::from(port)] = pending.of_first(|next| self.clock.judge(next.received.turn), NEVER);
         (out.frame, out.bytes, out.memo) = (received.frame, received.bytes, received.memo);
         if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
             let cycles = *cycles;
@@ -321,10 +321,8 @@ impl Bridge {
         limits: Option<(&Limits, u64)>,
         out: &mut Judgement,
     ) {
-        while let Some(release) = self.releases.front().filter(|release| release.at < begin) {
-            let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
-            self.admission.release(egress, class, usize::from(release.reception), release.pool, release.cells);
-            self.releases.pop_front();
+        if self.next_release < begin {
+            self.release_before(begin);
         }
         let cells = cells_of(u32::from(received.bytes));
         let class = usize::from(out.traffic_class);

@@ -13,6 +13,7 @@ mod config;
 pub mod device;
 mod facts;
 mod fdb;
+mod fifo;
 mod gate_config;
 mod identify;
 mod judge;
@@ -49,6 +50,7 @@ use crate::header::HeaderId;
 use crate::trace::Reason;
 use facts::Facts;
 use fdb::Fdb;
+use fifo::Fifo;
 use gate_config::GateConfig;
 use identify::StreamTable;
 use lifetime::Lifetime;
@@ -141,7 +143,7 @@ pub enum Selection {
     Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Received {
     frame: u32,
     header: HeaderId,
@@ -168,7 +170,7 @@ struct Release {
 }
 
 /// A frame that has not been judged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Pending {
     received: Received,
     /// What it has read, if something changed while it was on its way.
@@ -179,7 +181,7 @@ struct Pending {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Port {
-    pending: VecDeque<Pending>,
+    pending: Fifo<Pending>,
     /// When the transmitter can take a frame.
     free: Tick,
     /// When the port is to select; `NEVER`: not known.
@@ -233,8 +235,9 @@ pub struct Bridge {
     /// Some port is.
     is_shaped: bool,
     admission: Admission,
-    /// In order of time.
-    releases: VecDeque<Release>,
+    /// In no order, and the first tick of one.
+    releases: Vec<Release>,
+    next_release: Tick,
     groups: Vec<Group>,
     residences_ns: Vec<u32>,
     schedulers: Vec<Scheduler>,
@@ -300,10 +303,16 @@ impl Bridge {
         }
     }
 
+    /// Has a port fetched too.
+    #[inline]
+    pub fn bring_port(&self, port: u16) {
+        near(&self.ports[usize::from(port)]);
+    }
+
     /// Has what the arrival at a port needs fetched too.
     #[inline]
     pub fn bring_reception(&self, reception: u16) {
-        self.ports[usize::from(reception)].pending.front().inspect(|pending| near(*pending));
+        self.ports[usize::from(reception)].pending.bring_place();
     }
 
     /// Has what the rest of a frame's way through the bridge needs fetched too.
@@ -313,17 +322,15 @@ impl Bridge {
         if let Some(state) = self.ports.get(usize::from(egress)) {
             state.queues.bring(reception, traffic_class);
         }
-        if let Some(scheduler) = self.schedulers.get(stream as usize) {
-            near(scheduler);
-            near(&self.groups[self.group(reception, traffic_class)]);
-        }
-        self.releases.front().inspect(|release| near(*release));
+        prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
+        prefetch_index(&self.groups, self.group(reception, traffic_class));
+        prefetch_index(&self.releases, 0);
     }
 
     /// The frame of a port that is judged next, and its memo.
     #[inline]
     pub fn expected(&self, port: u16) -> Option<(u32, u32)> {
-        let received = &self.ports[usize::from(port)].pending.front()?.received;
+        let received = &self.ports[usize::from(port)].pending.get(0)?.received;
         Some((received.frame, received.memo?))
     }
 

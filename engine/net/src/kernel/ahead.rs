@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is needed soon is fetched into the cache: a large network waits for memory more than it computes.
 //!
-//! A frame's way is known. What a bridge needs is fetched while the frame is still two hops before it, in steps, since
+//! In a small one it would be in vain. A frame's way is known. What a bridge needs is fetched while the frame is still two hops before it, in steps, since
 //! where the later ones lie stands in what the earlier ones fetched.
 use penstock_shaper::near::near;
 use prefetch_index::prefetch_index;
@@ -10,6 +10,16 @@ use super::{BridgeNode, Kernel, StreamState};
 use crate::bridge::Bridge;
 use crate::queue::Kind;
 use crate::routes::Hop;
+
+/// About what a hop of a stream and a port of a bridge take, and the cache of a core.
+const HOP_BYTES: usize = 128;
+const PORT_BYTES: usize = 1024;
+const CACHE_BYTES: usize = 1 << 20;
+
+/// Whether a network does not fit into the cache of a core.
+pub fn is_large(hops: usize, ports: usize) -> bool {
+    hops * HOP_BYTES + ports * PORT_BYTES > CACHE_BYTES
+}
 
 impl Kernel {
     /// A frame is on its way to a hop.
@@ -40,14 +50,22 @@ impl Kernel {
         }
     }
 
-    /// A frame has been created.
+    /// A talker sends a frame.
     #[inline]
     pub(super) fn bring_first(&self, hop: u32) {
-        self.memos.bring(hop);
         let first = self.routes.hop(hop);
         if let Some(bridge) = self.model(first) {
             bridge.bring();
             bridge.bring_ports(first.reception, first.egress());
+        }
+    }
+
+    /// The port of the bridge that acts next.
+    #[inline]
+    pub(super) fn bring_soon(&self) {
+        let Some(event) = self.queue.soon() else { return };
+        if let Some(BridgeNode::Model { bridge, .. }) = self.bridges.get(event.node() as usize) {
+            bridge.bring_port(event.index() as u16);
         }
     }
 
@@ -85,6 +103,7 @@ impl StreamState {
     fn bring_release(&self) {
         near(&self.talker);
         near(&self.handover);
+        near(&self.listeners);
         self.generator.bring();
         self.statistics.bring_wait();
     }

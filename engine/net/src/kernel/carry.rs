@@ -41,7 +41,7 @@ impl Kernel {
                 *copies += 1;
                 self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));
                 let received = clock.time(tick);
-                if let Some(hop) = hop {
+                if let Some(hop) = hop.filter(|_| self.is_large) {
                     self.bring_hops(hop, stream);
                 }
                 received

@@ -13,8 +13,10 @@ impl Kernel {
         let BridgeNode::Model { bridge, clock, .. } = &self.bridges[node as usize] else { return Ok(()) };
         let clock = *clock;
         let now = clock.at_or_before(time);
-        if let Some((frame, hop)) = bridge.expected(port) {
-            self.bring_reception(hop, frame);
+        if self.is_large {
+            if let Some((frame, hop)) = bridge.expected(port) {
+                self.bring_reception(hop, frame);
+            }
         }
         let BridgeNode::Model { bridge, copies, .. } = &mut self.bridges[node as usize] else { return Ok(()) };
         bridge.judge(now, port, &self.headers, &mut self.memos, judgement);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The loop: takes the next event, lets its node act, and carries what it sends to the next node.
-mod ahead;
+pub(crate) mod ahead;
 mod carry;
 mod forward;
 mod handover;
@@ -127,6 +127,8 @@ pub(crate) struct Kernel {
     pub duration: u64,
     /// Events before this are acted on now.
     pub until: u64,
+    /// Whether it is worth while to fetch ahead.
+    pub is_large: bool,
     pub simulation: Simulation,
     pub told: Vec<Told>,
     pub buffer: Vec<u8>,
@@ -174,9 +176,12 @@ impl Kernel {
         self.until = end;
         let mut day = 0;
         while let Some(event) = self.queue.pop_before(end) {
-            if self.queue.day() != day {
-                day = self.queue.day();
-                self.bring_releases();
+            if self.is_large {
+                self.bring_soon();
+                if self.queue.day() != day {
+                    day = self.queue.day();
+                    self.bring_releases();
+                }
             }
             self.act(event, &mut judgement)?;
             if self.trace.is_full() {

@@ -116,7 +116,8 @@ impl Kernel {
             reason: Reason::NONE,
         });
         self.created += 1;
-        self.bring_first(first);
+        self.routes.bring(first);
+        self.memos.bring(first);
         self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
@@ -140,6 +141,9 @@ impl Kernel {
                 return Ok(());
             }
         };
+        if self.is_large {
+            self.bring_first(self.frames.get(slot).hop);
+        }
         let frame = self.frames.get_mut(slot);
         let (bytes, stream_index) = (u32::from(frame.bytes), frame.stream);
         let station = &mut self.stations[index as usize];
