@@ -54,6 +54,7 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
             package_name=f"{MODULE}_pkg",
             address_width=16,
             err_if_bad_addr=True,
+            retime_read_fanin=True,  # a group of registers in one cycle, one of the groups in the next
             retime_read_response=True,  # the answer is chosen in one cycle and leaves in the next
         )
         _take_whole_words(fresh / names[2])

@@ -27,6 +27,14 @@ buffer/pen_buffer.sv
 egress/pen_credit.sv
 egress/pen_credit_config.sv
 egress/pen_overruns.sv
+egress/pen_gate_pkg.sv
+egress/pen_gate_settings.sv
+egress/pen_gate_lists.sv
+egress/pen_gate_words.sv
+egress/pen_gate_adder.sv
+egress/pen_gate_windows.sv
+egress/pen_gate_ports.sv
+egress/pen_gate_sequence.sv
 egress/pen_gate_config.sv
 egress/pen_gates.sv
 egress/pen_selection.sv

@@ -158,14 +158,14 @@ module pen_time_stamp
   };
 
   // ---- In turn: cycle 0 -------------------------------------------------------------------------------------------
-  source_t        source_q;
+  source_t        source_q, source_next;
   stamp_request_t chosen;
-  logic           join_queue, full;
+  logic           join_queue, full_q;
   place_t [SOURCES-1:0] write_q, read_q;
 
   assign chosen     = request[source_q];
   assign join_queue = chosen.good && !chosen.found;
-  assign full       = place_t'(write_q[source_q] + 1'b1) == read_q[source_q];
+  assign source_next = source_q == source_t'(SOURCES - 1) ? '0 : source_q + 1'b1;
 
   always_comb begin
     serve = '0;
@@ -214,7 +214,9 @@ module pen_time_stamp
   end
 
   always_ff @(posedge clk_i) begin
-    source_q        <= source_q == source_t'(SOURCES - 1) ? '0 : source_q + 1'b1;
+    source_q        <= source_next;
+    // A place that becomes free in this very cycle comes too late.
+    full_q          <= place_t'(write_q[source_next] + 1'b1) == read_q[source_next];
     record_q        <= chosen.found;
     record_source_q <= source_q;
     message_type_q  <= chosen.message_type;
@@ -225,12 +227,13 @@ module pen_time_stamp
     end
     if (clear_lost_i) lost_o <= '0;
     if (join_queue) begin
-      if (full) lost_o[source_q] <= 1'b1;
+      if (full_q) lost_o[source_q] <= 1'b1;
       else write_q[source_q] <= write_q[source_q] + 1'b1;
     end
     if (edge_lost) lost_o[2*PORTS] <= 1'b1;
     if (rst_i) begin
       source_q      <= '0;
+      full_q        <= 1'b0;
       record_q      <= 1'b0;
       taken_valid_q <= 1'b0;
       lost_o        <= '0;

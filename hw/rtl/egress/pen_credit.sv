@@ -126,6 +126,8 @@ module pen_credit
 
   // --- observation: credit is highest when a frame is selected and lowest when its transmission ends ----------------
   logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
+  logic             clear_q;
+  logic [1:0]       which_q;                     // what is read
   bits_t            high_q, candidate, stored, invert, answer;
   logic [LOW_W-1:0] low_q;
   class_t           look_class, high_class_q, low_class_q, address;
@@ -133,15 +135,15 @@ module pen_credit
 
   assign look_class = grant_i ? grant_class_i : read_class_i;
   assign take       = read_i && !grant_i && !high_pending_q && !low_pending_q && !ends && !read_q && !ack_o;
-  assign is_high    = !low_pending_q && (high_pending_q || read_which_i != 2'd2);
+  assign is_high    = !low_pending_q && (high_pending_q || which_q != 2'd2);
   assign address    = low_pending_q ? low_class_q : high_class_q;
-  assign to_zero    = init_busy_i || (read_q && clear_i);
+  assign to_zero    = init_busy_i || (read_q && clear_q);
   // The lowest are kept inverted, so that one comparison serves both.
   assign invert     = {BITS_W{!is_high}};
   assign candidate  = (low_pending_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
   assign better     = candidate > stored;
-  assign answer     = (better || read_which_i == 2'd0 ? candidate : stored) ^ invert;
-  assign writes     = high_pending_q || low_pending_q ? better : read_q && read_which_i != 2'd0 && (better || clear_i);
+  assign answer     = (better || which_q == 2'd0 ? candidate : stored) ^ invert;
+  assign writes     = high_pending_q || low_pending_q ? better : read_q && which_q != 2'd0 && (better || clear_q);
 
   pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
     .clk_i,
@@ -167,6 +169,10 @@ module pen_credit
     if (grant_i || take) begin
       high_q       <= credit_q[look_class][CREDIT_W-1:FRACTION_W];
       high_class_q <= look_class;
+    end
+    if (take) begin
+      which_q <= read_which_i;
+      clear_q <= clear_i;
     end
     if (ends) begin
       low_q       <= next[class_q][FRACTION_W+:LOW_W];

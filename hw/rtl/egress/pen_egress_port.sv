@@ -13,7 +13,8 @@ module pen_egress_port
 #(
   parameter int unsigned PORTS = 4,
   parameter int unsigned CELLS = 1024,
-  parameter int unsigned PORT  = 0
+  parameter int unsigned PORT  = 0,
+  parameter int unsigned LATE  = 0      // by so many cycles the count of cycles comes late
 ) (
   input  logic          clk_i,
   input  logic          rst_i,
@@ -21,7 +22,7 @@ module pen_egress_port
   input  logic          init_busy_i,
   input  logic [11:0]   init_index_i,
   input  port_t         turn_i,
-  input  cycle_t        now_cycle_i,
+  input  cycle_t        late_cycle_i,   // what the count of cycles was LATE cycles ago
   input  enqueue_t      enqueue_i,
   // Gates of this port: the states now, and what pen_queue needs of the next cycle
   input  logic [CLASSES-1:0]    open_i,
@@ -64,12 +65,12 @@ module pen_egress_port
   length_t    length;
   logic [7:0] data;
 
-  pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_queue (
+  pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT), .LATE(LATE)) u_queue (
     .clk_i,
     .rst_i,
     .init_busy_i,
     .init_index_i,
-    .now_cycle_i,
+    .late_cycle_i,
     .enqueue_i,
     .tx_ready_i      (tx_ready),
     .open_next_i,

@@ -25,13 +25,14 @@ module pen_queue
 #(
   parameter int unsigned PORTS = 4,
   parameter int unsigned CELLS = 1024,
-  parameter int unsigned PORT  = 0       // this egress port
+  parameter int unsigned PORT  = 0,      // this egress port
+  parameter int unsigned LATE  = 0       // by so many cycles the count of cycles comes late
 ) (
   input  logic     clk_i,
   input  logic     rst_i,
   input  logic        init_busy_i,       // each index in turn: all queues become empty
   input  logic [11:0] init_index_i,
-  input  cycle_t   now_cycle_i,
+  input  cycle_t   late_cycle_i,         // what the count of cycles was LATE cycles ago
   input  enqueue_t enqueue_i,
   input  logic     tx_ready_i,           // a frame may be selected in this cycle
   // What the gates are in the next cycle
@@ -100,7 +101,7 @@ module pen_queue
   logic               info_read, link_read;
   frame_t             info_addr;
 
-  cycle_t             ahead_q;                   // two cycles ahead of now
+  cycle_t             now_q, next_q, ahead_q;    // the count of cycles, now and of the next two cycles
   logic [CLASSES-1:0] valid_q, ready_q, due_q;   // candidates; due: ready in the next cycle
   logic [CLASSES-1:0] soon_q;                    // becomes ready within 2^SOON_W cycles, if it is not yet
   logic [CLASSES-1:0][SOON_W-1:0] visible_low_q;
@@ -117,8 +118,8 @@ module pen_queue
   length_t            candidate_wire;
   class_t             check_class_q;
   logic [7:0]         until_q;                   // in 2^20 cycles, when the candidate becomes visible
-  frame_t             pop_frame;
-  reception_t         pop_port;
+  frame_t             select_frame, check_frame;
+  reception_t         select_port, check_port;
 
   // --- lists -----------------------------------------------------------------------------------------------------
   assign enqueue = enqueue_i.destination[PORT];
@@ -177,7 +178,7 @@ module pen_queue
   );
 
   assign info_read = grant_o || expire || state_q == INFO;
-  assign info_addr = state_q == INFO ? frame_q : pop_frame;
+  assign info_addr = grant_o ? select_frame : state_q == INFO ? frame_q : check_frame;
 
   // A frame is looked at only after its enqueue.
   pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS), .READ_OLD(0)) u_info (
@@ -191,8 +192,12 @@ module pen_queue
   );
 
   // --- candidates ------------------------------------------------------------------------------------------------
-  // Time leaps only while nothing is queued: then it matters not that this lags behind for a cycle.
-  always_ff @(posedge clk_i) ahead_q <= now_cycle_i + 28'd3;
+  // Time leaps only while nothing is queued: then it matters not that these lag behind for some cycles.
+  always_ff @(posedge clk_i) begin
+    ahead_q <= late_cycle_i + cycle_t'(LATE + 3);
+    next_q  <= ahead_q;
+    now_q   <= next_q;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) offer_q <= 1'b0;
@@ -209,7 +214,7 @@ module pen_queue
   assign offer_lead       = offer_order.visible - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
   assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
-  assign compared_order   = offer_q ? offer_order : {now_cycle_i, candidate_order.port};
+  assign compared_order   = offer_q ? offer_order : {now_q, candidate_order.port};
   assign order_difference = candidate_order + ~compared_order;
   assign offer_earlier    = offer_ready != (ready_q[offer_class] || due_q[offer_class])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
@@ -235,19 +240,27 @@ module pen_queue
       && (far[offer_class] || {1'b0, head.on_wire} <= open_bytes[offer_class]);
 
   // Between offers the classes are looked at in turn: once in a while for their age, else for whether their candidates
-  // become ready soon.
-  class_t compare_class, turn_q;
-  logic   check, becomes_soon;
-  assign check         = now_cycle_i[6:0] == '0;
-  assign compare_class = offer_q ? offer_class : check ? now_cycle_i[9:7] : turn_q;
-  assign becomes_soon  = !offer_q && order_difference.visible[$high(cycle_t):SOON_W] == '0;
+  // become ready soon. That of either is noted a cycle later; a candidate that has gone by then is not valid any more.
+  class_t compare_class, turn_d, turn_q, look_class_q, soon_class_q;
+  logic   check_next, look_age_q, becomes_soon_q;
+  assign check_next    = next_q[6:0] == '0;
+  assign compare_class = offer_q ? offer_class : look_class_q;
+  assign turn_d        = turn_q + class_t'(!offer_q && !look_age_q);
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) turn_q <= '0;
-    else if (!offer_q && !check) turn_q <= turn_q + 1'b1;
+    turn_q       <= rst_i ? '0 : turn_d;
+    look_age_q   <= check_next;
+    look_class_q <= check_next ? next_q[9:7] : turn_d;
+    if (rst_i) becomes_soon_q <= 1'b0;
+    else if (offer_q) becomes_soon_q <= load && offer_soon;
+    else becomes_soon_q <= order_difference.visible[$high(cycle_t):SOON_W] == '0;
+    soon_class_q <= compare_class;
   end
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
+    logic soon;
+    assign soon = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
+
     always_ff @(posedge clk_i) begin
       fits_q[k] <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
       if (load && offer_class == class_t'(k)) begin
@@ -263,7 +276,7 @@ module pen_queue
       end else if (load && offer_class == class_t'(k)) begin
         valid_q[k] <= 1'b1;
         ready_q[k] <= offer_ready;
-        soon_q[k]  <= offer_soon;
+        soon_q[k]  <= 1'b0;
         due_q[k]   <= offer_soon && offer_lead[SOON_W-1:0] == '0;
       end else if ((grant_o || expire) && pop_class == class_t'(k)) begin
         valid_q[k] <= 1'b0;
@@ -271,8 +284,8 @@ module pen_queue
         soon_q[k]  <= 1'b0;
         due_q[k]   <= 1'b0;
       end else begin
-        if (becomes_soon && compare_class == class_t'(k)) soon_q[k] <= valid_q[k];
-        due_q[k] <= soon_q[k] && visible_low_q[k] == ahead_q[SOON_W-1:0];
+        soon_q[k] <= soon;
+        due_q[k]  <= soon && visible_low_q[k] == ahead_q[SOON_W-1:0];
         if (due_q[k]) ready_q[k] <= 1'b1;
       end
     end
@@ -288,13 +301,23 @@ module pen_queue
     .read_data_o ({candidate_order, candidate_wire})
   );
 
+  // The frame that may be selected, and the one that may be given up: which of them comes last.
   pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
     .clk_i,
     .write_i     (load),
     .write_addr_i(offer_class),
     .write_data_i({head.frame, offer_order.port}),
-    .read_addr_i (pop_class),
-    .read_data_o ({pop_frame, pop_port})
+    .read_addr_i (select_class),
+    .read_data_o ({select_frame, select_port})
+  );
+
+  pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_checked (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(offer_class),
+    .write_data_i({head.frame, offer_order.port}),
+    .read_addr_i (check_class_q),
+    .read_data_o ({check_frame, check_port})
   );
 
   // --- selection and expiry --------------------------------------------------------------------------------------
@@ -312,13 +335,13 @@ module pen_queue
       && state_q == IDLE && !grant_o;
   assign pop_class     = grant_o ? select_class : check_class_q;
   assign grant_class_o = select_class;
-  assign grant_frame_o = cell_t'(pop_frame);
+  assign grant_frame_o = cell_t'(select_frame);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) check_q <= 1'b0;
-    else check_q <= check && ready_q[compare_class] && !offer_q && state_q == IDLE;
+    else check_q <= look_age_q && ready_q[compare_class] && !offer_q && state_q == IDLE;
     check_class_q <= compare_class;
-    if (check) begin
+    if (look_age_q) begin
       until_q      <= order_difference.visible[27:20];
       never_fits_q <= gate_enable_i && {1'b0, candidate_wire} > largest_window_ns_i[compare_class][14:3];
     end
@@ -358,8 +381,8 @@ module pen_queue
     end
     if (grant_o || expire) begin
       class_q <= pop_class;
-      port_q  <= pop_port;
-      frame_q <= pop_frame;
+      port_q  <= grant_o ? select_port : check_port;
+      frame_q <= grant_o ? select_frame : check_frame;
     end
     if (state_q == NEXT) frame_q <= next_frame;
     if (state_q != SCAN) scan_q <= '0;
@@ -390,29 +413,31 @@ module pen_queue
   // closes; 2. its class has credit; 3. it is the highest class of which that can be said; 4. it is not selected before
   // its time, as long as no time lies half a wrap or more ahead when it is offered.
   logic [CLASSES-1:0]    f_open_q;
-  logic                  f_guard_q, f_past_q = 1'b0;
+  logic                  f_guard_q;
+  logic [2:0]            f_past_q = '0;          // cycles that have passed, up to three
   logic [15:0]           f_remaining_q;
   window_t [CLASSES-1:0] f_after_q;
   logic [CLASSES-1:0]    f_fits;
   localparam logic signed [28:0] F_LONG_AGO = 29'sh17FF_FFFF;  // half a wrap, and a cycle
   class_t                f_class;                // any, as it has no first value
-  cycle_t                f_now_q;
+  cycle_t                f_now, f_now_q;
   logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is eligible
   cycle_t                f_visible;
 
   assign f_visible = u_order.memory[f_class][$bits(length_t)+PORT_W+:$bits(cycle_t)];
 
-  assign f_offer_wait = 29'($signed(cycle_t'(offer_order.visible - now_cycle_i)));
+  assign f_now = late_cycle_i + cycle_t'(LATE);
+  assign f_offer_wait = 29'($signed(cycle_t'(offer_order.visible - f_now)));
   always_ff @(posedge clk_i) begin
     f_class <= f_class;
-    f_now_q <= now_cycle_i + 1'b1;
+    f_now_q <= f_now + 1'b1;
     if (rst_i) f_wait_q <= '0;
     else if (load && offer_class == f_class) f_wait_q <= f_offer_wait - 29'sd1;
     else if (f_wait_q > F_LONG_AGO) f_wait_q <= f_wait_q - 29'sd1;
   end
 
   always_ff @(posedge clk_i) begin
-    f_past_q      <= 1'b1;
+    f_past_q      <= {f_past_q[1:0], 1'b1};
     f_open_q      <= open_next_i;
     f_guard_q     <= guard_next_i;
     f_remaining_q <= remaining_next_ns_i;
@@ -420,14 +445,19 @@ module pen_queue
   end
 
   always_comb begin
-    assume (f_past_q || rst_i);
-    assume (!f_past_q || now_cycle_i == f_now_q);
+    assume (&f_past_q || rst_i);
+    assume (!f_past_q[0] || f_now == f_now_q);
+    assert (f_past_q[0] || !f_past_q[1]);
+    assert (f_past_q[1] || !f_past_q[2]);
+    assert (!f_past_q[0] || ahead_q == f_now + 28'd2);
+    assert (!f_past_q[1] || next_q == f_now + 28'd1);
+    assert (!f_past_q[2] || now_q == f_now);
     for (int unsigned k = 0; k < CLASSES; k++) begin
       assume (17'(remaining_next_ns_i) + 17'(after_next_ns_i[k]) < 17'h10000);
       f_fits[k] = f_open_q[k] && (!f_guard_q
           || 17'(wire_q[k]) * 17'd8 <= 17'(f_remaining_q) + 17'(f_after_q[k]));
     end
-    if (f_past_q && !rst_i) begin
+    if (&f_past_q && !rst_i) begin
       for (int unsigned k = 0; k < CLASSES; k++) begin
         assert (!ready_q[k] || valid_q[k]);
         assert (!(soon_q[k] || due_q[k]) || valid_q[k]);
@@ -438,12 +468,12 @@ module pen_queue
         assert (tx_ready_i && ready_q[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);
         assert (grant_class_o != f_class || f_wait_q <= 0);
       end
-      assert (ahead_q == now_cycle_i + 28'd2);
       assert (f_wait_q >= F_LONG_AGO && f_wait_q < 29'sh0800_0000);
       assert (!valid_q[f_class] || f_wait_q == F_LONG_AGO
-          || f_visible - now_cycle_i == f_wait_q[27:0]);
+          || f_visible - f_now == f_wait_q[27:0]);
       assert (!valid_q[f_class] || visible_low_q[f_class] == f_visible[SOON_W-1:0]);
       assert (!soon_q[f_class] || (valid_q[f_class] && f_wait_q <= 29'sd1 + (29'sd1 << SOON_W)));
+      assert (!becomes_soon_q || soon_class_q != f_class || !valid_q[f_class] || f_wait_q <= (29'sd1 << SOON_W));
       assert (!due_q[f_class] || f_wait_q <= 29'sd1);
       assert (!ready_q[f_class] || f_wait_q <= 0);
     end

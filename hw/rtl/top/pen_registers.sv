@@ -189,7 +189,7 @@ module pen_registers
     end else begin
       if (hwif_out.table_commit.req && hwif_out.table_commit.req_is_wr) commit_q <= 1'b1;
       else if (commit_done) commit_q <= 1'b0;
-      if (commit_done && which_q == COMMIT_IDENTIFY_MASK) identify_mask_q <= staged[103:0];
+      if (commit_go && which_q == COMMIT_IDENTIFY_MASK) identify_mask_q <= staged[103:0];
     end
     if (hwif_out.table_commit.req) which_q <= hwif_out.table_commit.wr_data.which;
   end

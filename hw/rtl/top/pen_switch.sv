@@ -78,8 +78,6 @@ module pen_switch
   // Time, turns and the start of the tables.
   time_ns_t time_ns;
   port_t    turn;
-  cycle_t   now_cycle;
-  assign now_cycle = time_ns[30:3];
   assign time_ns_o = time_ns;
 
   pen_timer #(.PORTS(PORTS)) u_timer (
@@ -446,15 +444,28 @@ module pen_switch
     .error_o      (credit_error)
   );
 
+  // The count of cycles and the start of the tables go from each egress port on to the next, so that none hangs on a wire
+  // across the device. Each knows how late the count comes; the first frame comes long after the start.
+  cycle_t [PORTS-1:0]       late_cycle_q;
+  logic [PORTS-1:0]         late_busy_q;
+  logic [PORTS-1:0][11:0]   late_index_q;
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      late_cycle_q[p] <= p == 0 ? time_ns[30:3] : late_cycle_q[p-1];
+      late_busy_q[p]  <= rst_i || (p == 0 ? init_busy_q : late_busy_q[p-1]);
+      late_index_q[p] <= p == 0 ? init_index_q : late_index_q[p-1];
+    end
+  end
+
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
-    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p)) u_port (
+    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .LATE(p + 1)) u_port (
       .clk_i,
       .rst_i,
       .port_reset_i             (port_reset[p]),
-      .init_busy_i              (init_busy_q),
-      .init_index_i             (init_index_q),
+      .init_busy_i              (late_busy_q[p]),
+      .init_index_i             (late_index_q[p]),
       .turn_i                   (turn),
-      .now_cycle_i              (now_cycle),
+      .late_cycle_i             (late_cycle_q[p]),
       .enqueue_i                (enqueue),
       .open_i                   (gate_open[p]),
       .open_next_i              (gate_open_next[p]),

@@ -37,7 +37,7 @@ class Bench:
         dut.turn_i.value = 0
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0
-        dut.now_cycle_i.value = self.cycle_count
+        dut.late_cycle_i.value = self.cycle_count
         for name in (
             "init_busy",
             "init_index",
@@ -83,7 +83,7 @@ class Bench:
     async def cycle(self, frame=None):
         dut = self.dut
         dut.turn_i.value = self.turn
-        dut.now_cycle_i.value = self.cycle_count % WRAP
+        dut.late_cycle_i.value = self.cycle_count % WRAP
         dut.store_data_i.value = self.answers.pop(0)
         dut.enqueue_i.value = (
             0

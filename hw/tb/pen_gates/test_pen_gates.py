@@ -426,6 +426,7 @@ async def random_lists(dut):
     bench = await begin(dut, random.Random(1).randrange(1 << 50))
     rng = bench.rng
     steps = 0
+    cycles = [0] * PORTS
     for _ in range(int(os.environ.get("PENSTOCK_GATE_ROUNDS", "8"))):
         if rng.random() < 0.3:
             bench.rate = rng.choice([8 << 32, rng.randrange(7 << 32, (9 << 32) + 1), int(8.0001 * 2**32)])
@@ -438,15 +439,17 @@ async def random_lists(dut):
             base = rng.choice([
                 rng.randrange(1 << 40),
                 bench.now + bench.prepare + LEAD + rng.randrange(200_000),
-                bench.now + rng.randrange(2_000_000),
+                bench.now + rng.randrange(2 * (bench.prepare + LEAD)),
             ])  # fmt: skip
             await bench.commit(port, entries, cycle, base=base, extension=extension)
+            cycles[port] = cycle
             await bench.settle()
         if rng.random() < 0.25:
             steps += 1
             to = bench.now + rng.choice([1, -1]) * rng.choice([rng.randrange(200), rng.randrange(10**6)])
             await bench.cycle(step_to=to)
-        span = rng.choice([20_000, 300_000])
+        # A few cycles of the longer list: more of a short one would be the same again, and cannot be leapt over.
+        span = min(20_000 + rng.choice([1, 4]) * max(cycles), 300_000)
         await bench.run_until(bench.now + span)
         if rng.random() < 0.7:
             await bench.settle()

@@ -77,7 +77,7 @@ class Bench:
         dut.enqueue_i.value = 0
         dut.tx_ready_i.value = 0
         dut.expired_ready_i.value = 0
-        dut.now_cycle_i.value = self.now
+        dut.late_cycle_i.value = self.now
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await RisingEdge(dut.clk_i)
@@ -102,7 +102,7 @@ class Bench:
     async def cycle(self, frame=None, tx=True, length_busy=84, release=True):
         """One cycle: an enqueue or none, and what is granted compared with the model."""
         dut = self.dut
-        dut.now_cycle_i.value = self.now
+        dut.late_cycle_i.value = self.now
         ready = tx and self.busy == 0
         dut.tx_ready_i.value = int(ready)
         dut.expired_ready_i.value = int(release)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gate lists in memory: the one that software stages, and of each port the two that take turns; and the entry of
+// them that is worked on.
+//
+// A list is kept up to the entry that is the last of its cycle, which takes what is left of the cycle. An entry is read
+// in one step (ENTRY, CUT_READ, OPEN_READ), stands in `staged_interval_ns_o` and `kept_interval_ns_o` in the next, and
+// from the one after that in the other outputs.
+module pen_gate_lists
+  import pen_pkg::*, pen_gate_pkg::*;
+#(
+  parameter int unsigned PORTS   = 4,
+  parameter int unsigned ENTRIES = 128,
+  localparam int unsigned PORT_W  = $clog2(PORTS),
+  localparam int unsigned INDEX_W = $clog2(ENTRIES)
+) (
+  input  logic               clk_i,
+  input  logic               write_i,               // of the staged list
+  input  logic [15:0]        write_index_i,         // beyond the list: ignored
+  input  gate_staged_t       write_entry_i,
+  input  gate_step_e         step_i,
+  input  logic               from_staged_i,         // the list is cut from what is staged, and then kept
+  input  logic [PORT_W-1:0]  port_i,
+  input  logic               bank_i,                // which of the port's two lists
+  input  logic [INDEX_W-1:0] index_i,
+  input  logic               is_last_index_i,       // it ends the cycle, as the cut has found
+  input  logic [15:0]        length_i,              // ControlListLength
+  input  logic               is_cut_last_i,         // in CUT: nothing is left of the cycle beyond this entry
+  output logic [31:0]        staged_interval_ns_o,
+  output logic [31:0]        kept_interval_ns_o,
+  output logic               unknown_operation_o,   // of the entry that is checked
+  output logic               ends_list_o,           // the entry just read is the last one that there is
+  output logic               ends_list_q_o,         // the same, held while the entry is cut
+  output logic [7:0]         states_o,              // turns by one class in each cycle of CUT_CLASS and OPEN_CLASS
+  output logic               last_o                 // it is the last of its cycle
+);
+  localparam int unsigned KEPT = PORTS * 2 * ENTRIES;
+
+  gate_staged_t             staged;
+  gate_kept_t               kept, kept_new;
+  logic [$clog2(KEPT)-1:0]  kept_addr;
+
+  pen_ram_1r1w #(.WIDTH($bits(gate_staged_t)), .DEPTH(ENTRIES), .READ_OLD(0)) u_staged (
+    .clk_i,
+    .write_i     (write_i && write_index_i < 16'(ENTRIES)),
+    .write_addr_i(write_index_i[INDEX_W-1:0]),
+    .write_data_i(write_entry_i),
+    .read_i      (step_i == ENTRY || step_i == CUT_READ),
+    .read_addr_i (index_i),
+    .read_data_o (staged)
+  );
+
+  assign kept_addr = ($clog2(KEPT))'({port_i, bank_i, index_i});
+  assign kept_new  = '{last: last_o, states: staged.states, interval_ns: staged.interval_ns};
+
+  pen_ram_1r1w #(.WIDTH($bits(gate_kept_t)), .DEPTH(KEPT), .READ_OLD(0)) u_kept (
+    .clk_i,
+    .write_i     (step_i == CUT_WRITE && from_staged_i),
+    .write_addr_i(kept_addr),
+    .write_data_i(kept_new),
+    .read_i      (step_i == CUT_READ || step_i == OPEN_READ),
+    .read_addr_i (kept_addr),
+    .read_data_o (kept)
+  );
+
+  assign staged_interval_ns_o = staged.interval_ns;
+  assign kept_interval_ns_o   = kept.interval_ns;
+  assign ends_list_o          = from_staged_i ? 16'(index_i) + 16'd1 == length_i : kept.last;
+
+  always_ff @(posedge clk_i) begin
+    unique case (step_i)
+      ENTRY_LOAD: unknown_operation_o <= staged.operation == 2'd3;
+      CUT_LOAD: begin
+        states_o      <= from_staged_i ? staged.states : kept.states;
+        ends_list_q_o <= ends_list_o;
+      end
+      CUT: last_o <= is_cut_last_i;
+      OPEN_LOAD: begin
+        last_o   <= is_last_index_i;
+        states_o <= kept.states;
+      end
+      CUT_CLASS, OPEN_CLASS: states_o <= {states_o[0], states_o[7:1]};
+      default: ;
+    endcase
+  end
+
+  logic unused;
+  assign unused = &{1'b0, write_index_i};
+endmodule
