@@ -26,6 +26,8 @@ pub struct Clock {
     /// What it shows at time zero without its offset.
     base: u64,
     offset_ps: i64,
+    /// What it shows at time zero, in picoseconds.
+    zero_ps: u64,
     drift_ppb: i32,
 }
 
@@ -49,15 +51,18 @@ impl Clock {
         }
         // A clock that is behind must not show less than nothing.
         let behind = offset_ps.min(0).unsigned_abs().div_ceil(tick_ps).next_multiple_of(840);
-        Ok(Self { tick_ps, base: base + behind, offset_ps, drift_ppb })
+        let base = base + behind;
+        let zero_ps = (base * tick_ps).wrapping_add_signed(offset_ps);
+        Ok(Self { tick_ps, base, offset_ps, zero_ps, drift_ppb })
     }
 
     /// What it shows, in whole ticks.
     #[inline]
     pub fn at_or_before(&self, time: u64) -> u64 {
         if self.drift_ppb == 0 {
-            let shown = (time as i64 + self.offset_ps + (self.base * self.tick_ps) as i64) as u64;
-            return if self.tick_ps == 1 { shown } else { shown / self.tick_ps };
+            let shown = time.wrapping_add(self.zero_ps);
+            // Ticks are of a picosecond or of a cycle; divisions by constants are cheap.
+            return if self.tick_ps == 1 { shown } else { shown / CYCLE_PS };
         }
         let local = (i128::from(time) * (BILLION + i128::from(self.drift_ppb))).div_euclid(BILLION);
         ((local + i128::from(self.offset_ps)).div_euclid(i128::from(self.tick_ps)) + i128::from(self.base)) as u64
@@ -75,8 +80,7 @@ impl Clock {
     pub fn time(&self, tick: u64) -> u64 {
         if self.drift_ppb == 0 {
             let shown = if self.tick_ps == 1 { tick } else { tick.saturating_mul(self.tick_ps) };
-            let zero = (self.base * self.tick_ps) as i64 + self.offset_ps;
-            return shown.saturating_sub(zero as u64);
+            return shown.saturating_sub(self.zero_ps);
         }
         let local = (i128::from(tick) - i128::from(self.base)) * i128::from(self.tick_ps) - i128::from(self.offset_ps);
         let rate = BILLION + i128::from(self.drift_ppb);

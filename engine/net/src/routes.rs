@@ -2,20 +2,33 @@
 //! How many listeners of a stream stand behind each egress port: what is lost where a copy is.
 use std::collections::{HashMap, VecDeque};
 
+use prefetch_index::prefetch_index;
+
 use crate::describe::{Network, Stream};
 use crate::error::{wrong, RunError};
+use crate::link::Wire;
 
 #[derive(Clone, Copy, Debug)]
-struct Hop {
-    bridge: u32,
+pub struct Hop {
+    pub bridge: u32,
     /// Where its branches begin.
     first: u32,
     /// Egress ports with listeners behind them.
     ports: u64,
+    /// The port at which its frames arrive.
+    pub reception: u16,
+}
+
+impl Hop {
+    /// The first of its egress ports.
+    #[inline]
+    pub fn egress(&self) -> u16 {
+        self.ports.trailing_zeros() as u16
+    }
 }
 
 /// Follows the last hop of each stream.
-const END: Hop = Hop { bridge: u32::MAX, first: 0, ports: 0 };
+const END: Hop = Hop { bridge: u32::MAX, first: 0, ports: 0, reception: 0 };
 
 /// Of all streams, one after the other, each in the order in which its frames come by.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +59,7 @@ impl Routes {
         let first = self.hops.len();
         for (bridge, port, copies) in branches {
             if self.hops[first..].last().is_none_or(|hop| hop.bridge != bridge) {
-                self.hops.push(Hop { bridge, ports: 0, first: self.copies.len() as u32 });
+                self.hops.push(Hop { bridge, first: self.copies.len() as u32, ..END });
             }
             if let Some(hop) = self.hops.last_mut() {
                 hop.ports |= 1 << port;
@@ -74,6 +87,32 @@ impl Routes {
     pub fn find(&self, route: &Route, bridge: u32) -> Option<u32> {
         let found = route.sorted.binary_search_by_key(&bridge, |&hop| self.hops[hop as usize].bridge);
         found.ok().map(|place| route.sorted[place])
+    }
+
+    /// After the last hop of a stream it is one of no bridge.
+    #[inline]
+    pub fn hop(&self, hop: u32) -> &Hop {
+        self.hops.get(hop as usize).unwrap_or(&END)
+    }
+
+    /// Has a hop fetched into the cache.
+    #[inline]
+    pub fn bring(&self, hop: u32) {
+        prefetch_index(&self.hops, hop as usize);
+    }
+
+    /// Notes where a route's frames arrive, from where they come from: the talker's wire, and the bridges' wires by bridge and
+    /// egress port.
+    pub fn note_receptions(&mut self, route: &Route, talker: Wire, wire: impl Fn(u32, u16) -> Option<Wire>) {
+        let wires = route.sorted.iter().flat_map(|&hop| {
+            let Hop { bridge, ports, .. } = self.hops[hop as usize];
+            (0..64).filter(move |port| ports >> port & 1 == 1).filter_map(|port| wire(bridge, port)).collect::<Vec<_>>()
+        });
+        for wire in wires.chain([talker]).collect::<Vec<_>>() {
+            if let Some(hop) = self.find(route, wire.node) {
+                self.hops[hop as usize].reception = wire.port;
+            }
+        }
     }
 
     #[inline]

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run says about each stream, gathered while it runs.
+use penstock_shaper::near::near;
+use prefetch_index::prefetch_index;
 use sketches_ddsketch::{Config, DDSketch};
 
 use crate::trace::Reason;
@@ -11,6 +13,7 @@ const SKETCH_BINS: u32 = 32_768;
 
 /// Exact count, least, greatest and mean; percentiles exact up to a stated count.
 #[derive(Clone, Default)]
+#[repr(C)]
 pub struct Distribution {
     count: u64,
     min: u64,
@@ -39,6 +42,19 @@ pub struct Summary {
 }
 
 impl Distribution {
+    /// Has what [`Self::add`] needs fetched into the cache.
+    #[inline]
+    fn bring(&self) {
+        near(&self.count);
+        near(&self.values);
+    }
+
+    /// Has the place of the next value fetched too.
+    #[inline]
+    fn bring_end(&self) {
+        prefetch_index(&self.values, self.values.len());
+    }
+
     #[inline]
     pub fn add(&mut self, value: u64, exact_up_to: usize) {
         let before = self.count;
@@ -124,25 +140,51 @@ impl Distribution {
 
 /// Of one stream. Times of copies at its listeners.
 #[derive(Clone, Default)]
+#[repr(C)]
 pub struct StreamStatistics {
+    /// From sent by the talker to delivered.
+    pub latency_ps: Distribution,
+    /// Between successive deliveries at a listener.
+    pub interval_ps: Distribution,
+    pub delivered: u64,
+    pub delivered_wire_bytes: u64,
+    pub first_delivered_ps: Option<u64>,
+    pub last_delivered_ps: Option<u64>,
     pub frames: u64,
     /// Frames times listeners.
     pub copies: u64,
-    pub delivered: u64,
+    /// From created to sent by the talker.
+    pub talker_wait_ps: Distribution,
     /// By the number of the reason.
     pub dropped: [u64; Reason::COUNT],
     pub inside: u64,
     /// Frames that reached the talker's controller after their launch times.
     pub launch_missed: u64,
-    /// From sent by the talker to delivered.
-    pub latency_ps: Distribution,
-    /// Between successive deliveries at a listener.
-    pub interval_ps: Distribution,
-    /// From created to sent by the talker.
-    pub talker_wait_ps: Distribution,
-    pub first_delivered_ps: Option<u64>,
-    pub last_delivered_ps: Option<u64>,
-    pub delivered_wire_bytes: u64,
+}
+
+impl StreamStatistics {
+    /// Has what a delivery needs fetched into the cache.
+    #[inline]
+    pub fn bring(&self) {
+        self.latency_ps.bring();
+        self.interval_ps.bring();
+        near(&self.delivered);
+        near(&self.last_delivered_ps);
+    }
+
+    /// Has the places of the next values fetched too.
+    #[inline]
+    pub fn bring_ends(&self) {
+        self.latency_ps.bring_end();
+        self.interval_ps.bring_end();
+    }
+
+    /// Has what a talker needs fetched into the cache.
+    #[inline]
+    pub fn bring_wait(&self) {
+        near(&self.frames);
+        self.talker_wait_ps.bring();
+    }
 }
 
 #[cfg(test)]

@@ -160,7 +160,13 @@ impl Trace {
         Self { filter, chunk: Columns::with_capacity(rows) }
     }
 
-    #[inline]
+    /// Out of the way of runs without a trace.
+    #[inline(never)]
+    pub fn keep(&mut self, row: Row) {
+        self.chunk.push(row);
+    }
+
+    #[inline(always)]
     pub fn wants(&self, event: Event, node: u32) -> bool {
         self.filter.events >> event as u8 & 1 != 0
             && self.filter.nodes.as_ref().is_none_or(|nodes| nodes[node as usize])

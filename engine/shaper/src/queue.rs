@@ -5,6 +5,7 @@
 //! one that is visible first goes first, of equals the one of the lower reception port; the highest class that has a
 //! visible head is served.
 use crate::admission::{Pool, CLASSES};
+use crate::near::near;
 
 /// A copy in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,17 +40,25 @@ struct Candidate {
     reception: u16,
 }
 
+/// One class.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Class {
+    candidate: Candidate,
+    /// Bit p: the queue of reception port p has frames.
+    filled: u64,
+}
+
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Queues {
     lists: Vec<[List; CLASSES]>,
-    /// Per class, bit p: the queue of reception port p has frames.
-    filled: [u64; CLASSES],
-    candidates: [Candidate; CLASSES],
-    /// Bit k: class k has a candidate.
-    classes: u8,
     nodes: Vec<Node>,
     free: u32,
     count: u32,
+    /// Bit k: class k has a candidate.
+    waiting: u8,
+    classes: [Class; CLASSES],
 }
 
 impl Queues {
@@ -57,12 +66,22 @@ impl Queues {
     pub fn new(ports: usize) -> Self {
         Self {
             lists: vec![[List { head: NONE, tail: NONE }; CLASSES]; ports],
-            filled: [0; CLASSES],
-            candidates: [Candidate { visible: 0, reception: 0 }; CLASSES],
-            classes: 0,
             nodes: Vec::new(),
             free: NONE,
             count: 0,
+            waiting: 0,
+            classes: [Class { candidate: Candidate { visible: 0, reception: 0 }, filled: 0 }; CLASSES],
+        }
+    }
+
+    /// Has what a frame of a reception port and class needs fetched into the cache; this itself should have come by then.
+    #[inline]
+    pub fn bring(&self, reception: u16, traffic_class: u8) {
+        let class = usize::from(traffic_class) % CLASSES;
+        near(&self.classes[class]);
+        near(&self.lists[usize::from(reception)][class]);
+        if let Some(node) = self.nodes.get(self.free as usize) {
+            near(node);
         }
     }
 
@@ -90,17 +109,18 @@ impl Queues {
         self.count += 1;
         let class = usize::from(copy.traffic_class);
         let list = &mut self.lists[usize::from(copy.reception)][class];
-        if self.filled[class] >> copy.reception & 1 == 1 {
+        let state = &mut self.classes[class];
+        if state.filled >> copy.reception & 1 == 1 {
             self.nodes[list.tail as usize].next = index;
             list.tail = index;
             return false;
         }
         *list = List { head: index, tail: index };
-        self.filled[class] |= 1 << copy.reception;
+        state.filled |= 1 << copy.reception;
         let offer = Candidate { visible: copy.visible, reception: copy.reception };
-        if self.classes >> class & 1 == 0 || offer < self.candidates[class] {
-            self.candidates[class] = offer;
-            self.classes |= 1 << class;
+        if self.waiting >> class & 1 == 0 || offer < state.candidate {
+            state.candidate = offer;
+            self.waiting |= 1 << class;
         }
         true
     }
@@ -108,10 +128,10 @@ impl Queues {
     /// The first instant at which any copy may be selected.
     #[inline]
     pub fn earliest(&self) -> Option<u64> {
-        let mut classes = self.classes;
+        let mut classes = self.waiting;
         let mut earliest = None;
         while classes != 0 {
-            let visible = self.candidates[classes.trailing_zeros() as usize].visible;
+            let visible = self.classes[classes.trailing_zeros() as usize].candidate.visible;
             classes &= classes - 1;
             earliest = Some(earliest.map_or(visible, |e: u64| e.min(visible)));
         }
@@ -120,28 +140,28 @@ impl Queues {
 
     /// Whether the queue of a reception port and class has frames.
     pub fn is_filled(&self, reception: u16, traffic_class: u8) -> bool {
-        self.filled[usize::from(traffic_class)] >> reception & 1 == 1
+        self.classes[usize::from(traffic_class)].filled >> reception & 1 == 1
     }
 
     /// When the head of a class that goes first becomes visible.
     pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
-        (self.classes >> traffic_class & 1 == 1).then(|| self.candidates[traffic_class].visible)
+        (self.waiting >> traffic_class & 1 == 1).then(|| self.classes[traffic_class].candidate.visible)
     }
 
     /// The head of a class that goes first.
     pub fn head(&self, traffic_class: usize) -> Option<&Queued> {
-        let reception = usize::from(self.candidates[traffic_class].reception);
+        let reception = usize::from(self.classes[traffic_class].candidate.reception);
         let list = &self.lists[reception][traffic_class];
-        (self.classes >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
+        (self.waiting >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
     }
 
     /// The copy that is selected at this instant.
     #[inline]
     pub fn select(&mut self, now: u64) -> Option<Queued> {
-        let mut classes = self.classes;
+        let mut classes = self.waiting;
         while classes != 0 {
             let class = 7 - classes.leading_zeros() as usize;
-            if self.candidates[class].visible <= now {
+            if self.classes[class].candidate.visible <= now {
                 return Some(self.pop(class));
             }
             classes ^= 1 << class;
@@ -151,18 +171,19 @@ impl Queues {
 
     /// Takes out the candidate of a class that has one.
     pub fn take(&mut self, traffic_class: usize) -> Option<Queued> {
-        (self.classes >> traffic_class & 1 == 1).then(|| self.pop(traffic_class))
+        (self.waiting >> traffic_class & 1 == 1).then(|| self.pop(traffic_class))
     }
 
     #[inline]
     fn pop(&mut self, class: usize) -> Queued {
-        let reception = usize::from(self.candidates[class].reception);
+        let state = &mut self.classes[class];
+        let reception = usize::from(state.candidate.reception);
         let list = &mut self.lists[reception][class];
         let index = list.head;
         let node = self.nodes[index as usize];
         list.head = node.next;
         if node.next == NONE {
-            self.filled[class] &= !(1 << reception);
+            state.filled &= !(1 << reception);
         }
         self.nodes[index as usize].next = self.free;
         self.free = index;
@@ -173,9 +194,9 @@ impl Queues {
 
     /// Finds the candidate of a class among its heads.
     fn look(&mut self, class: usize) {
-        let mut heads = self.filled[class];
+        let mut heads = self.classes[class].filled;
         if heads == 0 {
-            self.classes &= !(1 << class);
+            self.waiting &= !(1 << class);
             return;
         }
         let mut best = Candidate { visible: u64::MAX, reception: u16::MAX };
@@ -186,7 +207,7 @@ impl Queues {
             let offer = Candidate { visible: self.nodes[head as usize].copy.visible, reception: reception as u16 };
             best = best.min(offer);
         }
-        self.candidates[class] = best;
+        self.classes[class].candidate = best;
     }
 }
 

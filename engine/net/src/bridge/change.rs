@@ -177,7 +177,7 @@ impl Bridge {
     pub fn takes_rate(&mut self, at: Tick, stream: u16, headers: &Headers) -> bool {
         let Clock::Hardware(cycles) = self.clock else { return true };
         self.settle(at + 1, cycles, headers);
-        let mut frames = self.ports.iter().flat_map(|port| &port.pending);
+        let mut frames = self.ports.iter().flat_map(|port| port.pending.iter());
         !frames.any(|pending| {
             let Some(facts) = pending.facts.as_deref() else { return false };
             let of_stream = facts.stream() == Some(u32::from(stream));
@@ -198,7 +198,7 @@ impl Bridge {
         if self.fdb.is_swept(at) {
             return false;
         }
-        let mut frames = self.ports.iter().flat_map(|port| &port.pending);
+        let mut frames = self.ports.iter().flat_map(|port| port.pending.iter());
         !frames.any(|pending| {
             let Some(facts) = pending.facts.as_deref() else { return false };
             if facts.learning != Some(true) {
@@ -229,7 +229,7 @@ impl Bridge {
         }
         steps.sort_unstable();
         for (_, port, index, learns) in steps {
-            let pending = &mut self.ports[port].pending[index];
+            let Some(pending) = self.ports[port].pending.get_mut(index) else { continue };
             let received = pending.received;
             let mut facts = pending.facts.take().unwrap_or_default();
             if learns {
@@ -240,7 +240,9 @@ impl Bridge {
                 }
                 self.read_facts(port as u16, &received, &mut facts, until, cycles, headers);
             }
-            self.ports[port].pending[index].facts = Some(facts);
+            if let Some(pending) = self.ports[port].pending.get_mut(index) {
+                pending.facts = Some(facts);
+            }
         }
     }
 

@@ -9,7 +9,8 @@ use super::fdb::address_of;
 use super::identify::{destination_key, ipv4_key, source_key};
 use super::memos::{key_of, Classified, Memos, NO_STREAM};
 use super::timing::{
-    Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES, TURN_TO_ADMISSION,
+    visible_cycles, Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES,
+    TURN_TO_ADMISSION,
 };
 use super::{reason, Bridge, Judgement, Pending, Port, Received, Tick, NEVER};
 use crate::header::{Header, Headers};
@@ -21,7 +22,7 @@ pub const GROUP_ADDRESS: u64 = 1 << 40;
 pub const RESERVED: u64 = 0x0180_C200_0000 >> 4;
 /// Place of the priority code point.
 pub const PCP_AT: u16 = 14;
-const PS_PER_NS: i128 = 1_000;
+const PS_PER_NS: u64 = 1_000;
 
 /// What an ATS scheduler says of a frame.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,8 @@ impl Bridge {
             *out = Judgement::default();
             return;
         };
+        let pending = &self.ports[usize::from(port)].pending;
+        self.judgements[usize::from(port)] = pending.of_first(|next| self.clock.judge(next.received.turn), NEVER);
         (out.frame, out.bytes, out.memo) = (received.frame, received.bytes, received.memo);
         if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
             let cycles = *cycles;
@@ -253,11 +256,13 @@ impl Bridge {
         group.set_max_residence_ns(residence_ns);
         let scheduler = &mut self.schedulers[seen.stream as usize];
         let last = i128::from(received.last);
-        let arrival = last * TICKS_PER_NS / PS_PER_NS;
+        // Rounded down; a division of 128 bit would take long.
+        let (ns, ps) = (received.last / PS_PER_NS, received.last % PS_PER_NS);
+        let arrival = i128::from(ns) * TICKS_PER_NS + i128::from((ps << TICKS_PER_NS.trailing_zeros()) / PS_PER_NS);
         let length = u32::from(received.bytes) + overhead;
         let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
-        let wait_ps = ((eligible - arrival) * PS_PER_NS + TICKS_PER_NS - 1) / TICKS_PER_NS;
-        let visible = last + wait_ps + i128::from(delay_ns) * PS_PER_NS;
+        let wait_ps = ((eligible - arrival) * i128::from(PS_PER_NS) + TICKS_PER_NS - 1) / TICKS_PER_NS;
+        let visible = last + wait_ps + i128::from(u64::from(delay_ns) * PS_PER_NS);
         Shape { visible: earliest.max(Tick::try_from(visible).unwrap_or(NEVER)), pass }
     }
 
@@ -282,7 +287,7 @@ impl Bridge {
             return Shape { visible: NEVER, pass: false };
         };
         let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
-        let visible = received.last + Cycles { ports: self.ports.len() as Tick }.visible();
+        let visible = received.last + visible_cycles(self.ports());
         if eligible <= ticks(CYCLE_NS * visible) - ticks(u64::from(delay_to_compare_ns)) {
             return Shape { visible, pass };
         }
@@ -316,10 +321,8 @@ impl Bridge {
         limits: Option<(&Limits, u64)>,
         out: &mut Judgement,
     ) {
-        while let Some(release) = self.releases.front().filter(|release| release.at < begin) {
-            let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
-            self.admission.release(egress, class, usize::from(release.reception), release.pool, release.cells);
-            self.releases.pop_front();
+        if self.next_release < begin {
+            self.release_before(begin);
         }
         let cells = cells_of(u32::from(received.bytes));
         let class = usize::from(out.traffic_class);

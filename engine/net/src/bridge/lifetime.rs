@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_class_is_looked_at_once_in_a_round() {
         let mut queues = Queues::new(2);
-        let clock = Clock::Hardware(Cycles { ports: 2 });
+        let clock = Clock::Hardware(Cycles::new(2));
         assert_eq!(next_look(&clock, &queues, 0), None);
         let copy = |visible, traffic_class| Queued {
             visible,
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn enqueues_hold_off_what_follows_a_pop() {
-        let cycles = Cycles { ports: 4 };
+        let cycles = Cycles::new(4);
         let mut lifetime =
             Lifetime { look: Some(Look { at: 0, traffic_class: 0, is_long: None }), ..Lifetime::default() };
         lifetime.popped(99, true);

@@ -73,6 +73,13 @@ impl Memos {
         prefetch_index(&self.0, place as usize);
     }
 
+    /// The stream and the class that frames of a place had last.
+    #[inline]
+    pub(super) fn expected(&self, place: u32) -> (u32, u8) {
+        let kept = &self.0[place as usize];
+        (kept.stream, kept.traffic_class)
+    }
+
     /// What is kept, if it follows from this header at this port and these tables.
     #[inline]
     pub(super) fn get(&self, place: Option<u32>, key: u64, version: u32) -> Option<Classified> {

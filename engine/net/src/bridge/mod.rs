@@ -13,6 +13,7 @@ mod config;
 pub mod device;
 mod facts;
 mod fdb;
+mod fifo;
 mod gate_config;
 mod identify;
 mod judge;
@@ -31,6 +32,7 @@ use std::collections::VecDeque;
 
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{Group, Scheduler};
+use penstock_shaper::near::near;
 use penstock_shaper::queue::Queues;
 use prefetch_index::prefetch_index;
 
@@ -48,6 +50,7 @@ use crate::header::HeaderId;
 use crate::trace::Reason;
 use facts::Facts;
 use fdb::Fdb;
+use fifo::Fifo;
 use gate_config::GateConfig;
 use identify::StreamTable;
 use lifetime::Lifetime;
@@ -140,7 +143,7 @@ pub enum Selection {
     Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Received {
     frame: u32,
     header: HeaderId,
@@ -167,7 +170,7 @@ struct Release {
 }
 
 /// A frame that has not been judged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Pending {
     received: Received,
     /// What it has read, if something changed while it was on its way.
@@ -176,18 +179,18 @@ struct Pending {
 
 /// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 struct Port {
-    pending: VecDeque<Pending>,
+    pending: Fifo<Pending>,
     /// When the transmitter can take a frame.
     free: Tick,
     /// When the port is to select; `NEVER`: not known.
     due: Tick,
     /// None: no class is gated or has credit, and no frame is too long.
     shaping: Option<Box<Shaping>>,
+    queues: Queues,
     /// Hardware: what was selected last while there was none, since a class that gets credit pays for the rest of it.
     sending: Option<Sending>,
-    queues: Queues,
     lifetime: Lifetime,
     reception: Reception,
 }
@@ -227,11 +230,14 @@ pub struct Bridge {
     all_ports: u64,
     /// The first cycle in which another decision can begin.
     next_decision: Tick,
+    /// Per reception port: when a frame that has arrived is judged next; `NEVER`: there is none.
+    judgements: Vec<Tick>,
     /// Some port is.
     is_shaped: bool,
     admission: Admission,
-    /// In order of time.
-    releases: VecDeque<Release>,
+    /// In no order, and the first tick of one.
+    releases: Vec<Release>,
+    next_release: Tick,
     groups: Vec<Group>,
     residences_ns: Vec<u32>,
     schedulers: Vec<Scheduler>,
@@ -244,11 +250,6 @@ pub struct Bridge {
     gate_config: GateConfig,
     /// Ports that are to select at another tick since something changed.
     wakes: Vec<(u16, Tick)>,
-}
-
-#[inline]
-fn near<T>(value: &T) {
-    prefetch_index(std::slice::from_ref(value), 0);
 }
 
 impl Bridge {
@@ -279,21 +280,58 @@ impl Bridge {
     #[inline]
     pub fn bring(&self) {
         near(&self.ports);
+        near(&self.version);
         near(&self.admission);
         near(&self.releases);
         near(&self.schedulers);
         near(&self.settings);
         near(&self.settings.limits);
-        near(&self.fdb);
+        self.fdb.bring();
     }
 
-    /// Has the state of a port fetched too; the state of the bridge should have come by then.
+    /// Has the state of a frame's ports fetched too; this itself should have come by then.
+    #[inline]
+    pub fn bring_ports(&self, reception: u16, egress: u16) {
+        near(&self.ports[usize::from(reception)]);
+        prefetch_index(&self.judgements, usize::from(reception));
+        self.clock.bring(reception);
+        self.admission.bring(usize::from(egress), usize::from(reception));
+        if let Some(state) = self.ports.get(usize::from(egress)) {
+            near(state);
+            near(&state.queues);
+            near(&state.lifetime);
+        }
+    }
+
+    /// Has a port fetched too.
     #[inline]
     pub fn bring_port(&self, port: u16) {
-        let state = &self.ports[usize::from(port)];
-        near(&state.pending);
-        near(&state.queues);
-        self.clock.bring(port);
+        near(&self.ports[usize::from(port)]);
+    }
+
+    /// Has what the arrival at a port needs fetched too.
+    #[inline]
+    pub fn bring_reception(&self, reception: u16) {
+        self.ports[usize::from(reception)].pending.bring_place();
+    }
+
+    /// Has what the rest of a frame's way through the bridge needs fetched too.
+    #[inline]
+    pub fn bring_way(&self, reception: u16, egress: u16, memos: &Memos, memo: u32) {
+        let (stream, traffic_class) = memos.expected(memo);
+        if let Some(state) = self.ports.get(usize::from(egress)) {
+            state.queues.bring(reception, traffic_class);
+        }
+        prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
+        prefetch_index(&self.groups, self.group(reception, traffic_class));
+        prefetch_index(&self.releases, 0);
+    }
+
+    /// The frame of a port that is judged next, and its memo.
+    #[inline]
+    pub fn expected(&self, port: u16) -> Option<(u32, u32)> {
+        let received = &self.ports[usize::from(port)].pending.get(0)?.received;
+        Some((received.frame, received.memo?))
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.
@@ -314,8 +352,8 @@ impl Bridge {
         };
         let Arrival { frame, header, memo, .. } = arrival;
         let mut received = Received { frame, header, memo, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
-        let judge = match &self.clock {
-            Clock::Hardware(cycles) => {
+        match &self.clock {
+            Clock::Hardware(_) => {
                 // An end without content is handed on as one byte of no meaning.
                 let first = if bytes == 0 { arrival.first.saturating_sub(1) } else { arrival.first };
                 let taken = state.reception.take(first, bytes.max(1));
@@ -325,16 +363,17 @@ impl Bridge {
                 }
                 received.taken = taken.first;
                 received.last = taken.last;
-                received.turn = state.reception.turn(taken.last + 1);
-                cycles.judge(received.turn)
+                received.turn = taken.turn;
             }
             Clock::Ideal(ideal) => {
                 received.last = ideal.last_bit(port, arrival.first, bytes);
                 received.turn =
                     if ideal.cut_through { ideal.header(port, arrival.first, bytes) } else { received.last };
-                received.turn
             }
-        };
+        }
+        let judge = self.clock.judge(received.turn);
+        let next = &mut self.judgements[usize::from(port)];
+        *next = judge.min(*next);
         state.pending.push_back(Pending { received, facts: None });
         judge
     }

@@ -26,6 +26,8 @@ pub struct Taken {
     /// Cycles in which the first and the last byte are taken.
     pub first: Tick,
     pub last: Tick,
+    /// The turn in which its record goes out.
+    pub turn: Tick,
     /// Bytes before the one that was lost, if the FIFO was full.
     pub overrun: Option<u16>,
 }
@@ -46,18 +48,13 @@ pub struct Reception {
 impl Reception {
     pub fn new(ports: u16, port: u16) -> Self {
         Self {
-            cycles: Cycles { ports: Tick::from(ports) },
+            cycles: Cycles::new(ports),
             port,
             free: 0,
             owing: None,
             runs: [Run::default(); FIFO_BYTES as usize],
             run: 0,
         }
-    }
-
-    /// The first turn of the port at or after a cycle.
-    pub fn turn(&self, from: Tick) -> Tick {
-        self.cycles.turn(self.port, from)
     }
 
     /// Takes in a frame of `bytes` bytes, one or more, whose first is on the wire in cycle `first`.
@@ -71,8 +68,7 @@ impl Reception {
         let Some(kept) = lost else {
             let last = start + length - 1;
             self.push(start, length);
-            self.finish(last);
-            return Taken { first: start, last, overrun: None };
+            return Taken { first: start, last, turn: self.finish(last), overrun: None };
         };
         // The beat that ends the frame goes in as soon as there is room, behind those that are owed already.
         self.push(start, kept);
@@ -82,13 +78,15 @@ impl Reception {
         let after = if kept > 0 { start + kept } else { self.free };
         let last = after.max(end + THROUGH_FIFO);
         self.push(last, 1);
-        self.finish(last);
         let first = if kept > 0 { start } else { last };
-        Taken { first, last, overrun: Some(kept as u16) }
+        Taken { first, last, turn: self.finish(last), overrun: Some(kept as u16) }
     }
 
-    fn finish(&mut self, last: Tick) {
-        self.free = self.turn(last + 1) + self.cycles.ports + 1;
+    /// Gives the turn of the record.
+    fn finish(&mut self, last: Tick) -> Tick {
+        let turn = self.cycles.turn(self.port, last + 1);
+        self.free = turn + self.cycles.ports + 1;
+        turn
     }
 
     fn push(&mut self, first: Tick, bytes: u64) {
@@ -144,7 +142,7 @@ mod tests {
     #[test]
     fn a_frame_is_taken_five_cycles_after_it_is_on_the_wire() {
         let mut reception = Reception::new(4, 1);
-        assert_eq!(reception.take(100, 64), Taken { first: 105, last: 168, overrun: None });
+        assert_eq!(reception.take(100, 64), Taken { first: 105, last: 168, turn: 169, overrun: None });
         // Turns 169 and 173; the next frame's first byte comes long after.
         assert_eq!(reception.free, 174);
         assert_eq!(reception.take(184, 64).first, 189);
@@ -156,7 +154,7 @@ mod tests {
         let first = reception.take(100, 64);
         // Turns 176 and 184.
         assert_eq!(first.last, 168);
-        assert_eq!(reception.take(166, 64), Taken { first: 185, last: 248, overrun: None });
+        assert_eq!(reception.take(166, 64), Taken { first: 185, last: 248, turn: 256, overrun: None });
     }
 
     #[test]

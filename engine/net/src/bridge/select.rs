@@ -12,6 +12,14 @@ use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
 const LOOK_KNOWN: Tick = 10;
 
 impl Bridge {
+    /// Whether a selection that a judgement at `now` woke a port for at `due` can be made at once, since nothing that
+    /// comes between has a part in it.
+    #[inline]
+    pub fn is_settled(&self, now: Tick, port: u16, due: Tick) -> bool {
+        let next = self.judgements.iter().copied().min().unwrap_or(NEVER);
+        self.clock.is_settled(now, due, next) && self.ports[usize::from(port)].shaping.is_none()
+    }
+
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
         let state = &mut self.ports[usize::from(port)];
@@ -104,25 +112,32 @@ impl Bridge {
         Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
     }
 
-    /// Keeps the releases in order.
     fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
-        let release = Release {
+        self.next_release = self.next_release.min(at);
+        self.releases.push(Release {
             at,
             cells: cells_of(u32::from(copy.bytes)),
             egress,
             reception: copy.reception,
             traffic_class: copy.traffic_class,
             pool: copy.pool,
-        };
-        let mut place = self.releases.len();
-        while place > 0 && self.releases[place - 1].at > at {
-            place -= 1;
-        }
-        if place == self.releases.len() {
-            self.releases.push_back(release);
-        } else {
-            self.releases.insert(place, release);
-        }
+        });
+    }
+
+    /// Gives back all cells whose turn comes before a tick. Their order does not matter.
+    pub(super) fn release_before(&mut self, tick: Tick) {
+        let (admission, mut next) = (&mut self.admission, NEVER);
+        self.releases.retain(|release| {
+            let stays = release.at >= tick;
+            if stays {
+                next = next.min(release.at);
+            } else {
+                let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
+                admission.release(egress, class, usize::from(release.reception), release.pool, release.cells);
+            }
+            stays
+        });
+        self.next_release = next;
     }
 }
 

@@ -9,6 +9,7 @@ use penstock_shaper::queue::Queues;
 
 use super::config::{BridgeConfig, BridgeError, Timing, MAX_PORTS};
 use super::fdb::{address_of, Entry, Fdb};
+use super::fifo::Fifo;
 use super::gate_config::GateConfig;
 use super::identify::{key_of, StreamTable, FIELDS};
 use super::lifetime::Lifetime;
@@ -76,7 +77,7 @@ impl Bridge {
             ports: (0..ports)
                 .map(|port| Port {
                     reception: Reception::new(ports, port),
-                    pending: VecDeque::with_capacity(4),
+                    pending: Fifo::new(),
                     queues: Queues::new(count),
                     free: 0,
                     due: NEVER,
@@ -95,8 +96,10 @@ impl Bridge {
             residences_ns: vec![MAX_RESIDENCE_NS; count * CLASSES],
             schedulers: Vec::new(),
             admission: Admission::new(count),
-            releases: VecDeque::with_capacity(2 * count),
+            releases: Vec::with_capacity(2 * count),
+            next_release: NEVER,
             next_decision: 0,
+            judgements: vec![NEVER; usize::from(ports)],
             max_frame_changes: VecDeque::new(),
             is_shaped: false,
             gate_time: GateTime::of_hardware(PtpClock::new(0, 0)),

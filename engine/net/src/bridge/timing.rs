@@ -23,15 +23,28 @@ const SELECTION_TO_FIRST: Tick = 12;
 /// From a selection to the next, without the frame.
 const SELECTION_TO_NEXT: Tick = 20;
 
+/// From a frame's last byte taken to the first cycle in which it may be selected.
+pub fn visible_cycles(ports: u16) -> Tick {
+    2 * Tick::from(ports) + VISIBLE_CYCLES
+}
+
 /// Of a bridge with hardware timing.
 #[derive(Clone, Copy, Debug)]
 pub struct Cycles {
     pub ports: Tick,
+    /// 2^64 divided by the ports and rounded up, by which cycles below 2^61 are divided exactly.
+    reciprocal: u64,
 }
 
 impl Cycles {
+    /// Of 2 to 8 ports.
+    pub fn new(ports: u16) -> Self {
+        let ports = Tick::from(ports);
+        Self { ports, reciprocal: u64::MAX / ports + 1 }
+    }
+
     pub fn visible(self) -> Tick {
-        2 * self.ports + VISIBLE_CYCLES
+        visible_cycles(self.ports as u16)
     }
 
     /// The constant delay of the bridge, which is its ProcessingDelayMax.
@@ -39,18 +52,11 @@ impl Cycles {
         CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
     }
 
-    /// Whose turn a cycle is; divisions by constants are cheap.
+    /// Whose turn a cycle is.
+    #[inline]
     fn phase(self, cycle: Tick) -> Tick {
-        match self.ports {
-            2 => cycle % 2,
-            3 => cycle % 3,
-            4 => cycle % 4,
-            5 => cycle % 5,
-            6 => cycle % 6,
-            7 => cycle % 7,
-            8 => cycle % 8,
-            ports => cycle % ports,
-        }
+        let turns = (u128::from(cycle) * u128::from(self.reciprocal)) >> 64;
+        cycle - turns as Tick * self.ports
     }
 
     /// The first turn of a port at or after a cycle.
@@ -161,6 +167,26 @@ impl Clock {
         }
     }
 
+    /// Whether a frame that is judged after `now` comes too late for a selection at `due`, if the next one that has
+    /// arrived is judged at `next`. One that has not arrived yet is not judged within the bridge's own delay.
+    #[inline]
+    pub fn is_settled(&self, now: Tick, due: Tick, next: Tick) -> bool {
+        match self {
+            Self::Hardware(cycles) => due < next && due <= now + cycles.ports + 2,
+            // What is judged later becomes visible later.
+            Self::Ideal(ideal) => now < next && due <= now + ideal.processing_delay_ps,
+        }
+    }
+
+    /// When a frame is judged, from its turn.
+    #[inline]
+    pub fn judge(&self, turn: Tick) -> Tick {
+        match self {
+            Self::Hardware(cycles) => cycles.judge(turn),
+            Self::Ideal(_) => turn,
+        }
+    }
+
     /// How long a frame takes on the wire, its gap counted, in units of gate time.
     pub fn wire(&self, port: u16, bytes: u16) -> u64 {
         match self {
@@ -184,7 +210,7 @@ impl Clock {
             Timing::Hardware if !(2..=8).contains(&ports) => {
                 refuse(format!("{ports} ports with the hardware's timing"), "it has 2 to 8")
             }
-            Timing::Hardware => Ok(Self::Hardware(Cycles { ports: Tick::from(ports) })),
+            Timing::Hardware => Ok(Self::Hardware(Cycles::new(ports))),
             Timing::Ideal { processing_delay_ps, cut_through, rates_bps } => {
                 if rates_bps.len() != usize::from(ports) {
                     let what = format!("{} rates for {ports} ports", rates_bps.len());

@@ -28,7 +28,7 @@ impl Kernel {
                 } else {
                     self.routes.find(&self.streams[frame.stream as usize].route, wire.node)
                 };
-                hop.inspect(|&hop| self.memos.bring(hop));
+                let stream = frame.stream;
                 let arrival = Arrival {
                     frame: slot,
                     header: frame.header,
@@ -40,7 +40,11 @@ impl Kernel {
                 let due = bridge.arrive(wire.port, arrival);
                 *copies += 1;
                 self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));
-                clock.time(tick)
+                let received = clock.time(tick);
+                if let Some(hop) = hop.filter(|_| self.is_large) {
+                    self.bring_hops(hop, stream);
+                }
+                received
             }
             BridgeNode::External { node, clock, copies } => {
                 *copies += 1;

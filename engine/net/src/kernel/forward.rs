@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges do with frames.
 use super::{BridgeNode, Kernel};
-use crate::bridge::{Bridge, Judgement, Selection};
+use crate::bridge::{Judgement, Selection};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::queue::{self, Kind};
@@ -9,36 +9,36 @@ use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
     #[inline]
-    pub(super) fn judge(&mut self, time: u64, node: u32, port: u16, judgement: &mut Judgement) {
-        let BridgeNode::Model { bridge, clock, copies } = &mut self.bridges[node as usize] else { return };
+    pub(super) fn judge(&mut self, time: u64, node: u32, port: u16, judgement: &mut Judgement) -> Result<(), RunError> {
+        let BridgeNode::Model { bridge, clock, .. } = &self.bridges[node as usize] else { return Ok(()) };
         let clock = *clock;
-        bridge.judge(clock.at_or_before(time), port, &self.headers, &mut self.memos, judgement);
-        for &(egress, tick) in &judgement.wakes {
-            self.queue.push(queue::Event::new(clock.time(tick), Kind::Select, node, u32::from(egress)));
+        let now = clock.at_or_before(time);
+        if self.is_large {
+            if let Some((frame, hop)) = bridge.expected(port) {
+                self.bring_reception(hop, frame);
+            }
         }
+        let BridgeNode::Model { bridge, copies, .. } = &mut self.bridges[node as usize] else { return Ok(()) };
+        bridge.judge(now, port, &self.headers, &mut self.memos, judgement);
         *copies = *copies + u64::from(judgement.destination.count_ones()) - 1;
-        for &(egress, _) in &judgement.wakes {
-            self.bring_peer(node, egress);
-        }
+        // Most frames find their port free, and need no event to be selected.
+        let at_once = match judgement.wakes[..] {
+            [(egress, due)] => {
+                judgement.destination.is_power_of_two()
+                    && self.frames.get(judgement.frame).copies == 1
+                    && clock.time(due) < self.until
+                    && bridge.is_settled(now, egress, due)
+            }
+            _ => false,
+        };
         self.verdict(node, port, clock, judgement);
-    }
-
-    /// Has the bridge at the other end fetched into the cache: a frame will go there soon.
-    #[inline]
-    fn bring_peer(&self, node: u32, port: u16) {
-        if let Some((bridge, _)) = self.peer(node, port) {
-            bridge.bring();
+        for &(egress, due) in &judgement.wakes {
+            if at_once {
+                return self.select(clock.time(due), node, egress);
+            }
+            self.queue.push(queue::Event::new(clock.time(due), Kind::Select, node, u32::from(egress)));
         }
-    }
-
-    /// The bridge at the other end, and its port.
-    #[inline]
-    fn peer(&self, node: u32, port: u16) -> Option<(&Bridge, u16)> {
-        let wire = self.wires[self.first_wire[node as usize] as usize + usize::from(port)]?;
-        match self.bridges.get(wire.node as usize) {
-            Some(BridgeNode::Model { bridge, .. }) => Some((bridge, wire.port)),
-            _ => None,
-        }
+        Ok(())
     }
 
     pub(super) fn verdict(&mut self, node: u32, port: u16, clock: Clock, verdict: &Judgement) {
@@ -86,9 +86,8 @@ impl Kernel {
 
     #[inline]
     pub(super) fn select(&mut self, time: u64, node: u32, port: u16) -> Result<(), RunError> {
-        if let Some((bridge, port)) = self.peer(node, port) {
-            bridge.bring_port(port);
-        }
+        self.simulation.events += 1;
+        self.passed(time);
         let BridgeNode::Model { bridge, clock, copies } = &mut self.bridges[node as usize] else { return Ok(()) };
         let clock = *clock;
         let now = clock.at_or_before(time);

@@ -28,6 +28,7 @@ impl Kernel {
                 now = next.max(now);
             }
             let until = now.saturating_add(slice).min(end);
+            self.until = until;
             while let Some(event) = self.queue.pop_before(until) {
                 self.act(event, &mut judgement)?;
             }

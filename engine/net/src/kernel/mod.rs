@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The loop: takes the next event, lets its node act, and carries what it sends to the next node.
+pub(crate) mod ahead;
 mod carry;
 mod forward;
 mod handover;
@@ -77,17 +78,19 @@ impl Listeners {
     }
 }
 
+/// What a delivery needs stands first and together.
+#[repr(C)]
 pub(crate) struct StreamState {
-    pub generator: Generator,
-    pub handover: Option<Handover>,
-    /// Among the stations.
-    pub talker: u32,
-    pub listeners: Listeners,
-    pub route: Route,
-    /// Streams that answer this one.
-    pub answers: Vec<u32>,
     pub statistics: StreamStatistics,
     pub fates: Fates,
+    pub listeners: Listeners,
+    /// Streams that answer this one.
+    pub answers: Vec<u32>,
+    /// Among the stations.
+    pub talker: u32,
+    pub route: Route,
+    pub generator: Generator,
+    pub handover: Option<Handover>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,6 +125,10 @@ pub(crate) struct Kernel {
     pub exact_up_to: usize,
     /// Sources create frames before this.
     pub duration: u64,
+    /// Events before this are acted on now.
+    pub until: u64,
+    /// Whether it is worth while to fetch ahead.
+    pub is_large: bool,
     pub simulation: Simulation,
     pub told: Vec<Told>,
     pub buffer: Vec<u8>,
@@ -166,7 +173,16 @@ impl Kernel {
     fn run_models(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
         let mut left = EVENTS_PER_LOOK;
         let mut judgement = Judgement::default();
+        self.until = end;
+        let mut day = 0;
         while let Some(event) = self.queue.pop_before(end) {
+            if self.is_large {
+                self.bring_soon();
+                if self.queue.day() != day {
+                    day = self.queue.day();
+                    self.bring_releases();
+                }
+            }
             self.act(event, &mut judgement)?;
             if self.trace.is_full() {
                 self.hand_out(observer)?;
@@ -211,20 +227,26 @@ impl Kernel {
 
     #[inline]
     fn act(&mut self, event: queue::Event, judgement: &mut Judgement) -> Result<(), RunError> {
-        self.simulation.events += 1;
-        self.passed(event.time());
+        let (time, node) = (event.time(), event.node());
         match event.kind() {
-            Kind::Judge => self.judge(event.time(), event.node(), event.index() as u16, judgement),
-            Kind::Select if (event.node() as usize) < self.bridges.len() => {
-                return self.select(event.time(), event.node(), event.index() as u16);
+            Kind::Select if (node as usize) < self.bridges.len() => {
+                return self.select(time, node, event.index() as u16);
             }
-            Kind::Select => return self.talk(event.time(), event.node() - self.bridges.len() as u32),
-            Kind::Release => self.release(event.time(), event.index()),
+            _ => {}
         }
-        Ok(())
+        self.simulation.events += 1;
+        self.passed(time);
+        match event.kind() {
+            Kind::Judge => self.judge(time, node, event.index() as u16, judgement),
+            Kind::Select => self.talk(time, node - self.bridges.len() as u32),
+            Kind::Release => {
+                self.release(time, event.index());
+                Ok(())
+            }
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(
         &mut self,
         slot: u32,
@@ -237,7 +259,7 @@ impl Kernel {
         if self.trace.wants(event, node) {
             let frame = self.frames.get(slot);
             let (frame, stream, bytes) = (frame.id, frame.stream, u32::from(frame.bytes));
-            self.trace.chunk.push(Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason });
+            self.trace.keep(Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason });
         }
     }
 

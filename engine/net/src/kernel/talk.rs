@@ -100,7 +100,7 @@ impl Kernel {
         stream.statistics.frames += 1;
         stream.statistics.copies += u64::from(listeners);
         stream.fates.created += 1;
-        let talker = stream.talker;
+        let (talker, first) = (stream.talker, stream.route.first);
         let slot = self.frames.insert(Frame {
             id: self.created,
             since: now,
@@ -111,11 +111,13 @@ impl Kernel {
             copies: 1,
             open: listeners,
             next: NONE,
-            hop: stream.route.first,
+            hop: first,
             bytes: released.bytes,
             reason: Reason::NONE,
         });
         self.created += 1;
+        self.routes.bring(first);
+        self.memos.bring(first);
         self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
@@ -139,6 +141,9 @@ impl Kernel {
                 return Ok(());
             }
         };
+        if self.is_large {
+            self.bring_first(self.frames.get(slot).hop);
+        }
         let frame = self.frames.get_mut(slot);
         let (bytes, stream_index) = (u32::from(frame.bytes), frame.stream);
         let station = &mut self.stations[index as usize];

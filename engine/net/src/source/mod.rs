@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
 
 use penstock_frame::{BuildError, CaptureError};
+use penstock_shaper::near::near;
 
 use crate::describe::{Jitter, Source, Stream};
 use crate::header::{HeaderId, Headers};
@@ -96,6 +97,16 @@ impl Generator {
             Self { schedule, jitter, content, random, left, number: 0, next: None, nominal, last, shift: 0 };
         generator.plan();
         Ok(generator)
+    }
+
+    /// Has what a release needs fetched into the cache.
+    #[inline]
+    pub fn bring(&self) {
+        near(&self.schedule);
+        near(&self.jitter);
+        near(&self.content);
+        near(&self.random);
+        near(&self.next);
     }
 
     /// None when there is no further frame.

@@ -3,6 +3,8 @@
 //! gates, credit or longest frames as `shaped.rs` has it.
 mod shaped;
 
+use penstock_shaper::near::near;
+
 use crate::clock::Clock;
 use crate::frames::{Frames, NONE};
 use crate::link::Wire;
@@ -67,6 +69,15 @@ impl Station {
             greedy: Vec::new(),
             served: 0,
         }
+    }
+
+    /// Has what a frame needs fetched into the cache.
+    #[inline]
+    pub fn bring(&self) {
+        near(&self.clock);
+        near(&self.wire);
+        near(&self.free_at);
+        near(&self.queues);
     }
 
     pub fn add_greedy(&mut self, stream: u32, traffic_class: u8) {

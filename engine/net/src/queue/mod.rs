@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens next. A calendar of short days; only the day that has come is kept in order.
+//! What happens next. A calendar of short days and of weeks; only the day that has come is kept in order.
 //!
 //! Time never goes back, so most events are touched three times whatever their number: put into their day, sorted
-//! when it comes, taken. `benches/queue.rs` compares it with a binary heap and a radix heap.
+//! when it comes, taken; those of a later week once more, when that is divided into days. `benches/queue.rs` compares it with a binary heap and a radix heap.
+mod ring;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+use ring::Ring;
 
 /// What an event is; at one instant the smaller one comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,34 +65,28 @@ impl Event {
 
 /// A day is 2^18 ps, 262 ns: about what one frame hop takes.
 const DAY_SHIFT: u32 = 18;
-/// Days that have a place of their own, about a millisecond; what lies beyond waits in a heap.
-const DAYS: usize = 4096;
+/// Days that have places; so few that all stay in the cache.
+const DAYS: usize = 256;
+const WEEKS: usize = 1024;
+/// A week is half of the days that have places, so that all days of this week and the next one have one.
+const WEEK_DAYS: u64 = DAYS as u64 / 2;
+/// An event of today that comes before all but so many of those known gets its place among them.
+const SOON: usize = 8;
 
+#[derive(Default)]
 pub struct Queue {
-    /// What was known of the day when it came, the first event last.
+    /// What was known of the day when it came, and what comes soon, the first event last.
     today: Vec<Event>,
-    /// What was pushed for it since, and for days that are over.
+    /// What else was pushed for today since, and for days that are over.
     pushed: BinaryHeap<Reverse<Event>>,
     day: u64,
-    days: Vec<Vec<Event>>,
-    /// A bit per day that has events, and one per word of these bits.
-    occupied: [u64; DAYS / 64],
-    words: u64,
+    /// Of this week and the next one, after today.
+    days: Ring<DAYS>,
+    /// After them.
+    weeks: Ring<WEEKS>,
+    /// After these.
     later: BinaryHeap<Reverse<Event>>,
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self {
-            today: Vec::new(),
-            pushed: BinaryHeap::new(),
-            day: 0,
-            days: vec![Vec::new(); DAYS],
-            occupied: [0; DAYS / 64],
-            words: 0,
-            later: BinaryHeap::new(),
-        }
-    }
+    buffer: Vec<Event>,
 }
 
 impl Queue {
@@ -96,88 +94,122 @@ impl Queue {
     pub fn push(&mut self, event: Event) {
         let day = event.day();
         if day <= self.day {
-            self.pushed.push(Reverse(event));
-        } else if day - self.day < DAYS as u64 {
-            let place = day as usize % DAYS;
-            self.days[place].push(event);
-            self.occupied[place / 64] |= 1 << (place % 64);
-            self.words |= 1 << (place / 64);
+            self.push_today(event);
         } else {
-            self.later.push(Reverse(event));
+            self.put(event);
         }
     }
 
     /// The first event, if it comes before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: u64) -> Option<Event> {
-        let first = self.first()?;
-        if first.time() >= end {
+        if self.today.is_empty() && self.pushed.is_empty() && !self.advance() {
             return None;
         }
-        if self.today.last() == Some(&first) {
-            self.today.pop();
-        } else {
+        let is_pushed = match (self.today.last(), self.pushed.peek()) {
+            (Some(known), Some(Reverse(pushed))) => pushed < known,
+            (known, _) => known.is_none(),
+        };
+        if is_pushed {
+            let first = self.pushed.peek().filter(|first| first.0.time() < end)?.0;
             self.pushed.pop();
+            return Some(first);
         }
+        let first = *self.today.last().filter(|first| first.time() < end)?;
+        self.today.pop();
         Some(first)
     }
 
     /// Time of the first event.
     pub fn next_time(&mut self) -> Option<u64> {
-        self.first().map(Event::time)
-    }
-
-    #[inline]
-    fn first(&mut self) -> Option<Event> {
         if self.today.is_empty() && self.pushed.is_empty() && !self.advance() {
             return None;
         }
-        let known = self.today.last().copied();
-        match self.pushed.peek() {
-            Some(Reverse(pushed)) => Some(known.map_or(*pushed, |known| known.min(*pushed))),
-            None => known,
+        let pushed = self.pushed.peek().map(|first| first.0);
+        self.today.last().copied().into_iter().chain(pushed).min().map(Event::time)
+    }
+
+    /// The event that comes next, as far as that is known.
+    #[inline]
+    pub fn soon(&self) -> Option<Event> {
+        self.today.last().copied()
+    }
+
+    /// The day that has come.
+    #[inline]
+    pub fn day(&self) -> u64 {
+        self.day
+    }
+
+    /// What is known of the next day that has events, in no order.
+    #[inline]
+    pub fn tomorrow(&self) -> &[Event] {
+        self.days.next(self.day + 1).map_or(&[], |day| self.days.of(day))
+    }
+
+    #[inline]
+    fn push_today(&mut self, event: Event) {
+        let soon = self.today.len().saturating_sub(SOON);
+        match self.today[soon..].iter().rposition(|known| *known > event) {
+            Some(before) => self.today.insert(soon + before + 1, event),
+            None if soon == 0 => self.today.insert(0, event),
+            None => self.pushed.push(Reverse(event)),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, event: Event) {
+        let (day, this_week) = (event.day(), self.day / WEEK_DAYS);
+        let week = day / WEEK_DAYS;
+        if week <= this_week + 1 {
+            self.days.put(day, event);
+        } else if week - this_week < WEEKS as u64 {
+            self.weeks.put(week, event);
+        } else {
+            self.later.push(Reverse(event));
         }
     }
 
     /// Goes on to the next day that has events.
     fn advance(&mut self) -> bool {
-        let near = self.next_day();
-        let far = self.later.peek().map(|first| first.0.day());
-        let Some(day) = near.into_iter().chain(far).min() else { return false };
-        self.day = day;
-        if near == Some(day) {
-            let place = day as usize % DAYS;
-            self.occupied[place / 64] &= !(1 << (place % 64));
-            if self.occupied[place / 64] == 0 {
-                self.words &= !(1 << (place / 64));
+        let day = match self.days.next(self.day + 1) {
+            Some(day) => day,
+            None => {
+                let near = self.weeks.next(self.day / WEEK_DAYS + 1);
+                let far = self.later.peek().map(|first| first.0.day() / WEEK_DAYS);
+                let Some(week) = near.into_iter().chain(far).min() else { return false };
+                self.open(week * WEEK_DAYS);
+                // Its first day may have events too.
+                match self.days.next(self.day) {
+                    Some(day) => day,
+                    None => return false,
+                }
             }
-            self.today.append(&mut self.days[place]);
-        }
-        while let Some(first) = self.later.peek().filter(|first| first.0.day() <= day) {
-            self.today.push(first.0);
-            self.later.pop();
-        }
+        };
+        self.open(day);
+        self.days.take(day, &mut self.today);
         self.today.sort_unstable_by_key(|event| Reverse(*event));
         true
     }
 
-    /// The next day after today with a place of its own that has events.
-    fn next_day(&self) -> Option<u64> {
-        if self.words == 0 {
-            return None;
+    /// The day becomes this one; when a week begins, the next one is divided into days.
+    fn open(&mut self, day: u64) {
+        let (before, week) = (self.day / WEEK_DAYS, day / WEEK_DAYS);
+        self.day = day;
+        if week == before {
+            return;
         }
-        let start = (self.day + 1) as usize % DAYS;
-        let (word, bit) = (start / 64, start % 64);
-        let rest = self.occupied[word] & (u64::MAX << bit);
-        let place = if rest != 0 {
-            word * 64 + rest.trailing_zeros() as usize
-        } else {
-            // Words after this one, and then from the first; this one comes last, for the bits before the start.
-            let after = u64::MAX.checked_shl(word as u32 + 1).map_or(0, |mask| self.words & mask);
-            let word = if after != 0 { after } else { self.words }.trailing_zeros() as usize;
-            word * 64 + self.occupied[word].trailing_zeros() as usize
-        };
-        Some(self.day + 1 + ((place + DAYS - start) % DAYS) as u64)
+        let mut events = std::mem::take(&mut self.buffer);
+        while let Some(&Reverse(first)) =
+            self.later.peek().filter(|first| first.0.day() / WEEK_DAYS - week < WEEKS as u64)
+        {
+            self.later.pop();
+            events.push(first);
+        }
+        self.weeks.take(week, &mut events);
+        self.weeks.take(week + 1, &mut events);
+        events.drain(..).for_each(|event| self.put(event));
+        self.buffer = events;
     }
 }
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gate control lists: what is refused, how a list is fitted to its cycle, and for how long each class stays open. Twin of
+//! `pen_gate_config`.
+use thiserror::Error;
+
+use crate::admission::CLASSES;
+
+/// Farther away than anything is compared with.
+pub const HORIZON: u64 = u64::MAX / 4;
+/// What the hardware promises; also the shortest cycle.
+pub const LEAST_INTERVAL_NS: u64 = 64;
+pub const MOST_ENTRIES: usize = 1024;
+/// Set-Gate-States, Set-And-Hold-MAC, Set-And-Release-MAC (Table 8-7). Without preemption they do the same.
+pub const OPERATIONS: u8 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub operation: u8,
+    /// Bit k: the gate of class k is open.
+    pub states: u8,
+    pub interval: u64,
+}
+
+/// The administrative parameters of a port (8.6.9.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdminList {
+    pub entries: Vec<Entry>,
+    pub base_time: u64,
+    pub cycle_time: u64,
+    pub cycle_time_extension: u64,
+}
+
+/// What a list may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    pub entries: usize,
+    /// Of an interval, and of the cycle.
+    pub least_interval: u64,
+    /// The first base time that is beyond the clock.
+    pub time_end: u64,
+    /// More than any frame takes. So long before a last cycle that is shorter than this, nothing is promised beyond the
+    /// end of an entry.
+    pub horizon: u64,
+}
+
+impl Capacity {
+    /// Of the hardware, in nanoseconds.
+    pub const HARDWARE: Self = Self {
+        entries: MOST_ENTRIES,
+        least_interval: LEAST_INTERVAL_NS,
+        time_end: crate::ptp_clock::TIME_END_NS,
+        horizon: 1 << 15,
+    };
+}
+
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum ListError {
+    #[error("the gate control list has no entries; 1 to {most} are allowed")]
+    Empty { most: usize },
+    #[error("the gate control list has {entries} entries; 1 to {most} are allowed")]
+    TooMany { entries: usize, most: usize },
+    #[error("entry {entry} has an interval of {interval}; {least} or more is allowed")]
+    Interval { entry: usize, interval: u64, least: u64 },
+    #[error("the cycle time is {cycle_time}; {least} or more is allowed")]
+    Cycle { cycle_time: u64, least: u64 },
+    #[error("the base time is {base_time}; times before {end} are allowed")]
+    BaseTime { base_time: u64, end: u64 },
+    #[error("entry {entry} has operation {operation}; 0 to {most} are allowed", most = OPERATIONS - 1)]
+    Operation { entry: usize, operation: u8 },
+}
+
+/// A time in which a gate is open, from the cycle's start; neighbours that are both open are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Window {
+    from: u64,
+    to: u64,
+}
+
+/// A list that can run: its entries fill the cycle exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    pub(super) base_time: u64,
+    pub(super) cycle_time: u64,
+    pub(super) extension: u64,
+    pub(super) least: u64,
+    pub(super) horizon: u64,
+    /// (start in the cycle, states).
+    pub(super) entries: Vec<(u64, u8)>,
+    windows: [Vec<Window>; CLASSES],
+    initial: [u64; CLASSES],
+    largest: [u64; CLASSES],
+}
+
+impl List {
+    /// Checks a list and fits it to its cycle (8.6.9.1.2): what goes beyond is cut off, and the last entry of a shorter list
+    /// holds until the cycle ends. An entry that the cut leaves shorter than the least interval is given to the one before.
+    pub fn compile(admin: &AdminList, capacity: &Capacity) -> Result<Self, ListError> {
+        let least = capacity.least_interval;
+        match admin.entries.len() {
+            0 => return Err(ListError::Empty { most: capacity.entries }),
+            entries if entries > capacity.entries => {
+                return Err(ListError::TooMany { entries, most: capacity.entries });
+            }
+            _ => {}
+        }
+        if admin.cycle_time < least {
+            return Err(ListError::Cycle { cycle_time: admin.cycle_time, least });
+        }
+        if admin.base_time >= capacity.time_end {
+            return Err(ListError::BaseTime { base_time: admin.base_time, end: capacity.time_end });
+        }
+        for (entry, &Entry { operation, interval, .. }) in admin.entries.iter().enumerate() {
+            if interval < least {
+                return Err(ListError::Interval { entry, interval, least });
+            }
+            if operation >= OPERATIONS {
+                return Err(ListError::Operation { entry, operation });
+            }
+        }
+        let cycle = admin.cycle_time;
+        let mut entries: Vec<(u64, u8)> = Vec::with_capacity(admin.entries.len());
+        let mut start = 0_u64;
+        for &Entry { states, interval, .. } in &admin.entries {
+            if start >= cycle || (!entries.is_empty() && cycle - start < least) {
+                break;
+            }
+            entries.push((start, states));
+            start = start.saturating_add(interval);
+        }
+        let windows = std::array::from_fn(|class| windows(&entries, cycle, class));
+        let initial = std::array::from_fn(|class| match windows[class].first() {
+            Some(&Window { from: 0, to }) if to == cycle => HORIZON,
+            Some(&Window { from: 0, to }) => to,
+            _ => 0,
+        });
+        let largest = std::array::from_fn(|class| {
+            let of = |window: &Window| {
+                let joined: u64 = if window.to == cycle { initial[class] } else { 0 };
+                (window.to - window.from).saturating_add(joined).min(HORIZON)
+            };
+            windows[class].iter().map(of).max().unwrap_or(0)
+        });
+        Ok(Self {
+            base_time: admin.base_time,
+            cycle_time: cycle,
+            // A cycle that a change would cut shorter than the least interval does not begin.
+            extension: admin.cycle_time_extension.clamp(least.saturating_sub(1), cycle - 1),
+            least,
+            horizon: capacity.horizon,
+            entries,
+            windows,
+            initial,
+            largest,
+        })
+    }
+
+    pub fn base_time(&self) -> u64 {
+        self.base_time
+    }
+
+    pub fn cycle_time(&self) -> u64 {
+        self.cycle_time
+    }
+
+    /// (start, states, interval) of what runs in a cycle.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u8, u64)> + '_ {
+        let ends = self.entries.iter().skip(1).map(|&(start, _)| start).chain([self.cycle_time]);
+        self.entries.iter().zip(ends).map(|(&(start, states), end)| (start, states, end - start))
+    }
+
+    /// How long a class stays open from the cycle's start on; [`HORIZON`] when it never closes.
+    pub fn initial_window(&self, class: usize) -> u64 {
+        self.initial[class]
+    }
+
+    /// The longest that a class is open without a break, also across the cycle's end; [`HORIZON`] when it never closes.
+    pub fn largest_window(&self, class: usize) -> u64 {
+        self.largest[class]
+    }
+
+    /// How long a class is open in each cycle.
+    pub fn open_time(&self, class: usize) -> u64 {
+        self.windows[class].iter().map(|window| window.to - window.from).sum()
+    }
+
+    /// ConfigChangeTime or CycleStartTime (8.6.9.1.1, 8.6.9.3.1): the base time, or the first later start of a cycle
+    /// counted from it, that is not before `earliest`.
+    pub fn start_from(&self, earliest: u64) -> u64 {
+        let past = earliest.saturating_sub(self.base_time);
+        self.base_time.saturating_add(past.div_ceil(self.cycle_time).saturating_mul(self.cycle_time))
+    }
+
+    /// The entry that holds at an offset in a cycle of this length: one that the end would leave shorter than the least
+    /// interval does not begin.
+    pub(super) fn entry(&self, offset: u64, length: u64) -> usize {
+        let begun = |&(start, _): &(u64, u8)| start <= offset && (start == 0 || start + self.least <= length);
+        self.entries.partition_point(begun) - 1
+    }
+
+    /// The first time after `offset` in the cycle at which the gate of a class opens.
+    pub(super) fn opens_after(&self, class: usize, offset: u64) -> Option<u64> {
+        let windows = &self.windows[class];
+        windows.get(windows.partition_point(|window| window.from <= offset)).map(|window| window.from)
+    }
+
+    /// How long a class stays open from an entry's end on, in a whole cycle; the end itself when it is closed then.
+    pub(super) fn open_until(&self, class: usize, offset: u64) -> u64 {
+        let windows = &self.windows[class];
+        let next = windows.get(windows.partition_point(|window| window.to <= offset));
+        next.filter(|window| window.from <= offset).map_or(offset, |window| window.to)
+    }
+
+    /// The end of an entry, in a cycle of this length.
+    pub(super) fn entry_end(&self, entry: usize, length: u64) -> u64 {
+        match self.entries.get(entry + 1) {
+            Some(&(start, _)) if start + self.least <= length => start,
+            _ => length,
+        }
+    }
+}
+
+fn windows(entries: &[(u64, u8)], cycle: u64, class: usize) -> Vec<Window> {
+    let mut windows: Vec<Window> = Vec::new();
+    for (index, &(from, states)) in entries.iter().enumerate() {
+        let to = entries.get(index + 1).map_or(cycle, |&(start, _)| start);
+        match windows.last_mut() {
+            _ if states >> class & 1 == 0 => {}
+            Some(last) if last.to == from => last.to = to,
+            _ => windows.push(Window { from, to }),
+        }
+    }
+    windows
+}

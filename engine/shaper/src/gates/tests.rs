@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+use std::sync::Arc;
+
+use super::*;
+use crate::admission::CLASSES;
+use proptest::prelude::*;
+
+const CAPACITY: Capacity = Capacity { entries: 16, least_interval: 4, time_end: 1 << 40, horizon: 64 };
+
+/// Moves by one unit at a time and decides at each what the rules say, looking at nothing but what is known then.
+#[derive(Clone, Debug)]
+struct Walk {
+    now: u64,
+    states: u8,
+    /// The list, the start of its cycle, the entry that holds.
+    oper: Option<(AdminList, u64, usize)>,
+    pending: Option<(AdminList, u64)>,
+}
+
+impl Walk {
+    fn tick(&mut self) {
+        let least = CAPACITY.least_interval;
+        if let Some((admin, _)) = self.pending.take_if(|pending| pending.1 == self.now) {
+            self.oper = Some((admin, self.now, 0));
+        }
+        let change = self.pending.as_ref().map(|pending| pending.1);
+        if let Some((admin, start, entry)) = &mut self.oper {
+            let extension = admin.cycle_time_extension.clamp(least - 1, admin.cycle_time - 1);
+            if self.now == *start + admin.cycle_time && change.is_none_or(|at| at > self.now + extension) {
+                (*start, *entry) = (self.now, 0);
+            }
+            let offset = self.now - *start;
+            let end = change.filter(|&at| at <= *start + admin.cycle_time + extension);
+            let end = end.unwrap_or(*start + admin.cycle_time);
+            let mut begins = 0;
+            for (index, candidate) in admin.entries.iter().enumerate() {
+                if begins == offset && self.now + least <= end && offset + least <= admin.cycle_time {
+                    *entry = index;
+                }
+                begins += candidate.interval;
+            }
+            self.states = admin.entries[*entry].states;
+        }
+        self.now += 1;
+    }
+}
+
+fn lists() -> impl Strategy<Value = AdminList> {
+    let entry = (0..OPERATIONS, prop_oneof![any::<u8>(), Just(0), Just(0xFF), Just(1)], 4_u64..40)
+        .prop_map(|(operation, states, interval)| Entry { operation, states, interval });
+    (prop::collection::vec(entry, 1..8), 0_u64..1_500, 4_u64..160, prop_oneof![Just(0), 0_u64..200]).prop_map(
+        |(entries, base_time, cycle_time, cycle_time_extension)| AdminList {
+            entries,
+            base_time,
+            cycle_time,
+            cycle_time_extension,
+        },
+    )
+}
+
+/// States of each unit up to `until`.
+fn walk(walk: &Walk, until: u64) -> Vec<u8> {
+    let mut walk = walk.clone();
+    let mut states = Vec::new();
+    while walk.now < until {
+        walk.tick();
+        states.push(walk.states);
+    }
+    states
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Lists that replace each other, against all units one after the other.
+    #[test]
+    fn lists_against_a_walk(
+        initial_states in any::<u8>(),
+        commits in prop::collection::vec((lists(), 1_u64..600, 8_u64..50), 1..5),
+        wires in prop::collection::vec(1_u64..60, 8),
+    ) {
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        gates.set_initial_states(initial_states);
+        let mut reference = Walk { now: 0, states: initial_states, oper: None, pending: None };
+        for (admin, units, ahead) in commits {
+            let now = reference.now;
+            if now > 0 && gates.is_last_cycle(now - 1) {
+                for _ in 0..units {
+                    reference.tick();
+                }
+                continue;
+            }
+            let change_time = gates.commit(now, now + ahead, &admin, &CAPACITY).unwrap();
+            let past = (0..).map(|n| admin.base_time + n * admin.cycle_time).find(|&time| time >= now + ahead);
+            prop_assert_eq!(Some(change_time), past);
+            reference.pending = Some((admin, change_time));
+            // From here on a short last cycle may be near.
+            let near = gates.list(now).map_or(u64::MAX, |list| {
+                change_time.saturating_sub(2 * list.cycle_time() + list.extension + 2 * CAPACITY.horizon)
+            });
+            let states = walk(&reference, now + 2_500);
+            let open = |at: u64, class: usize, wire: u64| {
+                states[(at - now) as usize..][..wire as usize].iter().all(|states| states >> class & 1 == 1)
+            };
+            for at in now..now + units {
+                prop_assert_eq!(gates.list_states(at), states[(at - now) as usize], "at {}", at);
+                let edge = gates.next_edge(at).unwrap_or(u64::MAX);
+                prop_assert!(edge > at);
+                let quiet = edge.min(now + 2_400);
+                prop_assert!(states[(at - now) as usize..(quiet - now) as usize].windows(2).all(|w| w[0] == w[1]));
+                for (class, &wire) in wires.iter().enumerate() {
+                    let fits = gates.fits(at, class, wire);
+                    prop_assert!(!fits || open(at, class, wire), "{} at {}: goes on behind its gate", class, at);
+                    if at < near || at >= change_time || gates.is_last_cycle(at) {
+                        prop_assert_eq!(fits, open(at, class, wire), "{} at {}", class, at);
+                    }
+                }
+            }
+            for (class, &wire) in wires.iter().enumerate() {
+                for at in (now..now + units).step_by(17) {
+                    let first = (at..now + 2_400).find(|&at| gates.fits(at, class, wire));
+                    let found = gates.fits_from(at, class, wire);
+                    prop_assert_eq!(found.filter(|&at| at < now + 2_400), first, "{} at {}", class, at);
+                    let mut later = gates.clone();
+                    later.advance(at);
+                    prop_assert_eq!(later.fits_from(at, class, wire), found);
+                }
+            }
+            let list = Arc::clone(gates.list(now + 2_400).unwrap());
+            // What never fits is known from the list alone.
+            for (class, &wire) in wires.iter().enumerate() {
+                let ever = (now + 2_400..).take(2 * list.cycle_time() as usize).any(|at| gates.fits(at, class, wire));
+                prop_assert_eq!(ever, wire <= list.largest_window(class));
+            }
+            for _ in 0..units {
+                reference.tick();
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_holds_the_states_until_a_cycle_begins(
+        admin in lists(), change in prop::option::of(lists()), before in 1_500_u64..4_000, to in 0_u64..6_000,
+    ) {
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        gates.commit(0, 0, &admin, &CAPACITY).unwrap();
+        let change = change.map(|change| {
+            let at = gates.commit(before, before + 1, &change, &CAPACITY).unwrap();
+            (change, at)
+        });
+        let held = gates.list_states(before);
+        let pending = gates.stepped(before, to + 50);
+        prop_assert_eq!(pending.as_ref().map(|pending| pending.1), change.as_ref().map(|change| change.1));
+        let next = |admin: &AdminList, earliest: u64| {
+            (0..).map(|n| admin.base_time + n * admin.cycle_time).find(|&time| time >= earliest).unwrap()
+        };
+        let start = next(&admin, to + 50);
+        let change_at = pending.map(|(list, at)| {
+            let at = if at >= to + 200 { at } else { list.start_from(to + 200) };
+            gates.propose(to + 1, list, at);
+            at
+        });
+        let until = match change_at {
+            Some(at) if at < start + CAPACITY.least_interval => at,
+            _ => start,
+        };
+        for at in (to..until).step_by(7) {
+            prop_assert_eq!(gates.list_states(at), held);
+        }
+        prop_assert_eq!(gates.next_edge(to), Some(until));
+        let acts = if Some(until) == change_at { &change.as_ref().unwrap().0 } else { &admin };
+        prop_assert_eq!(gates.list_states(until), acts.entries[0].states);
+        for class in 0..CLASSES {
+            let open = (until..until + 200).take_while(|&at| gates.list_states(at) >> class & 1 == 1).count() as u64;
+            let is_open = held >> class & 1 == 1;
+            for ahead in [1, 2, 30] {
+                prop_assert_eq!(gates.fits(until - ahead, class, ahead), is_open);
+                prop_assert!(!gates.fits(until - ahead, class, ahead + open + 1) || open == 200);
+                if change_at.is_none() {
+                    prop_assert_eq!(gates.fits(until - ahead, class, ahead + open), is_open);
+                }
+            }
+        }
+    }
+}
+
+fn list(cycle_time: u64, entries: &[(u8, u64)]) -> AdminList {
+    let entries = entries.iter().map(|&(states, interval)| Entry { operation: 0, states, interval }).collect();
+    AdminList { entries, base_time: 0, cycle_time, cycle_time_extension: 0 }
+}
+
+fn refused(admin: &AdminList) -> ListError {
+    List::compile(admin, &Capacity::HARDWARE).unwrap_err()
+}
+
+#[test]
+fn what_is_refused() {
+    assert_eq!(refused(&list(1_000, &[])), ListError::Empty { most: 1024 });
+    assert_eq!(refused(&list(1_000, &[(1, 100); 1025])), ListError::TooMany { entries: 1025, most: 1024 });
+    assert_eq!(refused(&list(0, &[(1, 100)])), ListError::Cycle { cycle_time: 0, least: 64 });
+    let interval = ListError::Interval { entry: 1, interval: 63, least: 64 };
+    assert_eq!(refused(&list(1_000, &[(1, 64), (2, 63)])), interval);
+    let mut late = list(1_000, &[(1, 64)]);
+    late.base_time = 1 << 63;
+    assert!(matches!(refused(&late), ListError::BaseTime { .. }));
+    let mut odd = list(1_000, &[(1, 64)]);
+    odd.entries[0].operation = 3;
+    assert_eq!(refused(&odd), ListError::Operation { entry: 0, operation: 3 });
+    let message = "entry 1 has an interval of 63; 64 or more is allowed";
+    assert_eq!(refused(&list(1_000, &[(1, 64), (2, 63)])).to_string(), message);
+}
+
+#[test]
+fn a_list_is_fitted_to_its_cycle() {
+    let entries = |cycle, entries: &[(u8, u64)]| -> Vec<(u64, u8, u64)> {
+        List::compile(&list(cycle, entries), &Capacity::HARDWARE).unwrap().entries().collect()
+    };
+    assert_eq!(entries(1_000, &[(1, 400), (2, 400)]), [(0, 1, 400), (400, 2, 600)], "prolonged");
+    assert_eq!(entries(1_000, &[(1, 400), (2, 700), (4, 100)]), [(0, 1, 400), (400, 2, 600)], "cut");
+    assert_eq!(entries(1_000, &[(1, 936), (2, 700)]), [(0, 1, 936), (936, 2, 64)]);
+    assert_eq!(entries(1_000, &[(1, 937), (2, 700)]), [(0, 1, 1_000)], "63 ns go to the entry before");
+}
+
+#[test]
+fn a_redundant_reopening_makes_no_guard_band() {
+    let mut gates = Gates::default();
+    gates.set_enabled(true);
+    gates.commit(0, 0, &list(1_000, &[(1, 300), (3, 300), (2, 400)]), &Capacity::HARDWARE).unwrap();
+    assert_eq!(gates.close(100, 0), Some(600));
+    assert!(gates.fits(100, 0, 500) && !gates.fits(100, 0, 501));
+    assert_eq!(gates.close(700, 1), Some(1_000), "the next cycle begins with its gate closed");
+    assert_eq!(gates.fits_from(100, 0, 501), Some(1_000));
+    assert_eq!(gates.fits_from(100, 0, 601), None);
+    assert_eq!((gates.fits_from(100, 5, 1), gates.fits_from(100, 5, 0)), (None, None));
+    gates.set_enabled(false);
+    assert_eq!((gates.states(700), gates.fits_from(100, 5, 10_000)), (0xFF, Some(100)));
+}

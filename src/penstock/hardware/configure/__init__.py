@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns what a switch should do into the register writes that make it so, and into what the model takes."""
+
+from .config import (
+    CLASSES,
+    IDENTIFY,
+    IPV4_FIELDS,
+    TRANSIT_CELLS_PER_PORT,
+    ConfigurationError,
+    GateControl,
+    HardwareSize,
+    Identify,
+    StreamEntry,
+    SwitchConfig,
+)
+from .hashing import fdb_set, place, slots_of_key, stream_key
+from .model import model_config, model_shapers
+from .shapers import gate_list_writes
+from .switch import configure
+from .tables import Table, Write, rate_entry, table_writes
+
+__all__ = [
+    "CLASSES",
+    "IDENTIFY",
+    "IPV4_FIELDS",
+    "TRANSIT_CELLS_PER_PORT",
+    "ConfigurationError",
+    "GateControl",
+    "HardwareSize",
+    "Identify",
+    "StreamEntry",
+    "SwitchConfig",
+    "Table",
+    "Write",
+    "configure",
+    "fdb_set",
+    "gate_list_writes",
+    "model_config",
+    "model_shapers",
+    "place",
+    "rate_entry",
+    "slots_of_key",
+    "stream_key",
+    "table_writes",
+]

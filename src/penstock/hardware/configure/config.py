@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one switch should do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+CLASSES = 8
+MAX_PORTS = 8
+MODEL_MAX_PORTS = 64
+# Of each port: a frame of 16 cells being received, one sent and still to be reclaimed, the first cells of the next
+TRANSIT_CELLS_PER_PORT = 36
+LINE_RATE_BPS = 1_000_000_000
+MODEL_MAX_RATE_BPS = 100 * LINE_RATE_BPS
+SHORTEST_INTERVAL_NS = 64  # of an entry of a gate control list
+MAX_RESIDENCE_NS = 1_000_000_000
+# With the residence time below 2^27 cycles of 8 ns: times further ahead than that would be taken for past ones.
+MAX_PROCESSING_DELAY_NS = 50_000_000
+
+Identify = Literal["ipv4", "destination", "source"]
+IDENTIFY: tuple[Identify, ...] = ("ipv4", "destination", "source")
+IPV4_FIELDS = {  # attribute of StreamEntry: lowest bit, width
+    "ipv4_source": (72, 32),
+    "ipv4_destination": (40, 32),
+    "protocol": (32, 8),
+    "source_port": (16, 16),
+    "destination_port": (0, 16),
+}
+
+
+class ConfigurationError(ValueError):
+    """The switch cannot do this: what is wrong, where, and what is allowed."""
+
+    def __init__(self, what: str, where: str, allowed: str) -> None:
+        super().__init__(f"{where}: {what}; {allowed}")
+        self.what = what
+        self.where = where
+        self.allowed = allowed
+
+
+@dataclass(frozen=True)
+class StreamEntry:
+    """A stream that is identified at its reception port and shaped by ATS.
+
+    `identify` says which fields count: for "ipv4" those of `SwitchConfig.ipv4_fields`, else `mac` and `vlan`.
+    """
+
+    port: int  # reception port
+    identify: Identify
+    rate_bps: int
+    burst_bytes: int
+    mac: int = 0  # the first octet on the wire in bits 47:40
+    vlan: int = 0
+    ipv4_source: int = 0  # addresses as numbers
+    ipv4_destination: int = 0
+    protocol: int = 0
+    source_port: int = 0
+    destination_port: int = 0
+    ats: bool = True  # False: takes no entry and no scheduler
+    name: str = ""  # for messages
+
+
+@dataclass(frozen=True)
+class GateControl:
+    """The gate control list of an egress port. Bit k of states: the gate of class k is open."""
+
+    entries: Sequence[tuple[int, int]]  # states, interval in ns
+    cycle_time_ns: int
+    base_time_ns: int = 0  # of the PTP clock
+    cycle_time_extension_ns: int = 0
+    initial_states: int = 0xFF
+
+
+@dataclass(frozen=True)
+class HardwareSize:
+    """The parameters that the hardware was built with."""
+
+    streams: int = 256
+    cells: int = 1024
+    fdb_sets: int = 512
+    gate_entries: int = 128
+
+
+@dataclass
+class SwitchConfig:
+    """What one switch should do. None leaves the value that the hardware has after reset."""
+
+    ports: int = 4
+    port_vlan_id: Sequence[int] | None = None
+    class_of_pcp: Sequence[int] = (1, 0, 6, 7, 2, 3, 4, 5)
+    class_of_untagged: int = 5
+    ats_classes: set[int] = field(default_factory=lambda: {6, 7})
+    max_frame_bytes: int = 1522
+    overhead_bytes: int = 20
+    processing_delay_max_ns: int | None = None
+    learning: bool = True
+    aging_period_ms: int = 100_000
+    vlans: Mapping[int, set[int]] = field(default_factory=dict)
+    static_addresses: Sequence[tuple[int, int, set[int]]] = ()  # address, VLAN, ports
+    streams: Sequence[StreamEntry] = ()
+    ipv4_fields: set[str] = field(default_factory=lambda: set(IPV4_FIELDS))
+    max_residence_ns: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (reception port, class)
+    queue_limit_cells: Mapping[int, int] = field(default_factory=dict)  # class: of one egress port
+    class_limit_cells: Mapping[int, int] = field(default_factory=dict)  # class: of all egress ports
+    queue_guarantee_cells: int | None = None
+    reception_guarantee_cells: int | None = None
+    shared_limit_cells: int | None = None
+    gates: Mapping[int, GateControl] = field(default_factory=dict)  # by egress port; of others all gates are open
+    idle_slope_bps: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class) of CBS
+    count_gap: bool = False  # the gap after a frame spends credit too
+    max_class_frame_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class)
+    enabled_ports: set[int] | None = None  # None: all
+    size: HardwareSize = HardwareSize()
