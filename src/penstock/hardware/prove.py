@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proofs of the hardware: all of hw/formal, by SymbiYosys with the Z3 solver."""
 
+import os
 import re
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,15 +39,19 @@ def proof_files(names: list[str] | None = None) -> list[Path]:
 
 
 def prove(names: list[str] | None = None) -> Iterator[Proof]:
-    """Runs the proofs one after the other and gives each result when it is there."""
-    for path in proof_files(names):
-        # Inside hw, since Yosys as WebAssembly cannot see the system's temporary folder.
-        with tempfile.TemporaryDirectory(prefix=".proof-", dir=path.parent) as folder:
-            start = time.monotonic()
-            done = run(["sby", "--prefix", f"{Path(folder).name}/{path.stem}", path.name], cwd=path.parent)
-            seconds = time.monotonic() - start
-        found = re.findall(r"SBY\s+\S+ \[[^\]]*?([\w.-]+)\] DONE \((\w+), rc=\d+\)", done.stdout)
-        if not found or (done.returncode and all(status == "PASS" for _, status in found)):
-            found.append((path.stem, "ERROR"))
-        for name, status in found:
-            yield Proof(name, status, seconds / len(found), done.stdout)
+    """Runs the proofs on all cores and gives each result when it and those before it are there."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for proofs in pool.map(_prove, proof_files(names)):
+            yield from proofs
+
+
+def _prove(path: Path) -> list[Proof]:
+    # Inside hw, since Yosys as WebAssembly cannot see the system's temporary folder.
+    with tempfile.TemporaryDirectory(prefix=".proof-", dir=path.parent) as folder:
+        start = time.monotonic()
+        done = run(["sby", "--prefix", f"{Path(folder).name}/{path.stem}", path.name], cwd=path.parent)
+        seconds = time.monotonic() - start
+    found = re.findall(r"SBY\s+\S+ \[[^\]]*?([\w.-]+)\] DONE \((\w+), rc=\d+\)", done.stdout)
+    if not found or (done.returncode and all(status == "PASS" for _, status in found)):
+        found.append((path.stem, "ERROR"))
+    return [Proof(name, status, seconds / len(found), done.stdout) for name, status in found]
