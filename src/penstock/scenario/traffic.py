@@ -135,5 +135,5 @@ def _check_source(
             draft.report.refuse(
                 (*where, key),
                 f"{show_time(period)} is shorter than the frames' {show_time(least)} on the link",
-                f"at least {-(-least // 1000)}ns",
+                "a lower rate" if key == "rate" else f"at least {-(-least // 1000)}ns",
             )
