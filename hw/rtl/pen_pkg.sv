@@ -24,6 +24,7 @@ package pen_pkg;
   typedef logic [3:0]  word_t;                 // a word within a cell
   typedef logic [4:0]  cell_count_t;           // cells of one frame, at most 16
   typedef logic [11:0] stream_t;               // stream handle
+  typedef logic [12:0] init_index_t;           // counts up while tables are cleared
   typedef logic [63:0] time_ns_t;              // free-running time, nanoseconds since reset
   typedef logic [27:0] cycle_t;                // free-running time in cycles, modulo 2^28; compared across the wrap
 

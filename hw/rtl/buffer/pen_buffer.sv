@@ -10,7 +10,7 @@ module pen_buffer
   input  logic         clk_i,
   input  logic         rst_i,
   input  logic         init_busy_i,
-  input  logic [11:0]  init_index_i,
+  input  init_index_t  init_index_i,
   input  port_t        turn_i,
   input  config_t      config_i,
   input  logic         max_sdu_write_i,

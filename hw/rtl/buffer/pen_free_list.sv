@@ -11,7 +11,7 @@ module pen_free_list
   input  logic        clk_i,
   input  logic        rst_i,
   input  logic        init_busy_i,
-  input  logic [11:0] init_index_i,
+  input  init_index_t init_index_i,
   output logic        alloc_valid_o,
   output cell_t       alloc_cell_o,
   input  logic        alloc_take_i,    // only while alloc_valid_o
@@ -67,7 +67,7 @@ module pen_free_list
   // Contract, for an environment that returns only what it took: 1. no cell is given while it is taken; 2. each cell is
   // in one place and one only, waiting, at the head, or taken; 3. while cells wait, one can be taken in every cycle.
   logic              f_past_q = 1'b0;
-  logic [11:0]       f_filled_q;           // cells filled in so far, or more
+  init_index_t       f_filled_q;           // cells filled in so far, or more
   logic              f_ready_q;            // the filling has ended
   logic [CELLS-1:0]  f_taken_q, f_waiting;
   logic [CELL_W:0]   f_count;

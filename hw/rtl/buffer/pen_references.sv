@@ -15,7 +15,7 @@ module pen_references
   input  logic        clk_i,
   input  logic        rst_i,
   input  logic        init_busy_i,
-  input  logic [11:0] init_index_i,
+  input  init_index_t init_index_i,
   input  enqueue_t    enqueue_i,
   input  release_t    release_i,       // of the egress port whose turn it is
   output reclaim_t    reclaim_o,

@@ -28,7 +28,7 @@ module pen_credit
   input  logic               clk_i,
   input  logic               rst_i,
   input  logic               init_busy_i,
-  input  logic [11:0]        init_index_i,
+  input  init_index_t        init_index_i,
   input  logic               write_i,            // settings of a class; its credit becomes zero
   input  class_t             write_class_i,
   input  logic               write_enable_i,

@@ -16,7 +16,7 @@ module pen_credit_config
   input  logic            clk_i,
   input  logic            rst_i,
   input  logic            init_busy_i,
-  input  logic [11:0]     init_index_i,
+  input  init_index_t     init_index_i,
   input  port_mask_t      gate_enable_i,
   input  logic            valid_i,               // held with the entry until ready_o
   input  logic [12:0]     port_i,

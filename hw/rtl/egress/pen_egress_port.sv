@@ -20,7 +20,7 @@ module pen_egress_port
   input  logic          rst_i,
   input  logic          port_reset_i,   // of the transmitter
   input  logic          init_busy_i,
-  input  logic [11:0]   init_index_i,
+  input  init_index_t   init_index_i,
   input  port_t         turn_i,
   input  cycle_t        late_cycle_i,   // what the count of cycles was LATE cycles ago
   input  enqueue_t      enqueue_i,

@@ -10,7 +10,7 @@ module pen_overruns
   input  logic               clk_i,
   input  logic               rst_i,
   input  logic               init_busy_i,
-  input  logic [11:0]        init_index_i,
+  input  init_index_t        init_index_i,
   input  logic [CLASSES-1:0] open_i,             // gate states
   input  logic [CLASSES-1:0] sending_i,          // bit k: a frame of class k is on its way out; one bit at most
   input  logic               read_i,             // held until ack_o

@@ -31,7 +31,7 @@ module pen_queue
   input  logic     clk_i,
   input  logic     rst_i,
   input  logic        init_busy_i,       // each index in turn: all queues become empty
-  input  logic [11:0] init_index_i,
+  input  init_index_t init_index_i,
   input  cycle_t   late_cycle_i,         // what the count of cycles was LATE cycles ago
   input  enqueue_t enqueue_i,
   input  logic     tx_ready_i,           // a frame may be selected in this cycle

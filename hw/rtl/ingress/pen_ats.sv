@@ -34,7 +34,7 @@ module pen_ats #(
   input  logic                       clk_i,
   input  logic                       rst_i,
   input  logic                       init_busy_i,
-  input  logic [11:0]                init_index_i,
+  input  pen_pkg::init_index_t       init_index_i,
   input  logic [7:0]                 overhead_bytes_i,
   input  logic [RESIDENCE_W-1:0]     processing_delay_max_ns_i,
   input  logic                       read_i,        // a frame of stream_i may follow in the next cycle

@@ -15,7 +15,7 @@ module pen_fdb #(
   input  logic                  clk_i,
   input  logic                  rst_i,
   input  logic                  init_busy_i,
-  input  logic [11:0]           init_index_i,
+  input  pen_pkg::init_index_t  init_index_i,
   input  pen_pkg::time_ns_t     time_ns_i,
   input  logic [31:0]           aging_period_ms_i,  // between two sweeps; 0: entries stay
   input  logic                  lookup_i,

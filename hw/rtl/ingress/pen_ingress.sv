@@ -22,7 +22,7 @@ module pen_ingress #(
   input  logic                              clk_i,
   input  logic                              rst_i,
   input  logic                              init_busy_i,
-  input  logic [11:0]                       init_index_i,
+  input  pen_pkg::init_index_t              init_index_i,
   input  pen_pkg::port_t                    turn_i,
   input  pen_pkg::time_ns_t                 time_ns_i,
   input  pen_pkg::config_t                  config_i,

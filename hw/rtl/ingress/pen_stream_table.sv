@@ -7,12 +7,12 @@
 //   cycle    0         1          2           3         4
 //            key_i     hash       table read  compare   valid_o, hit_o, stream_o
 module pen_stream_table #(
-  parameter int unsigned STREAMS = 256  // a power of two, 2 to 2048
+  parameter int unsigned STREAMS = 256  // a power of two, 2 to 4096
 ) (
   input  logic                  clk_i,
   input  logic                  rst_i,
   input  logic                  init_busy_i,
-  input  logic [11:0]           init_index_i,
+  input  pen_pkg::init_index_t  init_index_i,
   input  logic                  valid_i,
   input  pen_pkg::stream_key_t  key_i,
   output logic                  valid_o,
@@ -29,8 +29,8 @@ module pen_stream_table #(
   localparam int unsigned SLOT_W = $clog2(SLOTS);
   localparam int unsigned STREAM_W = $clog2(STREAMS);
   localparam int unsigned KEY_W = $bits(stream_key_t);
-  if (STREAMS < 2 || STREAMS > 2048 || STREAMS != 1 << STREAM_W) begin : g_check
-    $fatal(1, "pen_stream_table: STREAMS must be a power of two from 2 to 2048, is %0d (%m)", STREAMS);
+  if (STREAMS < 2 || STREAMS > 4096 || STREAMS != 1 << STREAM_W) begin : g_check
+    $fatal(1, "pen_stream_table: STREAMS must be a power of two from 2 to 4096, is %0d (%m)", STREAMS);
   end
 
   typedef struct packed {

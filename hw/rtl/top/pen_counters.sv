@@ -12,7 +12,7 @@ module pen_counters
   input  logic                      clk_i,
   input  logic                      rst_i,
   input  logic                      init_busy_i,
-  input  logic [11:0]               init_index_i,
+  input  init_index_t               init_index_i,
   input  verdict_t                  verdict_i,
   input  egress_event_t [PORTS-1:0] egress_event_i,
   input  logic                      request_i,   // one cycle; the next after the answer

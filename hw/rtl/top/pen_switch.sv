@@ -84,15 +84,17 @@ module pen_switch
     .clk_i, .rst_i, .skip_valid_i, .skip_cycles_i, .time_ns_o(time_ns), .turn_o(turn)
   );
 
+  // Every table within the count of the largest: the VLANs, or the slots of the streams.
+  localparam int unsigned INIT_CYCLES = STREAMS > 2048 ? 2 * STREAMS : 4096;
   logic        init_busy_q;
-  logic [11:0] init_index_q;
+  init_index_t init_index_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       init_busy_q  <= 1'b1;
       init_index_q <= '0;
     end else if (init_busy_q) begin
       init_index_q <= init_index_q + 1'b1;
-      if (&init_index_q) init_busy_q <= 1'b0;
+      if (init_index_q == init_index_t'(INIT_CYCLES - 1)) init_busy_q <= 1'b0;
     end
   end
 
@@ -448,7 +450,7 @@ module pen_switch
   // across the device. Each knows how late the count comes; the first frame comes long after the start.
   cycle_t [PORTS-1:0]       late_cycle_q;
   logic [PORTS-1:0]         late_busy_q;
-  logic [PORTS-1:0][11:0]   late_index_q;
+  init_index_t [PORTS-1:0]  late_index_q;
   always_ff @(posedge clk_i) begin
     for (int unsigned p = 0; p < PORTS; p++) begin
       late_cycle_q[p] <= p == 0 ? time_ns[30:3] : late_cycle_q[p-1];

@@ -11,25 +11,68 @@ from runner import run_module
 LATENCY = 4
 
 
-@cocotb.test()
-async def finds_what_was_written(dut):
-    """Lookups of present, absent and nearly equal keys in random cycles, while entries come and go."""
-    rng = random.Random(random.getrandbits(32))
-    streams = dut.STREAMS.value.to_unsigned()
+async def begin(dut):
+    """Clears the table."""
     for name in ("valid_i", "key_i", "write_i", "write_table_i", "write_index_i", "write_data_i"):
         getattr(dut, name).value = 0
     dut.rst_i.value = 1
     dut.init_busy_i.value = 1
     cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
-    for index in range(4096):
+    await clear(dut)
+    dut.rst_i.value = 0
+
+
+async def clear(dut):
+    dut.init_busy_i.value = 1
+    for index in range(max(4096, 2 * dut.STREAMS.value.to_unsigned())):
         dut.init_index_i.value = index
         await FallingEdge(dut.clk_i)
     dut.init_busy_i.value = 0
-    dut.rst_i.value = 0
+
+
+@cocotb.test()
+async def is_cleared_whole(dut):
+    """Entries in slots of all kinds are found until the table is cleared."""
+    rng = random.Random(random.getrandbits(32))
+    streams = dut.STREAMS.value.to_unsigned()
+    await begin(dut)
+    keys = [rng.getrandbits(109) for _ in range(100)]
+    for stream, key in enumerate(keys):
+        for way, slot in enumerate(stream_slots(key, streams)):
+            dut.write_i.value = 1
+            dut.write_table_i.value = way
+            dut.write_index_i.value = slot
+            dut.write_data_i.value = 1 << 121 | stream % streams << 109 | key
+            await FallingEdge(dut.clk_i)
+    dut.write_i.value = 0
+    assert await lookup(dut, keys[-1])
+    await clear(dut)
+    for key in keys:
+        assert not await lookup(dut, key)
+
+
+async def lookup(dut, key):
+    """Whether a key is found."""
+    dut.valid_i.value = 1
+    dut.key_i.value = key
+    await FallingEdge(dut.clk_i)
+    dut.valid_i.value = 0
+    for _ in range(LATENCY - 1):
+        await FallingEdge(dut.clk_i)
+    assert dut.valid_o.value == 1
+    return bool(dut.hit_o.value)
+
+
+@cocotb.test()
+async def finds_what_was_written(dut):
+    """Lookups of present, absent and nearly equal keys in random cycles, while entries come and go."""
+    rng = random.Random(random.getrandbits(32))
+    streams = dut.STREAMS.value.to_unsigned()
+    await begin(dut)
 
     table = {}  # (table, slot): (key, stream)
     keys = []
-    while len(keys) < streams:
+    while len(keys) < min(streams, 256):
         keys.append(
             rng.getrandbits(109) if rng.random() < 0.5 or not keys else rng.choice(keys) ^ 1 << rng.randrange(109)
         )
@@ -81,6 +124,6 @@ async def finds_what_was_written(dut):
     assert hits > 500
 
 
-@pytest.mark.parametrize("streams", [16, 256])
+@pytest.mark.parametrize("streams", [16, 256, 4096])
 def test_pen_stream_table(streams):
     run_module("pen_stream_table", __name__, {"STREAMS": streams})
