@@ -158,7 +158,8 @@ def _pytest(folder: Path, *options: str) -> Count:
         report = Path(name) / "report.xml"
         # A file stays with one worker, since the tests of a module share what they build.
         spread = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
-        command = [sys.executable, "-m", "pytest", *spread, *options, f"--junitxml={report}", str(folder)]
+        slowest = ["--durations=12", "--durations-min=5"]
+        command = [sys.executable, "-m", "pytest", *spread, *slowest, *options, f"--junitxml={report}", str(folder)]
         status, _ = _run(command)
         return (parse_junit(report) if report.exists() else Count()).settled(status)
 
