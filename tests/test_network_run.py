@@ -84,8 +84,36 @@ vlan = 10
 pcp = 0
 source = { frames = "64B", every = "1ms", start = "1s" }
 """
-SAME = ("sent", "copies", "delivered", "inside", "dropped", "lost", "interval_ns", "latency_ns", "talker_wait_ns",
-        "rate_bps", "jitter_ns", "deadline_ok", "conserved")  # fmt: skip
+SHAPED = """
+name = "shaped"
+nodes = "model"
+duration = "10ms"
+[bridges.b]
+ports = 3
+classes.7 = { selection = "ats" }
+[stations]
+a = { at = "b.0" }
+c = { at = "b.1" }
+z = { at = "b.2" }
+[streams.f]
+from = "a"
+to = ["z"]
+vlan = 1
+pcp = 3
+source = { frames = "1522B", every = "100us" }
+ats = { rate = "123.36Mb/s", burst = "1542B" }
+[streams.beside]
+from = "c"
+to = ["z"]
+vlan = 1
+pcp = 0
+source = { frames = "1522B", back_to_back = true }
+"""
+SAME = (
+    *("sent", "copies", "delivered", "inside", "dropped", "lost", "conserved", "rate_bps"),
+    *("interval_ns", "latency_ns", "talker_wait_ns", "jitter_ns", "deadline_ok"),
+    *("conforms", "conformance", "bound_ns", "bound_ok"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +168,18 @@ def test_the_engine_counts_what_the_trace_says(how: str, ring: Network, whole: r
             "nodes": pl.col("node").is_in(["r2", "motor"]),
         }
         assert result.trace.equals(whole.trace.filter(kept[how]))
+
+
+@pytest.mark.parametrize(("rate", "applies"), [("123.36Mb/s", True), ("123.2Mb/s", False)])
+def test_a_bound_needs_no_trace(rate: str, applies: bool, tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(SHAPED.replace("123.36Mb/s", rate))
+    network = load(tmp_path)
+    with_trace, without = runner.observe(network)[0]["streams"]["f"], runner.statistics(network)["streams"]["f"]
+    assert without["conforms"] is applies
+    assert without["bound_ok"] is (True if applies else None)
+    assert without["bound"]["reason"] is None if applies else "does not conform" in without["bound"]["reason"]
+    for key in ("conformance", "bound", "bound_ns", "ok"):
+        assert without[key] == with_trace[key]
 
 
 def test_percentiles_of_many_values_keep_their_error(ring: Network, tmp_path: Path) -> None:

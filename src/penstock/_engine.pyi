@@ -125,6 +125,18 @@ class Distribution(TypedDict):
     p99: float | None
     percentile_error: float
 
+class Conformance(TypedDict):
+    """What a scheduler of the stream's own would have held back."""
+
+    frames: int
+    late_frames: int
+    worst_ps: int
+    first_late: int | None
+
+def conformance(
+    arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
+) -> Conformance: ...
+
 class StreamStatistics(TypedDict):
     frames: int
     copies: int
@@ -137,6 +149,7 @@ class StreamStatistics(TypedDict):
     first_delivered_ps: int | None
     last_delivered_ps: int | None
     delivered_wire_bytes: int
+    conformance: Conformance | None
 
 class Fates(TypedDict):
     created: int

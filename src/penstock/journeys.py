@@ -153,8 +153,8 @@ def hops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _wire_ps(length: pl.Expr, rate_bps: pl.Expr) -> pl.Expr:
-    """The time of so many bytes on the wire, exact for every rate that divides a second's picoseconds."""
-    return length * (8 * _PS) // rate_bps
+    """The time of so many bytes on the wire, rounded up as in the engine."""
+    return -(-length * (8 * _PS) // rate_bps)
 
 
 def strays(network: Network, rows: pl.DataFrame) -> int:

@@ -86,6 +86,7 @@ def network_json(
                 "to": [stations[listener] for listener in stream.listeners],
                 "frame": _frame(stream),
                 "source": _source(stream.source, stream, streams),
+                "committed": _committed(network, stream),
                 "handover": _handover(stream.handover),
                 "downstream": [[nodes[bridge], port, n] for bridge, port, n in downstream(network, stream)],
             }
@@ -149,6 +150,14 @@ def _timing(bridge: Bridge) -> dict[str, Any]:
     if bridge.hardware_timing:
         return {"kind": "hardware"}
     return {"kind": "ideal", "processing_delay_ps": bridge.processing_delay_ps, "cut_through": bridge.cut_through}
+
+
+def _committed(network: Network, stream: Stream) -> dict[str, int] | None:
+    """What the first bridge would hold its source to."""
+    if stream.ats is None:
+        return None
+    overhead = network.bridges[stream.tree[0].bridge].overhead_bytes
+    return {"rate_bps": stream.ats.rate_bps, "burst_bytes": stream.ats.burst_bytes, "overhead_bytes": overhead}
 
 
 def downstream(network: Network, stream: Stream) -> list[tuple[str, int, int]]:

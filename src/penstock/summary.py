@@ -18,7 +18,6 @@ from penstock.trace import last_time_ps
 _PS = 10**12
 _TICK_PS = 1000
 _MOST_HOPS = 5_000  # of streams; above it the ports alone are told
-_WITHOUT_TRACE = "whether its source conforms is seen in a whole trace only"
 
 
 def summarize(
@@ -55,8 +54,7 @@ def summarize(
         reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
         streams[name] = _stream(network, name, figures, limit, reason) | {
             "shaping_ns": _ns(shaping.get(name) if network.streams[name].ats else None),
-            "conforms": conforming[name].ok if name in conforming else None,
-            "conformance": conforming[name].describe() if name in conforming else None,
+            **_judged(conforming.get(name)),
             "hops": per_stream.get(name, []) if per_stream is not None else None,
             **punctual[name],
         }
@@ -84,14 +82,15 @@ def summarize_statistics(
 ) -> dict[str, Any]:
     """The content of `summary.json` without a whole trace, from what the engine counted."""
     measured = from_engine(network, result)
+    seen = {name: counted["conformance"] for name, counted in result["statistics"].items()}
+    conforming = {name: Conformance.from_engine(found) for name, found in seen.items() if found is not None}
     streams = {}
     for name, figures in measured.items():
         limit = bound(network, name) if network.streams[name].ats else None
-        reason = _WITHOUT_TRACE if limit and limit.total_ps is not None else None
+        reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
         streams[name] = _stream(network, name, figures, limit, reason) | {
             "shaping_ns": _ns(None),
-            "conforms": None,
-            "conformance": None,
+            **_judged(conforming.get(name)),
             "hops": None,
             **UNKNOWN,
         }
@@ -211,6 +210,10 @@ def _stream(
         "deadline_ok": deadline_ok,
         "deadline_missed": missed,
     }
+
+
+def _judged(source: Conformance | None) -> dict[str, Any]:
+    return {"conforms": source and source.ok, "conformance": source and source.describe()}
 
 
 def _ns(found: Distribution | None) -> dict[str, float | None]:

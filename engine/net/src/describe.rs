@@ -116,12 +116,25 @@ pub struct Stream {
     #[serde(default)]
     pub frame: Option<FrameDescription>,
     pub source: Source,
+    /// What its source promises; nothing is checked if not given.
+    #[serde(default)]
+    pub committed: Option<Committed>,
     /// What is between a frame's creation and its talker's port; nothing if not given.
     #[serde(default)]
     pub handover: Option<Handover>,
     /// Bridge, egress port, and how many listeners are behind it. Without it, the network must have no loop.
     #[serde(default)]
     pub downstream: Option<Vec<(usize, u16, u32)>>,
+}
+
+/// CommittedInformationRate and CommittedBurstSize.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Committed {
+    pub rate_bps: u64,
+    pub burst_bytes: u64,
+    /// That the first bridge counts around a frame.
+    pub overhead_bytes: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -7,6 +7,7 @@
 pub mod bridge;
 mod capture;
 mod clock;
+mod conformance;
 mod conservation;
 pub mod describe;
 mod error;
@@ -24,6 +25,7 @@ mod statistics;
 mod trace;
 
 pub use clock::{Clock, ClockError, CYCLE_PS};
+pub use conformance::Conformance;
 pub use conservation::{Fates, Violation};
 pub use describe::Network;
 pub use error::RunError;

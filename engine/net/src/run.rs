@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::bridge::{Bridge, Memos, Timing};
 use crate::capture::Captures;
 use crate::clock::Clock;
+use crate::conformance::Conformance;
 use crate::conservation::{Fates, Violations};
 use crate::describe::{self, BridgeKind, Network, Place};
 use crate::error::{wrong, RunError};
@@ -303,6 +304,8 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
         let generator = generator.map_err(|source| RunError::Source { stream: name.clone(), source })?;
         let handover = Generator::handover(stream);
         let handover = handover.map_err(|source| RunError::Source { stream: name.clone(), source })?;
+        let conformance = stream.committed.as_ref().map(Conformance::new).transpose();
+        let conformance = conformance.map_err(|source| wrong(format!("stream \"{name}\": {source}")))?;
         made.push(StreamState {
             generator,
             handover,
@@ -315,7 +318,7 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
             },
             route: routes.add(graph.branches(network, stream)?),
             answers: Vec::new(),
-            statistics: StreamStatistics::default(),
+            statistics: StreamStatistics { conformance, ..StreamStatistics::default() },
             fates: Fates::default(),
         });
     }

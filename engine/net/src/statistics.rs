@@ -4,6 +4,7 @@ use penstock_shaper::near::near;
 use prefetch_index::prefetch_index;
 use sketches_ddsketch::{Config, DDSketch};
 
+use crate::conformance::Conformance;
 use crate::trace::Reason;
 
 /// Relative error of percentiles of more values than are kept.
@@ -160,6 +161,8 @@ pub struct StreamStatistics {
     pub inside: u64,
     /// Frames that reached the talker's controller after their launch times.
     pub launch_missed: u64,
+    /// At the first bridge, of a stream with committed rate and burst.
+    pub conformance: Option<Conformance>,
 }
 
 impl StreamStatistics {
@@ -184,6 +187,7 @@ impl StreamStatistics {
     pub fn bring_wait(&self) {
         near(&self.frames);
         self.talker_wait_ps.bring();
+        near(&self.conformance);
     }
 }
 

@@ -7,9 +7,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use penstock_frame::FrameToWrite;
-use penstock_net::describe::BridgeKind;
-use penstock_net::{Clock, Columns, Distribution, Event, Fates, Network, Node, Observer, Outcome, Reason};
-use penstock_net::{RunError, Simulation, StreamStatistics};
+use penstock_net::describe::{BridgeKind, Committed};
+use penstock_net::{Clock, Columns, Conformance, Distribution, Event, Fates, Network, Node, Observer, Outcome};
+use penstock_net::{Reason, RunError, Simulation, StreamStatistics};
 use penstock_rtl::SwitchNode;
 
 use crate::arrays::{array, little_endian};
@@ -186,7 +186,34 @@ fn of_stream<'py>(py: Python<'py>, stream: &StreamStatistics) -> PyResult<Bound<
     dict.set_item("first_delivered_ps", stream.first_delivered_ps)?;
     dict.set_item("last_delivered_ps", stream.last_delivered_ps)?;
     dict.set_item("delivered_wire_bytes", stream.delivered_wire_bytes)?;
+    dict.set_item("conformance", stream.conformance.as_ref().map(|seen| of_source(py, seen)).transpose()?)?;
     Ok(dict)
+}
+
+fn of_source<'py>(py: Python<'py>, seen: &Conformance) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("frames", seen.frames)?;
+    dict.set_item("late_frames", seen.late)?;
+    dict.set_item("worst_ps", seen.worst_ps)?;
+    dict.set_item("first_late", seen.first_late)?;
+    Ok(dict)
+}
+
+/// Whether frames keep to a committed rate and burst: of each when its last bit came (ps), and its bytes.
+#[pyfunction]
+fn conformance<'py>(
+    py: Python<'py>,
+    arrivals: Vec<(u64, u32)>,
+    rate_bps: u64,
+    burst_bytes: u64,
+    overhead_bytes: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let committed = Committed { rate_bps, burst_bytes, overhead_bytes };
+    let mut seen = Conformance::new(&committed).map_err(|error| InputError::new_err(error.to_string()))?;
+    for (arrived_ps, bytes) in arrivals {
+        seen.see(arrived_ps, bytes);
+    }
+    of_source(py, &seen)
 }
 
 /// Without values all is None but the count.
@@ -234,6 +261,7 @@ fn write_pcapng(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance, module)?)?;
     module.add_function(wrap_pyfunction!(read_capture, module)?)?;
     module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;
     Ok(())

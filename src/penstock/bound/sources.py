@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from penstock import _engine
-from penstock.bound.terms import ceil_div
-from penstock.bound.timing import CLOCK_PS
 from penstock.scenario.network import Network
-
-_LONGEST_NS = 10**9  # the scheduler holds no frame for longer
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,12 @@ class Conformance:
     frames: int
     late_frames: int = 0
     worst_ps: int = 0  # by how much the scheduler had to hold the worst frame
-    first_late: int | None = field(default=None)  # from 1
+    first_late: int | None = None  # from 1
+
+    @classmethod
+    def from_engine(cls, seen: Mapping[str, Any]) -> Conformance:
+        """From what the engine saw."""
+        return cls(ok=not seen["late_frames"], **seen)
 
     def describe(self) -> str:
         """For people."""
@@ -38,19 +40,7 @@ def conformance(
     arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
 ) -> Conformance:
     """Whether the scheduler would hold any frame of (last bit in ps, bytes) by more than the grid of the clock."""
-    scheduler = _engine.Ats()
-    scheduler.set_rate(0, *_engine.ats_rate(rate_bps, burst_bytes))
-    scheduler.set_group(0, 0, _LONGEST_NS)
-    late, worst, first_late = 0, 0, None
-    for number, (time_ps, length) in enumerate(arrivals, 1):
-        arrival_ns = ceil_div(time_ps, 1000)
-        eligible = scheduler.frame(0, 0, 0, arrival_ns, length + overhead_bytes)
-        held_ps = _LONGEST_NS * 1000 if eligible is None else (eligible * 1000 >> 16) - arrival_ns * 1000
-        if held_ps > 2 * CLOCK_PS:
-            late += 1
-            worst = max(worst, held_ps)
-            first_late = first_late or number
-    return Conformance(late == 0, len(arrivals), late, worst, first_late)
+    return Conformance.from_engine(_engine.conformance(arrivals, rate_bps, burst_bytes, overhead_bytes))
 
 
 def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) -> str | None:

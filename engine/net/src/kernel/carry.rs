@@ -7,16 +7,29 @@ use crate::error::RunError;
 use crate::link::Wire;
 use crate::node::Push;
 use crate::queue::{self, Kind};
-use crate::trace::{Event, Reason};
+use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
-    /// A copy goes over a wire; its first bit after the delimiter leaves at `first`.
+    /// A talker's frame goes into the network.
     #[inline]
-    pub(super) fn carry(&mut self, slot: u32, wire: Wire, first: u64, traffic_class: u8) -> Result<(), RunError> {
+    pub(super) fn enter(&mut self, slot: u32, wire: Wire, first: u64) -> Result<(), RunError> {
+        let frame = self.frames.get(slot);
+        let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
+        let received = self.carry(slot, wire, first, Trace::NO_CLASS)?;
+        if let Some(conformance) = &mut self.streams[stream as usize].statistics.conformance {
+            conformance.see(received + wire.rate.duration(bytes), bytes);
+        }
+        Ok(())
+    }
+
+    /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it.
+    #[inline]
+    pub(super) fn carry(&mut self, slot: u32, wire: Wire, first: u64, traffic_class: u8) -> Result<u64, RunError> {
         self.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);
         let Some(node) = self.bridges.get_mut(wire.node as usize) else {
-            return self.deliver(slot, wire, arrives, traffic_class);
+            self.deliver(slot, wire, arrives, traffic_class)?;
+            return Ok(arrives);
         };
         let received = match node {
             BridgeNode::Model { bridge, clock, copies } => {
@@ -59,7 +72,7 @@ impl Kernel {
             }
         };
         self.row(slot, (wire.node, wire.port), Event::Received, received, traffic_class, Reason::NONE);
-        Ok(())
+        Ok(received)
     }
 
     pub(super) fn deliver(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {

@@ -128,7 +128,7 @@ impl Kernel {
     ) -> Result<(), RunError> {
         self.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
         match self.wires[self.first_wire[node as usize] as usize + usize::from(port)] {
-            Some(wire) => self.carry(slot, wire, first, traffic_class),
+            Some(wire) => self.carry(slot, wire, first, traffic_class).map(drop),
             None => {
                 self.simulation.frame_hops += 1;
                 self.leave(slot);

@@ -5,7 +5,7 @@ use crate::bridge::{reason, Selection};
 use crate::error::RunError;
 use crate::queue::{self, Kind};
 use crate::source::Release;
-use crate::trace::{Event, Reason, Trace};
+use crate::trace::{Event, Reason};
 
 impl Kernel {
     /// A frame comes to the port of a shaped station.
@@ -52,7 +52,7 @@ impl Kernel {
                 statistics.talker_wait_ps.add(wait, self.exact_up_to);
                 self.release_again(stream, again);
                 self.row(slot, (node, 0), Event::Sent, first, traffic_class, Reason::NONE);
-                self.carry(slot, wire, first, Trace::NO_CLASS)
+                self.enter(slot, wire, first)
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
                 self.drop_shaped(node, frame, clock.time(at), traffic_class, reason);

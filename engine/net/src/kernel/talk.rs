@@ -163,7 +163,7 @@ impl Kernel {
             self.queue.push(queue::Event::new(free_at, Kind::Select, node, 0));
         }
         self.row(slot, (node, 0), Event::Sent, first, Trace::NO_CLASS, Reason::NONE);
-        self.carry(slot, wire, first, Trace::NO_CLASS)
+        self.enter(slot, wire, first)
     }
 
     /// A stream that sends whenever the port is free has sent a frame, and may have no more, or pause.

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a source keeps to its committed rate and burst where its frames enter the network.
+use penstock_frame::{BitsPerSecond, Bytes};
+use penstock_shaper::ats::{process_frame, Group, Rate, RateError, Scheduler, MAX_RESIDENCE_NS};
+
+use crate::clock::CYCLE_PS;
+use crate::describe::Committed;
+
+/// A frame that comes early by no more than the grid of the clocks is not held against its source.
+const GRID_PS: u64 = 2 * CYCLE_PS;
+const LONGEST_PS: u64 = MAX_RESIDENCE_NS as u64 * 1000;
+
+/// What a scheduler that the stream shares with no other would make of its frames.
+#[derive(Clone, Debug)]
+pub struct Conformance {
+    group: Group,
+    scheduler: Scheduler,
+    overhead_bytes: u32,
+    /// That were seen.
+    pub frames: u64,
+    /// That would be held by more than the grid.
+    pub late: u64,
+    /// For how long the worst of them.
+    pub worst_ps: u64,
+    /// Its number, from 1.
+    pub first_late: Option<u64>,
+}
+
+impl Conformance {
+    pub fn new(committed: &Committed) -> Result<Self, RateError> {
+        let rate = Rate::new(BitsPerSecond(committed.rate_bps), Bytes(committed.burst_bytes))?;
+        Ok(Self {
+            group: Group::default(),
+            scheduler: Scheduler::new(rate),
+            overhead_bytes: committed.overhead_bytes,
+            frames: 0,
+            late: 0,
+            worst_ps: 0,
+            first_late: None,
+        })
+    }
+
+    /// A frame whose last bit came at this time.
+    pub fn see(&mut self, arrived_ps: u64, frame_bytes: u32) {
+        let arrived_ns = arrived_ps.div_ceil(1000);
+        let length = frame_bytes + self.overhead_bytes;
+        self.frames += 1;
+        let held_ps = match process_frame(&mut self.group, &mut self.scheduler, arrived_ns, length) {
+            Some(eligible) => ((eligible * 1000) >> 16) as u64 - arrived_ns * 1000,
+            None => LONGEST_PS,
+        };
+        if held_ps > GRID_PS {
+            self.late += 1;
+            self.worst_ps = self.worst_ps.max(held_ps);
+            self.first_late.get_or_insert(self.frames);
+        }
+    }
+}
