@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.hardware.registers import TABLES, documentation, generate_regblock, registers, write_c_header
+from penstock.hardware.registers import (
+    TABLES,
+    documentation,
+    generate_regblock,
+    registers,
+    switch_files,
+    write_c_header,
+)
 from penstock.hardware.tools import hardware_folder
 
 
@@ -36,6 +43,14 @@ def test_regblock_is_left_alone_when_nothing_changed(tmp_path: Path) -> None:
     before = [path.stat().st_mtime_ns for path in files]
     assert [path.stat().st_mtime_ns for path in generate_regblock(tmp_path)] == before
     assert sorted(tmp_path.iterdir()) == sorted(files)
+
+
+def test_the_register_block_is_generated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path))
+    first = switch_files()
+    monkeypatch.setattr("penstock.hardware.registers.generate_regblock", pytest.fail)
+    assert switch_files() == first
+    assert all(path.exists() for path in first)
 
 
 def test_documentation_and_header_are_up_to_date(tmp_path: Path) -> None:

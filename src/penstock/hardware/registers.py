@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from systemrdl.node import AddrmapNode, FieldNode, Node, RegfileNode, RegNode
 from .tools import cache_folder, hardware_folder, locked, rtl_files
 
 BUS_BYTES = 4
+# What the generated register block depends on beside its sources.
+_EXPORTERS = ("peakrdl-regblock", "systemrdl-compiler")
 
 
 @dataclass(frozen=True)
@@ -133,9 +136,15 @@ def switch_files() -> list[Path]:
     """All of the switch, in the order of compilation: the generated register block, then hw/rtl/files.f."""
     source = hardware_folder() / "regs"
     digest = hashlib.sha256((source / "generate.py").read_bytes() + (source / "pen_switch.rdl").read_bytes())
+    digest.update(" ".join(map(version, _EXPORTERS)).encode())
     folder = regblock_folder() / digest.hexdigest()[:16]
+    order = folder / "files.f"  # written last: with it, all is there
     with locked(folder.with_suffix(".lock")):
-        return [*generate_regblock(folder), *rtl_files()]
+        if not order.exists():
+            fresh = folder / "files.tmp"
+            fresh.write_text("\n".join(path.name for path in generate_regblock(folder)))
+            fresh.replace(order)
+        return [*(folder / name for name in order.read_text().split()), *rtl_files()]
 
 
 def regblock_folder() -> Path:
