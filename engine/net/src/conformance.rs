@@ -12,18 +12,19 @@ const LONGEST_PS: u64 = MAX_RESIDENCE_NS as u64 * 1000;
 
 /// What a scheduler that the stream shares with no other would make of its frames.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Conformance {
-    group: Group,
-    scheduler: Scheduler,
-    overhead_bytes: u32,
+    /// The number of the first that would be held, from 1.
+    pub first_late: Option<u64>,
     /// That were seen.
     pub frames: u64,
+    overhead_bytes: u32,
+    group: Group,
+    scheduler: Scheduler,
     /// That would be held by more than the grid.
     pub late: u64,
     /// For how long the worst of them.
     pub worst_ps: u64,
-    /// Its number, from 1.
-    pub first_late: Option<u64>,
 }
 
 impl Conformance {

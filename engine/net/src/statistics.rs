@@ -156,13 +156,13 @@ pub struct StreamStatistics {
     pub copies: u64,
     /// From created to sent by the talker.
     pub talker_wait_ps: Distribution,
+    /// At the first bridge, of a stream with committed rate and burst.
+    pub conformance: Option<Conformance>,
     /// By the number of the reason.
     pub dropped: [u64; Reason::COUNT],
     pub inside: u64,
     /// Frames that reached the talker's controller after their launch times.
     pub launch_missed: u64,
-    /// At the first bridge, of a stream with committed rate and burst.
-    pub conformance: Option<Conformance>,
 }
 
 impl StreamStatistics {
@@ -188,6 +188,7 @@ impl StreamStatistics {
         near(&self.frames);
         self.talker_wait_ps.bring();
         near(&self.conformance);
+        near(&self.dropped);
     }
 }
 
