@@ -163,16 +163,16 @@ def test_the_command_leaves_a_table(tmp_path: Path) -> None:
 def test_a_killed_process_of_the_command(tmp_path: Path) -> None:
     line(tmp_path, "1s")
     process = subprocess.Popen(
-        command(tmp_path, "--seeds", "12", "--workers", "2", "--json"),
+        command(tmp_path, "--seeds", "60", "--workers", "2", "--json"),
         env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     os.kill(_busy_child(process), signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     said = json.loads(out)
-    assert said["finished"] == 12
+    assert said["finished"] == 60
     assert said["repeated"] >= 1
-    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(12) for _ in range(2)]
+    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(60) for _ in range(2)]
 
 
 def _busy_child(process: subprocess.Popen[str]) -> int:

