@@ -10,7 +10,7 @@ use crate::describe::Committed;
 const GRID_PS: u64 = 2 * CYCLE_PS;
 const LONGEST_PS: u64 = MAX_RESIDENCE_NS as u64 * 1000;
 
-/// What a scheduler that the stream shares with no other would make of its frames.
+/// What a scheduler that the stream shares with no other would make of its frames. What each frame needs stands together.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Conformance {

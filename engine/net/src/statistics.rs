@@ -188,7 +188,7 @@ impl StreamStatistics {
         near(&self.frames);
         self.talker_wait_ps.bring();
         near(&self.conformance);
-        near(&self.dropped);
+        near(&self.dropped); // where the conformance ends, which is longer than a line of the cache
     }
 }
 
