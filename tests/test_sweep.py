@@ -140,6 +140,21 @@ def test_a_run_that_fails_is_named() -> None:
     assert finished - {4} == {0, 1, 2}
 
 
+def test_runs_that_finish_beside_a_failure_are_kept(tmp_path: Path) -> None:
+    def wait_for_the_rest(finished: int, _of: int) -> None:
+        if finished != 1:
+            return
+        for _ in range(600):
+            if len(list(tmp_path.iterdir())) == 6:
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)  # until the results, which come after the files, are here too
+
+    found = sweep.run(tasks(6, folder=str(tmp_path)), workers=3, done=wait_for_the_rest, work=sweep_work.fail_and_tell)
+    assert found.error == "run 3 (folder=" + str(tmp_path) + "): out of order"
+    assert {row["run"] for row in found.rows} == {0, 1, 2, 4, 5}
+
+
 def command(folder: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "penstock", "sweep", str(folder), "--out", str(folder / "table.parquet"), *arguments]
 

@@ -151,16 +151,21 @@ def _pool(todo: deque[Task], workers: int, work: Callable[[Task], Rows]) -> Gene
                 except BrokenProcessPool:
                     lost.append(task)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            stopped: SweepStoppedError | None = None
             for future in finished:
                 task = running.pop(future)
                 try:
                     rows = future.result()
                 except BrokenProcessPool:
                     lost.append(task)
-                    continue
                 except Exception as error:
-                    raise SweepStoppedError(f"{task}: {error}") from error
-                yield rows
+                    stopped = SweepStoppedError(f"{task}: {error}")
+                    stopped.__cause__ = error
+                else:
+                    yield rows
+            # Only now, as the set has no order: what finished beside the failure is kept.
+            if stopped:
+                raise stopped
     finally:
         processes = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
