@@ -7,6 +7,7 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Buffer
 
 __version__: str
 
@@ -174,19 +175,24 @@ class Outcome(TypedDict):
     simulation: Simulation
     interrupted: bool
 
+class Column(Buffer):
+    """Numbers of one kind in the byte order of the machine, without a copy; its length is that in bytes."""
+
+    def __len__(self) -> int: ...
+
 class Chunk(TypedDict):
-    """Rows of a trace: how many, and each column as little-endian bytes."""
+    """Rows of a trace: how many, and each column."""
 
     rows: int
-    frame_id: bytes
-    stream: bytes
-    node: bytes
-    port: bytes
-    event: bytes
-    time_ps: bytes
-    bytes: bytes
-    traffic_class: bytes
-    reason: bytes
+    frame_id: Column
+    stream: Column
+    node: Column
+    port: Column
+    event: Column
+    time_ps: Column
+    bytes: Column
+    traffic_class: Column
+    reason: Column
 
 def run(
     network_json: str,

@@ -53,7 +53,7 @@ class TraceWriter:
         self._file = pq.ParquetWriter(path, self._schema, **_OPTIONS)
 
     def write(self, chunk: Mapping[str, Any]) -> None:
-        """Writes a chunk: `rows`, and the little-endian bytes of each column."""
+        """Writes a chunk: `rows`, and a buffer of each column."""
         rows = int(chunk["rows"])
         if rows == 0:
             return

@@ -118,18 +118,6 @@ impl Columns {
     pub fn is_empty(&self) -> bool {
         self.frame_id.is_empty()
     }
-
-    pub fn clear(&mut self) {
-        self.frame_id.clear();
-        self.stream.clear();
-        self.node.clear();
-        self.port.clear();
-        self.event.clear();
-        self.time_ps.clear();
-        self.bytes.clear();
-        self.traffic_class.clear();
-        self.reason.clear();
-    }
 }
 
 /// Which rows are kept.
@@ -156,8 +144,17 @@ impl Trace {
     const SPARE: usize = 256;
 
     pub fn new(filter: Filter) -> Self {
-        let rows = if filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE };
-        Self { filter, chunk: Columns::with_capacity(rows) }
+        let chunk = Self::chunk(&filter);
+        Self { filter, chunk }
+    }
+
+    fn chunk(filter: &Filter) -> Columns {
+        Columns::with_capacity(if filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE })
+    }
+
+    /// The rows so far, which are the taker's from now on.
+    pub fn take(&mut self) -> Columns {
+        std::mem::replace(&mut self.chunk, Self::chunk(&self.filter))
     }
 
     /// Out of the way of runs without a trace.

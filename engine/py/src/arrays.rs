@@ -8,7 +8,6 @@ use pyo3::types::PyBytes;
 pub trait Number: Copy {
     const DTYPE: &'static str;
     fn write(self, to: &mut [u8]);
-    fn write_little_endian(self, to: &mut [u8]);
 }
 
 macro_rules! number {
@@ -17,9 +16,6 @@ macro_rules! number {
             const DTYPE: &'static str = $dtype;
             fn write(self, to: &mut [u8]) {
                 to.copy_from_slice(&self.to_ne_bytes());
-            }
-            fn write_little_endian(self, to: &mut [u8]) {
-                to.copy_from_slice(&self.to_le_bytes());
             }
         }
     )*};
@@ -36,16 +32,6 @@ pub fn array<T: Number>(py: Python<'_>, values: impl ExactSizeIterator<Item = T>
         Ok(())
     })?;
     py.import("numpy")?.call_method1("frombuffer", (bytes, T::DTYPE))
-}
-
-/// The bytes of a column.
-pub fn little_endian<'py, T: Number>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, size_of_val(values), |buffer| {
-        for (to, value) in buffer.chunks_exact_mut(size_of::<T>()).zip(values) {
-            value.write_little_endian(to);
-        }
-        Ok(())
-    })
 }
 
 /// The elements of an array of exactly this type.

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod ats;
+mod column;
 mod driven;
 mod run;
 mod shapers;

@@ -12,7 +12,8 @@ use penstock_net::{Clock, Columns, Conformance, Distribution, Event, Fates, Netw
 use penstock_net::{Reason, RunError, Simulation, StreamStatistics};
 use penstock_rtl::SwitchNode;
 
-use crate::arrays::{array, little_endian};
+use crate::arrays::array;
+use crate::column::Column;
 use crate::{ConservationError, HardwareError, InputError};
 
 fn run_error(error: RunError) -> PyErr {
@@ -58,7 +59,7 @@ impl Listener {
 }
 
 impl Observer for Listener {
-    fn rows(&mut self, rows: &Columns) -> bool {
+    fn rows(&mut self, rows: Columns) -> bool {
         let Some(sink) = &self.sink else { return true };
         let taken = Python::attach(|py| sink.call1(py, (columns(py, rows)?,)).map(|_| true));
         self.keep(taken, false)
@@ -138,19 +139,19 @@ fn simulation<'py>(py: Python<'py>, simulation: &Simulation) -> PyResult<Bound<'
     Ok(dict)
 }
 
-/// The columns of a chunk as their bytes.
-fn columns<'py>(py: Python<'py>, rows: &Columns) -> PyResult<Bound<'py, PyDict>> {
+/// The columns of a chunk, without a copy.
+fn columns(py: Python<'_>, rows: Columns) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("rows", rows.len())?;
-    dict.set_item("frame_id", little_endian(py, &rows.frame_id)?)?;
-    dict.set_item("stream", little_endian(py, &rows.stream)?)?;
-    dict.set_item("node", little_endian(py, &rows.node)?)?;
-    dict.set_item("port", little_endian(py, &rows.port)?)?;
-    dict.set_item("event", PyBytes::new(py, &rows.event))?;
-    dict.set_item("time_ps", little_endian(py, &rows.time_ps)?)?;
-    dict.set_item("bytes", little_endian(py, &rows.bytes)?)?;
-    dict.set_item("traffic_class", PyBytes::new(py, &rows.traffic_class))?;
-    dict.set_item("reason", PyBytes::new(py, &rows.reason))?;
+    dict.set_item("frame_id", Column::new(rows.frame_id))?;
+    dict.set_item("stream", Column::new(rows.stream))?;
+    dict.set_item("node", Column::new(rows.node))?;
+    dict.set_item("port", Column::new(rows.port))?;
+    dict.set_item("event", Column::new(rows.event))?;
+    dict.set_item("time_ps", Column::new(rows.time_ps))?;
+    dict.set_item("bytes", Column::new(rows.bytes))?;
+    dict.set_item("traffic_class", Column::new(rows.traffic_class))?;
+    dict.set_item("reason", Column::new(rows.reason))?;
     Ok(dict)
 }
 

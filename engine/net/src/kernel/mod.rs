@@ -30,7 +30,7 @@ use crate::trace::{Columns, Event, Reason, Row, Trace};
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
     /// Rows, in the order in which they became known. False: they could not be taken, and the run fails.
-    fn rows(&mut self, rows: &Columns) -> bool;
+    fn rows(&mut self, rows: Columns) -> bool;
     /// Which part of the duration is over. False interrupts the run.
     fn progress(&mut self, done: f64) -> bool;
 }
@@ -211,9 +211,7 @@ impl Kernel {
     }
 
     fn hand_out(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
-        let taken = observer.rows(&self.trace.chunk);
-        self.trace.chunk.clear();
-        if taken {
+        if observer.rows(self.trace.take()) {
             Ok(())
         } else {
             Err(RunError::Refused)
