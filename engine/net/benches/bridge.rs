@@ -81,7 +81,7 @@ impl Bench {
         due.sort_unstable();
         self.selections.clear();
         for (at, port) in due {
-            self.bridge.judge(at, port, &self.headers, &mut self.memos, &mut self.judgement);
+            self.bridge.judge(at, port, &self.headers, &mut self.memos, 0, &mut self.judgement);
             self.selections.extend(self.judgement.wakes.iter().map(|&(port, at)| (at, port)));
         }
         let mut sent = 0;

@@ -57,31 +57,41 @@ impl Clock {
     }
 
     /// What it shows, in whole ticks.
-    #[inline]
+    #[inline(always)]
     pub fn at_or_before(&self, time: u64) -> u64 {
         if self.drift_ppb == 0 {
             let shown = time.wrapping_add(self.zero_ps);
             // Ticks are of a picosecond or of a cycle; divisions by constants are cheap.
             return if self.tick_ps == 1 { shown } else { shown / CYCLE_PS };
         }
+        self.drifted_at_or_before(time)
+    }
+
+    #[inline(never)]
+    fn drifted_at_or_before(&self, time: u64) -> u64 {
         let local = (i128::from(time) * (BILLION + i128::from(self.drift_ppb))).div_euclid(BILLION);
         ((local + i128::from(self.offset_ps)).div_euclid(i128::from(self.tick_ps)) + i128::from(self.base)) as u64
     }
 
     /// The first tick that is not before a time; of several in one picosecond, the last.
-    #[inline]
+    #[inline(always)]
     pub fn at_or_after(&self, time: u64) -> u64 {
         let tick = self.at_or_before(time);
         tick + u64::from(self.time(tick) < time)
     }
 
     /// When it shows a tick; ticks before time zero are at zero.
-    #[inline]
+    #[inline(always)]
     pub fn time(&self, tick: u64) -> u64 {
         if self.drift_ppb == 0 {
             let shown = if self.tick_ps == 1 { tick } else { tick.saturating_mul(self.tick_ps) };
             return shown.saturating_sub(self.zero_ps);
         }
+        self.drifted_time(tick)
+    }
+
+    #[inline(never)]
+    fn drifted_time(&self, tick: u64) -> u64 {
         let local = (i128::from(tick) - i128::from(self.base)) * i128::from(self.tick_ps) - i128::from(self.offset_ps);
         let rate = BILLION + i128::from(self.drift_ppb);
         let time = -(-(local * BILLION)).div_euclid(rate);

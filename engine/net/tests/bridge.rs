@@ -32,7 +32,7 @@ fn an_idle_hardware_bridge_takes_a_constant_time() {
             let id = headers.intern(&header(1, 2));
             let mut out = Judgement::default();
             let at = bridge.arrive(0, arrival(7, id, 100, 1000 + phase));
-            bridge.judge(at, 0, &headers, &mut Memos::default(), &mut out);
+            bridge.judge(at, 0, &headers, &mut Memos::default(), 0, &mut out);
             assert_eq!((out.frame, out.reason, out.destination), (7, reason::NONE, (1 << ports) - 2));
             let visible = 1000 + phase + 100 + 4 + 2 * u64::from(ports) + 19;
             assert_eq!(out.visible, visible);
@@ -59,7 +59,7 @@ fn other_makers_store_and_forward_or_cut_through() {
         let mut out = Judgement::default();
         let first = 50_000_000;
         let at = bridge.arrive(0, arrival(1, id, 1000, first));
-        bridge.judge(at, 0, &headers, &mut Memos::default(), &mut out);
+        bridge.judge(at, 0, &headers, &mut Memos::default(), 0, &mut out);
         let last = first + 8_000_000;
         let mut first_bits: Vec<_> = out.wakes.iter().map(|&(p, due)| (p, sent(bridge.select(due, p)).1)).collect();
         first_bits.sort_unstable();
@@ -76,7 +76,7 @@ fn ideal(processing_delay_ps: u64, ports: usize) -> Timing {
 fn judge(bridge: &mut Bridge, headers: &Headers, port: u16, arrival: Arrival) -> Judgement {
     let mut out = Judgement::default();
     let at = bridge.arrive(port, arrival);
-    bridge.judge(at, port, headers, &mut Memos::default(), &mut out);
+    bridge.judge(at, port, headers, &mut Memos::default(), 0, &mut out);
     out
 }
 

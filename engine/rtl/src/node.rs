@@ -202,6 +202,7 @@ fn judgement(event: &Event, slot: u32) -> Judgement {
         shaped: event.flags & FLAG_SHAPED != 0,
         decided: event.cycle,
         wakes: Vec::new(),
+        passed: None,
     }
 }
 

@@ -97,7 +97,7 @@ impl Admission {
 
     /// Decides about the copies of one frame, of which some may be too long. Bits of `wanted` beyond the ports are not
     /// allowed.
-    #[inline]
+    #[inline(always)]
     pub fn decide(
         &mut self,
         limits: &Limits,

@@ -94,7 +94,7 @@ impl Queues {
     }
 
     /// Whether the copy stands at the head of its queue.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, copy: Queued) -> bool {
         let node = Node { copy, next: NONE };
         let index = if self.free == NONE {

@@ -33,9 +33,19 @@ pub struct Shape {
 }
 
 impl Bridge {
-    /// Judges the frame of a port that is next; `out` is overwritten.
-    pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, memos: &mut Memos, out: &mut Judgement) {
+    /// Judges the frame of a port that is next; `out` is overwritten. A frame that finds its port free is sent at once
+    /// when its selection comes before `before` and nothing can come between.
+    pub fn judge(
+        &mut self,
+        now: Tick,
+        port: u16,
+        headers: &Headers,
+        memos: &mut Memos,
+        before: Tick,
+        out: &mut Judgement,
+    ) {
         out.wakes.clear();
+        out.passed = None;
         out.destination = 0;
         (out.queue_full, out.class_full, out.store_full, out.max_sdu) = (0, 0, 0, 0);
         out.stream = None;
@@ -97,10 +107,11 @@ impl Bridge {
                 return;
             }
         }
-        self.admit(now, begin, port, &received, wanted, None, out);
+        self.admit(now, begin, port, &received, wanted, None, before, out);
     }
 
     /// As [`Self::judge`], of a frame that was on its way when something changed.
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)] // as those of a judgement
     fn judge_by_facts(
         &mut self,
@@ -129,7 +140,7 @@ impl Bridge {
         }
         if out.reason == reason::NONE {
             let limits = facts.limits(&self.settings.limits);
-            self.admit(now, begin, port, received, wanted, Some((&limits, facts.too_long())), out);
+            self.admit(now, begin, port, received, wanted, Some((&limits, facts.too_long())), 0, out);
         }
     }
 
@@ -310,6 +321,7 @@ impl Bridge {
     }
 
     /// Queues the copies that are accepted.
+    #[inline(always)]
     #[allow(clippy::too_many_arguments)] // limits and lengths may be of another time
     fn admit(
         &mut self,
@@ -319,6 +331,7 @@ impl Bridge {
         received: &Received,
         wanted: u64,
         limits: Option<(&Limits, u64)>,
+        before: Tick,
         out: &mut Judgement,
     ) {
         if self.next_release < begin {
@@ -347,15 +360,22 @@ impl Bridge {
                     out.visible = out.visible.min(visible);
                 }
             }
-            let state = &mut self.ports[usize::from(egress)];
-            let head = state.queues.push(Queued {
+            let copy = Queued {
                 visible,
                 frame: received.frame,
                 bytes: received.bytes,
                 reception: port,
                 traffic_class: out.traffic_class,
                 pool: decision.pool_of(usize::from(egress)),
-            });
+            };
+            if decision.accepted.is_power_of_two() {
+                if let Some(at) = self.passes(now, egress, visible, before) {
+                    out.passed = Some(self.pass(egress, out.decided, at, &copy));
+                    return;
+                }
+            }
+            let state = &mut self.ports[usize::from(egress)];
+            let head = state.queues.push(copy);
             state.enqueued(&self.clock, out.decided, head);
             if state.shaping.is_some() {
                 let before = state.due;

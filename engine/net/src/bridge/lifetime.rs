@@ -103,6 +103,11 @@ pub fn next_look_at_long(
 }
 
 impl Lifetime {
+    /// No class is looked at or searched.
+    pub fn is_idle(&self) -> bool {
+        self.look.is_none() && self.search.is_none()
+    }
+
     /// A selection at `at`.
     pub fn popped(&mut self, at: Tick, last: bool) {
         self.pop = Some(Pop { at: at + 1, last });

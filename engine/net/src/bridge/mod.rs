@@ -19,6 +19,7 @@ mod identify;
 mod judge;
 pub(crate) mod lifetime;
 mod memos;
+mod pass;
 pub mod reason;
 mod reception;
 mod select;
@@ -103,6 +104,18 @@ pub struct Judgement {
     pub decided: Tick,
     /// Egress ports, and when [`Bridge::select`] is to be called for each.
     pub wakes: Vec<(u16, Tick)>,
+    /// The copy was sent at once.
+    pub passed: Option<Passed>,
+}
+
+/// A copy that found its port free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    pub egress: u16,
+    /// When it was selected.
+    pub at: Tick,
+    /// When its first bit after the delimiter leaves.
+    pub first: Tick,
 }
 
 impl Judgement {
@@ -319,7 +332,8 @@ impl Bridge {
     #[inline]
     pub fn bring_way(&self, reception: u16, egress: u16, memos: &Memos, memo: u32) {
         let (stream, traffic_class) = memos.expected(memo);
-        if let Some(state) = self.ports.get(usize::from(egress)) {
+        // A frame that finds its port free needs no queue.
+        if let Some(state) = self.ports.get(usize::from(egress)).filter(|state| !state.queues.is_empty()) {
             state.queues.bring(reception, traffic_class);
         }
         prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
@@ -329,9 +343,9 @@ impl Bridge {
 
     /// The frame of a port that is judged next, and its memo.
     #[inline]
-    pub fn expected(&self, port: u16) -> Option<(u32, u32)> {
+    pub fn expected(&self, port: u16) -> Option<(u32, Option<u32>)> {
         let received = &self.ports[usize::from(port)].pending.get(0)?.received;
-        Some((received.frame, received.memo?))
+        Some((received.frame, received.memo))
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.
@@ -340,6 +354,7 @@ impl Bridge {
     }
 
     /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.
+    #[inline(always)]
     pub fn arrive(&mut self, port: u16, arrival: Arrival) -> Tick {
         let longest = self.max_frame_bytes(arrival.first);
         let state = &mut self.ports[usize::from(port)];

@@ -58,6 +58,7 @@ impl Reception {
     }
 
     /// Takes in a frame of `bytes` bytes, one or more, whose first is on the wire in cycle `first`.
+    #[inline(always)]
     pub fn take(&mut self, first: Tick, bytes: u16) -> Taken {
         let write = first + TO_FIFO;
         let start = (write + THROUGH_FIFO).max(self.free);

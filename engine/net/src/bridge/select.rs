@@ -12,14 +12,6 @@ use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
 const LOOK_KNOWN: Tick = 10;
 
 impl Bridge {
-    /// Whether a selection that a judgement at `now` woke a port for at `due` can be made at once, since nothing that
-    /// comes between has a part in it.
-    #[inline]
-    pub fn is_settled(&self, now: Tick, port: u16, due: Tick) -> bool {
-        let next = self.judgements.iter().copied().min().unwrap_or(NEVER);
-        self.clock.is_settled(now, due, next) && self.ports[usize::from(port)].shaping.is_none()
-    }
-
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
         let state = &mut self.ports[usize::from(port)];
@@ -44,6 +36,15 @@ impl Bridge {
         let Some(copy) = copy else {
             return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now) };
         };
+        let first = self.send(port, now, &copy);
+        let next = self.ports[usize::from(port)].plan(&self.clock, &self.gate_time, port, now);
+        Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
+    }
+
+    /// A copy that was selected leaves its queue; gives when its first bit after the delimiter leaves.
+    #[inline(always)]
+    pub(super) fn send(&mut self, port: u16, now: Tick, copy: &Queued) -> Tick {
+        let state = &mut self.ports[usize::from(port)];
         let (first, free, release) = match &self.clock {
             Clock::Hardware(cycles) => {
                 let until = cycles.sent(now, copy.bytes, self.settings.count_gap);
@@ -59,9 +60,8 @@ impl Bridge {
         state.free = free;
         let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
         state.lifetime.popped(now, last);
-        let next = state.plan(&self.clock, &self.gate_time, port, now);
-        self.release(port, release, &copy);
-        Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
+        self.release(port, release, copy);
+        first
     }
 
     /// Gives up the candidate of a class that was looked at, if it still is too old.
@@ -112,6 +112,7 @@ impl Bridge {
         Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
     }
 
+    #[inline(always)]
     fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
         self.next_release = self.next_release.min(at);
         self.releases.push(Release {

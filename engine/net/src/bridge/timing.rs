@@ -53,13 +53,14 @@ impl Cycles {
     }
 
     /// Whose turn a cycle is.
-    #[inline]
+    #[inline(always)]
     fn phase(self, cycle: Tick) -> Tick {
         let turns = (u128::from(cycle) * u128::from(self.reciprocal)) >> 64;
         cycle - turns as Tick * self.ports
     }
 
     /// The first turn of a port at or after a cycle.
+    #[inline(always)]
     pub fn turn(self, port: u16, from: Tick) -> Tick {
         let phase = Tick::from(port) + self.ports - self.phase(from);
         from + if phase >= self.ports { phase - self.ports } else { phase }
@@ -85,6 +86,7 @@ impl Cycles {
     /// The turn in which the cells of a copy that was selected are given back: the one after the last word was read.
     ///
     /// A word is read in each turn, but four at most ahead of the transmitter, which takes one in eight cycles.
+    #[inline(always)]
     pub fn release(self, selection: Tick, bytes: u16, egress: u16) -> Tick {
         let last_word = Tick::from(bytes.div_ceil(8)) - 1;
         let supplied = self.turn(egress, selection + 1) + last_word * self.ports;

@@ -23,7 +23,7 @@ impl Kernel {
     }
 
     /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn carry(&mut self, slot: u32, wire: Wire, first: u64, traffic_class: u8) -> Result<u64, RunError> {
         self.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);

@@ -1,46 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges do with frames.
 use super::{BridgeNode, Kernel};
-use crate::bridge::{Judgement, Selection};
+use crate::bridge::{Judgement, Passed, Selection};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::queue::{self, Kind};
 use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
-    #[inline]
+    #[inline(always)]
     pub(super) fn judge(&mut self, time: u64, node: u32, port: u16, judgement: &mut Judgement) -> Result<(), RunError> {
         let BridgeNode::Model { bridge, clock, .. } = &self.bridges[node as usize] else { return Ok(()) };
         let clock = *clock;
         let now = clock.at_or_before(time);
-        if self.is_large {
-            if let Some((frame, hop)) = bridge.expected(port) {
-                self.bring_reception(hop, frame);
-            }
+        let expected = bridge.expected(port);
+        if let Some((frame, Some(hop))) = expected.filter(|_| self.is_large) {
+            self.bring_reception(hop, frame);
         }
+        // What is sent at once is ahead of other copies of the frame.
+        let is_alone = expected.is_some_and(|(frame, _)| self.frames.get(frame).copies == 1);
+        let before = if is_alone { clock.at_or_before(self.until) } else { 0 };
         let BridgeNode::Model { bridge, copies, .. } = &mut self.bridges[node as usize] else { return Ok(()) };
-        bridge.judge(now, port, &self.headers, &mut self.memos, judgement);
+        bridge.judge(now, port, &self.headers, &mut self.memos, before, judgement);
         *copies = *copies + u64::from(judgement.destination.count_ones()) - 1;
-        // Most frames find their port free, and need no event to be selected.
-        let at_once = match judgement.wakes[..] {
-            [(egress, due)] => {
-                judgement.destination.is_power_of_two()
-                    && self.frames.get(judgement.frame).copies == 1
-                    && clock.time(due) < self.until
-                    && bridge.is_settled(now, egress, due)
-            }
-            _ => false,
-        };
+        if let Some(Passed { egress, at, first }) = judgement.passed {
+            *copies -= 1;
+            self.verdict(node, port, clock, judgement);
+            self.simulation.events += 1;
+            self.passed(clock.time(at));
+            return self.sent(node, egress, judgement.frame, clock.time(first), judgement.traffic_class);
+        }
         self.verdict(node, port, clock, judgement);
         for &(egress, due) in &judgement.wakes {
-            if at_once {
-                return self.select(clock.time(due), node, egress);
-            }
             self.queue.push(queue::Event::new(clock.time(due), Kind::Select, node, u32::from(egress)));
         }
         Ok(())
     }
 
+    #[inline(always)]
     pub(super) fn verdict(&mut self, node: u32, port: u16, clock: Clock, verdict: &Judgement) {
         let slot = verdict.frame;
         let frame = self.frames.get_mut(slot);
@@ -117,7 +114,7 @@ impl Kernel {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn sent(
         &mut self,
         node: u32,

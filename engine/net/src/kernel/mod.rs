@@ -223,7 +223,7 @@ impl Kernel {
         self.simulation.end_ps = self.simulation.end_ps.max(time);
     }
 
-    #[inline]
+    #[inline(always)]
     fn act(&mut self, event: queue::Event, judgement: &mut Judgement) -> Result<(), RunError> {
         let (time, node) = (event.time(), event.node());
         match event.kind() {
@@ -277,7 +277,7 @@ impl Kernel {
         dropped[usize::from(reason.0) % Reason::COUNT] += u64::from(listeners);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, slot: u32) {
         let frame = self.frames.get_mut(slot);
         frame.copies -= 1;

@@ -90,7 +90,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.day();
         if day <= self.day {
@@ -101,7 +101,7 @@ impl Queue {
     }
 
     /// The first event, if it comes before `end`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_before(&mut self, end: u64) -> Option<Event> {
         if self.today.is_empty() && self.pushed.is_empty() && !self.advance() {
             return None;
@@ -157,7 +157,7 @@ impl Queue {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, event: Event) {
         let (day, this_week) = (event.day(), self.day / WEEK_DAYS);
         let week = day / WEEK_DAYS;

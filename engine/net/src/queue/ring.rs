@@ -18,7 +18,7 @@ impl<const PLACES: usize> Default for Ring<PLACES> {
 
 impl<const PLACES: usize> Ring<PLACES> {
     /// All days that have events lie within as many days as there are places.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, day: u64, event: Event) {
         let place = day as usize % PLACES;
         self.places[place].push(event);

@@ -273,7 +273,7 @@ impl Device {
 
     fn judge(&mut self, at: Tick, port: u16) {
         let mut out = std::mem::take(&mut self.judgement);
-        self.bridge.judge(at, port, &self.headers, &mut Memos::default(), &mut out);
+        self.bridge.judge(at, port, &self.headers, &mut Memos::default(), 0, &mut out);
         let number = u64::from(out.frame);
         let known = out.decided;
         let mut event = self.event(Kind::Verdict, known, port, number);
