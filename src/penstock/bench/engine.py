@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures frame-hops per second of processor time: frames that left an egress port of a bridge or a station.
 
-Each measurement has a process of its own, so that its memory can be told.
+Each run has a process of its own, so that its memory can be told. The fastest of several is reported: what slows a run
+down is what others do with the same caches and memory.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ TRACED = ("overloaded", "ring")
 PS_PER_MS = 10**9
 # A trace to the end would fill the disk and say no more.
 TRACED_PART = 5
+RUNS = 3
 
 
 def bench(names: list[str] | None = None, duration_ms: int = 1_000) -> Iterator[Row]:
@@ -39,8 +41,9 @@ def bench(names: list[str] | None = None, duration_ms: int = 1_000) -> Iterator[
         if names and name not in names:
             continue
         for traced in (False, True) if name in TRACED else (False,):
-            with spawn.Pool(1) as pool:
-                found = pool.apply(measure, (name, duration_ms, traced))
+            with spawn.Pool(1, maxtasksperchild=1) as pool:
+                runs = [pool.apply(measure, (name, duration_ms, traced)) for _ in range(RUNS)]
+            found = min(runs, key=lambda run: run["seconds"])
             what = "full trace to Parquet" if traced else "statistics, no trace"
             goal = TRACE_GOAL if traced else STATISTICS_GOAL
             identity = f"{name}.{'trace' if traced else 'statistics'}"
