@@ -98,18 +98,19 @@ struct Write {
 const LEARNINGS_KEPT: usize = 64;
 
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Fdb {
-    sets: Vec<[Entry; 2]>,
     /// Learnings that have not read their set yet, and writes that cannot be seen yet; both in order of time.
     learnings: VecDeque<Learning>,
     writes: VecDeque<Write>,
-    /// Of the last learning that was allowed, and the one before it.
-    learnt: [Tick; 2],
-    sweep: Sweep,
-    /// Ticks are the hardware's cycles; else a sweep takes no time.
-    in_cycles: bool,
     /// Counts the changes of entries.
     version: u32,
+    /// Ticks are the hardware's cycles; else a sweep takes no time.
+    in_cycles: bool,
+    sweep: Sweep,
+    /// Of the last learning that was allowed, and the one before it.
+    learnt: [Tick; 2],
+    sets: Vec<[Entry; 2]>,
 }
 
 /// Operations that go out this long before a sweep do not concern it.
@@ -134,7 +135,6 @@ impl Fdb {
     #[inline]
     pub fn bring(&self) {
         near(&self.learnings);
-        near(&self.sweep.from);
         near(&self.version);
     }
 

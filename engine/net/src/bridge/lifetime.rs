@@ -48,12 +48,13 @@ struct Enqueue {
 
 /// Of one egress port.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Lifetime {
     pub look: Option<Look>,
-    pop: Option<Pop>,
-    enqueues: VecDeque<Enqueue>,
     /// After a frame was given up, the class that is searched for its next one, and until when.
     pub search: Option<(usize, Tick)>,
+    pop: Option<Pop>,
+    enqueues: VecDeque<Enqueue>,
 }
 
 pub fn lifetime(clock: &Clock) -> Tick {

@@ -201,56 +201,57 @@ struct Port {
     due: Tick,
     /// None: no class is gated or has credit, and no frame is too long.
     shaping: Option<Box<Shaping>>,
-    queues: Queues,
+    lifetime: Lifetime,
     /// Hardware: what was selected last while there was none, since a class that gets credit pays for the rest of it.
     sending: Option<Sending>,
-    lifetime: Lifetime,
+    queues: Queues,
     reception: Reception,
 }
 
 const NEVER: Tick = Tick::MAX;
 
-/// Settings, as they are now.
+/// Settings, as they are now. What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Settings {
     port_enable: u64,
+    max_frame_bytes: u16,
     learning_enable: bool,
-    port_vlan_id: Vec<u16>,
-    class_of_pcp: [u8; 8],
-    class_of_untagged: u8,
     /// Bit k: class k.
     ats_classes: u8,
-    max_frame_bytes: u16,
     overhead_bytes: u32,
     processing_delay_max_ns: u32,
-    identify: Identify,
-    ipv4_mask: u128,
-    limits: Limits,
+    class_of_untagged: u8,
     /// What credit is spent on.
     count_gap: bool,
+    limits: Limits,
+    class_of_pcp: [u8; 8],
+    port_vlan_id: Vec<u16>,
+    identify: Identify,
+    ipv4_mask: u128,
 }
 
-/// What every frame needs stands first and together.
+/// What every frame needs stands first and together, in as few lines of the cache as may be.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Bridge {
     ports: Vec<Port>,
-    clock: Clock,
-    /// Changes of the longest frame that the receivers have not seen yet.
-    max_frame_changes: VecDeque<(Tick, u16)>,
-    /// Of the tables that a judgement follows from.
-    version: u32,
-    all_ports: u64,
-    /// The first cycle in which another decision can begin.
-    next_decision: Tick,
     /// Per reception port: when a frame that has arrived is judged next; `NEVER`: there is none.
     judgements: Vec<Tick>,
+    all_ports: u64,
+    /// Of the tables that a judgement follows from.
+    version: u32,
     /// Some port is.
     is_shaped: bool,
     admission: Admission,
     /// In no order, and the first tick of one.
     releases: Vec<Release>,
     next_release: Tick,
+    /// The first cycle in which another decision can begin.
+    next_decision: Tick,
+    clock: Clock,
+    /// Changes of the longest frame that the receivers have not seen yet.
+    max_frame_changes: VecDeque<(Tick, u16)>,
     groups: Vec<Group>,
     residences_ns: Vec<u32>,
     schedulers: Vec<Scheduler>,
@@ -293,19 +294,22 @@ impl Bridge {
     #[inline]
     pub fn bring(&self) {
         near(&self.ports);
-        near(&self.version);
         near(&self.admission);
         near(&self.releases);
+        near(&self.clock);
+        near(&self.max_frame_changes);
         near(&self.schedulers);
         near(&self.settings);
-        near(&self.settings.limits);
+        near(&self.settings.limits.reception_guarantee);
         self.fdb.bring();
     }
 
     /// Has the state of a frame's ports fetched too; this itself should have come by then.
     #[inline]
     pub fn bring_ports(&self, reception: u16, egress: u16) {
-        near(&self.ports[usize::from(reception)]);
+        let received = &self.ports[usize::from(reception)];
+        near(received);
+        near(&received.reception);
         prefetch_index(&self.judgements, usize::from(reception));
         self.clock.bring(reception);
         self.admission.bring(usize::from(egress), usize::from(reception));
@@ -313,6 +317,7 @@ impl Bridge {
             near(state);
             near(&state.queues);
             near(&state.lifetime);
+            near(&state.sending);
         }
     }
 

@@ -24,6 +24,6 @@ impl Bridge {
     #[inline(always)]
     pub(super) fn pass(&mut self, egress: u16, decided: Tick, at: Tick, copy: &Queued) -> Passed {
         self.ports[usize::from(egress)].lifetime.enqueued(decided, true);
-        Passed { egress, at, first: self.send(egress, at, copy) }
+        Passed { egress, at, first: self.send(egress, at, copy, true) }
     }
 }

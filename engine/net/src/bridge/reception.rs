@@ -32,28 +32,30 @@ pub struct Taken {
     pub overrun: Option<u16>,
 }
 
+/// What every frame needs is in one line of the cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Reception {
     cycles: Cycles,
-    port: u16,
     /// First cycle in which a next frame's byte can be taken.
     free: Tick,
     /// A beat that ends a lost frame waits for room up to this cycle; what comes meanwhile is lost too.
     owing: Option<Tick>,
+    run: u32,
+    port: u16,
     /// The last runs, as many as there may be in the FIFO; a ring.
     runs: [Run; FIFO_BYTES as usize],
-    run: usize,
 }
 
 impl Reception {
     pub fn new(ports: u16, port: u16) -> Self {
         Self {
             cycles: Cycles::new(ports),
-            port,
             free: 0,
             owing: None,
-            runs: [Run::default(); FIFO_BYTES as usize],
             run: 0,
+            port,
+            runs: [Run::default(); FIFO_BYTES as usize],
         }
     }
 
@@ -96,8 +98,8 @@ impl Reception {
             self.run = 0;
             self.runs[0] = Run { first, bytes };
         } else if bytes > 0 {
-            self.run = (self.run + 1) % self.runs.len();
-            self.runs[self.run] = Run { first, bytes };
+            self.run = (self.run + 1) % FIFO_BYTES as u32;
+            self.runs[self.run as usize] = Run { first, bytes };
         }
     }
 
@@ -121,7 +123,7 @@ impl Reception {
     /// When the byte that stands `back` bytes before the next one in the FIFO is taken; long ago if it is not known.
     fn taken(&self, mut back: u64) -> Tick {
         for n in 0..self.runs.len() {
-            let run = self.runs[(self.run + self.runs.len() - n) % self.runs.len()];
+            let run = self.runs[(self.run as usize + self.runs.len() - n) % self.runs.len()];
             if back <= run.bytes {
                 return run.first + run.bytes - back;
             }

@@ -36,14 +36,15 @@ impl Bridge {
         let Some(copy) = copy else {
             return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now) };
         };
-        let first = self.send(port, now, &copy);
+        let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
+        let first = self.send(port, now, &copy, last);
         let next = self.ports[usize::from(port)].plan(&self.clock, &self.gate_time, port, now);
         Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
     }
 
-    /// A copy that was selected leaves its queue; gives when its first bit after the delimiter leaves.
+    /// Sends a copy that was selected, the last of its queue or not; gives when its first bit after the delimiter leaves.
     #[inline(always)]
-    pub(super) fn send(&mut self, port: u16, now: Tick, copy: &Queued) -> Tick {
+    pub(super) fn send(&mut self, port: u16, now: Tick, copy: &Queued, last: bool) -> Tick {
         let state = &mut self.ports[usize::from(port)];
         let (first, free, release) = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -58,7 +59,6 @@ impl Bridge {
             ),
         };
         state.free = free;
-        let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
         state.lifetime.popped(now, last);
         self.release(port, release, copy);
         first

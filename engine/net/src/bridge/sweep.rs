@@ -14,15 +14,16 @@ pub const STEP: Tick = 3;
 const NS_PER_MS: u64 = 1_000_000;
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sweep {
+    /// The first tick in which an entry may be read; `Tick::MAX`: none ever.
+    pub from: Tick,
     /// Ticks of a nanosecond, and of how many.
     tick_ns: (u64, u64),
     period_ms: u32,
     swept: Tick,
     /// The next sweep does not begin before this.
     known: Tick,
-    /// The first tick in which an entry may be read; `Tick::MAX`: none ever.
-    pub from: Tick,
     pub running: bool,
     /// Twice the set, and the way.
     pub entry: usize,
