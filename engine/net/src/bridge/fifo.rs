@@ -1,80 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-//! First in, first out. The place of the next one is known, so that it can be fetched ahead.
-use prefetch_index::prefetch_index;
+//! First in, first out. The first one lies in the queue itself, since there is seldom another.
+use std::collections::VecDeque;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Fifo<T> {
-    /// A power of two.
-    slots: Vec<T>,
-    head: usize,
-    len: usize,
+    len: u32,
+    first: T,
+    /// Those after the first.
+    more: VecDeque<T>,
 }
 
-impl<T: Clone + Default> Fifo<T> {
-    pub fn new() -> Self {
-        Self { slots: vec![T::default(); 4], head: 0, len: 0 }
-    }
-
+impl<T: Default> Fifo<T> {
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
-    #[inline]
-    fn place(&self, index: usize) -> usize {
-        (self.head + index) & (self.slots.len() - 1)
-    }
-
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, value: T) {
-        if self.len == self.slots.len() {
-            self.slots.rotate_left(self.head);
-            self.head = 0;
-            self.slots.resize(2 * self.len, T::default());
+        if self.len == 0 {
+            self.first = value;
+        } else {
+            self.more.push_back(value);
         }
-        let place = self.place(self.len);
-        self.slots[place] = value;
         self.len += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
-        if self.len == 0 {
-            return None;
-        }
-        let value = std::mem::take(&mut self.slots[self.head]);
-        self.head = self.place(1);
-        self.len -= 1;
-        Some(value)
+        self.len = self.len.checked_sub(1)?;
+        let next = if self.len == 0 { T::default() } else { self.more.pop_front().unwrap_or_default() };
+        Some(std::mem::replace(&mut self.first, next))
     }
 
     pub fn get(&self, index: usize) -> Option<&T> {
-        (index < self.len).then(|| &self.slots[self.place(index)])
+        match index {
+            0 => (self.len > 0).then_some(&self.first),
+            _ => self.more.get(index - 1),
+        }
     }
 
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        let place = self.place(index);
-        (index < self.len).then(|| &mut self.slots[place])
+        match index {
+            0 => (self.len > 0).then_some(&mut self.first),
+            _ => self.more.get_mut(index - 1),
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|index| &self.slots[self.place(index)])
+        self.get(0).into_iter().chain(&self.more)
     }
 
     /// Something of the first one, or else what is given; without a branch.
     #[inline]
     pub fn of_first<R: Copy>(&self, of: impl FnOnce(&T) -> R, none: R) -> R {
-        let first = of(&self.slots[self.head]);
+        let first = of(&self.first);
         if self.len == 0 {
             none
         } else {
             first
         }
-    }
-
-    /// Has the place of the next one fetched into the cache.
-    #[inline]
-    pub fn bring_place(&self) {
-        prefetch_index(&self.slots, self.place(self.len));
     }
 }
 
@@ -82,12 +67,11 @@ impl<T: Clone + Default> Fifo<T> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::VecDeque;
 
     proptest! {
         #[test]
         fn equal_to_a_deque(pushes in prop::collection::vec(any::<bool>(), 1..200)) {
-            let (mut fifo, mut deque) = (Fifo::new(), VecDeque::new());
+            let (mut fifo, mut deque) = (Fifo::default(), VecDeque::new());
             for (number, push) in pushes.into_iter().enumerate() {
                 if push {
                     fifo.push_back(number);

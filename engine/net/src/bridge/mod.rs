@@ -314,23 +314,19 @@ impl Bridge {
         self.clock.bring(reception);
         self.admission.bring(usize::from(egress), usize::from(reception));
         if let Some(state) = self.ports.get(usize::from(egress)) {
-            near(state);
-            near(&state.queues);
-            near(&state.lifetime);
+            near(&state.free);
+            near(&state.lifetime.search);
             near(&state.sending);
+            near(&state.queues);
         }
     }
 
     /// Has a port fetched too.
     #[inline]
     pub fn bring_port(&self, port: u16) {
-        near(&self.ports[usize::from(port)]);
-    }
-
-    /// Has what the arrival at a port needs fetched too.
-    #[inline]
-    pub fn bring_reception(&self, reception: u16) {
-        self.ports[usize::from(reception)].pending.bring_place();
+        let state = &self.ports[usize::from(port)];
+        near(state);
+        near(&state.free);
     }
 
     /// Has what the rest of a frame's way through the bridge needs fetched too.

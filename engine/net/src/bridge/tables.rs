@@ -77,7 +77,7 @@ impl Bridge {
             ports: (0..ports)
                 .map(|port| Port {
                     reception: Reception::new(ports, port),
-                    pending: Fifo::new(),
+                    pending: Fifo::default(),
                     queues: Queues::new(count),
                     free: 0,
                     due: NEVER,

@@ -40,13 +40,11 @@ impl Kernel {
         }
     }
 
-    /// A frame is judged that will go on to the next hop.
+    /// A frame is judged whose next hop may be its listener.
     #[inline]
-    pub(super) fn bring_reception(&self, hop: u32, frame: u32) {
-        let next = self.routes.hop(hop + 1);
-        match self.model(next) {
-            Some(bridge) => bridge.bring_reception(next.reception),
-            None => self.streams[self.frames.get(frame).stream as usize].statistics.bring_ends(),
+    pub(super) fn bring_delivery(&self, hop: u32, frame: u32) {
+        if self.model(self.routes.hop(hop + 1)).is_none() {
+            self.streams[self.frames.get(frame).stream as usize].statistics.bring_ends();
         }
     }
 

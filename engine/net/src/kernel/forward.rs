@@ -15,7 +15,7 @@ impl Kernel {
         let now = clock.at_or_before(time);
         let expected = bridge.expected(port);
         if let Some((frame, Some(hop))) = expected.filter(|_| self.is_large) {
-            self.bring_reception(hop, frame);
+            self.bring_delivery(hop, frame);
         }
         // What is sent at once is ahead of other copies of the frame.
         let is_alone = expected.is_some_and(|(frame, _)| self.frames.get(frame).copies == 1);
