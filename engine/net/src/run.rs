@@ -84,7 +84,8 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         return Err(RunError::Conservation(violations));
     }
     let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
-    let (mut fates, mut statistics) = (Vec::new(), Vec::new());
+    let count = kernel.streams.len();
+    let (mut fates, mut statistics) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for stream in kernel.streams {
         fates.push(stream.fates);
         statistics.push(stream.statistics);
@@ -278,7 +279,7 @@ fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> 
 fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Result<Vec<StreamState>, RunError> {
     once("streams", network.streams.iter().map(|stream| &stream.name))?;
     let graph = Graph::new(network);
-    let mut made: Vec<StreamState> = Vec::new();
+    let mut made: Vec<StreamState> = Vec::with_capacity(network.streams.len());
     for stream in &network.streams {
         let name = &stream.name;
         for &station in stream.to.iter().chain([&stream.from]) {

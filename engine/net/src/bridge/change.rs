@@ -143,7 +143,7 @@ impl Bridge {
                     *residence_ns = ns;
                 }
             }
-            Change::Vlan { vlan, members } => self.vlans[usize::from(vlan & 0xFFF)] = members,
+            Change::Vlan { vlan, members } => drop(self.vlans.insert(vlan & 0xFFF, members)),
             Change::Fdb { way, set, entry } => self.fdb.write_at(at, usize::from(way), set as usize, entry),
             Change::CountGap(count) => settings.count_gap = count,
             Change::GateEnable(mask) => {

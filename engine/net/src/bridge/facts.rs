@@ -191,7 +191,7 @@ impl Bridge {
                 .ipv4
                 .filter(|_| whole && settings.identify.ipv4)
                 .map(|fields| ipv4_key(port, fields.key() & settings.ipv4_mask)),
-            members: self.vlans[usize::from(vlan)],
+            members: self.members(vlan),
         });
         let key = facts.record.and_then(|record| record.key);
         read(&mut facts.by_ipv4, turn + 2, until, || key.and_then(|key| streams.find(key)));
@@ -262,7 +262,7 @@ impl Bridge {
             may && settings.learning_enable && settings.port_enable >> port & 1 == 1
         });
         let learning = facts.learning == Some(true);
-        let members = self.vlans[usize::from(vlan)];
+        let members = self.members(vlan);
         read(&mut facts.is_heard, turn + 1, until, || learning && members >> port & 1 == 1);
         if let Some(allowed) = facts.is_heard.filter(|_| learning && !facts.is_learnt && turn + 2 < until) {
             facts.is_learnt = true;

@@ -40,9 +40,11 @@ pub fn key_of(port: u16, given: &StreamKey, ipv4_mask: u128) -> Key {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StreamTable {
-    tables: [Vec<Option<(Key, u16)>>; 2],
+    slots: usize,
+    /// By slot; most are empty.
+    tables: [HashMap<usize, (Key, u16)>; 2],
     /// Those that have no slot.
     elsewhere: HashMap<Key, u16>,
 }
@@ -50,18 +52,20 @@ pub struct StreamTable {
 impl StreamTable {
     /// Slots are twice as many as streams, a power of two.
     pub fn new(slots: usize) -> Self {
-        Self { tables: [vec![None; slots], vec![None; slots]], elsewhere: HashMap::new() }
+        Self { slots, ..Self::default() }
     }
 
     /// As many as the hardware with these slots has.
     pub fn streams(&self) -> usize {
-        self.tables[0].len() / 2
+        self.slots / 2
     }
 
     /// A slot beyond the table does not exist; the write does nothing.
     pub fn write(&mut self, table: usize, slot: usize, entry: Option<(Key, u16)>) {
-        if let Some(place) = self.tables[table & 1].get_mut(slot) {
-            *place = entry;
+        let table = &mut self.tables[table & 1];
+        match entry {
+            Some(entry) if slot < self.slots => drop(table.insert(slot, entry)),
+            _ => drop(table.remove(&slot)),
         }
     }
 
@@ -70,11 +74,10 @@ impl StreamTable {
     }
 
     pub fn find(&self, key: Key) -> Option<u16> {
-        let slots = self.tables[0].len();
         let crc = crc(&key.to_le_bytes()[..14]) as usize;
         for (table, slot) in self.tables.iter().zip([crc, crc >> 16]) {
-            match table[slot & (slots - 1)] {
-                Some((found, stream)) if found == key => return Some(stream),
+            match table.get(&(slot & (self.slots - 1))) {
+                Some(&(found, stream)) if found == key => return Some(stream),
                 _ => {}
             }
         }

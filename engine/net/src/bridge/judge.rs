@@ -179,7 +179,7 @@ impl Bridge {
             key: key_of(port, received.header),
             version: self.version,
             stream: self.stream_of(port, vlan, header).map_or(NO_STREAM, u32::from),
-            members: self.vlans[usize::from(vlan)],
+            members: self.members(vlan),
             ports: known.map_or(0, |index| self.static_addresses[index].1),
             destination_set: self.fdb.set_of(destination),
             source_set: self.fdb.set_of(address_of(vlan, header.source)),

@@ -29,7 +29,7 @@ mod sweep;
 mod tables;
 pub(crate) mod timing;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{Group, Scheduler};
@@ -171,13 +171,13 @@ struct Received {
     turn: Tick,
 }
 
-/// A copy's cells on their way back.
+/// A copy's cells on their way back. Small, as a bridge looks through all of them.
 #[derive(Clone, Copy, Debug)]
 struct Release {
     at: Tick,
-    cells: u32,
-    egress: u16,
-    reception: u16,
+    cells: u16,
+    egress: u8,
+    reception: u8,
     traffic_class: u8,
     pool: Pool,
 }
@@ -259,7 +259,8 @@ pub struct Bridge {
     fdb: Fdb,
     static_addresses: Vec<(u64, u64)>,
     streams: StreamTable,
-    vlans: Vec<u64>,
+    /// Members of those that have any.
+    vlans: HashMap<u16, u64>,
     gate_time: GateTime,
     gate_config: GateConfig,
     /// Ports that are to select at another tick since something changed.
@@ -269,6 +270,10 @@ pub struct Bridge {
 impl Bridge {
     pub fn ports(&self) -> u16 {
         self.ports.len() as u16
+    }
+
+    fn members(&self, vlan: u16) -> u64 {
+        self.vlans.get(&vlan).copied().unwrap_or(0)
     }
 
     pub fn processing_delay_max_ns(&self) -> u32 {
@@ -394,3 +399,5 @@ impl Bridge {
         judge
     }
 }
+
+const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);

@@ -67,7 +67,7 @@ impl Bridge {
     /// Gives up the candidate of a class that was looked at, if it still is too old.
     fn look(&mut self, now: Tick, port: u16, look: Look) -> Selection {
         let age = lifetime(&self.clock);
-        let sent_until = |release: &&Release| release.egress == port;
+        let sent_until = |release: &&Release| u16::from(release.egress) == port;
         let busy: Vec<Tick> = self.releases.iter().filter(sent_until).map(|release| release.at).collect();
         let state = &mut self.ports[usize::from(port)];
         let head = state.queues.head(look.traffic_class).filter(|head| head.visible <= look.at).copied();
@@ -117,9 +117,9 @@ impl Bridge {
         self.next_release = self.next_release.min(at);
         self.releases.push(Release {
             at,
-            cells: cells_of(u32::from(copy.bytes)),
-            egress,
-            reception: copy.reception,
+            cells: cells_of(u32::from(copy.bytes)) as u16,
+            egress: egress as u8,
+            reception: copy.reception as u8,
             traffic_class: copy.traffic_class,
             pool: copy.pool,
         });
@@ -134,7 +134,7 @@ impl Bridge {
                 next = next.min(release.at);
             } else {
                 let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
-                admission.release(egress, class, usize::from(release.reception), release.pool, release.cells);
+                admission.release(egress, class, usize::from(release.reception), release.pool, release.cells.into());
             }
             stays
         });

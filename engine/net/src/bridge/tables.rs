@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bridge from its configuration.
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use penstock_shaper::admission::{Admission, Limits, CLASSES};
 use penstock_shaper::ats::{Group, Rate, Scheduler, MAX_RESIDENCE_NS};
@@ -18,7 +18,6 @@ use super::shaping::GateTime;
 use super::timing::Clock;
 use super::{Bridge, Port, Settings, NEVER};
 
-const VLANS: usize = 4096;
 const STATIC_AGE: u8 = 3;
 /// As `pen_registers` divides the store after reset.
 const TRANSIT_CELLS: u32 = 36;
@@ -89,7 +88,7 @@ impl Bridge {
             settings,
             version: 1,
             streams: StreamTable::new(2 * streams as usize),
-            vlans: vec![0; VLANS],
+            vlans: HashMap::from([(1, all_ports)]),
             fdb: Fdb::new(config.fdb_sets as usize, config.aging_period_ms, matches!(timing, Timing::Hardware)),
             static_addresses: Vec::new(),
             groups: vec![Group::default(); count * CLASSES],
@@ -113,9 +112,8 @@ impl Bridge {
 
     fn fill(&mut self, config: &BridgeConfig) -> Result<(), BridgeError> {
         let last_port = self.ports() - 1;
-        self.vlans[1] = self.all_ports;
         for &(vlan, members) in &config.vlans {
-            self.vlans[usize::from(within("VLAN id", vlan, 1, 4094)?)] = members & self.all_ports;
+            self.vlans.insert(within("VLAN id", vlan, 1, 4094)?, members & self.all_ports);
         }
         for &(way, set, address, vlan, ports) in &config.fdb {
             within("way of an address", way, 0, 1)?;
