@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bridge as its callers use it.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use penstock_net::bridge::{
     reason, Arrival, Bridge, BridgeConfig, Change, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey,
     Tick, Timing,
 };
 use penstock_net::header::{Header, HeaderId, Headers};
+use proptest::prelude::*;
 
 const STATION: u64 = 0x0200_0000_0000;
 
@@ -174,4 +178,82 @@ fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
     }
     assert_eq!(order, [0, 1, 2]);
     assert_eq!(bridge.inside(), 0);
+}
+
+/// Lets all frames through, `(reception, destination, bytes, first)` in the order of `first`; gives what leaves where and
+/// when, and how many copies were sent at once.
+fn departures(timing: &Timing, frames: &[(u16, u64, u16, Tick)], before: Tick) -> (Vec<(u32, u16, Tick)>, usize) {
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    enum Step {
+        Arrive(usize),
+        Judge(u16),
+        Select(u16),
+    }
+    let ports = 3;
+    let static_addresses = (0..u64::from(ports)).map(|port| (STATION + port, 1, 1 << port)).collect();
+    let config = BridgeConfig { static_addresses, ..BridgeConfig::default() };
+    let mut bridge = Bridge::new(ports, &config, timing).unwrap();
+    let mut headers = Headers::new();
+    let mut steps: BinaryHeap<_> =
+        frames.iter().enumerate().map(|(n, frame)| Reverse((frame.3, Step::Arrive(n)))).collect();
+    let (mut left, mut passed, mut out) = (Vec::new(), 0, Judgement::default());
+    while let Some(Reverse((at, step))) = steps.pop() {
+        match step {
+            Step::Arrive(n) => {
+                let (port, destination, bytes, first) = frames[n];
+                let id = headers.intern(&header(destination, 9));
+                let due = bridge.arrive(port, arrival(n as u32, id, bytes, first));
+                steps.push(Reverse((due, Step::Judge(port))));
+            }
+            Step::Judge(port) => {
+                bridge.judge(at, port, &headers, &mut Memos::default(), before, &mut out);
+                if let Some(sent) = out.passed {
+                    passed += 1;
+                    left.push((out.frame, sent.egress, sent.first));
+                }
+                steps.extend(out.wakes.iter().map(|&(port, due)| Reverse((due, Step::Select(port)))));
+            }
+            Step::Select(port) => {
+                let (sent, next) = match bridge.select(at, port) {
+                    Selection::Sent { frame, first, next, .. } => (Some((frame, port, first)), next),
+                    Selection::Idle { next } => (None, next),
+                    Selection::Stale => (None, None),
+                    expired => panic!("{expired:?}"),
+                };
+                left.extend(sent);
+                steps.extend(next.map(|next| Reverse((next, Step::Select(port)))));
+            }
+        }
+    }
+    assert_eq!(bridge.inside(), 0);
+    left.sort_unstable();
+    (left, passed)
+}
+
+proptest! {
+    /// What is sent at once leaves when it would have left from its queue, and so does everything else.
+    #[test]
+    fn a_frame_that_finds_its_port_free_leaves_as_from_its_queue(
+        drawn in proptest::collection::vec((0_u16..3, 1_u64..3, 64_u16..400, 0_u64..500), 1..80),
+        processing_cycles in 0_u64..200,
+    ) {
+        let hardware = (Timing::Hardware, 1);
+        for (timing, byte) in [hardware, (ideal(8_000 * processing_cycles, 3), 8_000)] {
+            let mut free = [1_000_000_u64; 3];
+            let mut frames: Vec<_> = drawn
+                .iter()
+                .map(|&(port, other, bytes, gap)| {
+                    let first = free[usize::from(port)] + gap * byte;
+                    free[usize::from(port)] = first + (u64::from(bytes) + 20) * byte;
+                    (port, (u64::from(port) + other) % 3, bytes, first)
+                })
+                .collect();
+            frames.sort_unstable_by_key(|frame| frame.3);
+            let (queued, none) = departures(&timing, &frames, 0);
+            let (at_once, some) = departures(&timing, &frames, Tick::MAX);
+            prop_assert_eq!(none, 0);
+            prop_assert!(some > 0 || processing_cycles == 0, "the first frame finds its port free");
+            prop_assert_eq!(queued, at_once);
+        }
+    }
 }

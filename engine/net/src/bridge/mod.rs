@@ -182,6 +182,8 @@ struct Release {
     pool: Pool,
 }
 
+const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);
+
 /// A frame that has not been judged.
 #[derive(Clone, Debug, Default)]
 struct Pending {
@@ -399,5 +401,3 @@ impl Bridge {
         judge
     }
 }
-
-const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);

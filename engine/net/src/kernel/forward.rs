@@ -19,7 +19,7 @@ impl Kernel {
         }
         // What is sent at once is ahead of other copies of the frame.
         let is_alone = expected.is_some_and(|(frame, _)| self.frames.get(frame).copies == 1);
-        let before = if is_alone { clock.at_or_before(self.until) } else { 0 };
+        let before = if is_alone { clock.at_or_before(self.until.saturating_sub(1)) } else { 0 };
         let BridgeNode::Model { bridge, copies, .. } = &mut self.bridges[node as usize] else { return Ok(()) };
         bridge.judge(now, port, &self.headers, &mut self.memos, before, judgement);
         *copies = *copies + u64::from(judgement.destination.count_ones()) - 1;
