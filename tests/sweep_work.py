@@ -37,11 +37,3 @@ def fail(task: Task) -> list[dict[str, Any]]:
     if task.number == 3:
         raise ValueError("out of order")
     return row_of(task)
-
-
-def fail_and_tell(task: Task) -> list[dict[str, Any]]:
-    """Run 3 cannot be done; each run leaves a file when it ends."""
-    try:
-        return fail(task)
-    finally:
-        Path(task.values["folder"], str(task.number)).touch()

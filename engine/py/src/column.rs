@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A column of the trace that Python reads where it lies: a copy would want new memory for each chunk.
+//! A column of the trace that Python reads where it lies.
 use std::ffi::c_int;
 
 use pyo3::exceptions::PyBufferError;
