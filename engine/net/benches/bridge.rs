@@ -75,6 +75,7 @@ impl Bench {
                 first: self.now,
                 fault: reason::NONE,
                 memo: Some(port.into()),
+                is_alone: true,
             };
             due[usize::from(port)] = (self.bridge.arrive(port, arrival), port);
         }

@@ -22,7 +22,7 @@ pub enum ClockError {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    tick_ps: u64,
+    tick_ps: u32,
     /// What it shows at time zero without its offset.
     base: u64,
     offset_ps: i64,
@@ -53,7 +53,7 @@ impl Clock {
         let behind = offset_ps.min(0).unsigned_abs().div_ceil(tick_ps).next_multiple_of(840);
         let base = base + behind;
         let zero_ps = (base * tick_ps).wrapping_add_signed(offset_ps);
-        Ok(Self { tick_ps, base, offset_ps, zero_ps, drift_ppb })
+        Ok(Self { tick_ps: tick_ps as u32, base, offset_ps, zero_ps, drift_ppb })
     }
 
     /// What it shows, in whole ticks.
@@ -84,7 +84,7 @@ impl Clock {
     #[inline(always)]
     pub fn time(&self, tick: u64) -> u64 {
         if self.drift_ppb == 0 {
-            let shown = if self.tick_ps == 1 { tick } else { tick.saturating_mul(self.tick_ps) };
+            let shown = if self.tick_ps == 1 { tick } else { tick.saturating_mul(CYCLE_PS) };
             return shown.saturating_sub(self.zero_ps);
         }
         self.drifted_time(tick)

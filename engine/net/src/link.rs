@@ -17,7 +17,7 @@ impl Rate {
     pub const LEAST: u64 = 10_000_000;
     pub const MOST: u64 = 100_000_000_000;
 
-    /// `bps` from `LEAST` to `MOST`.
+    /// Of a link, `LEAST` to `MOST`.
     pub fn new(bps: u64) -> Self {
         Self { bps, ps_per_byte: if PS_BITS.is_multiple_of(bps) { PS_BITS / bps } else { 0 } }
     }
@@ -27,11 +27,16 @@ impl Rate {
     }
 
     /// Rounded up.
-    #[inline]
+    #[inline(always)]
     pub fn duration(self, bytes: u32) -> u64 {
         if self.ps_per_byte != 0 {
             return u64::from(bytes) * self.ps_per_byte;
         }
+        self.divided(bytes)
+    }
+
+    #[cold]
+    fn divided(self, bytes: u32) -> u64 {
         (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps)) as u64
     }
 

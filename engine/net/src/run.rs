@@ -55,7 +55,6 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         queue: Queue::default(),
         bridges: bridges(network, hardware, &wires)?,
         stations,
-        first_wire: wires.first,
         wires: wires.of_bridges,
         streams,
         memos: Memos::new(routes.hops()),
@@ -228,7 +227,7 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
                     let (has, wanted) = (node.ports(), bridge.ports);
                     return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its hardware has {has}")));
                 }
-                BridgeNode::External { node, clock, copies: 0 }
+                BridgeNode::External { node, clock, copies: 0, first_wire: wires.first[index] }
             }
             BridgeKind::Model => {
                 let timing = match bridge.timing {
@@ -243,7 +242,7 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
                 let wrong = |source| RunError::Bridge { bridge: name.clone(), source };
                 let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
                 model.start_clock(clock.at_or_before(0), &bridge.config).map_err(wrong)?;
-                BridgeNode::Model { bridge: Box::new(model), clock, copies: 0 }
+                BridgeNode::Model { bridge: Box::new(model), clock, copies: 0, first_wire: wires.first[index] }
             }
         });
     }

@@ -17,7 +17,7 @@ fn header(destination: u64, source: u64) -> Header {
 }
 
 fn arrival(frame: u32, header: HeaderId, bytes: u16, first: Tick) -> Arrival {
-    Arrival { frame, header, bytes, first, fault: reason::NONE, memo: None }
+    Arrival { frame, header, bytes, first, fault: reason::NONE, memo: None, is_alone: true }
 }
 
 fn sent(selection: Selection) -> (u32, Tick) {

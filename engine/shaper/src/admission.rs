@@ -54,6 +54,9 @@ pub struct Decision {
 }
 
 impl Decision {
+    const NONE: Self =
+        Self { accepted: 0, guaranteed: 0, pool: Pool::Queue, max_sdu: 0, queue_full: 0, class_full: 0, store_full: 0 };
+
     #[inline]
     pub fn pool_of(&self, egress: usize) -> Pool {
         if self.guaranteed >> egress & 1 == 1 {
@@ -70,7 +73,7 @@ struct Account {
     total: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     queues: Vec<[Account; CLASSES]>,
     classes: [u32; CLASSES],
@@ -99,6 +102,29 @@ impl Admission {
     /// allowed.
     #[inline(always)]
     pub fn decide(
+        &mut self,
+        limits: &Limits,
+        wanted: u64,
+        too_long: u64,
+        traffic_class: usize,
+        reception: usize,
+        cells: u32,
+    ) -> Decision {
+        // A single copy within what is guaranteed to its queue depends on no other account.
+        if wanted & !too_long == wanted && wanted.is_power_of_two() {
+            let account = &mut self.queues[wanted.trailing_zeros() as usize][traffic_class];
+            let (total, guaranteed) = (account.total + cells, account.guaranteed + cells);
+            if total <= limits.queue[traffic_class] && guaranteed <= limits.queue_guarantee {
+                *account = Account { guaranteed, total };
+                self.classes[traffic_class] += cells;
+                return Decision { accepted: wanted, guaranteed: wanted, ..Decision::NONE };
+            }
+        }
+        self.decide_about_all(limits, wanted, too_long, traffic_class, reception, cells)
+    }
+
+    #[inline(never)]
+    fn decide_about_all(
         &mut self,
         limits: &Limits,
         wanted: u64,
@@ -247,7 +273,13 @@ mod tests {
                     release(&mut admission, which);
                 }
                 let before = held.clone();
+                let mut all = admission.clone();
                 let d = admission.decide(&limits, wanted, too_long, class, reception, cells);
+                let general = all.decide_about_all(&limits, wanted, too_long, class, reception, cells);
+                prop_assert_eq!(&admission, &all);
+                prop_assert!((0..PORTS).filter(|e| d.accepted >> e & 1 == 1).all(|e| d.pool_of(e) == general.pool_of(e)));
+                prop_assert_eq!(Decision { guaranteed: 0, pool: Pool::Queue, ..d },
+                    Decision { guaranteed: 0, pool: Pool::Queue, ..general });
                 prop_assert_eq!(d.max_sdu, too_long);
                 prop_assert_eq!(d.accepted & (d.max_sdu | d.queue_full | d.class_full | d.store_full), 0);
                 prop_assert_eq!(d.accepted | d.max_sdu | d.queue_full | d.class_full | d.store_full, wanted);

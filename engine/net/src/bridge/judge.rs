@@ -7,7 +7,7 @@ use penstock_shaper::queue::Queued;
 use super::facts::Facts;
 use super::fdb::address_of;
 use super::identify::{destination_key, ipv4_key, source_key};
-use super::memos::{key_of, Classified, Memos, NO_STREAM};
+use super::memos::{key_of, Classified, Memos, NOT_FOUND, NO_STREAM};
 use super::timing::{
     visible_cycles, Clock, Cycles, ADMISSION_INTERVAL, ADMISSION_TO_VERDICT, CYCLE_NS, RX_LATENCY_CYCLES,
     TURN_TO_ADMISSION,
@@ -30,6 +30,32 @@ pub struct Shape {
     pub visible: Tick,
     /// It does not stay too long.
     pub pass: bool,
+}
+
+/// Of what a header says, what decides about each frame.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    wanted: u64,
+    stream: u32,
+    traffic_class: u8,
+    refused: Reason,
+    is_shaped: bool,
+}
+
+impl Way {
+    #[inline(always)]
+    fn new(seen: &Classified) -> Self {
+        let &Classified { wanted, stream, traffic_class, refused, is_shaped, .. } = seen;
+        Self { wanted, stream, traffic_class, refused, is_shaped }
+    }
+
+    #[inline(always)]
+    fn reason(&self) -> Reason {
+        if self.wanted == 0 && self.refused == reason::NONE {
+            return reason::NO_DESTINATION;
+        }
+        self.refused
+    }
 }
 
 impl Bridge {
@@ -80,26 +106,20 @@ impl Bridge {
             out.traffic_class = self.class_of(headers.get(received.header), &received);
             return;
         }
-        let known = memos.get(received.memo, key_of(port, received.header), self.version);
-        let mut seen = known.unwrap_or_else(|| self.classify(port, &received, headers));
-        out.traffic_class = seen.traffic_class;
-        out.stream = (seen.stream != NO_STREAM).then_some(seen.stream);
         let version = self.fdb.version(received.turn);
-        let noted = seen.found != 0 && version == Some(seen.found_version);
-        let ports = if noted { seen.found } else { self.look_up(&received, &mut seen, headers, port) };
-        if known.is_none() || !noted {
-            memos.put(received.memo, seen);
-        }
-        let (reason, wanted) = self.forward(port, &seen, ports);
-        if !(noted && seen.is_known) {
-            self.hear(port, &received, &seen, headers.get(received.header));
-        }
-        out.reason = reason;
-        if reason != reason::NONE {
+        let known = memos.get(received.memo, key_of(port, received.header), self.version);
+        let way = match known.filter(|seen| version == Some(seen.found_version)) {
+            Some(seen) => Way::new(seen),
+            None => self.find_way(port, &received, headers, memos),
+        };
+        out.traffic_class = way.traffic_class;
+        out.stream = (way.stream != NO_STREAM).then_some(way.stream);
+        out.reason = way.reason();
+        if out.reason != reason::NONE {
             return;
         }
-        if seen.stream != NO_STREAM && self.settings.ats_classes >> seen.traffic_class & 1 == 1 {
-            let shape = self.shape(port, &received, &seen, out.visible);
+        if way.is_shaped {
+            let shape = self.shape(port, &received, &way, out.visible);
             out.shaped = true;
             out.visible = shape.visible;
             if !shape.pass {
@@ -107,7 +127,7 @@ impl Bridge {
                 return;
             }
         }
-        self.admit(now, begin, port, &received, wanted, None, before, out);
+        self.admit(now, begin, port, &received, way.wanted, None, before, out);
     }
 
     /// As [`Self::judge`], of a frame that was on its way when something changed.
@@ -169,24 +189,38 @@ impl Bridge {
     #[cold]
     fn classify(&self, port: u16, received: &Received, headers: &Headers) -> Classified {
         let header = headers.get(received.header);
+        let settings = &self.settings;
         let vlan = match header.tag {
             Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
-            _ => self.settings.port_vlan_id[usize::from(port)],
+            _ => settings.port_vlan_id[usize::from(port)],
+        };
+        let members = self.members(vlan);
+        let is_member = members >> port & 1 == 1;
+        let is_enabled = settings.port_enable >> port & 1 == 1;
+        let refused = match () {
+            () if !is_enabled => reason::PORT_DISABLED,
+            () if header.destination >> 4 == RESERVED => reason::RESERVED_ADDRESS,
+            () if vlan == NO_VLAN || !is_member => reason::VLAN,
+            () => reason::NONE,
         };
         let destination = address_of(vlan, header.destination);
         let known = self.static_addresses.binary_search_by_key(&destination, |&(address, _)| address);
+        let stream = self.stream_of(port, vlan, header).map_or(NO_STREAM, u32::from);
+        let traffic_class = self.class_of(header, received);
         Classified {
             key: key_of(port, received.header),
             version: self.version,
-            stream: self.stream_of(port, vlan, header).map_or(NO_STREAM, u32::from),
-            members: self.members(vlan),
+            stream,
+            reach: members & settings.port_enable & self.all_ports & !(1 << port),
             ports: known.map_or(0, |index| self.static_addresses[index].1),
             destination_set: self.fdb.set_of(destination),
             source_set: self.fdb.set_of(address_of(vlan, header.source)),
             vlan,
-            traffic_class: self.class_of(header, received),
-            reserved_address: header.destination >> 4 == RESERVED,
-            from_station: header.source & GROUP_ADDRESS == 0,
+            traffic_class,
+            refused,
+            is_shaped: stream != NO_STREAM && settings.ats_classes >> traffic_class & 1 == 1,
+            is_learnt: settings.learning_enable && is_enabled && header.source & GROUP_ADDRESS == 0 && vlan != NO_VLAN,
+            is_member,
             ..Classified::default()
         }
     }
@@ -203,9 +237,11 @@ impl Bridge {
             .or_else(|| identify.source.then(|| self.streams.find(source_key(port, vlan, header))).flatten())
     }
 
-    /// The ports that lead to the destination, as the database says; noted while it does not change.
+    /// Asks the database, and notes the answer while it does not change.
     #[cold]
-    fn look_up(&mut self, received: &Received, seen: &mut Classified, headers: &Headers, port: u16) -> u64 {
+    fn find_way(&mut self, port: u16, received: &Received, headers: &Headers, memos: &mut Memos) -> Way {
+        let known = memos.get(received.memo, key_of(port, received.header), self.version);
+        let mut seen = known.copied().unwrap_or_else(|| self.classify(port, received, headers));
         let header = headers.get(received.header);
         // Looked up whatever comes of it, for the sweep makes way for that.
         let ports = match seen.ports {
@@ -215,57 +251,34 @@ impl Bridge {
             }
             ports => ports,
         };
-        if let Some(version) = self.fdb.version(received.turn) {
-            seen.is_known = self.fdb.knows(seen.source_set, address_of(seen.vlan, header.source), port);
-            (seen.found, seen.found_version) = (ports, version);
-        }
-        ports
-    }
-
-    /// Where the frame goes, or why it goes nowhere.
-    fn forward(&self, port: u16, seen: &Classified, ports: u64) -> (Reason, u64) {
-        if self.settings.port_enable >> port & 1 == 0 {
-            return (reason::PORT_DISABLED, 0);
-        }
-        if seen.reserved_address {
-            return (reason::RESERVED_ADDRESS, 0);
-        }
-        if seen.vlan == NO_VLAN || seen.members >> port & 1 == 0 {
-            return (reason::VLAN, 0);
-        }
-        let wanted = ports & seen.members & self.settings.port_enable & self.all_ports & !(1 << port);
-        (if wanted == 0 { reason::NO_DESTINATION } else { reason::NONE }, wanted)
-    }
-
-    /// Learns the source address in the port's next turn.
-    fn hear(&mut self, port: u16, received: &Received, seen: &Classified, header: &Header) {
-        let settings = &self.settings;
-        if settings.learning_enable
-            && seen.from_station
-            && seen.vlan != NO_VLAN
-            && settings.port_enable >> port & 1 == 1
-        {
+        seen.wanted = ports & seen.reach;
+        let source = address_of(seen.vlan, header.source);
+        let is_known = !seen.is_learnt || self.fdb.knows(seen.source_set, source, port);
+        seen.found_version = self.fdb.version(received.turn).filter(|_| is_known).unwrap_or(NOT_FOUND);
+        memos.put(received.memo, seen);
+        if seen.is_learnt && seen.found_version == NOT_FOUND {
+            // In the port's next turn.
             let at = match &self.clock {
                 Clock::Hardware(cycles) => received.turn + cycles.ports,
                 Clock::Ideal(_) => received.turn,
             };
-            let allowed = seen.members >> port & 1 == 1;
-            self.fdb.learn(at, seen.source_set, address_of(seen.vlan, header.source), port, allowed);
+            self.fdb.learn(at, seen.source_set, source, port, seen.is_member);
         }
+        Way::new(&seen)
     }
 
     /// When a frame of a shaped stream may be selected.
-    fn shape(&mut self, port: u16, received: &Received, seen: &Classified, earliest: Tick) -> Shape {
-        let group = self.group(port, seen.traffic_class);
+    fn shape(&mut self, port: u16, received: &Received, way: &Way, earliest: Tick) -> Shape {
+        let group = self.group(port, way.traffic_class);
         let residence_ns = self.residences_ns[group];
         let overhead = self.settings.overhead_bytes;
         let delay_ns = self.settings.processing_delay_max_ns;
         if let Clock::Hardware(_) = &self.clock {
-            return self.shape_in_cycles(received, group, seen.stream, overhead, residence_ns, delay_ns, delay_ns);
+            return self.shape_in_cycles(received, group, way.stream, overhead, residence_ns, delay_ns, delay_ns);
         }
         let group = &mut self.groups[group];
         group.set_max_residence_ns(residence_ns);
-        let scheduler = &mut self.schedulers[seen.stream as usize];
+        let scheduler = &mut self.schedulers[way.stream as usize];
         let last = i128::from(received.last);
         // Rounded down; a division of 128 bit would take long.
         let (ns, ps) = (received.last / PS_PER_NS, received.last % PS_PER_NS);
@@ -349,17 +362,19 @@ impl Bridge {
         (out.queue_full, out.class_full) = (decision.queue_full, decision.class_full);
         out.store_full = decision.store_full;
         let whole = out.visible;
+        let visible_at = |clock: &Clock, shaped: bool, egress: u16| match clock {
+            Clock::Ideal(ideal) if ideal.cut_through && !shaped && ideal.is_slower_or_equal(egress, port) => {
+                received.turn + ideal.processing_delay_ps
+            }
+            _ => whole,
+        };
+        let is_only = wanted.is_power_of_two();
         let mut left = decision.accepted;
         while left != 0 {
             let egress = left.trailing_zeros() as u16;
             left &= left - 1;
-            let mut visible = whole;
-            if let Clock::Ideal(ideal) = &self.clock {
-                if ideal.cut_through && !out.shaped && ideal.is_slower_or_equal(egress, port) {
-                    visible = received.turn + ideal.processing_delay_ps;
-                    out.visible = out.visible.min(visible);
-                }
-            }
+            let visible = visible_at(&self.clock, out.shaped, egress);
+            out.visible = out.visible.min(visible);
             let copy = Queued {
                 visible,
                 frame: received.frame,
@@ -368,7 +383,7 @@ impl Bridge {
                 traffic_class: out.traffic_class,
                 pool: decision.pool_of(usize::from(egress)),
             };
-            if decision.accepted.is_power_of_two() {
+            if is_only && received.is_alone {
                 if let Some(at) = self.passes(now, egress, visible, before) {
                     out.passed = Some(self.pass(egress, out.decided, at, &copy));
                     return;

@@ -4,8 +4,11 @@
 use prefetch_index::prefetch_index;
 
 use crate::header::HeaderId;
+use crate::trace::Reason;
 
 pub const NO_STREAM: u32 = u32::MAX;
+/// No version of the database.
+pub const NOT_FOUND: u32 = 0;
 
 /// One line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -16,21 +19,25 @@ pub struct Classified {
     pub version: u32,
     /// [`NO_STREAM`]: none.
     pub stream: u32,
-    pub members: u64,
+    /// Ports that frames may go to, wherever the database says that they go.
+    pub reach: u64,
     /// Static entries that have no place in the database; 0: none.
     pub ports: u64,
-    /// Where frames to the destination went, as of a version of the database; 0: not looked up yet.
-    pub found: u64,
+    /// Ports that frames went to, as of a version of the database in which their source address was known, or is not to be
+    /// learnt; or [`NOT_FOUND`].
+    pub wanted: u64,
     pub found_version: u32,
     pub destination_set: u32,
     pub source_set: u32,
     pub vlan: u16,
     pub traffic_class: u8,
-    pub reserved_address: bool,
-    /// A station's address, which can be learnt.
-    pub from_station: bool,
-    /// In that version: learning the source address again changes nothing.
-    pub is_known: bool,
+    /// Why frames go nowhere, wherever the database says that they go.
+    pub refused: Reason,
+    /// An ATS scheduler gives them their times.
+    pub is_shaped: bool,
+    /// Their source address is to be learnt, and the port is in their VLAN.
+    pub is_learnt: bool,
+    pub is_member: bool,
 }
 
 impl Default for Classified {
@@ -39,17 +46,18 @@ impl Default for Classified {
             key: u64::MAX,
             version: 0,
             stream: NO_STREAM,
-            members: 0,
+            reach: 0,
             ports: 0,
-            found: 0,
-            found_version: 0,
+            wanted: 0,
+            found_version: NOT_FOUND,
             destination_set: 0,
             source_set: 0,
             vlan: 0,
             traffic_class: 0,
-            reserved_address: false,
-            from_station: false,
-            is_known: false,
+            refused: Reason::NONE,
+            is_shaped: false,
+            is_learnt: false,
+            is_member: false,
         }
     }
 }
@@ -82,9 +90,8 @@ impl Memos {
 
     /// What is kept, if it follows from this header at this port and these tables.
     #[inline]
-    pub(super) fn get(&self, place: Option<u32>, key: u64, version: u32) -> Option<Classified> {
-        let found = self.0.get(place? as usize)?;
-        (found.key == key && found.version == version).then_some(*found)
+    pub(super) fn get(&self, place: Option<u32>, key: u64, version: u32) -> Option<&Classified> {
+        self.0.get(place? as usize).filter(|found| found.key == key && found.version == version)
     }
 
     pub(super) fn put(&mut self, place: Option<u32>, classified: Classified) {

@@ -76,6 +76,8 @@ pub struct Arrival {
     pub fault: Reason,
     /// The place in [`Memos`] of frames of its kind at this bridge.
     pub memo: Option<u32>,
+    /// There is no other copy of it, so that this one may be sent ahead of what others do.
+    pub is_alone: bool,
 }
 
 /// What became of a received frame. Bit e of a mask is the copy for egress port e.
@@ -163,6 +165,7 @@ struct Received {
     memo: Option<u32>,
     bytes: u16,
     fault: Reason,
+    is_alone: bool,
     /// Hardware: the cycle in which the first byte is taken.
     taken: Tick,
     /// Hardware: the cycle in which the last byte is taken; else when the last bit has arrived.
@@ -289,12 +292,20 @@ impl Bridge {
     }
 
     /// The longest frame for one whose first byte behind the delimiter is at this tick; these are asked for in order.
+    #[inline(always)]
     pub fn max_frame_bytes(&mut self, first: Tick) -> u16 {
+        if !self.max_frame_changes.is_empty() {
+            self.change_max_frame(first);
+        }
+        self.settings.max_frame_bytes
+    }
+
+    #[cold]
+    fn change_max_frame(&mut self, first: Tick) {
         while let Some((_, bytes)) = self.max_frame_changes.front().filter(|(at, _)| *at <= first) {
             self.settings.max_frame_bytes = *bytes;
             self.max_frame_changes.pop_front();
         }
-        self.settings.max_frame_bytes
     }
 
     /// Has what every frame needs fetched into the cache.
@@ -349,13 +360,6 @@ impl Bridge {
         prefetch_index(&self.releases, 0);
     }
 
-    /// The frame of a port that is judged next, and its memo.
-    #[inline]
-    pub fn expected(&self, port: u16) -> Option<(u32, Option<u32>)> {
-        let received = &self.ports[usize::from(port)].pending.get(0)?.received;
-        Some((received.frame, received.memo))
-    }
-
     /// Frames that have arrived and are not judged, and copies that are queued.
     pub fn inside(&self) -> u64 {
         self.ports.iter().map(|port| (port.pending.len() + port.queues.len()) as u64).sum()
@@ -373,8 +377,9 @@ impl Bridge {
             _ if bytes < 64 => reason::RUNT,
             fault => fault,
         };
-        let Arrival { frame, header, memo, .. } = arrival;
-        let mut received = Received { frame, header, memo, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
+        let Arrival { frame, header, memo, is_alone, .. } = arrival;
+        let mut received =
+            Received { frame, header, memo, bytes, fault, is_alone, taken: arrival.first, last: 0, turn: 0 };
         match &self.clock {
             Clock::Hardware(_) => {
                 // An end without content is handed on as one byte of no meaning.

@@ -56,7 +56,7 @@ pub fn shapings(clock: &Clock, config: &ShapersConfig, ports: u16) -> Result<BTr
             Clock::Hardware(_) => {
                 Credit::new(credit::idle_slope(credit.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
             }
-            Clock::Ideal(ideal) => Credit::new(credit.idle_slope_bps, ideal.rates_bps[usize::from(port)], Bounds::NONE),
+            Clock::Ideal(ideal) => Credit::new(credit.idle_slope_bps, ideal.rate_bps(port), Bounds::NONE),
         };
         let made = made.map_err(|error| refuse(format!("credit of class {class}"), error.to_string()))?;
         found.entry(port).or_insert_with(new).set_credit(0, class, Some(made));
@@ -114,7 +114,7 @@ pub fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Opt
     let hardware = Capacity::HARDWARE;
     let rate = match clock {
         Clock::Hardware(_) => credit::PORT_RATE_BPS,
-        Clock::Ideal(ideal) => ideal.rates_bps[usize::from(gates.port)].min(credit::PORT_RATE_BPS),
+        Clock::Ideal(ideal) => ideal.rate_bps(gates.port).min(credit::PORT_RATE_BPS),
     };
     let capacity = Capacity {
         least_interval: hardware.least_interval * unit,

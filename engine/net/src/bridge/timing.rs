@@ -4,6 +4,7 @@ use prefetch_index::prefetch_index;
 
 use super::config::{BridgeError, Timing};
 use super::Tick;
+use crate::link::Rate;
 
 pub const CYCLE_NS: u64 = 8;
 /// From a frame's last byte taken to the first cycle in which it may be selected, without twice the ports.
@@ -43,6 +44,7 @@ impl Cycles {
         Self { ports, reciprocal: u64::MAX / ports + 1 }
     }
 
+    #[inline(always)]
     pub fn visible(self) -> Tick {
         visible_cycles(self.ports as u16)
     }
@@ -67,18 +69,22 @@ impl Cycles {
     }
 
     /// The first cycle in which a selected frame no longer costs credit.
+    #[inline(always)]
     pub fn sent(self, selection: Tick, bytes: u16, gap: bool) -> Tick {
         selection + Tick::from(bytes) + if gap { SELECTION_TO_NEXT } else { AHEAD_BYTES }
     }
 
+    #[inline(always)]
     pub fn judge(self, turn: Tick) -> Tick {
         turn + TURN_TO_JUDGE + self.ports
     }
 
+    #[inline(always)]
     pub fn first_byte(self, selection: Tick) -> Tick {
         selection + SELECTION_TO_FIRST
     }
 
+    #[inline(always)]
     pub fn next_selection(self, selection: Tick, bytes: u16) -> Tick {
         selection + SELECTION_TO_NEXT + Tick::from(bytes)
     }
@@ -100,13 +106,10 @@ impl Cycles {
 pub struct Ideal {
     pub processing_delay_ps: Tick,
     pub cut_through: bool,
-    pub rates_bps: Vec<u64>,
-    /// Picoseconds of a byte, where that is a whole number.
-    byte_ps: Vec<u64>,
+    /// Of each port.
+    rates: Vec<Rate>,
 }
 
-/// Bits of a byte, times picoseconds of a second.
-const PS_BITS: u64 = 8_000_000_000_000;
 /// Preamble and delimiter.
 const AHEAD_BYTES: u64 = 8;
 const GAP_BYTES: u64 = 12;
@@ -115,40 +118,44 @@ const CUT_THROUGH_BYTES: u64 = 64;
 
 impl Ideal {
     pub fn new(processing_delay_ps: Tick, cut_through: bool, rates_bps: Vec<u64>) -> Self {
-        let byte_ps = |rate: &u64| if PS_BITS.is_multiple_of(*rate) { PS_BITS / rate } else { 0 };
-        let byte_ps = rates_bps.iter().map(byte_ps).collect();
-        Self { processing_delay_ps, cut_through, rates_bps, byte_ps }
+        Self { processing_delay_ps, cut_through, rates: rates_bps.into_iter().map(Rate::new).collect() }
     }
 
     /// Of `bytes` bytes, rounded up.
+    #[inline(always)]
     fn duration(&self, port: u16, bytes: u64) -> Tick {
-        let port = usize::from(port);
-        match self.byte_ps[port] {
-            0 => (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.rates_bps[port])) as Tick,
-            byte => byte * bytes,
-        }
+        self.rates[usize::from(port)].duration(bytes as u32)
     }
 
+    pub fn rate_bps(&self, port: u16) -> u64 {
+        self.rates[usize::from(port)].bps()
+    }
+
+    #[inline(always)]
     pub fn last_bit(&self, port: u16, first: Tick, bytes: u16) -> Tick {
         first + self.duration(port, u64::from(bytes))
     }
 
+    #[inline(always)]
     pub fn header(&self, port: u16, first: Tick, bytes: u16) -> Tick {
         first + self.duration(port, u64::from(bytes).min(CUT_THROUGH_BYTES))
     }
 
     pub fn is_slower_or_equal(&self, egress: u16, ingress: u16) -> bool {
-        self.rates_bps[usize::from(egress)] <= self.rates_bps[usize::from(ingress)]
+        self.rate_bps(egress) <= self.rate_bps(ingress)
     }
 
+    #[inline(always)]
     pub fn first_bit(&self, port: u16, selection: Tick) -> Tick {
         selection + self.duration(port, AHEAD_BYTES)
     }
 
+    #[inline(always)]
     pub fn end(&self, port: u16, selection: Tick, bytes: u16) -> Tick {
         selection + self.duration(port, AHEAD_BYTES + u64::from(bytes))
     }
 
+    #[inline(always)]
     pub fn next_selection(&self, port: u16, selection: Tick, bytes: u16) -> Tick {
         selection + self.duration(port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES)
     }
@@ -165,13 +172,13 @@ impl Clock {
     #[inline]
     pub fn bring(&self, port: u16) {
         if let Self::Ideal(ideal) = self {
-            prefetch_index(&ideal.byte_ps, usize::from(port));
+            prefetch_index(&ideal.rates, usize::from(port));
         }
     }
 
     /// Whether a frame that is judged after `now` comes too late for a selection at `due`, if the next one that has
     /// arrived is judged at `next`. One that has not arrived yet is not judged within the bridge's own delay.
-    #[inline]
+    #[inline(always)]
     pub fn is_settled(&self, now: Tick, due: Tick, next: Tick) -> bool {
         match self {
             Self::Hardware(cycles) => due < next && due <= now + cycles.ports + 2,
@@ -181,7 +188,7 @@ impl Clock {
     }
 
     /// When a frame is judged, from its turn.
-    #[inline]
+    #[inline(always)]
     pub fn judge(&self, turn: Tick) -> Tick {
         match self {
             Self::Hardware(cycles) => cycles.judge(turn),

@@ -32,19 +32,14 @@ impl Kernel {
             bridge.bring_way(this.reception, this.egress(), &self.memos, hop);
         }
         let next = self.routes.hop(hop + 1);
-        let Some(bridge) = self.model(next) else { return self.streams[stream as usize].bring() };
+        let Some(BridgeNode::Model { bridge, first_wire, .. }) = self.bridges.get(next.bridge as usize) else {
+            return self.streams[stream as usize].statistics.bring_ends();
+        };
         bridge.bring_ports(next.reception, next.egress());
-        prefetch_index(&self.wires, self.first_wire[next.bridge as usize] as usize + usize::from(next.egress()));
-        if let Some(bridge) = self.model(self.routes.hop(hop + 2)) {
-            bridge.bring();
-        }
-    }
-
-    /// A frame is judged whose next hop may be its listener.
-    #[inline]
-    pub(super) fn bring_delivery(&self, hop: u32, frame: u32) {
-        if self.model(self.routes.hop(hop + 1)).is_none() {
-            self.streams[self.frames.get(frame).stream as usize].statistics.bring_ends();
+        prefetch_index(&self.wires, *first_wire as usize + usize::from(next.egress()));
+        match self.model(self.routes.hop(hop + 2)) {
+            Some(bridge) => bridge.bring(),
+            None => self.streams[stream as usize].bring(),
         }
     }
 

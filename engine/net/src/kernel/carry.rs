@@ -32,7 +32,7 @@ impl Kernel {
             return Ok(arrives);
         };
         let received = match node {
-            BridgeNode::Model { bridge, clock, copies } => {
+            BridgeNode::Model { bridge, clock, copies, .. } => {
                 let tick = clock.at_or_after(arrives);
                 let frame = self.frames.get_mut(slot);
                 let hop = if self.routes.is_at(frame.hop, wire.node) {
@@ -49,6 +49,7 @@ impl Kernel {
                     first: tick,
                     fault: Reason::NONE,
                     memo: hop,
+                    is_alone: frame.copies == 1,
                 };
                 let due = bridge.arrive(wire.port, arrival);
                 *copies += 1;
@@ -59,7 +60,7 @@ impl Kernel {
                 }
                 received
             }
-            BridgeNode::External { node, clock, copies } => {
+            BridgeNode::External { node, clock, copies, .. } => {
                 *copies += 1;
                 let tick = clock.at_or_after(arrives);
                 let frame = self.frames.get(slot);

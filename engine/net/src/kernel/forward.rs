@@ -4,32 +4,29 @@ use super::{BridgeNode, Kernel};
 use crate::bridge::{Judgement, Passed, Selection};
 use crate::clock::Clock;
 use crate::error::RunError;
+use crate::link::Wire;
 use crate::queue::{self, Kind};
 use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
     #[inline(always)]
     pub(super) fn judge(&mut self, time: u64, node: u32, port: u16, judgement: &mut Judgement) -> Result<(), RunError> {
-        let BridgeNode::Model { bridge, clock, .. } = &self.bridges[node as usize] else { return Ok(()) };
-        let clock = *clock;
-        let now = clock.at_or_before(time);
-        let expected = bridge.expected(port);
-        if let Some((frame, Some(hop))) = expected.filter(|_| self.is_large) {
-            self.bring_delivery(hop, frame);
-        }
-        // What is sent at once is ahead of other copies of the frame.
-        let is_alone = expected.is_some_and(|(frame, _)| self.frames.get(frame).copies == 1);
-        let before = if is_alone { clock.at_or_before(self.until.saturating_sub(1)) } else { 0 };
-        let BridgeNode::Model { bridge, copies, .. } = &mut self.bridges[node as usize] else { return Ok(()) };
-        bridge.judge(now, port, &self.headers, &mut self.memos, before, judgement);
-        *copies = *copies + u64::from(judgement.destination.count_ones()) - 1;
+        let BridgeNode::Model { bridge, clock, copies, first_wire } = &mut self.bridges[node as usize] else {
+            return Ok(());
+        };
+        let (clock, first_wire) = (*clock, *first_wire);
+        let before = clock.at_or_before(self.until.saturating_sub(1));
+        bridge.judge(clock.at_or_before(time), port, &self.headers, &mut self.memos, before, judgement);
         if let Some(Passed { egress, at, first }) = judgement.passed {
             *copies -= 1;
-            self.verdict(node, port, clock, judgement);
+            // One copy came, and one has gone.
+            self.queued(node, clock, judgement);
             self.simulation.events += 1;
             self.passed(clock.time(at));
-            return self.sent(node, egress, judgement.frame, clock.time(first), judgement.traffic_class);
+            let wire = self.wires[first_wire as usize + usize::from(egress)];
+            return self.sent((node, egress), wire, judgement.frame, clock.time(first), judgement.traffic_class);
         }
+        *copies = *copies + u64::from(judgement.destination.count_ones()) - 1;
         self.verdict(node, port, clock, judgement);
         for &(egress, due) in &judgement.wakes {
             self.queue.push(queue::Event::new(clock.time(due), Kind::Select, node, u32::from(egress)));
@@ -40,18 +37,34 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn verdict(&mut self, node: u32, port: u16, clock: Clock, verdict: &Judgement) {
         let slot = verdict.frame;
-        let frame = self.frames.get_mut(slot);
-        let hop = verdict.memo.or_else(|| self.routes.find(&self.streams[frame.stream as usize].route, node));
         if verdict.reason != Reason::NONE {
-            let behind = hop.map_or(0, |hop| self.routes.behind_all(hop));
+            let behind = self.hop(node, verdict).map_or(0, |hop| self.routes.behind_all(hop));
             self.row(slot, (node, port), Event::Dropped, clock.time(verdict.decided), Trace::NO_CLASS, verdict.reason);
             self.miss(slot, behind, verdict.reason);
             self.leave(slot);
             return;
         }
-        let wanted = hop.map_or(0, |hop| self.routes.ports(hop));
-        let copies = verdict.destination.count_ones();
-        frame.copies += copies;
+        self.frames.get_mut(slot).copies += verdict.destination.count_ones();
+        self.queued(node, clock, verdict);
+        self.leave(slot); // the copy that came in
+    }
+
+    /// Its place in the route of the stream.
+    #[inline(always)]
+    fn hop(&self, node: u32, verdict: &Judgement) -> Option<u32> {
+        match verdict.memo {
+            None => {
+                let stream = self.frames.get(verdict.frame).stream;
+                self.routes.find(&self.streams[stream as usize].route, node)
+            }
+            known => known,
+        }
+    }
+
+    /// Copies were queued, and some may not have been.
+    #[inline(always)]
+    fn queued(&mut self, node: u32, clock: Clock, verdict: &Judgement) {
+        let slot = verdict.frame;
         if self.trace.wants(Event::Queued, node) || self.trace.wants(Event::Eligible, node) {
             let (at, visible) = (clock.time(verdict.decided), clock.time(verdict.visible));
             for egress in ports(verdict.destination) {
@@ -61,10 +74,11 @@ impl Kernel {
                 }
             }
         }
+        let hop = self.hop(node, verdict);
+        let wanted = hop.map_or(0, |hop| self.routes.ports(hop));
         if verdict.refused() | (wanted & !verdict.destination) != 0 {
             self.refuse(node, clock, verdict, hop, wanted);
         }
-        self.leave(slot); // the copy that came in
     }
 
     /// Copies that were not queued, and listeners behind ports to which nothing was forwarded.
@@ -85,10 +99,11 @@ impl Kernel {
     pub(super) fn select(&mut self, time: u64, node: u32, port: u16) -> Result<(), RunError> {
         self.simulation.events += 1;
         self.passed(time);
-        let BridgeNode::Model { bridge, clock, copies } = &mut self.bridges[node as usize] else { return Ok(()) };
-        let clock = *clock;
-        let now = clock.at_or_before(time);
-        match bridge.select(now, port) {
+        let BridgeNode::Model { bridge, clock, copies, first_wire } = &mut self.bridges[node as usize] else {
+            return Ok(());
+        };
+        let (clock, first_wire) = (*clock, *first_wire);
+        match bridge.select(clock.at_or_before(time), port) {
             Selection::Stale => Ok(()),
             Selection::Idle { next } => {
                 if let Some(next) = next {
@@ -101,7 +116,8 @@ impl Kernel {
                 if let Some(next) = next {
                     self.queue.push(queue::Event::new(clock.time(next), Kind::Select, node, u32::from(port)));
                 }
-                self.sent(node, port, frame, clock.time(first), traffic_class)
+                let wire = self.wires[first_wire as usize + usize::from(port)];
+                self.sent((node, port), wire, frame, clock.time(first), traffic_class)
             }
             Selection::Expired { frame, traffic_class, reason, at, next } => {
                 *copies -= 1;
@@ -114,17 +130,18 @@ impl Kernel {
         }
     }
 
+    /// A copy leaves a port of a node, over a wire if there is one.
     #[inline(always)]
     pub(super) fn sent(
         &mut self,
-        node: u32,
-        port: u16,
+        from: (u32, u16),
+        wire: Option<Wire>,
         slot: u32,
         first: u64,
         traffic_class: u8,
     ) -> Result<(), RunError> {
-        self.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
-        match self.wires[self.first_wire[node as usize] as usize + usize::from(port)] {
+        self.row(slot, from, Event::Sent, first, traffic_class, Reason::NONE);
+        match wire {
             Some(wire) => self.carry(slot, wire, first, traffic_class).map(drop),
             None => {
                 self.simulation.frame_hops += 1;

@@ -50,8 +50,8 @@ impl Kernel {
     /// From a selection by an external node to the first effect on another node, at the least.
     pub(super) fn lookahead(&self, externals: &[u32]) -> u64 {
         let delays = externals.iter().flat_map(|&bridge| {
-            let first = self.first_wire[bridge as usize] as usize;
-            let last = self.first_wire.get(bridge as usize + 1).map_or(self.wires.len(), |&next| next as usize);
+            let first = self.bridges[bridge as usize].first_wire();
+            let last = self.bridges.get(bridge as usize + 1).map_or(self.wires.len(), BridgeNode::first_wire);
             self.wires[first..last].iter().flatten().map(|wire| wire.delay_ps)
         });
         LEAD_TICKS * CYCLE_PS + delays.min().unwrap_or(0)
@@ -79,7 +79,8 @@ impl Kernel {
                 }
                 Told::Sent { frame, port, traffic_class, first } => {
                     self.count(bridge, -1);
-                    self.sent(bridge, port, frame, clock.time(first), traffic_class)?;
+                    let wire = self.wires[self.bridges[bridge as usize].first_wire() + usize::from(port)];
+                    self.sent((bridge, port), wire, frame, clock.time(first), traffic_class)?;
                 }
                 Told::Expired { frame, port, traffic_class, reason, at } => {
                     self.count(bridge, -1);

@@ -40,9 +40,20 @@ const PROGRESS: Duration = Duration::from_millis(50);
 /// Events between two looks at the clock on the wall.
 const EVENTS_PER_LOOK: u32 = 4_096;
 
+/// `copies` are in it, and `first_wire` is where its ports begin among the wires.
 pub(crate) enum BridgeNode {
-    Model { bridge: Box<Bridge>, clock: Clock, copies: u64 },
-    External { node: Box<dyn Node>, clock: Clock, copies: u64 },
+    Model { bridge: Box<Bridge>, clock: Clock, copies: u64, first_wire: u32 },
+    External { node: Box<dyn Node>, clock: Clock, copies: u64, first_wire: u32 },
+}
+
+/// What is needed of one lies in one line of the cache.
+const _: () = assert!(size_of::<BridgeNode>() == 64);
+
+impl BridgeNode {
+    pub fn first_wire(&self) -> usize {
+        let (Self::Model { first_wire, .. } | Self::External { first_wire, .. }) = self;
+        *first_wire as usize
+    }
 }
 
 /// A station that a stream is meant for.
@@ -109,8 +120,6 @@ pub(crate) struct Kernel {
     pub queue: Queue,
     pub bridges: Vec<BridgeNode>,
     pub stations: Vec<Station>,
-    /// Per bridge, where its ports begin in `wires`.
-    pub first_wire: Vec<u32>,
     /// Of the egress ports of bridges; none where no link is.
     pub wires: Vec<Option<Wire>>,
     pub streams: Vec<StreamState>,

@@ -266,7 +266,8 @@ impl Device {
         let fault = frame.carrier.fault_within(&reception, longest);
         frame.damaged = !reception.is_whole;
         let header = self.headers.intern(&reception.header);
-        let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo: None };
+        let arrival =
+            Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo: None, is_alone: false };
         let judge = self.bridge.arrive(port, arrival);
         self.steps.push(Reverse((judge, Step::Judge { port })));
     }
