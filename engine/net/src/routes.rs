@@ -95,6 +95,12 @@ impl Routes {
         self.hops.get(hop as usize).unwrap_or(&END)
     }
 
+    /// A hop and the two after it, if there are so many of all streams.
+    #[inline]
+    pub fn from(&self, hop: u32) -> Option<&[Hop; 3]> {
+        self.hops.get(hop as usize..)?.first_chunk()
+    }
+
     /// Has a hop fetched into the cache.
     #[inline]
     pub fn bring(&self, hop: u32) {

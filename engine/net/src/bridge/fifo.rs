@@ -26,11 +26,13 @@ impl<T: Default> Fifo<T> {
         self.len += 1;
     }
 
+    /// The place of the last one keeps what it was left with.
     #[inline(always)]
-    pub fn pop_front(&mut self) -> Option<T> {
-        self.len = self.len.checked_sub(1)?;
-        let next = if self.len == 0 { T::default() } else { self.more.pop_front().unwrap_or_default() };
-        Some(std::mem::replace(&mut self.first, next))
+    pub fn drop_front(&mut self) {
+        self.len = self.len.saturating_sub(1);
+        if self.len > 0 {
+            self.first = self.more.pop_front().unwrap_or_default();
+        }
     }
 
     pub fn get(&self, index: usize) -> Option<&T> {
@@ -40,6 +42,7 @@ impl<T: Default> Fifo<T> {
         }
     }
 
+    #[inline(always)]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         match index {
             0 => (self.len > 0).then_some(&mut self.first),
@@ -77,7 +80,9 @@ mod tests {
                     fifo.push_back(number);
                     deque.push_back(number);
                 } else {
-                    prop_assert_eq!(fifo.pop_front(), deque.pop_front());
+                    prop_assert_eq!(fifo.get_mut(0), deque.front_mut());
+                    fifo.drop_front();
+                    deque.pop_front();
                 }
                 prop_assert!(fifo.iter().eq(deque.iter()));
                 prop_assert_eq!((fifo.len(), fifo.get(1)), (deque.len(), deque.get(1)));

@@ -61,6 +61,7 @@ impl Way {
 impl Bridge {
     /// Judges the frame of a port that is next; `out` is overwritten. A frame that finds its port free is sent at once
     /// when its selection comes before `before` and nothing can come between.
+    #[inline(always)]
     pub fn judge(
         &mut self,
         now: Tick,
@@ -76,11 +77,13 @@ impl Bridge {
         (out.queue_full, out.class_full, out.store_full, out.max_sdu) = (0, 0, 0, 0);
         out.stream = None;
         out.shaped = false;
-        let Some(Pending { received, facts }) = self.ports[usize::from(port)].pending.pop_front() else {
+        let pending = &mut self.ports[usize::from(port)].pending;
+        let Some(Pending { received, facts }) = pending.get_mut(0) else {
             *out = Judgement::default();
             return;
         };
-        let pending = &self.ports[usize::from(port)].pending;
+        let (received, facts) = (*received, facts.take());
+        pending.drop_front();
         self.judgements[usize::from(port)] = pending.of_first(|next| self.clock.judge(next.received.turn), NEVER);
         (out.frame, out.bytes, out.memo) = (received.frame, received.bytes, received.memo);
         if let (Some(facts), Clock::Hardware(cycles)) = (facts, &self.clock) {
@@ -384,8 +387,8 @@ impl Bridge {
                 pool: decision.pool_of(usize::from(egress)),
             };
             if is_only && received.is_alone {
-                if let Some(at) = self.passes(now, egress, visible, before) {
-                    out.passed = Some(self.pass(egress, out.decided, at, &copy));
+                out.passed = self.pass(now, out.decided, before, egress, &copy);
+                if out.passed.is_some() {
                     return;
                 }
             }

@@ -37,31 +37,10 @@ impl Bridge {
             return Selection::Idle { next: state.plan(&self.clock, &self.gate_time, port, now) };
         };
         let last = !state.queues.is_filled(copy.reception, copy.traffic_class);
-        let first = self.send(port, now, &copy, last);
-        let next = self.ports[usize::from(port)].plan(&self.clock, &self.gate_time, port, now);
+        let (first, back) = state.send(&self.clock, self.settings.count_gap, port, now, &copy, last);
+        let next = state.plan(&self.clock, &self.gate_time, port, now);
+        self.release(port, back, &copy);
         Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
-    }
-
-    /// Sends a copy that was selected, the last of its queue or not; gives when its first bit after the delimiter leaves.
-    #[inline(always)]
-    pub(super) fn send(&mut self, port: u16, now: Tick, copy: &Queued, last: bool) -> Tick {
-        let state = &mut self.ports[usize::from(port)];
-        let (first, free, release) = match &self.clock {
-            Clock::Hardware(cycles) => {
-                let until = cycles.sent(now, copy.bytes, self.settings.count_gap);
-                state.sending = Some(Sending { traffic_class: usize::from(copy.traffic_class), until });
-                (cycles.first_byte(now), cycles.next_selection(now, copy.bytes), cycles.release(now, copy.bytes, port))
-            }
-            Clock::Ideal(ideal) => (
-                ideal.first_bit(port, now),
-                ideal.next_selection(port, now, copy.bytes),
-                ideal.end(port, now, copy.bytes),
-            ),
-        };
-        state.free = free;
-        state.lifetime.popped(now, last);
-        self.release(port, release, copy);
-        first
     }
 
     /// Gives up the candidate of a class that was looked at, if it still is too old.
@@ -112,8 +91,9 @@ impl Bridge {
         Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
     }
 
+    /// The cells of a copy come back at a tick.
     #[inline(always)]
-    fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
+    pub(super) fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
         self.next_release = self.next_release.min(at);
         self.releases.push(Release {
             at,
@@ -143,6 +123,33 @@ impl Bridge {
 }
 
 impl Port {
+    /// Sends a copy that was selected, the last of its queue or not; gives when its first bit after the delimiter leaves,
+    /// and when its cells come back.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        clock: &Clock,
+        count_gap: bool,
+        port: u16,
+        now: Tick,
+        copy: &Queued,
+        last: bool,
+    ) -> (Tick, Tick) {
+        self.lifetime.popped(now, last);
+        match clock {
+            Clock::Hardware(cycles) => {
+                let until = cycles.sent(now, copy.bytes, count_gap);
+                self.sending = Some(Sending { traffic_class: usize::from(copy.traffic_class), until });
+                self.free = cycles.next_selection(now, copy.bytes);
+                (cycles.first_byte(now), cycles.release(now, copy.bytes, port))
+            }
+            Clock::Ideal(ideal) => {
+                self.free = ideal.next_selection(port, now, copy.bytes);
+                (ideal.first_bit(port, now), ideal.end(port, now, copy.bytes))
+            }
+        }
+    }
+
     /// Whether the candidate of a class is too long for its gate when it is looked at.
     pub(super) fn is_long(&self, clock: &Clock, time: &GateTime, port: u16, look: Look) -> bool {
         let head = self.queues.head(look.traffic_class).filter(|head| head.visible <= look.at);

@@ -27,17 +27,16 @@ impl Kernel {
     pub(super) fn bring_hops(&self, hop: u32, stream: u32) {
         self.routes.bring(hop + 4);
         self.memos.bring(hop + 1);
-        let this = self.routes.hop(hop);
+        let Some([this, next, after]) = self.routes.from(hop) else { return };
         if let Some(bridge) = self.model(this) {
             bridge.bring_way(this.reception, this.egress(), &self.memos, hop);
         }
-        let next = self.routes.hop(hop + 1);
         let Some(BridgeNode::Model { bridge, first_wire, .. }) = self.bridges.get(next.bridge as usize) else {
             return self.streams[stream as usize].statistics.bring_ends();
         };
         bridge.bring_ports(next.reception, next.egress());
         prefetch_index(&self.wires, *first_wire as usize + usize::from(next.egress()));
-        match self.model(self.routes.hop(hop + 2)) {
+        match self.model(after) {
             Some(bridge) => bridge.bring(),
             None => self.streams[stream as usize].bring(),
         }
