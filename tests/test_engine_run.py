@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import threading
@@ -98,11 +99,28 @@ def test_chunks_are_bounded_and_whole() -> None:
     result, chunks = run(busy)
     rows = [chunk["rows"] for chunk in chunks]
     assert len(rows) > 3
-    assert all(1 << 18 <= n < (1 << 18) + 300 for n in rows[:-1])
+    assert all(1 << 17 <= n < (1 << 17) + 300 for n in rows[:-1])
     frames = np.concatenate([np.frombuffer(c["frame_id"], "<u8") for c in chunks])
     assert len(frames) == sum(rows)
     created = result["conservation"]["x"]["created"]
     assert np.array_equal(np.unique(frames), np.arange(created))
+
+
+@pytest.mark.parametrize("columns", [tuple(WIDTHS), ("time_ps",)], ids=["whole", "one column"])
+def test_a_chunk_that_is_kept_stays_as_it_is(columns: tuple[str, ...]) -> None:
+    kept: list[Json] = []
+    copies: list[Json] = []
+    turns = itertools.cycle((True, False))
+
+    def sink(chunk: Any) -> None:
+        # The memory of those between is used again.
+        if next(turns):
+            kept.append({column: chunk[column] for column in columns})
+            copies.append({column: bytes(chunk[column]) for column in columns})
+
+    _engine.run(json.dumps(endless() | {"duration_ps": 200_000_000_000, "trace": {}}), sink)
+    assert len(kept) > 2
+    assert [{column: bytes(values) for column, values in chunk.items()} for chunk in kept] == copies
 
 
 def test_percentiles_of_many_values_say_their_error() -> None:

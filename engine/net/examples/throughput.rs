@@ -12,7 +12,7 @@ struct Count {
 }
 
 impl Observer for Count {
-    fn rows(&mut self, rows: Columns) -> bool {
+    fn rows(&mut self, rows: &mut Columns) -> bool {
         self.rows += rows.len() as u64;
         true
     }

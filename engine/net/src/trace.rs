@@ -84,18 +84,21 @@ pub struct Columns {
 }
 
 impl Columns {
-    fn with_capacity(rows: usize) -> Self {
-        Self {
-            frame_id: Vec::with_capacity(rows),
-            stream: Vec::with_capacity(rows),
-            node: Vec::with_capacity(rows),
-            port: Vec::with_capacity(rows),
-            event: Vec::with_capacity(rows),
-            time_ps: Vec::with_capacity(rows),
-            bytes: Vec::with_capacity(rows),
-            traffic_class: Vec::with_capacity(rows),
-            reason: Vec::with_capacity(rows),
+    /// Without rows, and with room for so many.
+    fn empty(&mut self, rows: usize) {
+        fn empty<T>(column: &mut Vec<T>, rows: usize) {
+            column.clear();
+            column.reserve(rows);
         }
+        empty(&mut self.frame_id, rows);
+        empty(&mut self.stream, rows);
+        empty(&mut self.node, rows);
+        empty(&mut self.port, rows);
+        empty(&mut self.event, rows);
+        empty(&mut self.time_ps, rows);
+        empty(&mut self.bytes, rows);
+        empty(&mut self.traffic_class, rows);
+        empty(&mut self.reason, rows);
     }
 
     #[inline]
@@ -139,22 +142,19 @@ impl Trace {
     /// Of a frame that no bridge has classified yet.
     pub const NO_CLASS: u8 = 255;
     /// Rows of a chunk.
-    pub const CHUNK: usize = 1 << 18;
+    pub const CHUNK: usize = 1 << 17;
     /// Rows that one event of the kernel can make beyond a full chunk, before there is a chance to hand it out.
     const SPARE: usize = 256;
 
     pub fn new(filter: Filter) -> Self {
-        let chunk = Self::chunk(&filter);
-        Self { filter, chunk }
+        let mut trace = Self { filter, chunk: Columns::default() };
+        trace.next_chunk();
+        trace
     }
 
-    fn chunk(filter: &Filter) -> Columns {
-        Columns::with_capacity(if filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE })
-    }
-
-    /// The rows so far, which are the taker's from now on.
-    pub fn take(&mut self) -> Columns {
-        std::mem::replace(&mut self.chunk, Self::chunk(&self.filter))
+    /// Begins a new one.
+    pub fn next_chunk(&mut self) {
+        self.chunk.empty(if self.filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE });
     }
 
     /// Out of the way of runs without a trace.

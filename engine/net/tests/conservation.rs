@@ -76,7 +76,7 @@ impl Node for Bridge {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn rows(&mut self, rows: Columns) -> bool {
+    fn rows(&mut self, rows: &mut Columns) -> bool {
         assert!(!rows.is_empty());
         true
     }

@@ -15,7 +15,7 @@ struct Rows {
 }
 
 impl Observer for Rows {
-    fn rows(&mut self, rows: Columns) -> bool {
+    fn rows(&mut self, rows: &mut Columns) -> bool {
         self.chunks += 1;
         self.columns.frame_id.extend(&rows.frame_id);
         self.columns.stream.extend(&rows.stream);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use zerocopy::IntoBytes;
 
 use penstock_frame::FrameToWrite;
 use penstock_net::describe::{BridgeKind, Committed};
@@ -59,9 +61,12 @@ impl Listener {
 }
 
 impl Observer for Listener {
-    fn rows(&mut self, rows: Columns) -> bool {
+    fn rows(&mut self, rows: &mut Columns) -> bool {
         let Some(sink) = &self.sink else { return true };
-        let taken = Python::attach(|py| sink.call1(py, (columns(py, rows)?,)).map(|_| true));
+        let shared = Arc::new(std::mem::take(rows));
+        let taken = Python::attach(|py| sink.call1(py, (columns(py, &shared)?,)).map(|_| true));
+        // The memory of rows that the sink has not kept is used again.
+        *rows = Arc::into_inner(shared).unwrap_or_default();
         self.keep(taken, false)
     }
 
@@ -140,18 +145,18 @@ fn simulation<'py>(py: Python<'py>, simulation: &Simulation) -> PyResult<Bound<'
 }
 
 /// The columns of a chunk, without a copy.
-fn columns(py: Python<'_>, rows: Columns) -> PyResult<Bound<'_, PyDict>> {
+fn columns<'py>(py: Python<'py>, rows: &Arc<Columns>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("rows", rows.len())?;
-    dict.set_item("frame_id", Column::new(rows.frame_id))?;
-    dict.set_item("stream", Column::new(rows.stream))?;
-    dict.set_item("node", Column::new(rows.node))?;
-    dict.set_item("port", Column::new(rows.port))?;
-    dict.set_item("event", Column::new(rows.event))?;
-    dict.set_item("time_ps", Column::new(rows.time_ps))?;
-    dict.set_item("bytes", Column::new(rows.bytes))?;
-    dict.set_item("traffic_class", Column::new(rows.traffic_class))?;
-    dict.set_item("reason", Column::new(rows.reason))?;
+    dict.set_item("frame_id", Column::new(rows, |rows| rows.frame_id.as_bytes()))?;
+    dict.set_item("stream", Column::new(rows, |rows| rows.stream.as_bytes()))?;
+    dict.set_item("node", Column::new(rows, |rows| rows.node.as_bytes()))?;
+    dict.set_item("port", Column::new(rows, |rows| rows.port.as_bytes()))?;
+    dict.set_item("event", Column::new(rows, |rows| &rows.event))?;
+    dict.set_item("time_ps", Column::new(rows, |rows| rows.time_ps.as_bytes()))?;
+    dict.set_item("bytes", Column::new(rows, |rows| rows.bytes.as_bytes()))?;
+    dict.set_item("traffic_class", Column::new(rows, |rows| &rows.traffic_class))?;
+    dict.set_item("reason", Column::new(rows, |rows| &rows.reason))?;
     Ok(dict)
 }
 

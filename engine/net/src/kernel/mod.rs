@@ -29,8 +29,9 @@ use crate::trace::{Columns, Event, Reason, Row, Trace};
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
-    /// Rows, in the order in which they became known. False: they could not be taken, and the run fails.
-    fn rows(&mut self, rows: Columns) -> bool;
+    /// Rows, in the order in which they became known. What is left in them is dropped, and their memory used again. False:
+    /// they could not be taken, and the run fails.
+    fn rows(&mut self, rows: &mut Columns) -> bool;
     /// Which part of the duration is over. False interrupts the run.
     fn progress(&mut self, done: f64) -> bool;
 }
@@ -220,7 +221,9 @@ impl Kernel {
     }
 
     fn hand_out(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
-        if observer.rows(self.trace.take()) {
+        let is_taken = observer.rows(&mut self.trace.chunk);
+        self.trace.next_chunk();
+        if is_taken {
             Ok(())
         } else {
             Err(RunError::Refused)
