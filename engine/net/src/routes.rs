@@ -20,6 +20,12 @@ pub struct Hop {
 }
 
 impl Hop {
+    /// It is behind the last one of a stream.
+    #[inline]
+    pub fn is_end(&self) -> bool {
+        self.bridge == END.bridge
+    }
+
     /// The first of its egress ports.
     #[inline]
     pub fn egress(&self) -> u16 {

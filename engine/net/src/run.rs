@@ -12,7 +12,8 @@ use crate::describe::{self, BridgeKind, Network, Place};
 use crate::error::{wrong, RunError};
 use crate::frames::Frames;
 use crate::header::Headers;
-use crate::kernel::{ahead, BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
+use crate::kernel::ahead::Ahead;
+use crate::kernel::{BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
 use crate::link::{Rate, Wire};
 use crate::node::Node;
 use crate::queue::{Queue, MOST_NODES};
@@ -50,7 +51,7 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
     let captures = Captures::new(network.captures.as_deref(), named)?;
-    let is_large = ahead::is_large(routes.hops(), wires.of_bridges.len());
+    let ahead = Ahead::new(routes.hops(), wires.of_bridges.len());
     let mut kernel = Kernel {
         queue: Queue::default(),
         bridges: bridges(network, hardware, &wires)?,
@@ -67,7 +68,7 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         exact_up_to: network.statistics.exact_up_to,
         duration: network.duration_ps,
         until: 0,
-        is_large,
+        ahead,
         simulation: Simulation::default(),
         told: Vec::new(),
         buffer: Vec::new(),

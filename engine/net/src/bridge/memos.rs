@@ -81,11 +81,16 @@ impl Memos {
         prefetch_index(&self.0, place as usize);
     }
 
-    /// The stream and the class that frames of a place had last.
+    /// The stream that frames of a place had last; [`NO_STREAM`]: none.
     #[inline]
-    pub(super) fn expected(&self, place: u32) -> (u32, u8) {
-        let kept = &self.0[place as usize];
-        (kept.stream, kept.traffic_class)
+    pub fn stream(&self, place: u32) -> u32 {
+        self.0[place as usize].stream
+    }
+
+    /// The class that frames of a place had last.
+    #[inline]
+    pub fn traffic_class(&self, place: u32) -> u8 {
+        self.0[place as usize].traffic_class
     }
 
     /// What is kept, if it follows from this header at this port and these tables.

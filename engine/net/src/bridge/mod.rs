@@ -347,15 +347,19 @@ impl Bridge {
         near(&state.free);
     }
 
+    /// Has the scheduler of a stream fetched too.
+    #[inline]
+    pub fn bring_stream(&self, stream: u32) {
+        prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
+    }
+
     /// Has what the rest of a frame's way through the bridge needs fetched too.
     #[inline]
-    pub fn bring_way(&self, reception: u16, egress: u16, memos: &Memos, memo: u32) {
-        let (stream, traffic_class) = memos.expected(memo);
+    pub fn bring_way(&self, reception: u16, egress: u16, traffic_class: u8) {
         // A frame that finds its port free needs no queue.
         if let Some(state) = self.ports.get(usize::from(egress)).filter(|state| !state.queues.is_empty()) {
             state.queues.bring(reception, traffic_class);
         }
-        prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
         prefetch_index(&self.groups, self.group(reception, traffic_class));
         prefetch_index(&self.releases, 0);
     }

@@ -16,9 +16,18 @@ const HOP_BYTES: usize = 128;
 const PORT_BYTES: usize = 1024;
 const CACHE_BYTES: usize = 1 << 20;
 
-/// Whether a network does not fit into the cache of a core.
-pub fn is_large(hops: usize, ports: usize) -> bool {
-    hops * HOP_BYTES + ports * PORT_BYTES > CACHE_BYTES
+/// What of a network does not fit into the cache of a core, so that it is worth while to fetch it ahead.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    pub bridges: bool,
+    /// Routes and streams.
+    pub routes: bool,
+}
+
+impl Ahead {
+    pub fn new(hops: usize, ports: usize) -> Self {
+        Self { bridges: ports * PORT_BYTES > CACHE_BYTES, routes: hops * HOP_BYTES > CACHE_BYTES }
+    }
 }
 
 impl Kernel {
@@ -29,16 +38,29 @@ impl Kernel {
         self.memos.bring(hop + 1);
         let Some([this, next, after]) = self.routes.from(hop) else { return };
         if let Some(bridge) = self.model(this) {
-            bridge.bring_way(this.reception, this.egress(), &self.memos, hop);
+            bridge.bring_stream(self.memos.stream(hop));
         }
-        let Some(BridgeNode::Model { bridge, first_wire, .. }) = self.bridges.get(next.bridge as usize) else {
+        if next.is_end() {
             return self.streams[stream as usize].statistics.bring_ends();
-        };
-        bridge.bring_ports(next.reception, next.egress());
-        prefetch_index(&self.wires, *first_wire as usize + usize::from(next.egress()));
-        match self.model(after) {
-            Some(bridge) => bridge.bring(),
-            None => self.streams[stream as usize].bring(),
+        }
+        if after.is_end() {
+            self.streams[stream as usize].bring();
+        }
+        if self.ahead.bridges {
+            self.bring_bridges(hop, this, next, after);
+        }
+    }
+
+    fn bring_bridges(&self, hop: u32, this: &Hop, next: &Hop, after: &Hop) {
+        if let Some(bridge) = self.model(this) {
+            bridge.bring_way(this.reception, this.egress(), self.memos.traffic_class(hop));
+        }
+        if let Some(BridgeNode::Model { bridge, first_wire, .. }) = self.bridges.get(next.bridge as usize) {
+            bridge.bring_ports(next.reception, next.egress());
+            prefetch_index(&self.wires, *first_wire as usize + usize::from(next.egress()));
+        }
+        if let Some(bridge) = self.model(after) {
+            bridge.bring();
         }
     }
 

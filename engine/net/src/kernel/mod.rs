@@ -26,6 +26,7 @@ use crate::source::{Generator, Handover};
 use crate::station::Station;
 use crate::statistics::StreamStatistics;
 use crate::trace::{Columns, Event, Reason, Row, Trace};
+use ahead::Ahead;
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
@@ -137,8 +138,7 @@ pub(crate) struct Kernel {
     pub duration: u64,
     /// Events before this are acted on now.
     pub until: u64,
-    /// Whether it is worth while to fetch ahead.
-    pub is_large: bool,
+    pub ahead: Ahead,
     pub simulation: Simulation,
     pub told: Vec<Told>,
     pub buffer: Vec<u8>,
@@ -186,12 +186,12 @@ impl Kernel {
         self.until = end;
         let mut day = 0;
         while let Some(event) = self.queue.pop_before(end) {
-            if self.is_large {
+            if self.ahead.bridges {
                 self.bring_soon();
-                if self.queue.day() != day {
-                    day = self.queue.day();
-                    self.bring_releases();
-                }
+            }
+            if self.ahead.routes && self.queue.day() != day {
+                day = self.queue.day();
+                self.bring_releases();
             }
             self.act(event, &mut judgement)?;
             if self.trace.is_full() {

@@ -141,7 +141,7 @@ impl Kernel {
                 return Ok(());
             }
         };
-        if self.is_large {
+        if self.ahead.bridges {
             self.bring_first(self.frames.get(slot).hop);
         }
         let frame = self.frames.get_mut(slot);
