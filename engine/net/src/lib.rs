@@ -15,6 +15,7 @@ mod frames;
 pub mod header;
 mod kernel;
 mod link;
+mod near;
 mod node;
 pub mod queue;
 mod routes;

@@ -6,7 +6,6 @@ use prefetch_index::prefetch_index;
 
 use crate::describe::{Network, Stream};
 use crate::error::{wrong, RunError};
-use crate::link::Wire;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
@@ -15,8 +14,6 @@ pub struct Hop {
     first: u32,
     /// Egress ports with listeners behind them.
     ports: u64,
-    /// The port at which its frames arrive.
-    pub reception: u16,
 }
 
 impl Hop {
@@ -25,16 +22,10 @@ impl Hop {
     pub fn is_end(&self) -> bool {
         self.bridge == END.bridge
     }
-
-    /// The first of its egress ports.
-    #[inline]
-    pub fn egress(&self) -> u16 {
-        self.ports.trailing_zeros() as u16
-    }
 }
 
 /// Follows the last hop of each stream.
-const END: Hop = Hop { bridge: u32::MAX, first: 0, ports: 0, reception: 0 };
+const END: Hop = Hop { bridge: u32::MAX, first: 0, ports: 0 };
 
 /// Of all streams, one after the other, each in the order in which its frames come by.
 #[derive(Clone, Debug, Default)]
@@ -95,12 +86,6 @@ impl Routes {
         found.ok().map(|place| route.sorted[place])
     }
 
-    /// After the last hop of a stream it is one of no bridge.
-    #[inline]
-    pub fn hop(&self, hop: u32) -> &Hop {
-        self.hops.get(hop as usize).unwrap_or(&END)
-    }
-
     /// A hop and the two after it, if there are so many of all streams.
     #[inline]
     pub fn from(&self, hop: u32) -> Option<&[Hop; 3]> {
@@ -111,20 +96,6 @@ impl Routes {
     #[inline]
     pub fn bring(&self, hop: u32) {
         prefetch_index(&self.hops, hop as usize);
-    }
-
-    /// Notes where a route's frames arrive, from where they come from: the talker's wire, and the bridges' wires by bridge and
-    /// egress port.
-    pub fn note_receptions(&mut self, route: &Route, talker: Wire, wire: impl Fn(u32, u16) -> Option<Wire>) {
-        let wires = route.sorted.iter().flat_map(|&hop| {
-            let Hop { bridge, ports, .. } = self.hops[hop as usize];
-            (0..64).filter(move |port| ports >> port & 1 == 1).filter_map(|port| wire(bridge, port)).collect::<Vec<_>>()
-        });
-        for wire in wires.chain([talker]).collect::<Vec<_>>() {
-            if let Some(hop) = self.find(route, wire.node) {
-                self.hops[hop as usize].reception = wire.port;
-            }
-        }
     }
 
     #[inline]

@@ -12,8 +12,7 @@ use crate::describe::{self, BridgeKind, Network, Place};
 use crate::error::{wrong, RunError};
 use crate::frames::Frames;
 use crate::header::Headers;
-use crate::kernel::ahead::Ahead;
-use crate::kernel::{BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
+use crate::kernel::{ahead, BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
 use crate::link::{Rate, Wire};
 use crate::node::Node;
 use crate::queue::{Queue, MOST_NODES};
@@ -41,17 +40,13 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
     let mut routes = Routes::default();
     let streams = streams(network, &mut headers, &mut routes)?;
     let stations = stations(network, &wires)?;
-    for stream in &streams {
-        let talker = stations[stream.talker as usize].wire;
-        routes.note_receptions(&stream.route, talker, |bridge, port| wires.of_bridge_port(bridge, port));
-    }
     let mut listens = vec![false; network.stations.len()];
     for &listener in network.streams.iter().flat_map(|stream| &stream.to) {
         listens[listener] = true;
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
     let captures = Captures::new(network.captures.as_deref(), named)?;
-    let ahead = Ahead::new(routes.hops(), wires.of_bridges.len());
+    let is_large = ahead::is_large(routes.hops());
     let mut kernel = Kernel {
         queue: Queue::default(),
         bridges: bridges(network, hardware, &wires)?,
@@ -68,7 +63,7 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         exact_up_to: network.statistics.exact_up_to,
         duration: network.duration_ps,
         until: 0,
-        ahead,
+        is_large,
         simulation: Simulation::default(),
         told: Vec::new(),
         buffer: Vec::new(),
@@ -172,10 +167,6 @@ impl Wires {
                 Err(wrong(format!("a link of node {node}; 0 to {} are there", bridges + network.stations.len() - 1)))
             }
         }
-    }
-
-    fn of_bridge_port(&self, bridge: u32, port: u16) -> Option<Wire> {
-        self.of_bridges[self.first[bridge as usize] as usize + usize::from(port)]
     }
 
     fn of_bridge(&self, bridge: usize, ports: u16) -> &[Option<Wire>] {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run says about each stream, gathered while it runs.
-use penstock_shaper::near::near;
 use prefetch_index::prefetch_index;
 use sketches_ddsketch::{Config, DDSketch};
 
 use crate::conformance::Conformance;
+use crate::near::near;
 use crate::trace::Reason;
 
 /// Relative error of percentiles of more values than are kept.

@@ -4,8 +4,6 @@
 //! Lengths are in cells. Frames are decided one after the other; all that was released before a decision is known to it.
 //! Accounts are of *queues* (egress port and class), classes, reception ports, and what all share.
 
-use prefetch_index::prefetch_index;
-
 pub const CELL_BYTES: u32 = 128;
 pub const CLASSES: usize = 8;
 
@@ -89,13 +87,6 @@ impl Admission {
             receptions: vec![0; ports],
             shared: 0,
         }
-    }
-
-    /// Has the accounts of an egress port and of a reception port fetched into the cache.
-    #[inline]
-    pub fn bring(&self, egress: usize, reception: usize) {
-        prefetch_index(&self.queues, egress);
-        prefetch_index(&self.receptions, reception);
     }
 
     /// Decides about the copies of one frame, of which some may be too long. Bits of `wanted` beyond the ports are not

@@ -8,6 +8,5 @@ pub mod admission;
 pub mod ats;
 pub mod credit;
 pub mod gates;
-pub mod near;
 pub mod ptp_clock;
 pub mod queue;

@@ -5,7 +5,6 @@
 //! one that is visible first goes first, of equals the one of the lower reception port; the highest class that has a
 //! visible head is served.
 use crate::admission::{Pool, CLASSES};
-use crate::near::near;
 
 /// A copy in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +70,6 @@ impl Queues {
             count: 0,
             waiting: 0,
             classes: [Class { candidate: Candidate { visible: 0, reception: 0 }, filled: 0 }; CLASSES],
-        }
-    }
-
-    /// Has what a frame of a reception port and class needs fetched into the cache; this itself should have come by then.
-    #[inline]
-    pub fn bring(&self, reception: u16, traffic_class: u8) {
-        let class = usize::from(traffic_class) % CLASSES;
-        near(&self.classes[class]);
-        near(&self.lists[usize::from(reception)][class]);
-        if let Some(node) = self.nodes.get(self.free as usize) {
-            near(node);
         }
     }
 

@@ -5,8 +5,6 @@
 //! go out from t + 5 on: those read in cycle t' + 2.
 use std::collections::VecDeque;
 
-use penstock_shaper::near::near;
-
 use super::identify::crc;
 use super::sweep::{Sweep, STEP};
 use super::timing::CYCLE_NS;
@@ -129,13 +127,6 @@ impl Fdb {
             in_cycles,
             version: 1,
         }
-    }
-
-    /// Has what [`Self::version`] needs fetched into the cache.
-    #[inline]
-    pub fn bring(&self) {
-        near(&self.learnings);
-        near(&self.version);
     }
 
     /// What was found in the database holds as long as this stays the same; none while something may change by itself.

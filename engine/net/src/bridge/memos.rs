@@ -87,12 +87,6 @@ impl Memos {
         self.0[place as usize].stream
     }
 
-    /// The class that frames of a place had last.
-    #[inline]
-    pub fn traffic_class(&self, place: u32) -> u8 {
-        self.0[place as usize].traffic_class
-    }
-
     /// What is kept, if it follows from this header at this port and these tables.
     #[inline]
     pub(super) fn get(&self, place: Option<u32>, key: u64, version: u32) -> Option<&Classified> {

@@ -33,7 +33,6 @@ use std::collections::{HashMap, VecDeque};
 
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{Group, Scheduler};
-use penstock_shaper::near::near;
 use penstock_shaper::queue::Queues;
 use prefetch_index::prefetch_index;
 
@@ -308,60 +307,10 @@ impl Bridge {
         }
     }
 
-    /// Has what every frame needs fetched into the cache.
+    /// Has the scheduler of a stream fetched into the cache.
     #[inline]
-    pub fn bring(&self) {
-        near(&self.ports);
-        near(&self.admission);
-        near(&self.releases);
-        near(&self.clock);
-        near(&self.max_frame_changes);
-        near(&self.schedulers);
-        near(&self.settings);
-        near(&self.settings.limits.reception_guarantee);
-        self.fdb.bring();
-    }
-
-    /// Has the state of a frame's ports fetched too; this itself should have come by then.
-    #[inline]
-    pub fn bring_ports(&self, reception: u16, egress: u16) {
-        let received = &self.ports[usize::from(reception)];
-        near(received);
-        near(&received.reception);
-        prefetch_index(&self.judgements, usize::from(reception));
-        self.clock.bring(reception);
-        self.admission.bring(usize::from(egress), usize::from(reception));
-        if let Some(state) = self.ports.get(usize::from(egress)) {
-            near(&state.free);
-            near(&state.lifetime.search);
-            near(&state.sending);
-            near(&state.queues);
-        }
-    }
-
-    /// Has a port fetched too.
-    #[inline]
-    pub fn bring_port(&self, port: u16) {
-        let state = &self.ports[usize::from(port)];
-        near(state);
-        near(&state.free);
-    }
-
-    /// Has the scheduler of a stream fetched too.
-    #[inline]
-    pub fn bring_stream(&self, stream: u32) {
+    pub fn bring_scheduler(&self, stream: u32) {
         prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
-    }
-
-    /// Has what the rest of a frame's way through the bridge needs fetched too.
-    #[inline]
-    pub fn bring_way(&self, reception: u16, egress: u16, traffic_class: u8) {
-        // A frame that finds its port free needs no queue.
-        if let Some(state) = self.ports.get(usize::from(egress)).filter(|state| !state.queues.is_empty()) {
-            state.queues.bring(reception, traffic_class);
-        }
-        prefetch_index(&self.groups, self.group(reception, traffic_class));
-        prefetch_index(&self.releases, 0);
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.

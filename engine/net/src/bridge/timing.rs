@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
-use prefetch_index::prefetch_index;
-
 use super::config::{BridgeError, Timing};
 use super::Tick;
 use crate::link::Rate;
@@ -168,14 +166,6 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// Has what is of a port fetched into the cache.
-    #[inline]
-    pub fn bring(&self, port: u16) {
-        if let Self::Ideal(ideal) = self {
-            prefetch_index(&ideal.rates, usize::from(port));
-        }
-    }
-
     /// Whether a frame that is judged after `now` comes too late for a selection at `due`, if the next one that has
     /// arrived is judged at `next`. One that has not arrived yet is not judged within the bridge's own delay.
     #[inline(always)]

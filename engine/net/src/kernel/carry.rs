@@ -55,7 +55,8 @@ impl Kernel {
                 *copies += 1;
                 self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));
                 let received = clock.time(tick);
-                if let Some(hop) = hop.filter(|_| self.ahead.routes) {
+                if let Some(hop) = hop.filter(|_| self.is_large) {
+                    bridge.bring_scheduler(self.memos.stream(hop));
                     self.bring_hops(hop, stream);
                 }
                 received

@@ -26,7 +26,6 @@ use crate::source::{Generator, Handover};
 use crate::station::Station;
 use crate::statistics::StreamStatistics;
 use crate::trace::{Columns, Event, Reason, Row, Trace};
-use ahead::Ahead;
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
@@ -138,7 +137,8 @@ pub(crate) struct Kernel {
     pub duration: u64,
     /// Events before this are acted on now.
     pub until: u64,
-    pub ahead: Ahead,
+    /// Whether it is worth while to fetch ahead.
+    pub is_large: bool,
     pub simulation: Simulation,
     pub told: Vec<Told>,
     pub buffer: Vec<u8>,
@@ -186,10 +186,7 @@ impl Kernel {
         self.until = end;
         let mut day = 0;
         while let Some(event) = self.queue.pop_before(end) {
-            if self.ahead.bridges {
-                self.bring_soon();
-            }
-            if self.ahead.routes && self.queue.day() != day {
+            if self.is_large && self.queue.day() != day {
                 day = self.queue.day();
                 self.bring_releases();
             }

@@ -141,9 +141,6 @@ impl Kernel {
                 return Ok(());
             }
         };
-        if self.ahead.bridges {
-            self.bring_first(self.frames.get(slot).hop);
-        }
         let frame = self.frames.get_mut(slot);
         let (bytes, stream_index) = (u32::from(frame.bytes), frame.stream);
         let station = &mut self.stations[index as usize];

@@ -10,10 +10,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
 
 use penstock_frame::{BuildError, CaptureError};
-use penstock_shaper::near::near;
 
 use crate::describe::{Jitter, Source, Stream};
 use crate::header::{HeaderId, Headers};
+use crate::near::near;
 use content::Content;
 use schedule::Schedule;
 

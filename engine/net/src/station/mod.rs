@@ -3,11 +3,10 @@
 //! gates, credit or longest frames as `shaped.rs` has it.
 mod shaped;
 
-use penstock_shaper::near::near;
-
 use crate::clock::Clock;
 use crate::frames::{Frames, NONE};
 use crate::link::Wire;
+use crate::near::near;
 pub use shaped::Shaped;
 
 pub const CLASSES: usize = 8;
