@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     network.trace.enabled = arguments.iter().any(|word| word == "trace");
     let mut count = Count::default();
     let used = cpu_seconds();
-    let outcome = run(&network, Vec::new(), &mut count)?;
+    let outcome = run(network, Vec::new(), &mut count)?;
     let used = cpu_seconds() - used;
     let (hops, events) = (outcome.simulation.frame_hops, outcome.simulation.events);
     let speed = hops as f64 / used / 1e6;

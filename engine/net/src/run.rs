@@ -34,7 +34,27 @@ pub struct Outcome {
 }
 
 /// `hardware` are the bridges that are no models, in the order of the description.
-pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+pub fn run(network: Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+    let mut kernel = prepare(&network, hardware)?;
+    let end = network.duration_ps.saturating_add(network.drain_ps);
+    let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
+    let nodes = bridges.chain(network.stations.iter().map(|station| station.name.clone())).collect();
+    let streams = network.streams.iter().map(|stream| stream.name.clone()).collect();
+    // That of a large network takes as much memory as the run.
+    drop(network);
+    kernel.start();
+    let ended = kernel.run(end, observer)?;
+    kernel.settle(ended);
+    let violations = kernel.violations.into_inner();
+    if !violations.is_empty() {
+        return Err(RunError::Conservation(violations));
+    }
+    let (fates, statistics) = kernel.streams.into_iter().map(|stream| (stream.fates, stream.statistics)).unzip();
+    let interrupted = ended == Ended::Interrupted;
+    Ok(Outcome { nodes, streams, fates, statistics, simulation: kernel.simulation, interrupted })
+}
+
+fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>) -> Result<Kernel, RunError> {
     let wires = Wires::new(network)?;
     let mut headers = Headers::default();
     let mut routes = Routes::default();
@@ -45,8 +65,6 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         listens[listener] = true;
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
-    let captures = Captures::new(network.captures.as_deref(), named)?;
-    let is_large = ahead::is_large(routes.hops());
     let mut kernel = Kernel {
         queue: Queue::default(),
         bridges: bridges(network, hardware, &wires)?,
@@ -54,16 +72,16 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         wires: wires.of_bridges,
         streams,
         memos: Memos::new(routes.hops()),
+        is_large: ahead::is_large(routes.hops()),
         routes,
         frames: Frames::default(),
         headers,
         trace: Trace::new(filter(network)?),
-        captures,
+        captures: Captures::new(network.captures.as_deref(), named)?,
         violations: Violations::default(),
         exact_up_to: network.statistics.exact_up_to,
         duration: network.duration_ps,
         until: 0,
-        is_large,
         simulation: Simulation::default(),
         told: Vec::new(),
         buffer: Vec::new(),
@@ -71,28 +89,7 @@ pub fn run(network: &Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn O
         looked: Instant::now(),
     };
     add_greedy(&mut kernel);
-    kernel.start();
-    let ended = kernel.run(network.duration_ps.saturating_add(network.drain_ps), observer)?;
-    kernel.settle(ended);
-    let violations = kernel.violations.into_inner();
-    if !violations.is_empty() {
-        return Err(RunError::Conservation(violations));
-    }
-    let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
-    let count = kernel.streams.len();
-    let (mut fates, mut statistics) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for stream in kernel.streams {
-        fates.push(stream.fates);
-        statistics.push(stream.statistics);
-    }
-    Ok(Outcome {
-        nodes: bridges.chain(network.stations.iter().map(|station| station.name.clone())).collect(),
-        streams: network.streams.iter().map(|stream| stream.name.clone()).collect(),
-        fates,
-        statistics,
-        simulation: kernel.simulation,
-        interrupted: ended == Ended::Interrupted,
-    })
+    Ok(kernel)
 }
 
 /// Where all egress ports lead.

@@ -97,7 +97,7 @@ fn try_with(sin: Sin) -> Result<Outcome, RunError> {
             "source": {"kind": "periodic", "frame_bytes": 64, "period_ps": 10000000}}]}"#,
     )
     .unwrap();
-    run(&network, vec![Box::new(Bridge { sin, pending: Vec::new(), held: 0 })], &mut Nobody)
+    run(network, vec![Box::new(Bridge { sin, pending: Vec::new(), held: 0 })], &mut Nobody)
 }
 
 fn violations(sin: Sin) -> Vec<Violation> {

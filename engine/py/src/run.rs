@@ -105,7 +105,7 @@ fn run<'py>(
     let mut listener = Listener { sink, progress, raised: None };
     let result = py.detach(|| -> PyResult<_> {
         let hardware = hardware(&network)?;
-        Ok(penstock_net::run(&network, hardware, &mut listener))
+        Ok(penstock_net::run(network, hardware, &mut listener))
     })?;
     if let Some(error) = listener.raised {
         return Err(error);
