@@ -13,16 +13,18 @@ pub fn cells_of(bytes: u32) -> u32 {
     bytes.div_ceil(CELL_BYTES).max(1)
 }
 
+/// What every frame needs stands first and together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Limits {
     /// Per class: of one egress port's queue.
     pub queue: [u32; CLASSES],
-    /// Per class: of all egress ports together, for what is not guaranteed.
-    pub class: [u32; CLASSES],
     /// Of each egress port and class.
     pub queue_guarantee: u32,
     pub reception_guarantee: u32,
     pub shared: u32,
+    /// Per class: of all egress ports together, for what is not guaranteed.
+    pub class: [u32; CLASSES],
 }
 
 /// The account that a queued copy was charged to.

@@ -120,6 +120,7 @@ impl Bridge {
             Change::MaxFrameBytes(bytes) => {
                 let way = if let Clock::Hardware(_) = self.clock { MAX_FRAME_CYCLES } else { 0 };
                 self.max_frame_changes.push_back((at + way, bytes));
+                settings.max_frame_until = settings.max_frame_until.min(at + way);
             }
             Change::OverheadBytes(bytes) => settings.overhead_bytes = u32::from(bytes),
             Change::ProcessingDelayMaxNs(ns) => settings.processing_delay_max_ns = ns,

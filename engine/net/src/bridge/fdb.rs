@@ -98,14 +98,16 @@ const LEARNINGS_KEPT: usize = 64;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Fdb {
-    /// Learnings that have not read their set yet, and writes that cannot be seen yet; both in order of time.
-    learnings: VecDeque<Learning>,
-    writes: VecDeque<Write>,
     /// Counts the changes of entries.
     version: u32,
     /// Ticks are the hardware's cycles; else a sweep takes no time.
     in_cycles: bool,
+    /// There are neither learnings nor writes; false until that is found out.
+    is_settled: bool,
     sweep: Sweep,
+    /// Learnings that have not read their set yet, and writes that cannot be seen yet; both in order of time.
+    learnings: VecDeque<Learning>,
+    writes: VecDeque<Write>,
     /// Of the last learning that was allowed, and the one before it.
     learnt: [Tick; 2],
     sets: Vec<[Entry; 2]>,
@@ -125,6 +127,7 @@ impl Fdb {
             learnt: [0; 2],
             sweep: Sweep::new(tick_ns, aging_period_ms),
             in_cycles,
+            is_settled: true,
             version: 1,
         }
     }
@@ -132,8 +135,7 @@ impl Fdb {
     /// What was found in the database holds as long as this stays the same; none while something may change by itself.
     #[inline]
     pub fn version(&self, now: Tick) -> Option<u32> {
-        let settled = self.learnings.is_empty() && self.writes.is_empty();
-        (settled && now.saturating_add(FAR_FROM_SWEEP) < self.sweep.from).then_some(self.version)
+        (self.is_settled && now.saturating_add(FAR_FROM_SWEEP) < self.sweep.from).then_some(self.version)
     }
 
     /// Whether a learning would change nothing.
@@ -182,7 +184,7 @@ impl Fdb {
 
     /// The ports that lead to an address, for a lookup that goes out at `now`; these are in order.
     pub fn find(&mut self, now: Tick, set: u32, address: u64) -> Option<u64> {
-        if !self.learnings.is_empty() || !self.writes.is_empty() || now + READ >= self.sweep.from {
+        if !self.is_settled || now + READ >= self.sweep.from {
             self.settle(now);
             self.read(now);
         }
@@ -201,6 +203,7 @@ impl Fdb {
             self.settle(at);
         }
         self.learnings.push_back(Learning { at, address, port, set, allowed });
+        self.is_settled = false;
     }
 
     /// Does all that happens before an operation that goes out at `now`.
@@ -277,6 +280,7 @@ impl Fdb {
             let seen_as = at + STEP - LEARN_WRITES;
             let older = entry.older();
             self.writes.push_back(Write { at: seen_as, set: set as u32, way: way as u8, entry: older, swept: true });
+            self.is_settled = false;
         }
     }
 
@@ -306,6 +310,7 @@ impl Fdb {
             }
             self.writes.pop_front();
         }
+        self.is_settled = self.learnings.is_empty() && self.writes.is_empty();
     }
 }
 

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 pub struct Fifo<T> {
     len: u32,
     first: T,
-    /// Those after the first.
-    more: VecDeque<T>,
+    /// Those after the first, if there ever were any.
+    #[allow(clippy::box_collection)] // a whole deque would take half a line of the cache
+    more: Option<Box<VecDeque<T>>>,
 }
 
 impl<T: Default> Fifo<T> {
@@ -21,7 +22,7 @@ impl<T: Default> Fifo<T> {
         if self.len == 0 {
             self.first = value;
         } else {
-            self.more.push_back(value);
+            self.more.get_or_insert_default().push_back(value);
         }
         self.len += 1;
     }
@@ -31,14 +32,14 @@ impl<T: Default> Fifo<T> {
     pub fn drop_front(&mut self) {
         self.len = self.len.saturating_sub(1);
         if self.len > 0 {
-            self.first = self.more.pop_front().unwrap_or_default();
+            self.first = self.more.as_mut().and_then(|more| more.pop_front()).unwrap_or_default();
         }
     }
 
     pub fn get(&self, index: usize) -> Option<&T> {
         match index {
             0 => (self.len > 0).then_some(&self.first),
-            _ => self.more.get(index - 1),
+            _ => self.more.as_ref()?.get(index - 1),
         }
     }
 
@@ -46,12 +47,12 @@ impl<T: Default> Fifo<T> {
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         match index {
             0 => (self.len > 0).then_some(&mut self.first),
-            _ => self.more.get_mut(index - 1),
+            _ => self.more.as_mut()?.get_mut(index - 1),
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.get(0).into_iter().chain(&self.more)
+        self.get(0).into_iter().chain(self.more.iter().flat_map(|more| more.iter()))
     }
 
     /// Something of the first one, or else what is given; without a branch.

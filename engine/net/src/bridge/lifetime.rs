@@ -4,8 +4,6 @@
 //! Every 128 cycles one class is looked at, each once in 1024. If its candidate has been visible for the lifetime, and
 //! the queues are at rest in that cycle and the next, it is taken out. It is released in a turn of the port in which no
 //! sent frame is; then the queues look for a new candidate, and nothing is selected meanwhile.
-use std::collections::VecDeque;
-
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::queue::Queues;
 
@@ -54,7 +52,9 @@ pub struct Lifetime {
     /// After a frame was given up, the class that is searched for its next one, and until when.
     pub search: Option<(usize, Tick)>,
     pop: Option<Pop>,
-    enqueues: VecDeque<Enqueue>,
+    /// Since a look was planned or a search began.
+    #[allow(clippy::box_collection)] // a whole vector would lie in another line of the cache
+    enqueues: Option<Box<Vec<Enqueue>>>,
 }
 
 pub fn lifetime(clock: &Clock) -> Tick {
@@ -116,10 +116,14 @@ impl Lifetime {
 
     pub fn enqueued(&mut self, at: Tick, head: bool) {
         if self.look.is_some() || self.search.is_some() {
-            self.enqueues.push_back(Enqueue { at, head });
-        } else if !self.enqueues.is_empty() {
-            self.enqueues.clear();
+            self.enqueues.get_or_insert_default().push(Enqueue { at, head });
+        } else {
+            self.enqueues = None;
         }
+    }
+
+    fn enqueues(&self) -> impl Iterator<Item = &Enqueue> {
+        self.enqueues.iter().flat_map(|enqueues| enqueues.iter())
     }
 
     /// When the queues are at rest again after the last pop. An enqueue goes first and holds off most steps.
@@ -131,7 +135,7 @@ impl Lifetime {
         let steps = std::iter::once(true).chain(next.into_iter().filter(|_| !pop.last)).chain(scan);
         let mut at = pop.at;
         for held_off in steps {
-            while held_off && self.enqueues.iter().any(|enqueue| enqueue.at == at) {
+            while held_off && self.enqueues().any(|enqueue| enqueue.at == at) {
                 at += 1;
             }
             at += 1;
@@ -141,7 +145,7 @@ impl Lifetime {
 
     /// Whether a look leads to a pop, in the cycle after it.
     pub fn is_taken(&self, look: Look, cycles: Cycles) -> bool {
-        let offered = self.enqueues.iter().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
+        let offered = self.enqueues().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
         let resting = match self.pop {
             Some(pop) if pop.at > look.at + 2 => true,
             Some(pop) if pop.at + LONGEST_POP > look.at => pop.at <= look.at && self.rest(cycles) <= look.at,

@@ -218,7 +218,6 @@ const NEVER: Tick = Tick::MAX;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Settings {
-    port_enable: u64,
     max_frame_bytes: u16,
     learning_enable: bool,
     /// Bit k: class k.
@@ -228,7 +227,10 @@ struct Settings {
     class_of_untagged: u8,
     /// What credit is spent on.
     count_gap: bool,
+    /// The next change of the longest frame; `NEVER`: none is known.
+    max_frame_until: Tick,
     limits: Limits,
+    port_enable: u64,
     class_of_pcp: [u8; 8],
     port_vlan_id: Vec<u16>,
     identify: Identify,
@@ -242,17 +244,18 @@ pub struct Bridge {
     ports: Vec<Port>,
     /// Per reception port: when a frame that has arrived is judged next; `NEVER`: there is none.
     judgements: Vec<Tick>,
-    all_ports: u64,
     /// Of the tables that a judgement follows from.
     version: u32,
     /// Some port is.
     is_shaped: bool,
-    admission: Admission,
-    /// In no order, and the first tick of one.
-    releases: Vec<Release>,
+    /// The first tick of one of the releases.
     next_release: Tick,
+    admission: Admission,
+    /// In no order.
+    releases: Vec<Release>,
     /// The first cycle in which another decision can begin.
     next_decision: Tick,
+    all_ports: u64,
     clock: Clock,
     /// Changes of the longest frame that the receivers have not seen yet.
     max_frame_changes: VecDeque<(Tick, u16)>,
@@ -293,7 +296,7 @@ impl Bridge {
     /// The longest frame for one whose first byte behind the delimiter is at this tick; these are asked for in order.
     #[inline(always)]
     pub fn max_frame_bytes(&mut self, first: Tick) -> u16 {
-        if !self.max_frame_changes.is_empty() {
+        if first >= self.settings.max_frame_until {
             self.change_max_frame(first);
         }
         self.settings.max_frame_bytes
@@ -305,6 +308,7 @@ impl Bridge {
             self.settings.max_frame_bytes = *bytes;
             self.max_frame_changes.pop_front();
         }
+        self.settings.max_frame_until = self.max_frame_changes.front().map_or(NEVER, |&(at, _)| at);
     }
 
     /// Has the scheduler of a stream fetched into the cache.

@@ -181,6 +181,7 @@ fn settings(ports: u16, config: &BridgeConfig, delay_ns: u32) -> Result<Settings
         class_of_untagged: config.class_of_untagged,
         ats_classes: config.ats_classes.iter().fold(0, |mask, class| mask | 1 << class),
         max_frame_bytes: config.max_frame_bytes,
+        max_frame_until: NEVER,
         overhead_bytes: u32::from(config.overhead_bytes),
         processing_delay_max_ns: config.processing_delay_max_ns.unwrap_or(delay_ns),
         identify: config.identify,
