@@ -181,8 +181,13 @@ fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
 }
 
 /// Lets all frames through, `(reception, destination, bytes, first)` in the order of `first`; gives what leaves where and
-/// when, and how many copies were sent at once.
-fn departures(timing: &Timing, frames: &[(u16, u64, u16, Tick)], before: Tick) -> (Vec<(u32, u16, Tick)>, usize) {
+/// when, and how many copies were sent at once. `is_alone`: of each frame there is no other copy.
+fn departures(
+    timing: &Timing,
+    frames: &[(u16, u64, u16, Tick)],
+    before: Tick,
+    is_alone: bool,
+) -> (Vec<(u32, u16, Tick)>, usize) {
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     enum Step {
         Arrive(usize),
@@ -202,7 +207,7 @@ fn departures(timing: &Timing, frames: &[(u16, u64, u16, Tick)], before: Tick) -
             Step::Arrive(n) => {
                 let (port, destination, bytes, first) = frames[n];
                 let id = headers.intern(&header(destination, 9));
-                let due = bridge.arrive(port, arrival(n as u32, id, bytes, first));
+                let due = bridge.arrive(port, Arrival { is_alone, ..arrival(n as u32, id, bytes, first) });
                 steps.push(Reverse((due, Step::Judge(port))));
             }
             Step::Judge(port) => {
@@ -249,9 +254,10 @@ proptest! {
                 })
                 .collect();
             frames.sort_unstable_by_key(|frame| frame.3);
-            let (queued, none) = departures(&timing, &frames, 0);
-            let (at_once, some) = departures(&timing, &frames, Tick::MAX);
+            let (queued, none) = departures(&timing, &frames, 0, true);
+            let (at_once, some) = departures(&timing, &frames, Tick::MAX, true);
             prop_assert_eq!(none, 0);
+            prop_assert_eq!(departures(&timing, &frames, Tick::MAX, false), (queued.clone(), 0), "copies elsewhere wait");
             prop_assert!(some > 0 || processing_cycles == 0, "the first frame finds its port free");
             prop_assert_eq!(queued, at_once);
         }

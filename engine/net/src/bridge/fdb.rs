@@ -98,8 +98,8 @@ const LEARNINGS_KEPT: usize = 64;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Fdb {
-    /// Counts the changes of entries.
-    version: u32,
+    /// Counts the changes of entries, from one.
+    version: u64,
     /// Ticks are the hardware's cycles; else a sweep takes no time.
     in_cycles: bool,
     /// There are neither learnings nor writes; false until that is found out.
@@ -134,7 +134,7 @@ impl Fdb {
 
     /// What was found in the database holds as long as this stays the same; none while something may change by itself.
     #[inline]
-    pub fn version(&self, now: Tick) -> Option<u32> {
+    pub fn version(&self, now: Tick) -> Option<u64> {
         (self.is_settled && now.saturating_add(FAR_FROM_SWEEP) < self.sweep.from).then_some(self.version)
     }
 
@@ -178,7 +178,7 @@ impl Fdb {
     pub fn write(&mut self, way: usize, set: usize, entry: Entry) {
         if let Some(entries) = self.sets.get_mut(set) {
             entries[way & 1] = entry;
-            self.version = self.version.wrapping_add(1);
+            self.version += 1;
         }
     }
 
@@ -293,7 +293,7 @@ impl Fdb {
             *entry = entry.older();
             any |= entry.is_learnt();
         }
-        self.version = self.version.wrapping_add(1);
+        self.version += 1;
         self.sweep.finish(self.sweep.from + length);
         if !any {
             self.sweep.leave_out(until, length);
@@ -306,7 +306,7 @@ impl Fdb {
             let entry = &mut self.sets[write.set as usize][usize::from(write.way)];
             if *entry != write.entry {
                 *entry = write.entry;
-                self.version = self.version.wrapping_add(1);
+                self.version += 1;
             }
             self.writes.pop_front();
         }

@@ -8,7 +8,7 @@ use crate::trace::Reason;
 
 pub const NO_STREAM: u32 = u32::MAX;
 /// No version of the database.
-pub const NOT_FOUND: u32 = 0;
+pub const NOT_FOUND: u64 = 0;
 
 /// One line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Classified {
     /// Ports that frames went to, as of a version of the database in which their source address was known, or is not to be
     /// learnt; or [`NOT_FOUND`].
     pub wanted: u64,
-    pub found_version: u32,
+    pub found_version: u64,
     pub destination_set: u32,
     pub source_set: u32,
     pub vlan: u16,
@@ -39,6 +39,8 @@ pub struct Classified {
     pub is_learnt: bool,
     pub is_member: bool,
 }
+
+const _: () = assert!(size_of::<Classified>() == 64);
 
 impl Default for Classified {
     fn default() -> Self {
