@@ -15,7 +15,7 @@ from linux_host import EXAMPLE
 from penstock.lab.guest import Guest
 from penstock.lab.machine import Machine
 from penstock.lab.remote_host import RemoteHost
-from penstock.lab.setup import prepare
+from penstock.lab.setup import prepare, require
 from penstock.linux import apply as changes
 from penstock.linux.commands import commands, removal
 from penstock.linux.errors import ApplyError
@@ -60,6 +60,7 @@ def _lists(folder: Path, number: int, mode: str = "software", more: str = "", cl
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
+    require({"ethtool": "ethtool"}, print)
     with Guest(prepare(print)) as guest, Machine(guest) as made:
         made.ask("namespace", host="host")
         for name in ("enp2s0", "enp3s0"):

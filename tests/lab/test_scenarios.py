@@ -16,6 +16,7 @@ from penstock.lab.emulation import Emulation
 from penstock.lab.machine import Machine
 from penstock.lab.programs import How
 from penstock.lab.run import Played, Where, hosts, play
+from penstock.lab.setup import require
 from penstock.scenario import load
 from penstock.scenario.network import Network
 
@@ -40,6 +41,7 @@ def _iperf3() -> Network:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
+    require({"iperf3": "iperf3"}, print)
     with hosts([_assist(), _iperf3()], Where(guest=True, emulation=Emulation("icount")), print) as made:
         yield made
 

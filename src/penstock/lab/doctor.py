@@ -19,7 +19,7 @@ from penstock.lab.guest import KVM_READY_WITHIN_S, Guest
 from penstock.lab.interfaces import clocks, stamping
 from penstock.lab.machine import Machine
 from penstock.lab.probe import WHAT, probe
-from penstock.lab.setup import GUEST_PROGRAMS, PROCESSOR, install_command
+from penstock.lab.setup import GUEST_PROGRAMS, PROCESSOR, install_command, missing_packages
 
 State = Literal["yes", "no", "part"]
 _NET_ADMIN, _SYS_ADMIN, _NET_RAW, _SYS_NICE = 12, 21, 13, 23
@@ -107,7 +107,7 @@ def _local() -> list[Finding]:
 
 
 def _guest() -> list[Finding]:
-    missing = sorted({package for program, package in GUEST_PROGRAMS.items() if shutil.which(program) is None})
+    missing = missing_packages(GUEST_PROGRAMS)
     remedy = install_command(missing) if missing else ""
     version = _first_line(["qemu-system-x86_64", "--version"])
     qemu = Finding("guest", "programs", "no" if missing else "yes", version, remedy)

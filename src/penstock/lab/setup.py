@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Mapping
 
 from penstock.errors import RunError
 from penstock.lab import kernel
@@ -35,9 +36,7 @@ def prepare(tell: Tell, *, renew: bool = False) -> Kernel:
     """
     if platform.machine() != PROCESSOR:
         raise RunError(f"the guest runs this machine's programs, and so needs {PROCESSOR}, not {platform.machine()}")
-    missing = sorted({package for program, package in GUEST_PROGRAMS.items() if shutil.which(program) is None})
-    if missing:
-        install(missing, tell)
+    require(GUEST_PROGRAMS, tell)
     have = kernel.cached()
     if have is not None and not renew:
         return have
@@ -49,6 +48,22 @@ def prepare(tell: Tell, *, renew: bool = False) -> Kernel:
         tell("refreshing the package lists: apt-get update")
         subprocess.run(["apt-get", "update"], capture_output=True, check=False)
         return kernel.fetch(tell)
+
+
+def missing_packages(programs: Mapping[str, str]) -> list[str]:
+    """The Debian packages of programs that are not there; `programs` names the package of each."""
+    return sorted({package for program, package in programs.items() if shutil.which(program) is None})
+
+
+def require(programs: Mapping[str, str], tell: Tell) -> None:
+    """Installs the packages of programs that are not there.
+
+    Raises:
+        RunError: They may not be installed, or could not be.
+
+    """
+    if packages := missing_packages(programs):
+        install(packages, tell)
 
 
 def may_install() -> bool:
