@@ -16,8 +16,8 @@ import pytest
 from penstock import report
 from penstock.run import run
 from penstock.scenario import load
+from penstock.scenario.egress import GateList
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import GateList
 from shaped import KINDS, Bridge, frames, gates, ready_ns, released_ns, wire_ns
 
 STRICT = 'classes.7 = { selection = "strict" }\nclasses.6 = { selection = "strict" }\n'

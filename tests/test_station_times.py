@@ -20,8 +20,8 @@ from penstock.journeys import View
 from penstock.report import shapers
 from penstock.run import run
 from penstock.scenario import load
+from penstock.scenario.egress import GateList
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import GateList
 from shaped import begins, drops, entry, frames, wire_ns
 
 US = 1000

@@ -19,12 +19,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from penstock import __version__
 from penstock.bench.cli import app as bench
 from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
+from penstock.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,

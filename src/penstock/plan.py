@@ -12,19 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
+from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
-from penstock.scenario.model import Source
-from penstock.scenario.network import (
-    SDU_OVERHEAD_BYTES,
-    Bridge,
-    Clock,
-    Handover,
-    Jitter,
-    Network,
-    Station,
-    Stream,
-    Udp,
-)
+from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Network, Station
+from penstock.scenario.source_keys import Source
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig

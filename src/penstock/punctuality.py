@@ -11,7 +11,8 @@ import polars as pl
 from penstock import delay_variation
 from penstock.delay_variation import Spread
 from penstock.measure import KEYS, distribution, distribution_of
-from penstock.scenario.network import Network, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import Network
 
 _SPREADS = ("period_jitter_ns", "latency_change_ns", "delay_variation_ns")
 UNKNOWN: dict[str, Any] = {"transmit_ns": dict.fromkeys(KEYS), **dict.fromkeys(_SPREADS)}

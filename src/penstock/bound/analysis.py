@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from penstock.bound.terms import WayBound
 from penstock.bound.way import ways_of
-from penstock.scenario.network import Network, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import Network
 from penstock.scenario.units import show_time
 
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from penstock.bound.ports import classes_before, port_at
-from penstock.scenario.network import Network, Step, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import Network, Step
 from penstock.scenario.units import show_rate
 
 NO_RATE = "the stream has no committed rate and burst (ats)"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.bound.terms import Committed, ceil_div
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Step, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Step
 
 
 @dataclass(frozen=True)

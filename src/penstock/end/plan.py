@@ -11,7 +11,8 @@ from typing import Any, Literal
 from penstock.end.draw import drawn
 from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.plan import show_mac
-from penstock.scenario.network import Network, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import Network
 from penstock.scenario.sources import LOCAL_ETHERTYPE
 
 Plan = dict[str, Any]

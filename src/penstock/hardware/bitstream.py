@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .boards import Board
-from .synth import yosys
-from .tools import ToolError, run
+from penstock.hardware.boards import Board
+from penstock.hardware.synth import yosys
+from penstock.hardware.tools import ToolError, run
 
 CELLS = {  # what is reported of the FPGA, under names that say what it is
     "TRELLIS_COMB": "LUT4",

@@ -5,8 +5,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from .registers import switch_files
-from .tools import ToolError, hardware_folder
+from penstock.hardware.registers import switch_files
+from penstock.hardware.tools import ToolError, hardware_folder
 
 
 @dataclass(frozen=True)

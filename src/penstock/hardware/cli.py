@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .tools import ToolError, hardware_folder
+from penstock.hardware.tools import ToolError, hardware_folder
 
 if TYPE_CHECKING:
-    from .synth import Synthesis
+    from penstock.hardware.synth import Synthesis
 
 app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, bench, soak, diff, synthesize, time.")
 REQUIREMENT_NOT_MET = 1
@@ -54,8 +54,8 @@ def lint(
     as_json: Json = False,
 ) -> None:
     """Verilator and slang on the whole switch with 2, 4 and 8 ports, and on each board; no warning is allowed."""
-    from .lint import TOP, lint_boards
-    from .lint import lint as run_lint
+    from penstock.hardware.lint import TOP, lint_boards
+    from penstock.hardware.lint import lint as run_lint
 
     with _plainly():
         findings = run_lint(top) + (lint_boards() if top == TOP else [])
@@ -78,7 +78,7 @@ def bench_modules(
     jobs: Annotated[int, typer.Option(min=1, help="Test benches at a time.")] = 2,
 ) -> None:
     """The cocotb test bench of each module, with random idle and back-pressure."""
-    from .testbench import run_testbenches
+    from penstock.hardware.testbench import run_testbenches
 
     if seed is not None and seed != "random" and not seed.isdecimal():
         raise typer.BadParameter(f'{seed} is not a seed; allowed: a whole number, or "random"', param_hint="--seed")
@@ -93,7 +93,7 @@ def prove(
     as_json: Json = False,
 ) -> None:
     """The formal proofs of hw/formal."""
-    from .prove import prove as run_proofs
+    from penstock.hardware.prove import prove as run_proofs
 
     rows = []
     with _plainly():
@@ -117,8 +117,7 @@ def bench(
 ) -> None:
     """Loss at line rate, latency when idle, speed of the simulation."""
     from penstock.bench import page
-
-    from .bench import bench as run_bench
+    from penstock.hardware.bench import bench as run_bench
 
     rows = []
     with _plainly():
@@ -146,7 +145,7 @@ def soak(
     """Random frames of every kind through the switch against a scoreboard: none lost, doubled, reordered or damaged."""
     from rich.progress import Progress
 
-    from .soak.campaign import campaign, total
+    from penstock.hardware.soak.campaign import campaign, total
 
     terminal = Console(stderr=True)
     with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
@@ -188,8 +187,8 @@ def diff(
     """The switch against its model on random scenarios: every frame the same fate, to the clock cycle."""
     from rich.progress import Progress
 
-    from .differential.campaign import SIZES, campaign
-    from .differential.report import replayed, shrunk
+    from penstock.hardware.differential.campaign import SIZES, campaign
+    from penstock.hardware.differential.report import replayed, shrunk
 
     def say(*lines: str) -> None:
         if not as_json:
@@ -228,9 +227,9 @@ def timing(
     as_json: Json = False,
 ) -> None:
     """The highest clock of each module on an ECP5, placed and routed alone by nextpnr."""
-    from .place import DEVICES
-    from .timing import MODULES, update_documentation
-    from .timing import timing as run_timing
+    from penstock.hardware.place import DEVICES
+    from penstock.hardware.timing import MODULES, update_documentation
+    from penstock.hardware.timing import timing as run_timing
 
     rows = []
     with _plainly():
@@ -261,8 +260,8 @@ def synth(
     as_json: Json = False,
 ) -> None:
     """Synthesis by Yosys: cost per block, no latch, every large memory a block RAM."""
-    from . import growth, place
-    from .synth import TARGETS, synthesize, update_documentation, update_section
+    from penstock.hardware import growth, place
+    from penstock.hardware.synth import TARGETS, synthesize, update_documentation, update_section
 
     top = top if top.startswith("pen_") else f"pen_{top}"
     targets = target or list(TARGETS)
@@ -305,7 +304,7 @@ def synth(
 
 
 def _print_synthesis(result: "Synthesis") -> None:
-    from .synth import QUANTITIES, TARGETS
+    from penstock.hardware.synth import QUANTITIES, TARGETS
 
     console = _console()
     title = f"{TARGETS[result.target].title}, {result.top} with {result.ports} ports"
@@ -336,8 +335,8 @@ def bitstream(
     as_json: Json = False,
 ) -> None:
     """The bitstream of a board by Yosys, nextpnr and ecppack, its pins and clocks checked; takes 10 to 30 minutes."""
-    from .bitstream import build
-    from .boards import board
+    from penstock.hardware.bitstream import build
+    from penstock.hardware.boards import board
 
     with _plainly():
         made = build(board(name), seed)
@@ -362,7 +361,7 @@ def register(
     as_json: Json = False,
 ) -> None:
     """Reads or writes a register of a switch on a board."""
-    from .uart import find, opened, read, write
+    from penstock.hardware.uart import find, opened, read, write
 
     with _plainly():
         one = find(name)
@@ -386,7 +385,7 @@ def register(
 @app.command()
 def docs() -> None:
     """Writes docs/registers.md and the C header from the SystemRDL source."""
-    from .registers import documentation, write_c_header
+    from penstock.hardware.registers import documentation, write_c_header
 
     with _plainly():
         page = hardware_folder().parent / "docs" / "registers.md"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .synth import QUANTITIES, TARGETS, Synthesis, synthesize, update_section
+from penstock.hardware.synth import QUANTITIES, TARGETS, Synthesis, synthesize, update_section
 
 # By title: the parameter, the values, and the one that the switch has by itself.
 GROWTH = {

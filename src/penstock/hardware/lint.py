@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .boards import board, board_names, primitive_models
-from .registers import regblock_folder, switch_files
-from .tools import hardware_folder, run, verilator
+from penstock.hardware.boards import board, board_names, primitive_models
+from penstock.hardware.registers import regblock_folder, switch_files
+from penstock.hardware.tools import hardware_folder, run, verilator
 
 TOP = "pen_switch"
 PORTS = (2, 4, 8)

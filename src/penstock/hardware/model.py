@@ -16,8 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .registers import switch_files
-from .tools import ToolError, cache_folder, checked, hardware_folder, locked, verilator_folder
+from penstock.hardware.registers import switch_files
+from penstock.hardware.tools import ToolError, cache_folder, checked, hardware_folder, locked, verilator_folder
 
 SHIM = Path(__file__).resolve().parents[3] / "engine" / "rtl" / "shim"
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .registers import switch_files
-from .synth import yosys
-from .tools import ToolError, run
+from penstock.hardware.registers import switch_files
+from penstock.hardware.synth import yosys
+from penstock.hardware.tools import ToolError, run
 
 GOAL_MHZ = 125.0
 DEVICES = {8: "--um5g-85k", 6: "--um-85k"}  # by speed grade

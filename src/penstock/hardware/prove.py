@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .tools import ToolError, hardware_folder, run
+from penstock.hardware.tools import ToolError, hardware_folder, run
 
 LONGEST = "pen_queue"  # begins first, so that no core is idle at the end
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from .registers import registers
+from penstock.hardware.registers import registers
 
 NS_PER_S = 1_000_000_000
 CYCLE_NS = 8

@@ -13,7 +13,7 @@ from typing import Any
 
 from systemrdl.node import AddrmapNode, FieldNode, Node, RegfileNode, RegNode
 
-from .tools import cache_folder, hardware_folder, locked, rtl_files
+from penstock.hardware.tools import cache_folder, hardware_folder, locked, rtl_files
 
 BUS_BYTES = 4
 # What the generated register block depends on beside its sources.

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .lint import TOP
-from .registers import switch_files
-from .tools import ToolError, hardware_folder, run
+from penstock.hardware.lint import TOP
+from penstock.hardware.registers import switch_files
+from penstock.hardware.tools import ToolError, hardware_folder, run
 
 BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
 LUT_RAM_BITS = 512  # and one larger than this must not become flip-flops

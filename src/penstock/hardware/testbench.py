@@ -5,7 +5,7 @@ import importlib.util
 import subprocess
 import sys
 
-from .tools import ToolError, environment, hardware_folder
+from penstock.hardware.tools import ToolError, environment, hardware_folder
 
 
 def run_testbenches(modules: list[str] | None = None, seed: str | None = None, jobs: int = 2) -> int:

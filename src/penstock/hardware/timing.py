@@ -4,8 +4,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .place import GOAL_MHZ, place
-from .synth import update_section
+from penstock.hardware.place import GOAL_MHZ, place
+from penstock.hardware.synth import update_section
 
 MODULES = (
     "pen_admission",

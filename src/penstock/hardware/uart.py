@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .registers import Register, registers
-from .tools import ToolError
+from penstock.hardware.registers import Register, registers
+from penstock.hardware.tools import ToolError
 
 ANSWER_BYTES = 6
 TIMEOUT_S = 0.5  # longer than the silence after which the bridge forgets half a request

@@ -12,7 +12,8 @@ from typing import Any
 
 from penstock.errors import InputError, RunError
 from penstock.lab.layout import interface, mac
-from penstock.scenario.network import Network, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 
 # Read before the traffic, whose clock an emulated processor's waiting for a file would move.

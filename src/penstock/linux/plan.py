@@ -22,8 +22,10 @@ from penstock.linux.qdisc import (
     Taprio,
     Vlan,
 )
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.egress import GateList
 from penstock.scenario.host_port import LINUX_OVERHEAD_BYTES, HostPort
-from penstock.scenario.network import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES, GateList, Network, Stream
+from penstock.scenario.network import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES, Network
 from penstock.scenario.report import names
 from penstock.scenario.windows import acting
 

@@ -13,13 +13,13 @@ import plotly.io  # type: ignore[import-untyped]
 import polars as pl
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
-from penstock import __version__
 from penstock.journeys import View
 from penstock.report import figures, punctuality
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 from penstock.table import NOTHING, drops, most_urgent, others, us
 from penstock.trace import last_time_ps
+from penstock.version import __version__
 
 _MOST_ROWS = 40
 _MOST_PORTS = 40

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
@@ -15,7 +15,8 @@ from penstock.reproduce.outcome import Outcome
 from penstock.reproduce.row import Row
 
 if TYPE_CHECKING:
-    from penstock.reproduce.laboratory import InLaboratory
+    from penstock.lab.programs import How
+    from penstock.scenario.network import Network
 
 SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios" / "papers"
 
@@ -80,6 +81,19 @@ class Length:
 
     frames: Mapping[str, int]  # by what the nodes are, unless the command line says otherwise
     lengthen: Callable[[Case, int], Case]
+
+
+class InLaboratory(Protocol):
+    """What a paper says of its cases on real Linux."""
+
+    def network(self, case: Case, emulated: bool) -> Network:
+        """The hosts of a case; on an emulated processor at a rate that it can keep up with."""
+
+    def how(self, case: Case, emulated: bool) -> How:
+        """How hosts send."""
+
+    def note(self, emulated: bool) -> str:
+        """What a reader has to know of these runs beside where they were; empty for nothing."""
 
 
 @dataclass(frozen=True)

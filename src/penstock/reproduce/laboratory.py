@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -16,10 +16,8 @@ from penstock.journeys import View
 from penstock.lab import background
 from penstock.lab import run as lab
 from penstock.lab.machine import About
-from penstock.lab.programs import How
-from penstock.reproduce.experiment import Case, Experiment, Found, Paper
+from penstock.reproduce.experiment import Case, Experiment, Found, InLaboratory, Paper
 from penstock.reproduce.outcome import Instants, Outcome, outcome_of
-from penstock.scenario.network import Network
 
 Done = Callable[[int, int], None]
 Tell = Callable[[str], None]
@@ -27,19 +25,6 @@ Tell = Callable[[str], None]
 KVM = "KVM"
 AHEAD = "ahead_ns"  # in an outcome's summary of the laboratory; see `_ahead_ns`
 _HANDED = {"stream": pl.String, "due_tai_ns": pl.Int64, "handed_tai_ns": pl.Int64}
-
-
-class InLaboratory(Protocol):
-    """What a paper says of its cases on real Linux."""
-
-    def network(self, case: Case, emulated: bool) -> Network:
-        """The hosts of a case; on an emulated processor at a rate that it can keep up with."""
-
-    def how(self, case: Case, emulated: bool) -> How:
-        """How hosts send."""
-
-    def note(self, emulated: bool) -> str:
-        """What a reader has to know of these runs beside where they were; empty for nothing."""
 
 
 @dataclass

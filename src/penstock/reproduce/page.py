@@ -11,9 +11,9 @@ from importlib.resources import files
 import plotly.io  # type: ignore[import-untyped]
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
-from penstock import __version__
 from penstock.reproduce.result import Compared, Reproduction, Section
 from penstock.reproduce.show import laboratory, number
+from penstock.version import __version__
 
 _CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 _DRAW = "function draw(id, figure) { Plotly.newPlot(id, figure.data, figure.layout, CONFIG); }"

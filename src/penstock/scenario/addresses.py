@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.scenario import model
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Bridge, Station, Stream
+from penstock.scenario.network import Bridge, Station
 from penstock.scenario.positions import KeyPath
 
 

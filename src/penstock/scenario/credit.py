@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import CreditShaper, GateList
+from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.port_keys import PortKeys
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.scenario import model
-from penstock.scenario.network import GateList, Station
+from penstock.scenario.egress import GateList
+from penstock.scenario.network import Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError, Report, missing, validate
 from penstock.scenario.routing import Routes

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Network, Stream
+from penstock.scenario.network import Network
 
 
 def check_identities(draft: Draft, network: Network) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
+from penstock.scenario.egress import GateList
 from penstock.scenario.limits import (
     LAST_TIME_NS,
     LONGEST_INTERVAL_NS,
@@ -14,7 +15,6 @@ from penstock.scenario.limits import (
     SHORTEST_INTERVAL_NS,
     START_TIME_NS,
 )
-from penstock.scenario.network import GateList
 from penstock.scenario.port_keys import CLASSES
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names

@@ -7,11 +7,13 @@ from itertools import accumulate, pairwise
 from math import lcm
 
 from penstock.scenario.chain import CLASSES
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
+from penstock.scenario.egress import GateList
 from penstock.scenario.host_port import HostPort
 from penstock.scenario.instants import Now, looks_like_utc, utc_now_ns
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import GateList, Network, Stream
+from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
 from penstock.scenario.windows import acting, wire_ns

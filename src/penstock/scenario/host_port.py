@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from penstock.scenario.chain import Chain
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import CreditShaper, GateList, Stream
 
 GateMode = Literal["software", "txtime-assist", "offload"]
 # Header and FCS are counted by Linux without the FCS, and nothing around the frame: preamble, delimiter, FCS and gap.

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.scenario.chain import CLASSES, ONE_EACH, Chain, QueueRange, in_order
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.host_checks import check_host_port
 from penstock.scenario.host_port import GateMode, HostPort, LaunchTimes
 from penstock.scenario.instants import start_ns
 from penstock.scenario.linux_keys import LinuxPort
-from penstock.scenario.network import Bridge, Network, Station, Stream
+from penstock.scenario.network import Bridge, Network, Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError, names
 from penstock.scenario.units import show_time

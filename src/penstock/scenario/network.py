@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.captures import Capture
-from penstock.scenario.model import Source
+from penstock.scenario.checked_stream import Hop, Stream
+from penstock.scenario.egress import Egress
 
 if TYPE_CHECKING:
     from penstock.scenario.host_port import HostPort
@@ -55,15 +55,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Hop:
-    """How a stream passes a bridge."""
-
-    bridge: str
-    entry: int  # reception port
-    egress: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Step:
     """How a stream passes a bridge on its way to one listener."""
 
@@ -78,46 +69,6 @@ class TrafficClass:
 
     selection: Selection
     max_residence_ns: int | None
-
-
-@dataclass(frozen=True)
-class GateList:
-    """The gate control list of a port. Bit k of states: the gate of class k is open."""
-
-    entries: tuple[tuple[int, int], ...]  # states, interval in ns
-    base_time_ns: int
-    cycle_time_ns: int
-    cycle_time_extension_ns: int
-    initial_states: int
-
-
-@dataclass(frozen=True)
-class CreditShaper:
-    """The credit-based shaper of a class at a port."""
-
-    idle_slope_bps: int
-    reserved_bps: int  # of the whole time; less than the idle slope where this one is scaled to the open gate
-
-
-@dataclass(frozen=True, kw_only=True)
-class Egress:
-    """How the egress ports of a node serve their classes beside strict priority and ATS; a station has port 0 only."""
-
-    gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
-    credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
-    max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
-    count_gap: bool = True  # the gap after a frame spends credit too
-    class_names: Mapping[int, str] = field(default_factory=dict)
-
-    def class_name(self, traffic_class: int) -> str:
-        """For people."""
-        name = self.class_names.get(traffic_class)
-        return f"class {traffic_class}" if name is None else f"class {traffic_class} ({name})"
-
-    @property
-    def is_shaped(self) -> bool:
-        """Whether some port does more than serve its highest class first."""
-        return bool(self.gates or self.credit or self.max_sdu_bytes)
 
 
 @dataclass(frozen=True)
@@ -168,95 +119,12 @@ class Station(Egress):
 
 
 @dataclass(frozen=True)
-class Udp:
-    """Addresses of generated frames, and what a bridge may know a stream by."""
-
-    source: int
-    destination: int
-    source_port: int
-    destination_port: int
-    protocol: int = 17
-
-
-@dataclass(frozen=True)
-class Ats:
-    """Committed rate and burst, counted on the wire."""
-
-    rate_bps: int
-    burst_bytes: int
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """In each period the next of the lists of frames, and after the last the first again."""
-
-    period_ps: int
-    sizes: tuple[tuple[int, ...], ...]  # bytes from destination address to FCS
-    spacing_ps: int  # between the frames of a list
-
-
-@dataclass(frozen=True)
-class Jitter:
-    """By how much releases leave their time."""
-
-    kind: Literal["normal", "uniform", "exponential", "values", "quantiles"]
-    ps: int = 0
-    values_ps: tuple[int, ...] = ()
-    quantiles_ps: tuple[tuple[float, int], ...] = ()
-
-
-@dataclass(frozen=True)
-class Launch:
-    """When a controller sends a frame: after its nominal time, off by an error."""
-
-    offset_ps: int
-    error: Jitter | None
-
-
-@dataclass(frozen=True)
-class Handover:
-    """What is between a frame's construction by a program and its talker's port."""
-
-    delay: Jitter | None
-    launch: Launch | None
-
-
-@dataclass(frozen=True)
 class TraceFilter:
     """What is written down; None: all."""
 
     enabled: bool = True
     events: tuple[str, ...] | None = None
     nodes: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Frames from one station to others."""
-
-    name: str
-    talker: str
-    listeners: tuple[str, ...]
-    vlan: int | None  # None: untagged
-    pcp: int
-    traffic_class: int  # at the first bridge
-    source: Source
-    pattern: Pattern | None  # of audio and video
-    jitter: Jitter | None
-    handover: Handover | None
-    ethertype: int  # of frames without IPv4
-    capture: Capture | None
-    capture_path: Path | None
-    destination_mac: int
-    source_mac: int
-    udp: Udp | None
-    identify: Literal["destination", "source", "ipv4"]
-    ats: Ats | None
-    shaped: bool  # has ATS parameters and its class passes the schedulers
-    deadline_ps: int | None
-    min_frame_bytes: int
-    max_frame_bytes: int
-    tree: tuple[Hop, ...]  # from the talker on, each bridge before those behind it
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft, Place
+from penstock.scenario.egress import Egress
 from penstock.scenario.limits import LINE_RATE_BPS, SLOWEST_ATS_BPS
-from penstock.scenario.network import Egress, Network, Stream
+from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
 

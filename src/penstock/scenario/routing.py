@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from penstock.scenario.network import Hop, Link
+from penstock.scenario.checked_stream import Hop
+from penstock.scenario.network import Link
 
 
 class Routes:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from penstock.scenario.credit import credit_of
 from penstock.scenario.draft import Draft
+from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.gate_lists import gate_list
-from penstock.scenario.network import CreditShaper, GateList
 from penstock.scenario.port_keys import CLASSES, PortKeys
 
 _NAME = re.compile(r"(?!(all|none)$)[A-Za-z_][A-Za-z0-9_-]*")

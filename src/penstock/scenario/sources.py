@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.captures import Capture, CaptureError, Header, header_of, read_capture
-from penstock.scenario import model
-from penstock.scenario.network import Handover, Jitter, Launch, Pattern
+from penstock.scenario import model, source_keys
+from penstock.scenario.checked_stream import Handover, Jitter, Launch, Pattern
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import Report
 from penstock.scenario.units import TIME_PS, parse
@@ -39,7 +39,7 @@ def _frame_bytes(payload: int, udp: bool, tagged: bool) -> int:
     return max(MIN_FRAME_BYTES, _MAC_HEADER_BYTES + tagged * _TAG_BYTES + around + payload + _FCS_BYTES)
 
 
-def audio_pattern(report: Report, path: KeyPath, audio: model.Audio, udp: bool, tagged: bool) -> Pattern:
+def audio_pattern(report: Report, path: KeyPath, audio: source_keys.Audio, udp: bool, tagged: bool) -> Pattern:
     """Each packet has the samples of its interval; where that is not a whole number, sizes alternate."""
     per_packet = Fraction(audio.sample_rate, 1000) * Fraction(audio.packet, 10**12)
     if per_packet < 1:
@@ -54,7 +54,7 @@ def audio_pattern(report: Report, path: KeyPath, audio: model.Audio, udp: bool, 
     return Pattern(audio.packet, sizes, 0)
 
 
-def video_pattern(report: Report, path: KeyPath, video: model.Video, udp: bool, tagged: bool) -> Pattern:
+def video_pattern(report: Report, path: KeyPath, video: source_keys.Video, udp: bool, tagged: bool) -> Pattern:
     """Each picture in packets of the stated length, the last one shorter."""
     period = 10**15 // video.pictures
     if video.rate is not None:
@@ -77,7 +77,7 @@ def video_pattern(report: Report, path: KeyPath, video: model.Video, udp: bool, 
     return Pattern(period, tuple(sizes), video.spacing)
 
 
-def jitter_of(report: Report, path: KeyPath, jitter: model.Jitter | None, folder: Path) -> Jitter | None:
+def jitter_of(report: Report, path: KeyPath, jitter: source_keys.Jitter | None, folder: Path) -> Jitter | None:
     """The distribution at a key; of a file, its values."""
     if jitter is None:
         return None
@@ -93,7 +93,7 @@ def jitter_of(report: Report, path: KeyPath, jitter: model.Jitter | None, folder
     return Jitter("exponential", jitter.exponential or 0)
 
 
-def handover_of(report: Report, path: KeyPath, source: model.Source, folder: Path) -> Handover | None:
+def handover_of(report: Report, path: KeyPath, source: source_keys.Source, folder: Path) -> Handover | None:
     """What is between the program and the port, if the source says anything of it."""
     software, launch = source.software, source.launch
     if software is None and launch is None:

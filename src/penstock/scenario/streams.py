@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.scenario import model, sources
 from penstock.scenario.addresses import told_apart
+from penstock.scenario.checked_stream import Ats, Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Ats, Bridge, Station, Stream
+from penstock.scenario.network import Bridge, Station
 from penstock.scenario.positions import KeyPath
-from penstock.scenario.programs import check_stream
 from penstock.scenario.report import AlreadyToldError
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
@@ -36,7 +36,7 @@ def _stream(
     bridges: dict[str, Bridge],
 ) -> Stream:
     path: KeyPath = ("streams", name)
-    check_stream(draft, path, stream)
+    _check_program(draft, path, stream)
     talker, listeners = _ends(draft, path, stream, stations)
     tree = tree_of(draft, path, stream, talker, listeners)
     passed = [bridges[hop.bridge] for hop in tree]
@@ -125,3 +125,15 @@ def _class_at(bridge: Bridge, traffic: Traffic) -> int:
 
 def _any_of(numbers: Iterable[int]) -> str:
     return " or ".join(map(str, numbers)) or "of an ATS class"
+
+
+def _check_program(draft: Draft, path: KeyPath, stream: model.Stream) -> None:
+    """What a stream cannot have whose frames a program makes."""
+    if stream.source.program is None:
+        return
+    for key in ("vlan", "udp", "destination"):
+        if getattr(stream, key) is not None:
+            what = "iperf3 sends without a tag, to the listener's address, from ports of its own"
+            draft.report.add((*path, key), what, f'no "{key}"')
+    if len(stream.to) > 1:
+        draft.report.add((*path, "to"), "iperf3 has one server", "one listener")

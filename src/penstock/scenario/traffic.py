@@ -11,8 +11,9 @@ from pathlib import Path
 from penstock.captures import Capture
 from penstock.scenario import model, sources
 from penstock.scenario.addresses import destination_of
+from penstock.scenario.checked_stream import Pattern, Udp
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Pattern, Station, Udp
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.responses import check_response
 from penstock.scenario.units import show_rate, show_time

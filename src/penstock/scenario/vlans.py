@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Bridge, Station, Stream
+from penstock.scenario.network import Bridge, Station
 
 
 def with_vlans(

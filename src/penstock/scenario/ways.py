@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from penstock.scenario import model
+from penstock.scenario.checked_stream import Hop
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Hop, Station
+from penstock.scenario.network import Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError, names
 

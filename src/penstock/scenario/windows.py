@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from penstock import _engine
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, GateList
+from penstock.scenario.egress import GateList
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES
 
 _SET_GATE_STATES = 0  # the operation
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns what a switch should do into the register writes that make it so, and into what the model takes."""
 
-from .config import (
+from penstock.hardware.configure.config import (
     CLASSES,
     IDENTIFY,
     IPV4_FIELDS,
@@ -13,11 +13,11 @@ from .config import (
     StreamEntry,
     SwitchConfig,
 )
-from .hashing import fdb_set, place, slots_of_key, stream_key
-from .model import model_config, model_shapers
-from .shapers import gate_list_writes
-from .switch import configure
-from .tables import Table, Write, rate_entry, table_writes
+from penstock.hardware.configure.hashing import fdb_set, place, slots_of_key, stream_key
+from penstock.hardware.configure.model import model_config, model_shapers
+from penstock.hardware.configure.shapers import gate_list_writes
+from penstock.hardware.configure.switch import configure
+from penstock.hardware.configure.tables import Table, Write, rate_entry, table_writes
 
 __all__ = [
     "CLASSES",

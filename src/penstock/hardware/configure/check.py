@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from .config import CLASSES, SHORTEST_INTERVAL_NS, ConfigurationError, SwitchConfig
+from penstock.hardware.configure.config import CLASSES, SHORTEST_INTERVAL_NS, ConfigurationError, SwitchConfig
 
 
 def check(value: int, low: int, high: int, what: str, where: str) -> None:

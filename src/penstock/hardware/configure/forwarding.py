@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """VLANs and static addresses."""
 
+from penstock.hardware.configure.check import check, mask_of
+from penstock.hardware.configure.config import ConfigurationError, SwitchConfig
+from penstock.hardware.configure.hashing import fdb_set
+from penstock.hardware.configure.tables import Table, Write, table_writes
 from penstock.hardware.registers import RegisterMap
-
-from .check import check, mask_of
-from .config import ConfigurationError, SwitchConfig
-from .hashing import fdb_set
-from .tables import Table, Write, table_writes
 
 
 def vlans_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

@@ -4,7 +4,7 @@
 import zlib
 from collections.abc import Sequence
 
-from .config import IDENTIFY, IPV4_FIELDS, StreamEntry, SwitchConfig
+from penstock.hardware.configure.config import IDENTIFY, IPV4_FIELDS, StreamEntry, SwitchConfig
 
 
 def ipv4_mask_of(config: SwitchConfig) -> int:

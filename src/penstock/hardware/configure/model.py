@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import _engine
-
-from .check import check, check_gates, check_slopes, mask_of
-from .config import (
+from penstock.hardware.configure.check import check, check_gates, check_slopes, mask_of
+from penstock.hardware.configure.config import (
     CLASSES,
     IDENTIFY,
     IPV4_FIELDS,
@@ -18,8 +17,8 @@ from .config import (
     GateControl,
     SwitchConfig,
 )
-from .forwarding import address_text
-from .hashing import fdb_set, ipv4_mask_of, place, stream_key
+from penstock.hardware.configure.forwarding import address_text
+from penstock.hardware.configure.hashing import fdb_set, ipv4_mask_of, place, stream_key
 
 
 def model_shapers(

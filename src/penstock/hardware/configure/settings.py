@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the whole switch, and how its store is divided."""
 
-from penstock.hardware.registers import RegisterMap
-
-from .check import check, mask_of
-from .config import (
+from penstock.hardware.configure.check import check, mask_of
+from penstock.hardware.configure.config import (
     CLASSES,
     IPV4_FIELDS,
     MAX_PROCESSING_DELAY_NS,
@@ -12,7 +10,8 @@ from .config import (
     ConfigurationError,
     SwitchConfig,
 )
-from .tables import Write
+from penstock.hardware.configure.tables import Write
+from penstock.hardware.registers import RegisterMap
 
 
 def settings_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

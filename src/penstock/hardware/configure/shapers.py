@@ -2,11 +2,10 @@
 """Gates, credit and longest frames of the egress ports."""
 
 from penstock import _engine
+from penstock.hardware.configure.check import check, check_gates, check_place, check_slopes
+from penstock.hardware.configure.config import LINE_RATE_BPS, GateControl, SwitchConfig
+from penstock.hardware.configure.tables import Table, Write, table_writes
 from penstock.hardware.registers import RegisterMap
-
-from .check import check, check_gates, check_place, check_slopes
-from .config import LINE_RATE_BPS, GateControl, SwitchConfig
-from .tables import Table, Write, table_writes
 
 
 def class_frames_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

@@ -3,10 +3,8 @@
 
 from dataclasses import replace
 
-from penstock.hardware.registers import RegisterMap
-
-from .check import check
-from .config import (
+from penstock.hardware.configure.check import check
+from penstock.hardware.configure.config import (
     CLASSES,
     IDENTIFY,
     IPV4_FIELDS,
@@ -16,8 +14,9 @@ from .config import (
     StreamEntry,
     SwitchConfig,
 )
-from .hashing import crowd_of, ipv4_mask_of, place, stream_key
-from .tables import Table, Write, rate_entry, table_writes
+from penstock.hardware.configure.hashing import crowd_of, ipv4_mask_of, place, stream_key
+from penstock.hardware.configure.tables import Table, Write, rate_entry, table_writes
+from penstock.hardware.registers import RegisterMap
 
 
 def groups_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The register writes that make a switch do what it should."""
 
+from penstock.hardware.configure.check import check, mask_of
+from penstock.hardware.configure.config import MAX_PORTS, SwitchConfig
+from penstock.hardware.configure.forwarding import address_writes, vlans_writes
+from penstock.hardware.configure.settings import limits_writes, settings_writes
+from penstock.hardware.configure.shapers import class_frames_writes, credit_writes, gates_writes
+from penstock.hardware.configure.streams import groups_writes, streams_writes
+from penstock.hardware.configure.tables import Write
 from penstock.hardware.registers import RegisterMap
-
-from .check import check, mask_of
-from .config import MAX_PORTS, SwitchConfig
-from .forwarding import address_writes, vlans_writes
-from .settings import limits_writes, settings_writes
-from .shapers import class_frames_writes, credit_writes, gates_writes
-from .streams import groups_writes, streams_writes
-from .tables import Write
 
 
 def configure(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock import _engine
+from penstock.hardware.differential.compare import COLUMNS, EXPIRED, INPUT, OUTPUT, VERDICT, Difference, compare, table
+from penstock.hardware.differential.draw import CHANGES, SHAPING, draw
+from penstock.hardware.differential.play import Play, Record, play_model, play_rtl
+from penstock.hardware.differential.scenario import Scenario
 from penstock.hardware.pool import each
 from penstock.hardware.traffic import library, refusals
-
-from .compare import COLUMNS, EXPIRED, INPUT, OUTPUT, VERDICT, Difference, compare, table
-from .draw import CHANGES, SHAPING, draw
-from .play import Play, Record, play_model, play_rtl
-from .scenario import Scenario
 
 SIZES = (2, 3, 4, 8)
 ENOUGH_SCENARIOS = 100  # from this many on, all that should be met has to be met

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock import _engine
+from penstock.hardware.differential.play import Record
+from penstock.hardware.differential.scenario import START_CYCLE, Scenario
 from penstock.hardware.traffic import FAULTY_OUTPUT, refusal_counter, refusals
-
-from .play import Record
-from .scenario import START_CYCLE, Scenario
 
 INPUT, VERDICT, SELECTED, EXPIRED, OUTPUT, FAULT = map(
     _engine.KINDS.index, ("input", "verdict", "selected", "expired", "output", "fault")

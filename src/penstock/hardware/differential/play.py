@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 from penstock import _engine
 from penstock.hardware.configure import configure, model_config
+from penstock.hardware.differential.scenario import START_CYCLE, Scenario
 from penstock.hardware.registers import registers as register_map
 from penstock.hardware.traffic import configured_switch, read_counters
-
-from .scenario import START_CYCLE, Scenario
 
 STEP_CYCLES = 5_000
 MOST_CYCLES = 5_000_000  # a frame held for longer than this, 40 ms, is left inside

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from .campaign import Outcome, Report, Row, differ
-from .compare import Difference
-from .draw import draw
-from .scenario import load, save
-from .shrink import shrink
+from penstock.hardware.differential.campaign import Outcome, Report, Row, differ
+from penstock.hardware.differential.compare import Difference
+from penstock.hardware.differential.draw import draw
+from penstock.hardware.differential.scenario import load, save
+from penstock.hardware.differential.shrink import shrink
 
 SHRUNK_SCENARIOS = 3  # one fault shows in many scenarios; a few are enough to find it
 SHOWN_DIFFERENCES = 5

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from penstock.hardware.configure import CLASSES, SwitchConfig
+from penstock.hardware.differential.compare import Difference
+from penstock.hardware.differential.scenario import Scenario
 from penstock.hardware.traffic import FCS_BYTES
-
-from .compare import Difference
-from .scenario import Scenario
 
 MOST_RUNS = 400
 LONGEST_FRAME_CYCLES = 2_200

@@ -5,6 +5,6 @@ The scoreboard knows nothing of the hardware: it says for each frame where a VLA
 checks that every copy came out there once, whole and in order, or was refused for a reason that was reported.
 """
 
-from .run import soak
+from penstock.hardware.soak.run import soak
 
 __all__ = ["soak"]

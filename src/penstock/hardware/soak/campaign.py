@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from penstock.hardware.pool import each
+from penstock.hardware.soak.run import soak
 from penstock.hardware.tools import ToolError
 from penstock.hardware.traffic import library
-
-from .run import soak
 
 RUN_FRAMES = 250_000
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from penstock import _engine
 from penstock.hardware.registers import RegisterMap
 from penstock.hardware.registers import registers as register_map
+from penstock.hardware.soak.generator import Generator, Network, Sent
+from penstock.hardware.soak.scoreboard import Scoreboard
 from penstock.hardware.traffic import FAULTY_OUTPUT, configured_switch, drops_by_reason, read_counters, refusals
-
-from .generator import Generator, Network, Sent
-from .scoreboard import Scoreboard
 
 CHUNK_FRAMES = 20_000
 STEP_CYCLES = 200_000

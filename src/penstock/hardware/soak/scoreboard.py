@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from .generator import Sent
+from penstock.hardware.soak.generator import Sent
 
 MAX_FAULTS = 20
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from penstock.reproduce.linux_shapers.packets import STREAMS
 from penstock.reproduce.linux_shapers.place import BACKGROUND, FOLDER
 from penstock.scenario import load
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 from penstock.scenario.windows import acting, wire_ns
 
 _AHEAD_BYTES, _CUT_THROUGH_BYTES = 8, 64

@@ -5,8 +5,8 @@ Each scenario is of its own kind: what is likely within one (sizes, gaps, damage
 first, so that rare things come together often enough to be met.
 """
 
-from .changes import CHANGES
-from .shaping import SHAPING
-from .whole import draw
+from penstock.hardware.differential.draw.changes import CHANGES
+from penstock.hardware.differential.draw.shaping import SHAPING
+from penstock.hardware.differential.draw.whole import draw
 
 __all__ = ["CHANGES", "SHAPING", "draw"]

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
+from penstock.hardware.differential.draw.drawing import Drawing
 from penstock.hardware.traffic import BROADCAST, station_address
-
-from .drawing import Drawing
 
 STATIONS_PER_PORT = 4
 

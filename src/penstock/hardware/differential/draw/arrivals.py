@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.hardware.differential.draw.addresses import STATIONS_PER_PORT
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.frames import draw_frame, storm_frame
+from penstock.hardware.differential.draw.phases import draw_phase, rested
+from penstock.hardware.differential.scenario import Arrival
 from penstock.hardware.traffic import BROADCAST, MIN_FRAME_BYTES, TYPE_EXPERIMENTAL, Frame, station_address, vlan_tag
-
-from ..scenario import Arrival
-from .addresses import STATIONS_PER_PORT
-from .drawing import Drawing
-from .frames import draw_frame, storm_frame
-from .phases import draw_phase, rested
 
 
 def draw_arrivals(drawing: Drawing, frames: int) -> Iterator[Arrival]:

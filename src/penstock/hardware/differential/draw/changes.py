@@ -16,12 +16,11 @@ from penstock.hardware.configure import (
     stream_key,
     table_writes,
 )
+from penstock.hardware.differential.draw.addresses import all_addresses
+from penstock.hardware.differential.draw.config import ats_classes, class_of_pcp, max_frame, residence_ns
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.flows import rate_and_burst
 from penstock.hardware.traffic import MAX_FRAME_BYTES, as_number
-
-from .addresses import all_addresses
-from .config import ats_classes, class_of_pcp, max_frame, residence_ns
-from .drawing import Drawing
-from .flows import rate_and_burst
 
 
 def _change_rate(drawing: Drawing) -> list[Write]:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from penstock.hardware.configure import CLASSES, IPV4_FIELDS, TRANSIT_CELLS_PER_PORT, SwitchConfig, fdb_set
+from penstock.hardware.differential.draw.addresses import all_addresses
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.flows import draw_flows
 from penstock.hardware.traffic import MAX_FRAME_BYTES, as_number
-
-from .addresses import all_addresses
-from .drawing import Drawing
-from .flows import draw_flows
 
 LONGEST_FRAME_BYTES = 2000
 STORE_CELLS = 1024

@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.hardware.configure import IDENTIFY, IPV4_FIELDS, Identify, StreamEntry, SwitchConfig, place, stream_key
+from penstock.hardware.differential.draw.addresses import destination_address, source_address, tag_vlan
+from penstock.hardware.differential.draw.drawing import Drawing, Flow
 from penstock.hardware.traffic import as_number
-
-from .addresses import destination_address, source_address, tag_vlan
-from .drawing import Drawing, Flow
 
 
 def draw_flows(drawing: Drawing, config: SwitchConfig) -> list[Flow]:

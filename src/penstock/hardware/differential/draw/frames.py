@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.hardware.configure import StreamEntry
+from penstock.hardware.differential.draw.addresses import destination_address, source_address, tag_vlan
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.phases import Phase
 from penstock.hardware.traffic import FILLER_BYTES, PREAMBLE_BYTES, TYPE_EXPERIMENTAL, Frame, damage, vlan_tag
-
-from .addresses import destination_address, source_address, tag_vlan
-from .drawing import Drawing
-from .phases import Phase
 
 TYPE_IPV4 = b"\x08\x00"
 

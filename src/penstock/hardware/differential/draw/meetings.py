@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.hardware.configure import fdb_set
+from penstock.hardware.differential.draw.addresses import destination_address, source_address
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.phases import PERIOD_CYCLES
+from penstock.hardware.differential.scenario import Arrival
 from penstock.hardware.traffic import BROADCAST, MIN_FRAME_BYTES, TYPE_EXPERIMENTAL, Frame, as_number, vlan_tag
-
-from ..scenario import Arrival
-from .addresses import destination_address, source_address
-from .drawing import Drawing
-from .phases import PERIOD_CYCLES
 
 SWEEP_CYCLES_PER_SET = 6
 

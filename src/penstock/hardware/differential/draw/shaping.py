@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.hardware.configure import CLASSES, Table, Write, table_writes
-
-from ..scenario import START_CYCLE, Arrival, Change
-from .drawing import Drawing
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.scenario import START_CYCLE, Arrival, Change
 
 CYCLE_NS = 8
 ENTRIES = 128

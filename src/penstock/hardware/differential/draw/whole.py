@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import random
 
-from ..scenario import START_CYCLE, Change, Scenario
-from .arrivals import draw_arrivals
-from .config import LONGEST_FRAME_BYTES, draw_config
-from .drawing import Drawing
-from .meetings import chase, meet
-from .moments import draw_changes
-from .phases import PERIOD_CYCLES
-from .shaping import draw_shaping
+from penstock.hardware.differential.draw.arrivals import draw_arrivals
+from penstock.hardware.differential.draw.config import LONGEST_FRAME_BYTES, draw_config
+from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.meetings import chase, meet
+from penstock.hardware.differential.draw.moments import draw_changes
+from penstock.hardware.differential.draw.phases import PERIOD_CYCLES
+from penstock.hardware.differential.draw.shaping import draw_shaping
+from penstock.hardware.differential.scenario import START_CYCLE, Change, Scenario
 
 CHASERS = 100
 MEETINGS = 20

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the egress ports of a checked network's nodes serve their classes, in base units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class GateList:
+    """The gate control list of a port. Bit k of states: the gate of class k is open."""
+
+    entries: tuple[tuple[int, int], ...]  # states, interval in ns
+    base_time_ns: int
+    cycle_time_ns: int
+    cycle_time_extension_ns: int
+    initial_states: int
+
+
+@dataclass(frozen=True)
+class CreditShaper:
+    """The credit-based shaper of a class at a port."""
+
+    idle_slope_bps: int
+    reserved_bps: int  # of the whole time; less than the idle slope where this one is scaled to the open gate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Egress:
+    """How the egress ports of a node serve their classes beside strict priority and ATS; a station has port 0 only."""
+
+    gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
+    credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
+    max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
+    count_gap: bool = True  # the gap after a frame spends credit too
+    class_names: Mapping[int, str] = field(default_factory=dict)
+
+    def class_name(self, traffic_class: int) -> str:
+        """For people."""
+        name = self.class_names.get(traffic_class)
+        return f"class {traffic_class}" if name is None else f"class {traffic_class} ({name})"
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether some port does more than serve its highest class first."""
+        return bool(self.gates or self.credit or self.max_sdu_bytes)
