@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from penstock.hardware.configure import GateControl, SwitchConfig, configure
+from penstock.hardware.configure.tables import Table, table_writes
 from penstock.hardware.registers import (
     TABLES,
     documentation,
@@ -58,5 +62,47 @@ def test_documentation_and_header_are_up_to_date(tmp_path: Path) -> None:
     assert (hardware_folder().parent / "docs" / "registers.md").read_text() == documentation(), hint
     write_c_header(tmp_path / "pen_switch.h")
     assert (hardware_folder() / "regs" / "pen_switch.h").read_text() == (tmp_path / "pen_switch.h").read_text(), hint
-    for table in range(6):
-        assert f"\n| {table} | " in TABLES
+
+
+def layout(table: Table) -> dict[str, tuple[int, int]]:
+    """The fields that the page gives a table's entry: highest and lowest bit of each."""
+    (row,) = re.findall(rf"^\| {table.value} \| .*$", TABLES, re.MULTILINE)
+    return {name: (int(high), int(low or high)) for high, low, name in re.findall(r"(\d+)(?::(\d+))? `(\w+)`", row)}
+
+
+@pytest.mark.parametrize("table", Table)
+def test_the_page_has_each_table_once(table: Table) -> None:
+    layout(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "written", "index", "fields"),
+    [
+        (
+            Table.GATE_ENTRY,
+            {"gates": {1: GateControl([(0x81, 100), (0x7E, 250)], cycle_time_ns=350)}},
+            1,
+            {"states": 0x7E, "interval_ns": 250},
+        ),
+        (Table.CREDIT, {"idle_slope_bps": {(2, 5): 125_000_000}}, 2 << 3 | 5, {"enable": 1, "idle_slope": 2**24}),
+        (Table.MAX_SDU, {"max_class_frame_bytes": {(3, 4): 1018}}, 3 << 3 | 4, {"bytes": 1018}),
+    ],
+)
+def test_the_page_has_the_layout_that_is_written(
+    table: Table, written: dict[str, Any], index: int, fields: dict[str, int]
+) -> None:
+    stated = layout(table)
+    data = sum(value << stated[name][1] for name, value in fields.items())
+    entry = table_writes(registers(), table, index, data)
+    writes = configure(SwitchConfig(**written), registers())
+    assert any(writes[n : n + len(entry)] == entry for n in range(len(writes)))
+
+
+def test_the_page_has_the_bits_of_the_hardware() -> None:
+    package = (hardware_folder() / "rtl" / "pen_pkg.sv").read_text()
+    for table in (Table.GATE_ENTRY, Table.CREDIT, Table.MAX_SDU):
+        (said,) = re.findall(rf"TABLE_{table.name} *= 4'd{table.value}.*data {{(.*?)}}", package)
+        bits = {
+            name: (int(high), int(low or high)) for name, high, low in re.findall(r"(\w+)\[(\d+)(?::(\d+))?\]", said)
+        }
+        assert bits == layout(table)

@@ -226,6 +226,9 @@ entries of hashed tables itself (`penstock.hardware.configure`).
 | 3 | VLANs | VLAN id | 7:0 member ports |
 | 4 | forwarding database | `{way[15], set}` | 71 valid, 70 static, 69:68 age, 67:60 ports, 59:48 VLAN, 47:0 address |
 | 5 | mask of IPv4 identification | 0 | IPv4 103:72 source, 71:40 destination, 39:32 protocol, ports 31:16, 15:0 |
+| 6 | gate list being staged | entry, from 0 | 41:40 `operation`, 39:32 `states`, 31:0 `interval_ns` |
+| 7 | credit-based shapers | `{port, class[2:0]}` | 96 `enable`, 27:0 `idle_slope`; the credit becomes zero |
+| 8 | queueMaxSDU | `{port, class[2:0]}` | 10:0 `bytes` |
 
 - Stream keys: `identify` 0 is IPv4 with the fields of table 5, 1 destination address and 2 source address, both
   `{VLAN[59:48], address[47:0]}`. The key is bits 108:0. With `crc` the CRC-32 of its 14 bytes, lowest first, a key
@@ -234,4 +237,9 @@ entries of hashed tables itself (`penstock.hardware.configure`).
   the committed burst size fills, in units of 2^-16 ns, rounded down.
 - Forwarding database: the set is the CRC-32 of the 8 bytes of `{VLAN[59:48], address[47:0]}`, lowest first, modulo
   the number of sets; the first octet of an address on the wire is bits 47:40.
+- Gate list: `operation` 0 is SetGateStates; 1 and 2, SetAndHoldMAC and SetAndReleaseMAC, do the same, as there is no
+  preemption. Bit k of `states`: the gate of class k is open. The list is put into force by `gate_commit`.
+- Credit-based shapers: `idle_slope` in units of 2^-24 bits a cycle of 8 ns, rounded down: 2^27 is 1 Gb/s. Without
+  `enable` the class has no credit-based shaper. `credit_errors` says what was refused.
+- queueMaxSDU: the longest frame, destination address to FCS, which is queueMaxSDU and 18 bytes.
 """
