@@ -166,7 +166,7 @@ def test_the_table_is_whole_in_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli, "_stand_in", StandIn)
-    assert call(monkeypatch, "run", str(HELLO), "--out", str(tmp_path / "r")) == 0
+    assert call(monkeypatch, "run", str(HELLO), "--out", str(tmp_path / "r"), "--wide") == 0
     out, _ = capfd.readouterr()
     assert "equation (1): (429 - 94 + 1542) B / (1000 - 0) Mb/s" in out
     assert "conserved: created 4500 = delivered 4500 + dropped 0 + inside 0" in out

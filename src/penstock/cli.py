@@ -24,6 +24,8 @@ from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
+from penstock.show.cli import show
+from penstock.show.output import CsvOption, Form, WideOption, print_summary
 from penstock.version import __version__
 
 app = typer.Typer(
@@ -39,6 +41,7 @@ app.command()(doctor)
 app.add_typer(linux, name="linux")
 app.command()(end.talk)
 app.command()(end.listen)
+app.command()(show)
 
 OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -77,12 +80,15 @@ def run(
         int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
     ] = None,
     captures: Annotated[bool, typer.Option("--captures/--no-captures", help="Write what the listeners heard.")] = True,
+    wide: WideOption = False,
+    as_csv: CsvOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: print a table, write trace, captures and report."""
     from penstock import run as runner
-    from penstock import table
     from penstock.scenario import load
+
+    form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
 
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
     if trace is not None and mode is None:
@@ -91,29 +97,26 @@ def run(
         )
     network = load(scenario, nodes)
     if network.nodes == "linux":
-        raise typer.Exit(_run_on_linux(scenario, out, {"--trace": mode, "--seed": seed}, as_json))
+        raise typer.Exit(_run_on_linux(scenario, out, {"--trace": mode, "--seed": seed}, form))
     target = out or Path("out") / network.name
-    with _progress(quiet=as_json) as progress:
+    with _progress(quiet=form.for_programs) as progress:
         result = runner.run(
             network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed, captures=captures
         )
-    if as_json:
-        typer.echo(json.dumps(result.summary))
-    else:
-        table.show(result.summary, _console(), result.folder)
+    print_summary(result.summary, result.folder, form)
     if result.partial:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(OK if result.summary["ok"] else NOT_MET)
 
 
-def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], as_json: bool) -> int:
+def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], form: Form) -> int:
     from penstock.lab.cli import Asked, interruptible, run_scenario
 
     given = [option for option, value in others.items() if value is not None]
     if given:
         raise InputError("says nothing of real Linux", allowed="model or rtl nodes with it", file=given[0])
     with interruptible():
-        return run_scenario(Asked(scenario, out), as_json)
+        return run_scenario(Asked(scenario, out), form)
 
 
 @app.command()

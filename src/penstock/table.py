@@ -6,14 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
-NOTHING = "\u2013"
+NOTHING = "-"
 _MOST_STREAMS = 40
 _MOST_WARNINGS = 20
-_MOST_TERMS = 8  # of a bound
+_LEAST_TEXT = 12  # characters of a column that may be folded
+_NO_LIMIT = 100_000
 
 
 def us(ns: float | None) -> str:
@@ -54,80 +57,139 @@ def others(summary: dict[str, Any], shown: int) -> str | None:
     )
 
 
-def show(summary: dict[str, Any], console: Console, folder: Path) -> None:
-    """Prints a table per stream, the bounds and the verdict."""
-    table = Table(
-        title=f"{summary['title']}: {summary['duration_ns'] / 1e6:g} ms on {summary['nodes']} nodes",
-        title_justify="left",
-    )
-    table.add_column("stream", style="bold")
-    for column in ("sent", "delivered", "inside", "dropped"):
-        table.add_column(column, justify="right")
-    for column in ("min", "mean", "p50", "p99", "max"):
-        table.add_column(f"{column}\n" + ("latency/us" if column == "min" else ""), justify="right")
-    for column in ("jitter\n/us", "interval\n/us", "bound\n/us", "deadline\n/us", ""):
-        table.add_column(column, justify="right")
+def print_whole(table: Table, console: Console) -> None:
+    """Prints a table of which nothing is cut.
+
+    Columns with `overflow="fold"` give way first, down to a dozen characters. Where the numbers need more than the
+    terminal has, the lines are longer than it; in a pipe nothing is folded.
+    """
+    texts = [column for column in table.columns if column.overflow == "fold"]
+    for column in table.columns:
+        column.no_wrap = column.no_wrap or column not in texts
+    unlimited = console.options.update(width=_NO_LIMIT)
+    natural = Measurement.get(console, unlimited, table).maximum
+    for column in texts:
+        column.max_width = _LEAST_TEXT
+    least = Measurement.get(console, unlimited, table).maximum
+    for column in texts:
+        column.max_width = None
+    before = console.width
+    console.width = max(before, least) if console.is_terminal else max(before, natural)
+    try:
+        console.print(table)
+    finally:
+        console.width = before
+
+
+def say(console: Console, text: str) -> None:
+    """Prints a sentence: folded between words on a terminal, one line in a pipe."""
+    console.print(text, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool = False) -> None:
+    """Prints a table per stream and the verdict; with `wide` every column, and each bound term by term."""
     names = most_urgent(summary, _MOST_STREAMS)
-    for name in names:
-        stream = summary["streams"][name]
-        latency = stream["latency_ns"]
-        table.add_row(
-            escape(name),
-            str(stream["sent"]),
-            str(stream["delivered"]),
-            str(stream["inside"]),
-            drops(stream["dropped"]),
-            *(us(latency[key]) for key in ("min", "mean", "p50", "p99", "max")),
-            us(stream["jitter_ns"]),
-            us(stream["interval_ns"]["mean"]),
-            us(stream["bound_ns"]),
-            us(stream["deadline_ns"]),
-            "[green]ok[/]" if stream["ok"] else "[red]not met[/]",
-        )
-    console.print(table)
+    streams = {name: summary["streams"][name] for name in names}
+    title = f"{summary['title']}: {summary['duration_ns'] / 1e6:g} ms on {summary['nodes']} nodes"
+    say(console, f"[italic]{escape(title)}[/]")
+    print_whole(_wide(streams) if wide else _narrow(streams), console)
     beside = others(summary, len(names))
     if beside:
-        console.print(beside)
-    for name in names if beside is None else ():
-        stream = summary["streams"][name]
-        described = stream["bound"]
-        if described is None:
-            continue
-        worst = us(stream["latency_ns"]["max"])
-        if len(described["terms"]) > _MOST_TERMS:
-            console.print(
-                f"bound of [bold]{escape(name)}[/]: {us(described['total_ns'])} us, measured {worst} us at most; "
-                "its terms are in report.html"
-            )
-        elif described["terms"]:
-            console.print(f"bound of [bold]{escape(name)}[/], equation (1) and the way around it:")
-            for term in described["terms"]:
-                console.print(f"  {us(term['ns']):>10} us  {escape(term['name'])} ({escape(term['detail'])})")
-            console.print(f"  {us(described['total_ns']):>10} us  in all; measured {worst} us at most")
-        if stream["bound_ok"] is False and stream["dropped"]:
-            console.print("  [red]not met[/]: frames that kept to rate and burst were dropped")
-        if described["reason"]:
-            console.print(f"[yellow]no bound for {escape(name)}[/]: {escape(described['reason'])}")
-    kept = summary["conservation"]
-    parts = " + ".join(f"{what} {kept[what]}" for what in ("delivered", "dropped", "inside"))
-    sum_text = f"created {kept['created']} = {parts}"
-    if kept["ok"]:
-        console.print(f"[green]conserved[/]: {sum_text}")
-    else:
-        console.print(
-            f"[red]not conserved[/]: {sum_text}; lost {kept['lost']}, at a wrong place or twice {kept['stray']}"
-        )
+        say(console, beside)
+    if any(stream["copies"] != stream["sent"] for stream in streams.values()) and not wide:
+        say(console, "a frame to several listeners counts once for each")
+    for name, stream in streams.items():
+        _say_of(escape(name), stream, console, wide=wide)
+    for name, stream in streams.items() if beside is None else ():
+        _say_bound(escape(name), stream, console, wide=wide)
+    _say_conserved(summary["conservation"], console)
     for warning in summary["warnings"][:_MOST_WARNINGS]:
-        console.print(f"[yellow]warning[/] {escape(warning)}")
+        say(console, f"[yellow]warning[/] {escape(warning)}")
     if len(summary["warnings"]) > _MOST_WARNINGS:
-        console.print(f"[yellow]and {len(summary['warnings']) - _MOST_WARNINGS:,} warnings more[/]")
+        say(console, f"[yellow]and {len(summary['warnings']) - _MOST_WARNINGS:,} warnings more[/]")
+    _say_verdict(summary, console, escape(str(folder)))
+
+
+def _verdict(stream: dict[str, Any]) -> str:
+    return "[green]ok[/]" if stream["ok"] else "[red]not met[/]"
+
+
+def _table(*columns: str) -> Table:
+    """The columns beside the stream's name; all are numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("stream", style="bold", overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _narrow(streams: dict[str, dict[str, Any]]) -> Table:
+    """What is asked first, in 80 characters."""
+    table = _table("delivered\n/sent", "max\nus", "p99\nus", "bound\nus", "deadline\nus", "verdict")
+    for name, stream in streams.items():
+        latency = stream["latency_ns"]
+        times = (latency["max"], latency["p99"], stream["bound_ns"], stream["deadline_ns"])
+        counts = f"{stream['delivered']}/{stream['copies']}"
+        table.add_row(escape(name), counts, *map(us, times), _verdict(stream))
+    return table
+
+
+def _wide(streams: dict[str, dict[str, Any]]) -> Table:
+    """All that is known of the streams."""
+    latencies = [f"{key}\nus" for key in ("min", "mean", "p50", "p99", "max")]
+    rest = [f"{what}\nus" for what in ("jitter", "interval", "bound", "deadline")]
+    table = _table("sent", "delivered", "inside", "dropped", *latencies, *rest, "verdict")
+    for name, stream in streams.items():
+        counts = (stream["sent"], stream["delivered"], stream["inside"], sum(stream["dropped"].values()))
+        latency = [us(stream["latency_ns"][key]) for key in ("min", "mean", "p50", "p99", "max")]
+        limits = (stream["jitter_ns"], stream["interval_ns"]["mean"], stream["bound_ns"], stream["deadline_ns"])
+        table.add_row(escape(name), *map(str, counts), *latency, *map(us, limits), _verdict(stream))
+    return table
+
+
+def _say_of(name: str, stream: dict[str, Any], console: Console, *, wide: bool) -> None:
+    """What no column has room for."""
+    if stream["dropped"]:
+        say(console, f"[yellow]dropped[/] of [bold]{name}[/]: {escape(drops(stream['dropped']))}")
+    if stream["inside"] and not wide:
+        say(console, f"still inside of [bold]{name}[/]: {stream['inside']}")
+    if stream["deadline_ok"] is False:
+        missed = stream["deadline_missed"]
+        count = "frames" if missed is None else "1 frame" if missed == 1 else f"{missed} frames"
+        say(console, f"deadline of [bold]{name}[/] [red]not met[/]: {count} late or dropped")
+
+
+def _say_bound(name: str, stream: dict[str, Any], console: Console, *, wide: bool) -> None:
+    described = stream["bound"]
+    if described is None:
+        return
+    if wide and described["terms"]:
+        say(console, f"bound of [bold]{name}[/], equation (1) and the way around it:")
+        for term in described["terms"]:
+            say(console, f"  {us(term['ns']):>10} us  {escape(term['name'])} ({escape(term['detail'])})")
+        worst = us(stream["latency_ns"]["max"])
+        say(console, f"  {us(described['total_ns']):>10} us  in all; measured {worst} us at most")
+    if stream["bound_ok"] is False:
+        late = "frames that kept to rate and burst were dropped" if stream["dropped"] else "a frame took longer"
+        say(console, f"bound of [bold]{name}[/] [red]not met[/]: {late}")
+    if described["reason"]:
+        say(console, f"[yellow]no bound for {name}[/]: {escape(described['reason'])}")
+
+
+def _say_conserved(kept: dict[str, Any], console: Console) -> None:
+    parts = " + ".join(f"{what} {kept[what]}" for what in ("delivered", "dropped", "inside"))
+    text = f"created {kept['created']} = {parts}"
+    if kept["ok"]:
+        say(console, f"[green]conserved[/]: {text}")
+    else:
+        say(console, f"[red]not conserved[/]: {text}; lost {kept['lost']}, at a wrong place or twice {kept['stray']}")
+
+
+def _say_verdict(summary: dict[str, Any], console: Console, folder: str) -> None:
     if summary["partial"]:
         reached = summary["simulation"].get("end_ps", 0) / 1e9
-        console.print(
-            f"[bold red]interrupted[/] after {reached:,.3f} ms of network time; what happened until then is in "
-            f"{escape(str(folder))}/",
-            highlight=False,
-        )
+        until = f"after {reached:,.3f} ms of network time; what happened until then is in {folder}/"
+        say(console, f"[bold red]interrupted[/] {until}")
         return
     verdict = "[bold green]every requirement met[/]" if summary["ok"] else "[bold red]a requirement was not met[/]"
-    console.print(f"{verdict}; results in {escape(str(folder))}/", highlight=False)
+    say(console, f"{verdict}; results in {folder}/")

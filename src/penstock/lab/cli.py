@@ -20,6 +20,7 @@ from rich.console import Console
 from penstock.errors import InputError
 from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
 from penstock.scenario.units import TIME_PS, parse
+from penstock.show.output import CsvOption, Form, JsonOption, WideOption, print_summary
 
 WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
 EmulationOption = Enum("EmulationOption", {"AUTO": "auto", "KVM": "kvm", "TCG": "tcg", "ICOUNT": "icount"})
@@ -51,10 +52,13 @@ def lab(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME-lab if not given.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    wide: WideOption = False,
+    as_csv: CsvOption = False,
+    as_json: JsonOption = False,
     timeout: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="The most a command may take.")] = 60,
 ) -> None:
     """Run a scenario on real Linux, or a command on the laboratory's real-time kernel."""
+    form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
     chosen = _emulation(emulation.value, icount_shift)
     _check_words(words or [], shell, prepare)
     with interruptible():
@@ -69,7 +73,7 @@ def lab(
             place = None if where.value == "auto" else where.value == "guest"
             offset = time_ps(transmit_offset, "--transmit-offset") // 1000
             asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort)
-            raise typer.Exit(run_scenario(asked, as_json))
+            raise typer.Exit(run_scenario(asked, form))
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,10 @@ class Asked:
     real_time: bool = True
 
 
-def run_scenario(asked: Asked, as_json: bool) -> int:
-    """Runs it, prints its table or JSON, and gives the exit status."""
+def run_scenario(asked: Asked, form: Form) -> int:
+    """Runs it, prints its summary, and gives the exit status."""
     from dataclasses import replace
 
-    from penstock import table
     from penstock.lab.programs import How
     from penstock.lab.run import Where, run
     from penstock.scenario import load
@@ -100,11 +103,7 @@ def run_scenario(asked: Asked, as_json: bool) -> int:
     target = asked.out or Path("out") / f"{network.name}-lab"
     where, how = Where(asked.guest, asked.emulation), How(asked.transmit_offset_ns, asked.real_time)
     result = run(network, target, where, how, tell_of_lab)
-    if as_json:
-        typer.echo(json.dumps(result.summary))
-    else:
-        console = Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
-        table.show(result.summary, console, result.folder)
+    print_summary(result.summary, result.folder, form)
     return 0 if result.summary["ok"] else 1
 
 

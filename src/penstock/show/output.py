@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forms in which a run's summary is printed, and the options that choose one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import typer
+from rich.console import Console
+
+WideOption = Annotated[bool, typer.Option("--wide", help="All columns, and each bound term by term.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print one line per stream as CSV and nothing else.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+class Form(Enum):
+    """How a summary is printed."""
+
+    NARROW = "narrow"
+    WIDE = "--wide"
+    CSV = "--csv"
+    JSON = "--json"
+
+    @property
+    def for_programs(self) -> bool:
+        """Whether nothing else may be printed."""
+        return self in (Form.CSV, Form.JSON)
+
+    @classmethod
+    def of(cls, *, wide: bool, as_csv: bool, as_json: bool) -> Self:
+        """The one form that is asked for."""
+        forms = {cls.WIDE: wide, cls.CSV: as_csv, cls.JSON: as_json}
+        asked = [form for form, given in forms.items() if given]
+        if len(asked) > 1:
+            allowed = ", ".join(form.value for form in forms)
+            raise typer.BadParameter(f"one of {allowed} at a time", param_hint=asked[1].value)
+        return asked[0] if asked else cls.NARROW
+
+
+def print_summary(summary: dict[str, Any], folder: Path, form: Form) -> None:
+    """Prints a run's summary on standard output."""
+    if form is Form.JSON:
+        typer.echo(json.dumps(summary))
+    elif form is Form.CSV:
+        from penstock.show.csv import stream_csv
+
+        typer.echo(stream_csv(summary), nl=False)
+    else:
+        from penstock.table import show
+
+        console = Console() if sys.stdout.isatty() else Console(no_color=True)
+        show(summary, console, folder, wide=form is Form.WIDE)
