@@ -18,8 +18,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from typer.core import TyperGroup
 
+from penstock import _engine
 from penstock.cli import app
 from penstock.hardware.cli import app as hardware
+from penstock.hardware.registers import registers
 from penstock.scenario import load
 
 ROOT = Path(__file__).parents[1]
@@ -130,6 +132,16 @@ class TestPage:
                 load(said)
         for snippet in blocks(page, "python"):
             ast.parse(snippet)
+
+
+def test_the_glossary_has_each_drop_reason_with_its_counter() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert [name for name, _ in rows] == list(_engine.REASONS[1:])
+    counters = {name.removeprefix("counters.port[0].") for name in registers() if name.startswith("counters.port[0].")}
+    for number, (_, text) in enumerate(rows, start=1):
+        named = set(re.findall(r"`([a-z_]+(?:\[\d+\])?)`", text.rsplit("|", 1)[1]))
+        assert named <= counters
+        assert not number < 15 or f"dropped[{number}]" in named
 
 
 @pytest.mark.parametrize(
