@@ -721,7 +721,8 @@ def test_all_that_is_wrong_with_shapers_is_told_at_once(folder: Path, penstock: 
 def test_no_scenario(folder: Path, penstock: Penstock) -> None:
     done = penstock("run", "nowhere")
     assert done.returncode == 2
-    assert done.stderr == "error: nowhere: no such scenario; allowed: a folder with scenario.toml, or a file\n"
+    allowed = "a folder with scenario.toml, a file, or one of `penstock scenarios`"
+    assert done.stderr == f"error: nowhere: no such scenario; allowed: {allowed}\n"
 
 
 def test_a_folder_of_something_else_is_not_overwritten(folder: Path, penstock: Penstock) -> None:

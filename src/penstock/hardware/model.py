@@ -16,10 +16,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from penstock.data import ENGINE
 from penstock.hardware.registers import switch_files
 from penstock.hardware.tools import ToolError, cache_folder, checked, hardware_folder, locked, verilator_folder
 
-SHIM = Path(__file__).resolve().parents[3] / "engine" / "rtl" / "shim"
+SHIM = ENGINE / "rtl" / "shim"
 
 VERILATOR_FLAGS = (
     "--cc",

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penstock import data
 from penstock.hardware.lint import TOP
 from penstock.hardware.registers import switch_files
-from penstock.hardware.tools import ToolError, hardware_folder, run
+from penstock.hardware.tools import ToolError, run
 
 BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
 LUT_RAM_BITS = 512  # and one larger than this must not become flip-flops
@@ -267,7 +268,7 @@ def _number(text: str) -> int:
 
 def update_documentation(results: Sequence[Synthesis]) -> Path:
     """Puts the tables into docs/synthesis.md, each between its own marks."""
-    path = hardware_folder().parent / "docs" / "synthesis.md"
+    path = data.page("synthesis.md")
     text = path.read_text() if path.exists() else HEAD
     for result in results:
         begin, end = f"<!-- begin {result.target} -->", f"<!-- end {result.target} -->"
@@ -281,7 +282,7 @@ def update_documentation(results: Sequence[Synthesis]) -> Path:
 
 def documented(target: str, text: str | None = None) -> dict[str, dict[str, float]]:
     """What docs/synthesis.md says of a target: of each block, what `QUANTITIES` names. ToolError if it says nothing."""
-    path = hardware_folder().parent / "docs" / "synthesis.md"
+    path = data.PAGES / "synthesis.md"
     if text is None:
         text = path.read_text() if path.exists() else ""
     _, _, rest = text.partition(f"<!-- begin {target} -->")
@@ -294,7 +295,7 @@ def documented(target: str, text: str | None = None) -> dict[str, dict[str, floa
 
 def update_section(mark: str, text: str) -> None:
     """Replaces what stands between the marks of that name in docs/synthesis.md."""
-    page = hardware_folder().parent / "docs" / "synthesis.md"
+    page = data.page("synthesis.md")
     begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
     before, rest = page.read_text().split(begin)
     page.write_text(before + "\n".join([begin, text, end]) + rest.split(end)[1])

@@ -5,14 +5,15 @@ import importlib.util
 import subprocess
 import sys
 
-from penstock.hardware.tools import ToolError, environment, hardware_folder
+from penstock.hardware.tools import ToolError, environment, hardware_folder, required
 
 
 def run_testbenches(modules: list[str] | None = None, seed: str | None = None, jobs: int = 2) -> int:
     """Runs the test benches of all modules, or of these, and gives pytest's exit status."""
-    if importlib.util.find_spec("cocotb") is None:
-        raise ToolError("the Python package cocotb is missing; install it with: pip install cocotb")
+    required("cocotb")
     folder = hardware_folder() / "tb"
+    if not (folder / "runner.py").is_file():
+        raise ToolError("the test benches are in a checkout of the project only")
     known = sorted(path.name for path in folder.iterdir() if any(path.glob("test_*.py")))
     unknown = set(modules or ()) - set(known)
     if unknown:

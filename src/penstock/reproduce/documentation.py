@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock import data
 from penstock.errors import InputError
 from penstock.reproduce.result import Reproduction
 from penstock.reproduce.show import laboratory, number
 
-FOLDER = Path(__file__).resolve().parents[3] / "docs" / "papers"
 _BEGIN, _END = "<!-- begin rows -->", "<!-- end rows -->"
 
 
@@ -29,7 +29,7 @@ def check(name: str, laboratory: bool) -> None:
 
 
 def _page(name: str) -> Path:
-    return FOLDER / f"{name}.md"
+    return data.page(f"papers/{name}.md")
 
 
 def _parts(page: Path) -> tuple[str, str, str]:

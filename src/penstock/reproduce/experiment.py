@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
+from penstock import data
 from penstock.reproduce.outcome import Outcome
 from penstock.reproduce.row import Row
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.lab.programs import How
     from penstock.scenario.network import Network
 
-SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios" / "papers"
+SCENARIOS = data.SCENARIOS / "papers"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ def read_text(file: Path) -> str:
     try:
         content = file.read_bytes()
     except FileNotFoundError:
-        raise InputError("no such scenario", allowed="a folder with scenario.toml, or a file", file=file) from None
+        allowed = "a folder with scenario.toml, a file, or one of `penstock scenarios`"
+        raise InputError("no such scenario", allowed=allowed, file=file) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", allowed="a readable file", file=file) from None
     try:

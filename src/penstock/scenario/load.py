@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock import data
 from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.file import parse_toml, read_text
@@ -33,12 +34,12 @@ from penstock.scenario.vlans import with_vlans
 def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Network:
     """Reads a scenario: a folder with `scenario.toml`, one file, or what such a file says as a dict.
 
+    A path that is not there is looked for among the scenarios of the package.
     `nodes` overrides what the bridges are. Raises `InputError`, whose `errors` are all that is wrong.
     """
     if isinstance(path, Mapping):
         return _network(Draft(Report("scenario"), Path("scenario"), dict(path)), nodes)
-    path = Path(path)
-    file = path / "scenario.toml" if path.is_dir() else path
+    file = data.scenario_file(Path(path))
     text = read_text(file)
     return _network(Draft(Report(str(file), lambda: key_lines(text)), file, parse_toml(file, text)), nodes)
 

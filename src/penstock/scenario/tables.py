@@ -16,8 +16,14 @@ def check_tables(draft: Draft, network: Network) -> None:
         return
     from penstock.hardware.configure import ConfigurationError, configure
     from penstock.hardware.registers import registers
+    from penstock.hardware.tools import ToolError
     from penstock.plan import switch_config
 
+    try:
+        known = registers()
+    except ToolError as error:
+        draft.report.warn(("nodes",), f"not held against the tables of the hardware: {error}")
+        return
     for bridge in rtl:
         config = switch_config(network, bridge)
         remedy = f'or nodes = "model" for "{bridge.name}"'
@@ -27,7 +33,7 @@ def check_tables(draft: Draft, network: Network) -> None:
             draft.report.add(("streams", last, "ats"), what, f"{HARDWARE_STREAMS} in hardware, {remedy}")
             continue
         try:
-            configure(config, registers())
+            configure(config, known)
         except ConfigurationError as error:
             path = _configured(draft, network, bridge, error.where)
             what = f'does not fit the tables of "{bridge.name}": {error.what}'

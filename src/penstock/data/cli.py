@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`penstock scenarios`: those that come with Penstock."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock import data
+
+app = typer.Typer(help="The scenarios that come with Penstock; every command takes them by name.")
+
+
+@app.callback(invoke_without_command=True)
+def scenarios(context: typer.Context) -> None:
+    """List the scenarios that come with Penstock: their names, as every command takes them, and titles."""
+    if context.invoked_subcommand:
+        return
+    known = data.scenario_names()
+    width = max(map(len, known))
+    for name in known:
+        values = tomllib.loads(data.scenario_file(data.SCENARIOS / name).read_text(encoding="utf-8"))
+        typer.echo(f"{name:<{width}}  {values.get('title', '')}".rstrip())
+
+
+@app.command()
+def copy(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="One of `penstock scenarios`.")],
+    target: Annotated[Path | None, typer.Argument(metavar="DIR", help="What is made; NAME if not given.")] = None,
+) -> None:
+    """Copy a scenario with its captures, to be changed."""
+    typer.echo(data.copy_scenario(name, target or Path(Path(name).name)))
