@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line.
-
-Exit status 0: done and every requirement met; 1: ran, but one was not met; 2: bad input; 130: interrupted.
-"""
+"""The command line; `penstock.command.ending` says with which status it ends."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from penstock.bench.cli import app as bench
+from penstock.command import ending
+from penstock.command.answer import answer
+from penstock.command.console import of_runs, output, progress, say
+from penstock.command.ending import end, interruptible
+from penstock.command.options import JsonOption, ScenarioArgument, WorkersOption
+from penstock.command.words import count
 from penstock.data.cli import app as scenarios
-from penstock.end import cli as end
-from penstock.errors import EngineError, InputError, RunError
+from penstock.end.cli import listen, talk
+from penstock.errors import InputError, MachineError, RunError
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
 from penstock.show.cli import show
@@ -30,8 +29,6 @@ from penstock.show.output import CsvOption, Form, WideOption, print_summary
 from penstock.version import __version__
 
 app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Time-sensitive networks: one description, run as a model or as hardware, held against its proven bounds.",
 )
@@ -41,16 +38,12 @@ app.command()(lab)
 app.command()(doctor)
 app.add_typer(linux, name="linux")
 app.add_typer(scenarios, name="scenarios")
-app.command()(end.talk)
-app.command()(end.listen)
+app.command()(talk)
+app.command()(listen)
 app.command()(show)
 
-OK, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-
-ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
 ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})
 ReproduceNodes = Enum("ReproduceNodes", {"MODEL": "model", "RTL": "rtl", "BOTH": "both"})
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def _version(value: bool) -> None:
@@ -59,11 +52,24 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+_FIRST = """\
+Time-sensitive networks: one description, run as a model or as hardware,
+held against its proven bounds.
+
+  penstock run scenarios/hello    run a network: a table, and report.html
+  penstock check SCENARIO         what is wrong with a scenario, or not meant
+  penstock bound SCENARIO         the proven worst case, without a run
+
+penstock --help for all commands, penstock COMMAND --help for one."""
+
+
+@app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        say(_FIRST)
 
 
 @app.command()
@@ -99,26 +105,26 @@ def run(
         )
     network = load(scenario, nodes)
     if network.nodes == "linux":
-        raise typer.Exit(_run_on_linux(scenario, out, {"--trace": mode, "--seed": seed}, form))
+        _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed}, form)
     target = out or Path("out") / network.name
-    with _progress(quiet=form.for_programs) as progress:
+    with progress(quiet=form.for_programs) as tell:
         result = runner.run(
-            network, target, engine=_stand_in(), progress=progress, trace=mode, seed=seed, captures=captures
+            network, target, engine=_stand_in(), progress=tell, trace=mode, seed=seed, captures=captures
         )
     print_summary(result.summary, result.folder, form)
     if result.partial:
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(OK if result.summary["ok"] else NOT_MET)
+        ending.interrupted()
+    end(result.summary["ok"])
 
 
-def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], form: Form) -> int:
-    from penstock.lab.cli import Asked, interruptible, run_scenario
+def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], form: Form) -> NoReturn:
+    from penstock.lab.cli import Asked, run_scenario
 
     given = [option for option, value in others.items() if value is not None]
     if given:
         raise InputError("says nothing of real Linux", allowed="model or rtl nodes with it", file=given[0])
     with interruptible():
-        return run_scenario(Asked(scenario, out), form)
+        end(run_scenario(Asked(scenario, out), form))
 
 
 @app.command()
@@ -131,18 +137,16 @@ def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
     bounds = {name: bound(network, name) for name, stream in network.streams.items() if stream.ats}
     if as_json:
         limits = {n: None if b.total_ps is None else b.total_ps / 1000 for n, b in bounds.items()}
-        typer.echo(json.dumps({"ok": True, "warnings": network.warnings, "bound_ns": limits}))
+        answer({"ok": True, "warnings": network.warnings, "bound_ns": limits})
         return
-    console = _console()
     for warning in network.warnings:
-        console.print(f"[yellow]warning[/] {escape(warning)}")
+        output().print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=True)
     for name, limit in bounds.items():
-        said = f"{limit.total_ps / 1e6:.3f} us" if limit.total_ps is not None else f"none: {limit.reason}"
-        console.print(f"bound of {escape(name)}: {escape(said)}")
-    console.print(
-        f"[green]{escape(network.name)} is well-formed[/]: {len(network.streams)} streams, "
-        f"{len(network.stations)} stations, {len(network.bridges)} bridge"
-    )
+        told = f"{limit.total_ps / 1e6:.3f} us" if limit.total_ps is not None else f"none: {limit.reason}"
+        say(f"bound of {name}: {told}")
+    counts = {"stream": len(network.streams), "station": len(network.stations), "bridge": len(network.bridges)}
+    there = ", ".join(count(number, noun) for noun, number in counts.items())
+    output().print(f"[green]{escape(network.name)} is well-formed[/]: {there}")
 
 
 @app.command()
@@ -155,10 +159,10 @@ def bound(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
 
     analysis = analyse(load(scenario))
     if as_json:
-        typer.echo(json.dumps(described(analysis)))
+        answer(described(analysis))
     else:
-        show(analysis, _console())
-    raise typer.Exit(OK if analysis.ok else NOT_MET)
+        show(analysis, output())
+    end(analysis.ok)
 
 
 @app.command()
@@ -170,7 +174,7 @@ def replay(
     """Replay what a real switch did: the same frames survive, and their latencies differ by a constant."""
     from penstock import replay as player
 
-    raise typer.Exit(OK if player.show(runs, nodes.value, as_json, _progress) else NOT_MET)
+    end(player.show(runs, nodes.value, as_json, progress))
 
 
 @app.command()
@@ -186,9 +190,7 @@ def sweep(
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler; this machine's cores if not given.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")
-    ] = None,
+    workers: WorkersOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.parquet", help="The table; out/NAME-sweep.parquet if not given.")
     ] = None,
@@ -203,24 +205,19 @@ def sweep(
     file = out or Path("out") / f"{tasks[0].scenario['name']}-sweep.parquet"
     if file.suffix != ".parquet" or file.is_dir():
         raise InputError("is no name for a table", allowed="a file that ends in .parquet", file=f"--out {file}")
-    with _progress(quiet=as_json) as progress:
-
-        def tell(done: int, of: int) -> None:
-            if progress is not None:
-                progress(f"{done} of {of} runs", done / of)
-
-        result = sweeps.run(tasks, workers=workers, dask=dask, done=tell)
+    with progress(quiet=as_json) as tell:
+        result = sweeps.run(tasks, workers=workers, dask=dask, done=of_runs(tell))
     if result.rows:
         sweeps.write(result, file)
     if as_json:
-        typer.echo(json.dumps(shown.as_json(result, file)))
+        answer(shown.as_json(result, file))
     else:
-        shown.table(result, chosen, _console(), file)
+        shown.table(result, chosen, output(), file)
     if result.error is not None:
         raise RunError(result.error)
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(OK if result.ok else NOT_MET)
+        ending.interrupted()
+    end(result.ok)
 
 
 @app.command()
@@ -238,9 +235,7 @@ def reproduce(
     frames: Annotated[
         int | None, typer.Option(metavar="N", help="Frames in each run, of a paper whose runs may be shorter.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; one per core if not given.")
-    ] = None,
+    workers: WorkersOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Where the results go; out/reproduce-PAPER if not given."),
@@ -255,7 +250,7 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Run the experiments of a paper: paper, theory and ours side by side."""
-    from penstock.lab.cli import interruptible, tell_of_lab
+    from penstock.lab.cli import tell_of_lab
     from penstock.lab.run import Where
     from penstock.reproduce import command, documentation, papers, show
     from penstock.reproduce.experiment import Options
@@ -266,23 +261,18 @@ def reproduce(
         papers.load(paper)
         documentation.check(paper, laboratory)
     target = out or Path("out") / f"reproduce-{paper}"
-    with interruptible(), _progress(quiet=as_json) as progress:
-
-        def tell(done: int, of: int) -> None:
-            if progress is not None:
-                progress(f"{done} of {of} runs", done / of)
-
+    with interruptible(), progress(quiet=as_json) as tell:
         result = command.run(
-            paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers, done=tell,
-            laboratory=Where() if laboratory else None, tell=tell_of_lab,
+            paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers,
+            done=of_runs(tell), laboratory=Where() if laboratory else None, tell=tell_of_lab,
         )  # fmt: skip
     if update_docs:
         documentation.update(result)
     if as_json:
-        typer.echo(json.dumps(result.as_json()))
+        answer(result.as_json())
     else:
-        show.table(result, _console(), target)
-    raise typer.Exit(OK if result.ok else NOT_MET)
+        show.table(result, output(), target)
+    end(result.ok)
 
 
 @app.command(name="test")
@@ -307,33 +297,9 @@ def _add_hardware() -> None:
 
         @hardware.callback()
         def _missing() -> None:
-            typer.echo(f"penstock hw: {missing}; start it by ./penstock, which installs what it needs", err=True)
-            raise typer.Exit(BAD_INPUT)
+            raise MachineError(f"{missing}; start it by ./penstock, which installs what it needs")
 
     app.add_typer(hardware, name="hw", help="The hardware: lint, test, prove, synthesize, bench.")
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def tell(what: str, part: float) -> None:
-            bar.update(task, description=what, completed=part, total=1.0 if part > 0 else None)
-
-        yield tell
-
-
-def _console() -> Console:
-    """A console whose tables are never cut when a pipe reads them."""
-    return Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
 
 
 def _stand_in() -> Any:
@@ -341,32 +307,8 @@ def _stand_in() -> Any:
     return None
 
 
-def main() -> None:
-    """Runs the command line; turns what a user can cause into one message and an exit status."""
-    if "hw" in sys.argv[1:2] or not sys.argv[1:] or sys.argv[1:2] == ["--help"]:
+def main() -> NoReturn:
+    """Runs the command line and ends the program with its status."""
+    if sys.argv[1:2] in (["hw"], ["--help"]) or "_PENSTOCK_COMPLETE" in os.environ:
         _add_hardware()
-    try:
-        app()
-    except InputError as error:
-        for each in error.errors:
-            _complain(str(each))
-        sys.exit(BAD_INPUT)
-    except EngineError as error:
-        _complain(str(error))
-        sys.exit(BAD_INPUT)
-    except RunError as error:
-        _complain(f"the run failed: {error}")
-        sys.exit(NOT_MET)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(OK)
-
-
-def _complain(message: str) -> None:
-    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}", highlight=False)
-
-
-if __name__ == "__main__":
-    main()
+    sys.exit(ending.run(app, sys.argv[1:]))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a user can cause and is told about without a stack trace."""
+"""What a user is told without a stack trace: errors of what they gave, and of the machine."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 class InputError(Exception):
@@ -25,6 +26,10 @@ class InputError(Exception):
     def errors(self) -> tuple[InputError, ...]:
         """Each thing that is wrong, in the order of the file."""
         return (self,)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs; null where nothing is known."""
+        return located(self.what, file=self.file, line=self.line, key=self.key, allowed=self.allowed)
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
@@ -49,16 +54,36 @@ class CollectedInputError(InputError):
         return "\n".join(map(str, self._errors))
 
 
-class RunError(Exception):
+class MachineError(Exception):
+    """What fails is not what was given: a tool is missing, a permission, room on a disk, or Penstock has a fault."""
+
+    @property
+    def errors(self) -> tuple[MachineError, ...]:
+        """Each thing that fails."""
+        return (self,)
+
+    def as_json(self) -> dict[str, Any]:
+        """As that of an `InputError`."""
+        return located(str(self))
+
+
+class RunError(MachineError):
     """A run that broke a promise of the platform itself: a frame lost, doubled or damaged, or the hardware failing."""
 
 
-class EngineError(Exception):
+class EngineError(MachineError):
     """The engine is not there or cannot be built."""
 
 
 class NoTraceError(Exception):
     """A trace is asked of a run that was made without one."""
+
+
+def located(
+    what: str, *, file: str | None = None, line: int | None = None, key: str | None = None, allowed: str | None = None
+) -> dict[str, Any]:
+    """An error as all commands print it with `--json`."""
+    return {"file": file, "line": line, "key": key, "what": what, "allowed": allowed}
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

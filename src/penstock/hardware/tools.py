@@ -14,9 +14,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from penstock.data import HARDWARE
+from penstock.errors import MachineError
 
 
-class ToolError(Exception):
+class ToolError(MachineError):
     """A tool is missing or failed; the message says which one and what to do."""
 
 

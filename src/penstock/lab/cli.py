@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from penstock.command.answer import answer
+from penstock.command.console import output, tell
+from penstock.command.ending import end, interruptible
+from penstock.command.options import JsonOption
 from penstock.errors import InputError
 from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
 from penstock.scenario.units import TIME_PS, parse
-from penstock.show.output import CsvOption, Form, JsonOption, WideOption, print_summary
+from penstock.show.output import CsvOption, Form, WideOption, print_summary
 
 WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
 EmulationOption = Enum("EmulationOption", {"AUTO": "auto", "KVM": "kvm", "TCG": "tcg", "ICOUNT": "icount"})
@@ -73,7 +71,7 @@ def lab(
             place = None if where.value == "auto" else where.value == "guest"
             offset = time_ps(transmit_offset, "--transmit-offset") // 1000
             asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort)
-            raise typer.Exit(run_scenario(asked, form))
+            end(run_scenario(asked, form))
 
 
 @dataclass(frozen=True)
@@ -89,8 +87,8 @@ class Asked:
     real_time: bool = True
 
 
-def run_scenario(asked: Asked, form: Form) -> int:
-    """Runs it, prints its summary, and gives the exit status."""
+def run_scenario(asked: Asked, form: Form) -> bool:
+    """Runs it, prints its summary, and says whether every requirement was met."""
     from dataclasses import replace
 
     from penstock.lab.programs import How
@@ -104,7 +102,7 @@ def run_scenario(asked: Asked, form: Form) -> int:
     where, how = Where(asked.guest, asked.emulation), How(asked.transmit_offset_ns, asked.real_time)
     result = run(network, target, where, how, tell_of_lab)
     print_summary(result.summary, result.folder, form)
-    return 0 if result.summary["ok"] else 1
+    return bool(result.summary["ok"])
 
 
 def time_ps(text: str, option: str) -> int:
@@ -135,7 +133,7 @@ def _check_words(words: list[str], shell: bool, prepare: bool) -> None:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """What this machine can do, what is missing, and what installs it; exit status 1 if the lab cannot run at all."""
     from penstock.lab import doctor as examination
@@ -144,10 +142,10 @@ def doctor(
     with interruptible():
         findings = examination.examine()
     if as_json:
-        typer.echo(json.dumps(examination.as_json(findings)))
+        answer(examination.as_json(findings))
     else:
-        show(findings, Console() if sys.stdout.isatty() else Console(width=160, no_color=True))
-    raise typer.Exit(0 if examination.can_run_lab(findings) else 1)
+        show(findings, output())
+    end(examination.can_run_lab(findings))
 
 
 def _run_command(command: list[str], emulation: Emulation | None, timeout_s: int) -> int:
@@ -162,21 +160,6 @@ def _run_command(command: list[str], emulation: Emulation | None, timeout_s: int
     return finished.status
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """A polite kill ends the program as Ctrl-C does, so that everything is undone."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def tell_of_lab(what: str) -> None:
     """A word on standard error about what the laboratory does."""
-    print(f"penstock lab: {what}", file=sys.stderr, flush=True)
+    tell(f"penstock lab: {what}")

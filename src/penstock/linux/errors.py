@@ -7,9 +7,12 @@ import errno
 import os
 import signal
 from collections.abc import Sequence
+from typing import Any
+
+from penstock.errors import MachineError, located
 
 
-class HostError(Exception):
+class HostError(MachineError):
     """Something about the host is not as it has to be; nothing was changed."""
 
     def __init__(self, what: str, remedy: str) -> None:
@@ -17,16 +20,25 @@ class HostError(Exception):
         self.remedy = remedy
         super().__init__(f"{what}; allowed: {remedy}")
 
+    def as_json(self) -> dict[str, Any]:
+        """With what would be right."""
+        return located(self.what, allowed=self.remedy)
 
-class CollectedHostError(Exception):
+
+class CollectedHostError(MachineError):
     """Several things are in the way; nothing was changed."""
 
     def __init__(self, errors: Sequence[HostError]) -> None:
-        self.errors = tuple(errors)
+        self._errors = tuple(errors)
         super().__init__("\n".join(map(str, errors)))
 
+    @property
+    def errors(self) -> tuple[HostError, ...]:
+        """Each of them."""
+        return self._errors
 
-class KernelError(Exception):
+
+class KernelError(MachineError):
     """The kernel refused a request."""
 
     def __init__(self, code: int, text: str | None) -> None:
@@ -44,5 +56,5 @@ class TerminatedError(Exception):
         super().__init__(signal.Signals(number).name)
 
 
-class ApplyError(Exception):
+class ApplyError(MachineError):
     """A change failed or is not what the kernel shows; all that had been changed was undone."""

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.show.output import CsvOption, Form, JsonOption, WideOption, print_summary
+from penstock.command.ending import end
+from penstock.command.options import JsonOption
+from penstock.show.output import CsvOption, Form, WideOption, print_summary
 
 
 def show(
@@ -23,4 +25,4 @@ def show(
     form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
     summary = read_summary(folder)
     print_summary(summary, folder, form)
-    raise typer.Exit(0 if summary["ok"] else 1)
+    end(summary["ok"])

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
-from rich.console import Console
+
+from penstock.command.answer import answer
+from penstock.command.console import output
 
 WideOption = Annotated[bool, typer.Option("--wide", help="All columns, and each bound term by term.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print one line per stream as CSV and nothing else.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 class Form(Enum):
@@ -44,13 +43,12 @@ class Form(Enum):
 def print_summary(summary: dict[str, Any], folder: Path, form: Form) -> None:
     """Prints a run's summary on standard output."""
     if form is Form.JSON:
-        typer.echo(json.dumps(summary))
+        answer(summary)
     elif form is Form.CSV:
         from penstock.show.csv import stream_csv
 
-        typer.echo(stream_csv(summary), nl=False)
+        output().out(stream_csv(summary), end="", highlight=False)
     else:
         from penstock.table import show
 
-        console = Console() if sys.stdout.isatty() else Console(no_color=True)
-        show(summary, console, folder, wide=form is Form.WIDE)
+        show(summary, output(width=None), folder, wide=form is Form.WIDE)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options and arguments that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="Processes; one per core if not given.")
+]
+UpdateDocsOption = Annotated[bool, typer.Option("--update-docs", help="Put the table into the page of docs.")]
