@@ -175,4 +175,4 @@ def test_streams_without_a_period_have_no_jitter_of_it() -> None:
     stream = summary["streams"]["s0"]
     assert stream["period_jitter_ns"] is None
     assert stream["latency_change_ns"] is not None
-    assert not punctuality_table.section(summary)
+    assert not punctuality_table.rows(summary)

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lays out a run as one HTML file: verdict, table, bound, pictures. Everything is read from summary and trace."""
+"""What the page of a run says: verdict, table, bound, pictures. Everything is read from summary and trace."""
 
 from __future__ import annotations
 
-import json
-from html import escape
-from importlib.resources import files
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import plotly.io  # type: ignore[import-untyped]
 import polars as pl
-from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from penstock.journeys import View
-from penstock.report import figures, punctuality
+from penstock.report import figures, page, punctuality, style
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 from penstock.table import NOTHING, drops, most_urgent, others, us
@@ -24,7 +20,10 @@ from penstock.version import __version__
 _MOST_ROWS = 40
 _MOST_PORTS = 40
 _MOST_TERMS = 8  # in sight
-_CONFIG = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+_MOST_CARDS = 12
+_STREAM_HEADS = ("sent", "delivered", "inside", "dropped", "min", "mean", "p50", "p99", "max", "jitter", "interval",
+                 "bound", "deadline", "rate")  # fmt: skip
+_QUANTILES = ("min", "mean", "p50", "p99", "max")
 
 
 def part_of(file: Path, rows: int) -> pl.DataFrame:
@@ -35,48 +34,45 @@ def part_of(file: Path, rows: int) -> pl.DataFrame:
 def render(network: Network, view: View | None, summary: dict[str, Any]) -> str:
     """The report of a run; without a trace, or with its beginning, it says so."""
     names = figures.shown(summary)
-    colors = figures.colors(names)
-    pictures = figures.all_figures(network, view, summary, colors)
-    limits = _limits(None if view is None else view.trace, summary, len(names))
-    sections = []
-    for number, (title, note, figure) in enumerate(pictures):
-        # plotly writes JSON that is safe in a script element.
-        data = plotly.io.to_json(figure, validate=False).replace("</", "<\\/")
-        sections.append(
-            f'<section><h2>{escape(title)}</h2><p class="note">{escape(note)}</p>'
-            f'<div class="plot" id="plot{number}"></div>'
-            f"<script>draw('plot{number}', {data});</script></section>"
-        )
-    style = (files("penstock.report") / "style.css").read_text(encoding="utf-8")
-    script = f"const CONFIG = {json.dumps(_CONFIG)};\n" + _DRAW
-    return "\n".join([
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(summary['title'])} | Penstock</title>",
-        f"<style>{style}</style>",
-        f"<script>{get_plotlyjs()}</script>",
-        f"<script>{script}</script>",
-        "</head><body><main>",
-        _head(summary),
-        _streams(summary, colors),
-        punctuality.section(summary),
-        _bounds(summary),
-        _ports(summary),
-        limits,
-        *sections,
-        _foot(network, summary),
-        "</main></body></html>",
-        "",
-    ])  # fmt: skip
+    looks = style.looks(names)
+    pictures = figures.all_figures(network, view, summary, looks)
+    ports = _ports(summary)
+    bounds = _bounds(summary, names)
+    punctual = punctuality.rows(summary)
+    sections = {"Streams": True, "Punctuality": punctual, "Bound": bounds, "Bridges on the way": ports}
+    return page.render(
+        "run.html",
+        [(f"plot-{each.id}", each.figure) for each in pictures],
+        title=summary["title"],
+        verdict=_verdict(summary),
+        summary=summary,
+        cards=_cards(summary),
+        contents=[*(title for title, there in sections.items() if there), *(each.title for each in pictures)],
+        streams=_streams(summary, looks),
+        stream_heads=_STREAM_HEADS,
+        other_streams=others(summary, min(len(summary["streams"]), _MOST_ROWS)),
+        punctuality=punctual,
+        punctuality_heads=punctuality.HEADS,
+        bounds=bounds,
+        most_terms=_MOST_TERMS,
+        ports=ports,
+        all_ports=len(summary["ports"] or ()),
+        hops_of=[(name, summary["streams"][name]["hops"]) for name in names if summary["streams"][name]["hops"]],
+        quantiles=_QUANTILES,
+        left_out=_left_out(None if view is None else view.trace, summary, len(names)),
+        pictures_shown=pictures,
+        warnings=summary["warnings"][:_MOST_ROWS],
+        facts=_facts(network, summary),
+    )
 
 
-_DRAW = """
-function draw(id, figure) { Plotly.newPlot(id, figure.data, figure.layout, CONFIG); }
-"""
+def _verdict(summary: dict[str, Any]) -> str:
+    if summary["partial"]:
+        return "Interrupted"
+    return "Every requirement met" if summary["ok"] else "A requirement was not met"
 
 
-def _limits(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int) -> str:
+def _left_out(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int) -> list[str]:
     """What the pictures do not show."""
     said = []
     rows = summary["simulation"].get("trace_rows", 0)
@@ -97,15 +93,18 @@ def _limits(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int) -
         said.append(
             f"{streams} of {len(summary['streams']):,} streams are drawn: those nearest to their limits or the slowest."
         )
-    return "".join(f'<p class="said">{escape(text)}</p>' for text in said)
+    return said
 
 
-def _head(summary: dict[str, Any]) -> str:
+def _cards(summary: dict[str, Any]) -> list[dict[str, str]]:
     cards = []
     if summary["partial"]:
         reached = summary["simulation"].get("end_ps", 0) / 1e9
-        cards.append(_card("interrupted", f"after {reached:,.3f} ms of network time; all here is of that part", False))
-    for name in figures.shown(summary):
+        cards.append(
+            page.card("interrupted", f"after {reached:,.3f} ms of network time; all here is of that part", False)
+        )
+    judged = most_urgent(summary, _MOST_CARDS)
+    for name in judged:
         stream = summary["streams"][name]
         worst = us(stream["latency_ns"]["max"])
         beyond = f"{worst} us and {sum(stream['dropped'].values()):,} dropped, allowed"
@@ -116,153 +115,82 @@ def _head(summary: dict[str, Any]) -> str:
             (stream["deadline_ns"], stream["deadline_ok"], "deadline", missed),
         ):
             if limit is not None:
-                cards.append(_card(f"{name}: {what}", f"{f'{worst} ≤' if ok else failure} {us(limit)} us", ok))
+                cards.append(page.card(f"{name}: {what}", f"{f'{worst} ≤' if ok else failure} {us(limit)} us", ok))
         if stream["bound"] and stream["bound_ns"] is None:
-            cards.append(_card(f"{name}: bound", f"none: {stream['bound']['reason']}", None))
+            cards.append(page.card(f"{name}: bound", f"none: {stream['bound']['reason']}", None))
+    beside = [stream for name, stream in summary["streams"].items() if name not in judged]
+    if beside:
+        met = sum(bool(stream["ok"]) for stream in beside)
+        cards.append(
+            page.card("the other streams", f"{met:,} of {len(beside):,} meet their requirements", met == len(beside))
+        )
     kept = summary["conservation"]
     parts = " + ".join(f"{kept[what]:,} {what}" for what in ("delivered", "dropped", "inside"))
-    text = f"{kept['created']:,} = {parts}"
-    cards.append(_card("every frame accounted for", text, kept["ok"]))
-    verdict = (
-        "Interrupted"
-        if summary["partial"]
-        else "Every requirement met"
-        if summary["ok"]
-        else "A requirement was not met"
-    )
-    return (
-        f'<header class="{"good" if summary["ok"] else "bad"}"><div class="verdict">{verdict}</div>'
-        f"<h1>{escape(summary['title'])}</h1>"
-        f"<p>{summary['duration_ns'] / 1e6:g} ms of network time, nodes: {escape(summary['nodes'])}</p></header>"
-        f'<div class="cards">{"".join(cards)}</div>'
-    )
+    cards.append(page.card("every frame accounted for", f"{kept['created']:,} = {parts}", kept["ok"]))
+    return cards
 
 
-def _card(title: str, text: str, ok: bool | None) -> str:
-    kind, mark = {True: ("good", "✓"), False: ("bad", "✗"), None: ("open", NOTHING)}[ok]
-    return f'<div class="card {kind}"><b>{mark} {escape(title)}</b><span>{escape(text)}</span></div>'
-
-
-def _streams(summary: dict[str, Any], colors: dict[str, str]) -> str:
-    heads = ("sent", "delivered", "inside", "dropped", "min", "mean", "p50", "p99", "max", "jitter", "interval",
-             "bound", "deadline", "rate")  # fmt: skip
+def _streams(summary: dict[str, Any], looks: Mapping[str, style.Look]) -> list[dict[str, Any]]:
     rows = []
-    names = most_urgent(summary, _MOST_ROWS)
-    for name in names:
+    for name in most_urgent(summary, _MOST_ROWS):
         stream = summary["streams"][name]
         latency = stream["latency_ns"]
+        how = {"ats": "ATS" if stream["shaped"] else "not shaped", "cbs": "CBS", "strict": "not shaped"}
+        kind = f"class {stream['traffic_class']}, {how[stream['selection']]}"
         cells = [
             f"{stream['sent']:,}",
             f"{stream['delivered']:,}",
             f"{stream['inside']:,}",
-            escape(drops(stream["dropped"])),
-            *(us(latency[key]) for key in ("min", "mean", "p50", "p99", "max")),
+            drops(stream["dropped"]),
+            *(us(latency[key]) for key in _QUANTILES),
             us(stream["jitter_ns"]),
             us(stream["interval_ns"]["mean"]),
             us(stream["bound_ns"]),
             us(stream["deadline_ns"]),
             NOTHING if stream["rate_bps"] is None else show_rate(stream["rate_bps"]),
         ]
-        how = {"ats": "ATS" if stream["shaped"] else "not shaped", "cbs": "CBS", "strict": "not shaped"}
-        kind = f"class {stream['traffic_class']}, {how[stream['selection']]}"
-        route = f"{stream['from']} → {', '.join(stream['to'])}; {kind}"
-        color = colors.get(name, "transparent")
         rows.append(
-            f'<tr><th><i style="background:{color}"></i>{escape(name)}<small>{escape(route)}</small></th>'
-            + "".join(f"<td>{c}</td>" for c in cells)
-            + "</tr>"
+            {
+                "name": name,
+                "way": f"{stream['from']} → {', '.join(stream['to'])}; {kind}",
+                "color": looks[name].color if name in looks else "transparent",
+                "cells": cells,
+            }
         )
-    return (
-        "<section><h2>Streams</h2>"
-        '<p class="note">Times in microseconds. Latency: from the first bit after the delimiter at the talker to the '
-        "same bit at the listener. Jitter: largest less smallest latency. Interval: mean time between arrivals. Rate: "
-        "at the listener, on the wire.</p>"
-        '<div class="scroll"><table><thead><tr><th>stream</th>'
-        + "".join(f"<th>{h}</th>" for h in heads)
-        + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_note(others(summary, len(names)))}</section>"
-    )
+    return rows
 
 
-def _note(text: str | None) -> str:
-    return f'<p class="note">{escape(text)}.</p>' if text else ""
-
-
-def _ports(summary: dict[str, Any]) -> str:
-    """What each egress port did, and each bridge on the way of the streams shown."""
+def _ports(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of what each egress port did, that of those that dropped most and took longest."""
     ports = summary["ports"]
     if not ports or len(summary["bridges"]) < 2:
-        return ""
-    most = sorted(ports, key=lambda row: (row["dropped"], row["passing_ns"]["max"] or 0.0), reverse=True)[:_MOST_PORTS]
-    parts = [
-        "<section><h2>Bridges on the way</h2>",
-        '<p class="note">From a frame\'s last bit in to its first bit out, in microseconds; below zero where a bridge '
-        "cuts through. Queued: the most that waited for the port, in bytes.</p>",
-        _passing(most, with_queue=True),
+        return []
+    return sorted(ports, key=lambda row: (row["dropped"], row["passing_ns"]["max"] or 0.0), reverse=True)[:_MOST_PORTS]
+
+
+def _bounds(summary: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
+    streams = {name: summary["streams"][name] for name in names}
+    return [
+        {
+            "name": name,
+            "bound": stream["bound"],
+            "conformance": stream["conformance"],
+            "worst_ns": stream["latency_ns"]["max"],
+        }
+        for name, stream in streams.items()
+        if stream["bound"] is not None
     ]
-    if len(most) < len(ports):
-        parts.append(
-            f'<p class="note">{len(most)} of {len(ports):,} ports, by drops and time; all are in summary.json.</p>'
-        )
-    for name in figures.shown(summary):
-        if summary["streams"][name]["hops"]:
-            hops = _passing(summary["streams"][name]["hops"], with_queue=False)
-            parts.append(f"<details><summary>{escape(name)}</summary>{hops}</details>")
-    return "".join(parts) + "</section>"
 
 
-def _passing(rows: list[dict[str, Any]], with_queue: bool) -> str:
-    keys = ("min", "mean", "p50", "p99", "max")
-    heads = ["port", "frames", "dropped", *keys, *(["queued"] if with_queue else [])]
-    lines = []
-    for row in rows:
-        cells = [f"{row['frames']:,}", f"{row['dropped']:,}", *(us(row["passing_ns"][key]) for key in keys)]
-        if with_queue:
-            cells.append(f"{row['queued_bytes_max']:,}")
-        place = f"{escape(row['bridge'])} port {row['port']}"
-        lines.append(f"<tr><th>{place}</th>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{h}</th>" for h in heads)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
-
-
-def _bounds(summary: dict[str, Any]) -> str:
-    parts = []
-    for name in figures.shown(summary):
-        bound = summary["streams"][name]["bound"]
-        stream = summary["streams"][name]
-        if bound is None:
-            continue
-        rows = "".join(
-            f"<tr><th>{escape(t['name'])}<small>{escape(t['detail'])}</small></th><td>{us(t['ns'])}</td></tr>"
-            for t in bound["terms"]
-        )
-        if bound["terms"]:
-            rows += f'<tr class="sum"><th>bound</th><td>{us(bound["total_ns"])}</td></tr>'
-            rows += f"<tr><th>measured at most</th><td>{us(stream['latency_ns']['max'])}</td></tr>"
-        reason = f'<p class="open">No bound: {escape(bound["reason"])}.</p>' if bound["reason"] else ""
-        said = f'<p class="note">{escape(stream["conformance"])}.</p>' if stream["conformance"] else ""
-        table = f'<table class="narrow"><tbody>{rows}</tbody></table>'
-        if len(bound["terms"]) > _MOST_TERMS:
-            total = f"{us(bound['total_ns'])} us, measured at most {us(stream['latency_ns']['max'])} us"
-            table = f"<details><summary>{total}</summary>{table}</details>"
-        parts.append(f"<h3>{escape(name)}</h3>{reason}{said}{table}")
-    if not parts:
-        return ""
-    note = (
-        "What a shaped stream may take at most, term by term, in microseconds. Contention: equation (1), "
-        "(Σ b of higher and same classes - l_min + l_LP,max) / (R - Σ r of higher classes), lengths on the wire."
-    )
-    return f'<section><h2>Bound</h2><p class="note">{note}</p>{"".join(parts)}</section>'
-
-
-def _foot(network: Network, summary: dict[str, Any]) -> str:
+def _facts(network: Network, summary: dict[str, Any]) -> list[str]:
+    """Of the program, the scenario and the simulation; clock cycles where hardware was simulated."""
     facts = [f"Penstock {__version__}", f"scenario {network.file.name}"]
     for name, bridge in summary["bridges"].items() if len(summary["bridges"]) == 1 else ():
         for stream, ns in bridge["processing_ns"].items():
             facts.append(f"{name}: last bit in to first bit out in {ns:g} ns at least ({stream})")
     simulation = summary["simulation"]
-    if "cycles_simulated" in simulation:
-        facts.append(f"{simulation['cycles_simulated']:,} clock cycles simulated")
-    if "cycles_jumped" in simulation:
-        facts.append(f"{simulation['cycles_jumped']:,} idle ones jumped over")
-    warnings = "".join(f"<p>{escape(w)}</p>" for w in summary["warnings"][:_MOST_ROWS])
-    return f"<footer>{warnings}<p>{escape(' · '.join(facts))}</p></footer>"
+    if any(bridge.nodes == "rtl" for bridge in network.bridges.values()):
+        for key, what in (("cycles_simulated", "clock cycles simulated"), ("cycles_jumped", "idle ones jumped over")):
+            if key in simulation:
+                facts.append(f"{simulation[key]:,} {what}")
+    return facts

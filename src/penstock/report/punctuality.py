@@ -3,36 +3,19 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from penstock.table import NOTHING, most_urgent, us
 
 _MOST_ROWS = 40
-_HEADS = ("missed", "min", "mean", "max", "jitter mean", "jitter max", "jitter p-p", "change mean", "change max",
-          "variation mean", "variation max")  # fmt: skip
+HEADS = ("missed", "min", "mean", "max", "jitter mean", "jitter max", "jitter p-p", "change mean", "change max",
+         "variation mean", "variation max")  # fmt: skip
 
 
-def section(summary: dict[str, Any]) -> str:
-    """Empty where no stream has a period or launch times."""
+def rows(summary: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """Name and cells of each stream; empty where none has a period or launch times."""
     streams = summary["streams"]
-    names = [name for name in most_urgent(summary, _MOST_ROWS) if _is_told(streams[name])]
-    if not names:
-        return ""
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{cell}</td>" for cell in _cells(streams[name])) + "</tr>"
-        for name in names
-    )
-    heads = "".join(f"<th>{head}</th>" for head in _HEADS)
-    return (
-        "<section><h2>Punctuality</h2>"
-        '<p class="note">Times in microseconds. Missed: frames that reached their controller after their launch time. '
-        "Min to max: total transmit time, from construction to arrival. Jitter: from arrival to arrival, less the "
-        "period. Change: of the total transmit time from frame to frame. Variation: from change to change. Means and "
-        "maxima are of magnitudes; p-p is the largest less the smallest.</p>"
-        f'<div class="scroll"><table><thead><tr><th>stream</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-        "</section>"
-    )
+    return [(name, _cells(streams[name])) for name in most_urgent(summary, _MOST_ROWS) if _is_told(streams[name])]
 
 
 def _is_told(stream: dict[str, Any]) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
-from penstock.report.figures import colors
+from penstock.report import style
+from penstock.report.style import FONT, LEGEND, TICKS
 
+COLORS = style.COLORS
 PAPER = "#1C2733"
 BOUND = "#B3261E"
 THEORY = "#6B6B6B"
-COLORS = tuple(colors([str(n) for n in range(8)]).values())
 _HEIGHT = 400
 
 Values = Iterable[Any]
@@ -43,15 +44,14 @@ def _styled(found: go.Figure, x: str, y: str, layout: Mapping[str, Any]) -> go.F
         template="plotly_white",
         height=_HEIGHT,
         margin={"l": 70, "r": 50, "t": 30, "b": 50},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
-        font={"family": "system-ui, DejaVu Sans, sans-serif", "size": 13, "color": PAPER},
+        legend=LEGEND,
+        font=FONT,
         hovermode="closest",
         showlegend=True,
         modebar={"orientation": "v"},
     )
-    ticks = {"gridcolor": "#E6EAEE", "zeroline": False, "linecolor": "#9AA5B1", "ticks": "outside"}
-    found.update_xaxes(title=x, **ticks)
-    found.update_yaxes(title=y, **ticks)
+    found.update_xaxes(title=x, **TICKS)
+    found.update_yaxes(title=y, **TICKS)
     found.update_layout(**layout)
     return found
 
