@@ -134,6 +134,24 @@ class TestPage:
             ast.parse(snippet)
 
 
+@pytest.mark.parametrize("name", ["clock", "faults", "gates", "python"])
+def test_python_of_a_page_runs_and_prints_what_it_says(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    fences = [token for token in tokens(ROOT / "docs" / f"{name}.md") if token.type == "fence"]
+    names: dict[str, object] = {}
+    ran = 0
+    for code, after in zip(fences, [*fences[1:], None], strict=True):
+        if code.info != "python":
+            continue
+        exec(compile(code.content, f"{name}.md:{(code.map or [0])[0]}", "exec"), names)
+        printed = capsys.readouterr().out
+        assert printed == (after.content if printed and after and after.info == "text" else "")
+        ran += 1
+    assert ran
+
+
 def test_the_glossary_has_each_drop_reason_with_its_counter() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     assert [name for name, _ in rows] == list(_engine.REASONS[1:])
