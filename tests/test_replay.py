@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 import random
 import re
 import shutil
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -325,6 +327,16 @@ def change(file: Path, line: int, new: Callable[[str], str]) -> None:
     file.write_text("".join(lines))
 
 
+def ticks_of(file: Path) -> dict[str, int]:
+    """When each frame left, by its number as it is written."""
+    return {number: int(tick) for number, tick in (line.split(",") for line in file.read_text().splitlines()[1:])}
+
+
+def write_ticks(file: Path, left: dict[str, int]) -> None:
+    lines = [f"{number},{tick}\n" for number, tick in sorted(left.items(), key=lambda each: each[1])]
+    file.write_text("frame_id,tick\n" + "".join(lines))
+
+
 def moved(by: int) -> Callable[[str], str]:
     def move(text: str) -> str:
         number, tick = text.split(",")
@@ -343,10 +355,13 @@ def test_a_survivor_less(run: Path, replay: Replay) -> None:
 
 
 def test_a_survivor_more(run: Path, replay: Replay) -> None:
-    sent = [line.split(",") for line in (run / "sent_port1.csv").read_text().splitlines()[1:]]
-    survived = (run / "received_port3.csv").read_text()
-    number, tick, _ = next(row for row in sent if row[0] not in survived)
-    (run / "received_port3.csv").write_text(survived + f"{number},{int(tick) + 3_000}\n")
+    left = ticks_of(run / "received_port3.csv")
+    number, tick = next(
+        (number, tick + 3_000)
+        for number, tick in ticks_of_sent(run / "sent_port1.csv").items()
+        if number not in left and all(abs(tick + 3_000 - other) > 1_600 for other in left.values())
+    )
+    write_ticks(run / "received_port3.csv", left | {number: tick})
     done = replay(run, "--json")
     assert done.status == 1
     found = json.loads(done.out)
@@ -376,14 +391,32 @@ def test_a_flow_that_left_at_another_time(run: Path, replay: Replay) -> None:
 def test_later_than_one_more_frame(tmp_path: Path, replay: Replay) -> None:
     """Behind another flow one frame of it is allowed, and no more."""
     device = Device((Flow("low", 0, 1, 1522, gap_ns=(0, 3_000)), replace(ONE, port=1, gap_ns=(20_000, 90_000))))
-    for by, status in ((0, 0), (3_200, 1), (-3_200, 1)):
-        run = tmp_path / f"moved{by}"
+    for frames, status in ((0, 0), (2, 1), (-2, 1)):
+        run = tmp_path / f"moved{frames}"
         device.record(run)
-        received = run / "received_port3.csv"
-        mine = [n for n, text in enumerate(received.read_text().splitlines(), 1) if text.startswith("0x1")]
-        line = mine[len(mine) // 2]
-        change(received, line, moved(by))
-        assert replay(run).status == status, by
+        let_pass(run, frames)
+        assert replay(run).status == status, frames
+
+
+def let_pass(run: Path, frames: int) -> None:
+    """One of the shaped frames leaves after so many others of its length, or before them, and their row stays whole."""
+    received = run / "received_port3.csv"
+    left = ticks_of(received)
+    order = list(left)
+    sent = ticks_of_sent(run / "sent_port1.csv")
+    for place, number in enumerate(order):
+        row = order[place : place + frames + 1] if frames >= 0 else order[place + frames : place + 1]
+        ticks = [left[each] for each in row]
+        whole = len(row) == abs(frames) + 1 and all(1_542 <= b - a <= 1_550 for a, b in pairwise(ticks))
+        if number in sent and whole and ticks[0] > sent[number] and sum(each in sent for each in row) == 1:
+            row = [*row[1:], row[0]] if frames >= 0 else [row[-1], *row[:-1]]
+            write_ticks(received, left | dict(zip(row, ticks, strict=True)))
+            return
+    raise AssertionError("no frame that could pass or be passed")
+
+
+def ticks_of_sent(file: Path) -> dict[str, int]:
+    return {number: int(tick) for number, tick, _ in (line.split(",", 2) for line in file.read_text().splitlines()[1:])}
 
 
 def test_another_rate(run: Path, replay: Replay) -> None:
@@ -434,35 +467,95 @@ def test_a_bad_run_file(case: str, run: Path, replay: Replay) -> None:
     refused(replay(run), message)
 
 
-# File, line (0: the file goes), what stands there instead, and then what the message has.
+# File, line (0: the file goes), what stands there instead, with NUMBER and TICK as they were, and the message.
 BAD_FILES = {
     "no run.toml": ("run.toml", 0, "", "run.toml: the file is missing"),
     "no frames in": ("sent_port1.csv", 0, "", "sent_port1.csv: the file is missing"),
     "no frames out": ("received_port3.csv", 0, "", "received_port3.csv: the file is missing"),
     "another header": ("sent_port1.csv", 1, "id,tick,flow", 'sent_port1.csv:1: the first line is "id,tick,flow"'),
-    "no number": ("sent_port1.csv", 5, "zebra,0,long", 'sent_port1.csv:5: frame_id: "zebra" is not a whole number'),
-    "no tick": ("sent_port1.csv", 5, "7,,long", 'sent_port1.csv:5: tick: "" is not'),
-    "an absurd tick": ("received_port3.csv", 5, f"1,{1 << 60}", "received_port3.csv:5: tick: .* out of range"),
-    "a value less": ("received_port3.csv", 5, "1", "received_port3.csv:5: 1 values; allowed: 2"),
-    "an unknown flow": ("sent_port1.csv", 5, "7,0,lung", 'sent_port1.csv:5: flow: .*"lung".*did you mean "long"'),
-    "sent twice": ("sent_port1.csv", 3, "0x10000001,9999,long", "sent_port1.csv:3: .* also in sent_port1.csv:2"),
-    "never sent": ("received_port3.csv", 4, "0x7,9999", "received_port3.csv:4: frame_id: .* was never sent"),
+    "no number": ("sent_port1.csv", 5, "zebra,TICK,long", 'sent_port1.csv:5: frame_id: "zebra" is not a whole number'),
+    "no tick": ("sent_port1.csv", 5, "NUMBER,,long", 'sent_port1.csv:5: tick: "" is not'),
+    "an absurd tick": ("received_port3.csv", 5, f"NUMBER,{1 << 60}", "received_port3.csv:5: tick: .* out of range"),
+    "a value less": ("received_port3.csv", 5, "1", "received_port3.csv:5: 1 value; allowed: 2"),
+    "a line cut off": ("sent_port1.csv", 5, "0x10000", "sent_port1.csv:5: 1 value; allowed: 3"),
+    "a number cut off": ("sent_port1.csv", 5, "0x,TICK,long", 'frame_id: "0x" is not a whole number'),
+    "a negative number": ("sent_port1.csv", 5, "-7,TICK,long", "frame_id: -7 is out of range; allowed: 0 to 1844"),
+    "not a number": ("received_port3.csv", 5, "NUMBER,nan", 'tick: "nan" is not a whole number'),
+    "infinite": ("received_port3.csv", 5, "NUMBER,inf", 'tick: "inf" is not a whole number'),
+    "a fraction": ("received_port3.csv", 5, "NUMBER,1e3", 'tick: "1e3" is not a whole number'),
+    "digits of another script": ("received_port3.csv", 5, "NUMBER,\u0663", "tick: .* is not a whole number"),
+    "a number without end": ("received_port3.csv", 5, f"NUMBER,{'9' * 9999}", 'tick: "9{40}..." is not a whole'),
+    "times out of order": (
+        "sent_port1.csv",
+        5,
+        "NUMBER,-1,long",
+        r"sent_port1.csv:5: tick: -1 is before \d+, the tick of the line",
+    ),
+    "departures out of order": ("received_port3.csv", 5, "NUMBER,9", r"_port3.csv:5: tick: 9 is before \d+, the tick"),
+    "nothing": ("sent_port1.csv", 1, "", 'sent_port1.csv:1: the first line is ""'),
+    "an unknown flow": ("sent_port1.csv", 5, "7,TICK,lung", 'sent_port1.csv:5: flow: .*"lung".*did you mean "long"'),
+    "sent twice": ("sent_port1.csv", 3, "0x10000001,TICK,long", "sent_port1.csv:3: .* also in sent_port1.csv:2"),
+    "never sent": ("received_port3.csv", 4, "0x7,TICK", "received_port3.csv:4: frame_id: .* was never sent"),
 }
+
+
+def instead(old: str, new: str) -> str:
+    number, tick, *_ = old.strip().split(",")
+    return new.replace("NUMBER", number).replace("TICK", tick)
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_bad_file(case: str, run: Path, replay: Replay) -> None:
     name, line, new, message = BAD_FILES[case]
     if line:
-        change(run / name, line, lambda _: new + "\n")
+        change(run / name, line, lambda old: instead(old, new) + "\n")
     else:
         (run / name).unlink()
     refused(replay(run), message)
 
 
+def test_departure_before_arrival(run: Path, replay: Replay) -> None:
+    """No switch does this, and so it is no difference between two of them."""
+    sent = ticks_of_sent(run / "sent_port1.csv")
+    number, tick = next(iter(ticks_of(run / "received_port3.csv").items()))
+    change(run / "received_port3.csv", 2, moved(sent[number] - 1 - tick))
+    refused(
+        replay(run), rf"received_port3.csv:2: tick: frame {number} left at tick -1, before it was sent .*allowed: 0 or"
+    )
+
+
+def test_two_departures_at_a_time(run: Path, replay: Replay) -> None:
+    ticks = list(ticks_of(run / "received_port3.csv").values())
+    line, gap = next((n, b - a) for n, (a, b) in enumerate(pairwise(ticks), 3) if b - a < 1_500)
+    change(run / "received_port3.csv", line, moved(17 - gap))
+    refused(replay(run), rf"received_port3.csv:{line}: tick: frame .* left 17 ticks after the one before")
+
+
+def test_a_record_of_days(run: Path, replay: Replay) -> None:
+    change(
+        run / "sent_port1.csv",
+        len((run / "sent_port1.csv").read_text().splitlines()),
+        lambda t: re.sub(r",\d+,", ",281474976710000,", t),
+    )
+    refused(replay(run), r"the record is 2,251,[0-9,.]* s long; allowed: 3,600 s or less")
+
+
+def test_a_byte_order_mark_and_other_ends_of_lines(run: Path, replay: Replay) -> None:
+    for file in run.iterdir():
+        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert replay(run).status == 0
+
+
+def test_a_pipe_in_place_of_a_file(run: Path, replay: Replay) -> None:
+    (run / "received_port3.csv").unlink()
+    os.mkfifo(run / "received_port3.csv")
+    refused(replay(run), "received_port3.csv: is no file")
+
+
 def test_frames_that_overlap(run: Path, replay: Replay) -> None:
     text = (run / "run.toml").read_text()
     (run / "run.toml").write_text(text.replace("tick_ns = 8", "tick_ns = 1"))
+    write_ticks(run / "received_port3.csv", {})
     refused(replay(run), r"sent_port1.csv: .*begins \d+ byte times before the frame before it has ended")
 
 

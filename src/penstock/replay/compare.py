@@ -24,7 +24,7 @@ def compare(recording: Recording, played: Played, nodes: Nodes) -> Comparison:
     for place, frame in enumerate(recording.frames):
         left = played.left[place]
         if left is not None and frame.received is not None:
-            last_bit = played.arrived[place] + recording.flows[frame.flow].frame_bytes
+            last_bit = played.arrived[place] + frame.bytes
             differences[place] = float(Fraction(left - last_bit) / cycles_of_tick - (frame.received - frame.sent))
     constants = _constants(recording, played, differences, held)
     tolerances = tolerances_of(recording, played, constants, ours, measured)

@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 
 from penstock.errors import InputError
-from penstock.replay.recording import CYCLE_NS, GAP_BYTES, PREAMBLE_BYTES, Frame, Recording
+from penstock.replay.recording import CYCLE_NS, GAP_BYTES, PREAMBLE_BYTES, Frame, Recording, sent_file
 
 LEAST_GAP_BYTES = 1  # oscillators differ, so that a recorded gap may be a little short
 
@@ -26,9 +26,9 @@ def first_bytes(recording: Recording) -> tuple[list[int], bool]:
         for frame in recording.frames:
             flow = recording.flows[frame.flow]
             wished = math.ceil(Fraction(frame.sent) * recording.tick_ns / CYCLE_NS)
-            wished -= flow.frame_bytes if bits == "last" else 0
+            wished -= frame.bytes if bits == "last" else 0
             at = max(wished, free.get(flow.sent_port, wished))
-            free[flow.sent_port] = at + flow.frame_bytes + LEAST_GAP_BYTES + PREAMBLE_BYTES
+            free[flow.sent_port] = at + frame.bytes + LEAST_GAP_BYTES + PREAMBLE_BYTES
             found.append(at)
             if at - wished > late:
                 late, worst = at - wished, frame
@@ -41,5 +41,5 @@ def first_bytes(recording: Recording) -> tuple[list[int], bool]:
     raise InputError(
         f"frame {worst.number:#010x} begins {late} byte times before the frame before it has ended",
         allowed="frames of frame_bytes that follow each other at 1 Gb/s",
-        file=recording.folder / f"sent_port{flow.sent_port}.csv",
+        file=sent_file(recording.folder, flow.sent_port),
     )

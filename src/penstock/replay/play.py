@@ -73,10 +73,9 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
 
     for chunk in range(0, count, CHUNK_FRAMES):
         for index in range(chunk, min(count, chunk + CHUNK_FRAMES)):
-            flow_index = recording.frames[index].flow
-            flow = recording.flows[flow_index]
+            port = recording.flows[recording.frames[index].flow].sent_port
             start = zero + starts[index] - PREAMBLE_BYTES
-            number = switch.push(flow.sent_port, start, frame_bytes_of(flow, flow_index, index), gap=LEAST_GAP_BYTES)
+            number = switch.push(port, start, frame_bytes_of(recording, index), gap=LEAST_GAP_BYTES)
             index_of[number] = index
         # What is pushed next must not be late.
         until = zero + starts[min(count, chunk + CHUNK_FRAMES) - 1] - MAX_FRAME_BYTES - PREAMBLE_BYTES

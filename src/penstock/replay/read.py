@@ -3,12 +3,38 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from penstock.errors import InputError, did_you_mean
-from penstock.replay.recording import Frame, Recording
-from penstock.replay.records import number_in, rows, tick_in
+from penstock.replay.recording import (
+    GAP_BYTES,
+    MIN_FRAME_BYTES,
+    PREAMBLE_BYTES,
+    RECEIVED_COLUMNS,
+    SENT_COLUMNS,
+    SENT_COLUMNS_WITH_BYTES,
+    TOLERANCE_TICKS,
+    Frame,
+    Recording,
+    Run,
+    received_file,
+    sent_file,
+)
+from penstock.replay.records import number_in, rows, shown
 from penstock.replay.run_file import run_file
+
+_MAX_NUMBER = (1 << 64) - 1
+_MAX_TICK = (1 << 48) - 1
+_MAX_SECONDS = 3600
+
+
+class _Departure(NamedTuple):
+    number: int
+    tick: int
+    line: int
 
 
 def load(folder: Path) -> Recording:
@@ -16,46 +42,105 @@ def load(folder: Path) -> Recording:
     if not folder.is_dir():
         raise InputError("is not a folder", allowed="a run directory with run.toml", file=folder)
     run = run_file(folder / "run.toml")
-    received = _received(folder / f"received_port{run.received_port}.csv")
-    frames: list[Frame] = []
+    departures = _departures(received_file(folder, run.received_port))
+    received = {departure.number: departure.tick for departure in departures}
+    frames: dict[int, Frame] = {}
     places: dict[int, str] = {}
     for port in sorted({flow.sent_port for flow in run.flow}):
-        names = {flow.name: index for index, flow in enumerate(run.flow) if flow.sent_port == port}
-        sent_file = folder / f"sent_port{port}.csv"
-        for line, (number_text, tick_text, name) in rows(sent_file, ("frame_id", "tick", "flow")):
-            number, tick = number_in(sent_file, line, "frame_id", number_text), tick_in(sent_file, line, tick_text)
-            if number in places:
-                raise InputError(
-                    f"frame {number_text} is also in {places[number]}", allowed="each frame once", file=sent_file,
-                    line=line, key="frame_id",
-                )  # fmt: skip
-            if name not in names:
-                raise InputError(
-                    f'no flow "{name}" is sent into port {port}{did_you_mean(name, names)}',
-                    allowed=", ".join(names), file=sent_file, line=line, key="flow",
-                )  # fmt: skip
-            places[number] = f"{sent_file.name}:{line}"
-            frames.append(Frame(number, names[name], tick, received.pop(number, (None, 0))[0]))
-    if received:
-        number, (_, line) = next(iter(received.items()))
-        raise InputError(
-            f"frame {number:#010x} was never sent", allowed="frames of the sent_port files",
-            file=folder / f"received_port{run.received_port}.csv", line=line, key="frame_id",
-        )  # fmt: skip
+        _read_sent(folder, run, port, received, frames, places)
     if not frames:
         raise InputError("no frame was sent", allowed="one or more frames", file=folder)
-    frames.sort(key=lambda frame: frame.sent)  # of one port in the order of the file, where ticks are equal
-    return Recording(folder, run, frames)
+    recording = Recording(folder, run, sorted(frames.values(), key=lambda frame: frame.sent))
+    _check_departures(recording, frames, places, departures)
+    seconds = (
+        (max([*received.values(), recording.frames[-1].sent]) - recording.frames[0].sent) * recording.tick_ns / 10**9
+    )
+    if seconds > _MAX_SECONDS:
+        what = f"the record is {float(seconds):,.10g} s long"
+        raise InputError(what, allowed=f"{_MAX_SECONDS:,} s or less", file=folder)
+    return recording
 
 
-def _received(file: Path) -> dict[int, tuple[int, int]]:
-    """Tick and line of each frame that came out."""
-    found: dict[int, tuple[int, int]] = {}
-    for line, (number_text, tick_text) in rows(file, ("frame_id", "tick")):
-        number = number_in(file, line, "frame_id", number_text)
-        if number in found:
+def _read_sent(
+    folder: Path, run: Run, port: int, received: dict[int, int], frames: dict[int, Frame], places: dict[int, str]
+) -> None:
+    """Adds the frames that entered a port, and where each stands."""
+    file = sent_file(folder, port)
+    flows = {flow.name: (index, flow) for index, flow in enumerate(run.flow) if flow.sent_port == port}
+    before: int | None = None
+    for line, row in rows(file, SENT_COLUMNS, SENT_COLUMNS_WITH_BYTES):
+        number = number_in(file, line, "frame_id", row["frame_id"], 0, _MAX_NUMBER)
+        if number in frames:
             raise InputError(
-                f"frame {number_text} is there twice", allowed="each frame once", file=file, line=line, key="frame_id"
-            )
-        found[number] = (tick_in(file, line, tick_text), line)
+                f"frame {row['frame_id']} is also in {places[number]}", allowed="each frame once", file=file, line=line,
+                key="frame_id",
+            )  # fmt: skip
+        before = tick = _tick(file, line, row["tick"], before)
+        if row["flow"] not in flows:
+            raise InputError(
+                f'no flow "{shown(row["flow"])}" is sent into port {port}{did_you_mean(row["flow"], flows)}',
+                allowed=", ".join(flows), file=file, line=line, key="flow",
+            )  # fmt: skip
+        index, flow = flows[row["flow"]]
+        length = flow.frame_bytes
+        if "frame_bytes" in row:
+            length = number_in(file, line, "frame_bytes", row["frame_bytes"], MIN_FRAME_BYTES, flow.frame_bytes)
+        places[number] = f"{file.name}:{line}"
+        frames[number] = Frame(number, index, tick, received.get(number), length)
+
+
+def _departures(file: Path) -> list[_Departure]:
+    """The frames that came out, in the order of time."""
+    found: list[_Departure] = []
+    known: set[int] = set()
+    before: int | None = None
+    for line, row in rows(file, RECEIVED_COLUMNS):
+        number = number_in(file, line, "frame_id", row["frame_id"], 0, _MAX_NUMBER)
+        if number in known:
+            raise InputError(
+                f"frame {row['frame_id']} is there twice", allowed="each frame once", file=file, line=line,
+                key="frame_id",
+            )  # fmt: skip
+        before = tick = _tick(file, line, row["tick"], before)
+        known.add(number)
+        found.append(_Departure(number, tick, line))
     return found
+
+
+def _tick(file: Path, line: int, text: str, before: int | None) -> int:
+    """An instant in a line, and not before that of the line above."""
+    tick = number_in(file, line, "tick", text, -_MAX_TICK, _MAX_TICK)
+    if before is not None and tick < before:
+        raise InputError(
+            f"{tick} is before {before}, the tick of the line above",
+            allowed="lines in the order of time, of a counter that does not wrap", file=file, line=line, key="tick",
+        )  # fmt: skip
+    return tick
+
+
+def _check_departures(
+    recording: Recording, frames: dict[int, Frame], places: dict[int, str], departures: list[_Departure]
+) -> None:
+    """Refuses what no switch does: to send what it never got or has not got yet, or two frames at a time."""
+    file = received_file(recording.folder, recording.run.received_port)
+    for number, tick, line in departures:
+        if number not in frames:
+            raise InputError(
+                f"frame {number:#010x} was never sent", allowed="frames of the sent_port files", file=file, line=line,
+                key="frame_id",
+            )  # fmt: skip
+        if tick < frames[number].sent:
+            raise InputError(
+                f"frame {number:#010x} left at tick {tick}, before it was sent ({places[number]})",
+                allowed=f"{frames[number].sent} or later", file=file, line=line, key="tick",
+            )  # fmt: skip
+    for earlier, later in pairwise(departures):
+        # Records may be of first or of last bits: the time between is that of one frame or of the other.
+        length = min(frames[earlier.number].bytes, frames[later.number].bytes) + PREAMBLE_BYTES + GAP_BYTES
+        least = Fraction(length * 8) / recording.tick_ns - TOLERANCE_TICKS
+        if later.tick - earlier.tick < least:
+            raise InputError(
+                f"frame {later.number:#010x} left {later.tick - earlier.tick} ticks after the one before, while that"
+                " was still on the wire", allowed=f"{float(least):.10g} ticks or more at 1 Gb/s", file=file,
+                line=later.line, key="tick",
+            )  # fmt: skip

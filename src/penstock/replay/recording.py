@@ -17,6 +17,11 @@ GAP_BYTES = 12
 MIN_FRAME_BYTES, MAX_FRAME_BYTES = 64, 2000
 FEW_PORTS, MAX_PORTS = 4, 8  # the sizes of switch that a run is replayed by
 CLASSES = 8
+TOLERANCE_TICKS = 15  # by which two switches that do the same may differ
+
+SENT_COLUMNS = ("frame_id", "tick", "flow")
+SENT_COLUMNS_WITH_BYTES = ("frame_id", "tick", "frame_bytes", "flow")
+RECEIVED_COLUMNS = ("frame_id", "tick")
 
 
 class _Table(BaseModel):
@@ -52,12 +57,13 @@ class Run(_Table):
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame of the record. Ticks count from the first frame sent."""
+    """One frame of the record. Ticks count from any zero."""
 
     number: int  # in the record
     flow: int
     sent: int
     received: int | None  # None: the real switch dropped it
+    bytes: int  # destination address to FCS
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,16 @@ class Recording:
         last = max(self.run.received_port, *(flow.sent_port for flow in self.flows))
         return FEW_PORTS if last < FEW_PORTS else MAX_PORTS
 
-    def wire_ticks(self, flow: int) -> float:
-        """How long one frame of a flow, with preamble and gap, takes on the wire of 1 Gb/s."""
-        return float((self.flows[flow].frame_bytes + PREAMBLE_BYTES + GAP_BYTES) * CYCLE_NS / self.tick_ns)
+    def wire_ticks(self, frame_bytes: int) -> float:
+        """How long a frame, with preamble and gap, takes on the wire of 1 Gb/s."""
+        return float((frame_bytes + PREAMBLE_BYTES + GAP_BYTES) * CYCLE_NS / self.tick_ns)
+
+
+def sent_file(folder: Path, port: int) -> Path:
+    """Of the frames that entered a port."""
+    return folder / f"sent_port{port}.csv"
+
+
+def received_file(folder: Path, port: int) -> Path:
+    """Of the frames that left by a port."""
+    return folder / f"received_port{port}.csv"

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.replay.play import QUEUE
+from penstock.replay.recording import TOLERANCE_TICKS
 from penstock.replay.setup import Nodes
-
-TOLERANCE_TICKS = 15
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from penstock.errors import EngineError, InputError
 from penstock.hardware.configure import ConfigurationError, StreamEntry, SwitchConfig
-from penstock.replay.recording import CLASSES, Flow, Recording
+from penstock.replay.recording import CLASSES, Recording
 
 Nodes = Literal["model", "rtl"]
 FCS_BYTES = 4
@@ -103,9 +103,11 @@ def our_switch(recording: Recording, nodes: Nodes) -> Switch:
     return switch
 
 
-def frame_bytes_of(flow: Flow, flow_index: int, number: int) -> bytes:
-    """A frame of a flow, with its number in the record and its FCS."""
+def frame_bytes_of(recording: Recording, index: int) -> bytes:
+    """A frame of the record, with its place there and its FCS."""
+    frame = recording.frames[index]
+    flow = recording.flows[frame.flow]
     tag = b"\x81\x00" + (flow.traffic_class << 13 | VLAN).to_bytes(2)
-    head = LISTENER_MAC.to_bytes(6) + (TALKER_MAC + flow_index).to_bytes(6) + tag + ETHERTYPE + number.to_bytes(8)
-    body = head.ljust(flow.frame_bytes - FCS_BYTES, b"\0")
+    head = LISTENER_MAC.to_bytes(6) + (TALKER_MAC + frame.flow).to_bytes(6) + tag + ETHERTYPE + index.to_bytes(8)
+    body = head.ljust(frame.bytes - FCS_BYTES, b"\0")
     return body + zlib.crc32(body).to_bytes(FCS_BYTES, "little")

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.replay.play import Played
-from penstock.replay.recording import CYCLE_NS, Flow, Recording
-from penstock.replay.result import TOLERANCE_TICKS
+from penstock.replay.recording import CYCLE_NS, TOLERANCE_TICKS, Flow, Recording
 
 
 def _group(flow: Flow) -> tuple[int, int]:
@@ -25,7 +24,7 @@ def held_back(recording: Recording, left: Sequence[float | None]) -> list[bool]:
         if n:
             before, before_place = order[n - 1]
             # A record may be of first or of last bits: the length between them is that of one frame or of the other.
-            length = max(recording.wire_ticks(flow), recording.wire_ticks(recording.frames[before_place].flow))
+            length = recording.wire_ticks(max(recording.frames[place].bytes, recording.frames[before_place].bytes))
             if at - before > length + TOLERANCE_TICKS:
                 groups.clear()
         groups.add(_group(recording.flows[flow]))
@@ -54,7 +53,7 @@ def tolerances_of(
     lowest: list[float] = []
     alone: list[bool] = []
     for me in recording.flows:
-        others = [(f, recording.wire_ticks(n)) for n, f in enumerate(recording.flows) if _group(f) != _group(me)]
+        others = [(f, recording.wire_ticks(f.frame_bytes)) for f in recording.flows if _group(f) != _group(me)]
         first = [ticks for flow, ticks in others if flow.traffic_class >= me.traffic_class]
         alone.append(not first)
         lowest.append(sum(first) + max((t for f, t in others if f.traffic_class < me.traffic_class), default=0.0))
@@ -75,7 +74,7 @@ def _passed(recording: Recording, ours: Sequence[float | None], measured: Sequen
         # A binary indexed tree over the ranks, counted from the end: sums of lengths of those with a higher rank.
         tree = [0.0] * (len(both) + 1)
         for place in order:
-            length = recording.wire_ticks(recording.frames[place].flow)
+            length = recording.wire_ticks(recording.frames[place].bytes)
             at = len(both) - rank[place]
             while at > 0:
                 passed[place] += tree[at]
