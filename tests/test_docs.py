@@ -17,6 +17,7 @@ import typer
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from typer.core import TyperGroup
+from typer.testing import CliRunner
 
 from penstock import _engine
 from penstock.cli import app
@@ -26,6 +27,7 @@ from penstock.scenario import load
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "engine" / "README.md"])
+LINUX = ROOT / "docs" / "linux.md"
 HOUSE = ("docs", "engine", "hw", "notebooks", "requirements", "scenarios", "src", "tests")
 LANGUAGES = {"sh", "console", "toml", "python", "text", "json"}
 # What a page writes for "any".
@@ -150,6 +152,22 @@ def test_python_of_a_page_runs_and_prints_what_it_says(
         assert printed == (after.content if printed and after and after.info == "text" else "")
         ran += 1
     assert ran
+
+
+def test_the_commands_of_a_host_are_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    calls = re.findall(
+        r"^\$ (\./penstock linux show .*)\n((?:(?!\$ ).*\n)*)", "".join(blocks(LINUX, "console")), re.MULTILINE
+    )
+    assert calls
+    for command, printed in calls:
+        said = CliRunner().invoke(app, words(command)).stdout
+        assert [line for line in _bare(printed) if line not in _bare(said)] == []
+
+
+def _bare(text: str) -> list[list[str]]:
+    """The words of each line, without what a table draws around them."""
+    return [re.sub(r"[\u2500-\u257f]", " ", line).split() for line in text.splitlines()]
 
 
 def test_the_glossary_has_each_drop_reason_with_its_counter() -> None:
