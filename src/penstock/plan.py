@@ -57,10 +57,7 @@ def network_json(
         "duration_ps": network.duration_ps,
         "drain_ps": DRAIN_PS,
         "bridges": bridges,
-        "stations": [
-            {"name": s.name, "clock": _clock(s.clock), "class_of_pcp": list(s.class_of_pcp)} | _shapers(s)
-            for s in network.stations.values()
-        ],
+        "stations": [_station(station) for station in network.stations.values()],
         "links": [
             {
                 "a": [nodes[link.a[0]], link.a[1]],
@@ -91,6 +88,49 @@ def network_json(
         "captures": None if captures is None else str(captures),
         "statistics": {"exact_up_to": EXACT_PERCENTILES_UP_TO},
     }
+
+
+def talker_json(network: Network, talker: str) -> dict[str, Any]:
+    """A talker without all else: its streams end behind its first bridge, which sees when they come."""
+    from penstock.hardware.configure import SwitchConfig, model_config
+
+    station = network.stations[talker]
+    first = network.bridges[station.bridge]
+    link = {"rate_bps": station.link_rate_bps, "delay_ps": station.link_delay_ps}
+    return {
+        "duration_ps": network.duration_ps,
+        "drain_ps": 0,
+        "bridges": [
+            {
+                "name": "first",
+                "kind": "model",
+                "ports": 2,
+                "clock": _clock(first.clock),
+                "timing": _timing(first),
+                "config": model_config(SwitchConfig(ports=2)),
+            }
+        ],
+        "stations": [_station(station) | {"name": "talker"}, {"name": "listener"}],
+        "links": [{"a": [0, 0], "b": [1, 0], **link}, {"a": [0, 1], "b": [2, 0], **link}],
+        "streams": [
+            {
+                "name": stream.name,
+                "from": 0,
+                "to": [1],
+                "frame": _frame(stream),
+                "source": _source(stream.source, stream, {}),
+                "committed": _committed(network, stream),
+                "handover": _handover(stream.handover),
+            }
+            for stream in network.streams_from[talker]
+        ],
+        "trace": {"enabled": False},
+    }
+
+
+def _station(station: Station) -> dict[str, Any]:
+    described = {"name": station.name, "clock": _clock(station.clock), "class_of_pcp": list(station.class_of_pcp)}
+    return described | _shapers(station)
 
 
 def _clock(clock: Clock) -> dict[str, int]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from penstock.bound.contracts import Contract, against, contract_of
 from penstock.bound.terms import WayBound
 from penstock.bound.way import ways_of
 from penstock.scenario.checked_stream import Stream
@@ -20,6 +21,7 @@ class StreamBounds:
     stream: Stream
     ways: tuple[WayBound, ...]
     required: bool  # it is an ATS stream; of others nothing is asked
+    contract: Contract | None  # whether its source keeps to rate and burst; None if it has none
 
     @property
     def worst(self) -> WayBound | None:
@@ -58,14 +60,22 @@ class Analysis:
 
 
 def analyse(network: Network) -> Analysis:
-    """The bounds of all streams, as their sources keep to rate and burst."""
+    """The bounds of all streams; there is none for those whose sources cannot keep to rate and burst."""
     streams = tuple(
-        StreamBounds(stream, ways_of(network, name), _is_ats_stream(network, stream))
+        StreamBounds(stream, _ways(network, name), _is_ats_stream(network, stream), contract_of(network, name))
         for name, stream in network.streams.items()
     )
     # Streams of a scheduler group have the same to say of it.
     dropping = dict.fromkeys(said for each in streams for way in each.ways for said in _may_drop(network, way))
     return Analysis(network, streams, (*network.warnings, *dropping))
+
+
+def _ways(network: Network, name: str) -> tuple[WayBound, ...]:
+    ways = ways_of(network, name)
+    said = against(network, name)
+    if said is None:
+        return ways
+    return tuple(way if way.reason is not None else WayBound(name, way.listener, reason=said) for way in ways)
 
 
 def _is_ats_stream(network: Network, stream: Stream) -> bool:

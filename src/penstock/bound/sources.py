@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,21 @@ def conformance(
     return Conformance.from_engine(_engine.conformance(arrivals, rate_bps, burst_bytes, overhead_bytes))
 
 
+# Of the time in which rates are counted: a tick of an ATS scheduler, 2^-16 ns, is a whole number of them.
+UNITS_PER_PS = 2**13
+_UNITS_PER_TICK = 125
+
+
+def committed(rate_bps: int, burst_bytes: int) -> tuple[Callable[[int], int], int]:
+    """What so many bytes cost at a committed rate, and the burst, as a scheduler counts them, in units of time."""
+    ns_per_byte, empty_to_full = _engine.ats_rate(rate_bps, burst_bytes)
+
+    def cost(counted_bytes: int) -> int:
+        return -(-counted_bytes * ns_per_byte // 2**8) * _UNITS_PER_TICK
+
+    return cost, empty_to_full * _UNITS_PER_TICK
+
+
 def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) -> str | None:
     """Why the bound does not apply to what was actually sent, or None when it does."""
     stream = network.streams[name]
@@ -50,14 +65,14 @@ def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) 
     if own is not None and not own.ok:
         return f"the source does not conform: {own.describe()}; a bound holds for conforming sources only"
     # Frames of one reception port and class pass in the order of arrival, so that one waits for the other.
-    for other in _talker_groups(network)[stream.talker, stream.traffic_class]:
+    for other in talker_groups(network)[stream.talker, stream.traffic_class]:
         result = conforming.get(other)
         if result is not None and not result.ok:
             return f'"{other}" of the same scheduler group does not conform'
     return None
 
 
-def _talker_groups(network: Network) -> dict[tuple[str, int], list[str]]:
+def talker_groups(network: Network) -> dict[tuple[str, int], list[str]]:
     """The streams that share a scheduler group at their first bridge."""
     known: dict[tuple[str, int], list[str]] | None = network.memo.get("talker groups")
     if known is None:

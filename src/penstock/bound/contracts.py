@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether sources can keep to their rate and burst, as far as their patterns say so before a run.
+
+A source keeps its contract if no scheduler of its own would ever hold a frame, as a run judges it by what comes to the
+first bridge. Of all frames from i to j, the closest that displacement, other frames of the talker and its clock can
+bring them, the time that their bytes take at the committed rate must be no more than that of the burst and the time
+from i to j. Where that is not shown and nothing is by chance, the talker alone is run in the engine, which is exact.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from math import ceil
+from typing import Literal, NamedTuple
+
+from penstock import _engine
+from penstock.bound.releases import Releases, releases_of
+from penstock.bound.sources import UNITS_PER_PS, Conformance, committed, talker_groups
+from penstock.bound.terms import PS, ceil_div
+from penstock.errors import EngineError
+from penstock.plan import talker_json
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network, Stream
+from penstock.scenario.units import show_rate, show_time
+
+State = Literal["kept", "broken", "not kept", "assumed"]
+
+# A run forgives 16 ns, of which arrivals that are rounded up to the clock of the bridge may take 9.
+_PROVED_PS = 7_000
+_MOST_FRAMES_AT_ONCE = 200_000
+_MOST_FRAMES_OF_TALKER = 1_000_000
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What is known of a stream's rate and burst before the run.
+
+    `kept`: proved. `broken`: by a frame that is named. `not kept`: displaced frames can come too close together.
+    `assumed`: it is by chance, and the run judges.
+    """
+
+    stream: str
+    state: State
+    said: str
+    first_late: int | None = None  # frame, from 1
+    first_late_ps: int | None = None  # when it is released
+    held_ps: int = 0  # for how long the scheduler may hold a frame
+    needed_burst_bytes: int | None = None
+    needed_rate_bps: int | None = None  # of sources that are above their rate for as long as they last
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is known to be against it."""
+        return self.state in ("kept", "assumed")
+
+    @property
+    def remedy(self) -> str:
+        """What would make it hold."""
+        if self.needed_rate_bps is not None:
+            return f'rate = "{self.needed_rate_bps}b/s" or more, or fewer frames'
+        return f'burst = "{self.needed_burst_bytes}B" or more at this rate, or frames further apart'
+
+
+def contract_of(network: Network, name: str) -> Contract | None:
+    """Of a stream; None if it has no committed rate and burst."""
+    key = ("contract", name)
+    if key not in network.memo:
+        network.memo[key] = _judge(network, network.streams[name])
+    found: Contract | None = network.memo[key]
+    return found
+
+
+def against(network: Network, name: str) -> str | None:
+    """Why a bound says nothing of the stream, as its source or one of the same scheduler group is; None if it does."""
+    stream = network.streams[name]
+    own = contract_of(network, name)
+    if own is not None and not own.holds:
+        return f"the source does not keep rate and burst: {own.said}"
+    for other in talker_groups(network)[stream.talker, stream.traffic_class]:
+        found = contract_of(network, other)
+        if found is not None and not found.holds:
+            return f'"{other}" of the same scheduler group does not keep rate and burst'
+    return None
+
+
+def _judge(network: Network, stream: Stream) -> Contract | None:
+    if stream.ats is None:
+        return None
+    releases = releases_of(network, stream)
+    if isinstance(releases, str):
+        return Contract(stream.name, "assumed", releases)
+    if not releases.frames:
+        return Contract(stream.name, "kept", "the source creates no frame")
+    wait_ps = _wait_ps(network, stream)
+    held_ps = None if wait_ps is None else _held_ps(network, stream, releases, wait_ps)
+    if held_ps is not None and held_ps <= _PROVED_PS:
+        return Contract(stream.name, "kept", "no frame comes before its time")
+    seen = _alone(network, stream.talker)
+    if seen is not None:
+        return _as_seen(network, stream, releases, seen[stream.name])
+    if held_ps is None:
+        return Contract(stream.name, "assumed", f'when its frames leave "{stream.talker}" is not known before the run')
+    return _too_close(network, stream, releases, held_ps, wait_ps or 0)
+
+
+def _as_seen(network: Network, stream: Stream, releases: Releases, seen: Conformance) -> Contract:
+    if seen.first_late is None:
+        return Contract(stream.name, "kept", f"none of its {seen.frames:,} frames comes before its time")
+    at_ps = stream.source.start + releases.time_of(seen.first_late)
+    said = f"frame {seen.first_late:,}, released at {show_time(at_ps)}, comes too early"
+    return _with_remedy(network, stream, releases, seen.worst_ps, "broken", said, seen.first_late, at_ps)
+
+
+def _too_close(network: Network, stream: Stream, releases: Releases, held_ps: int, wait_ps: int) -> Contract:
+    undisplaced_ps = _held_ps(network, stream, replace(releases, early_ps=0, late_ps=0), 0)
+    causes = []
+    if undisplaced_ps is not None and undisplaced_ps <= _PROVED_PS:
+        if releases.slack_ps:
+            causes.append(f"{show_time(releases.slack_ps)} by which they may be displaced")
+        if wait_ps:
+            causes.append(f'{show_time(wait_ps)} for which they may wait at "{stream.talker}"')
+    said = f"its frames {'may come' if causes else 'come'} too close together"
+    said += f", by the {' and the '.join(causes)}" if causes else ""
+    return _with_remedy(network, stream, releases, held_ps, "not kept", said)
+
+
+def _with_remedy(
+    network: Network, stream: Stream, releases: Releases, held_ps: int, state: State, said: str,
+    first_late: int | None = None, first_late_ps: int | None = None,
+) -> Contract:  # fmt: skip
+    assert stream.ats is not None
+    rate, burst = stream.ats.rate_bps, stream.ats.burst_bytes
+    overhead = network.bridges[stream.tree[0].bridge].overhead_bytes
+    if releases.cycle_ps is not None and releases.frames > len(releases.times_ps):
+        bits = sum(size + overhead for size in releases.frame_bytes) * 8
+        mean = ceil_div(bits * PS, releases.cycle_ps)
+        if mean > rate:
+            said += f"; the source needs {show_rate(mean)} for as long as it lasts, and ats.rate is {show_rate(rate)}"
+            return Contract(stream.name, state, said, first_late, first_late_ps, held_ps, None, mean)
+    needed = burst + ceil_div(held_ps * rate, 8 * PS)
+    said += f"; at {show_rate(rate)} the source needs a burst of {needed:,} B, and ats.burst is {burst:,} B"
+    limit_ns = network.bridges[stream.tree[0].bridge].max_residence_ns.get((stream.tree[0].entry, stream.traffic_class))
+    if limit_ns is not None and held_ps > limit_ns * 1000:
+        said += f"; what would be held for more than {show_time(limit_ns * 1000)} is dropped (max_residence)"
+    return Contract(stream.name, state, said, first_late, first_late_ps, held_ps, needed)
+
+
+def _held_ps(network: Network, stream: Stream, releases: Releases, wait_ps: int) -> int | None:
+    """For how long a scheduler may hold a frame, not above 0 if it never does; None if that is too much to look at."""
+    assert stream.ats is not None
+    overhead = network.bridges[stream.tree[0].bridge].overhead_bytes
+    cost, burst = committed(stream.ats.rate_bps, stream.ats.burst_bytes)
+    slack_ps = releases.slack_ps + wait_ps
+    talker = network.stations[stream.talker]
+    fastest = talker.link_rate_bps * (10**9 + max(talker.clock.drift_ppb, 0))
+    wire = 8 * PS * 10**9 * UNITS_PER_PS // fastest  # of a byte
+    frames = [
+        # A frame has come with its last bit.
+        Spaced(time * UNITS_PER_PS + size * wire, cost(size + overhead), (size + WIRE_OVERHEAD_BYTES) * wire, group)
+        for time, size, group in islice(releases.unrolled(slack_ps), _MOST_FRAMES_AT_ONCE + 1)
+    ]
+    if len(frames) > _MOST_FRAMES_AT_ONCE:
+        return None
+    worst = _worst(frames, wait_ps * UNITS_PER_PS, slack_ps * UNITS_PER_PS)
+    if releases.cycle_ps is not None:
+        of_cycle = sum(cost(size + overhead) for size in releases.frame_bytes)
+        turns = releases.frames // len(releases.times_ps)
+        worst += max(0, of_cycle - releases.cycle_ps * UNITS_PER_PS) * turns
+    return ceil_div(worst - burst, UNITS_PER_PS)
+
+
+class Spaced(NamedTuple):
+    """When a frame comes, in any unit of time."""
+
+    time: int
+    cost: int  # of its bytes at a rate
+    wire: int  # the least time after the one before
+    group: int
+
+
+def _worst(frames: Sequence[Spaced], within_slack: int, slack: int) -> int:
+    """The most that the cost of frames i to j is above the time from i to j.
+
+    That may be shorter than it should be: by `slack`, or by `within_slack` where all are of one group.
+    """
+    return max(_worst_of(frames, within_slack, False), _worst_of(frames, slack, True))
+
+
+def _worst_of(frames: Sequence[Spaced], slack: int, across_groups: bool) -> int:
+    worst = max((frame.cost for frame in frames), default=0)
+    costs, wires = [0], [0]  # of all before a frame
+    near = 0  # the first that may come together with j
+    far = 0  # the first that is not yet among those that may not
+    best: int | None = None
+    group_start = 0
+    for j, frame in enumerate(frames):
+        costs.append(costs[-1] + frame.cost)
+        wires.append(wires[-1] + frame.wire)
+        if j and frame.group != frames[j - 1].group:
+            group_start = j
+        last = group_start - 1 if across_groups else j
+        while near <= last and frames[near].time < frame.time - slack:
+            near += 1
+        while far < near:
+            begun = frames[far].time - costs[far]
+            best = begun if best is None else max(best, begun)
+            far += 1
+        if near <= last:
+            # However close, one comes after the other over the talker's link.
+            worst = max(worst, costs[j + 1] - costs[near] - (wires[j + 1] - wires[near + 1]))
+        if best is not None:
+            worst = max(worst, best + costs[j + 1] - frame.time + slack)
+    return worst
+
+
+def _wait_ps(network: Network, stream: Stream) -> int | None:
+    """For how long a frame may wait for those of other streams at its talker; None if that is not known."""
+    talker = network.stations[stream.talker]
+    if talker.gates or talker.credit:
+        return None
+    if stream.source.back_to_back:
+        return 0  # it leaves at the rate of the link, and nothing is faster
+    own = network.class_at_talker(stream)
+    blocking, ahead, higher, shares = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
+    for other in network.streams_from[talker.name]:
+        of = network.class_at_talker(other)
+        if other is stream:
+            continue
+        if of < own or (other.source.back_to_back and of == own):
+            longest = (other.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8 * PS
+            blocking = max(blocking, Fraction(longest, talker.link_rate_bps))
+            continue
+        brought = _brought(network, other, talker.link_rate_bps)
+        if brought is None:
+            return None
+        ahead += brought[0]
+        shares += brought[1]
+        higher += brought[1] if of > own else 0
+    slowest = talker.link_rate_bps * (1 - higher)
+    if shares > 1 or stream.ats is None or stream.ats.rate_bps > slowest:
+        return None
+    waited = (blocking + ahead) / (1 - higher) * Fraction(10**9, 10**9 + min(talker.clock.drift_ppb, 0))
+    return ceil(waited)
+
+
+def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
+    """What a stream brings to its talker's port: at once, in ps on the link, and of the link for ever."""
+    releases = releases_of(network, stream)
+    if isinstance(releases, str):
+        return None
+
+    def wire_ps(size: int) -> Fraction:
+        return Fraction((size + WIRE_OVERHEAD_BYTES) * 8 * PS, rate_bps)
+
+    whole = sum(map(wire_ps, releases.frame_bytes), Fraction(0))
+    if releases.cycle_ps is None or releases.frames <= len(releases.times_ps):
+        return whole, Fraction(0)
+    share = whole / releases.cycle_ps
+    slack = releases.slack_ps
+    frames = [
+        Spaced(time, ceil(wire_ps(size) / share), 0, group)
+        for time, size, group in islice(releases.unrolled(slack), _MOST_FRAMES_AT_ONCE + 1)
+    ]
+    return None if len(frames) > _MOST_FRAMES_AT_ONCE else (_worst(frames, 0, slack) * share, share)
+
+
+def _alone(network: Network, talker: str) -> dict[str, Conformance] | None:
+    """What the engine sees of a talker's streams, if nothing of them is by chance; None if something is."""
+    key = ("talker alone", talker)
+    if key not in network.memo:
+        network.memo[key] = _run_alone(network, talker)
+    found: dict[str, Conformance] | None = network.memo[key]
+    return found
+
+
+def _run_alone(network: Network, talker: str) -> dict[str, Conformance] | None:
+    streams = network.streams_from[talker]
+    if not _is_certain(releases_of(network, stream) for stream in streams):
+        return None
+    described = json.dumps(talker_json(network, talker))
+    try:
+        result = _engine.run(described)
+    except _engine.InputError as error:
+        raise EngineError(f'"{talker}" alone: {error}') from error
+    seen = {stream.name: result["statistics"][stream.name]["conformance"] for stream in streams}
+    return {name: Conformance.from_engine(of) for name, of in seen.items() if of is not None}
+
+
+def _is_certain(found: Iterable[Releases | str]) -> bool:
+    frames = 0
+    for releases in found:
+        if isinstance(releases, str) or releases.slack_ps:
+            return False
+        frames += releases.frames
+    return frames <= _MOST_FRAMES_OF_TALKER
