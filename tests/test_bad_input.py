@@ -165,7 +165,7 @@ def test_the_good_one_is_good(folder: Path, penstock: Penstock) -> None:
     (folder / "scenario.toml").write_text(GOOD)
     done = penstock("check", "scenario.toml")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "bound of control" in done.stdout
+    assert "control     3       7   ats" in done.stdout
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -195,7 +195,7 @@ def test_bounds_as_data_frames() -> None:
 
 
 def test_many_streams_are_shown_in_part(bound: Bound) -> None:
-    streams = [(f"f{i}", "a", 3, 'ats = { rate = "1Mb/s", burst = "1542B" }\n') for i in range(50)]
+    streams = [(f"f{i}", "a", 3, 'ats = { rate = "13Mb/s", burst = "1542B" }\n') for i in range(50)]
     status, out, _ = bound(streams)
     assert status == 0
     assert "40 of 50 ways" in out

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.markup import escape
 
 from penstock.bench.cli import app as bench
+from penstock.check.cli import check
 from penstock.command import ending
 from penstock.command.answer import answer
 from penstock.command.console import of_runs, output, progress, say
 from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption, ScenarioArgument, WorkersOption
-from penstock.command.words import count
 from penstock.data.cli import app as scenarios
 from penstock.end.cli import listen, talk
 from penstock.errors import InputError, MachineError, RunError
@@ -41,6 +40,7 @@ app.add_typer(scenarios, name="scenarios")
 app.command()(talk)
 app.command()(listen)
 app.command()(show)
+app.command()(check)
 
 ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})
 ReproduceNodes = Enum("ReproduceNodes", {"MODEL": "model", "RTL": "rtl", "BOTH": "both"})
@@ -125,28 +125,6 @@ def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], form
         raise InputError("says nothing of real Linux", allowed="model or rtl nodes with it", file=given[0])
     with interruptible():
         end(run_scenario(Asked(scenario, out), form))
-
-
-@app.command()
-def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
-    """Validate a scenario: what is wrong, and what people usually get wrong."""
-    from penstock.bound import bound
-    from penstock.scenario import load
-
-    network = load(scenario)
-    bounds = {name: bound(network, name) for name, stream in network.streams.items() if stream.ats}
-    if as_json:
-        limits = {n: None if b.total_ps is None else b.total_ps / 1000 for n, b in bounds.items()}
-        answer({"ok": True, "warnings": network.warnings, "bound_ns": limits})
-        return
-    for warning in network.warnings:
-        output().print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=True)
-    for name, limit in bounds.items():
-        told = f"{limit.total_ps / 1e6:.3f} us" if limit.total_ps is not None else f"none: {limit.reason}"
-        say(f"bound of {name}: {told}")
-    counts = {"stream": len(network.streams), "station": len(network.stations), "bridge": len(network.bridges)}
-    there = ", ".join(count(number, noun) for noun, number in counts.items())
-    output().print(f"[green]{escape(network.name)} is well-formed[/]: {there}")
 
 
 @app.command()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from penstock import _engine
 from penstock.bound.releases import Releases, releases_of
@@ -23,7 +23,8 @@ from penstock.bound.sources import UNITS_PER_PS, Conformance, committed, talker_
 from penstock.bound.terms import PS, ceil_div
 from penstock.errors import EngineError
 from penstock.plan import talker_json
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network, Stream
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 from penstock.scenario.units import show_rate, show_time
 
 State = Literal["kept", "broken", "not kept", "assumed"]
@@ -62,6 +63,18 @@ class Contract:
         if self.needed_rate_bps is not None:
             return f'rate = "{self.needed_rate_bps}b/s" or more, or fewer frames'
         return f'burst = "{self.needed_burst_bytes}B" or more at this rate, or frames further apart'
+
+    def as_json(self) -> dict[str, Any]:
+        """Times in ns."""
+        return {
+            "state": self.state,
+            "said": self.said,
+            "first_late": self.first_late,
+            "first_late_ns": None if self.first_late_ps is None else self.first_late_ps / 1000,
+            "held_ns": max(self.held_ps, 0) / 1000,
+            "needed_burst_bytes": self.needed_burst_bytes,
+            "needed_rate_bps": self.needed_rate_bps,
+        }
 
 
 def contract_of(network: Network, name: str) -> Contract | None:
@@ -109,7 +122,7 @@ def _judge(network: Network, stream: Stream) -> Contract | None:
 def _as_seen(network: Network, stream: Stream, releases: Releases, seen: Conformance) -> Contract:
     if seen.first_late is None:
         return Contract(stream.name, "kept", f"none of its {seen.frames:,} frames comes before its time")
-    at_ps = stream.source.start + releases.time_of(seen.first_late)
+    at_ps = stream.source.start + releases.time_of(seen.first_late) - network.stations[stream.talker].clock.offset_ps
     said = f"frame {seen.first_late:,}, released at {show_time(at_ps)}, comes too early"
     return _with_remedy(network, stream, releases, seen.worst_ps, "broken", said, seen.first_late, at_ps)
 

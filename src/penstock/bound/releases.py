@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from penstock.bound.way import bound
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Handover, Jitter, Network, Stream
+from penstock.scenario.checked_stream import Handover, Jitter, Stream
+from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 
 _MOST_FRAMES = 100_000  # that are looked at one by one
 
@@ -112,7 +113,7 @@ def _nominal(network: Network, stream: Stream) -> Releases | str:
 
 def _frames_in_run(network: Network, stream: Stream, times: list[int], cycle_ps: int | None) -> int:
     """How many frames the source releases before the run ends."""
-    lasts_ps = network.duration_ps - stream.source.start
+    lasts_ps = network.duration_ps - stream.source.start + network.stations[stream.talker].clock.offset_ps
     if cycle_ps is None:
         return sum(time < lasts_ps for time in times)
     whole, rest = divmod(max(lasts_ps, 0), cycle_ps)

@@ -27,7 +27,7 @@ from penstock.scenario.settings import check_names, collect_bridges
 from penstock.scenario.stations import place_stations
 from penstock.scenario.streams import resolve_streams
 from penstock.scenario.tables import check_tables
-from penstock.scenario.units import show_time
+from penstock.scenario.use import check_use
 from penstock.scenario.vlans import with_vlans
 
 
@@ -78,7 +78,7 @@ def _network(draft: Draft, override: str | None) -> Network:
     check_identities(draft, network)
     check_forwarding(draft, network)
     check_tables(draft, network)
-    _check_use(draft, network)
+    check_use(draft, network)
     network.linux.update(host_ports(draft, network))
     report.done()
     return network
@@ -93,19 +93,3 @@ def _trace_filter(draft: Draft, bridges: Mapping[str, Bridge], stations: Mapping
                 draft.report.unknown(("trace", "nodes", index), "node", name, [*bridges, *stations])
     events = None if trace.events is None else tuple(trace.events)
     return TraceFilter(trace.enabled, events, None if trace.nodes is None else tuple(trace.nodes))
-
-
-def _check_use(draft: Draft, network: Network) -> None:
-    used = {n for s in network.streams.values() for n in (s.talker, *s.listeners)}
-    for name in network.stations:
-        if name not in used:
-            draft.report.warn(("stations", name), "no stream comes from it or goes to it")
-    for stream in network.streams.values():
-        if stream.capture is not None:
-            length = stream.capture.frames[-1].time_ps - stream.capture.frames[0].time_ps
-            duration = draft.scenario.duration
-            if length + stream.source.start > duration:
-                draft.report.warn(
-                    ("streams", stream.name, "source", "capture"),
-                    f"the capture lasts {show_time(length)}: its end is not sent in {show_time(duration)}",
-                )

@@ -13,6 +13,7 @@ from penstock.scenario.keys import GateStates, Priority, number
 from penstock.scenario.keys import Table as Table
 from penstock.scenario.keys import refuse as refuse
 from penstock.scenario.linux_keys import LinuxPort
+from penstock.scenario.priorities import STREAM_RESERVATION, ClassOfPriority
 from penstock.scenario.source_keys import Source
 from penstock.scenario.units import (
     BitsPerSecond,
@@ -185,7 +186,7 @@ class Bridge(Table):
     classes: dict[str, ClassOfTraffic] = Field(default_factory=dict)
     port: dict[str, Port] = Field(default_factory=dict)
     vlans: dict[str, list[str]] = Field(default_factory=dict)
-    class_of_priority: tuple[Priority, ...] = (1, 0, 6, 7, 2, 3, 4, 5)
+    class_of_priority: ClassOfPriority = STREAM_RESERVATION
     class_of_untagged: Priority = 5
     processing_delay_max: Picoseconds | None = None
     max_frame: Bytes = 1522
@@ -228,7 +229,7 @@ class Station(Table):
     delay: Picoseconds | None = None
     clock: Clock = Clock()
     classes: dict[str, ClassAtStation] = Field(default_factory=dict)
-    class_of_priority: tuple[Priority, ...] | None = None
+    class_of_priority: ClassOfPriority | None = None
     gates: Gates | None = None
     count_gap: bool = True
     linux: LinuxPort | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.egress import Egress
+from penstock.scenario.findings import Finding
 
 if TYPE_CHECKING:
     from penstock.scenario.host_port import HostPort
@@ -141,7 +142,7 @@ class Network:
     streams: dict[str, Stream]
     links: tuple[Link, ...]
     trace: TraceFilter = TraceFilter()
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
     # The interfaces of Linux hosts, by node and port; filled when all else is checked.
     linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
 

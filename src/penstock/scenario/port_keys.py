@@ -11,6 +11,7 @@ from penstock.scenario import model
 from penstock.scenario.draft import Draft
 from penstock.scenario.network import Selection
 from penstock.scenario.positions import KeyPath
+from penstock.scenario.priorities import STREAM_RESERVATION
 
 CLASSES = 8
 
@@ -100,12 +101,9 @@ def check_class_keys(draft: Draft, keys: PortKeys, path: KeyPath, entry: ClassKe
             draft.report.refuse((*path, name), f'says nothing about selection = "{selection}"', 'selection = "cbs"')
 
 
-DEFAULT_CLASSES = (1, 0, 6, 7, 2, 3, 4, 5)
-
-
 def classes_of_priority(draft: Draft, path: KeyPath, table: tuple[int, ...]) -> tuple[int, ...]:
     """The traffic class of each priority code point."""
     if len(table) == CLASSES:
         return table
     draft.report.add((*path, "class_of_priority"), f"has {len(table)} entries", "8: a class per PCP")
-    return (*table, *DEFAULT_CLASSES[len(table) :])[:CLASSES]
+    return (*table, *STREAM_RESERVATION[len(table) :])[:CLASSES]

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.scenario import model
+from penstock.scenario.findings import Finding, dotted
 from penstock.scenario.positions import KeyPath, line_of
 
 _MANY = 8  # names in a list of what is allowed
@@ -35,7 +36,7 @@ class Report:
         self._lines: dict[KeyPath, int] = {}
         self._hints = 0
         self.found: dict[tuple[KeyPath, str], InputError] = {}
-        self.warnings: list[str] = []
+        self.warnings: list[Finding] = []
 
     def line(self, path: KeyPath) -> int | None:
         """The line of a key, of the nearest table around it, or of the file's begin; None without a file."""
@@ -69,9 +70,7 @@ class Report:
 
     def warn(self, path: KeyPath, what: str) -> None:
         """What is probably not meant."""
-        line = self.line(path)
-        place = self.file if line is None else f"{self.file}:{line}"
-        self.warnings.append(f"{place}: {dotted(path)}: {what}")
+        self.warnings.append(Finding(what, self.file, self.line(path), dotted(path)))
 
     def done(self) -> None:
         """Raises what was found."""
@@ -159,14 +158,6 @@ def _tables_in(annotation: Any) -> Iterator[type[model.Table]]:
         yield annotation
     for part in typing.get_args(annotation):
         yield from _tables_in(part)
-
-
-def dotted(path: KeyPath) -> str:
-    """A path as a user would write it."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
 
 
 def names(things: Iterable[str]) -> str:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is probably not meant in a scenario, each with its place."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from penstock.scenario.positions import KeyPath, key_lines, line_of
+
+
+class Finding(str):
+    """A text for people, `FILE:LINE: KEY: WHAT`, whose parts are there for programs."""
+
+    file: str
+    line: int | None
+    key: str
+    what: str
+
+    def __new__(cls, what: str, file: str, line: int | None, key: str) -> Finding:
+        """Of these parts."""
+        place = file if line is None else f"{file}:{line}"
+        made = super().__new__(cls, f"{place}: {key}: {what}")
+        made.file, made.line, made.key, made.what = file, line, key, what
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.what, self.file, self.line, self.key
+
+    def as_json(self) -> dict[str, Any]:
+        """Its parts."""
+        return {"file": self.file, "line": self.line, "key": self.key, "what": self.what}
+
+
+def dotted(path: KeyPath) -> str:
+    """A path as a user would write it."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+class Places:
+    """Where the keys of a scenario stand, for what is found in a checked network; without a file they have no line."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @cached_property
+    def _lines(self) -> dict[KeyPath, int]:
+        return key_lines(self._file.read_text(encoding="utf-8-sig")) if self._file.is_file() else {}
+
+    def finding(self, path: KeyPath, what: str) -> Finding:
+        """Something that is said of a key."""
+        line = (line_of(self._lines, path) or 1) if self._lines else None
+        return Finding(what, str(self._file), line, dotted(path))
