@@ -81,7 +81,7 @@ REFUSED = {
         '"300us" }', '"300us", classes = [7] }', 31, "etf.classes", "every queue needs etf", "no classes"),
     "etf on another clock": (
         _ETF, f'{_ETF}\nclock = "REALTIME"', 32, "linux.clock", "CLOCK_TAI only", "TAI"),
-    "no delta": ('"300us"', '"0ns"', 31, "etf.delta", "cannot be set", "1ns to 2147483647ns"),
+    "no delta": ('"300us"', '"0ns"', 31, "etf.delta", "is too small", "1ns to 2147483647ns"),
     "etf without classes": (_ASSIST, 'gates = "software"', 30, "stations.a.linux.etf", "is not said", "classes ="),
     "a delay that says nothing": (
         'gates = "txtime-assist"', 'gates = "software"', 29, "txtime_delay", "says nothing", "txtime-assist"),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock import _engine
+from penstock.scenario.file import check_ends
+from penstock.scenario.keys import said
 
 
 class CaptureError(Exception):
@@ -77,8 +79,14 @@ def header_of(data: bytes) -> Header:
 
 def read_capture(path: Path) -> Capture:
     """Reads a whole file; raises CaptureError when it is not there, not a capture, cut short or without frames."""
-    if not path.exists():
-        raise CaptureError(f'the capture "{path.name}" does not exist')
+    try:
+        check_ends(path)
+        with path.open("rb"):
+            pass
+    except FileNotFoundError:
+        raise CaptureError(f'the capture "{path.name}" does not exist') from None
+    except OSError as error:
+        raise CaptureError(f"the capture {said(path.name)} cannot be read: {error.strerror}") from None
     try:
         read = _engine.read_capture(path)
     except _engine.InputError as error:

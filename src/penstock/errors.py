@@ -88,5 +88,11 @@ def located(
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`(did you mean "x"?)` when a known word is near, else nothing."""
+    near = nearest(word, known)
+    return "" if near is None else f' (did you mean "{near}"?)'
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is nearest to one that is not, if any is near."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f' (did you mean "{near[0]}"?)' if near else ""
+    return near[0] if near else None

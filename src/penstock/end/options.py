@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.errors import InputError
-
 _TIME_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_LONGEST_NS = 10**12
 
 Scenario = Annotated[Path | None, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
 Host = Annotated[str | None, typer.Argument(metavar="HOST", help="The station of the scenario that this is.")]
@@ -97,11 +96,6 @@ def arguments(values: Mapping[str, Any]) -> list[str]:
 
 def time_ns(text: str) -> int:
     """A time as `24us` in ns."""
-    from penstock.scenario.units import parse
+    from penstock.scenario.units import Kind, Quantity, read_option
 
-    try:
-        return parse(text, _TIME_NS, "a time", "24us")
-    except Exception as error:
-        context: dict[str, str] = getattr(error, "context", None) or {}
-        allowed = context.get("allowed", "a time")
-        raise InputError(context.get("what", str(error)), allowed=allowed, file="--window") from None
+    return read_option(Quantity(Kind("a time", _TIME_NS, "24us"), 0, _LONGEST_NS), text, "--window")

@@ -17,7 +17,8 @@ from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption
 from penstock.errors import InputError
 from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
-from penstock.scenario.units import TIME_PS, parse
+from penstock.scenario.limits import DURATION
+from penstock.scenario.units import read_option
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
 
 WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
@@ -69,7 +70,7 @@ def lab(
             raise typer.Exit(_run_command(words or [], chosen, timeout))
         for scenario in words or []:
             place = None if where.value == "auto" else where.value == "guest"
-            offset = time_ps(transmit_offset, "--transmit-offset") // 1000
+            offset = read_option(DURATION, transmit_offset, "--transmit-offset") // 1000
             asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort)
             end(run_scenario(asked, form))
 
@@ -97,26 +98,12 @@ def run_scenario(asked: Asked, form: Form) -> bool:
 
     network = load(asked.scenario, "linux")
     if asked.duration is not None:
-        network = replace(network, duration_ps=time_ps(asked.duration, "--duration"))
+        network = replace(network, duration_ps=read_option(DURATION, asked.duration, "--duration"))
     target = asked.out or Path("out") / f"{network.name}-lab"
     where, how = Where(asked.guest, asked.emulation), How(asked.transmit_offset_ns, asked.real_time)
     result = run(network, target, where, how, tell_of_lab)
     print_summary(result.summary, result.folder, form)
     return bool(result.summary["ok"])
-
-
-def time_ps(text: str, option: str) -> int:
-    """A time as `500us` in ps."""
-    try:
-        found = parse(text, TIME_PS, "a time", "500us")
-    except Exception as error:
-        context: dict[str, str] = getattr(error, "context", None) or {}
-        raise InputError(
-            context.get("what", str(error)), allowed=context.get("allowed", "a time"), file=option
-        ) from None
-    if found <= 0:
-        raise InputError("is no time", allowed="a time above 0", file=option)
-    return found
 
 
 def _emulation(name: str, shift: int) -> Emulation | None:

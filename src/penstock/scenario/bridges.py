@@ -6,22 +6,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from penstock.scenario import model, sources
+from penstock.scenario import model
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.limits import (
     GATE_ENTRIES,
     HARDWARE_PORTS,
     LINE_RATE_BPS,
-    MAX_DELAY_PS,
-    MAX_RESIDENCE_PS,
     MOST_GATE_ENTRIES,
 )
 from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
 from penstock.scenario.port_keys import CLASSES, check_class_keys, classes_of_priority, index, keys_of_bridge
-from penstock.scenario.positions import KeyPath
 from penstock.scenario.shapers import shapers_of
-from penstock.scenario.units import show_rate, show_time
+from penstock.scenario.units import show_rate
 
 _FORWARDED = "static"
 
@@ -87,7 +84,7 @@ def _bridge(
     for key, entry in settings.classes.items():
         with report.part():
             number = index(draft, (*path, "classes", key), key, CLASSES, "traffic class")
-            residence = _residence(draft, (*path, "classes", key, "max_residence"), entry.max_residence)
+            residence = None if entry.max_residence is None else entry.max_residence // 1000
             selection = keys.selection(number)
             if residence is not None and selection != "ats":
                 where = (*path, "classes", key, "max_residence")
@@ -95,17 +92,7 @@ def _bridge(
             check_class_keys(draft, keys, (*path, "classes", key), entry, None)
             classes[number] = TrafficClass(selection, residence)
     table = classes_of_priority(draft, path, settings.class_of_priority)
-    if not sources.MIN_FRAME_BYTES <= settings.max_frame <= 2000:
-        report.add((*path, "max_frame"), f"{settings.max_frame} B is out of range", "64B to 2000B")
-    if settings.overhead > 255:
-        report.add((*path, "overhead"), f"{settings.overhead} B is out of range", "0B to 255B")
-    delay = settings.processing_delay_max
-    if delay is not None and (delay % 1000 or delay > MAX_DELAY_PS):
-        report.add((*path, "processing_delay_max"), f"{show_time(delay)} cannot be set", "whole ns up to 1ms")
     processing = settings.processing_delay
-    if processing is not None and processing > MAX_DELAY_PS:
-        report.add((*path, "processing_delay"), f"{show_time(processing)} is out of range", "up to 1ms")
-
     residence_ns = {
         (port, number): entry.max_residence_ns
         for number, entry in classes.items()
@@ -123,9 +110,7 @@ def _bridge(
                 traffic_class = index(draft, where, class_key, CLASSES, "traffic class")
                 if keys.selection(traffic_class) != "ats":
                     report.refuse(where, f"class {traffic_class} is not ATS", "an ATS class")
-                residence = _residence(draft, where, value)
-                assert residence is not None
-                residence_ns[number, traffic_class] = residence
+                residence_ns[number, traffic_class] = value // 1000
             for class_key, own in port.classes.items():
                 with report.part():
                     check_class_keys(draft, keys, (*path, "port", key, "classes", class_key), own, number)
@@ -134,7 +119,7 @@ def _bridge(
         name=name,
         ports=ports,
         nodes=kind,
-        clock=clock_of(draft, path, name, settings.clock),
+        clock=clock_of(name, settings.clock),
         hardware_timing=hardware_timing,
         processing_delay_ps=idle_processing_ps(ports) if processing is None else processing,
         cut_through=settings.switching == "cut_through",
@@ -144,7 +129,7 @@ def _bridge(
         port_vlan_id=tuple(port_vlan),
         vlans={},
         max_residence_ns=residence_ns,
-        processing_delay_max_ps=delay,
+        processing_delay_max_ps=settings.processing_delay_max,
         max_frame_bytes=settings.max_frame,
         overhead_bytes=settings.overhead,
         static_forwarding=settings.forwarding == _FORWARDED,
@@ -154,12 +139,6 @@ def _bridge(
         count_gap=settings.count_gap,
         class_names=shapers.names,
     )
-
-
-def _residence(draft: Draft, path: KeyPath, value: int | None) -> int | None:
-    if value is not None and (value % 1000 or not 0 < value <= MAX_RESIDENCE_PS):
-        draft.report.refuse(path, f"{show_time(value)} cannot be set", "whole ns up to 1s")
-    return None if value is None else value // 1000
 
 
 def idle_processing_ps(ports: int) -> int:

@@ -38,9 +38,6 @@ def credit_of(
         if idle is None:
             draft.once(where, "a class with credit has an idle slope", 'idle_slope = "20Mb/s" beside selection = "cbs"')
             continue
-        if idle == 0:
-            draft.once(where, "is zero: the class would never send again", "a rate above 0")
-            continue
         if rate_bps is None:
             continue
         rate, place = show_rate(rate_bps), keys.place(port)

@@ -15,8 +15,9 @@ from penstock.scenario import model
 from penstock.scenario.egress import GateList
 from penstock.scenario.network import Station
 from penstock.scenario.positions import KeyPath
-from penstock.scenario.report import AlreadyToldError, Report, missing, validate
+from penstock.scenario.report import AlreadyToldError, Report, missing
 from penstock.scenario.routing import Routes
+from penstock.scenario.validation import validate
 
 Place = tuple[str, int]  # a node and a port
 
@@ -51,6 +52,14 @@ class Draft:
             return True
         return section == "bridges" and any(
             kind == "topology" and (what == "*" or re.fullmatch(re.escape(what) + r"\d+", name))
+            for kind, what in self.broken
+        )
+
+    @property
+    def lacks_links(self) -> bool:
+        """Whether a link may be missing only because something of it is wrong."""
+        return any(
+            kind in ("bridges", "topology") or (kind == "links" and what not in ("rate", "delay"))
             for kind, what in self.broken
         )
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import stat
 import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,19 +13,32 @@ from typing import Any, NoReturn
 from penstock.errors import InputError
 
 _AT_LINE = re.compile(r"^(.*) \(at line (\d+), column \d+\)$")
+_ALLOWED = "a folder with scenario.toml, a file, or one of `penstock scenarios`"
+
+
+def check_ends(file: Path) -> None:
+    """Raises OSError unless it is a plain file: a pipe would be waited for, and a device read, without an end."""
+    try:
+        mode = file.stat().st_mode
+    except ValueError as error:  # a name with a NUL
+        raise OSError(errno.EINVAL, str(error)) from None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a plain file")
 
 
 def read_text(file: Path) -> str:
     """The text of a file."""
     try:
+        check_ends(file)
         content = file.read_bytes()
     except FileNotFoundError:
-        allowed = "a folder with scenario.toml, a file, or one of `penstock scenarios`"
-        raise InputError("no such scenario", allowed=allowed, file=file) from None
+        raise InputError("no such scenario", allowed=_ALLOWED, file=file) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", allowed="a readable file", file=file) from None
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", allowed="TOML in UTF-8", file=file, line=line) from None
@@ -35,6 +50,10 @@ def parse_toml(file: Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         _not_toml(file, text, error)
+    except ValueError:  # of Python's int, above 4300 digits
+        raise InputError("holds a number too long to be read", allowed="numbers of 64 bit", file=file) from None
+    except RecursionError:
+        raise InputError("holds lists or tables too deep to be read", allowed="a few levels", file=file) from None
 
 
 def _not_toml(file: Path, text: str, error: tomllib.TOMLDecodeError) -> NoReturn:

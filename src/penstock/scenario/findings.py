@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from penstock.scenario.keys import said
 from penstock.scenario.positions import KeyPath, key_lines, line_of
+
+_PLAIN = re.compile(r"[^\s\"'\x00-\x1f\x7f]+")  # a part of a key that needs no quotes in a message
 
 
 class Finding(str):
@@ -37,7 +41,10 @@ def dotted(path: KeyPath) -> str:
     """A path as a user would write it."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f"{'.' if text else ''}{part if _PLAIN.fullmatch(part) else said(part)}"
     return text
 
 

@@ -8,13 +8,7 @@ from collections.abc import Mapping
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import GateList
-from penstock.scenario.limits import (
-    LAST_TIME_NS,
-    LONGEST_INTERVAL_NS,
-    MOST_GATE_ENTRIES,
-    SHORTEST_INTERVAL_NS,
-    START_TIME_NS,
-)
+from penstock.scenario.limits import LONGEST_INTERVAL_NS, MOST_GATE_ENTRIES, SHORTEST_INTERVAL_NS, START_TIME_NS
 from penstock.scenario.port_keys import CLASSES
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
@@ -42,26 +36,16 @@ def _new_gate_list(
         remedy = ", more in models" if most < MOST_GATE_ENTRIES else ""
         report.add(where, f"the list has {len(gates.entries)} entries", f"1 to {most} entries{remedy}")
     entries = [
-        (_states(draft, (*where, n, "open"), entry.open, class_names), _span(draft, (*where, n, "interval"), entry))
+        (_states(draft, (*where, n, "open"), entry.open, class_names), entry.interval // 1000)
         for n, entry in enumerate(gates.entries)
     ]
     total_ps = sum(entry.interval for entry in gates.entries)
     cycle_ps = total_ps if gates.cycle_time is None else gates.cycle_time
-    if gates.entries or gates.cycle_time is not None:
-        _check_span(draft, (*path, "cycle_time"), cycle_ps, "a cycle")
-    if gates.cycle_time_extension % 1000 or gates.cycle_time_extension > LONGEST_INTERVAL_NS * 1000:
-        what = f"{show_time(gates.cycle_time_extension)} cannot be set"
-        report.add((*path, "cycle_time_extension"), what, f"whole ns up to {LONGEST_INTERVAL_NS} ns")
-    base_ns = START_TIME_NS + gates.base_time // 1000
-    if gates.base_time % 1000:
-        report.add((*path, "base_time"), f"{gates.base_time} ps cannot be set", "whole ns")
-    elif base_ns > LAST_TIME_NS:
-        allowed = (
-            f"up to {LAST_TIME_NS - START_TIME_NS}ns: clocks count to 2^63 ns and show {START_TIME_NS} ns at first"
-        )
-        report.add((*path, "base_time"), f"{show_time(gates.base_time)} is beyond the clock", allowed)
+    if cycle_ps // 1000 > LONGEST_INTERVAL_NS:
+        what = f"a cycle of {show_time(cycle_ps)} is longer than the longest that gates can do"
+        report.add((*path, "cycle_time"), what, f"{SHORTEST_INTERVAL_NS}ns to {LONGEST_INTERVAL_NS}ns")
     initial = _states(draft, (*path, "initial"), gates.initial, class_names)
-    if len(report.found) > seen:
+    if len(report.found) > seen or report.is_mended(path):
         return None
     if total_ps > cycle_ps:
         said = f"the entries take {show_time(total_ps)}, the cycle {show_time(cycle_ps)}: the rest never acts"
@@ -69,6 +53,7 @@ def _new_gate_list(
     elif total_ps < cycle_ps:
         said = f"the entries take {show_time(total_ps)}, the cycle {show_time(cycle_ps)}: the last one lasts longer"
         report.warn(where, said)
+    base_ns = START_TIME_NS + gates.base_time // 1000
     return GateList(tuple(entries), base_ns, cycle_ps // 1000, gates.cycle_time_extension // 1000, initial)
 
 
@@ -86,19 +71,3 @@ def _states(draft: Draft, path: KeyPath, states: tuple[int | str, ...], class_na
         else:
             mask |= 1 << number
     return mask
-
-
-def _span(draft: Draft, path: KeyPath, entry: model.GateEntry) -> int:
-    _check_span(draft, path, entry.interval, "an interval")
-    return entry.interval // 1000
-
-
-def _check_span(draft: Draft, path: KeyPath, time_ps: int, what: str) -> None:
-    allowed = f"{SHORTEST_INTERVAL_NS}ns to {LONGEST_INTERVAL_NS}ns"
-    if time_ps == 0:
-        draft.report.add(path, f"{what} of no time", allowed)
-    elif time_ps % 1000:
-        draft.report.add(path, f"{time_ps} ps cannot be set", "whole ns")
-    elif not SHORTEST_INTERVAL_NS <= time_ps // 1000 <= LONGEST_INTERVAL_NS:
-        which = "shorter than the shortest" if time_ps // 1000 < SHORTEST_INTERVAL_NS else "longer than the longest"
-        draft.report.add(path, f"{show_time(time_ps)} is {which} that gates can do", allowed)

@@ -3,33 +3,61 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StrictBool,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 _MASK = re.compile(r"0x[0-9A-Fa-f]{1,2}")
+_LONGEST_SAID = 80  # characters of a value in a message
 
 
-def refuse(what: str, allowed: str, key: str | None = None) -> PydanticCustomError:
-    """An error about the value at hand, or about one key inside it."""
+def said(value: Any) -> str:
+    """A value as a message shows it: text as TOML has it, and no more than fits a line."""
+    try:
+        text = json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else repr(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= _LONGEST_SAID else f"{text[:_LONGEST_SAID]}…"
+
+
+def refuse(what: str, allowed: str, key: str | None = None, nearest: Any = None) -> PydanticCustomError:
+    """An error about the value at hand, or about one key inside it.
+
+    `nearest` is the value allowed that is nearest to one out of range: with it the rest can be looked at further.
+    """
+    # The texts travel in the context, so that the one reporter of errors (report.py) can lay them out.
     context: dict[str, Any] = {"what": what, "allowed": allowed}
     if key is not None:
         context["key"] = key
+    if nearest is not None:
+        context["nearest"] = nearest
     return PydanticCustomError("refused", "{what}; allowed: {allowed}", context)
 
 
 class Table(BaseModel):
     """A TOML table; `report.py` lays out what is said of keys that are not known."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_validator(mode="before")
     @classmethod
     def _is_table(cls, values: Any) -> Any:
         if not isinstance(values, dict):
-            raise refuse(f"{values!r} is not a table", f"a table with {', '.join(cls.keys())}")
+            raise refuse(f"{said(values)} is not a table", f"a table with {', '.join(cls.keys())}")
         return values
 
     @classmethod
@@ -38,15 +66,45 @@ class Table(BaseModel):
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
-def number(low: int, high: int) -> BeforeValidator:
-    """A whole number in this range."""
+@dataclass(frozen=True)
+class Whole:
+    """A whole number in a range."""
 
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise refuse(f"{value!r} is not a whole number from {low} to {high}", f"{low} to {high}")
+    least: int
+    most: int
+
+    def read(self, value: Any) -> int:
+        """The number, if it is one and in the range."""
+        low, high = self.least, self.most
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise refuse(f"{said(value)} is not a whole number from {low} to {high}", f"{low} to {high}")
+        if not low <= value <= high:
+            what = f"{said(value)} is not a whole number from {low} to {high}"
+            raise refuse(what, f"{low} to {high}", nearest=min(max(value, low), high))
         return value
 
-    return BeforeValidator(check)
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+@dataclass(frozen=True)
+class Short:
+    """A table that may be written in fewer words: what these can be, and the table that they stand for."""
+
+    words: Any
+    convert: Callable[[Any], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        table = handler(source)
+        words = handler.generate_schema(self.words)
+        return core_schema.no_info_before_validator_function(self.convert, table, metadata={"words": words})
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        words = schema["metadata"]["words"]
+        return {"anyOf": [handler(words), handler(schema)]}
 
 
 def _gate_states(value: Any) -> tuple[int | str, ...]:
@@ -60,10 +118,24 @@ def _gate_states(value: Any) -> tuple[int | str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list) or not all(isinstance(k, int | str) and not isinstance(k, bool) for k in value):
-        said = f"{value!r} could be a class or a mask" if isinstance(value, int) else f"{value!r} are no gate states"
-        raise refuse(said, 'the open classes, [7, "video"], or "all", "none", or a mask, "0x81"')
+        could_be = isinstance(value, int) and not isinstance(value, bool)
+        what = f"{said(value)} could be a class or a mask" if could_be else f"{said(value)} are no gate states"
+        raise refuse(what, 'the open classes, [7, "video"], or "all", "none", or a mask, "0x81"')
     return tuple(value)
 
 
-Priority = Annotated[int, number(0, 7)]
-GateStates = Annotated[tuple[int | str, ...], BeforeValidator(_gate_states)]
+_CLASS_OR_NAME = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 7}, {"type": "string"}]}
+
+Switch = StrictBool  # true or false, and not "yes"
+Priority = Annotated[int, Whole(0, 7)]
+GateStates = Annotated[
+    tuple[int | str, ...],
+    BeforeValidator(_gate_states),
+    WithJsonSchema(
+        {
+            "title": "open gates",
+            "anyOf": [{"type": "array", "items": _CLASS_OR_NAME}, {"type": "string"}],
+            "examples": [[7, "video"], "all", "none", "0x81"],
+        }
+    ),
+]

@@ -1,18 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario may ask for at most."""
+"""What a scenario may ask for at most.
 
-MAX_RESIDENCE_PS = 10**12
-MAX_DELAY_PS = 10**9  # of a cable, and of a bridge's processing
-MAX_DRIFT_PPB = 1_000_000
-MAX_OFFSET_PS = 10**15
+Sums of these times stay far below 2^63 ps (106 days), which the engine, a trace and its tables can hold.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from penstock.scenario.units import DRIFT, FREQUENCY, LENGTH, RATE, TIME, Quantity
+
+_MS, _S = 10**9, 10**12
+
+LONGEST_PS = 30 * 86_400 * _S  # 30 days
 LINE_RATE_BPS = 10**9  # what the hardware's GMII ports run at
-SLOWEST_LINK_BPS, FASTEST_LINK_BPS = 10**7, 10**11
+FASTEST_BPS = 10**11
 HARDWARE_PORTS, HARDWARE_STREAMS = 8, 256
-SLOWEST_ATS_BPS = 10_000
 # Of a gate control list; entries as the hardware is built, and at most.
 GATE_ENTRIES, MOST_GATE_ENTRIES = 128, 1024
 SHORTEST_INTERVAL_NS, LONGEST_INTERVAL_NS = 64, 2**32 - 1
 # What PTP clocks show when a run begins, so that those that are behind show no negative time.
 START_TIME_NS = 2 * 10**12
-LAST_TIME_NS = 2**63 - 1
-MAX_SYNC_ERROR_PS = 10**9
+MOST_PACKETS = 1_000_000  # of a group of pictures
+_KERNEL_NS = 2**31 - 1  # struct tc_etf_qopt has an s32, and taprio's txtime-delay is kept below it too
+
+# Times: of a whole run or a period; since its begin; of a host's software.
+DURATION = Quantity(TIME, 1, LONGEST_PS)
+Duration = Annotated[int, DURATION]
+Start = Annotated[int, Quantity(TIME, 0, LONGEST_PS)]
+SoftwareTime = Annotated[int, Quantity(TIME, 0, 1000 * _S)]
+DISPLACEMENT = Quantity(TIME, -1000 * _S, 1000 * _S)
+Displacement = Annotated[int, DISPLACEMENT]
+PacketTime = Annotated[int, Quantity(TIME, 1, 1000 * _S)]
+# Of cables and of bridges.
+Delay = Annotated[int, Quantity(TIME, 0, _MS)]
+StatedDelay = Annotated[int, Quantity(TIME, 0, _MS, "ns")]
+Residence = Annotated[int, Quantity(TIME, 1000, _S, "ns")]
+# Of gates.
+BaseTime = Annotated[int, Quantity(TIME, 0, LONGEST_PS, "ns")]
+Interval = Annotated[int, Quantity(TIME, SHORTEST_INTERVAL_NS * 1000, LONGEST_INTERVAL_NS * 1000, "ns")]
+Extension = Annotated[int, Quantity(TIME, 0, LONGEST_INTERVAL_NS * 1000, "ns")]
+# Of clocks.
+ClockOffset = Annotated[int, Quantity(TIME, -1000 * _S, 1000 * _S)]
+ClockDrift = Annotated[int, Quantity(DRIFT, -1_000_000, 1_000_000)]
+SyncErrorTime = Annotated[int, Quantity(TIME, 0, _MS, "ns")]
+# Of qdiscs.
+EtfDelta = Annotated[int, Quantity(TIME, 1000, _KERNEL_NS * 1000, "ns")]
+TxtimeDelay = Annotated[int, Quantity(TIME, 0, _KERNEL_NS * 1000, "ns")]
+
+LinkRate = Annotated[int, Quantity(RATE, 10**7, FASTEST_BPS)]
+TRAFFIC_RATE = Quantity(RATE, 10**3, FASTEST_BPS)
+TrafficRate = Annotated[int, TRAFFIC_RATE]
+SendSlope = Annotated[int, Quantity(RATE, -FASTEST_BPS, 0)]
+AtsRate = Annotated[int, Quantity(RATE, 10**4, FASTEST_BPS)]  # the slowest that the hardware's schedulers can hold
+
+FrameBytes = Annotated[int, Quantity(LENGTH, 64, 2000)]
+ServiceDataUnit = Annotated[int, Quantity(LENGTH, 46, 1982)]  # of frames of 64 B to 2000 B
+Overhead = Annotated[int, Quantity(LENGTH, 0, 255)]
+Burst = Annotated[int, Quantity(LENGTH, 1, 10**9)]
+PictureBytes = Annotated[int, Quantity(LENGTH, 1, 10**9)]
+PacketBytes = Annotated[int, Quantity(LENGTH, 1, 2000)]
+
+SampleRate = Annotated[int, Quantity(FREQUENCY, 10**3, 10**10)]
+PictureRate = Annotated[int, Quantity(FREQUENCY, 1, 10**7)]

@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 from penstock.scenario.draft import Draft, Place
-from penstock.scenario.limits import FASTEST_LINK_BPS, MAX_DELAY_PS, SLOWEST_LINK_BPS
 from penstock.scenario.network import Link
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.topology import cables
-from penstock.scenario.units import show_rate, show_time
 
 
 def link_bridges(draft: Draft) -> list[Link]:
     """The links between bridges."""
     common, report = draft.scenario.links, draft.report
     found: list[Link] = []
-    check_rate(draft, ("links", "rate"), common.rate)
-    check_delay(draft, ("links", "delay"), common.delay)
     for name, link in common.named().items():
         path: KeyPath = ("links", name)
         with report.part():
@@ -25,19 +21,11 @@ def link_bridges(draft: Draft) -> list[Link]:
                 report.refuse((*path, "between"), f'both ends are at "{ends[0][0]}"', "two bridges")
             for i, end in enumerate(ends):
                 draft.take((*path, "between", i), end, f'link "{name}"')
-            if link.rate is not None:
-                check_rate(draft, (*path, "rate"), link.rate)
-            if link.delay is not None:
-                check_delay(draft, (*path, "delay"), link.delay)
             draft.rate_origin[name] = ("links", "rate") if link.rate is None else (*path, "rate")
             delay = common.delay if link.delay is None else link.delay
             found.append(Link(name, ends[0], ends[1], link.rate or common.rate, delay))
     for name, topology in draft.scenario.topology.items():
         path = ("topology", name)
-        if topology.rate is not None:
-            check_rate(draft, (*path, "rate"), topology.rate)
-        if topology.delay is not None:
-            check_delay(draft, (*path, "delay"), topology.delay)
         if ("topology", name) in draft.broken:
             continue
         delay = common.delay if topology.delay is None else topology.delay
@@ -50,18 +38,6 @@ def link_bridges(draft: Draft) -> list[Link]:
                 draft.rate_origin[title] = ("links", "rate") if topology.rate is None else (*path, "rate")
                 found.append(Link(title, a, b, topology.rate or common.rate, delay))
     return found
-
-
-def check_rate(draft: Draft, path: KeyPath, rate: int) -> None:
-    """Whether a link can have this rate."""
-    if not SLOWEST_LINK_BPS <= rate <= FASTEST_LINK_BPS:
-        draft.report.add(path, f"{show_rate(rate)} is no link", "10Mb/s to 100Gb/s")
-
-
-def check_delay(draft: Draft, path: KeyPath, delay: int) -> None:
-    """Whether a cable can have this delay."""
-    if delay > MAX_DELAY_PS:
-        draft.report.add(path, f"{show_time(delay)} is no cable", "up to 1ms")
 
 
 def place_named(draft: Draft, path: KeyPath, text: str) -> Place:

@@ -50,8 +50,6 @@ def _network(draft: Draft, override: str | None) -> Network:
     if chosen not in ("model", "rtl", "linux"):
         report.add(("nodes",), f'"{chosen}" is not known', '"model", "rtl" or "linux"')
         chosen = "model"
-    if scenario.duration == 0:
-        report.add(("duration",), "nothing happens in no time", "a time above 0")
     check_names(draft)
     collect_bridges(draft)
     links = link_bridges(draft)

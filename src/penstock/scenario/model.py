@@ -1,76 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `scenario.toml`, as they are written. What they mean together is decided by what `load.py` calls."""
+"""The keys of `scenario.toml`, as they are written. What they mean together is decided by what `load.py` calls.
+
+What a key means stands in its description, from which `penstock schema` makes the schema for editors; units and limits
+are those of its type.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from penstock.errors import did_you_mean
-from penstock.scenario.keys import GateStates, Priority, number
+from penstock.scenario.keys import GateStates, Priority, Short, Switch, Whole, said
 from penstock.scenario.keys import Table as Table
 from penstock.scenario.keys import refuse as refuse
+from penstock.scenario.limits import (
+    AtsRate,
+    BaseTime,
+    Burst,
+    ClockDrift,
+    ClockOffset,
+    Delay,
+    Duration,
+    Extension,
+    FrameBytes,
+    Interval,
+    LinkRate,
+    Overhead,
+    Residence,
+    SendSlope,
+    ServiceDataUnit,
+    StatedDelay,
+    SyncErrorTime,
+    TrafficRate,
+)
 from penstock.scenario.linux_keys import LinuxPort
 from penstock.scenario.priorities import STREAM_RESERVATION, ClassOfPriority
 from penstock.scenario.source_keys import Source
-from penstock.scenario.units import (
-    BitsPerSecond,
-    Bytes,
-    PartsPerBillion,
-    Picoseconds,
-    SignedBitsPerSecond,
-    SignedPicoseconds,
-)
 
 Nodes = Literal["model", "rtl", "linux"]
 Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"]
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
-_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5})")
-_ANY_PLACE = re.compile(r"([^.\s]+)\.(\d{1,5}|\*)")
+_PLACE = re.compile(r"([^.\s]+)\.([0-9]{1,5})")
+_ANY_PLACE = re.compile(r"([^.\s]+)\.([0-9]{1,5}|\*)")
 
 
 def _mac(value: Any) -> int:
+    # By hand: ipaddress knows no MAC addresses.
     if not isinstance(value, str) or not _MAC.fullmatch(value):
-        raise refuse(f"{value!r} is not a MAC address", 'six bytes such as "02:00:00:00:00:01"')
+        raise refuse(f"{said(value)} is not a MAC address", 'six bytes such as "02:00:00:00:00:01"')
     return int(re.sub("[:-]", "", value), 16)
 
 
 def _ipv4(value: Any) -> int:
-    parts = value.split(".") if isinstance(value, str) else []
-    if len(parts) != 4 or not all(p.isdigit() and int(p) < 256 for p in parts):
-        raise refuse(f"{value!r} is not an IPv4 address", 'four numbers such as "10.0.0.1"')
-    return sum(int(p) << 8 * (3 - i) for i, p in enumerate(parts))
+    try:
+        if isinstance(value, str):
+            return int(ipaddress.IPv4Address(value))
+    except ipaddress.AddressValueError:
+        pass
+    raise refuse(f"{said(value)} is not an IPv4 address", 'four numbers such as "10.0.0.1"')
 
 
 def _place(value: Any) -> str:
     if not isinstance(value, str) or not _PLACE.fullmatch(value):
-        raise refuse(f"{value!r} is not a port of a bridge", 'BRIDGE.PORT, such as "sw.0"')
+        raise refuse(f"{said(value)} is not a port of a bridge", 'BRIDGE.PORT, such as "sw.0"')
     return value
 
 
 def _any_place(value: Any) -> str:
     if not isinstance(value, str) or not _ANY_PLACE.fullmatch(value):
-        raise refuse(f"{value!r} is not a port of a bridge", 'BRIDGE.PORT, such as "sw.0", or "sw.*" for a free port')
+        raise refuse(
+            f"{said(value)} is not a port of a bridge", 'BRIDGE.PORT, such as "sw.0", or "sw.*" for a free port'
+        )
     return value
 
 
-MacAddress = Annotated[int, BeforeValidator(_mac)]
-Ipv4Address = Annotated[int, BeforeValidator(_ipv4)]
-Place = Annotated[str, BeforeValidator(_place)]
-AnyPlace = Annotated[str, BeforeValidator(_any_place)]
-VlanId = Annotated[int, number(1, 4094)]
-IpPort = Annotated[int, number(0, 65535)]
+def _text(pattern: re.Pattern[str], title: str, example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "title": title, "pattern": f"^{pattern.pattern}$", "examples": [example]})
+
+
+_IPV4_SCHEMA = {"type": "string", "title": "IPv4 address", "format": "ipv4", "examples": ["10.0.0.1"]}
+
+MacAddress = Annotated[int, BeforeValidator(_mac), _text(_MAC, "MAC address", "02:00:00:00:00:01")]
+Ipv4Address = Annotated[int, BeforeValidator(_ipv4), WithJsonSchema(_IPV4_SCHEMA)]
+Place = Annotated[str, BeforeValidator(_place), _text(_PLACE, "port of a bridge", "sw.0")]
+AnyPlace = Annotated[str, BeforeValidator(_any_place), _text(_ANY_PLACE, "port of a bridge", "sw.*")]
+VlanId = Annotated[int, Whole(1, 4094)]
+IpPort = Annotated[int, Whole(0, 65535)]
+
+
+T = TypeVar("T")
+ByClass = Annotated[dict[str, T], Field(json_schema_extra={"propertyNames": {"pattern": "^[0-7]$"}})]
+ByNumber = Annotated[dict[str, T], Field(json_schema_extra={"propertyNames": {"pattern": "^[0-9]+$"}})]
 
 
 class Link(Table):
     """A link between two bridges."""
 
-    between: Annotated[list[Place], Field(min_length=2, max_length=2)]
-    rate: BitsPerSecond | None = None
-    delay: Picoseconds | None = None
+    between: Annotated[list[Place], Field(min_length=2, max_length=2)] = Field(
+        description="The two ports that it joins."
+    )
+    rate: LinkRate | None = Field(default=None, description="In both directions.")
+    delay: Delay | None = Field(default=None, description="Of its cable.")
 
 
 class Links(Table):
@@ -79,8 +114,8 @@ class Links(Table):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Link]
 
-    rate: BitsPerSecond = 10**9
-    delay: Picoseconds = 50_000
+    rate: LinkRate = Field(default=10**9, description="Of every link that does not say otherwise.")
+    delay: Delay = Field(default=50_000, description="Of every cable that does not say otherwise.")
 
     @model_validator(mode="before")
     @classmethod
@@ -99,38 +134,54 @@ class Links(Table):
 class SyncError(Table):
     """A clock that is synchronized, but not exactly."""
 
-    error: Picoseconds
+    error: SyncErrorTime = Field(
+        description="By how much the clock may be off; how much it is follows from the node's name."
+    )
 
 
 def _sync(value: Any) -> Any:
-    if value not in ("ideal", "none") and not isinstance(value, dict):
-        raise refuse(f"{value!r} is not known", '"ideal", "none", or { error = "100ns" }')
+    if not isinstance(value, dict | SyncError) and value not in ("ideal", "none"):
+        raise refuse(f"{said(value)} is not known", '"ideal", "none", or { error = "100ns" }')
     return value
+
+
+Sync = Annotated[
+    Annotated[Literal["ideal", "none"], Tag("a word")] | Annotated[SyncError, Tag("a table")],
+    Discriminator(lambda value: "a word" if isinstance(value, str) else "a table"),
+    BeforeValidator(_sync),
+]
 
 
 class Clock(Table):
     """How a node's clock differs from the network's time, and whether its gates follow that time all the same."""
 
-    offset: SignedPicoseconds = 0
-    drift: PartsPerBillion = 0
-    sync: Annotated[Literal["ideal", "none"] | SyncError, BeforeValidator(_sync)] = "ideal"
+    offset: ClockOffset = Field(default=0, description="How much more the clock shows at the start.")
+    drift: ClockDrift = Field(default=0, description="By how much it is fast.")
+    sync: Sync = Field(
+        default="ideal",
+        description='Whether gates follow the network\'s time ("ideal"), nearly so, or the node\'s own clock ("none").',
+    )
 
 
 class GateEntry(Table):
     """A line of a gate control list."""
 
-    open: GateStates
-    interval: Picoseconds
+    open: GateStates = Field(description="The classes whose gates are open.")
+    interval: Interval = Field(description="For how long.")
 
 
 class Gates(Table):
     """The gate control list of a port, with the names of IEEE 802.1Q."""
 
-    entries: list[GateEntry]
-    cycle_time: Picoseconds | None = None
-    base_time: Picoseconds = 0
-    cycle_time_extension: Picoseconds = 0
-    initial: GateStates = tuple(range(8))
+    entries: list[GateEntry] = Field(description="The gate control list: which gates are open, and for how long.")
+    cycle_time: Interval | None = Field(
+        default=None, description="After so long the list begins again; the sum of the intervals if not given."
+    )
+    base_time: BaseTime = Field(default=0, description="When the first cycle begins; 0 is the begin of the run.")
+    cycle_time_extension: Extension = Field(
+        default=0, description="By how much the last cycle before a new list may be longer."
+    )
+    initial: GateStates = Field(default=tuple(range(8)), description="Open gates before the first cycle.")
 
 
 SHAPER_KEYS = ("idle_slope", "send_slope", "scaled")
@@ -139,73 +190,109 @@ SHAPER_KEYS = ("idle_slope", "send_slope", "scaled")
 class _ClassKeys(Table):
     """What every egress port can be told of a traffic class."""
 
-    idle_slope: BitsPerSecond | None = None
-    send_slope: SignedBitsPerSecond | None = None
-    scaled: bool | None = None
-    max_sdu: Bytes | None = None
+    idle_slope: TrafficRate | None = Field(
+        default=None, description="Of CBS: the rate that the class earns, wire length counted."
+    )
+    send_slope: SendSlope | None = Field(
+        default=None, description="Of CBS: idleSlope less the port's rate, which is all that 802.1Q allows."
+    )
+    scaled: Switch | None = Field(
+        default=None, description="Of CBS: whether idle_slope is of the whole cycle and earned while the gate is open."
+    )
+    max_sdu: ServiceDataUnit | None = Field(
+        default=None, description="queueMaxSDU: the longest data of a frame, a tag counted."
+    )
 
 
 class ClassAtPort(_ClassKeys):
     """How one port of a bridge serves a traffic class."""
 
-    selection: Literal["strict", "cbs"] | None = None
+    selection: Literal["strict", "cbs"] | None = Field(
+        default=None, description="How frames of the class are selected."
+    )
 
 
 class ClassAtStation(ClassAtPort):
     """How a station serves a traffic class."""
 
-    name: str | None = None
+    name: str | None = Field(default=None, description="What gate lists may call the class.")
 
 
 class ClassOfTraffic(_ClassKeys):
     """A traffic class of a bridge."""
 
-    selection: Literal["ats", "strict", "cbs"] | None = None
-    name: str | None = None
-    max_residence: Picoseconds | None = None
+    selection: Literal["ats", "strict", "cbs"] | None = Field(
+        default=None, description="How frames of the class are selected."
+    )
+    name: str | None = Field(default=None, description="What gate lists may call the class.")
+    max_residence: Residence | None = Field(
+        default=None, description="Of ATS: how long a frame may wait for its scheduler."
+    )
 
 
 class Port(Table):
     """What one port of a bridge does otherwise than the bridge."""
 
-    vlan: VlanId | None = None
-    max_residence: dict[str, Picoseconds] = Field(default_factory=dict)
-    classes: dict[str, ClassAtPort] = Field(default_factory=dict)
-    gates: Gates | None = None
-    linux: LinuxPort | None = None
+    vlan: VlanId | None = Field(default=None, description="Of untagged frames that come in here.")
+    max_residence: ByClass[Residence] = Field(
+        default_factory=dict, description="As of the bridge's ATS classes, by class."
+    )
+    classes: ByClass[ClassAtPort] = Field(
+        default_factory=dict, description="How the port serves classes otherwise than its bridge."
+    )
+    gates: Gates | None = Field(default=None, description="The port's own gate control list.")
+    linux: LinuxPort | None = Field(default=None, description="The interface that the port is on a Linux host.")
 
 
 class Bridge(Table):
     """A switch. `settings.py` asks for `ports` where no topology gives them."""
 
-    ports: Annotated[int | None, number(2, 64)] = None
-    nodes: Nodes | None = None
-    clock: Clock = Clock()
-    processing_delay: Picoseconds | None = None
-    switching: Literal["store_and_forward", "cut_through"] | None = None
-    classes: dict[str, ClassOfTraffic] = Field(default_factory=dict)
-    port: dict[str, Port] = Field(default_factory=dict)
-    vlans: dict[str, list[str]] = Field(default_factory=dict)
-    class_of_priority: ClassOfPriority = STREAM_RESERVATION
-    class_of_untagged: Priority = 5
-    processing_delay_max: Picoseconds | None = None
-    max_frame: Bytes = 1522
-    overhead: Bytes = 20
-    gates: Gates | None = None
-    count_gap: bool = True
-    forwarding: Literal["static", "learned"] = "static"
+    ports: Annotated[int | None, Whole(2, 64)] = Field(
+        default=None, description="How many ports it has; in hardware up to 8."
+    )
+    nodes: Nodes | None = Field(default=None, description='What this bridge is: "rtl" or "model".')
+    clock: Clock = Field(default=Clock(), description="How its clock differs from the network's time.")
+    processing_delay: Delay | None = Field(
+        default=None,
+        description="From a frame's last bit to its selection, of an idle bridge that is not like the hardware.",
+    )
+    switching: Literal["store_and_forward", "cut_through"] | None = Field(
+        default=None, description="Whether a frame has to be whole before it is sent on."
+    )
+    classes: ByClass[ClassOfTraffic] = Field(
+        default_factory=dict, description="Traffic classes by number; 7 is served first."
+    )
+    port: ByNumber[Port] = Field(default_factory=dict, description="What single ports do otherwise, by number.")
+    vlans: dict[str, list[str]] = Field(
+        default_factory=dict, description="Members of VLANs by identifier: stations here, and bridges beside."
+    )
+    class_of_priority: ClassOfPriority = Field(
+        default=STREAM_RESERVATION,
+        description="Eight traffic classes, for priority code points 0 to 7, or a map's name.",
+    )
+    class_of_untagged: Priority = Field(default=5, description="Traffic class of untagged frames.")
+    processing_delay_max: StatedDelay | None = Field(default=None, description="Added to eligibility times of ATS.")
+    max_frame: FrameBytes = Field(default=1522, description="Its longest frame, destination address to FCS.")
+    overhead: Overhead = Field(default=20, description="What ATS counts beside the frame.")
+    gates: Gates | None = Field(default=None, description="The gate control list of all ports.")
+    count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")
+    forwarding: Literal["static", "learned"] = Field(
+        default="static", description="Entries for each stream's destination, or learning and flooding."
+    )
 
 
 class Topology(Table):
     """Bridges and the links between them, made by a rule."""
 
-    kind: Literal["line", "ring", "star", "tree", "mesh", "grid"]
-    bridges: Annotated[int, number(1, 10_000)]
-    children: Annotated[int | None, number(1, 63)] = None
-    columns: Annotated[int | None, number(1, 10_000)] = None
-    rate: BitsPerSecond | None = None
-    delay: Picoseconds | None = None
-    bridge: Bridge = Bridge()
+    kind: Literal["line", "ring", "star", "tree", "mesh", "grid"] = Field(
+        description="The rule by which bridges are joined."
+    )
+    bridges: Annotated[int, Whole(1, 10_000)] = Field(description="How many.")
+    children: Annotated[int | None, Whole(1, 63)] = Field(default=None, description="Of each bridge of a tree.")
+    columns: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, description="Of a grid.")
+    rate: LinkRate | None = Field(default=None, description="Of its links.")
+    delay: Delay | None = Field(default=None, description="Of its cables.")
+    bridge: Bridge = Field(default=Bridge(), description="What each of its bridges is.")
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Topology:
@@ -222,86 +309,111 @@ class Topology(Table):
 class Station(Table):
     """An end station at a port of a bridge."""
 
-    at: AnyPlace
-    nodes: Nodes | None = None
-    mac: MacAddress | None = None
-    rate: BitsPerSecond | None = None
-    delay: Picoseconds | None = None
-    clock: Clock = Clock()
-    classes: dict[str, ClassAtStation] = Field(default_factory=dict)
-    class_of_priority: ClassOfPriority | None = None
-    gates: Gates | None = None
-    count_gap: bool = True
-    linux: LinuxPort | None = None
+    at: AnyPlace = Field(description='The port of a bridge, or "BRIDGE.*" for the lowest one that is free.')
+    nodes: Nodes | None = Field(default=None, description="What this station is.")
+    mac: MacAddress | None = Field(default=None, description="Its individual address.")
+    rate: LinkRate | None = Field(default=None, description="Of its link.")
+    delay: Delay | None = Field(default=None, description="Of its cable.")
+    clock: Clock = Field(default=Clock(), description="How its clock differs from the network's time.")
+    classes: ByClass[ClassAtStation] = Field(
+        default_factory=dict, description="Traffic classes by number; 7 is sent first."
+    )
+    class_of_priority: ClassOfPriority | None = Field(
+        default=None, description="Eight traffic classes, for priority code points 0 to 7, or a map's name."
+    )
+    gates: Gates | None = Field(default=None, description="The gate control list of its port.")
+    count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")
+    linux: LinuxPort | None = Field(default=None, description="Its interface, if it is a Linux host.")
 
 
 class Ats(Table):
     """The committed rate and burst of an ATS scheduler; both count the length on the wire."""
 
-    rate: BitsPerSecond
-    burst: Bytes
+    rate: AtsRate = Field(description="CommittedInformationRate, wire length counted.")
+    burst: Burst = Field(description="CommittedBurstSize, wire length counted.")
 
 
 class Identify(Table):
     """How a bridge knows the frames of a stream."""
 
-    by: Literal["destination", "source", "ipv4"]
+    by: Literal["destination", "source", "ipv4"] = Field(
+        description="An address with the VLAN, or IPv4 addresses, protocol and ports."
+    )
 
 
 class Udp(Table):
     """Addresses of generated IPv4/UDP frames."""
 
-    source: Ipv4Address
-    destination: Ipv4Address
-    source_port: IpPort = 5000
-    destination_port: IpPort = 5000
+    source: Ipv4Address = Field(description="Of the talker.")
+    destination: Ipv4Address = Field(description="Of the listener.")
+    source_port: IpPort = Field(default=5000, description="Of the talker.")
+    destination_port: IpPort = Field(default=5000, description="Of the listener.")
 
 
-def _identify(value: Any) -> Any:
-    return {"by": value} if isinstance(value, str) else value
+_IdentifyOrWord = Annotated[
+    Identify | None,
+    Short(Literal["destination", "source", "ipv4"], lambda value: {"by": value} if isinstance(value, str) else value),
+]
 
 
 def _route(value: Any) -> Any:
     ways = [value] if isinstance(value, list) else value.values() if isinstance(value, dict) else [None]
     if not all(isinstance(w, list) and w and all(isinstance(b, str) for b in w) for w in ways):
-        raise refuse(f"{value!r} is not a route", 'bridges in order, ["s1", "s2"], or such a list for each listener')
+        raise refuse(
+            f"{said(value)} is not a route", 'bridges in order, ["s1", "s2"], or such a list for each listener'
+        )
     return value
 
 
 class Stream(Table):
     """Frames from one station to others."""
 
-    talker: str = Field(alias="from")
-    to: list[str] = Field(min_length=1)
-    source: Source
-    vlan: VlanId | None = None
-    pcp: Priority | None = None
-    destination: MacAddress | None = None
-    udp: Udp | None = None
-    ats: Ats | None = None
-    identify: Annotated[Identify | None, BeforeValidator(_identify)] = None
-    deadline: Picoseconds | None = None
-    route: Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_route)] = None
+    talker: str = Field(alias="from", description="The station that sends it.")
+    to: list[str] = Field(min_length=1, description="The stations that listen to it.")
+    source: Source = Field(description="Where the frames come from, and when.")
+    vlan: VlanId | None = Field(default=None, description="Of the frames' tag; untagged if not given.")
+    pcp: Priority | None = Field(default=None, description="The priority code point of the tag.")
+    destination: MacAddress | None = Field(
+        default=None, description="The destination address; the listener's, or a group's, if not given."
+    )
+    udp: Udp | None = Field(default=None, description="IPv4 and UDP in made frames.")
+    ats: Ats | None = Field(default=None, description="Committed rate and burst: the stream is shaped by ATS.")
+    identify: _IdentifyOrWord = Field(default=None, description="How bridges know the stream.")
+    deadline: Duration | None = Field(
+        default=None, description="The largest latency allowed; a dropped frame misses it too."
+    )
+    route: Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_route)] = Field(
+        default=None, description="Bridges in order, or such a list for each listener; the shortest way if not given."
+    )
 
 
 class Trace(Table):
     """Which events are written down; all of all nodes if it says nothing."""
 
-    enabled: bool = True
-    events: list[Event] | None = None
-    nodes: list[str] | None = None
+    enabled: Switch = Field(default=True, description="Whether a trace is written.")
+    events: list[Event] | None = Field(default=None, description="Those that are written; all if not given.")
+    nodes: list[str] | None = Field(
+        default=None, description="The bridges and stations whose events are written; all if not given."
+    )
 
 
 class Scenario(Table):
     """A whole `scenario.toml`."""
 
-    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
-    title: str | None = None
-    nodes: Nodes = "rtl"
-    duration: Picoseconds
-    links: Links = Field(default_factory=lambda: Links.model_validate({}))
-    topology: dict[str, Topology] = Field(default_factory=dict)
-    bridges: dict[str, Bridge] = Field(default_factory=dict)
-    stations: dict[str, Station] = Field(default_factory=dict)
-    streams: dict[str, Stream] = Field(default_factory=dict)
-    trace: Trace = Trace()
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Results go to out/NAME.")
+    title: str | None = Field(default=None, description="For people.")
+    nodes: Nodes = Field(
+        default="rtl", description="What the bridges are: hardware under Verilator, models, or real Linux hosts."
+    )
+    duration: Duration = Field(description="For how long sources create frames; then what is on its way may arrive.")
+    links: Links = Field(
+        default_factory=lambda: Links.model_validate({}),
+        description="What every link is, and the links between bridges by name.",
+    )
+    topology: dict[str, Topology] = Field(
+        default_factory=dict, description="Bridges and links made by a rule, by name."
+    )
+    bridges: dict[str, Bridge] = Field(default_factory=dict, description="The bridges by name.")
+    stations: dict[str, Station] = Field(default_factory=dict, description="The end stations by name.")
+    streams: dict[str, Stream] = Field(default_factory=dict, description="The streams by name.")
+    trace: Trace = Field(default=Trace(), description="Which events are written down.")

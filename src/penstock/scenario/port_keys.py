@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,8 @@ from penstock.scenario.positions import KeyPath
 from penstock.scenario.priorities import STREAM_RESERVATION
 
 CLASSES = 8
+
+_NUMBER = re.compile("0|[1-9][0-9]{0,5}")
 
 ClassKeys = model.ClassOfTraffic | model.ClassAtStation | model.ClassAtPort
 
@@ -56,7 +59,7 @@ class PortKeys:
     def named(self) -> list[int]:
         """The classes of which something is said somewhere, the highest first."""
         said = {*self.classes, *(key for own in self.port.values() for key in own.classes)}
-        return sorted((int(key) for key in said if key.isdecimal() and int(key) < CLASSES), reverse=True)
+        return sorted((int(key) for key in said if is_number(key) and int(key) < CLASSES), reverse=True)
 
     def said_of(self, port: int, traffic_class: int) -> list[tuple[KeyPath, ClassKeys]]:
         """What is said of a class at a port and where, the port's own first."""
@@ -80,9 +83,14 @@ def keys_of_station(path: KeyPath, settings: model.Station) -> PortKeys:
     return PortKeys(path, 1, settings.classes, settings.gates, is_station=True)
 
 
+def is_number(key: str) -> bool:
+    """Whether a key is a number as it is written everywhere else: no other digits than 0 to 9, no leading zero."""
+    return _NUMBER.fullmatch(key) is not None
+
+
 def index(draft: Draft, path: KeyPath, key: str, count: int, what: str) -> int:
     """The number that a key is, below a count."""
-    if not key.isdecimal() or int(key) >= count:
+    if not is_number(key) or int(key) >= count:
         draft.report.refuse(path, f'there is no {what} "{key}"', f"0 to {count - 1}")
     return int(key)
 

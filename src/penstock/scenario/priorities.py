@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator
+from typing import Annotated, Any, Literal
 
 from penstock.errors import did_you_mean
-from penstock.scenario.keys import Priority, refuse
+from penstock.scenario.keys import Priority, Short, refuse, said
 
 STREAM_RESERVATION = (1, 0, 6, 7, 2, 3, 4, 5)
 
@@ -24,7 +22,7 @@ def _named(value: Any) -> Any:
         return value
     if value not in NAMED:
         allowed = f"{', '.join(NAMED)}, or a list of 8: a class per PCP"
-        raise refuse(f'there is no map "{value}"{did_you_mean(value, NAMED)}', allowed)
+        raise refuse(f"there is no map {said(value)}{did_you_mean(value, NAMED)}", allowed)
     return NAMED[value]
 
 
@@ -33,4 +31,4 @@ def name_of(classes: tuple[int, ...]) -> str | None:
     return next((name for name, known in NAMED.items() if known == classes), None)
 
 
-ClassOfPriority = Annotated[tuple[Priority, ...], BeforeValidator(_named)]
+ClassOfPriority = Annotated[tuple[Priority, ...], Short(Literal["stream_reservation", "default", "identity"], _named)]

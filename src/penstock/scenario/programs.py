@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
-from penstock.scenario.units import RATE_BPS, parse
+from penstock.scenario.limits import TRAFFIC_RATE
 
 Program = Literal["iperf3"]
 Protocol = Literal["udp", "tcp", "sctp"]
@@ -25,7 +25,7 @@ def with_pattern(source: Any) -> Any:
     if not isinstance(source, dict) or source.get("program") != "iperf3" or any(key in source for key in _PATTERN):
         return source
     try:
-        rate = None if "rate" not in source else parse(source["rate"], RATE_BPS, "a rate", "50Mb/s")
+        rate = None if "rate" not in source else TRAFFIC_RATE.read(source["rate"])
     except (PydanticCustomError, ValidationError):
         return source  # told of the key itself
     return _pattern(source.get("protocol"), rate) | source

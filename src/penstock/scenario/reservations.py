@@ -8,7 +8,7 @@ from collections import defaultdict
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.egress import Egress
-from penstock.scenario.limits import LINE_RATE_BPS, SLOWEST_ATS_BPS
+from penstock.scenario.limits import LINE_RATE_BPS
 from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
@@ -34,9 +34,7 @@ def check_reservations(draft: Draft, network: Network) -> None:
         rate, burst = stream.ats.rate_bps, stream.ats.burst_bytes
         overhead = max(network.bridges[hop.bridge].overhead_bytes for hop in stream.tree)
         least = stream.max_frame_bytes + overhead
-        if rate < SLOWEST_ATS_BPS:
-            report.add((*path, "ats", "rate"), f"{show_rate(rate)} is too slow for the hardware", "10kb/s and above")
-        elif not _check_reserved(draft, network, stream, reserved, full):
+        if not _check_reserved(draft, network, stream, reserved, full):
             pass
         elif rate > LINE_RATE_BPS:
             what = f"{show_rate(rate)} is too fast for a scheduler"

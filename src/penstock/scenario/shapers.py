@@ -11,10 +11,9 @@ from penstock.scenario.credit import credit_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.gate_lists import gate_list
-from penstock.scenario.port_keys import CLASSES, PortKeys
+from penstock.scenario.port_keys import CLASSES, PortKeys, is_number
 
 _NAME = re.compile(r"(?!(all|none)$)[A-Za-z_][A-Za-z0-9_-]*")
-_SDU_BYTES = 46, 1982  # of frames of 64 B to 2000 B
 
 
 @dataclass
@@ -38,26 +37,21 @@ def shapers_of(draft: Draft, keys: PortKeys, most_gate_entries: int, rates_bps: 
         for number, shaper in credit_of(draft, keys, port, rates_bps.get(port), gates).items():
             found.credit[port, number] = shaper
         for number in keys.named:
-            longest = _max_sdu(draft, keys, port, number)
+            longest = _max_sdu(keys, port, number)
             if longest is not None:
                 found.max_sdu_bytes[port, number] = longest
     return found
 
 
-def _max_sdu(draft: Draft, keys: PortKeys, port: int, traffic_class: int) -> int | None:
-    low, high = _SDU_BYTES
-    said = [(path, entry.max_sdu) for path, entry in keys.said_of(port, traffic_class) if entry.max_sdu is not None]
-    for path, value in said:
-        if not low <= value <= high:
-            draft.report.add((*path, "max_sdu"), f"{value} B is out of range", f"{low}B to {high}B")
-            return None
-    return said[0][1] if said else None
+def _max_sdu(keys: PortKeys, port: int, traffic_class: int) -> int | None:
+    said = (entry.max_sdu for _, entry in keys.said_of(port, traffic_class))
+    return next((longest for longest in said if longest is not None), None)
 
 
 def _class_names(draft: Draft, keys: PortKeys) -> dict[int, str]:
     found: dict[int, str] = {}
     for key, entry in keys.classes.items():
-        if entry.name is None or not key.isdecimal() or int(key) >= CLASSES:
+        if entry.name is None or not is_number(key) or int(key) >= CLASSES:
             continue
         where = (*keys.path, "classes", key, "name")
         if not _NAME.fullmatch(entry.name):

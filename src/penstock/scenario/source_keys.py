@@ -6,44 +6,58 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from penstock.scenario.keys import Table, number, refuse
+from penstock.scenario.keys import Short, Table, Whole, refuse, said
+from penstock.scenario.limits import (
+    Displacement,
+    Duration,
+    FrameBytes,
+    PacketBytes,
+    PacketTime,
+    PictureBytes,
+    PictureRate,
+    SampleRate,
+    SoftwareTime,
+    Start,
+    TrafficRate,
+)
 from penstock.scenario.programs import Program, Protocol, with_pattern
-from penstock.scenario.units import BitsPerSecond, Bytes, Millihertz, Picoseconds, SignedPicoseconds
 
 
 def _pair(value: Any) -> tuple[Any, Any]:
     if not isinstance(value, list | tuple) or len(value) != 2 or type(value[0]) not in (int, float):
-        raise refuse(f"{value!r} is no quantile", 'a part of all and a time, [0.5, "2us"]')
+        raise refuse(f"{said(value)} is no quantile", 'a part of all and a time, [0.5, "2us"]')
     return value[0], value[1]
 
 
-Quantile = Annotated[tuple[float, SignedPicoseconds], BeforeValidator(_pair)]
+_QUANTILE_SCHEMA = {"type": "array", "minItems": 2, "maxItems": 2, "title": "quantile", "examples": [[0.5, "2us"]]}
 
-
-Seed = Annotated[int, number(0, 2**63 - 1)]
-
-
-Count = Annotated[int, number(1, 10**9)]
+Quantile = Annotated[tuple[float, Displacement], BeforeValidator(_pair), WithJsonSchema(_QUANTILE_SCHEMA)]
+Seed = Annotated[int, Whole(0, 2**63 - 1)]
+Count = Annotated[int, Whole(1, 10**9)]
 
 
 class NormalGap(Table):
     """Gaps of a normal distribution, cut off at the line rate."""
 
-    mean: Picoseconds
-    deviation: Picoseconds
+    mean: Duration = Field(description="From release to release.")
+    deviation: Start = Field(description="The standard deviation of it.")
 
 
 class Jitter(Table):
     """By how much a frame is released later than its source says, or about it: one distribution."""
 
-    normal: Picoseconds | None = None
-    uniform: Picoseconds | None = None
-    exponential: Picoseconds | None = None
-    values: Annotated[list[SignedPicoseconds] | None, Field(min_length=1)] = None
-    quantiles: list[Quantile] | None = None
-    file: str | None = None
+    normal: SoftwareTime | None = Field(default=None, description="A normal deviate of this deviation, to either side.")
+    uniform: SoftwareTime | None = Field(default=None, description="0 to this, all as likely.")
+    exponential: SoftwareTime | None = Field(default=None, description="An exponential deviate of this mean.")
+    values: Annotated[list[Displacement] | None, Field(min_length=1)] = Field(
+        default=None, description="One of these, each as likely."
+    )
+    quantiles: list[Quantile] | None = Field(
+        default=None, description="A distribution known by its quantiles, straight between them."
+    )
+    file: str | None = Field(default=None, description="A text file with one time in each line, each as likely.")
 
     @model_validator(mode="after")
     def _one(self) -> Jitter:
@@ -64,7 +78,7 @@ class Jitter(Table):
 class Software(Table):
     """What a host's software takes from a frame's construction to the controller."""
 
-    delay: Jitter
+    delay: Jitter = Field(description="From a frame's construction to the controller.")
 
     @model_validator(mode="after")
     def _not_before(self) -> Software:
@@ -79,81 +93,80 @@ class Software(Table):
 class Launch(Table):
     """When the controller sends a frame: so long after its nominal time, off by so much."""
 
-    offset: Picoseconds
-    error: Jitter | None = None
+    offset: SoftwareTime = Field(description="After the frame's nominal time, without jitter.")
+    error: Jitter | None = Field(default=None, description="By how much the controller is off.")
 
 
-def _launch(value: Any) -> Any:
-    return value if isinstance(value, dict) else {"offset": value}
+_LaunchOrOffset = Annotated[
+    Launch | None, Short(SoftwareTime, lambda value: value if isinstance(value, dict | None) else {"offset": value})
+]
 
 
 class Audio(Table):
     """Samples in packets of equal time."""
 
-    sample_rate: Millihertz
-    channels: Annotated[int, number(1, 64)] = 2
-    bits: Literal[16, 24, 32] = 24
-    packet: Picoseconds = 125_000_000
-
-    @model_validator(mode="after")
-    def _not_zero(self) -> Audio:
-        for key in ("sample_rate", "packet"):
-            if getattr(self, key) == 0:
-                raise refuse("is zero", "a value above 0", key)
-        return self
+    sample_rate: SampleRate = Field(description="Samples of each channel.")
+    channels: Annotated[int, Whole(1, 64)] = Field(default=2, description="How many samples belong together.")
+    bits: Literal[16, 24, 32] = Field(default=24, description="Of a sample.")
+    packet: PacketTime = Field(default=125_000_000, description="The time whose samples are in one packet.")
 
 
 class Video(Table):
     """Pictures, each cut into packets."""
 
-    pictures: Millihertz
-    rate: BitsPerSecond | None = None
-    i_picture: Bytes | None = None
-    p_picture: Bytes | None = None
-    group: Annotated[int | None, number(1, 1000)] = None
-    packet: Bytes = 1400
-    spacing: Picoseconds = 0
+    pictures: PictureRate = Field(description="How many pictures there are in a second.")
+    rate: TrafficRate | None = Field(default=None, description="Of pictures that are all alike, instead of their size.")
+    i_picture: PictureBytes | None = Field(
+        default=None, description="The size of an I picture, the first of each group."
+    )
+    p_picture: PictureBytes | None = Field(default=None, description="The size of the others.")
+    group: Annotated[int | None, Whole(1, 1000)] = Field(
+        default=None, description="Pictures from one I picture to the next."
+    )
+    packet: PacketBytes = Field(default=1400, description="The longest piece of a picture in one frame.")
+    spacing: SoftwareTime = Field(default=0, description="From one packet of a picture to the next.")
 
     @model_validator(mode="after")
     def _one_size(self) -> Video:
         sizes = self.i_picture, self.p_picture, self.group
-        if self.pictures == 0:
-            raise refuse("is zero", "a value above 0", "pictures")
-        if self.packet == 0:
-            raise refuse("is zero", "a value above 0", "packet")
         if (self.rate is None) == (sizes == (None, None, None)):
             raise refuse("the size of a picture is not clear", "rate, or i_picture with p_picture and group")
         if self.rate is None and (self.i_picture is None or (self.p_picture is None) != (self.group is None)):
             raise refuse("the size of a picture is not clear", "i_picture, alone or with p_picture and group")
-        for key in ("rate", "i_picture", "p_picture"):
-            if getattr(self, key) == 0:
-                raise refuse("is zero", "a value above 0", key)
         return self
 
 
 class Source(Table):
     """Where the frames of a stream come from, and when."""
 
-    capture: str | None = None
-    frames: Bytes | None = None
-    every: Picoseconds | None = None
-    back_to_back: Literal[True] | None = None
-    burst: Count | None = None
-    poisson: Picoseconds | None = None
-    normal: NormalGap | None = None
-    audio: Audio | None = None
-    video: Video | None = None
-    response_to: str | None = None
-    after: Picoseconds | None = None
-    program: Program | None = None
-    protocol: Protocol | None = None
-    rate: BitsPerSecond | None = None
-    jitter: Jitter | None = None
-    software: Software | None = None
-    launch: Annotated[Launch | None, BeforeValidator(_launch)] = None
-    seed: Seed | None = None
-    count: Count | None = None
-    start: Picoseconds = 0
+    capture: str | None = Field(default=None, description="A pcap or pcapng file, replayed with its own times.")
+    frames: FrameBytes | None = Field(
+        default=None, description="The length of made frames, destination address to FCS."
+    )
+    every: Duration | None = Field(default=None, description="The period of the frames, or of bursts.")
+    back_to_back: Literal[True] | None = Field(default=None, description="As fast as the link goes.")
+    burst: Annotated[int | None, Whole(1, 1_000_000)] = Field(
+        default=None, description="So many frames at once in each period."
+    )
+    poisson: Duration | None = Field(default=None, description="Exponential gaps of this mean.")
+    normal: NormalGap | None = Field(default=None, description="Normally distributed gaps.")
+    audio: Audio | None = Field(default=None, description="Samples in packets of equal time.")
+    video: Video | None = Field(default=None, description="Pictures, each cut into packets.")
+    response_to: str | None = Field(
+        default=None, description="A frame for each frame of this stream that the talker has heard."
+    )
+    after: SoftwareTime | None = Field(default=None, description="How long a response takes.")
+    program: Program | None = Field(default=None, description="A program whose traffic it is.")
+    protocol: Protocol | None = Field(default=None, description="What the program sends.")
+    rate: TrafficRate | None = Field(default=None, description="How much the program sends.")
+    jitter: Jitter | None = Field(default=None, description="By how much each release is moved.")
+    software: Software | None = Field(default=None, description="What a host's software takes of each frame.")
+    launch: _LaunchOrOffset = Field(default=None, description="When the controller sends each frame.")
+    seed: Seed | None = Field(
+        default=None, description="Of all that is by chance; from the stream's name if not given."
+    )
+    count: Count | None = Field(default=None, description="Frames at most.")
+    start: Start = Field(default=0, description="When the first frame is due.")
 
     @model_validator(mode="before")
     @classmethod
@@ -186,9 +199,6 @@ class Source(Table):
             raise refuse("a response starts with what it answers", 'no "start"', "start")
         elif self.jitter is not None and self.back_to_back:
             raise refuse("frames back to back have no time to leave", "jitter with another timing", "jitter")
-        for key in ("every", "poisson"):
-            if getattr(self, key) == 0:
-                raise refuse("the period is zero", "a time above 0", key)
         for key in ("software", "launch"):
             if getattr(self, key) is not None and (self.back_to_back or self.response_to is not None):
                 raise refuse("the source has no times of its own", f"{key} with another timing", key)
@@ -209,8 +219,6 @@ def _check_program(source: Source) -> None:
         raise refuse("what iperf3 is to send is not said", 'protocol = "udp", "tcp" or "sctp"', "program")
     if source.rate is None and source.protocol != "tcp":
         raise refuse(f"how much {source.protocol.upper()} iperf3 is to send is not said", 'rate = "50Mb/s"', "program")
-    if source.rate == 0:
-        raise refuse("nothing is sent at no rate", "a rate above 0", "rate")
     for key in ("count", "launch", "capture", "audio", "video", "response_to"):
         if getattr(source, key) is not None:
             raise refuse("iperf3 makes frames of its own, at its own times", f"no {key} beside program", key)

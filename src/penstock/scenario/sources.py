@@ -12,9 +12,11 @@ from typing import Literal
 from penstock.captures import Capture, CaptureError, Header, header_of, read_capture
 from penstock.scenario import model, source_keys
 from penstock.scenario.checked_stream import Handover, Jitter, Launch, Pattern
+from penstock.scenario.file import check_ends
+from penstock.scenario.keys import said
+from penstock.scenario.limits import DISPLACEMENT, MOST_PACKETS
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import Report
-from penstock.scenario.units import TIME_PS, parse
 
 Way = Literal["destination", "source", "ipv4"]  # by which a bridge knows a stream
 
@@ -62,6 +64,10 @@ def video_pattern(report: Report, path: KeyPath, video: source_keys.Video, udp: 
     else:
         assert video.i_picture is not None
         pictures = [video.i_picture] + [video.p_picture or 0] * ((video.group or 1) - 1)
+    packets = sum(-(-picture // video.packet) for picture in pictures)
+    if packets > MOST_PACKETS:
+        what = f"{packets} packets are in {'a group of pictures' if len(pictures) > 1 else 'a picture'}"
+        report.refuse((*path, "video"), what, f"up to {MOST_PACKETS}")
     sizes = []
     for picture in pictures:
         whole, rest = divmod(picture, video.packet)
@@ -111,18 +117,19 @@ def handover_of(report: Report, path: KeyPath, source: source_keys.Source, folde
 
 def _times(report: Report, path: KeyPath, file: Path) -> tuple[int, ...]:
     try:
+        check_ends(file)
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         what = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
-        report.refuse(path, f"{file} {what}", "a text file with a time in each line")
+        report.refuse(path, f"{said(str(file))} {what}", "a text file with a time in each line")
     found = []
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
-                found.append(parse(line, TIME_PS, "a time", "1.25us", signed=True))
+                found.append(DISPLACEMENT.read(line))
             except ValueError:
                 report.refuse(
-                    path, f'line {number} of {file} is "{line.strip()}"', 'a time such as "1.25us" in each line'
+                    path, f"line {number} of {file} is {said(line.strip())}", 'a time such as "1.25us" in each line'
                 )
     if not found:
         report.refuse(path, f"{file} holds no time", "a time in each line")
@@ -156,8 +163,8 @@ def capture(
     first = headers[0]
     if not found.in_order:
         report.refuse(where, "its frames are not in the order of time", "times that do not go back")
-    for key, said, is_so in (("vlan", stream.vlan, first.vlan), ("pcp", stream.pcp, first.pcp)):
-        if said is not None and said != is_so:
+    for key, given, is_so in (("vlan", stream.vlan, first.vlan), ("pcp", stream.pcp, first.pcp)):
+        if given is not None and given != is_so:
             carried = f"carry {key} {is_so}" if first.vlan is not None else "are untagged"
             allowed = f"{is_so if first.vlan else 'no key'}"
             report.refuse((*path, key), f"the frames of the capture {carried}", allowed)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.limits import MOST_GATE_ENTRIES
-from penstock.scenario.links import check_delay, check_rate, place_named
+from penstock.scenario.links import place_named
 from penstock.scenario.network import Link, Station
 from penstock.scenario.port_keys import check_class_keys, classes_of_priority, keys_of_station
 from penstock.scenario.positions import KeyPath
@@ -60,10 +60,6 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 what = f'is also the address of "{macs[mac]}"'
                 draft.report.add((*path, "mac"), what, "one address for each station")
             macs[mac] = name
-            if station.rate is not None:
-                check_rate(draft, (*path, "rate"), station.rate)
-            if station.delay is not None:
-                check_delay(draft, (*path, "delay"), station.delay)
             bridge, port = places[name]
             rate = station.rate or common.rate
             delay = common.delay if station.delay is None else station.delay
@@ -82,7 +78,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 mac=mac,
                 link_rate_bps=rate,
                 link_delay_ps=delay,
-                clock=clock_of(draft, path, name, station.clock),
+                clock=clock_of(name, station.clock),
                 class_of_pcp=classes,
                 gates=shapers.gates,
                 credit=shapers.credit,

@@ -2,90 +2,129 @@
 """Quantities with units, read exactly: `"1Gb/s"`, `"50ns"`, `"1542B"` become integers of b/s, ps and bytes.
 
 Decimal fractions are exact (`"1.25us"` is 1 250 000 ps). What does not come out as a whole number of the base unit is
-refused rather than rounded.
+refused rather than rounded, and so is what is out of range.
 """
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
-from pydantic import BeforeValidator
-from pydantic_core import PydanticCustomError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from penstock.errors import InputError
+from penstock.scenario.keys import refuse, said
 
 _NUMBER = re.compile(r"\s*(-?[0-9][0-9_]*(?:\.[0-9]+)?)\s*(\S*)\s*")
-
-TIME_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12}
-RATE_BPS = {"b/s": 1, "kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9}
-LENGTH_BYTES = {"B": 1, "kB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 1024**2}
-FREQUENCY_MHZ = {"mHz": 1, "Hz": 10**3, "kHz": 10**6}
-DRIFT_PPB = {"ppb": 1, "ppm": 10**3}
+_MOST_DIGITS = 40  # more than any limit has, and than Python turns into a number without being asked twice
 
 
-def parse(value: Any, units: dict[str, int], what: str, example: str, signed: bool = False) -> int:
-    """The value in the base unit of `units`; raises an error that names the units allowed."""
-    allowed = f'{what} such as "{example}", in {", ".join(u for u in units if u != "µs")}'
-    if isinstance(value, bool) or not isinstance(value, str):
-        said = f"the bare number {value}" if isinstance(value, int | float) else f"{value!r}"
-        raise _refuse(f"{said} has no unit", allowed)
-    match = _NUMBER.fullmatch(value)
-    if match is None or (match.group(1).startswith("-") and not signed):
-        raise _refuse(f'"{value}" is not {what}', allowed)
-    number, unit = match.groups()
-    if unit not in units:
-        lower = {u.lower(): u for u in units}
-        hint = f' (did you mean "{lower[unit.lower()]}"?)' if unit.lower() in lower else ""
-        raise _refuse(
-            f'"{value}" has no unit' if not unit else f'"{value}" has the unknown unit "{unit}"{hint}', allowed
-        )
-    exact = Decimal(number.replace("_", "")) * units[unit]
-    if exact != exact.to_integral_value():
-        base = next(u for u, size in units.items() if size == 1)
-        raise _refuse(f'"{value}" is not a whole number of {base}', allowed)
-    return int(exact)
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """What is measured: its name, its units by their size in the smallest of them, and an example."""
+
+    name: str
+    units: Mapping[str, int]
+    example: str
+
+    def read(self, value: Any) -> int:
+        """The value in the smallest unit; raises an error that names the units allowed."""
+        allowed = f'{self.name} such as "{self.example}", in {", ".join(self._written)}'
+        if isinstance(value, bool) or not isinstance(value, str):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            raise refuse(f"{'the bare number ' * is_number}{said(value)} has no unit", allowed)
+        match = _NUMBER.fullmatch(value)
+        if match is None:
+            raise refuse(f"{said(value)} is not {self.name}", allowed)
+        number, unit = match.groups()
+        if unit not in self.units:
+            near = {u.lower(): u for u in self.units}.get(unit.lower())
+            hint = f' (did you mean "{near}"?)' if near else ""
+            what = f"has the unknown unit {said(unit)}{hint}" if unit else "has no unit"
+            raise refuse(f"{said(value)} {what}", allowed)
+        if len(number) > _MOST_DIGITS:
+            raise refuse(f"{said(value)} has more digits than anything that can be set", allowed)
+        exact = Fraction(number.replace("_", "")) * self.units[unit]
+        if exact.denominator != 1:
+            smallest = next(u for u, size in self.units.items() if size == 1)
+            raise refuse(f"{said(value)} is not a whole number of {smallest}", allowed)
+        return exact.numerator
+
+    def write(self, value: int) -> str:
+        """The value as it is read, in the largest unit of which it is a whole number."""
+        fitting = [u for u in self._written if value and value % self.units[u] == 0]
+        unit = max(fitting, key=self.units.__getitem__) if fitting else self._zero_unit
+        return f"{value // self.units[unit]}{unit}"
+
+    @property
+    def pattern(self) -> str:
+        """Of the text, for a schema."""
+        units = "|".join(re.escape(unit).replace(r"\-", "-") for unit in self.units)
+        return rf"^\s*-?[0-9][0-9_]*(\.[0-9]+)?\s*({units})\s*$"
+
+    @property
+    def _written(self) -> list[str]:
+        return [unit for unit in self.units if unit.isascii()]
+
+    @property
+    def _zero_unit(self) -> str:
+        return next((unit for unit in ("s", "B", "b/s", "Hz", "ppm") if unit in self.units), self._written[0])
 
 
-def _refuse(what: str, allowed: str) -> PydanticCustomError:
-    # The texts travel in the context, so that the one reporter of errors (report.py) can lay them out.
-    return PydanticCustomError("refused", "{what}; allowed: {allowed}", {"what": what, "allowed": allowed})
+TIME = Kind("a time", {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12}, "500us")
+RATE = Kind("a rate", {"b/s": 1, "kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9}, "100Mb/s")
+LENGTH = Kind("a length", {"B": 1, "kB": 1000, "KiB": 1024, "MB": 10**6, "MiB": 1024**2}, "1522B")
+FREQUENCY = Kind("a frequency", {"mHz": 1, "Hz": 10**3, "kHz": 10**6, "MHz": 10**9}, "48kHz")
+DRIFT = Kind("a drift", {"ppb": 1, "ppm": 10**3}, "-20ppm")
 
 
-def _time(value: Any) -> int:
-    return parse(value, TIME_PS, "a time", "500us")
+@dataclass(frozen=True)
+class Quantity:
+    """Pydantic's view of a quantity between two values; with a `step`, in whole multiples of that unit."""
 
+    kind: Kind
+    least: int
+    most: int
+    step: str | None = None
 
-def _signed_time(value: Any) -> int:
-    return parse(value, TIME_PS, "a time", "-1us", signed=True)
+    @property
+    def allowed(self) -> str:
+        """For people."""
+        whole = f"whole {self.step}, " if self.step else ""
+        return f"{whole}{self.kind.write(self.least)} to {self.kind.write(self.most)}"
 
+    def read(self, value: Any) -> int:
+        """The value in the smallest unit."""
+        number = self.kind.read(value)
+        if not self.least <= number <= self.most:
+            nearest = min(max(number, self.least), self.most)
+            which = "small" if number < self.least else "large"
+            raise refuse(f"{said(value)} is too {which}", self.allowed, nearest=self.kind.write(nearest))
+        if self.step and number % self.kind.units[self.step]:
+            nearest = max(number - number % self.kind.units[self.step], self.least)
+            what = f"{said(value)} is not a whole number of {self.step}"
+            raise refuse(what, self.allowed, nearest=self.kind.write(nearest))
+        return number
 
-def _rate(value: Any) -> int:
-    return parse(value, RATE_BPS, "a rate", "100Mb/s")
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read, metadata={"quantity": self})
 
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {
+            "type": "string",
+            "title": f"{self.kind.name.split()[-1]}, {self.allowed}",
+            "pattern": self.kind.pattern,
+            "examples": [self._example],
+        }
 
-def _signed_rate(value: Any) -> int:
-    return parse(value, RATE_BPS, "a rate", "-980Mb/s", signed=True)
-
-
-def _length(value: Any) -> int:
-    return parse(value, LENGTH_BYTES, "a length", "1522B")
-
-
-def _frequency(value: Any) -> int:
-    return parse(value, FREQUENCY_MHZ, "a frequency", "48kHz")
-
-
-def _drift(value: Any) -> int:
-    return parse(value, DRIFT_PPB, "a drift", "-20ppm", signed=True)
-
-
-Picoseconds = Annotated[int, BeforeValidator(_time)]
-SignedPicoseconds = Annotated[int, BeforeValidator(_signed_time)]
-BitsPerSecond = Annotated[int, BeforeValidator(_rate)]
-SignedBitsPerSecond = Annotated[int, BeforeValidator(_signed_rate)]
-Bytes = Annotated[int, BeforeValidator(_length)]
-Millihertz = Annotated[int, BeforeValidator(_frequency)]
-PartsPerBillion = Annotated[int, BeforeValidator(_drift)]
+    @property
+    def _example(self) -> str:
+        number = self.kind.read(self.kind.example)
+        return self.kind.example if self.least <= number <= self.most else self.kind.write(self.most)
 
 
 def show_time(ps: int | float) -> str:
@@ -102,3 +141,12 @@ def show_rate(bps: int | float) -> str:
         if abs(bps) >= size:
             return f"{bps / size:.4g} {unit}"
     return f"{bps:.0f} b/s"
+
+
+def read_option(quantity: Quantity, text: str, option: str) -> int:
+    """The value of an option of the command line; raises `InputError`."""
+    try:
+        return quantity.read(text)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise InputError(context["what"], allowed=context["allowed"], file=option) from None

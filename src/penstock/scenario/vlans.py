@@ -9,6 +9,7 @@ from dataclasses import replace
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.network import Bridge, Station
+from penstock.scenario.port_keys import is_number
 
 
 def with_vlans(
@@ -45,7 +46,7 @@ def _listed(draft: Draft, name: str, stations: Mapping[str, Station]) -> dict[in
     near = {draft.routes.names[n]: own for n, (own, _) in draft.routes.ports[draft.routes.number[name]].items()}
     for key, members in draft.settings[name].vlans.items():
         with draft.report.part():
-            if not key.isdecimal() or not 1 <= int(key) <= 4094:
+            if not is_number(key) or not 1 <= int(key) <= 4094:
                 draft.report.refuse((*path, key), f'there is no VLAN "{key}"', "1 to 4094")
             ports = set()
             for index, member in enumerate(members):

@@ -23,7 +23,7 @@ def tree_of(
         found = routes.shortest(first, goals)
         lost = [bridge for bridge, way in found.items() if way is None]
         for index, listener in enumerate(listeners):
-            if listener.bridge in lost:
+            if listener.bridge in lost and not draft.lacks_links:
                 what = f'no links lead from "{talker.name}" at "{first}" to "{listener.name}" at "{listener.bridge}"'
                 report.add((*path, "to", index), what, "a link, or bridges with links, between them")
         if lost:
@@ -77,6 +77,8 @@ def _check_route(draft: Draft, path: KeyPath, way: list[str], talker: Station) -
         if bridge in way[:index]:
             report.refuse((*path, index), f'"{bridge}" is there twice: the route has a loop', "each bridge once")
         if index and not draft.routes.adjacent(way[index - 1], bridge):
+            if draft.lacks_links:
+                raise AlreadyToldError
             near = [draft.routes.names[n] for n in draft.routes.neighbours[draft.routes.number[way[index - 1]]]]
             what = f'no link joins "{way[index - 1]}" and "{bridge}"'
             report.refuse((*path, index), what, names(near) or "a link between them")
