@@ -341,7 +341,7 @@ def test_a_stopped_talker_says_what_it_sent(wire: Cable) -> None:
 def test_what_the_kernel_refuses_is_said(wire: Cable) -> None:
     what = plan([stream(count=3)])
     refused = subprocess.run(wire.end(0, "talk", what, "--cpu", "1000"), capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
+    assert refused.returncode == 3
     assert "CPU 1000 refused" in refused.stderr
     _, sent, _ = wire.talk(what, "--cpu", "1000", "--best-effort", "--hardware-stamps")
     assert [grant["granted"] for grant in sent["realtime"]] == [False]
@@ -371,7 +371,7 @@ def test_a_wrong_plan_is_refused_with_all_its_faults(wire: Cable) -> None:
     gone = subprocess.run(
         wire.end(0, "talk", plan([stream()], interface="none0")), capture_output=True, text=True, check=False
     )
-    assert (gone.returncode, "no such interface" in gone.stderr) == (2, True)
+    assert (gone.returncode, "no such interface" in gone.stderr) == (3, True)
     assert TO.hex(":") not in done.stderr
 
 

@@ -135,7 +135,7 @@ def test_too_few_queues_the_default_route_and_a_qdisc_of_others(inside: Run) -> 
         exit $status"""
     )
     status, said = inside(script)
-    assert status == 2
+    assert status == 3
     assert said.count("error: ") == 3, said
     assert '"enp2s0" has 2 transmit queues, the plan needs 4' in said
     assert '"enp2s0" has the default route: this host may be cut off; allowed: --yes' in said
@@ -145,14 +145,14 @@ def test_too_few_queues_the_default_route_and_a_qdisc_of_others(inside: Run) -> 
 
 def test_no_interface(inside: Run) -> None:
     status, said = inside("$PENSTOCK apply . talker --dry-run")
-    assert status == 2
+    assert status == 3
     assert 'there is no interface "enp2s0"' in said
 
 
 def test_without_the_right_it_says_so_first(inside: Run) -> None:
     drop = "setpriv --bounding-set -net_admin --inh-caps -net_admin"
     status, said = inside(f"{drop} $PENSTOCK apply . talker")
-    assert status == 2, said
+    assert status == 3, said
     assert said.count("error: ") == 1
     assert "penstock linux apply changes interfaces and needs CAP_NET_ADMIN" in said
     assert inside(f"{drop} $PENSTOCK show . talker")[0] == 0

@@ -152,7 +152,7 @@ def replay(
     """Replay what a real switch did: the same frames survive, and their latencies differ by a constant."""
     from penstock import replay as player
 
-    end(player.show(runs, nodes.value, as_json, progress))
+    end(player.show(runs, nodes.value, as_json))
 
 
 @app.command()

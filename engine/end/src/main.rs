@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line of the end station. Exit status 0: done; 1: done, but a requirement was not met; 2: bad input or a
-//! system that cannot.
+//! The command line of the end station. Exit status 0: done; 1: done, but a requirement was not met; 2: bad input;
+//! 3: the system cannot.
 #![forbid(unsafe_code)]
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,6 +14,7 @@ use penstock_end::{listen, talk};
 
 const NOT_MET: u8 = 1;
 const BAD_INPUT: u8 = 2;
+const MACHINE: u8 = 3;
 
 fn main() -> ExitCode {
     let command = Options::parse().command;
@@ -49,7 +50,10 @@ fn finish(result: Result<(bool, String), EndError>) -> ExitCode {
         }
         Err(error) => {
             eprintln!("penstock-end: {error}");
-            ExitCode::from(BAD_INPUT)
+            ExitCode::from(match error {
+                EndError::Input(_) => BAD_INPUT,
+                EndError::Kernel { .. } => MACHINE,
+            })
         }
     }
 }

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from penstock.bench.networks import NETWORKS
+from penstock.command.answer import answer
+from penstock.command.console import say
+from penstock.command.ending import end
+from penstock.command.options import JsonOption, UpdateDocsOption
 
 app = typer.Typer(no_args_is_help=True, help="How fast the engine is.")
-NOT_MET = 1
 
 
 @app.callback()
@@ -33,8 +35,8 @@ def engine(
         Path | None,
         typer.Option(metavar="DIR", help="Run nothing: write each network as the engine takes it, to be profiled."),
     ] = None,
-    update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/performance.md.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    update_docs: UpdateDocsOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Frame-hops per second of processor time, on one core: statistics alone, and with the full trace."""
     from penstock.bench import engine as engine_bench
@@ -48,19 +50,17 @@ def engine(
         for name in networks or NETWORKS:
             file = describe / f"{name}.json"
             file.write_text(json.dumps(engine_bench.description(name, duration_ms)))
-            typer.echo(file)
+            say(file)
         return
-    console = Console()
     rows = []
     for row in engine_bench.bench(networks, duration_ms):
         rows.append(row)
         if not as_json:
             line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
-            console.print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False, soft_wrap=True)
+            say(line + ("" if row["ok"] else " NOT MET"))
     if update_docs:
         page.update("engine", rows)
     ok = all(row["ok"] for row in rows)
     if as_json:
-        typer.echo(json.dumps({"ok": ok, "rows": rows}))
-    if not ok:
-        raise typer.Exit(NOT_MET)
+        answer({"ok": ok, "rows": rows})
+    end(ok)

@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from penstock.command.answer import answer, refusal
+from penstock.command.ending import Status, end
+from penstock.command.options import JsonOption
 from penstock.end import options as o
-from penstock.errors import InputError
+from penstock.errors import InputError, located
 
-OK, NOT_MET, BAD_INPUT = 0, 1, 2
 # Options by what becomes of them; all others are handed on as they are.
 _PLACE = ("scenario", "host", "interface", "plan", "window", "duration")
 _ADDRESSED = ("to", "mode", "port", "vlan", "pcp", "priority")
 _ONE_STREAM = (*_ADDRESSED, "length", "every", "count", "offset", "wav", "tone", "capture")
 _HANDED_ON = {"length": "bytes"}  # by other names
 _OURS = ("out", "talker", "as_json")
-_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def talk(
@@ -57,7 +57,7 @@ def talk(
     wav: o.Wav = None,
     tone: o.Tone = None,
     capture: o.CaptureFile = None,
-    as_json: _Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Send the streams of a host, each frame at its time, by launch times or a software gate control list."""
     _run("talk", locals())
@@ -95,7 +95,7 @@ def listen(
     offset: o.Offset = None,
     wav: o.Wav = None,
     tone: o.Tone = None,
-    as_json: _Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Receive the streams of a host, measure each frame, and count what else comes."""
     _run("listen", locals())
@@ -152,13 +152,16 @@ def _run(role: Any, given: Mapping[str, Any]) -> None:
     target = given["out"] or Path("out") / f"{title}-{where.host or role}"
     try:
         summary = run(Task(role, plan, o.arguments(rest), names, given.get("talker")), target)
-    except RefusedError:
-        raise typer.Exit(BAD_INPUT) from None
+    except RefusedError as error:
+        if given["as_json"]:
+            answer(refusal(map(located, error.lines)))
+        status = Status.BAD_INPUT if error.status == Status.BAD_INPUT else Status.MACHINE
+        raise typer.Exit(status) from None
     if given["as_json"]:
-        typer.echo(json.dumps(summary))
+        answer(summary)
     else:
         show.show(role, summary, target)
-    raise typer.Exit(OK if summary["ok"] else NOT_MET)
+    end(summary["ok"])
 
 
 def _of_scenario(role: Any, where: _Where) -> Any:

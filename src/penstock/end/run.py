@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from penstock.command.console import tell
 from penstock.end import report
 from penstock.end.binary import build
 from penstock.end.plan import Plan, Role
@@ -26,7 +27,12 @@ _PATIENCE_S = 15.0
 
 
 class RefusedError(Exception):
-    """The program has said on standard error what is wrong."""
+    """The program ended with this status; it has said on standard error why, in these lines."""
+
+    def __init__(self, status: int, lines: Sequence[str]) -> None:
+        self.status = status
+        self.lines = tuple(lines)
+        super().__init__("\n".join(lines))
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,9 @@ def run(task: Task, out: Path) -> dict[str, Any]:
             file = folder / "plan.json"
             file.write_text(json.dumps(task.plan, indent=1) + "\n", encoding="utf-8")
             arguments += ["--plan", str(file)]
-        status, output = _call([str(program), task.role, *arguments])
+        status, output, said = _call([str(program), task.role, *arguments])
         if status not in (0, 1):
-            raise RefusedError
+            raise RefusedError(status, said)
         summary: dict[str, Any] = json.loads(output)
         _finish(task, folder, summary)
     return summary
@@ -84,21 +90,32 @@ def _talker_of(listen: End, folder: Path | None) -> End | None:
         if talk is not None and knows(talk, listen):
             return talk
         time.sleep(0.1)
-    message = f"penstock: {folder} is not what the talker of these frames left; the trace is of the listener alone"
-    print(message, file=sys.stderr)
+    tell(f"penstock: {folder} is not what the talker of these frames left; the trace is of the listener alone")
     return None
 
 
-def _call(command: Sequence[str]) -> tuple[int, str]:
+def _call(command: Sequence[str]) -> tuple[int, str, list[str]]:
+    """The status, what was printed, and the lines on standard error, which are handed on as they come."""
     try:
         # In a group of its own, so that Ctrl-C reaches it once: by the handler below.
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0)
     except OSError as error:
         what = f"cannot be run: {error.strerror}"
         raise InputError(what, allowed="a program for this machine", file=command[0]) from None
+    said: list[str] = []
+
+    def hear() -> None:
+        for line in process.stderr or ():
+            said.append(line.rstrip())
+            tell(said[-1])
+
+    hearing = threading.Thread(target=hear)
+    hearing.start()
     with _handing_on(process):
-        output, _ = process.communicate()
-    return process.returncode, output
+        output = process.stdout.read() if process.stdout else ""
+        process.wait()
+    hearing.join()
+    return process.returncode, output, said
 
 
 @contextmanager

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.command.console import output
 from penstock.end.plan import Role
 from penstock.table import NOTHING, us
 
@@ -28,7 +27,7 @@ _NUMBERS = ("min", "mean", "p50", "p99", "max", "peak_to_peak")
 
 def show(role: Role, summary: Mapping[str, Any], folder: Path) -> None:
     """Prints counts, times in microseconds, what is trusted, and the verdict."""
-    console = Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
+    console = output()
     for name, stream in summary["streams"].items():
         console.print(f"[bold]{escape(name)}[/]: {_talk_counts(stream) if role == 'talk' else _listen_counts(stream)}")
     console.print(_times(summary, _TALK if role == "talk" else _LISTEN))

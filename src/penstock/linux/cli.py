@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,10 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
-from penstock.linux.errors import ApplyError, CollectedHostError, HostError, KernelError, TerminatedError
+from penstock.command.answer import answer
+from penstock.command.console import complain, output, say, warn
+from penstock.command.ending import end
+from penstock.command.options import JsonOption, ScenarioArgument
+from penstock.command.words import count
+from penstock.linux.errors import ApplyError, CollectedHostError, HostError, TerminatedError
 
 if TYPE_CHECKING:
     from penstock.linux.compare import Difference
@@ -25,11 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="A host of the scenario as queueing disciplines of Linux.")
 
-_OK, _NOT_MET, _BAD_INPUT = 0, 1, 2
-
-ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
 HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="A station or bridge with a linux table.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 @app.command()
@@ -39,9 +37,9 @@ def show(scenario: ScenarioArgument, host: HostArgument, as_json: JsonOption = F
 
     plan = _plan(scenario, host)
     if as_json:
-        typer.echo(json.dumps(shown.as_json(plan)))
+        answer(shown.as_json(plan))
     else:
-        shown.show(plan, _console())
+        shown.show(plan, output())
 
 
 @app.command()
@@ -59,7 +57,7 @@ def apply(
     plan = _plan(scenario, host)
     if not dry_run:
         _need_root("apply")
-    with _telling(as_json), ThisHost() as this:
+    with _undone_when_told_to_end(), ThisHost() as this:
         if changes.applied(plan, this):
             found = changes.verify(plan, this)
             if found:
@@ -103,7 +101,7 @@ def verify(
 
         differing, findings = written.verify(file, plan)
         _tell_differences(differing, plan, as_json, findings)
-    with _telling(as_json), ThisHost() as this:
+    with _undone_when_told_to_end(), ThisHost() as this:
         found = changes.verify(plan, this)
     _tell_differences(found, plan, as_json)
 
@@ -116,7 +114,7 @@ def remove(scenario: ScenarioArgument, host: HostArgument, as_json: JsonOption =
 
     plan = _plan(scenario, host)
     _need_root("remove")
-    with _telling(as_json), ThisHost() as this:
+    with _undone_when_told_to_end(), ThisHost() as this:
         done, left = changes.remove(plan, this)
     if left:
         raise ApplyError("not all could be undone:\n" + "\n".join(left))
@@ -135,8 +133,8 @@ def _need_root(command: str) -> None:
     from penstock.linux.host import may_configure
 
     if not may_configure():
-        _fail(f"penstock linux {command} changes interfaces and needs CAP_NET_ADMIN; allowed: root, by sudo", False)
-        raise typer.Exit(_BAD_INPUT)
+        what = f"penstock linux {command} changes interfaces and needs CAP_NET_ADMIN"
+        raise HostError(what, "root, by sudo")
 
 
 def _prepare(plan: HostPlan, this: ThisHost, yes: bool) -> list[str]:
@@ -157,10 +155,10 @@ def _dry(plan: HostPlan, notes: list[str], as_json: bool) -> None:
     from penstock.linux import show as shown
 
     if as_json:
-        typer.echo(json.dumps({**shown.as_json(plan), "changed": False, "warnings": notes}))
+        answer({**shown.as_json(plan), "changed": False, "warnings": notes})
         return
     _warn(notes, as_json)
-    shown.show(plan, _console())
+    shown.show(plan, output())
 
 
 def _counted(plan: HostPlan) -> str:
@@ -170,13 +168,7 @@ def _counted(plan: HostPlan) -> str:
     entries = sum(len(qdisc.entries) for qdisc in qdiscs if isinstance(qdisc, Taprio))
     vlans = sum(len(port.vlans) for port in plan.ports)
     counts = {"qdisc": len(qdiscs), "gate entry": entries, "VLAN interface": vlans}
-    return ", ".join(f"{count} {_plural(what, count)}" for what, count in counts.items() if count)
-
-
-def _plural(what: str, count: int) -> str:
-    if count == 1:
-        return what
-    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return ", ".join(count(number, what) for what, number in counts.items() if number)
 
 
 def _tell_differences(
@@ -184,56 +176,34 @@ def _tell_differences(
 ) -> NoReturn:
     if as_json:
         rows = {"differences": [asdict(each) for each in found], "findings": [asdict(each) for each in findings]}
-        typer.echo(json.dumps({"ok": not found and not findings, "host": plan.host, **rows}))
+        answer({"ok": not found and not findings, "host": plan.host, **rows})
     else:
         for difference in found:
-            _console().print(f"[red]differs[/] {escape(str(difference))}", highlight=False, soft_wrap=True)
+            output().print(f"[red]differs[/] {escape(str(difference))}", soft_wrap=True)
         for finding in findings:
-            _console().print(f"[yellow]wrong[/] {escape(str(finding))}", highlight=False, soft_wrap=True)
+            output().print(f"[yellow]wrong[/] {escape(str(finding))}", soft_wrap=True)
         if not found and not findings:
-            _console().print(f"as planned: {_counted(plan)}", highlight=False)
-    raise typer.Exit(_NOT_MET if found or findings else _OK)
+            output().print(f"as planned: {_counted(plan)}")
+    end(not found and not findings)
 
 
 @contextmanager
-def _telling(as_json: bool) -> Iterator[None]:
-    """Errors of the host become one message each and an exit status."""
+def _undone_when_told_to_end() -> Iterator[None]:
+    """A signal that asked for the end was obeyed, after everything was undone."""
     try:
         yield
-    except CollectedHostError as error:
-        for each in error.errors:
-            _fail(str(each), as_json)
-        raise typer.Exit(_BAD_INPUT) from None
-    except HostError as error:
-        _fail(str(error), as_json)
-        raise typer.Exit(_BAD_INPUT) from None
-    except OSError as error:
-        _fail(f"{error.filename or 'this host'}: {error.strerror}; allowed: what can be read and written", as_json)
-        raise typer.Exit(_BAD_INPUT) from None
-    except (ApplyError, KernelError) as error:
-        _fail(f"{error}", as_json)
-        raise typer.Exit(_NOT_MET) from None
     except TerminatedError as error:
-        _fail(f"{error}: all that had been changed was undone", as_json)
+        complain(f"{error}: all that had been changed was undone")
         raise typer.Exit(128 + error.number) from None
-
-
-def _fail(message: str, as_json: bool) -> None:
-    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(message)}", highlight=False)
 
 
 def _warn(notes: list[str], as_json: bool) -> None:
     for note in notes if not as_json else ():
-        Console(stderr=True, soft_wrap=True).print(f"[yellow]warning[/] {escape(note)}", highlight=False)
+        warn(note)
 
 
 def _say(as_json: bool, content: dict[str, Any], text: str) -> None:
     if as_json:
-        typer.echo(json.dumps(content))
+        answer(content)
     else:
-        _console().print(text, highlight=False)
-
-
-def _console() -> Console:
-    """A console whose tables are never cut when a pipe reads them."""
-    return Console() if sys.stdout.isatty() else Console(width=200, no_color=True)
+        say(text)

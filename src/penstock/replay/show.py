@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from penstock.command.answer import answer
+from penstock.command.console import progress, say
 from penstock.replay.compare import compare
 from penstock.replay.play import Progress, play
 from penstock.replay.read import load
@@ -22,12 +22,7 @@ def replay(folder: Path, nodes: Nodes, progress: Progress | None = None) -> Comp
     return compare(recording, play(recording, nodes, progress), nodes)
 
 
-def show(
-    folders: Sequence[Path],
-    nodes: Nodes,
-    as_json: bool,
-    progress: Callable[[bool], AbstractContextManager[Progress | None]],
-) -> bool:
+def show(folders: Sequence[Path], nodes: Nodes, as_json: bool) -> bool:
     """Replays run directories and prints a line for each, or one JSON object; gives whether all agree.
 
     All folders are checked before the first is replayed.
@@ -41,7 +36,7 @@ def show(
         ok &= found.ok
         rows += found.rows()
         if not as_json:
-            print(found.line(), flush=True)
+            say(found.line())
     if as_json:
-        print(json.dumps({"ok": ok, "nodes": nodes, "rows": rows}))
+        answer({"ok": ok, "nodes": nodes, "rows": rows})
     return ok
