@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import CreditShaper, GateList
+from penstock.scenario.limits import START_TIME_NS
 from penstock.scenario.port_keys import PortKeys
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
@@ -28,7 +30,6 @@ def credit_of(
 ) -> dict[int, CreditShaper]:
     """By class, the credit-based shapers of a port; of a port without a cable nothing can be said."""
     found: dict[int, CreditShaper] = {}
-    reserved = 0
     for number in keys.named:
         at_port = _class_at_port(keys, port, number)
         if at_port is None:
@@ -44,16 +45,18 @@ def credit_of(
         if idle > rate_bps:
             draft.once(where, f"{show_rate(idle)} is above the {rate} of {place}", f"up to {rate}")
             continue
-        if reserved + idle > rate_bps:
-            what = f"the idle slopes at {place} sum up to {show_rate(reserved + idle)}, above its {rate}"
-            draft.once(where, what, f"up to {show_rate(rate_bps - reserved)}, which others leave")
-            continue
-        reserved += idle
         if at_port.scaled and not keys.has_gates:
             node = "station" if keys.is_station else "bridge"
             draft.once((*at_port.path, "scaled"), f"the {node} has no gates to scale to", "gates, or no scaled")
         slope = idle if not at_port.scaled or gates is None else _scaled(draft, at_port, number, gates, rate_bps, place)
         if slope is None:
+            continue
+        beside = _open_beside(number, found, gates)
+        if beside + slope > rate_bps:
+            when = "" if gates is None else ", while their gates are open"
+            what = f"the idle slopes at {place} sum up to {show_rate(beside + slope)}, above its {rate}{when}"
+            left = max(0, rate_bps - beside) * idle // slope
+            draft.once(where, what, f"up to {show_rate(left)}, which others leave")
             continue
         if at_port.send_slope not in (None, slope - rate_bps):
             assert at_port.send_slope is not None
@@ -62,6 +65,18 @@ def credit_of(
             continue
         found[number] = CreditShaper(slope, idle)
     return found
+
+
+def _open_beside(number: int, others: Mapping[int, CreditShaper], gates: GateList | None) -> int:
+    """The most that other classes earn while a class can."""
+    slopes = {k: shaper.idle_slope_bps for k, shaper in others.items()}
+    if gates is None:
+        return sum(slopes.values())
+    states = {states for _, states, _ in acting(gates).entries}
+    if gates.base_time_ns > START_TIME_NS:
+        states.add(gates.initial_states)
+    sums = [sum(slope for k, slope in slopes.items() if mask >> k & 1) for mask in states if mask >> number & 1]
+    return max(sums, default=0)
 
 
 def _class_at_port(keys: PortKeys, port: int, number: int) -> _AtPort | None:
