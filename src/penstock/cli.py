@@ -23,6 +23,7 @@ from penstock.end.cli import listen, talk
 from penstock.errors import InputError, MachineError, RunError
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
+from penstock.schema.cli import schema
 from penstock.show.cli import show
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
 from penstock.version import __version__
@@ -40,6 +41,7 @@ app.add_typer(scenarios, name="scenarios")
 app.command()(talk)
 app.command()(listen)
 app.command()(show)
+app.command()(schema)
 app.command()(check)
 
 ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})

@@ -16,6 +16,7 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StrictBool,
+    TypeAdapter,
     WithJsonSchema,
     model_validator,
 )
@@ -98,13 +99,10 @@ class Short:
     convert: Callable[[Any], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        table = handler(source)
-        words = handler.generate_schema(self.words)
-        return core_schema.no_info_before_validator_function(self.convert, table, metadata={"words": words})
+        return core_schema.no_info_before_validator_function(self.convert, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        words = schema["metadata"]["words"]
-        return {"anyOf": [handler(words), handler(schema)]}
+        return {"anyOf": [TypeAdapter(self.words).json_schema(), handler(schema)]}
 
 
 def _gate_states(value: Any) -> tuple[int | str, ...]:

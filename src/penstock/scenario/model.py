@@ -245,8 +245,9 @@ class Port(Table):
 
 
 class Bridge(Table):
-    """A switch. `settings.py` asks for `ports` where no topology gives them."""
+    """A switch."""
 
+    # `settings.py` asks for it where no topology gives it.
     ports: Annotated[int | None, Whole(2, 64)] = Field(
         default=None, description="How many ports it has; in hardware up to 8."
     )

@@ -150,8 +150,8 @@ class Source(Table):
     )
     poisson: Duration | None = Field(default=None, description="Exponential gaps of this mean.")
     normal: NormalGap | None = Field(default=None, description="Normally distributed gaps.")
-    audio: Audio | None = Field(default=None, description="Samples in packets of equal time.")
-    video: Video | None = Field(default=None, description="Pictures, each cut into packets.")
+    audio: Audio | None = Field(default=None, description="Sound: samples in packets of equal time.")
+    video: Video | None = Field(default=None, description="A film: pictures, each cut into packets.")
     response_to: str | None = Field(
         default=None, description="A frame for each frame of this stream that the talker has heard."
     )

@@ -60,11 +60,10 @@ class Kind:
         unit = max(fitting, key=self.units.__getitem__) if fitting else self._zero_unit
         return f"{value // self.units[unit]}{unit}"
 
-    @property
-    def pattern(self) -> str:
+    def pattern(self, signed: bool) -> str:
         """Of the text, for a schema."""
-        units = "|".join(re.escape(unit).replace(r"\-", "-") for unit in self.units)
-        return rf"^\s*-?[0-9][0-9_]*(\.[0-9]+)?\s*({units})\s*$"
+        units = "|".join(self.units)
+        return rf"^\s*{'-?' if signed else ''}[0-9][0-9_]*(\.[0-9]+)?\s*({units})\s*$"
 
     @property
     def _written(self) -> list[str]:
@@ -117,7 +116,7 @@ class Quantity:
         return {
             "type": "string",
             "title": f"{self.kind.name.split()[-1]}, {self.allowed}",
-            "pattern": self.kind.pattern,
+            "pattern": self.kind.pattern(signed=self.least < 0),
             "examples": [self._example],
         }
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON schema of a scenario, by which editors complete and check `scenario.toml`."""
