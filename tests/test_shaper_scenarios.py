@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -13,7 +15,10 @@ import pytest
 
 import penstock as ps
 from penstock.gates import CreditOverTime, Occupation, gate_states
-from penstock.report.shapers import occupations_at
+from penstock.journeys import View
+from penstock.report.moments import Ports
+from penstock.report.page import unpack
+from penstock.report.ports import occupations
 from penstock.scenario import load
 from penstock.scenario.network import Network
 from penstock.scenario.windows import acting
@@ -110,15 +115,21 @@ def test_video_leaves_at_its_idle_slope() -> None:
 
 
 def test_the_report_draws_gates_and_credit() -> None:
-    for name, titles in {
-        "tas": ["Gates of sw port 2"],
-        "cbs": ["Credit at sw port 2"],
-        "mixed": ["Gates of sw port 3", "Credit at sw port 3"],
-    }.items():
+    for name, port, drawn in (
+        ("tas", "sw port 2", {"gate open", "control", "video", "bulk"}),
+        ("cbs", "sw port 2", {"audio", "video"}),
+        (
+            "mixed",
+            "sw port 3",
+            {"gate open", "control", "audio", "video", "bulk", "credit of audio 5", "credit of video 4"},
+        ),
+    ):
         page = Path(run(name).report()).read_text(encoding="utf-8")
-        for title in titles:
-            assert f"<h2>{title}</h2>" in page
-        assert "no bound" not in page
+        found = re.search(rf'<option value="(moment-\d+)"[^>]*>{port}</option>', page)
+        assert found is not None
+        traces = json.loads(unpack(page, found[1]))["hops"][0]["data"]
+        assert drawn <= {trace["name"] for trace in traces}, name
+        assert any("credit" in trace["name"] for trace in traces) == (name != "tas")
 
 
 def test_a_bound_behind_gates_is_not_stated() -> None:
@@ -205,7 +216,8 @@ def test_credit_never_leaves_its_bounds_and_a_frame_begins_with_credit() -> None
     net = network("cbs")
     bridge = net.bridges["sw"]
     for traffic_class, longest in ((6, 138), (5, 1466)):
-        own = occupations_at(net, result.trace, "sw", 2, traffic_class)
+        passage = Ports(View(net, result.trace)).passage("sw", 2)
+        own = list(occupations(passage.place, passage.frames.filter(pl.col("traffic_class") == traffic_class)))
         credit = CreditOverTime(bridge, 2, traffic_class, 10**9)
         points = credit.points(own, 0, 10_000 * US)
         slope = bridge.credit[2, traffic_class].idle_slope_bps

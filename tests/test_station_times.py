@@ -17,7 +17,7 @@ import pytest
 import penstock as ps
 from penstock import report
 from penstock.journeys import View
-from penstock.report import shapers
+from penstock.report.moments import Ports, at_port
 from penstock.run import run
 from penstock.scenario import load
 from penstock.scenario.egress import GateList
@@ -281,9 +281,12 @@ def test_the_report_draws_the_gates_of_a_talker(talk: Talker) -> None:
     keys = gates([([1], 5 * US), ([], 95 * US)])
     found = talk(keys, frames("s", 1, 200, 0, source='every = "100us", count = 2'))
     network = load(talk.folder / "scenario.toml")
-    ((title, note, figure),) = shapers.figures(network, View(network, talk.trace), {})
-    assert (title, "100 us" in note) == ("Gates of t0", True)
-    (drawn,) = (bars for bars in figure.data if bars.name == "s")
-    assert [round(at * US) for at in drawn.base] == found["s"] == [0, 100 * US]
-    assert list(drawn.y) == ["1", "1"]
-    assert list(drawn.x) == [208 * 8 / US] * 2
+    passage = Ports(View(network, talk.trace)).passage("t0", 0)
+    picture = at_port(passage, 0, 200 * 10**6, {})
+    assert "100 us" in picture["note"]
+    (drawn,) = (bars for bars in picture["data"] if bars["name"] == "s")
+    (opened,) = (bars for bars in picture["data"] if bars["name"] == "gate open")
+    assert [round(at * US) for at in drawn["base"]] == found["s"] == [0, 100 * US]
+    assert list(drawn["y"]) == [1, 1]
+    assert [at for lane, at in zip(opened["y"], opened["base"], strict=True) if lane == 1] == [0, 100]
+    assert list(drawn["x"]) == [208 * 8 / US] * 2

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from penstock.journeys import View
-from penstock.report import figures, page, punctuality, style
+from penstock.report import figures, latency, moments, page, punctuality, style, way
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 from penstock.table import NOTHING, drops, most_urgent, others, us
@@ -31,18 +31,30 @@ def part_of(file: Path, rows: int) -> pl.DataFrame:
     return pl.scan_parquet(file).head(rows).collect().sort("time_ps", "frame_id", maintain_order=True)
 
 
-def render(network: Network, view: View | None, summary: dict[str, Any]) -> str:
-    """The report of a run; without a trace, or with its beginning, it says so."""
+def render(network: Network, view: View | None, summary: dict[str, Any], asked: Sequence[moments.Asked] = ()) -> str:
+    """The report of a run; without a trace, or with its beginning, it says so. `asked` are moments to be looked at."""
     names = figures.shown(summary)
     looks = style.looks(names)
-    pictures = figures.all_figures(network, view, summary, looks)
+    pictures = figures.of_network(network, looks)
+    found = moments.Moments()
+    if view is not None:
+        arrived = latency.delivered(view, summary)
+        found = moments.moments(moments.Ports(view), arrived, looks, asked)
+        pictures += [*figures.of_frames(view, arrived, summary, looks), *way.picture(network, summary, found.hops)]
     ports = _ports(summary)
     bounds = _bounds(summary, names)
     punctual = punctuality.rows(summary)
-    sections = {"Streams": True, "Punctuality": punctual, "Bound": bounds, "Bridges on the way": ports}
+    sections = {
+        "Streams": True,
+        "Punctuality": punctual,
+        "Bound": bounds,
+        "Bridges on the way": ports,
+        "A moment": found.listed,
+    }
     return page.render(
         "run.html",
         [(f"plot-{each.id}", each.figure) for each in pictures],
+        found.parcels,
         title=summary["title"],
         verdict=_verdict(summary),
         summary=summary,
@@ -59,7 +71,8 @@ def render(network: Network, view: View | None, summary: dict[str, Any]) -> str:
         all_ports=len(summary["ports"] or ()),
         hops_of=[(name, summary["streams"][name]["hops"]) for name in names if summary["streams"][name]["hops"]],
         quantiles=_QUANTILES,
-        left_out=_left_out(None if view is None else view.trace, summary, len(names)),
+        left_out=[*_left_out(None if view is None else view.trace, summary, len(names)), *found.left_out],
+        moments=found.listed,
         pictures_shown=pictures,
         warnings=summary["warnings"][:_MOST_ROWS],
         facts=_facts(network, summary),

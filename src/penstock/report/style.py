@@ -52,7 +52,8 @@ def axes(figure: go.Figure, x: str, y: str, *, log_x: bool = False, log_y: bool 
     figure.update_layout(
         template="plotly_white",
         height=height,
-        margin={"l": 70, "r": 20, "t": 30, "b": 50},
+        margin={"l": 70, "r": 50, "t": 30, "b": 50},
+        modebar={"orientation": "v"},
         legend=LEGEND,
         font=FONT,
         hovermode="closest",
