@@ -48,3 +48,15 @@ shot "$folder/talker/part.html" 1640 papers/launch-time-talker.png
 cut_out "$folder/linux/report.html" "Figure"
 without_rows "$folder/linux/part.html"
 shot "$folder/linux/part.html" 1730 papers/linux-shapers.png
+# What the blocks of the switch cost, from the table of their page.
+.venv/bin/python - docs/synthesis.md "$folder/cost.html" <<'PYTHON'
+import re, sys
+import plotly.graph_objects as go
+(table,) = re.findall("<!-- begin xc7 -->(.*?)<!-- end xc7 -->", open(sys.argv[1], encoding="utf-8").read(), re.DOTALL)
+rows = [(name, int(lut)) for name, lut in re.findall(r"^\| `(\w+)` \| \d+ \| (\d+) \|", table, re.MULTILINE)]
+names, luts = zip(*rows[15::-1])
+figure = go.Figure(go.Bar(x=luts, y=names, orientation="h", text=luts, textposition="outside", marker_color="#0072B2"))
+figure.update_layout(template="plotly_white", margin_l=170, margin_t=20, xaxis_title="LUT6, all instances", height=540, font_size=15)
+figure.write_html(sys.argv[2], config={"displayModeBar": False})
+PYTHON
+shot "$folder/cost.html" 560 synthesis.png

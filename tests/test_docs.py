@@ -165,6 +165,15 @@ def test_the_commands_of_a_host_are_as_printed(monkeypatch: pytest.MonkeyPatch) 
         assert [line for line in _bare(printed) if line not in _bare(said)] == []
 
 
+def test_the_scenario_of_the_page_gives_its_table(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "scenario.md"
+    scenario, shown = tmp_path / "first.toml", next(text for text in blocks(page, "text") if "conserved" in text)
+    scenario.write_text(next(text for text in blocks(page, "toml") if "duration" in text))
+    done = CliRunner().invoke(app, ["run", str(scenario), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert [line for line in _bare(shown) if line not in _bare(done.stdout)] == []
+
+
 def _bare(text: str) -> list[list[str]]:
     """The words of each line, without what a table draws around them."""
     return [re.sub(r"[\u2500-\u257f]", " ", line).split() for line in text.splitlines()]
