@@ -80,8 +80,8 @@ class Fate:
     refused: dict[int, str] = field(default_factory=dict)
     left: dict[int, int] = field(default_factory=dict)  # egress port: first byte after the delimiter
     chosen: set[int] = field(default_factory=set)  # selected for transmission
-    expired: set[int] = field(default_factory=set)
-    cut: set[int] = field(default_factory=set)  # chosen, and expired on the wire
+    dropped: set[int] = field(default_factory=set)
+    cut: set[int] = field(default_factory=set)  # chosen, and dropped on the wire
 
     @property
     def carrier(self) -> range:
@@ -204,18 +204,18 @@ class Bench:
                 fate.refused = refusals(event["refused"], event["refused_reasons"], self.ports)
             elif kind == "output":
                 assert not event["flags"] & FAULTY_OUTPUT, f"damaged: {event}"
-                assert port in fate.queued - fate.left.keys() - fate.expired, f"not due: {event}"
+                assert port in fate.queued - fate.left.keys() - fate.dropped, f"not due: {event}"
                 assert event["traffic_class"] == fate.traffic_class
                 fate.left[port] = cycle
                 assert fate.selected(port) >= fate.visible, f"before its time: {fate}"
             elif kind == "selected":
                 assert port in fate.queued - fate.chosen, f"selected twice: {fate}"
                 fate.chosen.add(port)
-            elif kind == "expired":
-                assert port in fate.queued - fate.left.keys() - fate.expired
+            elif kind == "dropped":
+                assert port in fate.queued - fate.left.keys() - fate.dropped
                 if port in fate.chosen:
                     fate.cut.add(port)
-                fate.expired.add(port)
+                fate.dropped.add(port)
 
     # ---- verdicts
 
@@ -226,7 +226,7 @@ class Bench:
         assert self.switch.idle
         for fate in self.fates.values():
             assert fate.judged >= 0, f"never judged: {fate}"
-            assert fate.queued == fate.left.keys() | fate.expired, f"never came out: {fate}"
+            assert fate.queued == fate.left.keys() | fate.dropped, f"never came out: {fate}"
             assert fate.port not in fate.left, f"back where it came from: {fate}"
         for port in range(self.ports):
             counted, expected = self.counters(port), self.expected_counters(port)
@@ -250,7 +250,7 @@ class Bench:
                 count["sent_bytes"] += fate.size
             if port in fate.refused:
                 count[f"refused_{fate.refused[port].removesuffix('_full')}"] += 1
-            count["expired"] += port in fate.expired
+            count["dropped_queued"] += port in fate.dropped
         return dict(+count)
 
     def departures(self, port: int) -> list[Fate]:

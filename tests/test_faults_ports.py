@@ -98,10 +98,10 @@ def test_reset_in_mid_frame() -> None:
     assert [fate for fate in sent if fate.reason is not None] == hit
     assert {fate.reason for fate in hit} == {"port_disabled"}
     assert_delivered(fate for fate in sent if fate.port != BEFORE and fate not in hit)
-    # Towards the port one frame is cut at most, and what was selected in the reset is given up.
+    # Towards the port one frame is cut at most, and what was selected in the reset is dropped.
     towards = [fate for fate in sent if fate.port == BEFORE]
-    gone = [fate for fate in towards if fate.expired]
-    assert_delivered(fate for fate in towards if not fate.expired)
+    gone = [fate for fate in towards if fate.dropped]
+    assert_delivered(fate for fate in towards if not fate.dropped)
     assert 6 <= len(gone) <= 24
     assert any(fate.cut for fate in gone)
     bench.recover()
@@ -114,17 +114,17 @@ def test_reset_for_a_long_time_gives_up_what_comes_for_the_port() -> None:
     bench.reset_port(VICTIM)
     bench.unplug(VICTIM)
     bench.run(30_000)
-    before = bench.counters(VICTIM)["expired"]
+    before = bench.counters(VICTIM)["dropped_queued"]
     bench.run(30_000)
-    gone = [other for other in sent if other.expired]
-    assert bench.counters(VICTIM)["expired"] > before > 10
+    gone = [other for other in sent if other.dropped]
+    assert bench.counters(VICTIM)["dropped_queued"] > before > 10
     assert all(other.port == BEFORE for other in gone)
     assert sum(bool(other.cut) for other in gone) <= 1
     bench.reset_port()
     bench.run(20)  # a frame that begins before the receiver listens is not seen
     bench.plug(VICTIM)
     bench.run_out()
-    assert_delivered(other for other in sent if not other.expired and other is not fate and other.reason is None)
+    assert_delivered(other for other in sent if not other.dropped and other is not fate and other.reason is None)
     bench.recover()
 
 
@@ -141,8 +141,8 @@ def test_reset_of_the_transmitter_in_every_cycle(step: int) -> None:
         bench.run(5)
         bench.reset_port()
         bench.run(400)
-        assert (VICTIM in fate.left) != (VICTIM in fate.expired), fate
-        seen["left" if fate.left else "cut" if fate.cut else "given up"] += 1
+        assert (VICTIM in fate.left) != (VICTIM in fate.dropped), fate
+        seen["left" if fate.left else "cut" if fate.cut else "dropped"] += 1
     assert seen["left"]
     assert seen["cut"] > 20
     bench.recover(20)
@@ -160,7 +160,7 @@ def test_reset_of_all_ports_at_once() -> None:
     hit = [fate for fate in sent if fate.reason is not None]
     assert {fate.reason for fate in hit} == {"port_disabled"}
     assert len(hit) == 5 * PORTS
-    assert_delivered(fate for fate in sent if fate.reason is None and not fate.expired)
+    assert_delivered(fate for fate in sent if fate.reason is None and not fate.dropped)
     bench.recover()
 
 

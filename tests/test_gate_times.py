@@ -224,7 +224,7 @@ def test_a_frame_that_fits_no_window_does_not_block_its_queue(kind: str, tmp_pat
     gated = dataclasses.replace(network.bridges["b"], gates={2: window})
     summary = run(dataclasses.replace(network, bridges={"b": gated}), tmp_path / "out").summary
     long, short = (summary["streams"][name] for name in ("long", "short"))
-    # What comes before the list acts is queued, and given up when it is looked at.
+    # What comes before the list acts is queued, and dropped when it is looked at.
     assert (long["delivered"], long["dropped"]) == (0, {"max_sdu": 4})
     assert (short["delivered"], short["dropped"]) == (4, {})
     assert summary["ok"]

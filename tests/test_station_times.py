@@ -197,7 +197,7 @@ def test_frames_above_the_longest_unit_are_dropped_and_told(tmp_path: Path) -> N
 
 
 def test_a_frame_that_fits_no_window_does_not_block_its_queue(tmp_path: Path) -> None:
-    """A window of 5 us holds 605 bytes. One that waits when the list begins to act, at 100 us, is given up then."""
+    """A window of 5 us holds 605 bytes. One that waits when the list begins to act, at 100 us, is dropped then."""
     network = load(_two_lengths(605, 606))
     window = GateList(((1 << 1, 5 * US), (0, 95 * US)), START_TIME_NS + 100 * US, 100 * US, 0, 0)
     station = dataclasses.replace(network.stations["t"], gates={0: window})

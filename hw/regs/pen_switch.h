@@ -462,10 +462,10 @@ typedef struct __attribute__ ((__packed__)) {
 #define PEN_SWITCH__COUNTERS__PORTX__REFUSED_CLASS__VALUE_bp 0
 #define PEN_SWITCH__COUNTERS__PORTX__REFUSED_CLASS__VALUE_bw 64
 
-// reg - pen_switch.counters.port[].expired
-#define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bm 0xffffffffffffffff
-#define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bp 0
-#define PEN_SWITCH__COUNTERS__PORTX__EXPIRED__VALUE_bw 64
+// reg - pen_switch.counters.port[].dropped_queued
+#define PEN_SWITCH__COUNTERS__PORTX__DROPPED_QUEUED__VALUE_bm 0xffffffffffffffff
+#define PEN_SWITCH__COUNTERS__PORTX__DROPPED_QUEUED__VALUE_bp 0
+#define PEN_SWITCH__COUNTERS__PORTX__DROPPED_QUEUED__VALUE_bw 64
 
 // reg - pen_switch.counters.port[].refused_sdu
 #define PEN_SWITCH__COUNTERS__PORTX__REFUSED_SDU__VALUE_bm 0xffffffffffffffff
@@ -484,7 +484,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t refused_store;
     uint64_t refused_queue;
     uint64_t refused_class;
-    uint64_t expired;
+    uint64_t dropped_queued;
     uint64_t refused_sdu;
 } pen_switch__counters__portx_t;
 

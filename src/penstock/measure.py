@@ -17,7 +17,7 @@ from penstock.paths import path_table
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 
 _PS = 10**12
-_LIFETIME_PS = 1_100_000_000_000  # a bridge gives up frames after a second
+_LIFETIME_PS = 1_100_000_000_000  # a bridge drops frames after a second
 _MARGIN_PS = 20_000_000  # more than a bridge takes for any step that no queue is part of
 KEYS = ("min", "mean", "p50", "p99", "max")
 

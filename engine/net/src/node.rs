@@ -25,7 +25,7 @@ pub enum Told {
     Verdict(u16, Judgement),
     /// A copy was selected; `first` is when its first byte after the delimiter will leave.
     Sent { frame: u32, port: u16, traffic_class: u8, first: Tick },
-    /// A queued copy was given up.
+    /// A queued copy was dropped.
     Expired { frame: u32, port: u16, traffic_class: u8, reason: Reason, at: Tick },
     /// A copy went out that is not what came in: damaged, marked as in error, or with a wrong preamble or gap.
     Damaged { id: u64, port: u16 },

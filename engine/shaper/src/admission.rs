@@ -181,7 +181,7 @@ impl Admission {
         }
     }
 
-    /// Returns the cells of a copy that was sent or given up.
+    /// Returns the cells of a copy that was sent or dropped.
     #[inline]
     pub fn release(&mut self, egress: usize, traffic_class: usize, reception: usize, pool: Pool, cells: u32) {
         let account = &mut self.queues[egress][traffic_class];

@@ -15,7 +15,7 @@ Progress = Callable[[str, float], None]  # what is being done, and how much of i
 
 LEAD_CYCLES = 4_000  # from the configuration to the first frame
 SLICE_CYCLES = 1_000_000
-DRAIN_CYCLES = 130_000_000  # a frame that waits for a second is given up
+DRAIN_CYCLES = 130_000_000  # a frame that waits for a second is dropped
 CHUNK_FRAMES = 2_000
 QUEUE = "queue"  # a copy was refused, whatever the limit
 
@@ -53,7 +53,7 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
             name = _names()[0][kind]
             if name == "fault":
                 raise RunError(f"the switch contradicts itself in cycle {cycle} at port {port}, fault {reason}")
-            if name not in ("input", "verdict", "output", "expired"):
+            if name not in ("input", "verdict", "output", "dropped"):
                 continue
             index = index_of[number]
             if name == "input":
@@ -62,8 +62,8 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
                 if reason or refused:
                     verdicts[index] = _names()[1][reason] if reason else QUEUE
                     done += 1
-            elif name == "expired":
-                verdicts[index] = "expired"
+            elif name == "dropped":
+                verdicts[index] = "dropped"
                 done += 1
             else:
                 if port != received_port or flags & damaged or played.left[index] is not None:

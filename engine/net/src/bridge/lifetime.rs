@@ -49,7 +49,7 @@ struct Enqueue {
 #[repr(C)]
 pub struct Lifetime {
     pub look: Option<Look>,
-    /// After a frame was given up, the class that is searched for its next one, and until when.
+    /// After a frame was dropped, the class that is searched for its next one, and until when.
     pub search: Option<(usize, Tick)>,
     pop: Option<Pop>,
     /// Since a look was planned or a search began.

@@ -153,7 +153,7 @@ pub enum Selection {
         /// When to select again.
         next: Option<Tick>,
     },
-    /// A copy was given up: after its lifetime, or because it is too long for its gate.
+    /// A copy was dropped: after its lifetime, or because it is too long for its gate.
     Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
 

@@ -280,7 +280,7 @@ impl Shaping {
         bytes > self.max_bytes[traffic_class] || self.never_fits(time, at, traffic_class, clock.wire(port, bytes))
     }
 
-    /// A frame of a class is given up; its next one is looked for up to a tick.
+    /// A frame of a class is dropped; its next one is looked for up to a tick.
     pub fn given_up(&mut self, traffic_class: usize, until: Tick) {
         self.searched = Some(Sending { traffic_class, until });
     }

@@ -106,7 +106,7 @@ impl Shaped {
         })
     }
 
-    /// When the port is to select, or to give up a frame that is too long by then.
+    /// When the port is to select, or to drop a frame that is too long by then.
     fn plan(&mut self, now: Tick) -> Option<Tick> {
         let free = self.free.max(now);
         let due = self.shaping.due(&self.clock, &self.time, PORT, &self.queues, free);

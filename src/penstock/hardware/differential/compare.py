@@ -15,8 +15,8 @@ from penstock.hardware.differential.play import Record
 from penstock.hardware.differential.scenario import START_CYCLE, Scenario
 from penstock.hardware.traffic import FAULTY_OUTPUT, refusal_counter, refusals
 
-INPUT, VERDICT, SELECTED, EXPIRED, OUTPUT, FAULT = map(
-    _engine.KINDS.index, ("input", "verdict", "selected", "expired", "output", "fault")
+INPUT, VERDICT, SELECTED, DROPPED, OUTPUT, FAULT = map(
+    _engine.KINDS.index, ("input", "verdict", "selected", "dropped", "output", "fault")
 )
 MAX_SDU = _engine.REASONS.index("max_sdu")
 LAST_MAC_REASON = _engine.REASONS.index("overrun")
@@ -75,7 +75,7 @@ def _sound(rtl: Record, rows: Table) -> list[Difference]:
         for row in rows[wrong]
     ]
     queued = sum(int(mask).bit_count() for mask in rows[kind == VERDICT, COLUMNS.index("destination")])
-    gone = int(((kind == OUTPUT) | (kind == EXPIRED)).sum())
+    gone = int(((kind == OUTPUT) | (kind == DROPPED)).sum())
     if rtl.inside == 0 and queued != gone:
         found.append(Difference(int(cycle[-1]) - START_CYCLE, f"the hardware queued {queued} copies, {gone} came out"))
     return found
@@ -102,7 +102,7 @@ def _events(scenario: Scenario, ours: Table, theirs: Table) -> list[Difference]:
         name = _engine.KINDS[kind]
         arrival = scenario.arrivals[frame].frame if 0 <= frame < len(scenario.arrivals) else None
         who = f"frame {frame}" + (f" (port {arrival.port}, {arrival.size} bytes)" if arrival else "")
-        where = f"{name} at port {port}" if kind in (SELECTED, EXPIRED, OUTPUT) else name
+        where = f"{name} at port {port}" if kind in (SELECTED, DROPPED, OUTPUT) else name
         if len(mine) != len(other) or len(mine) > 1:
             at = min(event["cycle"] for event in (*mine, *other))
             if mine != other:
@@ -163,8 +163,8 @@ def _counters(scenario: Scenario, rtl: Record, rows: Table) -> list[Difference]:
             case kind if kind == OUTPUT:
                 port[f"sent[{event['traffic_class']}]"] += 1
                 port["sent_bytes"] += event["length"]
-            case kind if kind == EXPIRED:
-                port["refused_sdu" if event["reason"] == MAX_SDU else "expired"] += 1
+            case kind if kind == DROPPED:
+                port["refused_sdu" if event["reason"] == MAX_SDU else "dropped_queued"] += 1
     return [
         Difference(
             rtl.end_cycle - START_CYCLE, f"counters of port {n}: {counted} in the hardware, {dict(+events)} expected"

@@ -55,8 +55,8 @@ def judge(board: Scoreboard, events: _engine.Events, ports: int) -> None:
             board.judged(number, _engine.REASONS[reason] if reason else None, refusals(refused, reasons, ports))
         elif name == "output":
             board.left(number, port, not flags & FAULTY_OUTPUT)
-        elif name == "expired":
-            board.fault(f"frame {number} expired at port {port}")
+        elif name == "dropped":
+            board.fault(f"frame {number} dropped in the queue of port {port}")
         elif name == "fault":
             board.fault(f"the switch contradicts itself about frame {number} at port {port}, fault {reason}")
 

@@ -71,7 +71,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const NAMES: [&'static str; 6] = ["input", "verdict", "selected", "expired", "output", "fault"];
+    pub const NAMES: [&'static str; 6] = ["input", "verdict", "selected", "dropped", "output", "fault"];
 }
 
 /// As `pen_event` of `engine/rtl/shim/pen_switch_shim.h`, which says what each field means.
@@ -118,7 +118,7 @@ pub struct State {
     pub cycle: u64,
     pub simulated: u64,
     pub jumped: u64,
-    /// Frames that have begun and whose last copy has neither left nor been given up.
+    /// Frames that have begun and whose last copy has neither left nor been dropped.
     pub inside: u64,
     /// Frames that have not begun.
     pub waiting: u64,
