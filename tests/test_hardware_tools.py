@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import data
+from penstock.errors import InputError
 from penstock.hardware import growth as growth_module
 from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
@@ -89,7 +90,7 @@ def test_memory_that_is_not_block_ram_may_only_be_small(target: str, tmp_path: P
 def test_what_cannot_be_synthesized_is_said(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"thing\.sv"):
         synthesize("xc7", "thing", files=source(tmp_path, SYNTAX))
-    with pytest.raises(ToolError, match="no target 'ice40'; there are xc7, ecp5"):
+    with pytest.raises(InputError, match="--target ice40: there is no such target; allowed: xc7, ecp5"):
         synthesize("ice40", "thing")
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from penstock.errors import InputError
 from penstock.hardware import cli
 from penstock.hardware.soak.campaign import campaign
-from penstock.hardware.tools import ToolError
+from program import invoke
 
 RUN = 200
 
@@ -49,8 +49,8 @@ def test_a_fault_that_was_kept_fails_the_soak(tmp_path: Path) -> None:
     record = tmp_path / "soak.jsonl"
     campaign(RUN, record=record)
     record.write_text(json.dumps(lines(record)[0] | {"faults": ["port 1: frame 7 was damaged"]}) + "\n")
-    result = CliRunner().invoke(cli.app, ["soak", "--frames", str(RUN), "--record", str(record)])
-    assert result.exit_code == 1
+    result = invoke(cli.app, ["soak", "--frames", str(RUN), "--record", str(record)])
+    assert result.status == 1
     assert "seed 1: port 1: frame 7 was damaged" in result.output
 
 
@@ -58,6 +58,6 @@ def test_a_fault_that_was_kept_fails_the_soak(tmp_path: Path) -> None:
 def test_a_record_that_is_none_is_named_with_its_line(tmp_path: Path, text: str) -> None:
     record = tmp_path / "soak.jsonl"
     record.write_text(text + "\n")
-    with pytest.raises(ToolError, match=r"soak\.jsonl, line 1: not a run of a soak"):
+    with pytest.raises(InputError, match=r"soak\.jsonl:1: not a run of a soak"):
         campaign(RUN, record=record)
     assert record.read_text() == text + "\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock import testing
+from penstock.errors import InputError
 from penstock.testing import Count, parse_cargo, parse_junit, parse_rows
 
 
@@ -58,4 +59,5 @@ def test_one_line_counts_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert lines[-1] == "4 passed, 1 failed"
     assert sum("passed" in line for line in lines) == 1
     assert testing.main(["one"]) == 0
-    assert testing.main(["three"]) == 2
+    with pytest.raises(InputError, match="no such runner; allowed: one, two"):
+        testing.main(["three"])

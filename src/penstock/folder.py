@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -21,6 +22,35 @@ def check_target(out: Path) -> None:
         raise InputError(
             "is there already and is not a run's folder", allowed="a new folder, or one that a run wrote", file=out
         )
+    check_folder(out.parent)
+
+
+def check_folder(folder: Path, said: str = "") -> None:
+    """Raises OSError, or InputError, where no file could be written into a folder, which may still have to be made.
+
+    It is asked before the work starts whose results would be lost; `said` is the option that names the folder.
+    """
+    place = f"{said} {folder}".strip()
+    there = Path(os.path.abspath(folder))
+    while not os.path.lexists(there):
+        there = there.parent
+    if not there.is_dir():
+        raise InputError(f"{there} is not a folder", allowed="a folder to write to", file=place)
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, place) from None
+
+
+def check_file(file: Path, said: str = "") -> None:
+    """The same for one file, which may be there already."""
+    place = f"{said} {file}".strip()
+    if file.is_dir():
+        raise InputError("is a folder", allowed="a file to write", file=place)
+    if file.exists() and not os.access(file, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
+    check_folder(file.parent, said)
 
 
 @contextmanager
@@ -28,12 +58,9 @@ def replacing(out: Path) -> Iterator[Path]:
     """A hidden folder beside `out` that takes its place once it is complete, and never before."""
     out = Path(os.path.abspath(out))
     check_target(out)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        remove_left_over(out)
-        partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.new-", dir=out.parent))
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", allowed="a folder to write to", file=out) from None
+    out.parent.mkdir(parents=True, exist_ok=True)
+    remove_left_over(out)
+    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.new-", dir=out.parent))
     try:
         with _locked(partial):
             partial.chmod(0o777 & ~_umask())

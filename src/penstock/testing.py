@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.errors import InputError
+
 ROOT = Path(__file__).resolve().parents[2]
 
 _CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed", re.MULTILINE)
@@ -111,8 +113,7 @@ def main(only: Sequence[str]) -> int:
     """Runs the runners named, or all; gives the exit status."""
     unknown = [name for name in only if name not in RUNNERS]
     if unknown:
-        print(f'penstock test: unknown runner "{unknown[0]}"; allowed: {", ".join(RUNNERS)}', file=sys.stderr)
-        return 2
+        raise InputError("there is no such runner", allowed=", ".join(RUNNERS), file=unknown[0])
     total = Count()
     for name in only or RUNNERS:
         print(f"== {name}: {RUNNERS[name].__doc__}", flush=True)

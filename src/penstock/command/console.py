@@ -94,6 +94,16 @@ def of_runs(progress: Progress | None) -> Callable[[int, int], None]:
     return done
 
 
+def part_of(progress: Progress | None, what: str) -> Callable[[float], None]:
+    """For work that says which part of it is done."""
+
+    def done(part: float) -> None:
+        if progress is not None:
+            progress(what, part)
+
+    return done
+
+
 def nobody_reads(stream: IO[str]) -> None:
     """From now on what is written to a stream is lost without an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -5,8 +5,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.errors import InputError
 from penstock.hardware.registers import switch_files
-from penstock.hardware.tools import ToolError, hardware_folder
+from penstock.hardware.tools import hardware_folder
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ def board_names() -> list[str]:
 
 
 def board(name: str) -> Board:
-    """The board of this name; ToolError names those that there are."""
+    """The board of this name; InputError names those that there are."""
     if name not in board_names():
-        raise ToolError(f"no board {name!r}; there are {', '.join(board_names())}")
+        raise InputError("there is no such board", allowed=", ".join(board_names()), file=name)
     values = tomllib.loads((boards_folder() / name / "board.toml").read_text())
     return Board(name, **values)

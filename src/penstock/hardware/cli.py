@@ -1,65 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `penstock hw ...`."""
 
-import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from penstock import data
-from penstock.hardware.tools import ToolError, hardware_folder
+from penstock.command.answer import answer
+from penstock.command.console import output, part_of, progress, say, tell
+from penstock.command.ending import end
+from penstock.command.options import JsonOption
+from penstock.errors import InputError
+from penstock.folder import check_file, check_folder
+from penstock.hardware.tools import hardware_folder
 
 if TYPE_CHECKING:
     from penstock.hardware.synth import Synthesis
 
 app = typer.Typer(no_args_is_help=True, help="The hardware: lint, test, prove, bench, soak, diff, synthesize, time.")
-REQUIREMENT_NOT_MET = 1
-BAD_INPUT = 2
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Ports = Annotated[int, typer.Option(min=2, max=8, help="Ports of the switch.")]
 
 
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=160)
-
-
-@contextmanager
-def _plainly() -> Iterator[None]:
-    """A tool that is missing or fails is one message."""
-    try:
-        yield
-    except ToolError as error:
-        Console(stderr=True, soft_wrap=True).print(f"penstock hw: {error}", markup=False, highlight=False)
-        raise typer.Exit(BAD_INPUT) from None
-
-
-def _finish(rows: list[dict[str, Any]], as_json: bool) -> None:
+def _finish(rows: list[dict[str, Any]], as_json: bool) -> NoReturn:
     ok = all(row["ok"] for row in rows)
     if as_json:
-        typer.echo(json.dumps({"ok": ok, "rows": rows}))
-    if not ok:
-        raise typer.Exit(REQUIREMENT_NOT_MET)
+        answer({"ok": ok, "rows": rows})
+    end(ok)
 
 
 @app.command()
 def lint(
     top: Annotated[str, typer.Option(help="Module to start from.")] = "pen_switch",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Verilator and slang on the whole switch with 2, 4 and 8 ports, and on each board; no warning is allowed."""
     from penstock.hardware.lint import TOP, lint_boards
     from penstock.hardware.lint import lint as run_lint
 
-    with _plainly():
-        findings = run_lint(top) + (lint_boards() if top == TOP else [])
+    findings = run_lint(top) + (lint_boards() if top == TOP else [])
     rows = []
     for finding in findings:
         warnings = len(finding.text.splitlines())
@@ -68,7 +49,7 @@ def lint(
         rows.append({**row, "measured": warnings, "goal": 0, "ok": finding.ok})
         if not as_json:
             verdict = "clean" if finding.ok else finding.text
-            _console().print(f"{finding.tool}, {finding.what}: {verdict}", markup=False, highlight=False)
+            say(f"{finding.tool}, {finding.what}: {verdict}")
     _finish(rows, as_json)
 
 
@@ -83,29 +64,27 @@ def bench_modules(
 
     if seed is not None and seed != "random" and not seed.isdecimal():
         raise typer.BadParameter(f'{seed} is not a seed; allowed: a whole number, or "random"', param_hint="--seed")
-    with _plainly():
-        status = run_testbenches(modules, seed, jobs)
-    raise typer.Exit(REQUIREMENT_NOT_MET if status else 0)
+    status = run_testbenches(modules, seed, jobs)
+    end(status == 0)
 
 
 @app.command()
 def prove(
     names: Annotated[list[str] | None, typer.Argument(metavar="[PROOF]...", help="All if none is named.")] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The formal proofs of hw/formal."""
     from penstock.hardware.prove import prove as run_proofs
 
     rows = []
-    with _plainly():
-        for proof in run_proofs(names):
-            row = {"id": proof.name, "quantity": "proof", "unit": "pass", "measured": int(proof.ok), "goal": 1}
-            rows.append({**row, "ok": proof.ok})
-            if as_json:
-                continue
-            _console().print(f"{proof.name}: {proof.status} ({proof.seconds:.0f} s)", markup=False, highlight=False)
-            if not proof.ok:
-                _console().print(proof.log, markup=False, highlight=False)
+    for proof in run_proofs(names):
+        row = {"id": proof.name, "quantity": "proof", "unit": "pass", "measured": int(proof.ok), "goal": 1}
+        rows.append({**row, "ok": proof.ok})
+        if as_json:
+            continue
+        say(f"{proof.name}: {proof.status} ({proof.seconds:.0f} s)")
+        if not proof.ok:
+            say(proof.log)
     _finish(rows, as_json)
 
 
@@ -114,19 +93,18 @@ def bench(
     ports: Ports = 4,
     seed: Annotated[int, typer.Option(help="Of the frames' content and of the random mix.")] = 1,
     update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/performance.md.")] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Loss at line rate, latency when idle, speed of the simulation."""
     from penstock.bench import page
     from penstock.hardware.bench import bench as run_bench
 
     rows = []
-    with _plainly():
-        for row in run_bench(ports, seed):
-            rows.append(row)
-            if not as_json:
-                line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
-                _console().print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False)
+    for row in run_bench(ports, seed):
+        rows.append(row)
+        if not as_json:
+            line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
+            say(line + ("" if row["ok"] else " NOT MET"))
     if update_docs:
         page.update(f"{ports} ports", rows)
     _finish(rows, as_json)
@@ -141,34 +119,32 @@ def soak(
     record: Annotated[
         Path | None, typer.Option(help="Keep each run in this file, and leave out those that it already has.")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Random frames of every kind through the switch against a scoreboard: none lost, doubled, reordered or damaged."""
-    from rich.progress import Progress
-
     from penstock.hardware.soak.campaign import campaign, total
 
-    terminal = Console(stderr=True)
-    with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
-        task = progress.add_task(f"{frames:,} frames", total=1.0)
+    if record is not None:
+        check_file(record, "--record")
+    with progress() as bar:
         outcomes = campaign(
             frames,
             seed=seed,
             ports=ports,
             jobs=jobs or os.cpu_count() or 1,
             record=record,
-            progress=lambda part: progress.update(task, completed=part),
+            progress=part_of(bar, f"{frames:,} frames"),
         )
     sent = sum(outcome.sent for outcome in outcomes)
     faults = [f"seed {outcome.seed}: {fault}" for outcome in outcomes for fault in outcome.faults]
     quantity = f"faults in {sent:,} frames, seeds {seed} to {seed + len(outcomes) - 1}"
     row = {"id": f"soak.{ports}_ports", "quantity": quantity, "unit": "faults", "measured": len(faults), "goal": 0}
     if not as_json:
-        dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(total(outcomes).items()))
+        dropped = ", ".join(f"{number:,} {reason}" for reason, number in sorted(total(outcomes).items()))
         delivered = sum(outcome.delivered for outcome in outcomes)
         summary = f"{sent:,} frames in, {delivered:,} copies out; dropped: {dropped or 'none'}"
-        _console().print(summary, *faults, sep="\n", markup=False, highlight=False)
-        _console().print(f"{len(faults)} {quantity}", markup=False, highlight=False)
+        say(summary, *faults)
+        say(f"{len(faults)} {quantity}")
     _finish([{**row, "ok": not faults}], as_json)
 
 
@@ -183,40 +159,37 @@ def diff(
     jobs: Annotated[int | None, typer.Option(min=1, help="Scenarios at a time.  [default: one per core]")] = None,
     out: Annotated[Path, typer.Option(help="Where scenarios that differ are written.")] = Path("differential"),
     replay: Annotated[Path | None, typer.Option(help="Play the scenario in this file instead.")] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The switch against its model on random scenarios: every frame the same fate, to the clock cycle."""
-    from rich.progress import Progress
-
     from penstock.hardware.differential.campaign import SIZES, campaign
     from penstock.hardware.differential.report import replayed, shrunk
 
-    def say(*lines: str) -> None:
+    def show(*lines: str) -> None:
         if not as_json:
-            _console().print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
+            say(*lines)
 
-    terminal = Console(stderr=True)
-    with _plainly(), Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+    with progress() as bar:
         if replay:
             row, lines = replayed(replay)
             rows = [row]
-            say(*lines)
+            show(*lines)
         else:
-            task = progress.add_task(f"{scenarios:,} scenarios", total=1.0)
+            check_folder(out, "--out")
             report = campaign(
                 scenarios,
                 seed=seed,
                 frames=frames,
                 sizes=ports or SIZES,
                 jobs=jobs or os.cpu_count() or 1,
-                progress=lambda part: progress.update(task, completed=part),
+                progress=part_of(bar, f"{scenarios:,} scenarios"),
             )
             rows = [*report.rows()]
             for row in rows:
-                say(f"{row['quantity']}: {row['measured']:,}" + ("" if row["ok"] else " NOT MET"))
+                show(f"{row['quantity']}: {row['measured']:,}" + ("" if row["ok"] else " NOT MET"))
             for lines in shrunk(report, out):
                 # Also with --json: a seed that fails must not be lost.
-                terminal.print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
+                tell("\n".join(lines))
     _finish(rows, as_json)
 
 
@@ -225,7 +198,7 @@ def timing(
     modules: Annotated[list[str] | None, typer.Argument(metavar="[MODULE]...", help="All if none is named.")] = None,
     speed: Annotated[int, typer.Option(help="Speed grade of the ECP5: 6 or 8.")] = 8,
     update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/synthesis.md.")] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The highest clock of each module on an ECP5, placed and routed alone by nextpnr."""
     from penstock.hardware.place import DEVICES
@@ -233,14 +206,13 @@ def timing(
     from penstock.hardware.timing import timing as run_timing
 
     rows = []
-    with _plainly():
-        if speed not in DEVICES:
-            raise ToolError(f"speed grade {speed}: allowed are {', '.join(map(str, DEVICES))}")
-        for row in run_timing(modules or MODULES, speed):
-            rows.append(row)
-            if not as_json:
-                line = f"{row['quantity']}: {row['measured']:.1f} MHz" + ("" if row["ok"] else ", goal not met")
-                _console().print(line, markup=False, highlight=False)
+    if speed not in DEVICES:
+        raise InputError("is no speed grade", allowed=" or ".join(map(str, DEVICES)), file=f"--speed {speed}")
+    for row in run_timing(modules or MODULES, speed):
+        rows.append(row)
+        if not as_json:
+            line = f"{row['quantity']}: {row['measured']:.1f} MHz" + ("" if row["ok"] else ", goal not met")
+            say(line)
     if update_docs:
         update_documentation(speed, rows)
     _finish(rows, as_json)
@@ -258,7 +230,7 @@ def synth(
         bool, typer.Option("--growth", help="Instead: the switch with other numbers of streams, ports, gate entries.")
     ] = False,
     update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the tables into docs/synthesis.md.")] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Synthesis by Yosys: cost per block, no latch, every large memory a block RAM."""
     from penstock.hardware import growth, place
@@ -267,47 +239,46 @@ def synth(
     top = top if top.startswith("pen_") else f"pen_{top}"
     targets = target or list(TARGETS)
     rows: list[dict[str, Any]] = []
-    with _plainly():
-        if grow and (route or top != "pen_switch"):
-            raise ToolError("--growth is of the whole switch: leave --route and --top out")
-        if route and "ecp5" not in targets:
-            raise ToolError("--route places on the ECP5: leave --target out, or name ecp5")
-        for name in targets if grow else ():
-            sizes = []
-            for size in growth.growth(name):
-                sizes.append(size)
-                rows += size.rows()
-                if not as_json:
-                    _console().print(growth.markdown([size]).splitlines()[-1], markup=False, highlight=False)
-            if update_docs:
-                growth.update_documentation(name, sizes)
-        results = [synthesize(name, top, ports) for name in targets] if not grow else []
-        if update_docs and results:
-            update_documentation(results)
-        for result in results:
-            rows += result.rows()
+    if grow and (route or top != "pen_switch"):
+        raise InputError("is of the whole switch", allowed="no --route and no --top beside it", file="--growth")
+    if route and "ecp5" not in targets:
+        raise InputError("places on the ECP5", allowed="no --target, or --target ecp5", file="--route")
+    for name in targets if grow else ():
+        sizes = []
+        for size in growth.growth(name):
+            sizes.append(size)
+            rows += size.rows()
             if not as_json:
-                _print_synthesis(result)
-        if route:
-            # Of many units it makes wires a third shorter than the placer that suits one.
-            placed = place.place(top, parameters={"PORTS": ports}, placer="static")
-            rows += place.rows(placed)
-            if not as_json:
-                _console().print(place.markdown(placed), markup=False, highlight=False)
-            if update_docs:
-                update_section("route", place.markdown(placed))
+                say(growth.markdown([size]).splitlines()[-1])
+        if update_docs:
+            growth.update_documentation(name, sizes)
+    results = [synthesize(name, top, ports) for name in targets] if not grow else []
+    if update_docs and results:
+        update_documentation(results)
+    for result in results:
+        rows += result.rows()
+        if not as_json:
+            _print_synthesis(result)
+    if route:
+        # Of many units it makes wires a third shorter than the placer that suits one.
+        placed = place.place(top, parameters={"PORTS": ports}, placer="static")
+        rows += place.rows(placed)
+        if not as_json:
+            say(place.markdown(placed))
+        if update_docs:
+            update_section("route", place.markdown(placed))
     if not as_json:
         for row in rows:
             if not row["ok"]:
                 allowed = row.get("goal", row.get("bound"))
-                _console().print(f"{row['id']}: {row['measured']:g}, goal {allowed:g}", markup=False, highlight=False)
+                say(f"{row['id']}: {row['measured']:g}, goal {allowed:g}")
     _finish(rows, as_json)
 
 
 def _print_synthesis(result: "Synthesis") -> None:
     from penstock.hardware.synth import QUANTITIES, TARGETS
 
-    console = _console()
+    console = output()
     title = f"{TARGETS[result.target].title}, {result.top} with {result.ports} ports"
     table = Table("block", "instances", *QUANTITIES.values(), title=title)
     for column in table.columns[1:]:
@@ -333,23 +304,23 @@ def bitstream(
     allow_slow: Annotated[
         bool, typer.Option("--allow-slow", help="Write the files even if a clock is not met; still fails.")
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The bitstream of a board by Yosys, nextpnr and ecppack, its pins and clocks checked; takes 10 to 30 minutes."""
     from penstock.hardware.bitstream import build
     from penstock.hardware.boards import board
 
-    with _plainly():
-        made = build(board(name), seed)
     folder = out or Path("build") / name
+    check_folder(folder, "--out")
+    made = build(board(name), seed)
     written = made.write(folder) if made.ok or allow_slow else []
     if not as_json:
         for row in made.rows:
             line = f"{row['quantity']}: {row['measured']:,} of {row['goal']:,} {row['unit']}"
-            _console().print(line + ("" if row["ok"] else " NOT MET"), markup=False, highlight=False)
-        _console().print(*made.slowest, sep="\n", markup=False, highlight=False)
+            say(line + ("" if row["ok"] else " NOT MET"))
+        say(*made.slowest)
         text = "written: " + ", ".join(map(str, written)) if written else "a clock is not met: nothing written"
-        _console().print(text, markup=False, highlight=False, soft_wrap=True)
+        say(text)
     _finish(made.rows, as_json)
 
 
@@ -359,28 +330,30 @@ def register(
     value: Annotated[str | None, typer.Argument(help="To write, such as 12 or 0xff; without one it is read.")] = None,
     device: Annotated[Path, typer.Option("--uart", help="Serial line of the board.")] = Path("/dev/ttyUSB1"),
     baud: Annotated[int, typer.Option(help="Of the serial line.")] = 1_000_000,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Reads or writes a register of a switch on a board."""
     from penstock.hardware.uart import find, opened, read, write
 
-    with _plainly():
-        one = find(name)
-        try:
-            number = None if value is None else int(value, 0)
-        except ValueError:
-            raise ToolError(f"{value!r} is not a number; allowed: such as 12 or 0xff") from None
-        with opened(device, baud) as bus:
-            if number is not None:
-                write(bus, one, number)
-                return
+    one = find(name)
+    try:
+        number = None if value is None else int(value, 0)
+    except ValueError:
+        raise InputError("is not a number", allowed="such as 12 or 0xff", file=f"VALUE {value}") from None
+    with opened(device, baud) as bus:
+        if number is not None:
+            write(bus, one, number)
+            found = number
+        else:
             found = read(bus, one)
     fields = {field.name: field.extract(found) for field in one.fields.values()}
     if as_json:
-        typer.echo(json.dumps({"register": name, "value": found, "fields": fields}))
+        answer({"ok": True, "register": name, "value": found, "fields": fields})
+        return
+    if number is not None:
         return
     parts = ", ".join(f"{field} {number:#x}" for field, number in fields.items())
-    _console().print(f"{name} = {found:#x}: {parts}", markup=False, highlight=False)
+    say(f"{name} = {found:#x}: {parts}")
 
 
 @app.command()
@@ -388,6 +361,5 @@ def docs() -> None:
     """Writes docs/registers.md and the C header from the SystemRDL source."""
     from penstock.hardware.registers import documentation, write_c_header
 
-    with _plainly():
-        data.page("registers.md").write_text(documentation())
-        write_c_header(hardware_folder() / "regs" / "pen_switch.h")
+    data.page("registers.md").write_text(documentation())
+    write_c_header(hardware_folder() / "regs" / "pen_switch.h")

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.hardware.tools import ToolError, hardware_folder, run
+from penstock.errors import InputError
+from penstock.hardware.tools import hardware_folder, run
 
 LONGEST = "pen_queue"  # begins first, so that no core is idle at the end
 
@@ -36,7 +37,8 @@ def proof_files(names: list[str] | None = None) -> list[Path]:
         return files
     unknown = set(names) - {path.stem for path in files}
     if unknown:
-        raise ToolError(f"no proof {', '.join(sorted(unknown))}; there are {', '.join(path.stem for path in files)}")
+        allowed = ", ".join(path.stem for path in files)
+        raise InputError("there is no such proof", allowed=allowed, file=", ".join(sorted(unknown)))
     return [path for path in files if path.stem in names]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import data
+from penstock.errors import InputError
 from penstock.hardware.lint import TOP
 from penstock.hardware.registers import switch_files
 from penstock.hardware.tools import ToolError, run
@@ -163,7 +164,7 @@ def synthesize(
 ) -> Synthesis:
     """Synthesizes the hardware, or other files; raises ToolError with what Yosys said if it cannot."""
     if target not in TARGETS:
-        raise ToolError(f"no target {target!r}; there are {', '.join(TARGETS)}")
+        raise InputError("there is no such target", allowed=", ".join(TARGETS), file=f"--target {target}")
     family = TARGETS[target]
     values = {**({} if ports is None else {"PORTS": ports}), **(parameters or {})}
     with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:

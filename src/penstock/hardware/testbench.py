@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 
+from penstock.errors import InputError
 from penstock.hardware.tools import ToolError, environment, hardware_folder, required
 
 
@@ -17,7 +18,7 @@ def run_testbenches(modules: list[str] | None = None, seed: str | None = None, j
     known = sorted(path.name for path in folder.iterdir() if any(path.glob("test_*.py")))
     unknown = set(modules or ()) - set(known)
     if unknown:
-        raise ToolError(f"no test bench {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        raise InputError("there is no such test bench", allowed=", ".join(known), file=", ".join(sorted(unknown)))
     command = [sys.executable, "-m", "pytest", *(str(folder / name) for name in modules or known)]
     if jobs > 1 and importlib.util.find_spec("xdist") is not None:
         command += ["-n", str(jobs)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from penstock.errors import InputError
 from penstock.hardware.registers import Register, registers
 from penstock.hardware.tools import ToolError
 
@@ -66,7 +67,7 @@ def opened(device: Path, baud: int) -> Iterator[UartBus]:
     speed = getattr(termios, f"B{baud}", None)
     if speed is None:
         known = sorted(int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdecimal())
-        raise ToolError(f"{baud} baud: allowed are {', '.join(map(str, known[1:]))}")
+        raise InputError("is no speed of a serial line", allowed=", ".join(map(str, known[1:])), file=f"--baud {baud}")
     try:
         descriptor = os.open(device, os.O_RDWR | os.O_NOCTTY)
     except OSError as error:
@@ -83,11 +84,12 @@ def opened(device: Path, baud: int) -> Iterator[UartBus]:
 
 
 def find(name: str) -> Register:
-    """A register by its name, such as port_vlan[1]; ToolError names those that are alike."""
+    """A register by its name, such as port_vlan[1]; InputError names those that are alike."""
     known = registers()
     if name not in known:
         alike = [other for other in known if name.split("[")[0] in other][:8] or ["id", "ports", "status"]
-        raise ToolError(f"no register {name!r}; there are {', '.join(alike)}, and more in docs/registers.md")
+        allowed = f"{', '.join(alike)}, and more in docs/registers.md"
+        raise InputError("there is no such register", allowed=allowed, file=name)
     return known[name]
 
 
@@ -98,10 +100,11 @@ def read(bus: UartBus, register: Register) -> int:
 
 
 def write(bus: UartBus, register: Register, value: int) -> None:
-    """Sets the whole register; ToolError if it cannot be written or the value does not fit."""
+    """Sets the whole register; InputError if it cannot be written or the value does not fit."""
     if not any("w" in field.access for field in register.fields.values()):
-        raise ToolError(f"{register.name} can only be read")
+        raise InputError("can only be read", allowed="no value beside it", file=register.name)
     if not 0 <= value < 1 << register.bits:
-        raise ToolError(f"{value:#x}: {register.name} takes 0 to {(1 << register.bits) - 1:#x}")
+        allowed = f"0 to {(1 << register.bits) - 1:#x}"
+        raise InputError(f"{value:#x} does not fit", allowed=allowed, file=register.name)
     for place, address in enumerate(register.words):
         bus.write(address, value >> 32 * place & 0xFFFFFFFF)

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from penstock.errors import InputError
 from penstock.hardware.configure import SwitchConfig
-from penstock.hardware.tools import ToolError
 from penstock.hardware.traffic import Frame
 
 FORMAT = 1
@@ -95,20 +95,23 @@ def save(scenario: Scenario, path: Path, remark: list[str]) -> None:
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
+_ALLOWED = "a scenario that `penstock hw diff` wrote"
+
+
 def load(path: Path) -> Scenario:
     """Reads what `save` has written."""
     try:
         plain = json.loads(path.read_text())
         found = plain.pop("format")
         if found != FORMAT:
-            raise ToolError(f"{path}: format {found!r}; this version reads {FORMAT}")
+            raise InputError(f"is of format {found!r}", allowed=str(FORMAT), file=path, key="format")
         plain.pop("remark", None)
         return _from_plain(plain)
     except OSError as error:
-        raise ToolError(f"{path}: {error.strerror}") from None
+        raise InputError(f"cannot be read: {error.strerror}", allowed=_ALLOWED, file=path) from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ToolError(f"{path}: {where}: {first['msg']}") from None
+        raise InputError(first["msg"], allowed=_ALLOWED, file=path, key=where) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ToolError(f"{path}: not a scenario of the differential test: {error!r}") from None
+        raise InputError(f"is none: {error!r}", allowed=_ALLOWED, file=path) from None

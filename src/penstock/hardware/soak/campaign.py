@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from penstock.errors import InputError
 from penstock.hardware.pool import each
 from penstock.hardware.soak.run import soak
-from penstock.hardware.tools import ToolError
 from penstock.hardware.traffic import library
 
 RUN_FRAMES = 250_000
@@ -86,7 +86,7 @@ def read(record: Path | None) -> Iterable[Outcome]:
         try:
             yield Outcome(**json.loads(line))
         except (ValueError, TypeError):
-            raise ToolError(f"{record}, line {number}: not a run of a soak; allowed: what --record wrote") from None
+            raise InputError("not a run of a soak", allowed="what --record wrote", file=record, line=number) from None
 
 
 def total(outcomes: Iterable[Outcome]) -> Counter[str]:
