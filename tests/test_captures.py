@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.captures import CapturedFrame, CaptureError, header_of, read_capture, write_pcapng
+from tools import needs_tshark
 
 FRAMES = [
     CapturedFrame(1_700_000_000_123_456_789_000, bytes(range(60)), 60),
@@ -55,7 +55,7 @@ def test_scapy_reads_it(tmp_path: Path) -> None:
     assert [data for data, _ in packets] == [f.data for f in FRAMES]
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@needs_tshark
 def test_tshark_reads_nanoseconds(tmp_path: Path) -> None:
     write_pcapng(tmp_path / "c.pcapng", FRAMES)
     command = ["tshark", "-r", str(tmp_path / "c.pcapng"), "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"]

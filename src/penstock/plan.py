@@ -72,7 +72,7 @@ def network_json(
                 "name": stream.name,
                 "from": stations[stream.talker],
                 "to": [stations[listener] for listener in stream.listeners],
-                "frame": _frame(stream),
+                "frame": _frame(stream, streams[stream.name]),
                 "source": _source(stream.source, stream, streams),
                 "committed": _committed(network, stream),
                 "handover": _handover(stream.handover),
@@ -117,12 +117,12 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
                 "name": stream.name,
                 "from": 0,
                 "to": [1],
-                "frame": _frame(stream),
+                "frame": _frame(stream, number),
                 "source": _source(stream.source, stream, {}),
                 "committed": _committed(network, stream),
                 "handover": _handover(stream.handover),
             }
-            for stream in network.streams_from[talker]
+            for number, stream in enumerate(network.streams_from[talker])
         ],
         "trace": {"enabled": False},
     }
@@ -204,13 +204,27 @@ def downstream(network: Network, stream: Stream) -> list[tuple[str, int, int]]:
     return counted[::-1]
 
 
-def _frame(stream: Stream) -> dict[str, Any]:
+def _frame(stream: Stream, number: int) -> dict[str, Any]:
     return {
         "destination_mac": show_mac(stream.destination_mac),
         "source_mac": show_mac(stream.source_mac),
         "vlan": stream.vlan,
         "pcp": stream.pcp,
         "payload": _payload(stream.udp, stream.ethertype),
+        "media": _media(stream, number),
+    }
+
+
+def _media(stream: Stream, number: int) -> dict[str, Any] | None:
+    """What the headers of AVTP and RTP say of a stream of audio or video."""
+    if stream.pattern is None:
+        return None
+    audio = stream.source.audio
+    return {
+        "unique_id": number % (1 << 16),
+        "payload_bytes": stream.pattern.payloads,
+        "audio": audio
+        and {"sample_rate_millihertz": audio.sample_rate, "channels": audio.channels, "bits": audio.bits},
     }
 
 

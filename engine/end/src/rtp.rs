@@ -15,6 +15,7 @@ use std::f64::consts::TAU;
 use std::path::Path;
 
 use hound::{SampleFormat, WavReader};
+use penstock_frame::Rtp;
 use thiserror::Error;
 
 use crate::header::{Header, HeaderError, HEADER_BYTES};
@@ -26,7 +27,7 @@ pub const SAMPLE_BYTES: usize = 3;
 pub const AROUND_BYTES: usize = HEADER_AT + EXTENSION_WORDS * 4;
 const HEADER_AT: usize = 16;
 const EXTENSION_WORDS: usize = HEADER_BYTES.div_ceil(4);
-const FIRST: u8 = 0x90;
+const FIRST: u8 = 0x90; // of an RTP header with an extension
 const PAYLOAD_TYPE: u8 = 97; // of the dynamic ones
 const PROFILE: [u8; 2] = *b"PK";
 /// -12 dB of full scale.
@@ -53,10 +54,15 @@ pub fn find_header(payload: &[u8]) -> Result<Header, HeaderError> {
 pub fn write_around(packet: &mut [u8], header: &Header, samples: u64) {
     let source = (u32::from(header.run) << 16) | u32::from(header.stream);
     let timestamp = (u64::from(header.sequence) * samples) as u32;
-    packet[..2].copy_from_slice(&[FIRST, PAYLOAD_TYPE]);
-    packet[2..4].copy_from_slice(&(header.sequence as u16).to_be_bytes());
-    packet[4..8].copy_from_slice(&timestamp.to_be_bytes());
-    packet[8..12].copy_from_slice(&source.to_be_bytes());
+    let rtp = Rtp {
+        extension: true,
+        marker: false,
+        payload_type: PAYLOAD_TYPE,
+        sequence: header.sequence as u16,
+        timestamp,
+        source,
+    };
+    packet[..Rtp::BYTES].copy_from_slice(&rtp.encode());
     packet[12..14].copy_from_slice(&PROFILE);
     packet[14..16].copy_from_slice(&(EXTENSION_WORDS as u16).to_be_bytes());
     packet[HEADER_AT..HEADER_AT + HEADER_BYTES].copy_from_slice(&header.encode());

@@ -8,6 +8,8 @@ use thiserror::Error;
 
 use crate::{append_fcs, FCS_BYTES, MIN_FRAME_BYTES};
 
+const IPV4_UDP_BYTES: u32 = 20 + 8;
+
 /// Six bytes, the first on the wire first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MacAddress(pub [u8; 6]);
@@ -85,11 +87,11 @@ impl FrameSpec {
     /// The longest frame that any build makes; what a switch accepts is for the switch to say.
     pub const MAX_FRAME_BYTES: u32 = 9_216;
 
-    /// Bytes before the payload proper.
+    /// Bytes before the content.
     fn header_bytes(&self) -> u32 {
         let tag = if self.tag.is_some() { 4 } else { 0 };
         let inner = match self.payload {
-            Payload::Ipv4Udp(_) => 28,
+            Payload::Ipv4Udp(_) => IPV4_UDP_BYTES,
             Payload::Raw { .. } => 0,
         };
         14 + tag + inner
@@ -107,7 +109,17 @@ impl FrameSpec {
         }
     }
 
-    /// A frame of `frame_bytes` with FCS. The payload begins with `number`, as far as there is room for it, so that
+    /// Also whether so much content has room.
+    pub fn check_content(&self, frame_bytes: u32, content_bytes: u32) -> Result<(), BuildError> {
+        self.check(frame_bytes)?;
+        let least = self.header_bytes().saturating_add(content_bytes).saturating_add(FCS_BYTES);
+        if frame_bytes < least {
+            return Err(BuildError::Length { bytes: frame_bytes, least, most: Self::MAX_FRAME_BYTES });
+        }
+        Ok(())
+    }
+
+    /// A frame of `frame_bytes` with FCS. The content begins with `number`, as far as there is room for it, so that
     /// no two frames of a stream are equal.
     pub fn build(&self, frame_bytes: u32, number: u64) -> Result<Vec<u8>, BuildError> {
         let mut frame = Vec::new();
@@ -118,6 +130,20 @@ impl FrameSpec {
     /// Into a buffer whose content is replaced.
     pub fn build_into(&self, frame_bytes: u32, number: u64, frame: &mut Vec<u8>) -> Result<(), BuildError> {
         self.check(frame_bytes)?;
+        // A frame padded to the shortest length carries its padding as content: simpler, and as valid.
+        self.build_around(frame_bytes, frame_bytes - FCS_BYTES - self.header_bytes(), &number.to_be_bytes(), frame)
+    }
+
+    /// A frame with `content_bytes` behind its headers, which begin with `lead` and go on with zeros; what is left of
+    /// the frame is padding. Errs if there is no room for the content.
+    pub fn build_around(
+        &self,
+        frame_bytes: u32,
+        content_bytes: u32,
+        lead: &[u8],
+        frame: &mut Vec<u8>,
+    ) -> Result<(), BuildError> {
+        self.check_content(frame_bytes, content_bytes)?;
         let body = (frame_bytes - FCS_BYTES) as usize;
         frame.clear();
         frame.reserve(frame_bytes as usize);
@@ -131,20 +157,19 @@ impl FrameSpec {
             Payload::Raw { ethertype } => frame.extend_from_slice(&ethertype.to_be_bytes()),
             Payload::Ipv4Udp(ip) => {
                 frame.extend_from_slice(&0x0800_u16.to_be_bytes());
-                // A frame padded to the shortest length carries its padding as payload: simpler, and as valid.
-                append_ipv4_udp(frame, ip, body);
+                append_ipv4_udp(frame, ip, content_bytes);
             }
         }
-        frame.extend_from_slice(&number.to_be_bytes());
+        frame.extend_from_slice(&lead[..lead.len().min(content_bytes as usize)]);
         frame.resize(body, 0);
         append_fcs(frame);
         Ok(())
     }
 }
 
-/// Appends the IPv4 and UDP headers of a datagram that fills a frame up to `body` bytes.
-fn append_ipv4_udp(frame: &mut Vec<u8>, ip: Ipv4Udp, body: usize) {
-    let total = (body - frame.len()) as u16;
+/// Appends the IPv4 and UDP headers before a content of so many bytes.
+fn append_ipv4_udp(frame: &mut Vec<u8>, ip: Ipv4Udp, content_bytes: u32) {
+    let total = (IPV4_UDP_BYTES + content_bytes) as u16; // no build is longer than MAX_FRAME_BYTES
     let mut header = [0_u8; 20];
     header[0] = 0x45;
     header[2..4].copy_from_slice(&total.to_be_bytes());
@@ -193,6 +218,19 @@ mod tests {
         assert_eq!((sum & 0xFFFF) + (sum >> 16), 0xFFFF);
         assert_eq!(&frame[46..54], &7_u64.to_be_bytes());
         assert!(crate::fcs_is_good(&frame));
+    }
+
+    #[test]
+    fn padding_is_no_content() {
+        let mut frame = Vec::new();
+        spec().build_around(64, 5, &[1, 2, 3, 4, 5, 6, 7], &mut frame).unwrap();
+        assert_eq!(frame.len(), 64);
+        assert_eq!(u16::from_be_bytes([frame[20], frame[21]]), 28 + 5);
+        assert_eq!(u16::from_be_bytes([frame[42], frame[43]]), 8 + 5);
+        assert_eq!(&frame[46..60], &[1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(crate::fcs_is_good(&frame));
+        let long = spec().build_around(64, 15, &[], &mut frame);
+        assert_eq!(long, Err(BuildError::Length { bytes: 64, least: 65, most: 9216 }));
     }
 
     #[test]

@@ -6,11 +6,13 @@
 
 mod build;
 mod capture;
+mod media;
 mod units;
 
 pub use build::{BuildError, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
+pub use media::{Avtp, AvtpFormat, Rtp};
 pub use units::{BitsPerSecond, Bytes, Picoseconds};
 
 /// Preamble and start-of-frame delimiter.

@@ -147,6 +147,31 @@ pub struct FrameDescription {
     #[serde(default)]
     pub pcp: Option<u8>,
     pub payload: PayloadDescription,
+    /// Of the frames of a pattern: their headers of RTP behind UDP, else of AVTP.
+    #[serde(default)]
+    pub media: Option<MediaDescription>,
+}
+
+/// Sound or pictures.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MediaDescription {
+    /// Tells the streams of a talker apart.
+    pub unique_id: u16,
+    /// What is behind the media's header, frame by frame of the pattern's lists.
+    pub payload_bytes: Vec<Vec<u32>>,
+    /// None: pictures, a list each.
+    #[serde(default)]
+    pub audio: Option<AudioDescription>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AudioDescription {
+    pub sample_rate_millihertz: u64,
+    pub channels: u16,
+    /// Of a sample: 16, 24 or 32.
+    pub bits: u8,
 }
 
 #[derive(Clone, Debug, Deserialize)]

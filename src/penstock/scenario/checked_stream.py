@@ -45,6 +45,7 @@ class Pattern:
 
     period_ps: int
     sizes: tuple[tuple[int, ...], ...]  # bytes from destination address to FCS
+    payloads: tuple[tuple[int, ...], ...]  # of these, those behind the header of AVTP or RTP
     spacing_ps: int  # between the frames of a list
 
 

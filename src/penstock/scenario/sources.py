@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -41,6 +41,11 @@ def _frame_bytes(payload: int, udp: bool, tagged: bool) -> int:
     return max(MIN_FRAME_BYTES, _MAC_HEADER_BYTES + tagged * _TAG_BYTES + around + payload + _FCS_BYTES)
 
 
+def _pattern(period_ps: int, payloads: Sequence[Sequence[int]], spacing_ps: int, udp: bool, tagged: bool) -> Pattern:
+    sizes = tuple(tuple(_frame_bytes(payload, udp, tagged) for payload in each) for each in payloads)
+    return Pattern(period_ps, sizes, tuple(map(tuple, payloads)), spacing_ps)
+
+
 def audio_pattern(report: Report, path: KeyPath, audio: source_keys.Audio, udp: bool, tagged: bool) -> Pattern:
     """Each packet has the samples of its interval; where that is not a whole number, sizes alternate."""
     per_packet = Fraction(audio.sample_rate, 1000) * Fraction(audio.packet, 10**12)
@@ -52,8 +57,7 @@ def audio_pattern(report: Report, path: KeyPath, audio: source_keys.Audio, udp: 
         report.refuse((*path, "audio", "packet"), what, f"a time that gives up to {_LONGEST_CYCLE}")
     samples = [int(per_packet * (n + 1)) - int(per_packet * n) for n in range(count)]
     sample_bytes = audio.channels * audio.bits // 8
-    sizes = tuple((_frame_bytes(n * sample_bytes, udp, tagged),) for n in samples)
-    return Pattern(audio.packet, sizes, 0)
+    return _pattern(audio.packet, [[n * sample_bytes] for n in samples], 0, udp, tagged)
 
 
 def video_pattern(report: Report, path: KeyPath, video: source_keys.Video, udp: bool, tagged: bool) -> Pattern:
@@ -68,19 +72,18 @@ def video_pattern(report: Report, path: KeyPath, video: source_keys.Video, udp: 
     if packets > MOST_PACKETS:
         what = f"{packets} packets are in {'a group of pictures' if len(pictures) > 1 else 'a picture'}"
         report.refuse((*path, "video"), what, f"up to {MOST_PACKETS}")
-    sizes = []
+    payloads = []
     for picture in pictures:
         whole, rest = divmod(picture, video.packet)
-        payloads = [video.packet] * whole + [rest] * (rest > 0)
-        sizes.append(tuple(_frame_bytes(payload, udp, tagged) for payload in payloads))
-    longest = max(map(len, sizes))
+        payloads.append([video.packet] * whole + [rest] * (rest > 0))
+    longest = max(map(len, payloads))
     if video.spacing * (longest - 1) >= period:
         report.refuse(
             (*path, "video", "spacing"),
             f"{longest} packets so far apart do not end before the next picture",
             f"below {period // max(longest - 1, 1) // 1000}ns",
         )
-    return Pattern(period, tuple(sizes), video.spacing)
+    return _pattern(period, payloads, video.spacing, udp, tagged)
 
 
 def jitter_of(report: Report, path: KeyPath, jitter: source_keys.Jitter | None, folder: Path) -> Jitter | None:

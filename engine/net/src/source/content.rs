@@ -4,6 +4,7 @@ use std::path::Path;
 
 use penstock_frame::{finish, read_capture, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
 
+use super::media::Media;
 use super::schedule::Schedule;
 use super::{Released, SourceError};
 use crate::describe::{FrameDescription, PayloadDescription};
@@ -22,7 +23,7 @@ pub struct Captured {
 
 pub enum Content {
     Captured(Vec<Captured>),
-    Built { spec: FrameSpec, header: HeaderId, pcp: u8 },
+    Built { spec: FrameSpec, header: HeaderId, pcp: u8, media: Option<Box<Media>> },
 }
 
 impl Content {
@@ -44,16 +45,24 @@ impl Content {
 
     pub fn built(
         described: Option<&FrameDescription>,
-        sizes: &[u32],
+        schedule: &Schedule,
         headers: &mut Headers,
     ) -> Result<Self, SourceError> {
-        let spec = frame_spec(described.ok_or(SourceError::NoFrame)?)?;
+        let described = described.ok_or(SourceError::NoFrame)?;
+        let (spec, sizes) = (frame_spec(described)?, schedule.frame_sizes());
         for &size in sizes {
             spec.check(size)?;
         }
+        let media = match (&described.media, schedule) {
+            (None, _) => None,
+            (Some(media), Schedule::Pattern { start, pattern }) => {
+                Some(Box::new(Media::new(media, &spec, pattern, *start)?))
+            }
+            (Some(_), _) => return Err(SourceError::Payloads),
+        };
         let any = spec.build(sizes.first().copied().unwrap_or(FrameSpec::MAX_FRAME_BYTES), 0)?;
         let pcp = spec.tag.map_or(0, |tag| tag.pcp);
-        Ok(Self::Built { spec, header: headers.intern(&Header::parse(&any)), pcp })
+        Ok(Self::Built { spec, header: headers.intern(&Header::parse(&any)), pcp, media })
     }
 
     /// How many there are at most.
@@ -85,13 +94,19 @@ impl Content {
         }
     }
 
-    pub fn fill(&self, number: u64, bytes: u16, buffer: &mut Vec<u8>) -> Result<(), SourceError> {
+    pub fn fill(&self, number: u64, bytes: u16, schedule: &Schedule, buffer: &mut Vec<u8>) -> Result<(), SourceError> {
         match self {
             Self::Captured(frames) => {
                 buffer.clear();
                 buffer.extend_from_slice(&frames[number as usize % frames.len()].bytes);
             }
-            Self::Built { spec, .. } => spec.build_into(u32::from(bytes), number, buffer)?,
+            Self::Built { spec, media, .. } => match (media, schedule) {
+                (Some(media), Schedule::Pattern { pattern, .. }) => {
+                    let (content_bytes, lead) = media.content(number, pattern);
+                    spec.build_around(u32::from(bytes), content_bytes, &lead, buffer)?;
+                }
+                _ => spec.build_into(u32::from(bytes), number, buffer)?,
+            },
         }
         Ok(())
     }

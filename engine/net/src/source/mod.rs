@@ -3,6 +3,7 @@
 mod content;
 mod handover;
 mod jitter;
+mod media;
 mod schedule;
 
 use rand_xoshiro::rand_core::SeedableRng;
@@ -33,6 +34,10 @@ pub enum SourceError {
     Empty { key: &'static str },
     #[error("quantiles_ps: parts that rise from 0 to 1 with values that do not fall are wanted")]
     Quantiles,
+    #[error("media: a sample of 16, 24 or 32 bits and a rate above 0 are wanted")]
+    Audio,
+    #[error("media: payload_bytes has other lists than the sizes of its pattern, or there is no pattern")]
+    Payloads,
     #[error("a handover needs a source with times of its own")]
     NoTimes,
     #[error("IPv4 address \"{0}\": four numbers from 0 to 255 with points between are wanted")]
@@ -88,7 +93,7 @@ impl Generator {
         jitter::check(jitter.as_ref())?;
         let content = match &stream.source {
             Source::Capture { path, .. } => Content::captured(path, headers)?,
-            _ => Content::built(stream.frame.as_ref(), schedule.frame_sizes(), headers)?,
+            _ => Content::built(stream.frame.as_ref(), &schedule, headers)?,
         };
         let left = count.unwrap_or(u64::MAX).min(content.frames());
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -185,7 +190,7 @@ impl Generator {
 
     /// The content of a frame that was taken, with FCS.
     pub fn fill(&self, number: u64, bytes: u16, buffer: &mut Vec<u8>) -> Result<(), SourceError> {
-        self.content.fill(number, bytes, buffer)
+        self.content.fill(number, bytes, &self.schedule, buffer)
     }
 
     fn displacement(&mut self) -> i64 {

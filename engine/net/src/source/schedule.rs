@@ -24,20 +24,17 @@ pub struct Pattern {
     /// Since the start of the first list.
     offsets: Vec<u64>,
     sizes: Vec<u32>,
-    /// Frames that are the first of their list.
-    first: Vec<bool>,
-    /// Of all lists together.
-    cycle: u64,
+    /// The list of each frame.
+    list: Vec<u32>,
+    lists: u64,
+    /// Of one list.
+    period: u64,
 }
 
 impl Pattern {
     fn new(period: u64, lists: &[Vec<u32>], spread: u64) -> Result<Self, SourceError> {
-        let mut pattern = Self {
-            offsets: Vec::new(),
-            sizes: Vec::new(),
-            first: Vec::new(),
-            cycle: period.saturating_mul(lists.len() as u64),
-        };
+        let mut pattern =
+            Self { offsets: Vec::new(), sizes: Vec::new(), list: Vec::new(), lists: lists.len() as u64, period };
         for (n, list) in lists.iter().enumerate() {
             let whole = spread.saturating_mul(list.len().saturating_sub(1) as u64);
             if whole > period {
@@ -46,7 +43,7 @@ impl Pattern {
             for (place, &size) in list.iter().enumerate() {
                 pattern.offsets.push(period.saturating_mul(n as u64).saturating_add(spread * place as u64));
                 pattern.sizes.push(size);
-                pattern.first.push(place == 0);
+                pattern.list.push(n as u32);
             }
         }
         if pattern.sizes.is_empty() {
@@ -55,17 +52,46 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn place(&self, n: u64) -> usize {
+    /// Which frame of all lists frame `n` is.
+    pub fn place(&self, n: u64) -> usize {
         (n % self.sizes.len() as u64) as usize
+    }
+
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Whether there are as many frames in each list as here.
+    pub fn has_lists_like(&self, others: &[Vec<u32>]) -> bool {
+        let places = others.iter().enumerate().flat_map(|(n, list)| list.iter().map(move |_| n as u32));
+        others.len() as u64 == self.lists && places.eq(self.list.iter().copied())
+    }
+
+    /// The number of frame `n`'s list since the start, and whether the frame is its last.
+    pub fn list(&self, n: u64) -> (u64, bool) {
+        let place = self.place(n);
+        let is_last = self.list.get(place + 1) != Some(&self.list[place]);
+        ((n / self.sizes.len() as u64).saturating_mul(self.lists).saturating_add(u64::from(self.list[place])), is_last)
+    }
+
+    /// When a list begins, since the start.
+    pub fn list_time(&self, list: u64) -> u64 {
+        self.period.saturating_mul(list)
+    }
+
+    #[inline]
+    fn is_first(&self, place: usize) -> bool {
+        place == 0 || self.list[place] != self.list[place - 1]
     }
 
     pub fn size(&self, n: u64) -> u32 {
         self.sizes[self.place(n)]
     }
 
-    fn time(&self, n: u64) -> u64 {
+    /// When frame `n` is released, since the start.
+    pub fn time(&self, n: u64) -> u64 {
         let turn = n / self.sizes.len() as u64;
-        self.cycle.saturating_mul(turn).saturating_add(self.offsets[self.place(n)])
+        self.list_time(self.lists.saturating_mul(turn)).saturating_add(self.offsets[self.place(n)])
     }
 }
 
@@ -150,7 +176,7 @@ impl Schedule {
     pub fn begins_group(&self, n: u64) -> bool {
         match self {
             Self::Burst { size, .. } => n.is_multiple_of(*size),
-            Self::Pattern { pattern, .. } => pattern.first[pattern.place(n)],
+            Self::Pattern { pattern, .. } => pattern.is_first(pattern.place(n)),
             _ => true,
         }
     }
