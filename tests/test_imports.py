@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,8 @@ def test_a_circle_is_found(tmp_path: Path, how: str) -> None:
         (package / f"{name}.py").write_text(text + "\n")
     with pytest.raises(graphlib.CycleError):
         check(graph(package))
+
+
+def test_what_others_start_from_can_be_imported_first() -> None:
+    for name in ("captures", "data", "errors", "plain_file"):
+        subprocess.run([sys.executable, "-c", f"import penstock.{name}"], check=True)

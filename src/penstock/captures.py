@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock import _engine
-from penstock.scenario.file import check_ends
-from penstock.scenario.keys import said
+from penstock.plain_file import check_ends
 
 
 class CaptureError(Exception):
@@ -86,7 +86,8 @@ def read_capture(path: Path) -> Capture:
     except FileNotFoundError:
         raise CaptureError(f'the capture "{path.name}" does not exist') from None
     except OSError as error:
-        raise CaptureError(f"the capture {said(path.name)} cannot be read: {error.strerror}") from None
+        name = json.dumps(path.name, ensure_ascii=False)
+        raise CaptureError(f"the capture {name} cannot be read: {error.strerror}") from None
     try:
         read = _engine.read_capture(path)
     except _engine.InputError as error:

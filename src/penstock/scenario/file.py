@@ -3,29 +3,16 @@
 
 from __future__ import annotations
 
-import errno
 import re
-import stat
 import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
 
 from penstock.errors import InputError
+from penstock.plain_file import check_ends
 
 _AT_LINE = re.compile(r"^(.*) \(at line (\d+), column \d+\)$")
 _ALLOWED = "a folder with scenario.toml, a file, or one of `penstock scenarios`"
-
-
-def check_ends(file: Path) -> None:
-    """Raises OSError unless it is a plain file: a pipe would be waited for, and a device read, without an end."""
-    try:
-        mode = file.stat().st_mode
-    except ValueError as error:  # a name with a NUL
-        raise OSError(errno.EINVAL, str(error)) from None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is not a plain file")
 
 
 def read_text(file: Path) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.captures import Capture, CaptureError, Header, header_of, read_capture
+from penstock.plain_file import check_ends
 from penstock.scenario import model, source_keys
 from penstock.scenario.checked_stream import Handover, Jitter, Launch, Pattern
-from penstock.scenario.file import check_ends
 from penstock.scenario.keys import said
 from penstock.scenario.limits import DISPLACEMENT, MOST_PACKETS
 from penstock.scenario.positions import KeyPath
