@@ -255,5 +255,5 @@ def test_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.
 
 
 def test_one_form_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    assert call(monkeypatch, "show", folder, "--csv", "--json") == 2
+    assert call(monkeypatch, "show", folder, "--wide", "--csv") == 2
     assert capfd.readouterr().out == ""

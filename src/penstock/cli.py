@@ -90,16 +90,22 @@ def run(
         int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
     ] = None,
     captures: Annotated[bool, typer.Option("--captures/--no-captures", help="Write what the listeners heard.")] = True,
+    record: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Make a recording of what leaves a bridge, for penstock replay.")
+    ] = None,
+    record_at: Annotated[
+        str | None, typer.Option(metavar="BRIDGE.PORT", help="Where; may be left out where frames leave by one port.")
+    ] = None,
     wide: WideOption = False,
     as_csv: CsvOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: print a table, write trace, captures and report."""
     from penstock import run as runner
+    from penstock.replay.recorder import recorder as prepare_recording
     from penstock.scenario import load
 
     form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
-
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
     if trace is not None and mode is None:
         raise typer.BadParameter(
@@ -107,8 +113,11 @@ def run(
         )
     network = load(scenario, nodes)
     if network.nodes == "linux":
-        _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed}, form)
+        _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed, "--record": record}, form)
     target = out or Path("out") / network.name
+    if record is None and record_at is not None:
+        raise InputError("nothing is recorded", allowed="--record DIR with it", file="--record-at")
+    recorder = None if record is None else prepare_recording(network, record, record_at, mode, target)
     with progress(quiet=form.for_programs) as tell:
         result = runner.run(
             network, target, engine=_stand_in(), progress=tell, trace=mode, seed=seed, captures=captures
@@ -116,6 +125,8 @@ def run(
     print_summary(result.summary, result.folder, form)
     if result.partial:
         ending.interrupted()
+    if recorder is not None:
+        recorder.write(result.folder / "trace.parquet")
     end(result.summary["ok"])
 
 

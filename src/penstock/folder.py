@@ -9,19 +9,27 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.errors import InputError
 
+Owned = Callable[[Path], bool]  # whether a folder may be replaced
 
-def check_target(out: Path) -> None:
-    """Refuses to replace what no run wrote."""
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / "summary.json").exists())):
+
+def is_results(folder: Path) -> bool:
+    """Whether a run, or another command with results, wrote the folder."""
+    return (folder / "summary.json").exists()
+
+
+def check_target(out: Path, owned: Owned = is_results, what: str = "run") -> None:
+    """Refuses to replace what no command wrote."""
+    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or owned(out))):
         raise InputError(
-            "is there already and is not a run's folder", allowed="a new folder, or one that a run wrote", file=out
-        )
+            f"is there already and is not a {what}'s folder", allowed=f"a new folder, or one that a {what} wrote",
+            file=out,
+        )  # fmt: skip
     check_folder(out.parent)
 
 
@@ -54,10 +62,10 @@ def check_file(file: Path, said: str = "") -> None:
 
 
 @contextmanager
-def replacing(out: Path) -> Iterator[Path]:
+def replacing(out: Path, owned: Owned = is_results, what: str = "run") -> Iterator[Path]:
     """A hidden folder beside `out` that takes its place once it is complete, and never before."""
     out = Path(os.path.abspath(out))
-    check_target(out)
+    check_target(out, owned, what)
     out.parent.mkdir(parents=True, exist_ok=True)
     remove_left_over(out)
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.new-", dir=out.parent))

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 CYCLE_NS = 8
+LINK_BPS = 1_000_000_000
 PREAMBLE_BYTES = 8  # with the delimiter
 GAP_BYTES = 12
 MIN_FRAME_BYTES, MAX_FRAME_BYTES = 64, 2000
@@ -28,7 +29,9 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-_Rate = Annotated[Decimal | int, Field(ge=10_000, le=1_000_000_000)]
+MIN_RATE_BPS = 10_000
+MIN_BURST_BYTES, MAX_BURST_BYTES = 64, 1 << 24
+_Rate = Annotated[Decimal | int, Field(ge=MIN_RATE_BPS, le=LINK_BPS)]
 
 
 class Flow(_Table):
@@ -41,7 +44,7 @@ class Flow(_Table):
     frame_bytes: Annotated[int, Field(ge=MIN_FRAME_BYTES, le=MAX_FRAME_BYTES)]
     wire_bytes: Annotated[int, Field(ge=MIN_FRAME_BYTES)]
     committed_information_rate_bps: _Rate | None = None
-    committed_burst_size_bytes: Annotated[int, Field(ge=64, le=1 << 24)] | None = None
+    committed_burst_size_bytes: Annotated[int, Field(ge=MIN_BURST_BYTES, le=MAX_BURST_BYTES)] | None = None
     max_residence_time_ns: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     processing_delay_max_ns: Annotated[int, Field(ge=0, le=50_000_000)] | None = None
 
@@ -51,6 +54,7 @@ class Run(_Table):
 
     title: str = ""
     tick_ns: Annotated[Decimal | int, Field(gt=0, le=1_000_000)]
+    error_ticks: Annotated[int, Field(ge=0, le=TOLERANCE_TICKS)] = 1  # by which a recorded instant may be off
     received_port: Annotated[int, Field(ge=0, lt=MAX_PORTS)]
     flow: Annotated[list[Flow], Field(min_length=1)]
 
