@@ -179,6 +179,18 @@ def _bare(text: str) -> list[list[str]]:
     return [re.sub(r"[\u2500-\u257f]", " ", line).split() for line in text.splitlines()]
 
 
+def test_the_page_of_commands_has_all_of_them() -> None:
+    page = ROOT / "docs" / "commands.md"
+    named = {command.split()[1] for command in commands(page) if len(command.split()) == 2}
+    assert named - {"--install-completion"} == {"hw", *typer.main.get_command(app).commands}  # type: ignore[attr-defined]
+
+
+def test_the_first_commands_of_readme_are_those_of_the_program() -> None:
+    shown = re.findall(r"^  penstock (\w+) ", CliRunner().invoke(app, []).output, re.MULTILINE)
+    written = [words(command)[0] for command in commands(ROOT / "README.md")][: len(shown)]
+    assert written == shown == ["run", "check", "bound"]
+
+
 def test_the_glossary_has_each_drop_reason_with_its_counter() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     assert [name for name, _ in rows] == list(_engine.REASONS[1:])
