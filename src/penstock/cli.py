@@ -18,11 +18,13 @@ from penstock.command.answer import answer
 from penstock.command.console import of_runs, output, progress, say
 from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption, ScenarioArgument, WorkersOption
+from penstock.compare.cli import compare
 from penstock.data.cli import app as scenarios
 from penstock.end.cli import listen, talk
 from penstock.errors import InputError, MachineError, RunError
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
+from penstock.report.cli import report
 from penstock.schema.cli import schema
 from penstock.show.cli import show
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
@@ -41,6 +43,8 @@ app.add_typer(scenarios, name="scenarios")
 app.command()(talk)
 app.command()(listen)
 app.command()(show)
+app.command()(compare)
+app.command()(report)
 app.command()(schema)
 app.command()(check)
 

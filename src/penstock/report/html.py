@@ -21,14 +21,18 @@ _MOST_ROWS = 40
 _MOST_PORTS = 40
 _MOST_TERMS = 8  # in sight
 _MOST_CARDS = 12
+_BEGINNING = 0.01  # a part of the trace that begins so early begins with it
 _STREAM_HEADS = ("sent", "delivered", "inside", "dropped", "min", "mean", "p50", "p99", "max", "jitter", "interval",
                  "bound", "deadline", "rate")  # fmt: skip
 _QUANTILES = ("min", "mean", "p50", "p99", "max")
 
 
-def part_of(file: Path, rows: int) -> pl.DataFrame:
-    """The beginning of a trace that is too long for pictures of all of it, in the order of time."""
-    return pl.scan_parquet(file).head(rows).collect().sort("time_ps", "frame_id", maintain_order=True)
+def part_of(file: Path, rows: int, begin_ps: int = 0) -> pl.DataFrame:
+    """So much of a trace that is too long for pictures of all of it, from a time on and in the order of time."""
+    part = pl.scan_parquet(file)
+    if begin_ps:
+        part = part.filter(pl.col("time_ps") >= begin_ps)
+    return part.head(rows).collect().sort("time_ps", "frame_id", maintain_order=True)
 
 
 def render(network: Network, view: View | None, summary: dict[str, Any], asked: Sequence[moments.Asked] = ()) -> str:
@@ -94,11 +98,11 @@ def _left_out(trace: pl.DataFrame | None, summary: dict[str, Any], streams: int)
             "There are no pictures of frames: the trace was off or filtered. Statistics were counted during the run."
         )
     elif trace.height < rows:
-        last_ps = last_time_ps(trace)
-        said.append(
-            f"The trace has {rows:,} rows. The pictures show its beginning, the first {last_ps / 1e9:,.3f} ms; "
-            "statistics are of the whole run."
-        )
+        first_ms, last_ms = int(trace["time_ps"].min() or 0) / 1e9, last_time_ps(trace) / 1e9  # type: ignore[arg-type]
+        part = f"its beginning, the first {last_ms:,.3f} ms"
+        if first_ms > _BEGINNING * last_ms:
+            part = f"the time from {first_ms:,.3f} to {last_ms:,.3f} ms"
+        said.append(f"The trace has {rows:,} rows. The pictures show {part}; statistics are of the whole run.")
     if summary["statistics"]["percentile_error"]:
         error = summary["statistics"]["percentile_error"]
         said.append(f"Percentiles of many values are off by up to {error:.1%}; all else is exact.")

@@ -40,6 +40,11 @@ class Place:
         return self.node.name if isinstance(self.node, Station) else f"{self.node.name} port {self.port}"
 
     @property
+    def short(self) -> str:
+        """As a scenario has it: `sw.2`; a station's name alone."""
+        return self.node.name if isinstance(self.node, Station) else f"{self.node.name}.{self.port}"
+
+    @property
     def credited(self) -> list[int]:
         """Classes shaped by credit, the highest first."""
         return sorted((k for port, k in self.node.credit if port == self.port), reverse=True)
