@@ -16,6 +16,7 @@ from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Network, Station
 from penstock.scenario.source_keys import Source
+from penstock.scenario.store import queue_limit_cells, store_cells
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
@@ -129,7 +130,15 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
 
 
 def _station(station: Station) -> dict[str, Any]:
-    described = {"name": station.name, "clock": _clock(station.clock), "class_of_pcp": list(station.class_of_pcp)}
+    described = {
+        "name": station.name,
+        "clock": _clock(station.clock),
+        "class_of_pcp": list(station.class_of_pcp),
+        "queue_limits": [
+            {"class": number, "frames": limit.frames, "bytes": limit.bytes}
+            for number, limit in station.queue_limits.items()
+        ],
+    }
     return described | _shapers(station)
 
 
@@ -327,6 +336,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
             **_identity(network, stream, bridge.name, hop.entry),
         )
         entries.append(entry)
+    queue_limits = queue_limit_cells(network, bridge)
     delay = bridge.processing_delay_max_ps
     if delay is None and not bridge.hardware_timing:
         delay = -(-bridge.processing_delay_ps // 1000) * 1000
@@ -346,6 +356,9 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         max_residence_ns=bridge.max_residence_ns,
         **_egress(bridge),
         size=_size(bridge),
+        queue_limit_cells=queue_limits,
+        # A queue may fill the room of its class.
+        class_limit_cells={k: cells for k, cells in queue_limits.items() if cells > _CLASS_LIMIT_CELLS},
     )
 
 
@@ -354,14 +367,10 @@ def _size(bridge: Bridge) -> HardwareSize:
     from penstock.hardware.configure import HardwareSize
 
     size = HardwareSize() if bridge.nodes == "rtl" else HardwareSize(gate_entries=MOST_GATE_ENTRIES)
-    cells = size.cells
-    while cells < bridge.ports * _CELLS_PER_PORT:
-        cells *= 2
-    return replace(size, cells=cells)
+    return replace(size, cells=store_cells(bridge))
 
 
-# What 8 ports of the hardware have.
-_CELLS_PER_PORT = 128
+_CLASS_LIMIT_CELLS = 640  # after reset
 
 
 def static_addresses(network: Network, bridge: Bridge) -> list[tuple[int, int, set[int]]]:

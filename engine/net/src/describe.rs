@@ -91,6 +91,21 @@ pub struct Station {
     /// Of its port 0; none: the highest class first, and nothing else.
     #[serde(default)]
     pub shapers: Option<ShapersConfig>,
+    /// Of the queues of its port, where they are not as long as any may be.
+    #[serde(default)]
+    pub queue_limits: Vec<QueueLimit>,
+}
+
+/// What the queue of a traffic class holds at most; what comes beyond it is dropped.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueLimit {
+    pub class: u8,
+    #[serde(default)]
+    pub frames: Option<u64>,
+    /// From destination address to FCS.
+    #[serde(default)]
+    pub bytes: Option<u64>,
 }
 
 /// Node and port; nodes are the bridges and then the stations, and a station has port 0.

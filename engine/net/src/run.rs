@@ -18,7 +18,7 @@ use crate::node::Node;
 use crate::queue::{Queue, MOST_NODES};
 use crate::routes::{Graph, Routes};
 use crate::source::{Generator, Release};
-use crate::station::{Shaped, Station};
+use crate::station::{Room, Shaped, Station};
 use crate::statistics::StreamStatistics;
 use crate::trace::{Event, Filter, Trace};
 
@@ -254,6 +254,13 @@ fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> 
             return Err(wrong(format!("station \"{name}\": class_of_pcp has {class}; 0 to 7 are allowed")));
         }
         let mut made = Station::new(clock, wire, station.class_of_pcp);
+        for limit in &station.queue_limits {
+            let Some(room) = made.room.get_mut(usize::from(limit.class)) else {
+                let class = limit.class;
+                return Err(wrong(format!("station \"{name}\": a queue of class {class}; 0 to 7 are allowed")));
+            };
+            *room = Room::of(limit);
+        }
         if let Some(config) = &station.shapers {
             let shaped = Shaped::new(wire.rate, config, clock.at_or_before(0));
             let wrong = |source| RunError::Station { station: name.clone(), source };

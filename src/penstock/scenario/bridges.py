@@ -138,6 +138,7 @@ def _bridge(
         max_sdu_bytes=shapers.max_sdu_bytes,
         count_gap=settings.count_gap,
         class_names=shapers.names,
+        queue_limits=shapers.queue_limits,
     )
 
 

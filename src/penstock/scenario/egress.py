@@ -26,6 +26,14 @@ class CreditShaper:
     reserved_bps: int  # of the whole time; less than the idle slope where this one is scaled to the open gate
 
 
+@dataclass(frozen=True)
+class QueueLimit:
+    """What the queue of a class may hold: frames, or their bytes from destination address to FCS."""
+
+    frames: int | None = None
+    bytes: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Egress:
     """How the egress ports of a node serve their classes beside strict priority and ATS; a station has port 0 only."""
@@ -33,6 +41,7 @@ class Egress:
     gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
     credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
     max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
+    queue_limits: Mapping[int, QueueLimit] = field(default_factory=dict)  # by class, of each port
     count_gap: bool = True  # the gap after a frame spends credit too
     class_names: Mapping[int, str] = field(default_factory=dict)
 

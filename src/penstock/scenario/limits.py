@@ -16,6 +16,7 @@ LONGEST_PS = 30 * 86_400 * _S  # 30 days
 LINE_RATE_BPS = 10**9  # what the hardware's GMII ports run at
 FASTEST_BPS = 10**11
 HARDWARE_PORTS, HARDWARE_STREAMS = 8, 256
+HARDWARE_CELLS, CELL_BYTES = 1024, 128  # of the store for frames
 # Of a gate control list; entries as the hardware is built, and at most.
 GATE_ENTRIES, MOST_GATE_ENTRIES = 128, 1024
 SHORTEST_INTERVAL_NS, LONGEST_INTERVAL_NS = 64, 2**32 - 1
@@ -57,6 +58,7 @@ AtsRate = Annotated[int, Quantity(RATE, 10**4, FASTEST_BPS)]  # the slowest that
 FrameBytes = Annotated[int, Quantity(LENGTH, 64, 2000)]
 ServiceDataUnit = Annotated[int, Quantity(LENGTH, 46, 1982)]  # of frames of 64 B to 2000 B
 Overhead = Annotated[int, Quantity(LENGTH, 0, 255)]
+QueueBytes = Annotated[int, Quantity(LENGTH, 64, 10**9)]
 Burst = Annotated[int, Quantity(LENGTH, 1, 10**9)]
 PictureBytes = Annotated[int, Quantity(LENGTH, 1, 10**9)]
 PacketBytes = Annotated[int, Quantity(LENGTH, 1, 2000)]

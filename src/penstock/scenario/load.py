@@ -25,6 +25,7 @@ from penstock.scenario.reservations import check_reservations
 from penstock.scenario.routing import Routes
 from penstock.scenario.settings import check_names, collect_bridges
 from penstock.scenario.stations import place_stations
+from penstock.scenario.store import check_queue_limits
 from penstock.scenario.streams import resolve_streams
 from penstock.scenario.tables import check_tables
 from penstock.scenario.use import check_use
@@ -75,6 +76,7 @@ def _network(draft: Draft, override: str | None) -> Network:
     check_passing(draft, network)
     check_identities(draft, network)
     check_forwarding(draft, network)
+    check_queue_limits(draft, network)
     check_tables(draft, network)
     check_use(draft, network)
     network.linux.update(host_ports(draft, network))

@@ -30,6 +30,7 @@ from penstock.scenario.limits import (
     Interval,
     LinkRate,
     Overhead,
+    QueueBytes,
     Residence,
     SendSlope,
     ServiceDataUnit,
@@ -39,7 +40,7 @@ from penstock.scenario.limits import (
 )
 from penstock.scenario.linux_keys import LinuxPort
 from penstock.scenario.priorities import STREAM_RESERVATION, ClassOfPriority
-from penstock.scenario.source_keys import Source
+from penstock.scenario.source_keys import Count, Source
 
 Nodes = Literal["model", "rtl", "linux"]
 Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"]
@@ -204,6 +205,19 @@ class _ClassKeys(Table):
     )
 
 
+class QueueLimit(Table):
+    """What the queue of a traffic class holds at most."""
+
+    frames: Count | None = Field(default=None, description="So many frames.")
+    bytes: QueueBytes | None = Field(default=None, description="So many bytes, from destination address to FCS.")
+
+    @model_validator(mode="after")
+    def _one(self) -> QueueLimit:
+        if (self.frames is None) == (self.bytes is None):
+            raise refuse("is frames or bytes", 'frames = 64, or bytes = "32kB"')
+        return self
+
+
 class ClassAtPort(_ClassKeys):
     """How one port of a bridge serves a traffic class."""
 
@@ -215,6 +229,8 @@ class ClassAtPort(_ClassKeys):
 class ClassAtStation(ClassAtPort):
     """How a station serves a traffic class."""
 
+    queue_limit: QueueLimit | None = Field(default=None, description="What its queue holds at most: frames or bytes.")
+
     name: str | None = Field(default=None, description="What gate lists may call the class.")
 
 
@@ -225,6 +241,9 @@ class ClassOfTraffic(_ClassKeys):
         default=None, description="How frames of the class are selected."
     )
     name: str | None = Field(default=None, description="What gate lists may call the class.")
+    queue_limit: QueueLimit | None = Field(
+        default=None, description="What the queue of each port holds at most: frames or bytes."
+    )
     max_residence: Residence | None = Field(
         default=None, description="Of ATS: how long a frame may wait for its scheduler."
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from penstock.scenario.credit import credit_of
 from penstock.scenario.draft import Draft
-from penstock.scenario.egress import CreditShaper, GateList
+from penstock.scenario.egress import CreditShaper, GateList, QueueLimit
 from penstock.scenario.gate_lists import gate_list
 from penstock.scenario.port_keys import CLASSES, PortKeys, is_number
 
@@ -24,11 +24,12 @@ class Shapers:
     credit: dict[tuple[int, int], CreditShaper] = field(default_factory=dict)
     max_sdu_bytes: dict[tuple[int, int], int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    queue_limits: dict[int, QueueLimit] = field(default_factory=dict)
 
 
 def shapers_of(draft: Draft, keys: PortKeys, most_gate_entries: int, rates_bps: Mapping[int, int]) -> Shapers:
     """The shapers of a node whose ports with a cable have these rates."""
-    found = Shapers(names=_class_names(draft, keys))
+    found = Shapers(names=_class_names(draft, keys), queue_limits=_queue_limits(keys))
     for port in range(keys.ports):
         where, said = keys.gates_of(port)
         gates = None if said is None else gate_list(draft, where, said, found.names, most_gate_entries)
@@ -46,6 +47,11 @@ def shapers_of(draft: Draft, keys: PortKeys, most_gate_entries: int, rates_bps: 
 def _max_sdu(keys: PortKeys, port: int, traffic_class: int) -> int | None:
     said = (entry.max_sdu for _, entry in keys.said_of(port, traffic_class))
     return next((longest for longest in said if longest is not None), None)
+
+
+def _queue_limits(keys: PortKeys) -> dict[int, QueueLimit]:
+    said = {k: entry.queue_limit for k, entry in keys.classes.items() if is_number(k) and int(k) < CLASSES}
+    return {int(k): QueueLimit(limit.frames, limit.bytes) for k, limit in said.items() if limit is not None}
 
 
 def _class_names(draft: Draft, keys: PortKeys) -> dict[int, str]:

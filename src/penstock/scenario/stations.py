@@ -85,6 +85,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 max_sdu_bytes=shapers.max_sdu_bytes,
                 count_gap=station.count_gap,
                 class_names=shapers.names,
+                queue_limits=shapers.queue_limits,
             )
             draft.rate_origin[name] = ("links", "rate") if station.rate is None else (*path, "rate")
             links.append(Link(name, (bridge, port), (name, 0), rate, delay))

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
+from penstock.scenario.egress import Egress
 from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
@@ -19,6 +20,8 @@ def check_use(draft: Draft, network: Network) -> None:
     """Warns of what is there in vain, and of streams that bridges do not agree about."""
     _check_stations(draft, network)
     _check_classes(draft, network)
+    if network.nodes == "linux":
+        _check_queues_of_linux(draft, network)
     for stream in network.streams.values():
         _check_source(draft, network, stream)
         _check_class_on_the_way(draft, network, stream)
@@ -29,6 +32,14 @@ def _check_stations(draft: Draft, network: Network) -> None:
     for name in network.stations:
         if name not in used:
             draft.report.warn(("stations", name), "no stream comes from it or goes to it")
+
+
+def _check_queues_of_linux(draft: Draft, network: Network) -> None:
+    nodes: dict[str, Egress] = {**network.bridges, **network.stations}
+    for name, node in nodes.items():
+        for number in node.queue_limits:
+            path = (*draft.origin.get(name, ("stations", name)), "classes", str(number), "queue_limit")
+            draft.report.warn(path, "says nothing of real Linux, whose qdiscs have limits of their own")
 
 
 def _check_classes(draft: Draft, network: Network) -> None:

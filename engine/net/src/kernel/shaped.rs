@@ -5,6 +5,7 @@ use crate::bridge::{reason, Selection};
 use crate::error::RunError;
 use crate::queue::{self, Kind};
 use crate::source::Release;
+use crate::station::CLASSES;
 use crate::trace::{Event, Reason};
 
 impl Kernel {
@@ -19,6 +20,11 @@ impl Kernel {
         let tick = clock.at_or_after(now);
         if port.is_too_long(tick, traffic_class, bytes) {
             self.drop_shaped(node, slot, now, traffic_class, reason::MAX_SDU);
+            return;
+        }
+        let class = usize::from(traffic_class) % CLASSES;
+        if !station.room[class].take(bytes) {
+            self.drop_shaped(node, slot, now, traffic_class, reason::QUEUE_FULL);
             return;
         }
         if let Some(due) = port.queue(tick, slot, traffic_class, bytes) {
@@ -42,7 +48,8 @@ impl Kernel {
             self.queue.push(queue::Event::new(clock.time(next), Kind::Select, node, 0));
         }
         match selection {
-            Selection::Sent { frame: slot, traffic_class, first, .. } => {
+            Selection::Sent { frame: slot, traffic_class, first, bytes, .. } => {
+                station.room[usize::from(traffic_class) % CLASSES].give(bytes);
                 let again = clock.time(port.spent());
                 let first = clock.time(first);
                 let frame = self.frames.get_mut(slot);
@@ -55,6 +62,7 @@ impl Kernel {
                 self.enter(slot, wire, first)
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
+                station.room[usize::from(traffic_class) % CLASSES].give(self.frames.get(frame).bytes);
                 self.drop_shaped(node, frame, clock.time(at), traffic_class, reason);
                 Ok(())
             }
@@ -64,10 +72,8 @@ impl Kernel {
 
     fn drop_shaped(&mut self, node: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
         let frame = self.frames.get(slot);
-        let (stream, open, bytes) = (frame.stream, frame.open, u32::from(frame.bytes));
-        self.row(slot, (node, 0), Event::Dropped, at, traffic_class, reason);
-        self.miss(slot, open, reason);
-        self.leave(slot);
+        let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
+        self.drop_at_talker(node, slot, at, traffic_class, reason);
         let station = &self.stations[self.streams[stream as usize].talker as usize];
         let again = station.clock.after(at, station.wire.rate.occupancy(bytes));
         self.release_again(stream, again);

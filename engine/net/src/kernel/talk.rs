@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Stations: releases, and what is sent when.
 use super::Kernel;
+use crate::bridge::reason;
 use crate::error::RunError;
 use crate::frames::{Frame, NONE};
 use crate::queue::{self, Kind};
@@ -89,7 +90,18 @@ impl Kernel {
         if station.shaped.is_some() {
             return self.queue_shaped(now, talker, slot, class);
         }
-        station.queue(&mut self.frames, slot, class);
+        if !station.queue(&mut self.frames, slot, class) {
+            self.drop_at_talker(self.node_of(talker), slot, now, class, reason::QUEUE_FULL);
+        }
+    }
+
+    /// A frame ends at its talker's port.
+    #[cold]
+    pub(super) fn drop_at_talker(&mut self, node: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
+        let open = self.frames.get(slot).open;
+        self.row(slot, (node, 0), Event::Dropped, at, traffic_class, reason);
+        self.miss(slot, open, reason);
+        self.leave(slot);
     }
 
     /// A new frame of a stream, and its class at the talker.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A station sends the frames of its streams over one link: a queue per traffic class, the highest class first; with
 //! gates, credit or longest frames as `shaped.rs` has it.
+mod room;
 mod shaped;
 
 use crate::clock::Clock;
 use crate::frames::{Frames, NONE};
 use crate::link::Wire;
 use crate::near::near;
+pub use room::Room;
 pub use shaped::Shaped;
 
 pub const CLASSES: usize = 8;
@@ -41,6 +43,8 @@ pub struct Station {
     pub clock: Clock,
     pub wire: Wire,
     pub class_of_pcp: [u8; 8],
+    /// What each queue may still hold.
+    pub room: [Room; CLASSES],
     /// Then none of what follows is used.
     pub shaped: Option<Box<Shaped>>,
     /// When the next preamble may begin.
@@ -60,6 +64,7 @@ impl Station {
             clock,
             wire,
             class_of_pcp,
+            room: [Room::default(); CLASSES],
             shaped: None,
             free_at: 0,
             awaited: false,
@@ -77,6 +82,7 @@ impl Station {
         near(&self.wire);
         near(&self.free_at);
         near(&self.queues);
+        near(&self.room);
     }
 
     pub fn add_greedy(&mut self, stream: u32, traffic_class: u8) {
@@ -89,9 +95,13 @@ impl Station {
         }
     }
 
+    /// Queues a frame, if its queue has room.
     #[inline]
-    pub fn queue(&mut self, frames: &mut Frames, slot: u32, traffic_class: u8) {
+    pub fn queue(&mut self, frames: &mut Frames, slot: u32, traffic_class: u8) -> bool {
         let class = usize::from(traffic_class) % CLASSES;
+        if !self.room[class].take(frames.get(slot).bytes) {
+            return false;
+        }
         let queue = &mut self.queues[class];
         if self.waiting >> class & 1 == 0 {
             queue.head = slot;
@@ -100,6 +110,7 @@ impl Station {
             frames.get_mut(queue.tail).next = slot;
         }
         queue.tail = slot;
+        true
     }
 
     /// Whether it has something to send.
@@ -120,7 +131,9 @@ impl Station {
         let class = highest? as usize;
         let queue = &mut self.queues[class];
         let slot = queue.head;
-        queue.head = frames.get(slot).next;
+        let frame = frames.get(slot);
+        queue.head = frame.next;
+        self.room[class].give(frame.bytes);
         if slot == queue.tail {
             self.waiting &= !(1 << class);
         }

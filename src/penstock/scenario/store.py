@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame store of a bridge, in cells, and the part of it that the queues of a class may have."""
+
+from __future__ import annotations
+
+from penstock.scenario.draft import Draft
+from penstock.scenario.limits import CELL_BYTES, HARDWARE_CELLS
+from penstock.scenario.network import Bridge, Network
+from penstock.scenario.positions import KeyPath
+
+_CELLS_PER_PORT = 128  # what 8 ports of the hardware have
+
+
+def cells_of(frame_bytes: int) -> int:
+    """What a frame takes of a store."""
+    return -(-frame_bytes // CELL_BYTES)
+
+
+def store_cells(bridge: Bridge) -> int:
+    """The hardware's own size; a model with more ports has more to store frames in."""
+    cells = HARDWARE_CELLS
+    while cells < bridge.ports * _CELLS_PER_PORT:
+        cells *= 2
+    return cells
+
+
+def queue_limit_cells(network: Network, bridge: Bridge) -> dict[int, int]:
+    """By class, what the queue of each egress port may hold.
+
+    So many frames are so many of the longest of the class; so many bytes are the whole cells in them.
+    """
+    found = {}
+    for number, limit in bridge.queue_limits.items():
+        if limit.frames is not None:
+            found[number] = limit.frames * cells_of(_longest_bytes(network, bridge, number))
+        else:
+            assert limit.bytes is not None
+            found[number] = limit.bytes // CELL_BYTES
+    return found
+
+
+def _longest_bytes(network: Network, bridge: Bridge, number: int) -> int:
+    """The longest frame of the class, or of the bridge if no stream is of the class."""
+    passing = [stream for stream, _ in network.passing[bridge.name] if network.class_at(stream, bridge.name) == number]
+    return max((stream.max_frame_bytes for stream in passing), default=bridge.max_frame_bytes)
+
+
+def check_queue_limits(draft: Draft, network: Network) -> None:
+    """Whether each limit is of a frame or more, and of the store or less."""
+    for bridge in network.bridges.values():
+        most = store_cells(bridge)
+        for number, cells in queue_limit_cells(network, bridge).items():
+            limit = bridge.queue_limits[number]
+            key, unit = ("frames", 1) if limit.frames is not None else ("bytes", CELL_BYTES)
+            path: KeyPath = (*draft.origin[bridge.name], "classes", str(number), "queue_limit", key)
+            longest = _longest_bytes(network, bridge, number)
+            least = cells_of(longest)
+            if cells < least:
+                what = f"a frame of {longest} B takes {least} cells of {CELL_BYTES} B, and would never be queued"
+                draft.once(path, what, f"{least * unit}B and above")
+            elif cells > most:
+                what = f'is {cells:,} cells, and the store of "{bridge.name}" has {most:,}'
+                whole = f"up to {most // least}" if limit.frames is not None else f"up to {most * unit}B"
+                draft.once(path, what, whole)
