@@ -9,21 +9,29 @@ import pytest
 
 from penstock import testing
 from penstock.errors import InputError
-from penstock.testing import Count, parse_cargo, parse_junit, parse_rows
-
-
-def test_cargo() -> None:
-    output = """
-test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s
-test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
-"""
-    assert parse_cargo(output) == Count(15, 2)
+from penstock.testing import Count, parse_junit, parse_rows
 
 
 def test_junit(tmp_path: Path) -> None:
-    suite = '<testsuite tests="9" failures="2" errors="1" skipped="3"/>'
-    (tmp_path / "r.xml").write_text(f"<testsuites>{suite}</testsuites>")
-    assert parse_junit(tmp_path / "r.xml") == Count(3, 3)
+    cases = """
+      <testsuite><testcase name="good"/><testcase classname="a" name="bad"><failure/></testcase></testsuite>
+      <testsuite><testcase name="broken"><error/></testcase>
+        <testcase classname="b" name="left"><skipped message="no tshark"/></testcase></testsuite>"""
+    (tmp_path / "r.xml").write_text(f"<testsuites>{cases}</testsuites>")
+    assert parse_junit(tmp_path / "r.xml") == Count(1, 2, ("b::left: no tshark",))
+
+
+def test_a_skipped_test_is_named_and_fails_a_strict_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def some() -> Count:
+        """Some."""
+        return Count(4, 0, ("b::left: no tshark",))
+
+    monkeypatch.setattr(testing, "RUNNERS", {"some": some})
+    assert testing.main([]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["skipped: b::left: no tshark", "4 passed, 0 failed, 1 skipped"]
+    assert testing.main([], strict=True) == 1
 
 
 def test_rows() -> None:
@@ -56,7 +64,7 @@ def test_one_line_counts_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr(testing, "RUNNERS", {"one": one, "two": two})
     assert testing.main([]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "4 passed, 1 failed"
+    assert lines[-1] == "4 passed, 1 failed, 0 skipped"
     assert sum("passed" in line for line in lines) == 1
     assert testing.main(["one"]) == 0
     with pytest.raises(InputError, match="no such runner; allowed: one, two"):

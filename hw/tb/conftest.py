@@ -19,11 +19,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("COCOTB_RANDOM_SEED", DEFAULT_SEED)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if "PENSTOCK_ALL_SIZES" not in os.environ:
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="PENSTOCK_ALL_SIZES is not set"))
+        others = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
 
 
 def pytest_report_header() -> str:

@@ -275,11 +275,12 @@ def run_tests(
     only: Annotated[
         list[str] | None, typer.Argument(metavar="[RUNNER]...", help="Some of them; all if none is named.")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A skipped test is a failure, as in CI.")] = False,
 ) -> None:
-    """Everything the project promises; the last line counts what passed and failed."""
+    """Everything the project promises; the last line counts what passed, failed and was skipped."""
     from penstock import testing
 
-    end(testing.main(only or []) == 0)
+    end(testing.main(only or [], strict) == 0)
 
 
 def _add_hardware() -> None:
