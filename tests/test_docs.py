@@ -179,6 +179,20 @@ def _bare(text: str) -> list[list[str]]:
     return [re.sub(r"[\u2500-\u257f]", " ", line).split() for line in text.splitlines()]
 
 
+def test_the_architecture_names_all_modules_and_no_other() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text().split("## Modules")[1].split("## Rules")[0]
+    package = ROOT / "src" / "penstock"
+    named = set()
+    for row in re.findall(r"^\| (`.*?) \| .*$", table, re.MULTILINE):
+        room = ""
+        for name in re.findall(r"`([^`]+)`", row):
+            room = name.rpartition("/")[0] or room
+            named.add(name if "/" in name or not room else f"{room}/{name}")
+    there = {path.name for path in package.glob("*.py")} | {f"scenario/{p.name}" for p in package.glob("scenario/*.py")}
+    there |= {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    assert named == {name for name in there if not name.endswith("__init__.py")} - {"scenario/"}
+
+
 def test_the_page_of_commands_has_all_of_them() -> None:
     page = ROOT / "docs" / "commands.md"
     named = {command.split()[1] for command in commands(page) if len(command.split()) == 2}
