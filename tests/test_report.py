@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -22,8 +23,14 @@ US = 1_000_000
 KINDS = {"stream": pl.Categorical, "node": pl.Categorical, "event": pl.Categorical, "reason": pl.Categorical}
 
 
-def network(streams: int = 1, deadline: str = "100us") -> Network:
+def network(streams: int = 1) -> Network:
     """Talkers and listeners at one bridge, of many streams some from each talker."""
+    return load_with_deadlines(["100us"] * streams)
+
+
+def load_with_deadlines(deadlines: list[str]) -> Network:
+    """As many streams, with these."""
+    streams = len(deadlines)
     pairs = min(streams, 30)
     ends = {f"{side}{n}": {"at": "sw.*"} for n in range(pairs) for side in "ab"}
     return load(
@@ -37,7 +44,7 @@ def network(streams: int = 1, deadline: str = "100us") -> Network:
                 f"s{n}": {
                     "from": f"a{n % pairs}",
                     "to": [f"b{n % pairs}"],
-                    "deadline": deadline,
+                    "deadline": deadlines[n],
                     "source": {"frames": "100B", "every": "100us"},
                 }
                 for n in range(streams)
@@ -193,3 +200,46 @@ def test_a_model_says_nothing_of_clock_cycles() -> None:
     view = View(net, trace_of(net, {"s0": np.full(10, 5.0)}, 100))
     summary = summarize(view, {"cycles_simulated": 5, "cycles_jumped": 7})
     assert "clock cycles" not in report.render(net, view, summary)
+
+
+def test_many_streams_can_be_chosen_and_their_limits_with_them() -> None:
+    """Each has a look of its own; the limits of 40 would hide the picture."""
+    net = network(40)
+    page = page_of(net, trace_of(net, {f"s{n}": np.full(20, 12.5) for n in range(40)}, 100))
+    assert page.count('<button type="button" data-stream=') == 40
+    drawn = traces(page)
+    assert all(trace["meta"]["stream"] for trace in drawn.values())
+    limits = [trace for trace in drawn.values() if trace["meta"].get("limit")]
+    assert len(limits) == 40
+    assert not any(trace["visible"] for trace in limits)
+    few = network(3)
+    page = page_of(few, trace_of(few, {f"s{n}": np.full(20, 12.5) for n in range(3)}, 100))
+    assert "data-stream=" not in page
+    layout = json.loads(unpack(page, "pictures"))["plot-latency-over-time"]["layout"]
+    (label,) = layout["annotations"]
+    assert label["text"] == "deadline of s0 and 2 more: 100.00 us", "streams with one limit share line and label"
+
+
+def test_labels_of_limits_do_not_overlap() -> None:
+    net = load_with_deadlines([f"{100 + n}us" for n in range(8)])
+    page = page_of(net, trace_of(net, {f"s{n}": np.linspace(5, 90, 20) for n in range(8)}, 100))
+    layout = json.loads(unpack(page, "pictures"))["plot-latency-over-time"]["layout"]
+    places = [(label["x"], label["y"]) for label in layout["annotations"]]
+    assert len(layout["shapes"]) == 8
+    assert 2 <= len(places) < 8
+    heights: dict[float, list[float]] = {}
+    for x, y in places:
+        heights.setdefault(x, []).append(y)
+    for own in heights.values():
+        assert all(b - a > 0.05 for a, b in itertools.pairwise(sorted(own)))
+
+
+def test_the_network_has_the_numbers_of_ports_and_each_stream_on_its_links() -> None:
+    net = network(2)
+    page = page_of(net, trace_of(net, {f"s{n}": np.full(5, 12.5) for n in range(2)}, 100))
+    picture = json.loads(unpack(page, "pictures"))["plot-network"]
+    written = [label["text"] for label in picture["layout"]["annotations"]]
+    assert sorted(written) == sorted(["sw", "a0", "a1", "b0", "b1", "0", "1", "2", "3"])
+    ways = {trace["name"]: trace for trace in picture["data"] if trace.get("meta")}
+    assert set(ways) == {"s0", "s1"}
+    assert all(len(trace["x"]) == 6 for trace in ways.values()), "two links each, with a gap behind each"

@@ -15,6 +15,10 @@ from penstock.report.style import MOST_LOOKS, Look, plain
 from penstock.scenario.network import Network
 from penstock.table import most_urgent
 
+_NETWORK = (
+    "Squares are bridges with the numbers of their ports, circles stations, coloured lines the streams on each link."
+)
+
 
 def shown(summary: Mapping[str, Any]) -> list[str]:
     """The streams of the pictures."""
@@ -23,11 +27,11 @@ def shown(summary: Mapping[str, Any]) -> list[str]:
 
 def of_network(network: Network, looks: Mapping[str, Look]) -> list[Picture]:
     """The map; empty when the network is too large to be drawn."""
-    figure = topology.picture(network, list(looks), {name: look.color for name, look in looks.items()})
+    figure = topology.picture(network, looks)
     if figure is None:
         return []
     plain(figure)
-    return [Picture("Network", "Squares are bridges, circles stations, coloured lines the ways of streams.", figure)]
+    return [Picture("Network", _NETWORK, figure)]
 
 
 def of_frames(

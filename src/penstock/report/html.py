@@ -78,6 +78,8 @@ def render(network: Network, view: View | None, summary: dict[str, Any], asked: 
         left_out=[*_left_out(None if view is None else view.trace, summary, len(names)), *found.left_out],
         moments=found.listed,
         pictures_shown=pictures,
+        looks=looks,
+        choose=len(looks) > style.MOST_IN_LEGEND and view is not None,
         warnings=summary["warnings"][:_MOST_ROWS],
         facts=_facts(network, summary),
     )

@@ -73,7 +73,8 @@ def over_time(arrived: pl.DataFrame, of_stream: Streams, summary: Mapping[str, A
             )
         )
     late = arrived.filter(pl.col("late"))
-    note = "Each point is a frame that was delivered. Lines: bounds and deadlines."
+    note = "Each point is a frame that was delivered. Lines: bounds and deadlines"
+    note += "." if len(of_stream) <= MOST_IN_LEGEND else f" of up to {MOST_IN_LEGEND} streams that are chosen above."
     if left_out:
         total = sum(rows.height for rows in of_stream.values())
         note += (
@@ -225,6 +226,9 @@ def _draw_limits(
                 sharing.setdefault((word, limit / 1000), []).append(name)
     if not sharing:
         return
+    if len(of_stream) > MOST_IN_LEGEND:
+        _draw_each_limit(figure, of_stream, sharing, looks, across=across)
+        return
     seen = pl.concat([rows["latency_us"] for rows in of_stream.values()])
     values = [*(value for _, value in sharing), *(float(one) for one in (seen.min(), seen.max()) if one)]  # type: ignore[arg-type]
     low, high = np.log10(min(values)), np.log10(max(values))
@@ -259,4 +263,27 @@ def _draw_limits(
             figure.add_annotation(
                 x=np.log10(value), y=0.02, yref="paper", text=text, showarrow=False, xanchor="right",
                 yanchor="bottom", textangle=-90, font=font,
+            )  # fmt: skip
+
+
+def _draw_each_limit(
+    figure: go.Figure,
+    of_stream: Streams,
+    sharing: Mapping[tuple[str, float], list[str]],
+    looks: Looks,
+    *,
+    across: bool,
+) -> None:
+    """Lines of many streams, which are shown once few of them are chosen."""
+    times = pl.concat([rows["sent_ms"] for rows in of_stream.values()])
+    ends = [times.min() or 0.0, times.max() or 0.0] if across else [0.0, 100.0]
+    for (word, value), names in sharing.items():
+        for name in names:
+            x, y = (ends, [value] * 2) if across else ([value] * 2, ends)
+            figure.add_trace(
+                go.Scattergl(
+                    x=x, y=y, mode="lines", name=f"{word} of {name}", meta={"stream": name, "limit": True},
+                    line={"color": looks[name].color, "width": 2, "dash": "dash" if word == "bound" else "dot"},
+                    visible=False, hovertemplate=f"{value:,.3f} us", showlegend=False,
+                )
             )  # fmt: skip

@@ -14,6 +14,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F
 # With eight colours these are the looks of 48 streams.
 _MARKS = (("circle", "solid"), ("diamond", "dash"), ("square", "dot"), ("triangle-up", "dashdot"),
           ("cross", "longdash"), ("star", "longdashdot"))  # fmt: skip
+_CHARACTERS = dict(zip((symbol for symbol, _ in _MARKS), "●◆■▲✚★", strict=True))
 MOST_LOOKS = len(COLORS) * len(_MARKS)
 MOST_IN_LEGEND = len(COLORS)  # above it the page has a list to choose from
 
@@ -36,6 +37,11 @@ class Look:
     color: str
     symbol: str
     dash: str
+
+    @property
+    def mark(self) -> str:
+        """The symbol as a character."""
+        return _CHARACTERS[self.symbol]
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from penstock.report.style import MOST_IN_LEGEND, Look
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 
@@ -18,22 +20,25 @@ _MOST_BRIDGES = 800
 _MOST_NAMES = 80
 _ROUNDS = 60
 _STATION_DISTANCE = 0.55  # of a link between bridges
+_SIDE = 0.035  # between streams on a link
+_MOST_WIDTH = 0.3  # of all of them
+_MOST_AROUND = 24  # stations of a bridge that have room for their names
+_MOST_PORTS = 150  # links whose ports are numbered
+_PORT_AT = 0.2  # of the way along its link
 
 Places = dict[str, NDArray[np.float64]]
 
 
-def picture(network: Network, streams: Sequence[str], color: dict[str, str]) -> go.Figure | None:
+def picture(network: Network, looks: Mapping[str, Look]) -> go.Figure | None:
     """None when the network is too large to be drawn."""
     if len(network.bridges) > _MOST_BRIDGES:
         return None
-    stations = _stations(network, streams)
+    stations = _stations(network, list(looks))
     place = _places(network, stations)
+    few = len(place) <= _MOST_NAMES
     figure = go.Figure()
     _draw_links(figure, network, place)
-    for number, name in enumerate(streams):
-        side = (number - (len(streams) - 1) / 2) * 0.035
-        _draw_way(figure, network, name, place, side, color[name])
-    few = len(place) <= _MOST_NAMES
+    _draw_ways(figure, network, looks, place)
     for names, symbol, size, fill in (
         (list(network.bridges), "square", 20 if few else 9, "#1C2733"),
         (stations, "circle", 13 if few else 6, "#FFFFFF"),
@@ -51,13 +56,43 @@ def picture(network: Network, streams: Sequence[str], color: dict[str, str]) -> 
                 cliponaxis=False,
             )
         )
-        for name in names if few else ():
-            # With a ground of its own, so that no line runs through it.
-            x, y = place[name]
-            figure.add_annotation(
-                x=x, y=y, text=name, showarrow=False, yshift=-20, font={"size": 12}, bgcolor="rgba(255,255,255,0.85)"
-            )
+    if few:
+        _write_names(figure, network, stations, place)
+        _write_ports(figure, network, place)
     return figure
+
+
+def _write_names(figure: go.Figure, network: Network, stations: Sequence[str], place: Places) -> None:
+    """With a ground of their own, so that no line runs through them; a station's on the side away from its bridge."""
+    around = Counter(network.stations[name].bridge for name in stations)
+    for name in [*network.bridges, *stations]:
+        shift = np.array([0.0, -21.0])
+        if name in network.stations:
+            bridge = network.stations[name].bridge
+            if around[bridge] > _MOST_AROUND:
+                continue
+            away = place[name] - place[bridge]
+            shift = 15 * away / max(float(np.linalg.norm(away)), 1e-9)
+        side = "center" if abs(shift[0]) < 8 else "left" if shift[0] > 0 else "right"
+        figure.add_annotation(
+            x=place[name][0], y=place[name][1], text=name, showarrow=False, xshift=shift[0], yshift=shift[1],
+            xanchor=side, yanchor="middle" if side != "center" else "bottom" if shift[1] > 0 else "top",
+            font={"size": 12}, bgcolor="rgba(255,255,255,0.85)",
+        )  # fmt: skip
+
+
+def _write_ports(figure: go.Figure, network: Network, place: Places) -> None:
+    """The number of each bridge's port at its end of the link."""
+    if len(network.links) > _MOST_PORTS:
+        return
+    for link in network.links:
+        for (node, port), (other, _) in ((link.a, link.b), (link.b, link.a)):
+            if node in network.bridges and other in place:
+                at = place[node] + _PORT_AT * (place[other] - place[node])
+                figure.add_annotation(
+                    x=at[0], y=at[1], text=str(port), showarrow=False, bgcolor="#FFFFFF", borderpad=1,
+                    font={"size": 10, "color": "#5B6875"},
+                )  # fmt: skip
 
 
 def _stations(network: Network, streams: Sequence[str]) -> list[str]:
@@ -171,22 +206,45 @@ def _draw_links(figure: go.Figure, network: Network, place: Places) -> None:
         )
 
 
-def _draw_way(figure: go.Figure, network: Network, name: str, place: Places, side: float, color: str) -> None:
-    """A stream's ways, beside those of the others."""
-    stream = network.streams[name]
-    xs: list[Any] = []
-    ys: list[Any] = []
-    for listener in stream.listeners:
-        nodes = [stream.talker, *(step.bridge for step in network.way(stream, listener)), listener]
-        points = np.array([place[node] for node in nodes])
-        along = np.gradient(points, axis=0)
-        normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
-        length = np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
-        points = points + side * normal / length
-        xs += [*points[:, 0], None]
-        ys += [*points[:, 1], None]
-    figure.add_trace(
-        go.Scatter(
-            x=xs, y=ys, mode="lines", name=name, line={"color": color, "width": 2.5}, opacity=0.9, hoverinfo="name"
+def _draw_ways(figure: go.Figure, network: Network, looks: Mapping[str, Look], place: Places) -> None:
+    """A stream's links, each beside those of the other streams on it."""
+    links = {name: _links_of(network, name) for name in looks}
+    on: dict[str, list[str]] = {}
+    for name, own in links.items():
+        for link in own:
+            on.setdefault(link, []).append(name)
+    by_name = {link.name: link for link in network.links}
+    for name, look in looks.items():
+        xs: list[Any] = []
+        ys: list[Any] = []
+        for link in links[name]:
+            ends = [node for node, _ in (by_name[link].a, by_name[link].b)]
+            if not all(node in place for node in ends):
+                continue
+            first, last = (place[node] for node in ends)
+            along = last - first
+            normal = np.array([-along[1], along[0]]) / max(float(np.linalg.norm(along)), 1e-9)
+            apart = min(_SIDE, _MOST_WIDTH / len(on[link]))
+            side = (on[link].index(name) - (len(on[link]) - 1) / 2) * apart
+            xs += [first[0] + side * normal[0], last[0] + side * normal[0], None]
+            ys += [first[1] + side * normal[1], last[1] + side * normal[1], None]
+        figure.add_trace(
+            go.Scatter(
+                x=xs,
+                y=ys,
+                mode="lines",
+                name=name,
+                meta={"stream": name},
+                line={"color": look.color, "width": 2.5, "dash": look.dash},
+                opacity=0.9,
+                hoverinfo="name",
+                showlegend=len(looks) <= MOST_IN_LEGEND,
+            )
         )
-    )
+
+
+def _links_of(network: Network, name: str) -> list[str]:
+    """The links that a stream passes, its talker's first, each once."""
+    stream = network.streams[name]
+    ports = [(stream.talker, 0), *((hop.bridge, port) for hop in stream.tree for port in hop.egress)]
+    return list(dict.fromkeys(network.link_at[port].name for port in ports))

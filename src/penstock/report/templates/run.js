@@ -45,3 +45,32 @@ drawn.then(() => {
   });
   if (choice.value) return show(choice.value);
 });
+
+// Which streams are drawn: those whose names have the text, or of them the chosen ones.
+const filter = document.getElementById("stream-filter");
+const FEW = 8; // streams whose limits are drawn
+const chips = [...document.querySelectorAll("#choose button")];
+
+function choose() {
+  const text = filter.value.toLowerCase();
+  for (const chip of chips) chip.hidden = !chip.dataset.stream.toLowerCase().includes(text);
+  const there = chips.filter((chip) => !chip.hidden);
+  const picked = there.filter((chip) => chip.classList.contains("picked"));
+  const names = new Set((picked.length ? picked : there).map((chip) => chip.dataset.stream));
+  for (const plot of document.querySelectorAll("section > .plot")) {
+    const own = (plot.data ?? []).flatMap((trace, number) => (trace.meta?.stream === undefined ? [] : [number]));
+    if (!own.length) continue;
+    const visible = own.map((n) => names.has(plot.data[n].meta.stream) && (!plot.data[n].meta.limit || names.size <= FEW));
+    Plotly.restyle(plot, { visible }, own);
+  }
+}
+
+if (filter) {
+  filter.addEventListener("input", choose);
+  for (const chip of chips) {
+    chip.addEventListener("click", () => {
+      chip.classList.toggle("picked");
+      choose();
+    });
+  }
+}
