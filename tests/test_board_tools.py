@@ -4,6 +4,7 @@
 import os
 import pty
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from penstock.hardware.bitstream import check_pins, report_rows, slow_paths
 from penstock.hardware.boards import Board, board, board_names
 from penstock.hardware.cli import app
 from penstock.hardware.tools import ToolError
-from penstock.hardware.uart import crc8
+from penstock.hardware.uart import crc8, opened
 from program import invoke
 
 PORTS = {"clk_i": 1, "lamp_o": 2}
@@ -198,10 +199,27 @@ def test_registers_over_a_serial_line() -> None:
         (None, ["port_vlan[1]", "-1"], "No such option"),
         (None, ["port_vlan[1]", "0x100000000"], "allowed: 0 to 0xffffffff"),
         (None, ["id", "1"], "id: can only be read"),
-        (None, ["id", "--baud", "1234"], "--baud 1234: is no speed of a serial line; allowed: "),
+        (None, ["id", "--baud", "0"], "greater than or equal to 1"),
     ],
 )
 def test_bad_answers_and_bad_input(reply: Callable[[bytes], bytes] | None, words: list[str], message: str) -> None:
     status, output = client(FakeBoard(reply), *words)
     assert status == (3 if reply else 2)  # the board, or what was given
     assert message in output
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next() -> None:
+    far = FakeBoard(lambda request: checked(b"K" + bytes([1, 0, 0, 0])) * 2)  # twice, the second one nobody asked for
+    with opened(Path(far.device), 1_000_000) as bus:
+        assert bus.read(0) == 1
+        time.sleep(0.05)
+        far._reply = far.answer
+        assert bus.read(0) == 0
+
+
+def test_a_file_is_no_serial_line(tmp_path: Path) -> None:
+    (tmp_path / "line").write_bytes(b"")
+    for device in (tmp_path / "line", tmp_path / "nowhere"):
+        result = invoke(app, ["register", "id", "--uart", str(device)])
+        assert result.status == 3
+        assert str(device) in result.output

@@ -329,7 +329,7 @@ def register(
     name: Annotated[str, typer.Argument(help="As docs/registers.md has it, such as port_vlan[1].")],
     value: Annotated[str | None, typer.Argument(help="To write, such as 12 or 0xff; without one it is read.")] = None,
     device: Annotated[Path, typer.Option("--uart", help="Serial line of the board.")] = Path("/dev/ttyUSB1"),
-    baud: Annotated[int, typer.Option(help="Of the serial line.")] = 1_000_000,
+    baud: Annotated[int, typer.Option(min=1, max=12_000_000, help="Of the serial line.")] = 1_000_000,
     as_json: JsonOption = False,
 ) -> None:
     """Reads or writes a register of a switch on a board."""

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registers of a switch on a board, over its serial line: the client of hw/rtl/host/pen_uart_axi.sv."""
 
-import os
-import select
-import termios
-import time
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.errors import InputError
 from penstock.hardware.registers import Register, registers
-from penstock.hardware.tools import ToolError
+from penstock.hardware.tools import ToolError, required
+
+if TYPE_CHECKING:  # there for who has the extra hw
+    from serial import Serial
 
 ANSWER_BYTES = 6
 TIMEOUT_S = 0.5  # longer than the silence after which the bridge forgets half a request
@@ -19,7 +21,7 @@ STATUS = {ord("E"): "there is no such register, or it cannot be accessed so", or
 
 
 def crc8(data: bytes) -> int:
-    """CRC-8 with polynomial 07 and initial value 00."""
+    """CRC-8 with polynomial 07 and initial value 00: six lines, where a package of them would be one more to lock."""
     value = 0
     for byte in data:
         value ^= byte
@@ -31,8 +33,8 @@ def crc8(data: bytes) -> int:
 class UartBus:
     """Words of a switch by their addresses, each access a request and its answer; ToolError says what went wrong."""
 
-    def __init__(self, descriptor: int, name: str) -> None:
-        self._descriptor = descriptor
+    def __init__(self, line: Serial, name: str) -> None:
+        self._line = line
         self._name = name
 
     def read(self, address: int) -> int:
@@ -42,8 +44,9 @@ class UartBus:
         self._exchange(b"W" + address.to_bytes(2, "little") + value.to_bytes(4, "little"))
 
     def _exchange(self, body: bytes) -> int:
-        os.write(self._descriptor, body + bytes([crc8(body)]))
-        answer = self._receive()
+        self._line.reset_input_buffer()  # what came too late for the request before
+        self._line.write(body + bytes([crc8(body)]))
+        answer = self._line.read(ANSWER_BYTES)
         if len(answer) < ANSWER_BYTES:
             raise ToolError(f"{self._name}: no answer; is the board configured, and this its serial line?")
         if crc8(answer[:-1]) != answer[-1]:
@@ -53,34 +56,18 @@ class UartBus:
             raise ToolError(f"{self._name}: {address:#06x}: {STATUS.get(answer[0], f'status {answer[0]:#04x}')}")
         return int.from_bytes(answer[1:5], "little")
 
-    def _receive(self) -> bytes:
-        answer, end = b"", time.monotonic() + TIMEOUT_S
-        while len(answer) < ANSWER_BYTES and (left := end - time.monotonic()) > 0:
-            if select.select([self._descriptor], [], [], left)[0]:
-                answer += os.read(self._descriptor, ANSWER_BYTES - len(answer))
-        return answer
-
 
 @contextmanager
 def opened(device: Path, baud: int) -> Iterator[UartBus]:
-    """The bus behind a serial line such as /dev/ttyUSB1."""
-    speed = getattr(termios, f"B{baud}", None)
-    if speed is None:
-        known = sorted(int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdecimal())
-        raise InputError("is no speed of a serial line", allowed=", ".join(map(str, known[1:])), file=f"--baud {baud}")
+    """The bus behind a serial line such as /dev/ttyUSB1, which nobody else has open meanwhile."""
+    required("serial")
+    from serial import Serial, SerialException
+
     try:
-        descriptor = os.open(device, os.O_RDWR | os.O_NOCTTY)
-    except OSError as error:
-        raise ToolError(f"{device}: {error.strerror}") from None
-    try:
-        settings = [0, 0, termios.CS8 | termios.CREAD | termios.CLOCAL, 0, speed, speed, [b"\0"] * 32]
-        termios.tcsetattr(descriptor, termios.TCSANOW, settings)
-        termios.tcflush(descriptor, termios.TCIOFLUSH)
-        yield UartBus(descriptor, str(device))
-    except termios.error:
-        raise ToolError(f"{device}: not a serial line") from None
-    finally:
-        os.close(descriptor)
+        with Serial(str(device), baud, timeout=TIMEOUT_S, write_timeout=TIMEOUT_S, exclusive=True) as line:
+            yield UartBus(line, str(device))
+    except (SerialException, ValueError) as error:  # the latter for a speed that the line has not
+        raise ToolError(f"{device}: {error}") from None
 
 
 def find(name: str) -> Register:
