@@ -15,6 +15,7 @@ module pen_clock
   input  logic                  rst_i,
   input  logic                  skip_valid_i,
   input  logic [39:0]           skip_cycles_i,
+  input  logic                  awake_i,         // settings may change
   // Registers
   input  logic                  request_i,       // one cycle
   input  logic                  write_i,
@@ -161,6 +162,7 @@ module pen_clock
   pen_time_stamp #(.PORTS(PORTS)) u_stamp (
     .clk_i,
     .rst_i,
+    .awake_i,
     .time_i       (now),
     .delimiter_i,
     .beat_i,

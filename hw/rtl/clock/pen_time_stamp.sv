@@ -26,6 +26,7 @@ module pen_time_stamp
 ) (
   input  logic                  clk_i,
   input  logic                  rst_i,
+  input  logic                  awake_i,         // after reset, for a while
   input  ptp_time_t             time_i,
   // Receive: what leaves the FIFO of the MAC
   input  logic [PORTS-1:0]      delimiter_i,
@@ -80,12 +81,19 @@ module pen_time_stamp
   // ---- Receive ----------------------------------------------------------------------------------------------------
   for (genvar p = 0; p < PORTS; p++) begin : gen_receive
     logic [7:0] delimiter_index_q;
+    logic       parser_clk;
+
+    pen_clock_gate u_gate (
+      .clk_i,
+      .active_i(awake_i || beat_valid_i[p] || request[p].found || request[p].good),
+      .clk_o   (parser_clk)
+    );
 
     always_ff @(posedge clk_i) if (delimiter_i[p]) delimiter_index_q <= index_q - RECEIVE_CYCLES;
 
     // A frame's first byte leaves the FIFO after its delimiter has been seen here, and 64 bytes before the next one.
     pen_ptp_parser u_parser (
-      .clk_i,
+      .clk_i    (parser_clk),
       .rst_i,
       .valid_i  (beat_valid_i[p]),
       .data_i   (beat_i[p].data),
@@ -99,7 +107,7 @@ module pen_time_stamp
 
   // ---- Send -------------------------------------------------------------------------------------------------------
   for (genvar p = 0; p < PORTS; p++) begin : gen_send
-    logic       inside_q, valid_q, error_q;
+    logic       inside_q, valid_q, error_q, parser_clk;
     logic [7:0] data_q;
 
     // One byte late, when it is known whether it is the last one.
@@ -110,8 +118,14 @@ module pen_time_stamp
       error_q  <= gmii_tx_er_i[p];
     end
 
-    pen_ptp_parser u_parser (
+    pen_clock_gate u_gate (
       .clk_i,
+      .active_i(awake_i || valid_q || request[PORTS+p].found || request[PORTS+p].good),
+      .clk_o   (parser_clk)
+    );
+
+    pen_ptp_parser u_parser (
+      .clk_i    (parser_clk),
       .rst_i,
       .valid_i  (valid_q),
       .data_i   (data_q),

@@ -28,6 +28,7 @@ module pen_ingress #(
   input  pen_pkg::config_t                  config_i,
   input  pen_pkg::table_write_t             table_i,         // held until table_ready_o
   output logic                              table_ready_o,
+  input  logic                              awake_i,         // settings may change
   input  pen_pkg::rx_beat_t [PORTS-1:0]     beat_i,
   input  logic [PORTS-1:0]                  beat_valid_i,
   output logic [PORTS-1:0]                  beat_ready_o,
@@ -57,15 +58,26 @@ module pen_ingress #(
   // ---- The ports
   store_write_t [PORTS-1:0] port_write;
   request_t [PORTS-1:0]     port_request;
-  logic [PORTS-1:0]         port_take, port_found, port_idle;
+  logic [PORTS-1:0]         port_take, port_found, port_idle, port_busy;
   store_write_t             write;
   request_t                 request;
   logic                     found;
   stream_t                  found_stream;
 
   for (genvar p = 0; p < PORTS; p++) begin : g_port
+    logic port_clk;
+
+`ifdef SYNTHESIS  // no clock rests
+    assign port_clk = clk_i;
+
+    logic unused;
+    assign unused = &{1'b0, awake_i, port_busy[p]};
+`else
+    pen_clock_gate u_gate (.clk_i, .active_i(awake_i || port_busy[p]), .clk_o(port_clk));
+`endif
+
     pen_ingress_port #(.PORT(p)) u_port (
-      .clk_i,
+      .clk_i(port_clk),
       .rst_i,
       .init_busy_i,
       .turn_i        (turn_i == port_t'(p)),
@@ -80,6 +92,7 @@ module pen_ingress #(
       .request_o     (port_request[p]),
       .found_i       (port_found[p]),
       .found_stream_i(found_stream),
+      .busy_o        (port_busy[p]),
       .idle_o        (port_idle[p])
     );
   end

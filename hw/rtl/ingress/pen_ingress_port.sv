@@ -26,6 +26,7 @@ module pen_ingress_port #(
   output pen_ingress_pkg::request_t       request_o,
   input  logic                            found_i,        // a lookup by address found a stream
   input  pen_pkg::stream_t                found_stream_i,
+  output logic                            busy_o,         // something changes with this cycle
   output logic                            idle_o
 );
   import pen_pkg::*;
@@ -308,6 +309,12 @@ module pen_ingress_port #(
   end
 
   assign idle_o = state_q == FRAME && length_q == '0 && !word_full_q && !write_valid_q && !beat_valid_i;
+
+`ifdef SYNTHESIS  // no clock rests
+  assign busy_o = 1'b1;
+`else
+  assign busy_o = !idle_o || !spare_valid_q;
+`endif
 
   logic unused;
   assign unused = ^config_i;

@@ -39,6 +39,7 @@ module pen_registers
   input  logic         init_busy_i,            // tables are being cleared: commits wait
 
   output config_t      config_o,
+  output logic         busy_o,                 // an access is on its way, or its answer is
   output logic [PORTS-1:0] port_reset_o,       // of the MACs of each port
   output table_write_t table_o,                // held until table_ready_i; its data are zero while init_busy_i
   input  logic         table_ready_i,
@@ -255,6 +256,21 @@ module pen_registers
   assign hwif_in.status_of.rd_data = status_data_i;
   assign hwif_in.credit_errors.count.next = credit_errors_i;
   assign hwif_in.credit_errors.code.next = credit_error_i;
+
+  // ---- Asked of other units and not answered yet ------------------------------------------------------------------
+`ifdef SYNTHESIS  // no clock rests
+  assign busy_o = 1'b1;
+`else
+  logic asked_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clock_ack_i || counter_ack_i || status_ack_i) asked_q <= 1'b0;
+    else if (clock_request_o || counter_request_o || status_request_o) asked_q <= 1'b1;
+  end
+
+  assign busy_o = s_axil_bvalid_o || s_axil_rvalid_o || commit_q || gate_commit_q || port_reset_o != '0
+      || clock_request_o || counter_request_o || status_request_o || asked_q;
+`endif
 
   // ---- Settings ----------------------------------------------------------------------------------------------------
   always_comb begin

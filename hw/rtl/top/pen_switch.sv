@@ -98,6 +98,10 @@ module pen_switch
     end
   end
 
+  // Clocks of what can rest; their gates stand at the end.
+  logic             awake, config_clk, counters_clk, gate_config_clk;
+  logic [PORTS-1:0] gates_clk, egress_clk;
+
   // Registers and counters.
   config_t      cfg;
   table_write_t table_write;
@@ -114,6 +118,7 @@ module pen_switch
   logic         gate_commit, gate_commit_ready, status_request, status_write, status_ack;
   gate_admin_t  gate_admin;
   logic [PORTS-1:0]      port_reset;
+  logic                  config_busy;
   logic [PORTS-1:0][7:0] gate_states;
   logic [15:0]  credit_errors;
   logic [2:0]   credit_error;
@@ -135,7 +140,7 @@ module pen_switch
     .FDB_SETS               (FDB_ENTRIES / 2),
     .PROCESSING_DELAY_MAX_NS(RX_LATENCY_NS + CYCLE_NS * VISIBLE_CYCLES)
   ) u_registers (
-    .clk_i,
+    .clk_i(config_clk),
     .rst_i,
     .s_axil_awaddr_i,
     .s_axil_awprot_i,
@@ -159,6 +164,7 @@ module pen_switch
     .time_ns_i        (time_ns),
     .init_busy_i      (init_busy_q),
     .config_o         (cfg),
+    .busy_o           (config_busy),
     .port_reset_o     (port_reset),
     .table_o          (table_write),
     .table_ready_i    (table_ready),
@@ -187,7 +193,7 @@ module pen_switch
   );
 
   pen_counters #(.PORTS(PORTS)) u_counters (
-    .clk_i,
+    .clk_i(counters_clk),
     .rst_i,
     .init_busy_i   (init_busy_q),
     .init_index_i  (init_index_q),
@@ -262,6 +268,7 @@ module pen_switch
     .table_i      (table_write),
     .table_ready_o(ingress_table_ready),
     .beat_i       (beat),
+    .awake_i      (awake),
     .beat_valid_i (beat_valid),
     .beat_ready_o (beat_ready),
     .store_write_o(store_write),
@@ -284,6 +291,7 @@ module pen_switch
     .rst_i,
     .skip_valid_i,
     .skip_cycles_i,
+    .awake_i       (awake),
     .request_i     (clock_request),
     .write_i       (clock_write),
     .addr_i        (clock_addr),
@@ -323,7 +331,7 @@ module pen_switch
   gate_error_e                          gate_error;
 
   pen_gate_config #(.PORTS(PORTS), .ENTRIES(GATE_ENTRIES)) u_gate_config (
-    .clk_i,
+    .clk_i(gate_config_clk),
     .rst_i,
     .gate_time_i            (gate_time),
     .stepped_i              (stepped),
@@ -357,7 +365,7 @@ module pen_switch
 
   for (genvar p = 0; p < PORTS; p++) begin : g_gates
     pen_gates #(.PORT(p), .ENTRIES(GATE_ENTRIES)) u_gates (
-      .clk_i,
+      .clk_i(gates_clk[p]),
       .rst_i,
       .gate_time_i        (gate_time),
       .stepped_i          (stepped),
@@ -430,7 +438,7 @@ module pen_switch
   class_t                 port_class;
 
   pen_credit_config #(.PORTS(PORTS)) u_credit_config (
-    .clk_i,
+    .clk_i(config_clk),
     .rst_i,
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
@@ -461,7 +469,7 @@ module pen_switch
 
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .LATE(p + 1)) u_port (
-      .clk_i,
+      .clk_i(egress_clk[p]),
       .rst_i,
       .port_reset_i             (port_reset[p]),
       .init_busy_i              (late_busy_q[p]),
@@ -499,7 +507,7 @@ module pen_switch
   end
 
   pen_port_status #(.PORTS(PORTS)) u_status (
-    .clk_i,
+    .clk_i(config_clk),
     .rst_i,
     .request_i           (status_request),
     .write_i             (status_write),
@@ -529,6 +537,51 @@ module pen_switch
   assign wake_ns_o = '1;
 `else
   assign wake_ns_o = ingress_wake_ns < clock_wake_ns ? ingress_wake_ns : clock_wake_ns;
+`endif
+
+`ifdef SYNTHESIS  // no clock rests
+  assign awake           = 1'b1;
+  assign config_clk      = clk_i;
+  assign counters_clk    = clk_i;
+  assign gate_config_clk = clk_i;
+  assign gates_clk       = {PORTS{clk_i}};
+  assign egress_clk      = {PORTS{clk_i}};
+
+  logic unused;
+  assign unused = &{1'b0, config_busy};
+`else
+  // What the bus sets or asks is awake with it.
+  assign awake = rst_i || init_busy_q || s_axil_awvalid_i || s_axil_wvalid_i || s_axil_arvalid_i || config_busy;
+  pen_clock_gate u_config_gate (.clk_i, .active_i(awake), .clk_o(config_clk));
+
+  // An event waits for the slots of its port, nine for each.
+  logic [PORTS-1:0] has_event;
+  always_comb begin
+    for (int unsigned p = 0; p < PORTS; p++) has_event[p] = egress_event_o[p].sent || egress_event_o[p].expired;
+  end
+  pen_clock_gate #(.HOLD(9 * PORTS + 24)) u_counters_gate (
+    .clk_i, .active_i(awake || verdict_o.valid || has_event != '0), .clk_o(counters_clk)
+  );
+
+  // Gate lists run from their first use on.
+  logic [PORTS-1:0] gates_used_q;
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      if (rst_i) gates_used_q[p] <= 1'b0;
+      else if (cfg.gate_enable[p] || (gate_commit && gate_admin.port == port_t'(p))) gates_used_q[p] <= 1'b1;
+    end
+  end
+  pen_clock_gate u_gate_config_gate (.clk_i, .active_i(awake || gates_used_q != '0), .clk_o(gate_config_clk));
+
+  // A frame is classified six to thirteen cycles before it is queued. Credit is settled soon after a port is idle.
+  for (genvar p = 0; p < PORTS; p++) begin : g_rest
+    pen_clock_gate u_gates_gate (.clk_i, .active_i(awake || gates_used_q[p]), .clk_o(gates_clk[p]));
+    pen_clock_gate u_egress_gate (
+      .clk_i,
+      .active_i(awake || gates_used_q[p] || !egress_idle[p] || (classified.valid && classified.destination[p])),
+      .clk_o   (egress_clk[p])
+    );
+  end
 `endif
 
   always_ff @(posedge clk_i) begin

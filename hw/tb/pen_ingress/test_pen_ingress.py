@@ -87,7 +87,7 @@ class Bench:
             self.config["ats_overhead_bytes"],
             self.config["processing_delay_max_ns"],
         )
-        dut.rst_i.value = 1
+        dut.rst_i.value = dut.awake_i.value = 1
         dut.init_busy_i.value = 1
         for name in (
             "init_index_i",
@@ -103,7 +103,7 @@ class Bench:
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await RisingEdge(dut.clk_i)
-        dut.rst_i.value = 0
+        dut.rst_i.value = dut.awake_i.value = 0
         for index in range(4096):
             dut.init_index_i.value = index
             # Whatever comes now is thrown away, the end of the last of these frames too.

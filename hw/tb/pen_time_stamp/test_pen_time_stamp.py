@@ -88,7 +88,7 @@ class Bench:
 
     async def start(self):
         dut = self.dut
-        dut.rst_i.value = 1
+        dut.rst_i.value = dut.awake_i.value = 1
         for name in ("delimiter_i", "beat_i", "beat_valid_i", "gmii_txd_i", "gmii_tx_en_i", "gmii_tx_er_i"):
             getattr(dut, name).value = 0
         dut.capture_i.value = dut.clear_lost_i.value = dut.take_i.value = dut.take_source_i.value = 0
@@ -96,7 +96,7 @@ class Bench:
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await FallingEdge(dut.clk_i)
-        dut.rst_i.value = 0
+        dut.rst_i.value = dut.awake_i.value = 0
         self.delimiters = deque([0] * 3, maxlen=3)
 
     def join(self, source, moment, message):

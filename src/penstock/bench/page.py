@@ -13,7 +13,9 @@ def update(name: str, rows: list[dict[str, Any]], page: Path | None = None) -> N
     """Replaces what stands between the marks of this name by a table of these rows."""
     page = page or data.page("performance.md")
     table = ["| quantity | measured | goal |", "|---|--:|--:|"]
-    table += [f"| {r['quantity']} | {r['measured']:,} {r['unit']} | {r['goal']:,} {r['unit']} |" for r in rows]
+    for row in rows:
+        goal = f"{row['goal']:,} {row['unit']}" if "goal" in row else ""
+        table.append(f"| {row['quantity']} | {row['measured']:,} {row['unit']} | {goal} |")
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, rest = page.read_text().split(begin)
     page.write_text(before + "\n".join([begin, *table, end]) + rest.split(end)[1])

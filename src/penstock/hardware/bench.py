@@ -18,7 +18,8 @@ from penstock.hardware.traffic import (
     GAP_BYTES,
     OVERHEAD_BYTES,
     as_number,
-    configured_switch,
+    configured,
+    library,
     station_address,
     vlan_tag,
     with_fcs,
@@ -57,8 +58,9 @@ def _row(identity: str, quantity: str, unit: str, measured: float, goal: float |
     return row
 
 
-def _switch(ports: int) -> _engine.Switch:
-    """A switch that knows a station at each port and shapes, wide enough, what port 0 sends to each of them."""
+def known_switch(switch: _engine.Switch) -> _engine.Switch:
+    """Makes it know a station at each port and shape, wide enough, what port 0 sends to each of them."""
+    ports = switch.ports
     config = SwitchConfig(
         ports=ports,
         static_addresses=[(as_number(station_address(port, 0)), VLAN, {port}) for port in range(ports)],
@@ -75,10 +77,15 @@ def _switch(ports: int) -> _engine.Switch:
             for port in range(1, ports)
         ],
     )
-    return configured_switch(config)
+    return configured(switch, config)
 
 
-def _frame(source: int, destination: int, size: int, pcp: int, rng: random.Random) -> bytes:
+def _switch(ports: int) -> _engine.Switch:
+    return known_switch(_engine.Switch(library(ports=ports)))
+
+
+def unicast_frame(source: int, destination: int, size: int, pcp: int, rng: random.Random) -> bytes:
+    """A frame from the station at one port to that at another, with any content."""
     head = station_address(destination, 0) + station_address(source, 0)
     head += vlan_tag(VLAN, pcp) + b"\x88\xb5"
     return with_fcs(head + rng.randbytes(size - 4 - len(head)))
@@ -90,14 +97,16 @@ def _outputs(events: _engine.Events) -> tuple[int, int]:
     return int(out.sum()), int((events["flags"][out] & FAULTY_OUTPUT != 0).sum())
 
 
-def _load(switch: _engine.Switch, size: int | None, rng: random.Random) -> int:
+def line_rate(switch: _engine.Switch, size: int | None, rng: random.Random, for_cycles: int = LINE_RATE_CYCLES) -> int:
     """Every port sends to the next one, back to back; gives the number of frames."""
     sent = 0
     for port in range(switch.ports):
         cycles = 0
-        while cycles < LINE_RATE_CYCLES:
+        while cycles < for_cycles:
             length = size or rng.randint(64, 1522)
-            switch.push(port, switch.cycle, _frame(port, (port + 1) % switch.ports, length, rng.randrange(8), rng))
+            switch.push(
+                port, switch.cycle, unicast_frame(port, (port + 1) % switch.ports, length, rng.randrange(8), rng)
+            )
             cycles += OVERHEAD_BYTES + length + GAP_BYTES
             sent += 1
     return sent
@@ -105,7 +114,7 @@ def _load(switch: _engine.Switch, size: int | None, rng: random.Random) -> int:
 
 def _line_rate(ports: int, size: int | None, rng: random.Random) -> Iterator[Row]:
     switch = _switch(ports)
-    sent = _load(switch, size, rng)
+    sent = line_rate(switch, size, rng)
     switch.run(switch.cycle + LINE_RATE_CYCLES + SETTLE_CYCLES)
     delivered, faulty = _outputs(switch.events())
     name = "mix" if size is None else str(size)
@@ -119,7 +128,7 @@ def _latency(ports: int, pcp: int, name: str, rng: random.Random) -> Iterator[Ro
     added: list[int] = []
     for size in LATENCY_SIZES:
         for phase in range(LATENCY_PHASES):
-            switch.push(0, switch.cycle + 1000 + phase, _frame(0, 1, size, pcp, rng))
+            switch.push(0, switch.cycle + 1000 + phase, unicast_frame(0, 1, size, pcp, rng))
             switch.run(switch.cycle + SETTLE_CYCLES)
             events = switch.events()
             entered = events["cycle"][events["kind"] == _engine.KINDS.index("input")]
@@ -142,7 +151,7 @@ def _latency(ports: int, pcp: int, name: str, rng: random.Random) -> Iterator[Ro
 def _speed(ports: int) -> Iterator[Row]:
     rng = random.Random(0)
     switch = _switch(ports)
-    _load(switch, None, rng)
+    line_rate(switch, None, rng)
     before = switch.cycles_simulated
     started = time.process_time()
     switch.run(switch.cycle + LINE_RATE_CYCLES)

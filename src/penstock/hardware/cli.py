@@ -92,21 +92,27 @@ def prove(
 def bench(
     ports: Ports = 4,
     seed: Annotated[int, typer.Option(help="Of the frames' content and of the random mix.")] = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="REVISION", help="Only the simulation's speed, in turns with that of this git revision."),
+    ] = None,
     update_docs: Annotated[bool, typer.Option("--update-docs", help="Put the table into docs/performance.md.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Loss at line rate, latency when idle, speed of the simulation."""
     from penstock.bench import page
     from penstock.hardware.bench import bench as run_bench
+    from penstock.hardware.speed import against as run_against
 
     rows = []
-    for row in run_bench(ports, seed):
+    for row in run_bench(ports, seed) if against is None else run_against(against, ports):
         rows.append(row)
         if not as_json:
-            line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
+            line = f"{row['quantity']}: {row['measured']:,} {row['unit']}".rstrip()
+            line += f", goal {row['goal']:,}" if "goal" in row else ""
             say(line + ("" if row["ok"] else " NOT MET"))
     if update_docs:
-        page.update(f"{ports} ports", rows)
+        page.update(f"{ports} ports" if against is None else "speed", rows)
     _finish(rows, as_json)
 
 

@@ -130,7 +130,11 @@ library = cache(build_model)
 
 def configured_switch(config: SwitchConfig) -> _engine.Switch:
     """A Verilated switch, reset and configured."""
-    switch = _engine.Switch(library(ports=config.ports))
+    return configured(_engine.Switch(library(ports=config.ports)), config)
+
+
+def configured(switch: _engine.Switch, config: SwitchConfig) -> _engine.Switch:
+    """The same switch, configured."""
     for address, value in configure(config, register_map()):
         switch.write(address, value)
     return switch
