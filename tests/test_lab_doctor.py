@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.errors import RunError
-from penstock.lab import doctor, kernel, setup
+from penstock.lab import doctor, kernel
 from penstock.lab.interfaces import clocks, stamping
 from penstock.lab.kernel import Kernel
 
@@ -85,12 +85,6 @@ def test_root_can_have_it_all_installed(examine: Examine) -> None:
     found = examine(missing=None, lacks=("qemu-system-x86_64",), root=True, fetched=False)
     assert found["ok"]
     assert found["by"]["laboratory", "in a guest"]["detail"] == "prepared on first use"
-
-
-def test_nothing_is_installed_where_that_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PENSTOCK_NO_INSTALL", "1")
-    with pytest.raises(RunError, match="missing: some-package; run: sudo apt-get install"):
-        setup.install(["some-package"], print)
 
 
 def test_the_loopback_has_no_hardware_stamps() -> None:

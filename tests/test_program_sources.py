@@ -128,10 +128,9 @@ def test_what_begins_after_the_run_is_not_started() -> None:
     assert background.parted(_load(protocol="tcp", start="10ms")).streams == ()
 
 
-def test_without_iperf3(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(RunError, match="iperf3 is missing, which makes p; run: sudo apt-get install iperf3"):
-        background.parted(_load(protocol="tcp"))
+def test_which_program_makes_the_stream() -> None:
+    assert background.needed_programs(_load(protocol="tcp")) == {"iperf3": "iperf3"}
+    assert background.needed_programs(_load(protocol="tcp", start="10ms")) == {}
 
 
 @pytest.mark.usefixtures("iperf3")

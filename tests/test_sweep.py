@@ -6,6 +6,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -217,6 +218,64 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
     assert 0 < said["finished"] < 400
     assert pl.read_parquet(tmp_path / "table.parquet").height == 2 * said["finished"]
     assert pl.read_parquet_metadata(tmp_path / "table.parquet")["penstock.partial"] == "true"
+
+
+def test_a_sweep_that_is_killed_leaves_what_was_finished(tmp_path: Path) -> None:
+    line(tmp_path, "1s")
+    words = command(tmp_path, "--seeds", "400", "--workers", "1")
+    process = subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, process_group=0)
+    kept = tmp_path / "table.partial.jsonl"
+    for _ in range(600):
+        time.sleep(0.1)
+        if kept.exists() and kept.stat().st_size:
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(60)
+    rows = pl.read_ndjson(kept)
+    assert {"run", "seed", "stream", "latency_max_ns", "ok"} <= set(rows.columns)
+    assert rows["run"].to_list() == [n for n in range(rows.height // 2) for _ in range(2)]
+    assert not (tmp_path / "table.parquet").exists()
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+
+
+def test_a_disk_that_fills_up_loses_nothing_that_was_written(tmp_path: Path) -> None:
+    line(tmp_path)
+    words = command(tmp_path, "--seeds", "9", "--workers", "1")
+    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, check=False, preexec_fn=_small_files)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    kept = tmp_path / "table.partial.jsonl"
+    assert str(kept) in done.stderr
+    whole = kept.read_bytes().splitlines()[:-1]
+    assert len(whole) >= 1
+    assert json.loads(whole[0])["run"] == 0
+
+
+@pytest.mark.parametrize(("place", "status"), [("scenario.toml/x.parquet", 2), ("x.csv", 2), ("/proc/x.parquet", 3)])
+def test_a_place_that_cannot_be_written_is_told_before_the_first_run(place: str, status: int, tmp_path: Path) -> None:
+    line(tmp_path, "1000s")
+    started = time.monotonic()
+    words = [*command(tmp_path, "--json"), "--out", str(tmp_path / place)]
+    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == status, done.stderr
+    assert place in json.loads(done.stdout)["errors"][0]["file"]
+    assert time.monotonic() - started < 30
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+def test_a_name_that_is_none_of_the_scenario(tmp_path: Path) -> None:
+    file = line(tmp_path)
+    for key, says in {
+        "streams.chanse.pcp": 'there is no "chanse" in streams (did you mean "chance"?); allowed: chance, regular',
+        "bridges.s7.processing_delay": 'there is no "s7" in bridges; allowed: s0, s1, s2',
+        "stations.x.at": 'there is no "x" in stations; allowed: a, b, c',
+    }.items():
+        with pytest.raises(InputError) as error:
+            sweep.plan(file, settings(f"{key}=1,2"))
+        assert [str(each) for each in error.value.errors] == [f"--set: {key}: {says}"]
 
 
 @contextmanager

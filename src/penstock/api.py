@@ -20,6 +20,7 @@ import polars as pl
 from penstock import run as runner
 from penstock.bound.analysis import analyse
 from penstock.bound.tables import by_hop, by_listener
+from penstock.command.words import count
 from penstock.scenario import load as _load
 from penstock.scenario.network import Network as _Network
 from penstock.summary import port_table, stream_table
@@ -116,8 +117,8 @@ class Network:
 
     def __repr__(self) -> str:
         network = self._network
-        parts = ((network.bridges, "bridges"), (network.stations, "stations"), (network.streams, "streams"))
-        return f"<Network {self.name!r}: {', '.join(f'{len(things)} {what}' for things, what in parts)}>"
+        parts = ((network.bridges, "bridge"), (network.stations, "station"), (network.streams, "stream"))
+        return f"<Network {self.name!r}: {', '.join(count(len(things), what) for things, what in parts)}>"
 
 
 class Run:

@@ -17,11 +17,12 @@ from penstock.command import ending
 from penstock.command.answer import answer
 from penstock.command.console import of_runs, output, progress, say
 from penstock.command.ending import end, interruptible
-from penstock.command.options import JsonOption, ScenarioArgument, WorkersOption
+from penstock.command.options import JsonOption, ScenarioArgument, WorkersOption, YesOption
+from penstock.command.words import count
 from penstock.compare.cli import compare
 from penstock.data.cli import app as scenarios
 from penstock.end.cli import listen, talk
-from penstock.errors import InputError, MachineError, RunError
+from penstock.errors import InputError, MachineError, RunError, check_known
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
 from penstock.report.cli import report
@@ -91,7 +92,8 @@ def run(
         str | None, typer.Option(metavar="full|none", help="What is traced; what the scenario says if not given.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Gives each source of chance another seed, as run N of a sweep.")
+        int | None,
+        typer.Option(min=0, metavar="N", help="Gives each source of chance another seed, as run N of a sweep."),
     ] = None,
     captures: Annotated[bool, typer.Option("--captures/--no-captures", help="Write what the listeners heard.")] = True,
     record: Annotated[
@@ -103,18 +105,20 @@ def run(
     wide: WideOption = False,
     as_csv: CsvOption = False,
     as_json: JsonOption = False,
+    yes: YesOption = False,
 ) -> None:
     """Run a scenario: print a table, write trace, captures and report."""
     from penstock import run as runner
     from penstock.replay.recorder import recorder as prepare_recording
-    from penstock.scenario import load
+    from penstock.scenario import NODES, load
 
     form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
+
+    if nodes is not None:
+        check_known(nodes, NODES, "--nodes")
+    if trace is not None:
+        check_known(trace, runner.TRACE_MODES, "--trace")
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
-    if trace is not None and mode is None:
-        raise typer.BadParameter(
-            f'"{trace}" is not known; allowed: {", ".join(runner.TRACE_MODES)}', param_hint="--trace"
-        )
     network = load(scenario, nodes)
     if network.nodes == "linux":
         _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed, "--record": record}, form)
@@ -200,10 +204,14 @@ def sweep(
     file = out or Path("out") / f"{tasks[0].scenario['name']}-sweep.parquet"
     if file.suffix != ".parquet" or file.is_dir():
         raise InputError("is no name for a table", allowed="a file that ends in .parquet", file=f"--out {file}")
-    with progress(quiet=as_json) as tell:
-        result = sweeps.run(tasks, workers=workers, dask=dask, done=of_runs(tell))
-    if result.rows:
-        sweeps.write(result, file)
+    with sweeps.Journal(file) as journal:
+        with progress(quiet=as_json) as tell:
+            result = sweeps.run(tasks, workers=workers, dask=dask, done=of_runs(tell), keep=journal.add)
+        try:
+            if result.rows:
+                sweeps.write(result, file)
+        except MachineError as error:
+            raise MachineError(f"{error}; the rows of {count(result.finished, 'run')} are in {journal.path}") from None
     if as_json:
         answer(shown.as_json(result, file))
     else:
@@ -243,6 +251,7 @@ def reproduce(
         bool, typer.Option("--update-docs", help="Put the table into docs/papers/PAPER.md.")
     ] = False,
     as_json: JsonOption = False,
+    yes: YesOption = False,
 ) -> None:
     """Run the experiments of a paper: paper, theory and ours side by side."""
     from penstock.lab.cli import tell_of_lab

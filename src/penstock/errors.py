@@ -86,6 +86,13 @@ def located(
     return {"file": file, "line": line, "key": key, "what": what, "allowed": allowed}
 
 
+def check_known(word: str, known: Iterable[str], place: str) -> None:
+    """Raises InputError where a word is none of those known; `place` is the option or argument that has it."""
+    words = list(known)
+    if word not in words:
+        raise InputError(f'"{word}" is not known{did_you_mean(word, words)}', allowed=", ".join(words), file=place)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`(did you mean "x"?)` when a known word is near, else nothing."""
     near = nearest(word, known)

@@ -38,7 +38,10 @@ def check_folder(folder: Path, said: str = "") -> None:
 
     It is asked before the work starts whose results would be lost; `said` is the option that names the folder.
     """
-    place = f"{said} {folder}".strip()
+    _check_place(folder, f"{said} {folder}".strip())
+
+
+def _check_place(folder: Path, place: str) -> None:
     there = Path(os.path.abspath(folder))
     while not os.path.lexists(there):
         there = there.parent
@@ -58,7 +61,7 @@ def check_file(file: Path, said: str = "") -> None:
         raise InputError("is a folder", allowed="a file to write", file=place)
     if file.exists() and not os.access(file, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
-    check_folder(file.parent, said)
+    _check_place(file.parent, place)
 
 
 @contextmanager

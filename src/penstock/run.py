@@ -23,7 +23,7 @@ from typing import Any, Literal, Protocol
 import polars as pl
 
 from penstock import plan, report
-from penstock.errors import EngineError, InputError, NoTraceError, RunError
+from penstock.errors import EngineError, InputError, NoTraceError, RunError, check_known
 from penstock.folder import replacing
 from penstock.journeys import View
 from penstock.scenario.network import Network, TraceFilter
@@ -34,6 +34,7 @@ Progress = Callable[[str, float], None]  # what is being done, and the part of i
 Sink = Callable[[dict[str, Any]], None]
 TraceMode = Literal["full", "none"]
 
+_SEEDS = 2**63  # as the engine takes them
 TRACE_MODES: tuple[TraceMode, ...] = ("full", "none")
 # Above this many rows statistics come from the engine, which has the same, and pictures from a part of the trace.
 MOST_ROWS = 5_000_000
@@ -135,6 +136,12 @@ def _refuse_linux(network: Network) -> None:
         raise InputError("the nodes are real Linux, which the engine does not run", allowed=allowed, file=network.file)
 
 
+def check_seed(seed: int | None) -> None:
+    """Raises InputError where a number is no seed of a run."""
+    if seed is not None and not 0 <= seed < _SEEDS:
+        raise InputError(f"{seed} is no seed", allowed=f"0 to {_SEEDS - 1}", file="seed")
+
+
 def run(
     network: Network,
     out: Path,
@@ -149,6 +156,9 @@ def run(
     `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
     """
     _refuse_linux(network)
+    if trace is not None:
+        check_known(trace, TRACE_MODES, "trace")
+    check_seed(seed)
     engine = engine or CompiledEngine()
     tell: Progress = progress or (lambda _what, _part: None)
     with replacing(out) as folder:
@@ -188,6 +198,7 @@ def run(
 def statistics(network: Network, engine: Engine | None = None, seed: int | None = None) -> dict[str, Any]:
     """The summary of a run that leaves nothing else. `seed` gives every source of chance another seed of its own."""
     _refuse_linux(network)
+    check_seed(seed)
     engine = engine or CompiledEngine()
     description = _with_trace(engine.prepare(network, lambda _what, _part: None), "none")
     if seed is not None:

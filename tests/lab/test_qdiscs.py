@@ -15,12 +15,13 @@ from linux_host import EXAMPLE
 from penstock.lab.guest import Guest
 from penstock.lab.machine import Machine
 from penstock.lab.remote_host import RemoteHost
-from penstock.lab.setup import prepare, require
+from penstock.lab.setup import prepare
 from penstock.linux import apply as changes
 from penstock.linux.commands import commands, removal
 from penstock.linux.errors import ApplyError
 from penstock.linux.plan import HostPlan, plan_host
 from penstock.scenario import load
+from penstock.system_packages import require
 
 LISTS = """\
 name = "lists"

@@ -16,9 +16,9 @@ from penstock.lab.emulation import Emulation
 from penstock.lab.machine import Machine
 from penstock.lab.programs import How
 from penstock.lab.run import Played, Where, hosts, play
-from penstock.lab.setup import require
 from penstock.scenario import load
 from penstock.scenario.network import Network
+from penstock.system_packages import require
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
 CYCLE_US = 2000

@@ -14,6 +14,8 @@ from penstock.command.answer import answer
 from penstock.command.console import say
 from penstock.command.ending import end
 from penstock.command.options import JsonOption, UpdateDocsOption
+from penstock.errors import check_known
+from penstock.folder import check_folder
 
 app = typer.Typer(no_args_is_help=True, help="How fast the engine is.")
 
@@ -42,10 +44,10 @@ def engine(
     from penstock.bench import engine as engine_bench
     from penstock.bench import page
 
-    unknown = [name for name in networks or () if name not in NETWORKS]
-    if unknown:
-        raise typer.BadParameter(f'"{unknown[0]}" is not known; allowed: {", ".join(NETWORKS)}', param_hint="NETWORK")
+    for name in networks or ():
+        check_known(name, NETWORKS, "NETWORK")
     if describe is not None:
+        check_folder(describe, "--describe")
         describe.mkdir(parents=True, exist_ok=True)
         for name in networks or NETWORKS:
             file = describe / f"{name}.json"

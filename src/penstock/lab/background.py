@@ -38,7 +38,6 @@ def parted(network: Network) -> Background:
 
     Raises:
         InputError: Nothing is left for talkers.
-        RunError: The program is not there.
 
     """
     streams = {name: stream for name, stream in network.streams.items() if stream.source.program is None}
@@ -47,10 +46,12 @@ def parted(network: Network) -> Background:
         what = "all of its streams are of programs, whose frames are not measured"
         raise InputError(what, allowed="one stream of another source, or more", file=network.file, key="streams")
     made = tuple(stream for stream in of_programs if stream.source.start < network.duration_ps)
-    if made and shutil.which("iperf3") is None:
-        names = ", ".join(stream.name for stream in made)
-        raise RunError(f"iperf3 is missing, which makes {names}; run: sudo apt-get install iperf3")
     return Background(replace(network, streams=streams), made)
+
+
+def needed_programs(network: Network) -> Mapping[str, str]:
+    """The programs that make some of the streams, and the Debian package of each."""
+    return {"iperf3": "iperf3"} if parted(network).streams else {}
 
 
 def commands(network: Network, streams: tuple[Stream, ...]) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ import typer
 from penstock.command.answer import answer
 from penstock.command.console import output, tell
 from penstock.command.ending import end, interruptible
-from penstock.command.options import JsonOption
+from penstock.command.options import JsonOption, YesOption
 from penstock.errors import InputError
 from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
 from penstock.scenario.limits import DURATION
@@ -31,7 +31,7 @@ def lab(
     ] = None,
     shell: Annotated[bool, typer.Option("--shell", help="Run a command in the guest: --shell -- COMMAND...")] = False,
     prepare: Annotated[
-        bool, typer.Option("--prepare", help="Get and unpack the newest real-time kernel; installs what is missing.")
+        bool, typer.Option("--prepare", help="Get and unpack the newest real-time kernel, and missing programs.")
     ] = False,
     emulation: Annotated[
         EmulationOption,
@@ -54,6 +54,7 @@ def lab(
     wide: WideOption = False,
     as_csv: CsvOption = False,
     as_json: JsonOption = False,
+    yes: YesOption = False,
     timeout: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="The most a command may take.")] = 60,
 ) -> None:
     """Run a scenario on real Linux, or a command on the laboratory's real-time kernel."""

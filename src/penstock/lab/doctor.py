@@ -19,7 +19,8 @@ from penstock.lab.guest import KVM_READY_WITHIN_S, Guest
 from penstock.lab.interfaces import clocks, stamping
 from penstock.lab.machine import Machine
 from penstock.lab.probe import WHAT, probe
-from penstock.lab.setup import GUEST_PROGRAMS, PROCESSOR, install_command, missing_packages
+from penstock.lab.setup import GUEST_PROGRAMS, PROCESSOR
+from penstock.system_packages import install_command, may_install, missing_packages
 
 State = Literal["yes", "no", "part"]
 _NET_ADMIN, _SYS_ADMIN, _NET_RAW, _SYS_NICE = 12, 21, 13, 23
@@ -121,7 +122,7 @@ def _guest() -> list[Finding]:
     else:
         image = Finding("guest", "real-time kernel", "part", "not fetched yet", "./penstock lab --prepare")
     can = not missing and image.state == "yes"
-    can_be = image.state != "no" and (not missing or os.geteuid() == 0)
+    can_be = image.state != "no" and (not missing or may_install())
     said = "ready" if can else "prepared on first use" if can_be else "not possible as it is"
     lab = Finding(
         "laboratory", "in a guest", "yes" if can or can_be else "no", said, "" if can else image.remedy or remedy

@@ -31,10 +31,11 @@ from penstock.lab.machine import Machine
 from penstock.lab.probe import probe
 from penstock.lab.programs import How, Program
 from penstock.lab.scene import build, plan_of
-from penstock.lab.setup import prepare
+from penstock.lab.setup import GUEST_PROGRAMS, OWN_PROGRAMS, prepare
 from penstock.run import Result
 from penstock.scenario.network import Network
 from penstock.summary import summarize
+from penstock.system_packages import require
 
 _ALWAYS = ("bridge", "clsact", "flower")
 _FIRST_LEAD_NS, _LEAD_PER_PROGRAM_NS = 1_000_000_000, 500_000_000
@@ -156,10 +157,18 @@ def needed(network: Network) -> list[str]:
 
 @contextmanager
 def hosts(networks: Sequence[Network], where: Where, tell: Tell) -> Iterator[Machine]:
-    """The machine's own kernel where it has all that the networks need, else a guest."""
+    """The machine's own kernel where it has all that the networks need, else a guest.
+
+    Raises:
+        MissingError: Programs are missing and are not to be installed.
+        RunError: The kernel lacks something, or the guest did not start.
+
+    """
+    beside = {program: package for each in networks for program, package in background.needed_programs(each).items()}
     if where.guest is not True:
         lacks = _lacking(networks)
         if not lacks:
+            require(OWN_PROGRAMS | beside, tell)
             tell("namespaces on this machine's kernel; nothing of its own network is touched")
             with Machine() as machine:
                 yield machine
@@ -167,6 +176,7 @@ def hosts(networks: Sequence[Network], where: Where, tell: Tell) -> Iterator[Mac
         if where.guest is False:
             raise RunError(f"this machine's kernel lacks {', '.join(lacks)}; run it in a guest")
         tell(f"this machine's kernel lacks {', '.join(lacks)}; starting a guest")
+    require(GUEST_PROGRAMS | beside, tell)
     with Guest(prepare(tell), where.emulation, without_kvm=Emulation("icount")) as guest:
         tell(f"the guest started in {guest.seconds_to_start:.1f} s ({guest.emulation})")
         with Machine(guest) as machine:

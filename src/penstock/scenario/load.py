@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import data
+from penstock.errors import check_known
 from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.file import parse_toml, read_text
@@ -31,6 +32,8 @@ from penstock.scenario.tables import check_tables
 from penstock.scenario.use import check_use
 from penstock.scenario.vlans import with_vlans
 
+NODES = ("model", "rtl", "linux")
+
 
 def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Network:
     """Reads a scenario: a folder with `scenario.toml`, one file, or what such a file says as a dict.
@@ -38,6 +41,8 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
     A path that is not there is looked for among the scenarios of the package.
     `nodes` overrides what the bridges are. Raises `InputError`, whose `errors` are all that is wrong.
     """
+    if nodes is not None:
+        check_known(nodes, NODES, "nodes")
     if isinstance(path, Mapping):
         return _network(Draft(Report("scenario"), Path("scenario"), dict(path)), nodes)
     file = data.scenario_file(Path(path))
@@ -48,9 +53,6 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
 def _network(draft: Draft, override: str | None) -> Network:
     scenario, report = draft.scenario, draft.report
     chosen = override or scenario.nodes
-    if chosen not in ("model", "rtl", "linux"):
-        report.add(("nodes",), f'"{chosen}" is not known', '"model", "rtl" or "linux"')
-        chosen = "model"
     check_names(draft)
     collect_bridges(draft)
     links = link_bridges(draft)

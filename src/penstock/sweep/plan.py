@@ -6,12 +6,12 @@ from __future__ import annotations
 import copy
 import itertools
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import CollectedInputError, InputError
+from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.scenario import Network, load
 
 MOST_RUNS = 1_000_000
@@ -140,8 +140,11 @@ def plan(scenario: Path, settings: Sequence[Setting], seeds: int | None = None) 
         count *= len(setting.values)
     if count > MOST_RUNS:
         raise InputError(f"{count:,} runs are too many", allowed=f"{MOST_RUNS:,} or fewer", file=_WHERE)
-    file = load(scenario).file
+    network = load(scenario)
+    file = network.file
     base = _absolute(tomllib.loads(file.read_text(encoding="utf-8")), file.resolve().parent)
+    for each in settings:
+        _check_name(each, {**base.get("topology", {})}, network)
     tasks: list[Task] = []
     wrong: list[InputError] = []
     for values in combinations(settings):
@@ -160,6 +163,18 @@ def plan(scenario: Path, settings: Sequence[Setting], seeds: int | None = None) 
     if wrong:
         raise CollectedInputError(wrong)
     return tasks
+
+
+def _check_name(setting: Setting, topologies: dict[str, Any], network: Network) -> None:
+    """A stream, station or bridge that is named is one of the scenario, and none that the setting would make."""
+    sections: dict[str, Mapping[str, Any]] = {
+        "streams": network.streams, "stations": network.stations, "bridges": network.bridges, "topology": topologies
+    }  # fmt: skip
+    section, *rest = setting.path
+    if section in sections and rest and rest[0] not in sections[section]:
+        known = sections[section]
+        what = f'there is no "{rest[0]}" in {section}{did_you_mean(rest[0], known)}'
+        raise InputError(what, allowed=", ".join(known) or "none", file=_WHERE, key=setting.key)
 
 
 def _placed(error: InputError, file: Path, values: dict[str, Any]) -> list[InputError]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.command.words import count
 from penstock.sweep.plan import Setting
 from penstock.sweep.plan import show as show_value
 from penstock.sweep.work import Sweep
@@ -40,8 +41,9 @@ def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Pat
     if sweep.rows:
         console.print(_by_combination(sweep, keys))
     if sweep.repeated:
-        console.print(f"{sweep.repeated} runs were done again, since their process had ended")
-    count = f"{sweep.finished:,} of {sweep.runs:,} runs" if not sweep.complete else f"{sweep.runs:,} runs"
+        console.print(f"done again, since their process had ended: {count(sweep.repeated, 'run')}")
+    runs = count(sweep.runs, "run")
+    runs = runs if sweep.complete else f"{sweep.finished:,} of {runs}"
     failed = len({row["run"] for row in sweep.rows if not row["ok"]})
     verdict = (
         f"[bold red]a requirement was not met in {failed:,}[/]" if failed else "[bold green]every requirement met[/]"
@@ -49,7 +51,7 @@ def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Pat
     if not sweep.complete:
         verdict = "[bold red]stopped[/]"
     where = f"; table in {escape(str(file))}" if sweep.rows else ""
-    console.print(f"{count}: {verdict}{where}", highlight=False)
+    console.print(f"{runs}: {verdict}{where}", highlight=False)
 
 
 def _by_combination(sweep: Sweep, keys: list[str]) -> Table:

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock.errors import EngineError, InputError
+from penstock.errors import EngineError, InputError, MachineError
 from penstock.run import statistics
 from penstock.summary import stream_rows
 from penstock.sweep.plan import Task, show
@@ -78,10 +78,12 @@ def run(
     dask: str | None = None,
     done: Done | None = None,
     work: Callable[[Task], Rows] = run_task,
+    keep: Callable[[Rows], None] = lambda _rows: None,
 ) -> Sweep:
     """Does all runs, by processes of this machine or by a Dask cluster at an address.
 
-    An interrupt, or a run that cannot be done, ends the sweep with what it had finished.
+    An interrupt, or a run that cannot be done, ends the sweep with what it had finished. `keep` gets the rows of each
+    run as it is finished; where it raises OSError, the sweep ends too.
     """
     sweep = Sweep(len(tasks))
     tell = done or (lambda _done, _of: None)
@@ -91,6 +93,10 @@ def run(
         for rows in results:
             sweep.rows += rows
             sweep.finished += 1
+            try:
+                keep(rows)
+            except OSError as error:
+                raise SweepStoppedError(f"the rows cannot be kept: {error.strerror}") from error
             tell(sweep.finished, len(tasks))
     except SweepStoppedError as error:
         sweep.error = str(error)
@@ -210,12 +216,18 @@ def _by_dask(
 
 
 def write(sweep: Sweep, file: Path) -> None:
-    """Writes the table, whole or not at all; a partial one says so in its metadata."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """Writes the table, whole or not at all; a partial one says so in its metadata.
+
+    Raises:
+        MachineError: It cannot be written.
+
+    """
     new = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         metadata = {} if sweep.complete else {"penstock.partial": "true"}
         sweep.table().write_parquet(new, metadata=metadata)
         new.replace(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise MachineError(f"{file} cannot be written: {error}") from error
     finally:
         new.unlink(missing_ok=True)
