@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 from penstock import _engine
 from penstock.hardware.model import build_model
 from penstock.hardware.ptp import FRACTION, NS_PER_S, PtpClock, PtpError
-from penstock.hardware.tools import hardware_folder
 
 PORTS = 4
 NOMINAL = 8 * FRACTION
@@ -86,13 +83,6 @@ def test_rate_slew_and_step(switch: _engine.Switch) -> None:
     now, at = clock.time_ns(), switch.cycle
     clock.step(-NS_PER_S // 2 - 1)
     assert abs(clock.time_ns() - now + NS_PER_S // 2 - 8 * (switch.cycle - at)) <= 200
-
-
-def test_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (hardware_folder().parent / "docs" / "clock.md").read_text()
-    code, printed = (textwrap.dedent(text) for text in re.findall(r"\n\n((?: {4}.*\n|\n(?= {4}))+)", page)[-2:])
-    exec(code, {})
-    assert capsys.readouterr().out == printed
 
 
 def test_what_is_refused_changes_nothing(switch: _engine.Switch) -> None:
