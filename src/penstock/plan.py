@@ -16,7 +16,7 @@ from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Network, Station
 from penstock.scenario.source_keys import Source
-from penstock.scenario.store import queue_limit_cells, store_cells
+from penstock.scenario.store import CLASS_LIMIT_CELLS, queue_limit_cells, store_cells
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
@@ -358,7 +358,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         size=_size(bridge),
         queue_limit_cells=queue_limits,
         # A queue may fill the room of its class.
-        class_limit_cells={k: cells for k, cells in queue_limits.items() if cells > _CLASS_LIMIT_CELLS},
+        class_limit_cells={k: cells for k, cells in queue_limits.items() if cells > CLASS_LIMIT_CELLS},
     )
 
 
@@ -368,9 +368,6 @@ def _size(bridge: Bridge) -> HardwareSize:
 
     size = HardwareSize() if bridge.nodes == "rtl" else HardwareSize(gate_entries=MOST_GATE_ENTRIES)
     return replace(size, cells=store_cells(bridge))
-
-
-_CLASS_LIMIT_CELLS = 640  # after reset
 
 
 def static_addresses(network: Network, bridge: Bridge) -> list[tuple[int, int, set[int]]]:

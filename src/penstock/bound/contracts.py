@@ -246,12 +246,12 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
             longest = (other.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8 * PS
             blocking = max(blocking, Fraction(longest, talker.link_rate_bps))
             continue
-        brought = _brought(network, other, talker.link_rate_bps)
-        if brought is None:
+        found = brought(network, other, talker.link_rate_bps)
+        if found is None:
             return None
-        ahead += brought[0]
-        shares += brought[1]
-        higher += brought[1] if of > own else 0
+        ahead += found[0]
+        shares += found[1]
+        higher += found[1] if of > own else 0
     slowest = talker.link_rate_bps * (1 - higher)
     if shares > 1 or stream.ats is None or stream.ats.rate_bps > slowest:
         return None
@@ -259,8 +259,8 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
     return ceil(waited)
 
 
-def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
-    """What a stream brings to its talker's port: at once, in ps on the link, and of the link for ever."""
+def brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
+    """What a stream brings to a link: in ps at once, and what part of it as long as it lasts; None if by chance."""
     releases = releases_of(network, stream)
     if isinstance(releases, str):
         return None
@@ -269,9 +269,14 @@ def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction,
         return Fraction((size + WIRE_OVERHEAD_BYTES) * 8 * PS, rate_bps)
 
     whole = sum(map(wire_ps, releases.frame_bytes), Fraction(0))
-    if releases.cycle_ps is None or releases.frames <= len(releases.times_ps):
-        return whole, Fraction(0)
-    share = whole / releases.cycle_ps
+    if releases.frames <= len(releases.times_ps):
+        span = releases.times_ps[-1] + wire_ps(releases.frame_bytes[-1])
+        if whole > span:
+            return whole, Fraction(0)
+    else:
+        assert releases.cycle_ps is not None
+        span = Fraction(releases.cycle_ps)
+    share = whole / span
     slack = releases.slack_ps
     frames = [
         Spaced(time, ceil(wire_ps(size) / share), 0, group)

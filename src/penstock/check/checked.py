@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.bound.analysis import analyse
 from penstock.bound.contracts import Contract
+from penstock.check.storage import storage_findings
 from penstock.check.streams import CheckedStream, treated
 from penstock.scenario.findings import Finding, Places
 from penstock.scenario.network import Network
@@ -46,8 +47,9 @@ def check(network: Network) -> Checked:
         for each in streams
         if each.contract is not None and not each.contract.holds
     ]
+    room = tuple(storage_findings(network, places))
     held = [each if isinstance(each, Finding) else places.finding((), each) for each in analysis.warnings]
-    return Checked(network, streams, (*held, *broken), tuple(_notes(network, streams)))
+    return Checked(network, streams, (*held, *broken, *room), tuple(_notes(network, streams)))
 
 
 def _said(contract: Contract) -> str:

@@ -3,11 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from penstock.scenario.draft import Draft
 from penstock.scenario.limits import CELL_BYTES, HARDWARE_CELLS
 from penstock.scenario.network import Bridge, Network
 from penstock.scenario.positions import KeyPath
 
+# As the hardware divides its store after reset.
+_TRANSIT_CELLS = 36  # of each port, for frames on their way in and out
+_RECEPTION_GUARANTEE_CELLS = 24
+_MOST_QUEUE_GUARANTEE_CELLS = 12
+_QUEUE_LIMIT_CELLS = 256
+_CLASSES = 8
+CLASS_LIMIT_CELLS = 640
 _CELLS_PER_PORT = 128  # what 8 ports of the hardware have
 
 
@@ -22,6 +31,34 @@ def store_cells(bridge: Bridge) -> int:
     while cells < bridge.ports * _CELLS_PER_PORT:
         cells *= 2
     return cells
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How a store is divided, in cells."""
+
+    queue_guarantee: int
+    reception_guarantee: int
+    shared: int
+
+
+def shares(bridge: Bridge) -> Shares:
+    """Of a bridge's store."""
+    cells, ports = store_cells(bridge), bridge.ports
+    per_port = _TRANSIT_CELLS + _RECEPTION_GUARANTEE_CELLS
+    room = max(0, 3 * cells // 4 - ports * per_port)
+    queue = min(room // (ports * _CLASSES), _MOST_QUEUE_GUARANTEE_CELLS)
+    return Shares(queue, _RECEPTION_GUARANTEE_CELLS, max(0, cells - ports * (per_port + _CLASSES * queue)))
+
+
+def limit_of_queue(network: Network, bridge: Bridge, number: int) -> int:
+    """Cells that the queue of a class at a port may hold."""
+    return queue_limit_cells(network, bridge).get(number, _QUEUE_LIMIT_CELLS)
+
+
+def limit_of_class(network: Network, bridge: Bridge, number: int) -> int:
+    """Cells that a class may have at all ports together: one queue may fill it."""
+    return max(CLASS_LIMIT_CELLS, limit_of_queue(network, bridge, number))
 
 
 def queue_limit_cells(network: Network, bridge: Bridge) -> dict[int, int]:
