@@ -20,7 +20,7 @@ from penstock.scenario.units import DRIFT, FREQUENCY, LENGTH, RATE, TIME, Kind
 from penstock.schema.generate import DIALECT, scenario_schema
 
 ROOT = Path(__file__).parents[1]
-SCENARIOS = sorted((ROOT / "scenarios").rglob("*.toml"))
+SCENARIOS = sorted(file for file in (ROOT / "scenarios").rglob("*.toml") if file.name != "run.toml")  # of a recording
 SCHEMA = scenario_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 
