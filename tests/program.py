@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+
+import typer
 
 from penstock.command import ending
 
@@ -26,7 +27,7 @@ class Ended:
         return self.stdout + self.stderr
 
 
-def invoke(app: Callable[..., Any], words: Sequence[str]) -> Ended:
+def invoke(app: typer.Typer, words: Sequence[str]) -> Ended:
     """Runs a command line to its end."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
@@ -25,6 +26,7 @@ from penstock.command.words import count
 from penstock.errors import CollectedInputError, EngineError, InputError, RunError
 from penstock.hardware.tools import ToolError
 from penstock.linux.errors import CollectedHostError, HostError
+from program import invoke
 
 ROOT = Path(__file__).parents[1]
 HELLO = ROOT / "scenarios" / "hello"
@@ -141,6 +143,52 @@ def test_an_option_that_is_wrong_is_bad_input(words: list[str], place: str, run:
 
 def test_what_is_behind_two_dashes_is_not_ours(run: Run) -> None:
     assert run(True, "--seed", "x", "--", "--json")[1] == ""
+
+
+def paths(command: Any, *before: str) -> Iterator[tuple[str, ...]]:
+    yield before
+    for name, below in getattr(command, "commands", {}).items():
+        yield from paths(below, *before, name)
+
+
+def test_help_is_in_words_and_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    cli._add_hardware()
+    known = list(paths(typer.main.get_command(cli.app)))
+    assert {(), ("run",), ("hw", "register"), ("linux", "apply"), ("bench", "engine")} <= set(known)
+    for words in known:
+        done = invoke(cli.app, [*words, "--help"])
+        assert done.status == 0
+        assert f"Usage: {' '.join(('penstock', *words))} " in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 80, words
+        assert not re.search(r"<\w+>|<\w+\[", done.stdout), words
+        for wrong in ("list[", "[[", "\N{HORIZONTAL ELLIPSIS}", "python"):
+            assert wrong not in done.stdout, words
+
+
+@pytest.mark.parametrize("typed", ["penstock", "./penstock"])
+def test_a_shell_completes_commands_and_options(typed: str, tmp_path: Path) -> None:
+    program = tmp_path / "penstock"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m penstock "$@"\n')
+    program.chmod(0o755)
+    script = f"""
+        eval "$(_PENSTOCK_COMPLETE=source_bash ./penstock)"
+        COMP_WORDS=({typed} rep) COMP_CWORD=1; $1 {typed}; echo "${{COMPREPLY[@]}}"
+        COMP_WORDS=({typed} run --no) COMP_CWORD=2; $1 {typed}; echo "${{COMPREPLY[@]}}"
+        complete -p penstock"""
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", "_penstock_completion"],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    commands, options, registered = done.stdout.splitlines()
+    assert {"replay", "report", "reproduce"} <= set(commands.split())
+    assert {"--nodes", "--no-captures"} <= set(options.split())
+    assert registered.endswith("-F _penstock_completion penstock")
 
 
 def test_words_count() -> None:

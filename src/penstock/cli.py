@@ -36,18 +36,6 @@ app = typer.Typer(
     help="Time-sensitive networks: one description, run as a model or as hardware, held against its proven bounds.",
 )
 
-app.add_typer(bench, name="bench")
-app.command()(lab)
-app.command()(doctor)
-app.add_typer(linux, name="linux")
-app.add_typer(scenarios, name="scenarios")
-app.command()(talk)
-app.command()(listen)
-app.command()(show)
-app.command()(compare)
-app.command()(report)
-app.command()(schema)
-app.command()(check)
 
 ReplayNodes = Enum("ReplayNodes", {"MODEL": "model", "RTL": "rtl"})
 ReproduceNodes = Enum("ReproduceNodes", {"MODEL": "model", "RTL": "rtl", "BOTH": "both"})
@@ -146,6 +134,9 @@ def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], form
         raise InputError("says nothing of real Linux", allowed="model or rtl nodes with it", file=given[0])
     with interruptible():
         end(run_scenario(Asked(scenario, out), form))
+
+
+app.command()(check)
 
 
 @app.command()
@@ -290,6 +281,20 @@ def run_tests(
     from penstock import testing
 
     end(testing.main(only or [], strict) == 0)
+
+
+# In the order in which one comes to need them; `hw` is the last.
+app.command()(show)
+app.command()(compare)
+app.command()(report)
+app.command()(lab)
+app.command()(doctor)
+app.add_typer(linux, name="linux")
+app.command()(talk)
+app.command()(listen)
+app.command()(schema)
+app.add_typer(scenarios, name="scenarios")
+app.add_typer(bench, name="bench")
 
 
 def _add_hardware() -> None:

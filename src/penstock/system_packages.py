@@ -62,7 +62,7 @@ def _asked(question: str) -> bool:
     if sys.stdin is None or not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
     print(f"penstock: {question} [Y/n] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+    return sys.stdin.readline().lower() in ("\n", "y\n", "yes\n")  # nothing at all is the end of the input
 
 
 def _install(packages: list[str]) -> None:

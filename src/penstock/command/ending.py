@@ -21,7 +21,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -33,6 +33,7 @@ from typer.exceptions import TyperException
 
 from penstock.command import answer as answers
 from penstock.command import console
+from penstock.command.help import in_words
 from penstock.errors import InputError, MachineError, RunError, located
 
 DEBUG = "PENSTOCK_DEBUG"
@@ -83,7 +84,7 @@ class _Failure:
 _INTERRUPTED = _Failure(Status.INTERRUPTED, [located("interrupted")], ())
 
 
-def run(app: Callable[..., Any], arguments: Sequence[str], name: str = "penstock") -> int:
+def run(app: typer.Typer, arguments: Sequence[str], name: str = "penstock") -> int:
     """Runs a command line and gives its exit status; lets nothing through but a wish to end the program."""
     answers.forget()
     console.prepare_streams()
@@ -101,9 +102,11 @@ def run(app: Callable[..., Any], arguments: Sequence[str], name: str = "penstock
     return status
 
 
-def _status(app: Callable[..., Any], arguments: Sequence[str], name: str) -> int:
+def _status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
     try:
-        found = app(list(arguments), prog_name=name, standalone_mode=False)
+        command = typer.main.get_command(app)
+        in_words(command)
+        found = command(list(arguments), prog_name=name, standalone_mode=False)
     except SystemExit as ended:
         # The library ends so where nobody reads its output any more.
         if _is_broken_pipe(ended.__context__):

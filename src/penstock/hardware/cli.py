@@ -121,7 +121,7 @@ def soak(
     frames: Annotated[int, typer.Option(min=1, help="How many.")] = 1_000_000,
     seed: Annotated[int, typer.Option(help="Of the first run; the others have the next ones.")] = 1,
     ports: Ports = 4,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time.  [default: one per core]")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one per core if not given.")] = None,
     record: Annotated[
         Path | None, typer.Option(help="Keep each run in this file, and leave out those that it already has.")
     ] = None,
@@ -160,9 +160,10 @@ def diff(
     seed: Annotated[int, typer.Option(help="Of the first; the others have the next ones.")] = 1,
     frames: Annotated[int, typer.Option(min=1, help="In each scenario.")] = 700,
     ports: Annotated[
-        list[int] | None, typer.Option(min=2, max=8, help="Ports of the switch; several in turn. [default: 2, 3, 4, 8]")
+        list[int] | None,
+        typer.Option(min=2, max=8, help="Ports of the switch; several in turn; else 2, 3, 4, 8."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Scenarios at a time.  [default: one per core]")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Scenarios at a time; one per core if not given.")] = None,
     out: Annotated[Path, typer.Option(help="Where scenarios that differ are written.")] = Path("differential"),
     replay: Annotated[Path | None, typer.Option(help="Play the scenario in this file instead.")] = None,
     as_json: JsonOption = False,
@@ -306,7 +307,7 @@ def _print_synthesis(result: "Synthesis") -> None:
 def bitstream(
     name: Annotated[str, typer.Argument(metavar="[BOARD]", help="Of hw/board.")] = "versa_ecp5",
     seed: Annotated[int, typer.Option(help="Of the placement; another one can be faster or slower.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="Folder to write to.  [default: build/BOARD]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write to; build/BOARD if not given.")] = None,
     allow_slow: Annotated[
         bool, typer.Option("--allow-slow", help="Write the files even if a clock is not met; still fails.")
     ] = False,
