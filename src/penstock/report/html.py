@@ -76,7 +76,7 @@ def render(network: Network, view: View | None, summary: dict[str, Any], asked: 
         hops_of=[(name, summary["streams"][name]["hops"]) for name in names if summary["streams"][name]["hops"]],
         quantiles=_QUANTILES,
         left_out=[*_left_out(None if view is None else view.trace, summary, len(names)), *found.left_out],
-        moments=found.listed,
+        moments=found.groups,
         pictures_shown=pictures,
         looks=looks,
         choose=len(looks) > style.MOST_IN_LEGEND and view is not None,

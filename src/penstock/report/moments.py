@@ -21,15 +21,17 @@ from penstock.report.holding import CAUSES, Held, held
 from penstock.report.page import pack
 from penstock.report.ports import Passage, Passed, Place, places
 from penstock.report.style import FONT, LEGEND, OTHER, TICKS, Look
-from penstock.scenario.network import Station
+from penstock.scenario.network import Bridge
 
 _CYCLES = 3
 _MOST_FRAMES = 250  # of one picture
 _MOST_ENTRIES = 400
+_FIRST_FRAMES = 60
 _AROUND_PS = 2_000_000_000  # at a port without gates
 _MOST_PARCEL_BYTES = 1_200_000  # of all moments of a page
 _MOST_PLACES = 40
 _MOST_LATE = 100  # frames
+_LATE = "Late frames"
 _OPEN = "#DCE6EE"
 CAUSE_COLOR = {
     "talker": "#C3CBD3", "eligibility": "#F0C75E", "gate": "#8795A3", "frame": "#E08A5B", "credit": "#C08BD0",
@@ -80,6 +82,12 @@ class Moments:
     hops: dict[str, list[Hop]] = field(default_factory=dict)  # of the slowest frame of each stream
     left_out: list[str] = field(default_factory=list)
 
+    @property
+    def groups(self) -> list[tuple[str, list[Moment]]]:
+        """By kind, what is looked at first to begin with."""
+        kinds = dict.fromkeys(moment.kind for moment in self.listed)
+        return [(kind, [moment for moment in self.listed if moment.kind == kind]) for kind in kinds]
+
     def add(self, kind: str, title: str, content: Mapping[str, Any], frame_id: int | None = None) -> bool:
         """False where the page has no room for it."""
         name = f"moment-{len(self.listed)}"
@@ -117,30 +125,37 @@ def moments(ports: Ports, arrived: pl.DataFrame, looks: Looks, asked: Sequence[A
             passage = ports.passage(one.node, one.port)
             title = f"{passage.place.name} at {one.at_ps / 1e9:,.6f} ms"
             found.add("Asked for", title, {"title": title, "said": [], "hops": [_place("", passage, one.at_ps, looks)]})
-    if arrived.height:
-        _add_frames(found, ports, arrived, looks)
-    _add_ports(found, ports, looks)
+    shaped = [place for place in ports.places.values() if place.gated or place.credited]
+    _add_late(found, ports, arrived, looks)
+    _add_ports(found, ports, shaped, looks)
+    _add_slowest(found, ports, arrived, looks)
+    _add_ports(
+        found, ports, [p for p in ports.places.values() if p not in shaped and isinstance(p.node, Bridge)], looks
+    )
     return found
 
 
-def _add_frames(found: Moments, ports: Ports, arrived: pl.DataFrame, looks: Looks) -> None:
+def _add_late(found: Moments, ports: Ports, arrived: pl.DataFrame, looks: Looks) -> None:
+    """The slowest of each stream, then the next of each."""
     rank = pl.col("latency_us").rank("ordinal", descending=True).over("stream")
-    slowest = arrived.filter(rank == 1).sort("late", "latency_us", descending=True)
-    slowest = slowest.filter(pl.col("stream").cast(pl.String).is_in(list(looks)) | pl.col("late"))
-    late = arrived.filter(pl.col("late")).with_columns(rank.alias("rank")).filter(pl.col("rank") > 1)
-    late = late.sort("rank", "latency_us", descending=[False, True]).head(_MOST_LATE)
-    chosen = pl.concat([slowest, late.drop("rank")])
-    shown = _add(found, ports, chosen, looks)
-    shown_late = int(chosen.head(shown)["late"].sum())
-    all_late = int(arrived["late"].sum())
-    if shown_late < all_late:
+    late = arrived.filter(pl.col("late")).with_columns(rank.alias("rank"))
+    late = late.sort("rank", "latency_us", descending=[False, True])
+    shown = _add(found, ports, late.head(_MOST_LATE), looks, _LATE)
+    if shown < late.height:
         found.left_out.append(
-            f"{shown_late:,} of {all_late:,} late frames can be looked at hop by hop in this file, the slowest of each "
+            f"{shown:,} of {late.height:,} late frames can be looked at hop by hop in this file, the slowest of each "
             "stream first. Any other: penstock report RUN SCENARIO --frame ID"
         )
 
 
-def _add(found: Moments, ports: Ports, chosen: pl.DataFrame, looks: Looks, kind: str | None = None) -> int:
+def _add_slowest(found: Moments, ports: Ports, arrived: pl.DataFrame, looks: Looks) -> None:
+    """Of each stream that is drawn and has no late frame."""
+    on_time = arrived.filter(pl.col("stream").cast(pl.String).is_in([n for n in looks if n not in found.hops]))
+    slowest = on_time.sort("latency_us", descending=True).unique("stream", keep="first", maintain_order=True)
+    _add(found, ports, slowest, looks, "The slowest frame of each stream")
+
+
+def _add(found: Moments, ports: Ports, chosen: pl.DataFrame, looks: Looks, kind: str) -> int:
     """How many of the copies there was room for."""
     ways = _ways(ports, chosen)
     for count, row in enumerate(chosen.iter_rows(named=True)):
@@ -154,8 +169,7 @@ def _add(found: Moments, ports: Ports, chosen: pl.DataFrame, looks: Looks, kind:
             "said": [f"Sent at {row['sent_ms']:,.6f} ms, took {took}."],
             "hops": [of_hop(ports, hop, looks) for hop in hops],
         }
-        group = kind or ("Late frames" if row["late"] else "The slowest frame of each stream")
-        if not found.add(group, f"f{whose}: {took}", content, row["frame_id"]):
+        if not found.add(kind, f"f{whose}: {took}", content, row["frame_id"]):
             return count
         found.hops.setdefault(name, hops)
     return chosen.height
@@ -254,10 +268,8 @@ def _reasons(place: Place, frame: Passed, sums: Counter[str]) -> str:
     return ", ".join(parts)
 
 
-def _add_ports(found: Moments, ports: Ports, looks: Looks) -> None:
-    """Of each port: its first cycles or first frames, and its deepest queue."""
-    all_places = [place for place in ports.places.values() if place.gated or place.credited]
-    all_places += [p for p in ports.places.values() if p not in all_places and not isinstance(p.node, Station)]
+def _add_ports(found: Moments, ports: Ports, all_places: Sequence[Place], looks: Looks) -> None:
+    """Of each port its first cycles or frames, and its fullest queue."""
     shown = 0
     for place in all_places[:_MOST_PLACES]:
         passage = ports.passage(place.node.name, place.port)
@@ -269,14 +281,19 @@ def _add_ports(found: Moments, ports: Ports, looks: Looks) -> None:
         deepest = passage.deepest
         if deepest is not None and deepest >= end:
             hops.append(_place("Its fullest queue", passage, deepest, looks))
-        if not found.add("Ports", place.name, {"title": place.name, "said": [], "hops": hops}):
+        if not found.add(_kind_of(place), place.name, {"title": place.name, "said": [], "hops": hops}):
             break
         shown += 1
     if shown < len(all_places):
         found.left_out.append(
-            f"{shown} of {len(all_places):,} ports can be looked at in this file. Any port at any time: "
+            f"{shown} of {len(all_places):,} {_kind_of(all_places[0]).lower()} can be looked at in this file. Any port "
+            "at any time: "
             "penstock report RUN SCENARIO --port BRIDGE.PORT --at TIME"
         )
+
+
+def _kind_of(place: Place) -> str:
+    return "Ports with gates or credit" if place.gated or place.credited else "Ports"
 
 
 def _place(title: str, passage: Passage, at_ps: int, looks: Looks) -> dict[str, Any]:
@@ -286,7 +303,10 @@ def _place(title: str, passage: Passage, at_ps: int, looks: Looks) -> dict[str, 
 def _first(passage: Passage, at_ps: int) -> tuple[int, int]:
     place = passage.place
     if not place.gated:
-        return at_ps, at_ps + _AROUND_PS
+        frames = passage.frames["begin"]
+        last = frames[min(_FIRST_FRAMES, frames.len()) - 1]
+        stop = at_ps + _AROUND_PS
+        return at_ps, stop if place.credited or last is None else min(stop, int(last) + place.byte_ps(2000))
     start = cycle_start_ps(place.node, place.port, at_ps)
     return start, start + _CYCLES * place.node.gates[place.port].cycle_time_ns * 1000
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,31 +57,40 @@ def picture(network: Network, looks: Mapping[str, Look]) -> go.Figure | None:
             )
         )
     if few:
-        _write_names(figure, network, stations, place)
-        _write_ports(figure, network, place)
+        # At once, as one by one takes time with the square of their number.
+        figure.update_layout(annotations=[*_names(network, stations, place), *_ports(network, place)])
     return figure
 
 
-def _write_names(figure: go.Figure, network: Network, stations: Sequence[str], place: Places) -> None:
-    """With a ground of their own, so that no line runs through them; a station's on the side away from its bridge."""
+def _names(network: Network, stations: Sequence[str], place: Places) -> Iterator[dict[str, Any]]:
+    """Each where no link leaves its node, with a ground of its own."""
     around = Counter(network.stations[name].bridge for name in stations)
+    ways: dict[str, list[float]] = {}
+    for link in network.links:
+        for node, other in ((link.a[0], link.b[0]), (link.b[0], link.a[0])):
+            if node in place and other in place:
+                ways.setdefault(node, []).append(float(np.arctan2(*(place[other] - place[node])[::-1])))
     for name in [*network.bridges, *stations]:
-        shift = np.array([0.0, -21.0])
-        if name in network.stations:
-            bridge = network.stations[name].bridge
-            if around[bridge] > _MOST_AROUND:
-                continue
-            away = place[name] - place[bridge]
-            shift = 15 * away / max(float(np.linalg.norm(away)), 1e-9)
+        if name in network.stations and around[network.stations[name].bridge] > _MOST_AROUND:
+            continue
+        (free,) = _free_angles(ways.get(name, []), 1)
+        shift = (14 if name in network.stations else 20) * np.array([np.cos(free), np.sin(free)])
         side = "center" if abs(shift[0]) < 8 else "left" if shift[0] > 0 else "right"
-        figure.add_annotation(
-            x=place[name][0], y=place[name][1], text=name, showarrow=False, xshift=shift[0], yshift=shift[1],
-            xanchor=side, yanchor="middle" if side != "center" else "bottom" if shift[1] > 0 else "top",
-            font={"size": 12}, bgcolor="rgba(255,255,255,0.85)",
-        )  # fmt: skip
+        yield {
+            "x": place[name][0],
+            "y": place[name][1],
+            "text": name,
+            "showarrow": False,
+            "xshift": shift[0],
+            "yshift": shift[1],
+            "xanchor": side,
+            "yanchor": "middle" if side != "center" else "bottom" if shift[1] > 0 else "top",
+            "font": {"size": 12},
+            "bgcolor": "rgba(255,255,255,0.85)",
+        }
 
 
-def _write_ports(figure: go.Figure, network: Network, place: Places) -> None:
+def _ports(network: Network, place: Places) -> Iterator[dict[str, Any]]:
     """The number of each bridge's port at its end of the link."""
     if len(network.links) > _MOST_PORTS:
         return
@@ -89,10 +98,15 @@ def _write_ports(figure: go.Figure, network: Network, place: Places) -> None:
         for (node, port), (other, _) in ((link.a, link.b), (link.b, link.a)):
             if node in network.bridges and other in place:
                 at = place[node] + _PORT_AT * (place[other] - place[node])
-                figure.add_annotation(
-                    x=at[0], y=at[1], text=str(port), showarrow=False, bgcolor="#FFFFFF", borderpad=1,
-                    font={"size": 10, "color": "#5B6875"},
-                )  # fmt: skip
+                yield {
+                    "x": at[0],
+                    "y": at[1],
+                    "text": str(port),
+                    "showarrow": False,
+                    "bgcolor": "#FFFFFF",
+                    "borderpad": 1,
+                    "font": {"size": 10, "color": "#5B6875"},
+                }
 
 
 def _stations(network: Network, streams: Sequence[str]) -> list[str]:

@@ -40,7 +40,7 @@ drawn.then(() => {
   if (!choice) return;
   choice.addEventListener("change", () => show(choice.value));
   document.getElementById("plot-latency-over-time").on("plotly_click", ({ points: [point] }) => {
-    const id = Array.isArray(point.customdata) ? point.customdata[0] : point.customdata;
+    const id = point.customdata.length ? point.customdata[0] : point.customdata; // a typed array is no Array
     openFrame(id, point.text ?? point.data.meta.stream);
   });
   if (choice.value) return show(choice.value);
