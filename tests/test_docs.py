@@ -199,6 +199,13 @@ def test_the_page_of_commands_has_all_of_them() -> None:
     assert named - {"--install-completion"} == {"hw", *typer.main.get_command(app).commands}  # type: ignore[attr-defined]
 
 
+def test_the_page_of_commands_has_all_variables() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), ROOT / "penstock"]
+    used = {name for file in sources for name in re.findall(r"(?<![_\w])PENSTOCK_[A-Z_]+", file.read_text())}
+    page = (ROOT / "docs" / "commands.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
+    assert used <= set(re.findall(r"PENSTOCK_[A-Z_]+", page))
+
+
 def test_the_first_commands_of_readme_are_those_of_the_program() -> None:
     shown = re.findall(r"^  penstock (\w+) ", CliRunner().invoke(app, []).output, re.MULTILINE)
     written = [words(command)[0] for command in commands(ROOT / "README.md")][: len(shown)]
