@@ -97,6 +97,10 @@ class CompiledEngine:
             raise RunError(str(error)) from error
         except engine.InputError as error:
             raise EngineError(str(error)) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # pyo3's, which no module exports
+                raise
+            raise EngineError(f"the engine failed: {error}; this is a fault of Penstock") from error
         return result
 
 

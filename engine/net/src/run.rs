@@ -13,6 +13,7 @@ use crate::error::{wrong, RunError};
 use crate::frames::Frames;
 use crate::header::Headers;
 use crate::kernel::{ahead, BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
+use crate::limits;
 use crate::link::{Rate, Wire};
 use crate::node::Node;
 use crate::queue::{Queue, MOST_NODES};
@@ -55,6 +56,7 @@ pub fn run(network: Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Ob
 }
 
 fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>) -> Result<Kernel, RunError> {
+    limits::check(network)?;
     let wires = Wires::new(network)?;
     let mut headers = Headers::default();
     let mut routes = Routes::default();

@@ -299,6 +299,69 @@ fn what_is_wrong_is_said() {
     }
 }
 
+/// Times above all that is allowed are refused by their name: nothing wraps, in whatever profile it was built.
+#[test]
+fn no_time_is_beyond_the_longest() {
+    let whole = line(1, IDEAL, 1_000_000_000, 50_000, ["", ""], &stream("x", 0, &[1], 2, "SOURCE"));
+    let jitter = |kind: &str, value: &str| {
+        format!(r#"{{"kind":"periodic","frame_bytes":64,"period_ps":1000,"jitter":{{"{kind}":{value}}}}}"#)
+    };
+    let usual = r#"{"kind":"periodic","frame_bytes":64,"period_ps":1000000000,"count":2}"#.to_owned();
+    let beyond = u64::MAX.to_string();
+    for (source, wanted) in [
+        (usual.replace("\"count\":2", &format!("\"start_ps\":{beyond}")), "start_ps is 18446744073709551615"),
+        (usual.replace("1000000000", &beyond), "period_ps is 18446744073709551615"),
+        (jitter("normal_ps", &beyond), "jitter is 18446744073709551615"),
+        (jitter("values_ps", "[-9223372036854775808]"), "jitter is 9223372036854775808"),
+        (jitter("quantiles_ps", "[[0,-9000000000000000000],[1,9000000000000000000]]"), "jitter is 9000000000000000000"),
+        (r#"{"kind":"poisson","frame_bytes":64,"mean_ps":4000000000000000000}"#.to_owned(), "mean_ps is 4000000"),
+        (
+            r#"{"kind":"pattern","period_ps":9,"sizes":[[64]],"spread_ps":4000000000000000000}"#.to_owned(),
+            "spread_ps is",
+        ),
+    ] {
+        let error = refused(&whole.replace("SOURCE", &source));
+        assert!(error.starts_with("stream \"x\": ") && error.contains(wanted), "{error}");
+        assert!(error.ends_with("up to 3000000000000000000 are allowed"), "{error}");
+    }
+    let good = whole.replace("SOURCE", &usual);
+    for (from, to) in [
+        ("\"duration_ps\":1000000000", "\"duration_ps\":9000000000000000000"),
+        ("\"delay_ps\":50000", "\"delay_ps\":9000000000000000000"),
+        ("\"processing_delay_ps\":2000000", "\"processing_delay_ps\":9000000000000000000"),
+    ] {
+        assert!(refused(&good.replacen(from, to, 1)).contains("is 9000000000000000000; up to"), "{from}");
+    }
+}
+
+/// At the longest times there are, in a build that traps what wraps: frames leave, arrive and are counted.
+#[test]
+fn the_longest_times_run() {
+    let most = penstock_net::LONGEST_PS;
+    for (timing, clock) in [
+        (IDEAL, r#","clock":{"offset_ps":1000000000000000,"drift_ppb":10000000}"#),
+        (CUT_THROUGH, r#","clock":{"offset_ps":-1000000000000000,"drift_ppb":-10000000}"#),
+        (r#"{"kind":"hardware"}"#, ""),
+    ] {
+        for source in [
+            format!(r#"{{"kind":"periodic","frame_bytes":64,"period_ps":{most},"start_ps":9}}"#),
+            format!(
+                r#"{{"kind":"burst","frame_bytes":64,"period_ps":{most},"size":3,"jitter":{{"exponential_ps":{most}}}}}"#
+            ),
+            format!(r#"{{"kind":"normal","frame_bytes":64,"mean_ps":{most},"deviation_ps":{most},"start_ps":{most}}}"#),
+            format!(r#"{{"kind":"poisson","frame_bytes":64,"mean_ps":{most},"jitter":{{"normal_ps":{most}}}}}"#),
+            format!(r#"{{"kind":"pattern","period_ps":{most},"sizes":[[64,64],[64]],"spread_ps":{most}}}"#),
+            format!(r#"{{"kind":"back_to_back","frame_bytes":64,"start_ps":{},"count":5}}"#, most - 1),
+        ] {
+            let text = line(2, timing, 1_000_000_000, 50_000, [clock, clock], &stream("x", 0, &[1], 2, &source));
+            let text = text.replace("\"duration_ps\":1000000000", &format!("\"duration_ps\":{most}"));
+            let (outcome, _) = simulate(&network(&text));
+            let fates = &outcome.fates[0];
+            assert_eq!(fates.created, fates.delivered + fates.inside + fates.dropped.values().sum::<u64>(), "{source}");
+        }
+    }
+}
+
 /// A random tree: each bridge but the first has a parent; two stations or more.
 #[derive(Clone, Debug)]
 struct Tree {

@@ -110,8 +110,7 @@ def check_class_keys(draft: Draft, keys: PortKeys, path: KeyPath, entry: ClassKe
 
 
 def classes_of_priority(draft: Draft, path: KeyPath, table: tuple[int, ...]) -> tuple[int, ...]:
-    """The traffic class of each priority code point."""
-    if len(table) == CLASSES:
-        return table
-    draft.report.add((*path, "class_of_priority"), f"has {len(table)} entries", "8: a class per PCP")
+    """The traffic class of each priority code point; told once of each place that says too few or too many."""
+    if len(table) != CLASSES:
+        draft.once((*path, "class_of_priority"), f"has {len(table)} entries", "8: a class per PCP")
     return (*table, *STREAM_RESERVATION[len(table) :])[:CLASSES]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
@@ -12,6 +13,7 @@ from penstock.scenario.findings import Finding, dotted
 from penstock.scenario.keys import said
 from penstock.scenario.positions import KeyPath, line_of
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _MANY = 8  # names in a list of what is allowed
 _HINTS = 20  # a hint costs a look at all names
 
@@ -46,6 +48,7 @@ class Report:
         if path in self.mended:
             return
         path = self._written(path)
+        what, allowed = _one_line(what), _one_line(allowed)
         error = InputError(what, allowed=allowed, file=self.file, line=self.line(path), key=dotted(path))
         self.found.setdefault((path, what), error)
 
@@ -101,3 +104,8 @@ def names(things: Iterable[str]) -> str:
     if len(listed) <= _MANY + 1:
         return ", ".join(listed)
     return f"{', '.join(listed[:_MANY])} and {len(listed) - _MANY} others"
+
+
+def _one_line(text: str) -> str:
+    """Names may hold anything, but a message is a line."""
+    return _CONTROL.sub(lambda match: repr(match.group())[1:-1], text)

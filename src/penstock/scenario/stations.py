@@ -63,7 +63,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
             bridge, port = places[name]
             rate = station.rate or common.rate
             delay = common.delay if station.delay is None else station.delay
-            classes = draft.settings[bridge].class_of_priority
+            classes = classes_of_priority(draft, draft.origin[bridge], draft.settings[bridge].class_of_priority)
             if station.class_of_priority is not None:
                 classes = classes_of_priority(draft, path, station.class_of_priority)
             keys = keys_of_station(path, station)
