@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from penstock import cli
+from penstock import run as runner
 from penstock.captures import read_capture
+from penstock.errors import EngineError
 from penstock.folder import replacing
 from penstock.run import run
 from penstock.scenario import Network, load
@@ -111,6 +113,26 @@ def test_a_failing_engine_leaves_nothing(small: Network, tmp_path: Path) -> None
     with pytest.raises(RuntimeError):
         run(small, tmp_path / "results", StandIn(fail=RuntimeError("broken")))
     assert set(tmp_path.iterdir()) == before
+
+
+def test_a_panic_of_the_engine_is_a_fault_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyo3 raises what is no `Exception`, which would go past whatever ends a command."""
+
+    class PanicException(BaseException):
+        pass
+
+    def fail(*_: object) -> None:
+        raise PanicException("attempt to add with overflow")
+
+    class Engine:
+        HardwareError = ConservationError = InputError = ZeroDivisionError
+        run = staticmethod(fail)
+
+    monkeypatch.setattr(runner, "_engine", lambda: Engine)
+    with pytest.raises(
+        EngineError, match="the engine failed: attempt to add with overflow; this is a fault of Penstock"
+    ):
+        runner.CompiledEngine().run("{}", None, lambda _part: True)
 
 
 def test_results_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
