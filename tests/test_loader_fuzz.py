@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import shutil
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def _at(values: Any, path: Place) -> Any:
     return values
 
 
-def _change(draw: st.DrawFn, values: dict[str, Any]) -> None:
+def _change(draw: Callable[[st.SearchStrategy[Any]], Any], values: dict[str, Any]) -> None:
     places = _places(values)
     place = draw(st.sampled_from(places))
     table, key = _at(values, place[:-1]), place[-1]
