@@ -14,10 +14,10 @@ import typer
 from penstock.bench.cli import app as bench
 from penstock.check.cli import check
 from penstock.command import ending
-from penstock.command.answer import answer
+from penstock.command.answer import Format, answer
 from penstock.command.console import of_runs, output, progress, say
 from penstock.command.ending import end, interruptible
-from penstock.command.options import JsonOption, ScenarioArgument, WorkersOption, YesOption
+from penstock.command.options import FormatOption, JsonOption, ScenarioArgument, WorkersOption, YesOption
 from penstock.command.words import count
 from penstock.compare.cli import compare
 from penstock.data.cli import app as scenarios
@@ -241,6 +241,7 @@ def reproduce(
     update_docs: Annotated[
         bool, typer.Option("--update-docs", help="Put the table into docs/papers/PAPER.md.")
     ] = False,
+    form: FormatOption = Format.TEXT,
     as_json: JsonOption = False,
     yes: YesOption = False,
 ) -> None:
@@ -256,17 +257,22 @@ def reproduce(
         papers.load(paper)
         documentation.check(paper, laboratory)
     target = out or Path("out") / f"reproduce-{paper}"
-    with interruptible(), progress(quiet=as_json) as tell:
+    form = Format.chosen(form, as_json)
+    with interruptible(), progress(quiet=form is not Format.TEXT) as tell:
         result = command.run(
             paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers,
             done=of_runs(tell), laboratory=Where() if laboratory else None, tell=tell_of_lab,
         )  # fmt: skip
     if update_docs:
         documentation.update(result)
-    if as_json:
+    if form is Format.JSON:
         answer(result.as_json())
-    else:
+    elif form is Format.TEXT:
         show.table(result, output(), target)
+    else:
+        from penstock.command.ci import print_cases
+
+        print_cases(form, "reproduce", show.cases(result))
     end(result.ok)
 
 

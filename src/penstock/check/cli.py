@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
-from penstock.command.answer import answer
+from penstock.command.answer import Format, answer
 from penstock.command.console import output
-from penstock.command.options import JsonOption, ScenarioArgument
+from penstock.command.options import FormatOption, JsonOption, ScenarioArgument
+from penstock.errors import located
 
 
-def check(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
+def check(scenario: ScenarioArgument, form: FormatOption = Format.TEXT, as_json: JsonOption = False) -> None:
     """Validate a scenario: each stream's way, classes and bound, and what people usually get wrong."""
     from penstock.check.checked import check as looked_at
     from penstock.check.show import show
     from penstock.scenario import load
 
+    form = Format.chosen(form, as_json)
     checked = looked_at(load(scenario))
-    if as_json:
+    if form is Format.JSON:
         answer(checked.as_json())
+    elif form is not Format.TEXT:
+        from penstock.command.ci import Case, print_cases
+
+        warnings = [located(**each.as_json()) for each in checked.warnings]
+        print_cases(form, "check", [Case(str(checked.network.file), "well-formed", (), warnings)])
     else:
         show(checked, output(width=None))

@@ -98,7 +98,7 @@ def run(app: typer.Typer, arguments: Sequence[str], name: str = "penstock") -> i
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     except OSError as error:  # standard output is on a full disk
-        status = _tell(_failure(error), False)
+        status = _tell(_failure(error), ())
     return status
 
 
@@ -122,7 +122,7 @@ def _status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
         if found != Status.INTERRUPTED:
             return found if isinstance(found, int) else Status.MET
         failure = _INTERRUPTED
-    return _tell(failure, answers.is_asked(arguments))
+    return _tell(failure, arguments)
 
 
 def _is_broken_pipe(error: BaseException | None) -> bool:
@@ -136,7 +136,7 @@ def _of_command_line(error: Any) -> _Failure:
     hint: Any = getattr(error, "param_hint", None) or getattr(getattr(error, "param", None), "opts", ())
     place = " / ".join([hint] if isinstance(hint, str) else hint) or getattr(error, "option_name", None)
     context = getattr(error, "ctx", None)
-    what = error.format_message().rstrip(".")
+    what = error.format_message().rstrip(".").replace("Value error, ", "")
     said = [what] if context is None else [what, f"see {context.command_path} --help"]
     return _Failure(Status.BAD_INPUT, [located(what, file=place)], ["; ".join(said)])
 
@@ -174,9 +174,17 @@ def _where(error: Exception) -> str:
     return f"its stack trace is in {path}, and shown with {DEBUG}=1"
 
 
-def _tell(failure: _Failure, as_json: bool) -> int:
+def _tell(failure: _Failure, arguments: Sequence[str]) -> int:
     for said in failure.said:
         console.complain(said)
-    if as_json and not answers.is_answered():
+    form = answers.asked(arguments)
+    if form is answers.Format.TEXT or answers.is_answered():
+        return failure.status
+    if form is answers.Format.JSON:
         answers.answer(answers.refusal(failure.errors))
+    else:
+        from penstock.command import ci
+
+        name = next((word for word in arguments if not word.startswith("-")), "")
+        ci.print_cases(form, name, [ci.Case("penstock", name, failure.errors)])
     return failure.status

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.command.answer import Format
 from penstock.system_packages import YES
 
 
@@ -19,6 +20,10 @@ def _agree(value: bool) -> bool:
 
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")]
+FormatOption = Annotated[
+    Format,
+    typer.Option("--format", help="For people, programs, a workflow of GitHub, or what reads the XML of JUnit."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Processes; one per core if not given.")

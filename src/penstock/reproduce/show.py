@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.command.ci import Case
+from penstock.errors import located
 from penstock.reproduce.result import Compared, Reproduction
 from penstock.table import NOTHING
 
@@ -29,6 +31,23 @@ def laboratory(compared: Compared) -> str:
         return NOTHING
     most = f" (at most {number(seen.bound)})" if seen.bound is not None else ""
     return number(seen.measured) + most
+
+
+def cases(result: Reproduction) -> list[Case]:
+    """Each row, for services that build and test."""
+    return [
+        Case(f"{result.paper.name}.{section.experiment.id}", row.row.quantity, [] if row.ok else [located(_why(row))])
+        for section in result.sections
+        for row in section.rows
+    ]
+
+
+def _why(compared: Compared) -> str:
+    """What a row that is not met says."""
+    row = compared.row
+    known = {"paper": row.paper, "theory": row.theory, "bound": row.bound, **compared.by_nodes}
+    said = ", ".join(f"{what} {number(value)} {row.unit}" for what, value in known.items() if value is not None)
+    return f"{compared.requirement or 'not met'}: {said}"
 
 
 def table(result: Reproduction, console: Console, folder: Path) -> None:
