@@ -27,7 +27,6 @@ from penstock.scenario import load
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "engine" / "README.md"])
-LINUX = ROOT / "docs" / "linux.md"
 HOUSE = ("docs", "engine", "hw", "notebooks", "requirements", "scenarios", "src", "tests")
 LANGUAGES = {"sh", "console", "toml", "python", "text", "json"}
 # What a page writes for "any".
@@ -154,14 +153,14 @@ def test_python_of_a_page_runs_and_prints_what_it_says(
     assert ran
 
 
-def test_the_commands_of_a_host_are_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "kind"), [("linux", "linux show"), ("check", "check")])
+def test_a_page_prints_what_its_commands_do(page: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    calls = re.findall(
-        r"^\$ (\./penstock linux show .*)\n((?:(?!\$ ).*\n)*)", "".join(blocks(LINUX, "console")), re.MULTILINE
-    )
+    text = "".join(blocks(ROOT / "docs" / f"{page}.md", "console"))
+    calls = re.findall(rf"^\$ (\./penstock {kind} .*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)
     assert calls
     for command, printed in calls:
-        said = CliRunner().invoke(app, words(command)).stdout
+        said = CliRunner().invoke(app, words(command)).output
         assert [line for line in _bare(printed) if line not in _bare(said)] == []
 
 
