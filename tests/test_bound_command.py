@@ -194,6 +194,22 @@ def test_bounds_as_data_frames() -> None:
         network.bounds(by="bridge")  # type: ignore[arg-type]
 
 
+def test_what_a_bound_rests_on_is_told(bound: Bound) -> None:
+    """A source with one frame a millisecond keeps to 100 Mb/s; one of 2 Mb/s does not."""
+    status, out, _ = bound([F7])
+    assert status == 0
+    assert "proved to keep rate and burst: f7" in out
+    slow = ("slow", "b", 3, 'ats = { rate = "2Mb/s", burst = "1542B" }\n')
+    status, out, _ = bound([F7, slow])
+    assert status == 1
+    assert "no bound for slow to d: the source does not keep rate and burst: frame 2, released at 1 ms," in " ".join(
+        out.split()
+    )
+    told = as_json(bound, F7, slow)["streams"]
+    assert [told[name]["contract"]["state"] for name in ("f7", "slow")] == ["kept", "broken"]
+    assert told["slow"]["contract"]["needed_rate_bps"] == 12_336_000
+
+
 def test_many_streams_are_shown_in_part(bound: Bound) -> None:
     streams = [(f"f{i}", "a", 3, 'ats = { rate = "13Mb/s", burst = "1542B" }\n') for i in range(50)]
     status, out, _ = bound(streams)

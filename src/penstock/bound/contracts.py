@@ -114,9 +114,11 @@ def _judge(network: Network, stream: Stream) -> Contract | None:
     seen = _alone(network, stream.talker)
     if seen is not None:
         return _as_seen(network, stream, releases, seen[stream.name])
-    if held_ps is None:
+    if wait_ps is None:
         return Contract(stream.name, "assumed", f'when its frames leave "{stream.talker}" is not known before the run')
-    return _too_close(network, stream, releases, held_ps, wait_ps or 0)
+    if held_ps is None:
+        return Contract(stream.name, "assumed", "its frames that may come together are too many to be looked at")
+    return _too_close(network, stream, releases, held_ps, wait_ps)
 
 
 def _as_seen(network: Network, stream: Stream, releases: Releases, seen: Conformance) -> Contract:
@@ -261,6 +263,14 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
 
 def brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
     """What a stream brings to a link: in ps at once, and what part of it as long as it lasts; None if by chance."""
+    key = ("brought", stream.name, rate_bps)
+    if key not in network.memo:
+        network.memo[key] = _brought(network, stream, rate_bps)
+    found: tuple[Fraction, Fraction] | None = network.memo[key]
+    return found
+
+
+def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
     releases = releases_of(network, stream)
     if isinstance(releases, str):
         return None

@@ -34,6 +34,7 @@ def show(analysis: Analysis, console: Console) -> None:
     if len(chosen) > _MOST_DETAILED:
         console.print(f"the terms of {len(bounded) - _MOST_DETAILED:,} ways more are in --json")
     _refused([pair for pair in ways if pair[1].reason is not None], console)
+    _contracts(analysis, console)
     others = [each.stream.name for each in analysis.streams if not each.required]
     if others:
         console.print(f"{_NOT_ASKED}: {escape(_some(others))}", highlight=False)
@@ -128,11 +129,26 @@ def _refused(ways: list[Way], console: Console) -> None:
         console.print(f"and no bound for {len(ways) - _MOST_WAYS:,} more")
 
 
+def _contracts(analysis: Analysis, console: Console) -> None:
+    """Of which sources it is known that they keep to rate and burst."""
+    known = [(each.stream.name, each.contract) for each in analysis.streams if each.contract is not None]
+    kept = [name for name, contract in known if contract.state == "kept"]
+    if kept:
+        console.print(f"proved to keep rate and burst: {escape(_some(kept))}", highlight=False)
+    for name, contract in [each for each in known if each[1].state == "assumed"][:_MOST_WAYS]:
+        console.print(
+            f"[yellow]assumed[/] to keep rate and burst, and judged by the run: {escape(f'{name}: {contract.said}')}",
+            highlight=False,
+        )
+
+
 def _verdict(analysis: Analysis, ways: list[Way]) -> str:
     if not ways:
         return "no stream is shaped by ATS: there is nothing to bound"
     if analysis.ok:
-        return "[bold green]every ATS stream has a bound[/], as long as all talkers keep to rate and burst"
+        assumed = any(each.contract is not None and each.contract.state == "assumed" for each in analysis.streams)
+        condition = ", as long as the sources by chance keep to rate and burst" if assumed else ""
+        return f"[bold green]every ATS stream has a bound[/]{condition}"
     counts = {
         "have no bound": sum(1 for _, way in ways if way.reason is not None),
         "have one above the deadline": sum(1 for each, way in ways if each.late(way)),

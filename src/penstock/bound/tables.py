@@ -140,6 +140,7 @@ def _stream(each: StreamBounds) -> dict[str, Any]:
         "required": each.required,
         "from": stream.talker,
         "traffic_class": stream.traffic_class,
+        "contract": None if each.contract is None else each.contract.as_json(),
         "committed": None if ats is None else {"rate_bps": ats.rate_bps, "burst_bytes": ats.burst_bytes},
         "bound_ns": None if worst is None else _ns(worst.total_ps),
         "deadline_ns": _ns(stream.deadline_ps),

@@ -25,6 +25,7 @@ from penstock.scenario.store import cells_of, limit_of_class, limit_of_queue, sh
 from penstock.scenario.units import show_rate
 from penstock.scenario.windows import acting
 
+_MOST_CURVES = 50
 _BEYOND = 1.0 + 1e-9  # of a sum of fractions that is meant to be 1
 
 
@@ -197,8 +198,17 @@ def _receptions(network: Network, bridge: Bridge, counted: list[tuple[int, _Curv
     for entry, curve in counted:
         groups[entry].append(curve)
     return [
-        _Reception(tuple(curves), network.link_at[bridge.name, entry].rate_bps / 8) for entry, curves in groups.items()
+        _Reception(_few(curves), network.link_at[bridge.name, entry].rate_bps / 8) for entry, curves in groups.items()
     ]
+
+
+def _few(curves: list[_Curve]) -> tuple[_Curve, ...]:
+    """Many are taken for one that brings no less: what it takes to look at them grows with their square."""
+    if len(curves) <= _MOST_CURVES:
+        return tuple(curves)
+    lasting = [min(curve.pieces, key=lambda piece: piece[1]) for curve in curves]
+    longest = max(curves, key=lambda curve: curve.stream.max_frame_bytes).stream
+    return (_Curve(longest, ((sum(burst for burst, _ in lasting), sum(rate for _, rate in lasting)),)),)
 
 
 def _is_within(bridge: Bridge, egress: int, other: int, number: int) -> bool:
