@@ -11,6 +11,7 @@ import pytest
 
 from penstock.errors import InputError
 from penstock.scenario import load
+from penstock.sweep.plan import parse_setting, plan
 
 NETWORK = """\
 name = "small"
@@ -164,6 +165,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     """Editors of other systems write one."""
     (tmp_path / "scenario.toml").write_text(NETWORK, encoding="utf-8-sig")
     assert load(tmp_path).name == "small"
+    assert len(plan(tmp_path, [parse_setting("duration=1ms,2ms")])) == 2
     (tmp_path / "scenario.toml").write_text(NETWORK.replace("1ms", "1m", 1), encoding="utf-8-sig")
     with pytest.raises(InputError) as raised:
         load(tmp_path)

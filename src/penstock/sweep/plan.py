@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.scenario import Network, load
+from penstock.scenario.file import parse_toml, read_text
 
 MOST_RUNS = 1_000_000
 # Columns of the table that a key must not take.
@@ -111,7 +112,7 @@ def _split(text: str) -> list[str]:
 def _value(piece: str) -> Any:
     try:
         table = tomllib.loads(f"value = {piece}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, a number of thousands of digits, lists in lists in lists
         return piece
     return table["value"] if set(table) == {"value"} else piece
 
@@ -142,7 +143,7 @@ def plan(scenario: Path, settings: Sequence[Setting], seeds: int | None = None) 
         raise InputError(f"{count:,} runs are too many", allowed=f"{MOST_RUNS:,} or fewer", file=_WHERE)
     network = load(scenario)
     file = network.file
-    base = _absolute(tomllib.loads(file.read_text(encoding="utf-8")), file.resolve().parent)
+    base = _absolute(parse_toml(file, read_text(file)), file.resolve().parent)
     for each in settings:
         _check_name(each, {**base.get("topology", {})}, network)
     tasks: list[Task] = []
