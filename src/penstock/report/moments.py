@@ -390,7 +390,7 @@ def _layout(place: Place, numbers: list[int], begin: int, end: int, height: int,
     return layout
 
 
-def _bars(name: str, lane: Sequence[int], begin: Sequence[int], length: Sequence[int], **more: Any) -> dict[str, Any]:
+def _bars(name: str, lane: Sequence[float], begin: Sequence[int], length: Sequence[int], **more: Any) -> dict[str, Any]:
     return {
         "type": "bar", "orientation": "h", "name": name, "y": list(lane), "base": _us(begin), "x": _us(length), **more,
     }  # fmt: skip
@@ -451,8 +451,8 @@ def _marked(hop: Hop, lane: Mapping[int, int]) -> list[dict[str, Any]]:
         if parts:
             found.append(
                 _bars(
-                    f"waits: {CAUSES[cause]}", [row] * len(parts), [one.begin_ps for one in parts],
-                    [one.ps for one in parts], width=0.2, marker={"color": CAUSE_COLOR[cause]},
+                    f"waits: {CAUSES[cause]}", [row - 0.38] * len(parts), [one.begin_ps for one in parts],
+                    [one.ps for one in parts], width=0.14, marker={"color": CAUSE_COLOR[cause]},
                     hovertemplate=f"{CAUSES[cause]}: from %{{base:.3f}} us for %{{x:.3f}} us<extra></extra>",
                 )
             )  # fmt: skip
