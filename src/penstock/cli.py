@@ -16,6 +16,7 @@ from penstock.check.cli import check
 from penstock.command import ending
 from penstock.command.answer import Format, answer
 from penstock.command.console import of_runs, output, progress, say
+from penstock.command.console import tell as tell_of
 from penstock.command.ending import end, interruptible
 from penstock.command.options import FormatOption, JsonOption, ScenarioArgument, WorkersOption, YesOption
 from penstock.command.words import count
@@ -90,6 +91,11 @@ def run(
     record_at: Annotated[
         str | None, typer.Option(metavar="BRIDGE.PORT", help="Where; may be left out where frames leave by one port.")
     ] = None,
+    signals: Annotated[
+        str | None,
+        typer.Option("--wave", metavar="FRAME|TIME", help="Write the hardware's signals around it, as FST files."),
+    ] = None,
+    margin: Annotated[str, typer.Option("--wave-margin", metavar="TIME", help="How long before and after it.")] = "2us",
     wide: WideOption = False,
     as_csv: CsvOption = False,
     as_json: JsonOption = False,
@@ -99,6 +105,7 @@ def run(
     from penstock import run as runner
     from penstock.replay.recorder import recorder as prepare_recording
     from penstock.scenario import NODES, load
+    from penstock.wave import Wanted
 
     form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
 
@@ -109,15 +116,20 @@ def run(
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
     network = load(scenario, nodes)
     if network.nodes == "linux":
-        _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed, "--record": record}, form)
+        _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed, "--record": record, "--wave": signals}, form)
     target = out or Path("out") / network.name
     if record is None and record_at is not None:
         raise InputError("nothing is recorded", allowed="--record DIR with it", file="--record-at")
     recorder = None if record is None else prepare_recording(network, record, record_at, mode, target)
+    wanted = None if signals is None else Wanted.read(network, signals, margin, mode)
     with progress(quiet=form.for_programs) as tell:
         result = runner.run(
             network, target, engine=_stand_in(), progress=tell, trace=mode, seed=seed, captures=captures
         )
+    if wanted is not None and not result.partial:
+        with progress(quiet=form.for_programs) as tell:
+            files = runner.write_waves(network, wanted, result, progress=tell, seed=seed)
+        tell_of(f"signals: {', '.join(map(str, files))}")
     print_summary(result.summary, result.folder, form)
     if result.partial:
         ending.interrupted()

@@ -22,13 +22,14 @@ from typing import Any, Literal, Protocol
 
 import polars as pl
 
-from penstock import plan, report
+from penstock import plan, report, wave
 from penstock.errors import EngineError, InputError, NoTraceError, RunError, check_known
 from penstock.folder import replacing
 from penstock.journeys import View
 from penstock.scenario.network import Network, TraceFilter
 from penstock.summary import summarize, summarize_statistics
 from penstock.trace import TraceWriter, read_trace, write_sorted
+from penstock.wave import Wanted
 
 Progress = Callable[[str, float], None]  # what is being done, and the part of it that is done
 Sink = Callable[[dict[str, Any]], None]
@@ -197,6 +198,35 @@ def run(
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
         (folder / "report.html").write_text(report.render(network, view, summary), encoding="utf-8")
     return Result(summary, out)
+
+
+def write_waves(
+    network: Network,
+    wanted: Wanted,
+    result: Result,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    seed: int | None = None,
+) -> list[Path]:
+    """The hardware's signals around a frame or an instant of a run, by a second run: a file per bridge.
+
+    Raises `InputError` if the run has no such frame.
+    """
+    engine = engine or CompiledEngine()
+    tell: Progress = progress or (lambda _what, _part: None)
+    windows = wanted.windows(network, pl.scan_parquet(result.folder / "trace.parquet"))
+    tell("building the hardware model with waves", 0.0)
+    description = wave.described(engine.prepare(network, tell), network, windows, result.folder.absolute())
+    if seed is not None:
+        reseed(description, seed)
+    with _interruptible() as interrupted:
+
+        def keep_on(part: float) -> bool:
+            tell("simulating again, for the waves", float(part))
+            return not interrupted.is_set()
+
+        engine.run(json.dumps(description), None, keep_on)
+    return [result.folder / wave.file_name(name) for name in windows]
 
 
 def statistics(network: Network, engine: Engine | None = None, seed: int | None = None) -> dict[str, Any]:

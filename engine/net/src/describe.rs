@@ -77,6 +77,18 @@ pub struct Bridge {
     /// Register writes (address, value) before the run, of hardware.
     #[serde(default)]
     pub writes: Vec<(u32, u32)>,
+    /// Of hardware whose library was built with waves.
+    #[serde(default)]
+    pub wave: Option<Wave>,
+}
+
+/// A file of all signals within a time of the run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wave {
+    pub path: PathBuf,
+    pub from_ps: u64,
+    pub until_ps: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

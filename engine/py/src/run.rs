@@ -39,7 +39,13 @@ fn hardware(network: &Network) -> PyResult<Vec<Box<dyn Node>>> {
         let has_gates = !bridge.config.gates.is_empty();
         let ptp = has_gates.then(|| (clock.at_or_before(0), bridge.config.ptp));
         let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock.at_or_after(0), ptp);
-        nodes.push(Box::new(node.map_err(|e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name)))?));
+        let failed = |e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name));
+        let mut node = node.map_err(failed)?;
+        if let Some(wave) = &bridge.wave {
+            let cycles = clock.at_or_before(wave.from_ps)..clock.at_or_after(wave.until_ps);
+            node.wave(&wave.path, clock.at_or_after(0), cycles).map_err(failed)?;
+        }
+        nodes.push(Box::new(node));
     }
     Ok(nodes)
 }

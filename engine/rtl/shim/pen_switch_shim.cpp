@@ -20,12 +20,16 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "Vpen_switch.h"
 #include "pen_layout.h"  // made from pen_pkg.sv: where the fields of the packed structs are
 #include "verilated.h"
+#ifdef PEN_WAVES
+#include "verilated_fst_c.h"
+#endif
 
 namespace {
 
@@ -121,11 +125,51 @@ struct Transmitter {                       // the wire out of a port
   bool busy() const { return current.frame || !selected.empty(); }
 };
 
+#ifdef PEN_WAVES
+class Waves {
+ public:
+  void plan(Vpen_switch &top, const char *path, uint64_t zero, uint64_t from, uint64_t until) {
+    file_.close();
+    top.trace(&file_, ALL_LEVELS);
+    path_ = path;
+    zero_ = zero;
+    from_ = from;
+    until_ = until;
+  }
+
+  bool within(uint64_t cycle) const { return cycle >= from_ && cycle < until_; }
+  uint64_t next(uint64_t cycle) const { return cycle < from_ ? from_ : within(cycle) ? cycle : NEVER; }
+
+  // `before_ns`: so long before the rising edge of the cycle.
+  void dump(uint64_t cycle, uint64_t before_ns) {
+    if (within(cycle)) {
+      if (!file_.isOpen()) file_.open(path_.c_str());
+      file_.dump(1000 * (8 * (cycle - zero_) - before_ns));
+    } else if (cycle >= until_) {
+      file_.close();
+      until_ = from_ = NEVER;
+    }
+  }
+
+ private:
+  static constexpr int ALL_LEVELS = 99;
+  VerilatedFstC file_;
+  std::string path_;
+  uint64_t zero_ = 0, from_ = NEVER, until_ = NEVER;
+};
+#else
+struct Waves {  // of a library without
+  uint64_t next(uint64_t) const { return NEVER; }
+  void dump(uint64_t, uint64_t) {}
+};
+#endif
+
 }  // namespace
 
 struct pen_switch {
   VerilatedContext context;
   Vpen_switch top{&context};
+  Waves waves;
   uint64_t cycle = 0, simulated = 0, jumped = 0, frames = 0, inside = 0, waiting = 0, quiet_at = 0;
   unsigned receiving = 0, sending = 0;     // masks of ports
   unsigned odd_clocks = 0;                 // ports whose receive clock is not the core's
@@ -141,6 +185,7 @@ struct pen_switch {
   static_assert(holds<decltype(Vpen_switch::egress_event_o), PORTS * layout::egress_event::WIDTH>);
 
   pen_switch() {
+    context.traceEverOn(true);
     top.rst_i = 1;
     top.s_axil_wstrb_i = 0xF;
     top.capture_i = 0;
@@ -443,9 +488,11 @@ struct pen_switch {
     }
     drive(once);
     falling();
+    waves.dump(cycle, 4);
     observe();
     sample();
     rising(once);
+    waves.dump(cycle, 0);
     if (twice) rise_again(twice);
     ++cycle;
     ++simulated;
@@ -457,7 +504,7 @@ struct pen_switch {
 
   // Skips time up to the next thing to do; false if there is nothing to gain.
   bool jump(uint64_t until) {
-    uint64_t target = std::min(until, top.wake_ns_o / 8);
+    uint64_t target = std::min({until, top.wake_ns_o / 8, waves.next(cycle)});
     for (const Receiver &r : receivers)
       if (r.next_start != NOT_PLANNED) target = std::min(target, static_cast<uint64_t>(r.next_start - r.ahead));
     constexpr uint64_t MARGIN = 2;
@@ -547,6 +594,11 @@ void pen_run(pen_switch *self, uint64_t until) { self->run(until); }
 int32_t pen_axi_write(pen_switch *self, uint32_t address, uint32_t data) { return self->write(address, data); }
 int32_t pen_axi_read(pen_switch *self, uint32_t address, uint32_t *data) { return self->read(address, data); }
 void pen_events_clear(pen_switch *self) { self->events.clear(); }
+#ifdef PEN_WAVES
+void pen_wave(pen_switch *self, const char *path, uint64_t zero, uint64_t from, uint64_t until) {
+  self->waves.plan(self->top, path, zero, from, until);
+}
+#endif
 
 const pen_event *pen_events(const pen_switch *self, uint64_t *count) {
   *count = self->events.size();

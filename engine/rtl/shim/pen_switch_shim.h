@@ -97,6 +97,12 @@ void pen_events_clear(pen_switch *self);
 // AXI4-Lite. The response (0: okay), or -1 if there was none in time. Traffic goes on meanwhile.
 int32_t pen_axi_write(pen_switch *self, uint32_t address, uint32_t data);
 int32_t pen_axi_read(pen_switch *self, uint32_t address, uint32_t *data);
+#ifdef PEN_WAVES
+// Writes all signals of the cycles from `from` to before `until` to a file in FST format, 8 ns a cycle, zero at the
+// rising edge of cycle `zero`, which comes before `from`. None of these cycles is skipped. The file is whole when they
+// have passed, or the switch is destroyed.
+void pen_wave(pen_switch *self, const char *path, uint64_t zero, uint64_t from, uint64_t until);
+#endif
 
 }
 #pragma GCC visibility pop

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The library that `src/penstock/hardware/model.py` builds. Twin of `shim/pen_switch_shim.h`, which says what each
 //! field and function means.
+use std::ffi::{c_char, CString};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
@@ -20,6 +22,10 @@ pub enum HardwareError {
     Frame(#[from] FrameError),
     #[error("a receive clock that is {ppb} ppb off; up to {MOST_PPB} fast or slow are allowed")]
     Clock { ppb: i64 },
+    #[error("a model without waves; build it with them")]
+    NoWaves,
+    #[error("{path}: no name for a file of waves")]
+    WavePath { path: PathBuf },
     #[error("register {address:#06x} {what}")]
     Register { address: u32, what: &'static str },
 }
@@ -57,6 +63,8 @@ struct Functions {
     clear: unsafe extern "C" fn(Handle),
     write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
     read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
+    /// Of a library that was built with waves.
+    wave: Option<unsafe extern "C" fn(Handle, *const c_char, u64, u64, u64)>,
 }
 
 /// One switch, reset and ready for frames.
@@ -96,6 +104,7 @@ impl Switch {
                 clear: *library.get(b"pen_events_clear\0").map_err(failed)?,
                 write: *library.get(b"pen_axi_write\0").map_err(failed)?,
                 read: *library.get(b"pen_axi_read\0").map_err(failed)?,
+                wave: library.get(b"pen_wave\0").ok().map(|symbol| *symbol),
             };
             let create: Symbol<unsafe extern "C" fn() -> Handle> = library.get(b"pen_create\0").map_err(failed)?;
             let handle = create();
@@ -152,6 +161,16 @@ impl Switch {
         }
         // SAFETY: the handle is alive, and nobody else uses it.
         unsafe { (self.functions.link)(self.handle, port as u32, u32::from(up), rate_ppb.unwrap_or(i64::MIN)) };
+        Ok(())
+    }
+
+    /// Writes all signals of these cycles, once they come, to a file in FST format whose time begins with cycle `zero`.
+    pub fn wave(&mut self, path: &Path, zero: u64, cycles: Range<u64>) -> Result<(), HardwareError> {
+        let wave = self.functions.wave.ok_or(HardwareError::NoWaves)?;
+        let name = CString::new(path.as_os_str().as_encoded_bytes());
+        let name = name.map_err(|_| HardwareError::WavePath { path: path.to_owned() })?;
+        // SAFETY: the handle is alive, and nobody else uses it; the name is copied before the call returns.
+        unsafe { wave(self.handle, name.as_ptr(), zero, cycles.start.max(zero + 1), cycles.end) };
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The switch as hardware in a network. What it selects is told at once; what then leaves is held against it.
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 
 use penstock_frame::PREAMBLE_BYTES;
@@ -70,6 +71,11 @@ impl SwitchNode {
         switch.clear_events();
         let leaving = vec![VecDeque::new(); switch.ports() as usize];
         Ok(Self { name: name.to_owned(), switch, frames: VecDeque::new(), gone: 0, leaving })
+    }
+
+    /// Writes the signals of these cycles to a file, see [`Switch::wave`].
+    pub fn wave(&mut self, path: &Path, zero: Tick, cycles: Range<Tick>) -> Result<(), HardwareError> {
+        self.switch.wave(path, zero, cycles)
     }
 
     fn broken(&self, what: impl Into<String>) -> NodeError {

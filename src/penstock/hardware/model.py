@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.data import ENGINE
@@ -35,7 +36,20 @@ VERILATOR_FLAGS = (
 )  # fmt: skip
 # The runtime has inline variables that the linker would otherwise share between two models of one process.
 COMPILE_FLAGS = ("-std=c++20", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-DVL_TIME_CONTEXT")
-OPTIMIZE = "-O3"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is built of the same sources: for speed, or with waves, which is for a look and soon there."""
+
+    verilate: tuple[str, ...] = ()
+    optimize: str = "-O3"
+    define: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+
+
+FAST = Variant()
+WAVES = Variant(("--trace-fst", "--trace-structs"), "-O1", ("-DPEN_WAVES",), ("-lz", "-llz4"))
 
 
 def build_model(
@@ -44,19 +58,22 @@ def build_model(
     parameters: dict[str, int] | None = None,
     sources: Sequence[Path] | None = None,
     include: Sequence[Path] = (),
+    waves: bool = False,
 ) -> Path:
     """The library of a switch; built when it is not in the cache.
 
     `parameters` are further parameters of the top module by name. `sources` takes the place of the switch's own
-    sources, in the order of compilation; a stand-in for the switch must have its ports.
+    sources, in the order of compilation; a stand-in for the switch must have its ports. With `waves` it can write all
+    of its signals to a file, and is several times as slow.
     """
     if not 2 <= ports <= 8:
         raise ToolError(f"a switch of {ports} ports: 2 to 8 are allowed")
+    variant = WAVES if waves else FAST
     verilator = verilator_folder()
     values = {"PORTS": ports} | (parameters or {})
     files = list(sources) if sources is not None else switch_files()
     package = next((f for f in files if f.name == "pen_pkg.sv"), hardware_folder() / "rtl" / "pen_pkg.sv")
-    folder = cache_folder() / "models" / f"switch-{_key(files, include, values, verilator)}"
+    folder = cache_folder() / "models" / f"switch-{_key(files, include, values, variant, verilator)}"
     library = folder / "libpen_switch.so"
     if library.exists():
         return library
@@ -66,17 +83,21 @@ def build_model(
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".build-") as name:
             build = Path(name)
             (build / "pen_layout.h").write_text(layout_header(package.read_text()))
-            _verilate(verilator, build, files, include, values)
-            _link(verilator, build, ports)
+            if waves:
+                _require_compression(build)
+            _verilate(verilator, build, files, include, values, variant)
+            _link(verilator, build, ports, variant)
             folder.mkdir(exist_ok=True)
             (build / library.name).replace(library)
     return library
 
 
-def _key(files: Sequence[Path], include: Sequence[Path], values: dict[str, int], verilator: Path) -> str:
+def _key(
+    files: Sequence[Path], include: Sequence[Path], values: dict[str, int], variant: Variant, verilator: Path
+) -> str:
     compiler = checked([_compiler(), "--version"], "asking the C++ compiler for its version").splitlines()[0]
     tool = checked([str(verilator / "bin" / "verilator_bin"), "--version"], "asking Verilator for its version")
-    settings = (sorted(values.items()), VERILATOR_FLAGS, COMPILE_FLAGS, OPTIMIZE, compiler, tool, platform.machine())
+    settings = (sorted(values.items()), VERILATOR_FLAGS, COMPILE_FLAGS, variant, compiler, tool, platform.machine())
     digest = hashlib.sha256(repr(settings).encode())
     headers = [path for folder in include for path in sorted(folder.glob("*.*v*"))]
     for path in [*files, *headers, *sorted(SHIM.glob("*")), Path(__file__)]:
@@ -85,12 +106,28 @@ def _key(files: Sequence[Path], include: Sequence[Path], values: dict[str, int],
     return digest.hexdigest()[:16]
 
 
+def _require_compression(build: Path) -> None:
+    """Files of waves are compressed by libraries that the system must have."""
+    probe = build / "compression.cpp"
+    probe.write_text("#include <lz4.h>\n#include <zlib.h>\n")
+    try:
+        checked([_compiler(), "-fsyntax-only", str(probe)], "looking for LZ4 and zlib")
+    except ToolError:
+        raise ToolError("waves need LZ4 and zlib: apt-get install liblz4-dev zlib1g-dev") from None
+
+
 def _verilate(
-    verilator: Path, build: Path, files: Sequence[Path], include: Sequence[Path], values: dict[str, int]
+    verilator: Path,
+    build: Path,
+    files: Sequence[Path],
+    include: Sequence[Path],
+    values: dict[str, int],
+    variant: Variant,
 ) -> None:
     command = [
         str(verilator / "bin" / "verilator_bin"),
         *VERILATOR_FLAGS,
+        *variant.verilate,
         "--Mdir", str(build),
         *(f"-G{name}={value}" for name, value in values.items()),
         *(f"-I{folder}" for folder in include),
@@ -100,7 +137,7 @@ def _verilate(
     # The makefile's OPT_FAST is for what runs every cycle, OPT_SLOW for what runs once, OPT_GLOBAL for the runtime.
     command = [
         _make(), "-C", str(build), "-f", "Vpen_switch.mk", f"-j{min(os.cpu_count() or 1, 4)}", "-s",
-        f"CXX={_compiler()}", f"OPT_FAST={OPTIMIZE}", "OPT_SLOW=-O1", f"OPT_GLOBAL={OPTIMIZE}",
+        f"CXX={_compiler()}", f"OPT_FAST={variant.optimize}", "OPT_SLOW=-O0", f"OPT_GLOBAL={variant.optimize}",
         "CFG_CXXFLAGS_PCH_I=-include",  # which the packaged Verilator leaves empty
         f"USER_CPPFLAGS={' '.join(COMPILE_FLAGS)}", f"VERILATOR_ROOT={verilator}", f"PYTHON3={sys.executable}",
         "libVpen_switch", "libverilated.a",
@@ -108,12 +145,12 @@ def _verilate(
     checked(command, "compiling the model", {"VERILATOR_ROOT": str(verilator)})
 
 
-def _link(verilator: Path, build: Path, ports: int) -> None:
+def _link(verilator: Path, build: Path, ports: int, variant: Variant) -> None:
     command = [
-        _compiler(), *COMPILE_FLAGS, OPTIMIZE, "-shared", f"-DPEN_PORTS={ports}",
+        _compiler(), *COMPILE_FLAGS, variant.optimize, *variant.define, "-shared", f"-DPEN_PORTS={ports}",
         f"-I{build}", f"-I{SHIM}", f"-isystem{verilator / 'include'}", f"-isystem{verilator / 'include' / 'vltstd'}",
         str(SHIM / "pen_switch_shim.cpp"), str(build / "libVpen_switch.a"), str(build / "libverilated.a"),
-        "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-pthread",
+        "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-pthread", *variant.link,
         "-o", str(build / "libpen_switch.so"),
     ]  # fmt: skip
     checked(command, "compiling the driver of the model")
