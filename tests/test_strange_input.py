@@ -196,3 +196,12 @@ def test_a_dict_may_hold_anything(value: Any) -> None:
         with pytest.raises(InputError) as raised:
             load(values)
         assert all(len(str(error)) < 1000 for error in raised.value.errors)
+
+
+@pytest.mark.parametrize(
+    "piece", ["1" * 5000, "[" * 5000, "'", "1e400"], ids=["digits", "brackets", "quote", "infinity"]
+)
+def test_any_text_is_a_value_of_a_sweep(piece: str, tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(NETWORK)
+    with pytest.raises(InputError):
+        plan(tmp_path, [parse_setting(f"duration={piece}")])
