@@ -22,10 +22,10 @@ from penstock.command import ending
 from penstock.command.answer import answer
 from penstock.command.console import output, say
 from penstock.command.options import JsonOption
-from penstock.command.words import count
 from penstock.errors import CollectedInputError, EngineError, InputError, RunError
 from penstock.hardware.tools import ToolError
 from penstock.linux.errors import CollectedHostError, HostError
+from penstock.words import count
 from program import invoke
 
 ROOT = Path(__file__).parents[1]

@@ -20,10 +20,10 @@ import polars as pl
 from penstock import run as runner
 from penstock.bound.analysis import analyse
 from penstock.bound.tables import by_hop, by_listener
-from penstock.command.words import count
 from penstock.scenario import load as _load
 from penstock.scenario.network import Network as _Network
 from penstock.summary import port_table, stream_table
+from penstock.words import count
 
 Nodes = Literal["model", "rtl"]
 

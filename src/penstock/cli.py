@@ -19,7 +19,6 @@ from penstock.command.console import of_runs, output, progress, say
 from penstock.command.console import tell as tell_of
 from penstock.command.ending import end, interruptible
 from penstock.command.options import FormatOption, JsonOption, ScenarioArgument, WorkersOption, YesOption
-from penstock.command.words import count
 from penstock.compare.cli import compare
 from penstock.data.cli import app as scenarios
 from penstock.end.cli import listen, talk
@@ -31,6 +30,7 @@ from penstock.schema.cli import schema
 from penstock.show.cli import show
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
 from penstock.version import __version__
+from penstock.words import count
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
@@ -44,7 +44,7 @@ ReproduceNodes = Enum("ReproduceNodes", {"MODEL": "model", "RTL": "rtl", "BOTH":
 
 def _version(value: bool) -> None:
     if value:
-        typer.echo(f"penstock {__version__}")
+        say(f"penstock {__version__}")
         raise typer.Exit
 
 

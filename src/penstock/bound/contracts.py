@@ -26,6 +26,7 @@ from penstock.plan import talker_json
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 from penstock.scenario.units import show_rate, show_time
+from penstock.words import count
 
 State = Literal["kept", "broken", "not kept", "assumed"]
 
@@ -123,7 +124,7 @@ def _judge(network: Network, stream: Stream) -> Contract | None:
 
 def _as_seen(network: Network, stream: Stream, releases: Releases, seen: Conformance) -> Contract:
     if seen.first_late is None:
-        return Contract(stream.name, "kept", f"none of its {seen.frames:,} frames comes before its time")
+        return Contract(stream.name, "kept", f"of {count(seen.frames, 'frame')} none comes before its time")
     at_ps = stream.source.start + releases.time_of(seen.first_late) - network.stations[stream.talker].clock.offset_ps
     said = f"frame {seen.first_late:,}, released at {show_time(at_ps)}, comes too early"
     return _with_remedy(network, stream, releases, seen.worst_ps, "broken", said, seen.first_late, at_ps)

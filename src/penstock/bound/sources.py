@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock import _engine
 from penstock.scenario.network import Network
+from penstock.words import count
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Conformance:
     def describe(self) -> str:
         """For people."""
         if self.ok:
-            return f"all {self.frames} frames keep to rate and burst"
+            return f"of {count(self.frames, 'frame')} none exceeds rate and burst"
         return (
             f"{self.late_frames} of {self.frames} frames exceed rate or burst "
             f"(frame {self.first_late} first; shaped by up to {self.worst_ps / 1e6:.3f} us)"

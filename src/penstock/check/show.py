@@ -12,8 +12,8 @@ from rich.table import Table
 
 from penstock.check.checked import Checked
 from penstock.check.streams import CheckedStream, CheckedWay
-from penstock.command.words import count
 from penstock.table import NOTHING, print_whole, say, us
+from penstock.words import count
 
 _MOST_STREAMS = 60
 _MOST_LISTENERS = 6

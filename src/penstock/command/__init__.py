@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all commands share.
 
-`ending` decides how a command ends, `console` says things to people and `answer` to programs, `options` has the
-options that several commands have, `words` counts. A command of a room, in the manner of `bench/cli.py`:
+`ending` decides how a command ends, `console` says things to people, `answer` and `ci` to programs, `options` has the
+options that several commands have. A command of a room, in the manner of `bench/cli.py`:
 
     def compare(left: Path, right: Path, as_json: JsonOption = False) -> None:
         found = ...                   # raises InputError (2), MachineError or OSError (3); none of them is caught here

@@ -18,6 +18,8 @@ from typing import IO
 from rich.console import Console
 from rich.markup import escape
 
+from penstock.words import count
+
 WIDE = 200  # columns where no terminal says how many there are
 Progress = Callable[[str, float], None]  # what is done, and which part of it: 0 to 1
 
@@ -89,7 +91,7 @@ def of_runs(progress: Progress | None) -> Callable[[int, int], None]:
 
     def done(number: int, of: int) -> None:
         if progress is not None:
-            progress(f"{number} of {of} runs", number / of)
+            progress(f"{number:,} of {count(of, 'run')}", number / of)
 
     return done
 

@@ -13,6 +13,7 @@ from penstock.command.answer import answer
 from penstock.command.console import output, say
 from penstock.command.ending import end
 from penstock.command.options import JsonOption
+from penstock.folder import check_file
 
 FailOn = Enum("FailOn", {"WORSE": "worse", "DIFFERENT": "different"})
 
@@ -43,6 +44,7 @@ def compare(
     allowed = Tolerance.of(tolerance)
     found = compare(read_summary(before), read_summary(after), allowed)
     file = out or Path("out") / f"{after.resolve().name}-compare.html"
+    check_file(file, "--out")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(show.as_page(found, (str(before), str(after))), encoding="utf-8")
     ok = not (found.different if fail_on is FailOn.DIFFERENT else found.worse)

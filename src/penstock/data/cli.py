@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from penstock import data
+from penstock.command.console import say
 
 app = typer.Typer(help="The scenarios that come with Penstock; every command takes them by name.")
 
@@ -23,7 +24,7 @@ def scenarios(context: typer.Context) -> None:
     width = max(map(len, known))
     for name in known:
         values = tomllib.loads(data.scenario_file(data.SCENARIOS / name).read_text(encoding="utf-8"))
-        typer.echo(f"{name:<{width}}  {values.get('title', '')}".rstrip())
+        say(f"{name:<{width}}  {values.get('title', '')}".rstrip())
 
 
 @app.command()
@@ -32,4 +33,4 @@ def copy(
     target: Annotated[Path | None, typer.Argument(metavar="DIR", help="What is made; NAME if not given.")] = None,
 ) -> None:
     """Copy a scenario with its captures, to be changed."""
-    typer.echo(data.copy_scenario(name, target or Path(Path(name).name)))
+    say(data.copy_scenario(name, target or Path(Path(name).name)))

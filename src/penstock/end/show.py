@@ -13,6 +13,7 @@ from rich.table import Table
 from penstock.command.console import output
 from penstock.end.plan import Role
 from penstock.table import NOTHING, us
+from penstock.words import count
 
 _LISTEN = {
     "latency_ns": "latency",
@@ -54,9 +55,8 @@ def _times(summary: Mapping[str, Any], quantities: Mapping[str, str]) -> Table:
 
 def _talk_counts(stream: Mapping[str, Any]) -> str:
     rest = ", ".join(f"{stream[key]} {key}" for key in ("skipped", "refused", "missed", "invalid"))
-    return (
-        f"{stream['sent']} sent, {rest}; woken late {stream['woken_late']} times, handed late {stream['handed_late']}"
-    )
+    woken = count(stream["woken_late"], "time")
+    return f"{stream['sent']} sent, {rest}; woken late {woken}, handed late {stream['handed_late']}"
 
 
 def _listen_counts(stream: Mapping[str, Any]) -> str:
@@ -79,7 +79,9 @@ def _talk_notes(summary: Mapping[str, Any]) -> list[str]:
                 inside = "" if window is None else f", {window['share'] * 100:.3f} % within their window"
                 notes.append(f"{name}: left {times}{inside} ({kind} stamps)")
         if stream["handed_late"]:
-            notes.append(f"{name}: {stream['handed_late']} of {stream['sent']} frames were handed to the kernel late")
+            notes.append(
+                f"{name}: {stream['handed_late']} of {count(stream['sent'], 'frame')} handed to the kernel late"
+            )
         if stream["last_error"]:
             notes.append(f"{name}: the kernel said: {stream['last_error']}")
     return notes
@@ -95,5 +97,5 @@ def _listen_notes(summary: Mapping[str, Any]) -> list[str]:
     if summary["clock"]["refused"]:
         notes.append(f"no latency: {summary['clock']['refused']}")
     if summary["dropped_at_the_socket"]:
-        notes.append(f"{summary['dropped_at_the_socket']} frames found no room in the listener's own socket")
+        notes.append(f"{count(summary['dropped_at_the_socket'], 'frame')} found no room in the listener's own socket")
     return notes

@@ -16,6 +16,7 @@ from penstock.command.options import JsonOption
 from penstock.errors import InputError
 from penstock.folder import check_file, check_folder
 from penstock.hardware.tools import hardware_folder
+from penstock.words import count
 
 if TYPE_CHECKING:
     from penstock.hardware.synth import Synthesis
@@ -148,7 +149,7 @@ def soak(
     if not as_json:
         dropped = ", ".join(f"{number:,} {reason}" for reason, number in sorted(total(outcomes).items()))
         delivered = sum(outcome.delivered for outcome in outcomes)
-        summary = f"{sent:,} frames in, {delivered:,} copies out; dropped: {dropped or 'none'}"
+        summary = f"{count(sent, 'frame')} in, {count(delivered, 'copy')} out; dropped: {dropped or 'none'}"
         say(summary, *faults)
         say(f"{len(faults)} {quantity}")
     _finish([{**row, "ok": not faults}], as_json)

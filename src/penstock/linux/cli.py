@@ -16,8 +16,8 @@ from penstock.command.answer import answer
 from penstock.command.console import complain, output, say, warn
 from penstock.command.ending import end
 from penstock.command.options import JsonOption, ScenarioArgument
-from penstock.command.words import count
 from penstock.linux.errors import ApplyError, CollectedHostError, HostError, TerminatedError
+from penstock.words import count
 
 if TYPE_CHECKING:
     from penstock.linux.compare import Difference

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from penstock import words
 from penstock.errors import RunError
 from penstock.replay.instants import LEAST_GAP_BYTES, first_bytes
 from penstock.replay.recording import MAX_FRAME_BYTES, PREAMBLE_BYTES, Recording
@@ -89,7 +90,7 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
         take_in()
         tell("replaying", done / count)
     if done < count:
-        raise RunError(f"{count - done} frames neither left the switch nor were dropped")
+        raise RunError(f"{words.count(count - done, 'frame')} neither left the switch nor were dropped")
     for reason in verdicts:
         if reason is not None:
             played.reasons[reason] = played.reasons.get(reason, 0) + 1

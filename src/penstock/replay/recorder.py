@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.command.console import tell, warn
-from penstock.command.words import count
 from penstock.errors import InputError
 from penstock.folder import check_target
 from penstock.replay.record import Recorded, is_recording, record
 from penstock.replay.tap import Tap, tap_at
 from penstock.scenario.network import Network, TraceFilter
+from penstock.words import count
 
 
 @dataclass(frozen=True)

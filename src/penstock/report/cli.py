@@ -12,6 +12,7 @@ import typer
 from penstock.command.console import say
 from penstock.command.options import ScenarioArgument
 from penstock.errors import InputError
+from penstock.folder import check_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,6 +45,8 @@ def report(
     from penstock.scenario import load
     from penstock.show.summary_file import read_summary
 
+    target = out or folder / "report.html"
+    check_file(target, "--out")
     summary = read_summary(folder)
     nodes = summary["nodes"] if summary["nodes"] in ("model", "rtl") else None
     network = load(scenario, nodes)
@@ -54,7 +57,6 @@ def report(
     asked = [] if port is None and at is None else [_asked(network, port, at)]
     asked += [Asked(frame_id=number) for number in frame or ()]
     view = View(network, _trace(file, asked))
-    target = out or folder / "report.html"
     target.write_text(render(network, view, summary, asked), encoding="utf-8")
     say(f"report: {target}")
 

@@ -13,6 +13,7 @@ from penstock.command.ci import Case
 from penstock.errors import located
 from penstock.reproduce.result import Compared, Reproduction
 from penstock.table import NOTHING
+from penstock.words import count
 
 _MOST_FAILURES = 40
 
@@ -67,13 +68,13 @@ def table(result: Reproduction, console: Console, folder: Path) -> None:
         met = sum(row.ok for row in section.rows)
         mark = "[green]ok[/]" if section.ok else "[bold red]NOT MET[/]"
         found.add_row(
-            section.experiment.id, f"[dim]{met} of {len(section.rows)} rows met[/]", *[""] * len(columns), mark
+            section.experiment.id, f"[dim]{met} of {count(len(section.rows), 'row')} met[/]", *[""] * len(columns), mark
         )
         found.add_section()
     console.print(found)
     apart = sum(not row.agree for row in result.rows)
     if len(result.nodes) > 1:
-        console.print(f"model and rtl differ in {apart} of {len(result.rows)} rows", highlight=False)
+        console.print(f"model and rtl differ in {apart} of {count(len(result.rows), 'row')}", highlight=False)
     if result.laboratory is not None:
         console.print(f"laboratory: {escape(result.laboratory.text)}", highlight=False)
     verdict = "[bold green]every requirement met[/]" if result.ok else "[bold red]a requirement was not met[/]"

@@ -19,6 +19,7 @@ from penstock.scenario import model
 from penstock.scenario.keys import Table, said
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import Report, missing
+from penstock.words import count
 
 # What stands in for a key at the top that is wrong, so that the rest can be checked.
 _STAND_INS = {"name": "scenario", "duration": "1s"}
@@ -132,10 +133,10 @@ def _explain(detail: Any, path: KeyPath) -> tuple[str, str]:
         return "is empty", "one character or more"
     if kind == "too_short":
         least = context.get("min_length", 1)
-        what = "is empty" if not value else f"has {len(value)} entries"
+        what = "is empty" if not value else f"has {count(len(value), 'entry')}"
         return what, f"{'one' if least == 1 else least} or more"
     if kind == "too_long":
-        return f"has {len(value)} entries", f"up to {context['max_length']}"
+        return f"has {count(len(value), 'entry')}", f"up to {context['max_length']}"
     if kind == "string_pattern_mismatch":
         return f"{said(value)} cannot be used as a name", "letters, digits, _ . and -"
     if kind in ("list_type", "tuple_type"):

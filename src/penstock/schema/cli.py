@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 
+from penstock.command.console import say
+
 
 def schema() -> None:
     """Print the JSON schema of a scenario, by which an editor completes keys and says what they mean."""
     from penstock.schema.generate import scenario_schema
 
-    print(json.dumps(scenario_schema(), indent=2, ensure_ascii=False))
+    say(json.dumps(scenario_schema(), indent=2, ensure_ascii=False))

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.command.words import count
 from penstock.sweep.plan import Setting
 from penstock.sweep.plan import show as show_value
 from penstock.sweep.work import Sweep
 from penstock.table import us
+from penstock.words import count
 
 _MOST_ROWS = 60
 

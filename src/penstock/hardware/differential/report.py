@@ -11,6 +11,7 @@ from penstock.hardware.differential.compare import Difference
 from penstock.hardware.differential.draw import draw
 from penstock.hardware.differential.scenario import load, save
 from penstock.hardware.differential.shrink import shrink
+from penstock.words import count
 
 SHRUNK_SCENARIOS = 3  # one fault shows in many scenarios; a few are enough to find it
 SHOWN_DIFFERENCES = 5
@@ -32,7 +33,7 @@ def shrunk(report: Report, folder: Path) -> Iterator[list[str]]:
     """What to say of each scenario that differs; the first ones are made small and written into the folder."""
     for number, outcome in enumerate(report.failed):
         lines = [
-            f"seed {outcome.seed}, {outcome.ports} ports: {len(outcome.differences)} differences; again by",
+            f"seed {outcome.seed}, {outcome.ports} ports: {count(len(outcome.differences), 'difference')}; again by",
             f"  ./penstock hw diff --scenarios 1 --seed {outcome.seed} --ports {outcome.ports} "
             f"--frames {report.frames_each}",
         ]
@@ -48,7 +49,8 @@ def _shrunk(outcome: Outcome, frames: int, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"seed-{outcome.seed}-ports-{outcome.ports}.json"
     save(small, path, told)
-    size = f"{len(small.arrivals)} frames, {len(small.changes)} changes, {len(small.config.streams)} streams"
+    sizes = {"frame": small.arrivals, "change": small.changes, "stream": small.config.streams}
+    size = ", ".join(count(len(each), noun) for noun, each in sizes.items())
     return [f"  shrunk to {size}; see it again by", f"  ./penstock hw diff --replay {path}", *(f"  {t}" for t in told)]
 
 
