@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock import run
+from penstock.check.checked import check
 from penstock.errors import InputError
 from penstock.scenario import limits, load
 from penstock.scenario.network import Network
@@ -75,6 +76,9 @@ GATES = st.fixed_dictionaries(
 )
 CREDIT = st.fixed_dictionaries({"selection": st.just("cbs"), "idle_slope": at(limits.TrafficRate)})
 LINK = some(rate=at(limits.LinkRate), delay=at(limits.Delay))
+QUEUE_LIMIT = st.one_of(
+    st.sampled_from([{"frames": 1}, {"frames": 10**9}]), at(limits.QueueBytes).map(lambda size: {"bytes": size})
+)
 BRIDGE = st.fixed_dictionaries(
     {"ports": st.just(4)},
     optional={
@@ -90,13 +94,17 @@ BRIDGE = st.fixed_dictionaries(
             optional={
                 "7": st.fixed_dictionaries({"selection": st.just("ats"), "max_residence": at(limits.Residence)}),
                 "5": CREDIT,
-                "1": some(max_sdu=at(limits.ServiceDataUnit)),
+                "1": some(max_sdu=at(limits.ServiceDataUnit), queue_limit=QUEUE_LIMIT),
             },
         ),
     },
 )
 STATION = some(
-    clock=CLOCK, gates=GATES, rate=at(limits.LinkRate), delay=at(limits.Delay), classes=some(**{"5": CREDIT})
+    clock=CLOCK,
+    gates=GATES,
+    rate=at(limits.LinkRate),
+    delay=at(limits.Delay),
+    classes=some(**{"5": CREDIT, "1": some(queue_limit=QUEUE_LIMIT)}),
 )
 TIMINGS = [
     st.fixed_dictionaries({"frames": at(limits.FrameBytes), "every": at(limits.Duration)}),
@@ -229,6 +237,8 @@ def _forget(values: Values, path: list[str]) -> None:
 @given(values=scenarios())
 def test_what_is_accepted_runs(values: Values) -> None:
     network = accepted(values)
+    told = check(network).as_json()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
     summary = run.statistics(network)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     for stream in summary["streams"].values():

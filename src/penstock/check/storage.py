@@ -175,7 +175,7 @@ def _queues(network: Network, bridge: Bridge, egress: int) -> Iterator[_Queue]:
     rate = network.link_at[bridge.name, egress].rate_bps / 8
     by_class: dict[int, list[tuple[int, _Curve]]] = defaultdict(list)
     for stream, hop in network.passing[bridge.name]:
-        curve = _curve(network, stream, bridge, hop.entry) if egress in hop.egress else None
+        curve = _curve(network, stream, bridge) if egress in hop.egress else None
         if curve is not None:
             by_class[network.class_at(stream, bridge.name)].append((hop.entry, curve))
     ahead: list[tuple[int, tuple[int, _Curve]]] = []
@@ -230,7 +230,7 @@ def _open(bridge: Bridge, egress: int, number: int) -> tuple[float, int]:
     return cycle.open_time(number) / cycle.cycle_time, longest * 1000
 
 
-def _curve(network: Network, stream: Stream, bridge: Bridge, entry: int) -> _Curve | None:
+def _curve(network: Network, stream: Stream, bridge: Bridge) -> _Curve | None:
     """As the source has it, as it is committed to, and as the slowest link on its way there carries it."""
     rate = network.stations[stream.talker].link_rate_bps
     pieces = []
@@ -241,12 +241,19 @@ def _curve(network: Network, stream: Stream, bridge: Bridge, entry: int) -> _Cur
         pieces.append((stream.ats.burst_bytes, stream.ats.rate_bps / 8))
     if not pieces:
         return None
-    slowest, at = network.link_at[bridge.name, entry].rate_bps, (bridge.name, entry)
-    entries = {hop.bridge: hop.entry for hop in stream.tree}
-    while (before := network.peer(*at)) is not None and before[0] in entries:
-        at = (before[0], entries[before[0]])
-        slowest = min(slowest, network.link_at[at].rate_bps)
+    slowest = _slowest_links(network, stream)[bridge.name]
     return _Curve(stream, (*pieces, (stream.max_frame_bytes + WIRE_OVERHEAD_BYTES, slowest / 8)))
+
+
+def _slowest_links(network: Network, stream: Stream) -> dict[str, int]:
+    """By bridge, the rate of the slowest link on the stream's way there, in b/s."""
+    known: dict[str, int] | None = network.memo.get(("slowest links", stream.name))
+    if known is None:
+        known = network.memo["slowest links", stream.name] = {}
+        for hop in stream.tree:
+            rate, before = network.link_at[hop.bridge, hop.entry].rate_bps, network.peer(hop.bridge, hop.entry)
+            known[hop.bridge] = min(rate, known.get(before[0], rate)) if before is not None else rate
+    return known
 
 
 def _backlog(receptions: list[_Reception], own: list[_Curve], served: float, closed: float) -> float | None:
