@@ -48,8 +48,8 @@ if is_wanted report; then
   ./penstock run scenarios/mixed --nodes model --out "$folder/moment" >/dev/null
   worst="$(grep -o 'data-frame="[0-9]*">frame [0-9]* of events' "$folder/moment/report.html" | grep -o '[0-9]*' | head -1)"
   ./penstock report "$folder/moment" scenarios/mixed --frame "$worst" >/dev/null
-  cut_out "$folder/moment/report.html" "Latency over time|A moment"
-  shot "$folder/moment/part.html" 1560 report.png
+  cut_out "$folder/moment/report.html" "A moment"
+  shot "$folder/moment/part.html" 1420 report.png
 fi
 if is_wanted ats-switch; then
   ./penstock reproduce ats-switch --only fig21 --only fig22 --out "$folder/paper" >/dev/null
