@@ -34,7 +34,8 @@ PYTHON
 
 if is_wanted hello; then
   ./penstock run scenarios/hello --out "$folder/hello" >/dev/null
-  shot "$folder/hello/report.html" 1500 hello.png
+  cut_out "$folder/hello/report.html" "Streams|Latency over time"
+  shot "$folder/hello/part.html" 830 hello.png
 fi
 for name in "tas|A moment|640" "cbs|A moment|700" "mixed|A moment|1400" "line5|Where the time goes|900"; do
   scenario="${name%%|*}" rest="${name#*|}"
