@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 
 from penstock import _engine
+from penstock.data import checkout
+from penstock.errors import InputError
 from penstock.hardware.bench import known_switch, line_rate, unicast_frame
 from penstock.hardware.model import build_model
-from penstock.hardware.tools import ToolError, checked, hardware_folder
+from penstock.hardware.tools import ToolError, checked
 from penstock.hardware.traffic import GAP_BYTES, OVERHEAD_BYTES
 
+OPTION = "--against"
 ROUNDS = 5
 CYCLES = 300_000
 CONTROL_EVERY_CYCLES = 6_250  # 50 us
@@ -51,9 +54,9 @@ def _compare(
         for library in (before, after):
             switch = known_switch(_engine.Switch(library))
             load(switch)
-            started = _user_seconds()
+            started = time.process_time()
             switch.run(switch.cycle + CYCLES)
-            seconds[library].append(_user_seconds() - started)
+            seconds[library].append(time.process_time() - started)
             events[library] = b"".join(np.ascontiguousarray(column).tobytes() for column in switch.events().values())
     if events[before] != events[after]:
         raise ToolError(f"under {what} the switch does not do what it did at {revision}")
@@ -78,21 +81,21 @@ def _line_rate(switch: _engine.Switch) -> None:
     line_rate(switch, None, random.Random(0), CYCLES)
 
 
-def _user_seconds() -> float:
-    return os.times().user
-
-
 @contextmanager
 def _model_of(revision: str, ports: int) -> Iterator[Path]:
     """The library of that revision, built by its own sources in a folder of their own."""
-    root = hardware_folder().parent
-    command = ["git", "-C", str(root), "archive", revision, "hw", "src/penstock", "engine/rtl/shim"]
+    root = checkout()
+    if root is None:
+        raise InputError("there are no revisions", allowed="a checkout of the project", file=OPTION)
+    command = ["git", "-C", str(root), "archive", "--end-of-options", revision, "hw", "src/penstock", "engine/rtl/shim"]
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except FileNotFoundError:
         raise ToolError("git is missing: apt-get install git") from None
     except subprocess.CalledProcessError as error:
-        raise ToolError(f"git has no revision {revision}: {error.stderr.decode().strip()}") from None
+        said = error.stderr.decode().strip().splitlines()[-1:]
+        what = f"{revision} cannot be built: {''.join(said)}"
+        raise InputError(what, allowed="a revision of this repository", file=OPTION) from None
     with tempfile.TemporaryDirectory(prefix="penstock-") as name:
         folder = Path(name)
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
