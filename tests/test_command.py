@@ -191,6 +191,13 @@ def test_a_shell_completes_commands_and_options(typed: str, tmp_path: Path) -> N
     assert registered.endswith("-F _penstock_completion penstock")
 
 
+def test_a_command_starts_before_the_libraries_that_it_may_need() -> None:
+    large = ("numpy", "polars", "pydantic", "plotly", "jinja2", "pyarrow", "pyroute2", "penstock._engine")
+    script = f"import sys, penstock.cli; print([name for name in {large} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_words_count() -> None:
     assert [count(n, "bridge") for n in (0, 1, 5)] == ["0 bridges", "1 bridge", "5 bridges"]
     assert count(2, "gate entry") == "2 gate entries"

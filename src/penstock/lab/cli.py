@@ -17,8 +17,6 @@ from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption, YesOption
 from penstock.errors import InputError
 from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
-from penstock.scenario.limits import DURATION
-from penstock.scenario.units import read_option
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
 
 WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
@@ -71,6 +69,9 @@ def lab(
             raise typer.Exit(_run_command(words or [], chosen, timeout))
         for scenario in words or []:
             place = None if where.value == "auto" else where.value == "guest"
+            from penstock.scenario.limits import DURATION
+            from penstock.scenario.units import read_option
+
             offset = read_option(DURATION, transmit_offset, "--transmit-offset") // 1000
             asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort)
             end(run_scenario(asked, form))
@@ -96,6 +97,8 @@ def run_scenario(asked: Asked, form: Form) -> bool:
     from penstock.lab.programs import How
     from penstock.lab.run import Where, run
     from penstock.scenario import load
+    from penstock.scenario.limits import DURATION
+    from penstock.scenario.units import read_option
 
     network = load(asked.scenario, "linux")
     if asked.duration is not None:
