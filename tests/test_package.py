@@ -99,6 +99,7 @@ def test_a_packaged_scenario_runs_on_the_model(installed: Installed) -> None:
 def test_scenarios_are_listed_and_copied(installed: Installed) -> None:
     listed = [line.split()[0] for line in installed("penstock", "scenarios").stdout.splitlines()]
     assert listed == data.scenario_names()
+    assert not [name for name in listed if name.startswith("recording/")]  # a recording is no scenario
     assert {"hello", "lab/iperf3.toml", "papers/ats-switch/fig17.toml"} < set(listed)
     assert installed("penstock", "scenarios", "copy", "hello", "mine").returncode == 0
     done = installed("penstock", "check", "mine")
@@ -134,3 +135,6 @@ def test_with_the_tools_the_hardware_is_that_of_the_checkout(installed: Installe
     done = installed("penstock", "run", str(tmp_path / "small.toml"), "--out", str(tmp_path / "out"), "--json")
     assert done.returncode == 0, done.stderr
     assert '"delivered": 10,' in done.stdout
+    # The model of a replay is set by register writes; the recording travels with its scenario.
+    replayed = installed("penstock", "replay", "scenarios/recording/three-flows")
+    assert replayed.returncode == 0, replayed.stderr

@@ -174,9 +174,10 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Replay what a real switch did: the same frames survive, and their latencies differ by a constant."""
+    from penstock import data
     from penstock import replay as player
 
-    end(player.show(runs, nodes.value, as_json))
+    end(player.show([data.found(run) for run in runs], nodes.value, as_json))
 
 
 @app.command()

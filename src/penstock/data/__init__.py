@@ -33,23 +33,33 @@ def page(name: str) -> Path:
     return PAGES / name
 
 
-def scenario_file(path: Path) -> Path:
-    """The file of a scenario: a folder's `scenario.toml`, or itself.
+def found(path: Path) -> Path:
+    """A path, or where it leads among the scenarios of the package, with or without `scenarios/` before it.
 
-    What is not there is looked for among the scenarios of the package, with or without `scenarios/` before it, so that
-    `penstock run scenarios/hello` does the same in a checkout and away from it.
+    So `penstock run scenarios/hello` does the same in a checkout and away from it.
     """
     if not path.exists():
         packaged = SCENARIOS.parent / path if path.parts[:1] == (SCENARIOS.name,) else SCENARIOS / path
         if not path.is_absolute() and ".." not in path.parts and path.parts and packaged.exists():
-            path = packaged
+            return packaged
+    return path
+
+
+def scenario_file(path: Path) -> Path:
+    """The file of a scenario, of the package's too: a folder's `scenario.toml`, or itself."""
+    path = found(path)
     return path / "scenario.toml" if path.is_dir() else path
 
 
 def scenario_names() -> list[str]:
     """The scenarios of the package, as `penstock run` takes them: folders, and files that stand in one with others."""
-    found = SCENARIOS.rglob("*.toml")
-    return sorted(str((f.parent if f.name == "scenario.toml" else f).relative_to(SCENARIOS)) for f in found)
+    files = [
+        file
+        for file in SCENARIOS.rglob("*.toml")
+        # What is kept below a scenario, such as a recording of it, is none.
+        if not any((folder / "scenario.toml").is_file() for folder in file.parents[1:])
+    ]
+    return sorted(str((f.parent if f.name == "scenario.toml" else f).relative_to(SCENARIOS)) for f in files)
 
 
 def copy_scenario(name: str, target: Path) -> Path:
