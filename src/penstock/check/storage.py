@@ -115,7 +115,7 @@ def storage_findings(network: Network, places: Places) -> Iterator[Finding]:
 
 
 def _of_bridge(network: Network, bridge: Bridge, places: Places) -> Iterator[Finding]:
-    path = ("bridges", bridge.name)
+    path = places.bridge(bridge.name)
     queues = [
         queue
         for egress in range(bridge.ports)
@@ -128,7 +128,7 @@ def _of_bridge(network: Network, bridge: Bridge, places: Places) -> Iterator[Fin
         limit = limit_of_queue(network, bridge, queue.traffic_class)
         held = limit if queue.cells is None else min(queue.cells, limit)
         beyond_guarantees += max(0.0, held - share.queue_guarantee)
-        where = f"{bridge.class_name(queue.traffic_class)} at port {queue.egress}"
+        where = f"{bridge.class_name(queue.traffic_class)} at {bridge.name}.{queue.egress}"
         who = names(f'"{name}"' for name in queue.streams)
         if queue.cells is None:
             what = (
@@ -167,7 +167,7 @@ def _of_classes(network: Network, bridge: Bridge, queues: list[_Queue], places: 
                 f"{bridge.class_name(number)} may have to hold {cells:,.0f} cells of {CELL_BYTES} B at all ports "
                 f"together, and is given {limit:,}: frames may be dropped (class_full)"
             )
-            yield places.finding(("bridges", bridge.name, "classes", str(number)), what)
+            yield places.finding((*places.bridge(bridge.name), "classes", str(number)), what)
 
 
 def _queues(network: Network, bridge: Bridge, egress: int) -> Iterator[_Queue]:

@@ -58,6 +58,13 @@ class Places:
     def _lines(self) -> dict[KeyPath, int]:
         return key_lines(self._file.read_text(encoding="utf-8-sig")) if self._file.is_file() else {}
 
+    def bridge(self, name: str) -> KeyPath:
+        """The table that says how a bridge is: its own, or that of the topology which it is of."""
+        topology = name.rstrip("0123456789")
+        if ("bridges", name) not in self._lines and ("topology", topology) in self._lines:
+            return ("topology", topology, "bridge")
+        return ("bridges", name)
+
     def finding(self, path: KeyPath, what: str) -> Finding:
         """Something that is said of a key."""
         line = (line_of(self._lines, path) or 1) if self._lines else None
