@@ -15,7 +15,7 @@ import pytest
 import penstock as ps
 from paper_switch import ATS, Stream, write
 from penstock import cli
-from penstock.table import NOTHING
+from penstock.command.tables import NOTHING
 
 F7 = ("f7", "a", 3, ATS)
 F6 = ("f6", "b", 2, ATS)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from penstock.command.tables import NOTHING
 from penstock.end.trace import ORIGIN
 from penstock.lab.background import parted
 from penstock.lab.machine import About
@@ -22,7 +23,6 @@ from penstock.reproduce.linux_shapers.place import CONFIGURATIONS, cases
 from penstock.reproduce.outcome import Frames, Outcome
 from penstock.reproduce.result import Compared, Reproduction, Section
 from penstock.reproduce.row import Row
-from penstock.table import NOTHING
 
 ORIGIN_US = 7_000_300  # 300 us into a cycle of 1 ms, of which the gate for audio is open for 800 us
 DELAYS_US = {"mqprio": 12.0, "taprio": 30.0, "cbs-mqprio": 20.0, "cbs-taprio": 40.0}

@@ -16,6 +16,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
 
 from penstock.bound import bound
+from penstock.command.tables import NOTHING
 from penstock.errors import InputError, RunError
 from penstock.hardware.synth import Block, Synthesis, documented
 from penstock.hardware.tools import ToolError
@@ -27,7 +28,6 @@ from penstock.reproduce.outcome import Outcome, watch
 from penstock.reproduce.result import Compared, Reproduction, Section, reproduce
 from penstock.reproduce.row import Row
 from penstock.scenario import load as load_scenario
-from penstock.table import NOTHING
 
 KEYS = {"id", "quantity", "unit", "paper", "theory", "bound", "measured", "requirement", "ok"}
 

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,14 @@ import pytest
 from rich.console import Console
 
 from penstock import cli
+from penstock.bound.analysis import analyse
+from penstock.bound.show import show as show_bounds
 from penstock.run import run
 from penstock.scenario import load
+from penstock.summary import stream_rows
+from penstock.sweep.plan import Setting
+from penstock.sweep.show import table as table_of_sweep
+from penstock.sweep.work import Sweep
 from penstock.table import show
 from stand_in import StandIn
 
@@ -257,3 +264,39 @@ def test_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.
 def test_one_form_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     assert call(monkeypatch, "show", folder, "--wide", "--csv") == 2
     assert capfd.readouterr().out == ""
+
+
+# ---- tables of other commands
+
+
+def terminal(width: int) -> tuple[io.StringIO, Console]:
+    file = io.StringIO()
+    return file, Console(file=file, width=width, force_terminal=True, no_color=True, highlight=False)
+
+
+def test_bounds_fit() -> None:
+    file, console = terminal(80)
+    show_bounds(analyse(load(Path(__file__).parents[1] / "scenarios" / "line5")), console)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
+    assert max(map(len, plain.splitlines())) <= 80
+    assert "…" not in plain
+    assert re.search(r"^picture +disk +3 +35.096 +1.008 +114.780 +0.063 +150.947 +500.000 +ok$", plain, re.MULTILINE)
+
+
+def test_a_sweep_fits(summary: dict[str, Any]) -> None:
+    """Keys that do not vary are said once; the others are broken at their dots."""
+    settings = (Setting("nodes", ("nodes",), ("model",)), Setting("streams.the_fast_one.ats.rate", (), ("20Mb/s",)))
+    rows = [
+        {"run": run, "seed": run, "nodes": "model", settings[1].key: f"{run}0Mb/s", "error": None, **row}
+        for run in (1, 2)
+        for row in stream_rows(summary)
+    ]
+    found = Sweep(2, rows, finished=2)
+    file, console = terminal(80)
+    table_of_sweep(found, settings, console, Path("out/sweep.parquet"))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
+    assert "nodes = model\n" in plain
+    assert "the_fast_one." in plain
+    assert "196/200" in plain
+    assert max(map(len, plain.splitlines())) <= 80
+    assert "…" not in plain

@@ -197,6 +197,7 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.parquet", help="The table; out/NAME-sweep.parquet if not given.")
     ] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="All columns.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario with all combinations of settings and seeds: one table, a row per run and stream."""
@@ -219,7 +220,7 @@ def sweep(
     if as_json:
         answer(shown.as_json(result, file))
     else:
-        shown.table(result, chosen, output(), file)
+        shown.table(result, chosen, output(), file, wide=wide)
     if result.error is not None:
         raise RunError(result.error)
     if result.interrupted:

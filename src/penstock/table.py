@@ -6,17 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
-NOTHING = "-"
+from penstock.command.tables import NOTHING, new_table, print_whole, say
+
 _MOST_STREAMS = 40
 _MOST_WARNINGS = 20
-_LEAST_TEXT = 12  # characters of a column that may be folded
-_NO_LIMIT = 100_000
 
 
 def us(ns: float | None) -> str:
@@ -57,35 +54,6 @@ def others(summary: dict[str, Any], shown: int) -> str | None:
     )
 
 
-def print_whole(table: Table, console: Console) -> None:
-    """Prints a table of which nothing is cut.
-
-    Columns with `overflow="fold"` give way first, down to a dozen characters. Where the numbers need more than the
-    terminal has, the lines are longer than it; in a pipe nothing is folded.
-    """
-    texts = [column for column in table.columns if column.overflow == "fold"]
-    for column in table.columns:
-        column.no_wrap = column.no_wrap or column not in texts
-    unlimited = console.options.update(width=_NO_LIMIT)
-    natural = Measurement.get(console, unlimited, table).maximum
-    for column in texts:
-        column.max_width = _LEAST_TEXT
-    least = Measurement.get(console, unlimited, table).maximum
-    for column in texts:
-        column.max_width = None
-    before = console.width
-    console.width = max(before, least) if console.is_terminal else max(before, natural)
-    try:
-        console.print(table)
-    finally:
-        console.width = before
-
-
-def say(console: Console, text: str) -> None:
-    """Prints a sentence: folded between words on a terminal, one line in a pipe."""
-    console.print(text, highlight=False, soft_wrap=not console.is_terminal)
-
-
 def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool = False) -> None:
     """Prints a table per stream and the verdict; with `wide` every column, and each bound term by term."""
     names = most_urgent(summary, _MOST_STREAMS)
@@ -114,23 +82,15 @@ def _verdict(stream: dict[str, Any]) -> str:
     return "[green]ok[/]" if stream["ok"] else "[red]not met[/]"
 
 
-def _table(*columns: str) -> Table:
-    """The columns beside the stream's name; all are numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("stream", style="bold", overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
-
-
 def _narrow(streams: dict[str, dict[str, Any]]) -> Table:
     """What is asked first, in 80 characters."""
-    table = _table("delivered\n/sent", "max\nus", "p99\nus", "bound\nus", "deadline\nus", "verdict")
+    times = [f"{what}\nus" for what in ("max", "p99", "bound", "deadline")]
+    table = new_table(["stream"], ["delivered\n/sent", *times, "verdict"])
     for name, stream in streams.items():
         latency = stream["latency_ns"]
-        times = (latency["max"], latency["p99"], stream["bound_ns"], stream["deadline_ns"])
         counts = f"{stream['delivered']}/{stream['copies']}"
-        table.add_row(escape(name), counts, *map(us, times), _verdict(stream))
+        values = (latency["max"], latency["p99"], stream["bound_ns"], stream["deadline_ns"])
+        table.add_row(escape(name), counts, *map(us, values), _verdict(stream))
     return table
 
 
@@ -138,7 +98,7 @@ def _wide(streams: dict[str, dict[str, Any]]) -> Table:
     """All that is known of the streams."""
     latencies = [f"{key}\nus" for key in ("min", "mean", "p50", "p99", "max")]
     rest = [f"{what}\nus" for what in ("jitter", "interval", "bound", "deadline")]
-    table = _table("sent", "delivered", "inside", "dropped", *latencies, *rest, "verdict")
+    table = new_table(["stream"], ["sent", "delivered", "inside", "dropped", *latencies, *rest, "verdict"])
     for name, stream in streams.items():
         counts = (stream["sent"], stream["delivered"], stream["inside"], sum(stream["dropped"].values()))
         latency = [us(stream["latency_ns"][key]) for key in ("min", "mean", "p50", "p99", "max")]

@@ -10,6 +10,7 @@ from rich.table import Table
 from penstock.bound.analysis import Analysis, StreamBounds
 from penstock.bound.tables import reason
 from penstock.bound.terms import HopBound, WayBound
+from penstock.command.tables import new_table, print_whole, say
 from penstock.table import us
 
 _MOST_WAYS = 40
@@ -26,21 +27,22 @@ def show(analysis: Analysis, console: Console) -> None:
     bounded = [pair for pair in ways if pair[1].reason is None]
     chosen = _most_urgent(bounded)
     if chosen:
-        console.print(_overview(analysis, chosen))
+        say(console, f"[italic]{escape(analysis.network.title)}: worst case of ATS streams[/]")
+        print_whole(_overview(chosen), console)
     if len(chosen) < len(bounded):
-        console.print(f"{len(chosen)} of {len(bounded):,} ways, those nearest to their deadlines; --json has all")
+        say(console, f"{len(chosen)} of {len(bounded):,} ways, those nearest to their deadlines; --json has all")
     for _, way in chosen[:_MOST_DETAILED]:
         _detail(way, console)
     if len(chosen) > _MOST_DETAILED:
-        console.print(f"the terms of {len(bounded) - _MOST_DETAILED:,} ways more are in --json")
+        say(console, f"the terms of {len(bounded) - _MOST_DETAILED:,} ways more are in --json")
     _refused([pair for pair in ways if pair[1].reason is not None], console)
     _contracts(analysis, console)
     others = [each.stream.name for each in analysis.streams if not each.required]
     if others:
-        console.print(f"{_NOT_ASKED}: {escape(_some(others))}", highlight=False)
+        say(console, f"{_NOT_ASKED}: {escape(_some(others))}")
     for warning in analysis.warnings[:_MOST_WAYS]:
-        console.print(f"[yellow]warning[/] {escape(warning)}")
-    console.print(_verdict(analysis, ways), highlight=False)
+        say(console, f"[yellow]warning[/] {escape(warning)}")
+    say(console, _verdict(analysis, ways))
 
 
 def _most_urgent(ways: list[Way]) -> list[Way]:
@@ -56,13 +58,9 @@ def _most_urgent(ways: list[Way]) -> list[Way]:
     return [ways[number] for number in sorted(sorted(range(len(ways)), key=urgency, reverse=True)[:_MOST_WAYS])]
 
 
-def _overview(analysis: Analysis, ways: list[Way]) -> Table:
-    table = Table(title=f"{escape(analysis.network.title)}: worst case of ATS streams", title_justify="left")
-    table.add_column("stream", style="bold")
-    table.add_column("to")
-    for column in ("hops", "media\n/us", "processing\n/us", "contention\n/us", "clock\n/us", "bound\n/us",
-                   "deadline\n/us", ""):  # fmt: skip
-        table.add_column(column, justify="right")
+def _overview(ways: list[Way]) -> Table:
+    columns = [f"{what}\nus" for what in ("media", "process-\ning", "conten-\ntion", "clock", "bound", "deadline")]
+    table = new_table(["stream", "to"], ["hops", *columns, ""])
     for each, way in ways:
         parts = (way.media_ps, way.processing_ps, way.contention_ps, way.clock_ps, way.total_ps)
         table.add_row(
@@ -78,10 +76,9 @@ def _overview(analysis: Analysis, ways: list[Way]) -> Table:
 
 def _detail(way: WayBound, console: Console) -> None:
     """A way hop by hop, with equation (1) and its numbers."""
-    table = Table(title=f"{escape(way.stream)} to {escape(way.listener)}, hop by hop, in us", title_justify="left")
-    table.add_column("bridge", style="bold")
-    for column in ("class", "cable", "frame", "processing", "contention", "preamble", "clock grid", "hop"):
-        table.add_column(column, justify="right")
+    say(console, f"\n[italic]{escape(way.stream)} to {escape(way.listener)}, hop by hop, in us[/]")
+    parts = ("class", "cable", "frame", "process-\ning", "conten-\ntion", "preamble", "clock\ngrid", "hop")
+    table = new_table(["bridge"], parts)
     for hop in way.hops:
         table.add_row(escape(hop.bridge), str(hop.traffic_class), *map(_us, _columns(hop)))
     table.add_section()
@@ -89,19 +86,19 @@ def _detail(way: WayBound, console: Console) -> None:
     if way.drift is not None:
         table.add_row("clock drift", *[""] * 7, _us(way.drift.ps))
     table.add_row("in all", *[""] * 7, f"[bold]{_us(way.total_ps)}[/]")
-    console.print(table)
+    print_whole(table, console)
     for hop in way.hops:
         equation = f"  {hop.bridge}: {_us(hop.contention.ps)} us = {hop.contention.equation}"
-        console.print(escape(equation), highlight=False)
-        console.print(escape(f"    {_numbers(hop)}"), highlight=False)
+        say(console, escape(equation))
+        say(console, escape(f"    {_numbers(hop)}"))
     for what, said in (
         ("processing", [hop.processing_said for hop in way.hops]),
         ("clock grid", [hop.clock_grid_said for hop in way.hops]),
     ):
         for how in dict.fromkeys(said):
-            console.print(escape(f"  {what}: {how}"), highlight=False)
+            say(console, escape(f"  {what}: {how}"))
     if way.drift is not None:
-        console.print(escape(f"  clock drift: {way.drift.detail}"), highlight=False)
+        say(console, escape(f"  clock drift: {way.drift.detail}"))
 
 
 def _columns(hop: HopBound) -> tuple[int, ...]:
@@ -124,9 +121,9 @@ def _numbers(hop: HopBound) -> str:
 def _refused(ways: list[Way], console: Console) -> None:
     for _, way in ways[:_MOST_WAYS]:
         where = f"[bold]{escape(way.stream)}[/] to [bold]{escape(way.listener)}[/]"
-        console.print(f"[red]no bound[/] for {where}: {escape(reason(way) or '')}", highlight=False)
+        say(console, f"[red]no bound[/] for {where}: {escape(reason(way) or '')}")
     if len(ways) > _MOST_WAYS:
-        console.print(f"and no bound for {len(ways) - _MOST_WAYS:,} more")
+        say(console, f"and no bound for {len(ways) - _MOST_WAYS:,} more")
 
 
 def _contracts(analysis: Analysis, console: Console) -> None:

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from penstock.check.checked import Checked
 from penstock.check.streams import CheckedStream, CheckedWay
-from penstock.table import NOTHING, print_whole, say, us
+from penstock.command.tables import NOTHING, print_whole, say
+from penstock.table import us
 from penstock.words import count
 
 _MOST_STREAMS = 60

@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.command.tables import NOTHING, print_whole, say
 from penstock.compare.judge import Compared, Comparison
 from penstock.report import page
 from penstock.report.style import COLORS, axes
-from penstock.table import NOTHING, print_whole, say, us
+from penstock.table import us
 
 _MOST_ROWS = 40
 _MOST_REASONS = 20

@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.command.console import output
+from penstock.command.tables import NOTHING, new_table, print_whole
 from penstock.end.plan import Role
-from penstock.table import NOTHING, us
+from penstock.table import us
 from penstock.words import count
 
 _LISTEN = {
@@ -31,7 +32,7 @@ def show(role: Role, summary: Mapping[str, Any], folder: Path) -> None:
     console = output()
     for name, stream in summary["streams"].items():
         console.print(f"[bold]{escape(name)}[/]: {_talk_counts(stream) if role == 'talk' else _listen_counts(stream)}")
-    console.print(_times(summary, _TALK if role == "talk" else _LISTEN))
+    print_whole(_times(summary, _TALK if role == "talk" else _LISTEN), console)
     for line in _talk_notes(summary) if role == "talk" else _listen_notes(summary):
         console.print(escape(line))
     for grant in summary["realtime"]:
@@ -42,9 +43,7 @@ def show(role: Role, summary: Mapping[str, Any], folder: Path) -> None:
 
 
 def _times(summary: Mapping[str, Any], quantities: Mapping[str, str]) -> Table:
-    table = Table("stream", "quantity / us", title_justify="left")
-    for number in _NUMBERS:
-        table.add_column(number.replace("_", " "), justify="right")
+    table = new_table(["stream", "times in us"], [number.replace("_to_", " to\n") for number in _NUMBERS])
     for name, stream in summary["streams"].items():
         for key, label in quantities.items():
             found = stream[key]

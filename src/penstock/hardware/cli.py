@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.table import Table
 
 from penstock import data
 from penstock.command.answer import answer
 from penstock.command.console import output, part_of, progress, say, tell
 from penstock.command.ending import end
 from penstock.command.options import JsonOption
+from penstock.command.tables import new_table, print_whole
 from penstock.errors import InputError
 from penstock.folder import check_file, check_folder
 from penstock.hardware.tools import hardware_folder
@@ -288,14 +288,13 @@ def _print_synthesis(result: "Synthesis") -> None:
 
     console = output()
     title = f"{TARGETS[result.target].title}, {result.top} with {result.ports} ports"
-    table = Table("block", "instances", *QUANTITIES.values(), title=title)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    console.print(title, markup=False)
+    table = new_table(["block"], ["instances", *QUANTITIES.values()])
     for block in result.blocks:
         table.add_row(block.name, str(block.instances), *(f"{block.used[q]:g}" for q in QUANTITIES))
     table.add_section()
     table.add_row("all", "", *(f"{result.total(q):g}" for q in QUANTITIES))
-    console.print(table)
+    print_whole(table, console)
     for memory in result.memories:
         if not memory.ok:
             text = f"memory {memory.name}, {memory.words} x {memory.width} bit, became {memory.became}"

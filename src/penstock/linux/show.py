@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.command.tables import new_table, print_whole
 from penstock.linux.commands import IPROUTE2_ENTRIES, commands, ingress, is_cut, removal, show_command
 from penstock.linux.plan import HostPlan, PortPlan
 from penstock.linux.qdisc import Placed, show_handle
@@ -27,7 +28,7 @@ def show(plan: HostPlan, console: Console) -> None:
     for port in plan.ports:
         console.print(f"[bold]{escape(port.port.place)}[/] is {escape(port.interface)}", highlight=False)
         if port.sendings:
-            console.print(_chain(port))
+            print_whole(_chain(port), console)
         if is_cut(port):
             console.print(
                 f"[yellow]warning[/] iproute2 6.1 sends only the first {IPROUTE2_ENTRIES} entries of a gate list, "
@@ -54,9 +55,8 @@ def qdisc_as_json(placed: Placed) -> dict[str, Any]:
 
 
 def _chain(plan: PortPlan) -> Table:
-    table = Table(title="stream to queue", title_justify="left")
-    for name in ("stream", "interface", "SO_PRIORITY", "traffic class", "class of the qdisc", "queues", "PCP"):
-        table.add_column(name, justify="left" if name in ("stream", "interface") else "right")
+    numbers = ("SO_PRIORITY", "traffic\nclass", "class of\nthe qdisc", "queues", "PCP")
+    table = new_table(["stream", "interface"], numbers)
     for each in plan.sendings:
         table.add_row(
             escape(each.stream.name),

@@ -9,11 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from penstock.command.tables import NOTHING
 from penstock.journeys import View
 from penstock.report import figures, latency, moments, page, punctuality, style, way
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
-from penstock.table import NOTHING, drops, most_urgent, others, us
+from penstock.table import drops, most_urgent, others, us
 from penstock.trace import last_time_ps
 from penstock.version import __version__
 

@@ -21,8 +21,9 @@ import plotly.io  # type: ignore[import-untyped]
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
+from penstock.command.tables import NOTHING
 from penstock.scenario.units import show_rate
-from penstock.table import NOTHING, us
+from penstock.table import us
 from penstock.version import __version__
 
 MOST_BYTES = 5_000_000  # of a page

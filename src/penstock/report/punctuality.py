@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.table import NOTHING, most_urgent, us
+from penstock.command.tables import NOTHING
+from penstock.table import most_urgent, us
 
 _MOST_ROWS = 40
 HEADS = ("missed", "min", "mean", "max", "jitter mean", "jitter max", "jitter p-p", "change mean", "change max",

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from penstock.command.ci import Case
+from penstock.command.tables import NOTHING, new_table, print_whole, say
 from penstock.errors import located
 from penstock.reproduce.result import Compared, Reproduction
-from penstock.table import NOTHING
 from penstock.words import count
 
 _MOST_FAILURES = 40
@@ -53,14 +52,10 @@ def _why(compared: Compared) -> str:
 
 def table(result: Reproduction, console: Console, folder: Path) -> None:
     """Prints the rows that stand for their experiments, and all that are not met."""
-    found = Table(title=f"{result.paper.name} on {' and '.join(result.nodes)}", title_justify="left")
-    found.add_column("", style="bold", no_wrap=True)
-    found.add_column("quantity")
+    say(console, f"[italic]{escape(result.paper.name)} on {' and '.join(result.nodes)}[/]")
     in_laboratory = result.laboratory is not None
     columns = ("unit", "paper", "theory", "bound", "ours", *(["laboratory"] * in_laboratory))
-    for column in columns:
-        found.add_column(column, justify="right", no_wrap=True)
-    found.add_column("")
+    found = new_table(["", "quantity"], [*columns, ""])
     for section in result.sections:
         for row in section.rows:
             if row.row.key or not row.ok:
@@ -71,7 +66,7 @@ def table(result: Reproduction, console: Console, folder: Path) -> None:
             section.experiment.id, f"[dim]{met} of {count(len(section.rows), 'row')} met[/]", *[""] * len(columns), mark
         )
         found.add_section()
-    console.print(found)
+    print_whole(found, console)
     apart = sum(not row.agree for row in result.rows)
     if len(result.nodes) > 1:
         console.print(f"model and rtl differ in {apart} of {count(len(result.rows), 'row')}", highlight=False)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.command.tables import new_table, print_whole, say
 from penstock.sweep.plan import Setting
 from penstock.sweep.plan import show as show_value
 from penstock.sweep.work import Sweep
@@ -19,6 +20,8 @@ from penstock.table import us
 from penstock.words import count
 
 _MOST_ROWS = 60
+_HEAD = 16  # characters of a key in one line of a table's head
+_FIRST = {"max": "latency_max_ns", "p99": "latency_p99_ns", "deadline": "deadline_ns"}
 
 
 def as_json(sweep: Sweep, file: Path) -> dict[str, Any]:
@@ -35,11 +38,11 @@ def as_json(sweep: Sweep, file: Path) -> dict[str, Any]:
     }
 
 
-def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Path) -> None:
-    """Prints a row per combination and stream, over all seeds."""
+def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Path, *, wide: bool = False) -> None:
+    """Prints a row per combination and stream, over all seeds; with `wide` every column."""
     keys = [setting.key for setting in settings]
     if sweep.rows:
-        console.print(_by_combination(sweep, keys))
+        _by_combination(sweep, keys, console, wide=wide)
     if sweep.repeated:
         console.print(f"done again, since their process had ended: {count(sweep.repeated, 'run')}")
     runs = count(sweep.runs, "run")
@@ -54,13 +57,13 @@ def table(sweep: Sweep, settings: Sequence[Setting], console: Console, file: Pat
     console.print(f"{runs}: {verdict}{where}", highlight=False)
 
 
-def _by_combination(sweep: Sweep, keys: list[str]) -> Table:
+def _by_combination(sweep: Sweep, keys: list[str], console: Console, *, wide: bool) -> None:
     rows = (
         sweep.table()
         .group_by(*keys, "stream", maintain_order=True)
         .agg(
             pl.col("run").n_unique().alias("runs"),
-            pl.col("sent", "delivered", "dropped").sum(),
+            pl.col("sent", "copies", "delivered", "dropped").sum(),
             pl.col("latency_min_ns").min(),
             pl.col("latency_mean_ns").mean(),
             pl.col("latency_p99_ns").max(),
@@ -69,25 +72,55 @@ def _by_combination(sweep: Sweep, keys: list[str]) -> Table:
             (~pl.col("ok")).sum().alias("failed"),
         )
     )
-    found = Table(title="over all seeds: least, mean and greatest; p99 of the worst run", title_justify="left")
-    for key in keys:
-        found.add_column(escape(key))
-    found.add_column("stream", style="bold")
-    for column in ("runs", "sent", "delivered", "dropped"):
-        found.add_column(column, justify="right")
-    for column in ("min", "mean", "p99", "max"):
-        found.add_column(f"{column}\n/us", justify="right")
-    found.add_column("deadline\n/us", justify="right")
-    found.add_column("not met", justify="right")
-    for row in rows.head(_MOST_ROWS).iter_rows(named=True):
+    fixed = [key for key in keys if rows[key].n_unique() == 1]
+    for key in fixed:
+        say(console, f"{escape(key)} = {escape(show_value(rows[key][0]))}")
+    varied = [key for key in keys if key not in fixed]
+    shown = rows.head(_MOST_ROWS)
+    print_whole(_wide(shown, varied) if wide else _narrow(shown, varied), console)
+    if rows.height > _MOST_ROWS:
+        say(console, f"{_MOST_ROWS} of {rows.height:,} rows; all are in the table")
+
+
+def _narrow(rows: pl.DataFrame, keys: list[str]) -> Table:
+    """What is asked first, in 80 characters."""
+    times = {f"{what}\nus": column for what, column in _FIRST.items()}
+    found = new_table([*map(_head, keys), "stream"], ["delivered\n/sent", *times, "runs\nnot met"])
+    for row in rows.iter_rows(named=True):
         found.add_row(
-            *(escape(show_value(row[key])) for key in keys),
-            escape(row["stream"]),
-            *(f"{row[column]:,}" for column in ("runs", "sent", "delivered", "dropped")),
-            *(us(row[f"latency_{column}_ns"]) for column in ("min", "mean", "p99", "max")),
-            us(row["deadline_ns"]),
+            *_named(row, keys),
+            f"{row['delivered']}/{row['copies']}",
+            *(us(row[column]) for column in times.values()),
+            f"[red]{row['failed']}[/]/{row['runs']}" if row["failed"] else f"0/{row['runs']}",
+        )
+    return found
+
+
+def _wide(rows: pl.DataFrame, keys: list[str]) -> Table:
+    """The least, the mean and the greatest over all seeds, and p99 of the worst run."""
+    counts = ("runs", "sent", "delivered", "dropped")
+    times = {f"{column}\nus": f"latency_{column}_ns" for column in ("min", "mean", "p99", "max")}
+    times["deadline\nus"] = "deadline_ns"
+    found = new_table([*map(_head, keys), "stream"], [*counts, *times, "not met"])
+    for row in rows.iter_rows(named=True):
+        found.add_row(
+            *_named(row, keys),
+            *(f"{row[column]:,}" for column in counts),
+            *(us(row[column]) for column in times.values()),
             f"[red]{row['failed']}[/]" if row["failed"] else "0",
         )
-    if rows.height > _MOST_ROWS:
-        found.caption = f"{_MOST_ROWS} of {rows.height:,} rows; all are in the table"
     return found
+
+
+def _head(key: str) -> str:
+    """A key, broken at its dots."""
+    lines = [""]
+    for part in key.split("."):
+        if lines[-1] and len(lines[-1]) + len(part) > _HEAD:
+            lines.append("")
+        lines[-1] += f"{part}."
+    return escape("\n".join(lines).removesuffix("."))
+
+
+def _named(row: dict[str, Any], keys: list[str]) -> list[str]:
+    return [*(escape(show_value(row[key])) for key in keys), escape(row["stream"])]
