@@ -102,7 +102,7 @@ def test_the_column() -> None:
     assert f"| Figure 2 | mean delay, mqprio | us | 19.896 | {NOTHING} | {NOTHING} | 20 | 25 |  |" in table
     assert f"| {NOTHING} | {NOTHING} | 25 (at most 20) | **not met** |" in table
     assert "an emulated processor's, not the paper's" in table
-    assert "an emulated processor&#x27;s" in page.render(result)
+    assert "an emulated processor&#39;s" in page.render(result)
     assert not result.ok
     assert result.as_json()["rows"][0]["laboratory"] == 25
 

@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "another protocol": ({"protocol": "quic", "rate": "1Mb/s"}, "source.protocol", "not known"),
     "no rate": ({"protocol": "sctp"}, "source.program", "how much SCTP"),
     "a bare rate": ({"protocol": "udp", "rate": 5}, "source.rate", "no unit"),
-    "no rate at all": ({"protocol": "udp", "rate": "0Mb/s"}, "source.rate", "at no rate"),
+    "no rate at all": ({"protocol": "udp", "rate": "0Mb/s"}, "source.rate", "too small"),
     "above the link": ({"protocol": "udp", "rate": "2Gb/s"}, "source.rate", "shorter than the frames"),
     "a count": ({"protocol": "tcp", "count": 5}, "source.count", "frames of its own"),
     "frames without times": ({"protocol": "tcp", "frames": "100B"}, "streams.p.source", "no timings"),

@@ -52,7 +52,7 @@ fn finish(result: Result<(bool, String), EndError>) -> ExitCode {
             eprintln!("penstock-end: {error}");
             ExitCode::from(match error {
                 EndError::Input(_) => BAD_INPUT,
-                EndError::Kernel { .. } => MACHINE,
+                EndError::Kernel { .. } | EndError::RealTime(_) => MACHINE,
             })
         }
     }

@@ -24,6 +24,9 @@ pub enum EndError {
     /// The kernel refused something that is needed.
     #[error("{what}: {error}{hint}")]
     Kernel { what: String, error: io::Error, hint: &'static str },
+    /// The kernel refused what makes the program punctual.
+    #[error("{0}; allowed: --best-effort to go on without")]
+    RealTime(String),
 }
 
 /// A system call failed that is needed for `what`.
@@ -110,7 +113,7 @@ pub fn realtime(wanted: &RealTime) -> Result<Vec<Grant>, EndError> {
         return Ok(grants);
     }
     if wanted.required {
-        return Err(EndError::Input(format!("{}; allowed: --best-effort to go on without", refused.join("; "))));
+        return Err(EndError::RealTime(refused.join("; ")));
     }
     refused.iter().for_each(|each| eprintln!("penstock-end: {each}; going on without"));
     Ok(grants)

@@ -158,7 +158,8 @@ def _pool(todo: deque[Task], workers: int, work: Callable[[Task], Rows]) -> Gene
                     lost.append(task)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             stopped: SweepStoppedError | None = None
-            for future in finished:
+            # In the order of the runs, as a set has none.
+            for future in sorted(finished, key=lambda each: running[each].number):
                 task = running.pop(future)
                 try:
                     rows = future.result()
@@ -169,7 +170,7 @@ def _pool(todo: deque[Task], workers: int, work: Callable[[Task], Rows]) -> Gene
                     stopped.__cause__ = error
                 else:
                     yield rows
-            # Only now, as the set has no order: what finished beside the failure is kept.
+            # Only now: what finished beside the failure is kept.
             if stopped:
                 raise stopped
     finally:
