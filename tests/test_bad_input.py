@@ -266,7 +266,7 @@ NETWORK_CASES = {
     "a link to nowhere": ('"s2.1"]', '"s3.1"]', 8, "links.uplink.between[1]", 'no bridge "s3"', "s1, s2"),
     "a link at a station's port": (
         '"s2.1"]', '"s2.0"]', 23, "stations.b.at", 's2.0 is already taken by link "uplink"', "one cable"),
-    "a link with one end": ('["s1.1", "s2.1"]', '["s1.1"]', 8, "links.uplink.between", "has 1 entries", "2 or more"),
+    "a link with one end": ('["s1.1", "s2.1"]', '["s1.1"]', 8, "links.uplink.between", "has 1 entry", "2 or more"),
     "a link to itself": ('"s2.1"]', '"s1.2"]', 8, "links.uplink.between", 'both ends are at "s1"', "two bridges"),
     "a misspelt key of all links": ('rate = "1Gb/s"', 'rat = "1Gb/s"', 6, "links.rat", 'did you mean "rate"', "delay"),
     "a station at a port of the ring": ('"core0.2"', '"core0.1"', 24, "stations.c.at", "of this topology", "one cable"),

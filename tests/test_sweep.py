@@ -177,28 +177,27 @@ def test_the_command_leaves_a_table(tmp_path: Path) -> None:
 def test_a_killed_process_of_the_command(tmp_path: Path) -> None:
     line(tmp_path, "1s")
     process = subprocess.Popen(
-        command(tmp_path, "--seeds", "60", "--workers", "2", "--json"),
+        command(tmp_path, "--seeds", "120", "--workers", "2", "--json"),
         env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    os.kill(_busy_child(process), signal.SIGKILL)
+    os.kill(_busy_child(process, tmp_path), signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     said = json.loads(out)
-    assert said["finished"] == 60
+    assert said["finished"] == 120
     assert said["repeated"] >= 1
-    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(60) for _ in range(2)]
+    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(120) for _ in range(2)]
 
 
-def _busy_child(process: subprocess.Popen[str]) -> int:
-    """A worker that has begun with its work."""
-    ticks = 1.5 * os.sysconf("SC_CLK_TCK")
-    for _ in range(600):
-        time.sleep(0.1)
-        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-            command = Path(f"/proc/{child}/cmdline").read_bytes()
-            user_time = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11])
-            if b"spawn_main" in command and user_time > ticks:
-                return int(child)
+def _busy_child(process: subprocess.Popen[str], folder: Path) -> int:
+    """A worker of a sweep that has finished a run and has more to do."""
+    kept = folder / "table.partial.jsonl"
+    for _ in range(6000):
+        time.sleep(0.01)
+        if kept.exists() and kept.stat().st_size:
+            for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
     raise AssertionError("no worker at work")
 
 
@@ -208,8 +207,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
         command(tmp_path, "--seeds", "400", "--workers", "1", "--json"),
         env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    _busy_child(process)
-    time.sleep(3)
+    _busy_child(process, tmp_path)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
