@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from penstock import data
-from penstock.command.console import say
+from penstock.command.console import output, say
+from penstock.command.tables import print_whole
 
 app = typer.Typer(help="The scenarios that come with Penstock; every command takes them by name.")
 
@@ -20,11 +23,13 @@ def scenarios(context: typer.Context) -> None:
     """List the scenarios that come with Penstock: their names, as every command takes them, and titles."""
     if context.invoked_subcommand:
         return
-    known = data.scenario_names()
-    width = max(map(len, known))
-    for name in known:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(overflow="crop")  # a name can be copied whole
+    table.add_column(overflow="fold")
+    for name in data.scenario_names():
         values = tomllib.loads(data.scenario_file(data.SCENARIOS / name).read_text(encoding="utf-8"))
-        say(f"{name:<{width}}  {values.get('title', '')}".rstrip())
+        table.add_row(escape(name), escape(values.get("title", "")))
+    print_whole(table, output())
 
 
 @app.command()
