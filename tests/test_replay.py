@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import heapq
+import io
 import json
 import os
 import random
@@ -17,10 +18,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from penstock import _engine, cli
+from penstock.errors import RunError
+from penstock.replay import Comparison, FlowResult, Played, Recording, play
+from penstock.replay import replay as replayed
+from penstock.replay.play import Progress
+from penstock.replay.setup import Nodes
+from penstock.replay.table import table
 
 RECORDED = Path(__file__).parents[2] / "shared" / "reference" / "fpga-switch"
+KEPT = Path(__file__).parents[1] / "scenarios" / "recording" / "three-flows"
 RUNS = ["burst-1", "burst-8", "burst-64", "rate-100", "rate-400", "priority-500"]
 FAST_RUNS = RUNS[:-1]
 TICKS_PER_NS = 1 << 16
@@ -36,9 +45,14 @@ class Done:
 
     @property
     def residuals(self) -> tuple[float, float, float]:
-        match = re.search(r"residual min/median/max (\S+)/(\S+)/(\S+) ticks", self.out)
+        """Least, median and most of the frames that no other flow holds back."""
+        match = re.search(r"^.* unhindered +\d+ +(\S+) +(\S+) +(\S+) +15 ", self.out, re.M)
         assert match, self.out
         return float(match[1]), float(match[2]), float(match[3])
+
+    def same(self, sent: int, survivors: int) -> bool:
+        """Whether the table says so of the frames that survive."""
+        return re.search(rf" survive of {sent} +{survivors}( +-){{4}} +same *$", self.out, re.M) is not None
 
 
 @pytest.fixture
@@ -69,9 +83,8 @@ def recorded(name: str) -> Path:
 def test_a_recorded_run(run: str, nodes: str, replay: Replay) -> None:
     done = replay(recorded(run), "--nodes", nodes)
     assert (done.status, done.error) == (0, ""), done
-    assert done.out.count("\n") == 1
-    assert done.out.startswith(f"{run} ({nodes}): ")
-    assert " identical, " in done.out
+    assert done.out.startswith(f"replayed by the {'model' if nodes == 'model' else 'hardware'}; ")
+    assert re.search(rf"^{run} +survive of \d+ +\d+ .* same *$", done.out, re.M)
     # Far within what is allowed, so that a shaper that drifts by a few ticks is seen here.
     least, median, most = done.residuals
     assert (median, most - least <= 6) == (0, True), done.out
@@ -113,6 +126,47 @@ def test_a_recorded_run_with_two_flows(replay: Replay) -> None:
     assert (free["min"], free["max"]) == (-1, 1)
     assert behind["max"] <= 1542  # never later than one more frame time
     assert free["frames"] + behind["frames"] == 2011
+
+
+# ---- on a terminal
+
+
+def long_named() -> Comparison:
+    """A run with all that a table may hold, in figures as long as they come."""
+    flow = FlowResult("a", 123_456, 99_999, 99_998, [0x10], [], [-14.25, 0.5, 15.0] * 20_000, [-15_410.0] * 9_999,
+                      [15_425.0] * 9_999, 3.0)  # fmt: skip
+    return Comparison("a recording [with a name] of the long kind", "model", [flow], {"queue": 1})
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_terminal(width: int) -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=True, color_system=None)
+    runs = [replayed(KEPT, "model"), long_named()]
+    table(runs, console)
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    assert "\u2026" not in text
+    assert re.search(r"^three-flows +survive of 632 +574( +-){4} +same *$", text, re.M)
+    assert re.search(r" -15410 +-15410 +-15410 +15425 +ok *$", text, re.M)
+    assert " 123456 " in re.sub(r"\s+", " ", text)
+    assert "1 frame survived only in the record (0x00000010 is one); ours had no room for 1" in " ".join(text.split())
+
+
+def test_runs_before_one_that_fails_are_printed(
+    run: Path, good: Path, replay: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(recording: Recording, nodes: Nodes, progress: Progress | None) -> Played:
+        if recording.name == "run":
+            raise RunError("the switch contradicts itself")
+        return play(recording, nodes, progress)
+
+    monkeypatch.setattr(sys.modules["penstock.replay.show"], "play", fail)
+    done = replay(good, run)
+    assert done.status == 3
+    assert re.search(r"^good +survive", done.out, re.M)
+    assert "contradicts itself" in done.error
 
 
 # ---- made up in the same form
@@ -282,7 +336,7 @@ def test_a_made_up_run_on_eight_ports(nodes: str, tmp_path: Path, replay: Replay
     made = device.record(tmp_path / "run")
     done = replay(tmp_path / "run", "--nodes", nodes)
     assert (done.status, done.error) == (0, ""), done
-    assert f"survivors {made['survivors']} measured {made['survivors']} ours, identical" in done.out
+    assert done.same(made["sent"], made["survivors"]), done.out
 
 
 @pytest.mark.parametrize("nodes", ["model", "rtl"])
@@ -306,7 +360,7 @@ def test_a_run_of_many_flows(seed: int, nodes: str, tmp_path: Path, replay: Repl
     made = device.record(tmp_path / "run")
     done = replay(tmp_path / "run", "--nodes", nodes)
     assert (done.status, done.error) == (0, ""), done
-    assert f"survivors {made['survivors']} measured {made['survivors']} ours, identical" in done.out
+    assert done.same(made["sent"], made["survivors"]), done.out
 
 
 @pytest.mark.parametrize("nodes", ["model", "rtl"])
@@ -316,8 +370,7 @@ def test_a_made_up_run(name: str, nodes: str, tmp_path: Path, replay: Replay) ->
     made = device.record(tmp_path / "run")
     done = replay(tmp_path / "run", "--nodes", nodes)
     assert (done.status, done.error) == (0, ""), done
-    survivors = f"survivors {made['survivors']} measured {made['survivors']} ours, identical"
-    assert f"{made['sent']} frames sent, {survivors}" in done.out
+    assert done.same(made["sent"], made["survivors"]), done.out
     if len({(flow.port, flow.traffic_class) for flow in device.flows}) == 1:
         assert max(map(abs, done.residuals)) <= 3, done.out
 
@@ -375,8 +428,8 @@ def test_a_survivor_less(run: Path, replay: Replay) -> None:
     change(run / "received_port3.csv", 21, lambda _: "")
     done = replay(run)
     assert done.status == 1
-    assert f"not identical ({lost} survived only in ours)" in done.out
-    assert done.out.endswith("DIFFERS\n")
+    assert re.search(r"survive of .* DIFFERS *$", done.out, re.M)
+    assert done.out.endswith(f"run: 1 frame survived only in ours ({lost} is one)\n")
 
 
 def test_a_survivor_more(run: Path, replay: Replay) -> None:
@@ -454,7 +507,7 @@ def test_one_bad_run_of_several(good: Path, run: Path, replay: Replay) -> None:
     change(run / "received_port3.csv", 31, moved(25))
     done = replay(good, run)
     assert done.status == 1
-    assert [line.endswith("ticks: ok") for line in done.out.splitlines()] == [True, False]
+    assert re.findall(r" unhindered .* (ok|DIFFERS) *$", done.out, re.M) == ["ok", "DIFFERS"]
 
 
 # ---- bad input

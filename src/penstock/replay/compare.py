@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 
+from penstock.replay.order import Order
 from penstock.replay.play import Played
-from penstock.replay.recording import CYCLE_NS, Recording
+from penstock.replay.recording import CYCLE_NS, TOLERANCE_TICKS, Recording
 from penstock.replay.result import Comparison, FlowResult
 from penstock.replay.setup import Nodes
 from penstock.replay.tolerance import held_back, tolerances_of
@@ -28,10 +29,21 @@ def compare(recording: Recording, played: Played, nodes: Nodes) -> Comparison:
             differences[place] = float(Fraction(left - last_bit) / cycles_of_tick - (frame.received - frame.sent))
     constants = _constants(recording, played, differences, held)
     tolerances = tolerances_of(recording, played, constants, ours, measured)
+    residuals = [
+        None if difference is None else difference - constants[frame.flow]
+        for difference, frame in zip(differences, recording.frames, strict=True)
+    ]
+    order = Order(recording, played, ours, measured)
+    for place, residual in enumerate(residuals):
+        if residual is not None and abs(residual) > (tolerances[place] if held[place] else TOLERANCE_TICKS):
+            changed = order.explains(place, residual)
+            if changed is not None:
+                held[place] = True
+                tolerances[place] = max(tolerances[place], changed + TOLERANCE_TICKS)
     results = []
     for index, flow in enumerate(recording.flows):
         mine = [place for place, frame in enumerate(recording.frames) if frame.flow == index]
-        residual = {place: d - constants[index] for place in mine if (d := differences[place]) is not None}
+        residual_of = {place: found for place in mine if (found := residuals[place]) is not None}
         numbers = {place: recording.frames[place].number for place in mine}
         results.append(
             FlowResult(
@@ -41,9 +53,9 @@ def compare(recording: Recording, played: Played, nodes: Nodes) -> Comparison:
                 ours=sum(ours[place] is not None for place in mine),
                 only_measured=[numbers[p] for p in mine if measured[p] is not None and ours[p] is None],
                 only_ours=[numbers[p] for p in mine if measured[p] is None and ours[p] is not None],
-                free=[r for place, r in residual.items() if not held[place]],
-                held=[r for place, r in residual.items() if held[place]],
-                tolerances=[tolerances[place] for place in residual if held[place]],
+                free=[r for place, r in residual_of.items() if not held[place]],
+                held=[r for place, r in residual_of.items() if held[place]],
+                tolerances=[tolerances[place] for place in residual_of if held[place]],
                 constant=constants[index],
             )
         )

@@ -18,6 +18,7 @@ LEAD_CYCLES = 4_000  # from the configuration to the first frame
 SLICE_CYCLES = 1_000_000
 DRAIN_CYCLES = 130_000_000  # a frame that waits for a second is dropped
 CHUNK_FRAMES = 2_000
+_COLUMNS = ("kind", "cycle", "frame", "port", "reason", "refused", "flags", "visible")
 QUEUE = "queue"  # a copy was refused, whatever the limit
 
 
@@ -27,6 +28,8 @@ class Played:
 
     arrived: list[int]  # first byte
     left: list[int | None]
+    visible: list[int | None]  # when it could be selected for sending
+    selected: list[int | None]
     by_last_bit: bool  # the recorded instants were taken as those of last bits
     reasons: dict[str, int] = field(default_factory=dict)  # of what was dropped
 
@@ -39,7 +42,7 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
     switch = our_switch(recording, nodes)
     zero = switch.cycle + LEAD_CYCLES - min(starts)
     count = len(recording.frames)
-    played = Played([-1] * count, [None] * count, by_last_bit)
+    played = Played([-1] * count, [None] * count, [None] * count, [None] * count, by_last_bit)
     verdicts: list[str | None] = [None] * count
     index_of: dict[int, int] = {}
     received_port = recording.run.received_port
@@ -49,12 +52,12 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
     def take_in() -> None:
         nonlocal done
         events = switch.events()
-        columns = (events[name].tolist() for name in ("kind", "cycle", "frame", "port", "reason", "refused", "flags"))
-        for kind, cycle, number, port, reason, refused, flags in zip(*columns, strict=True):
+        columns = (events[name].tolist() for name in _COLUMNS)
+        for kind, cycle, number, port, reason, refused, flags, visible in zip(*columns, strict=True):
             name = _names()[0][kind]
             if name == "fault":
                 raise RunError(f"the switch contradicts itself in cycle {cycle} at port {port}, fault {reason}")
-            if name not in ("input", "verdict", "output", "dropped"):
+            if name not in ("input", "verdict", "selected", "output", "dropped"):
                 continue
             index = index_of[number]
             if name == "input":
@@ -63,6 +66,10 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
                 if reason or refused:
                     verdicts[index] = _names()[1][reason] if reason else QUEUE
                     done += 1
+                else:
+                    played.visible[index] = visible
+            elif name == "selected":
+                played.selected[index] = cycle
             elif name == "dropped":
                 verdicts[index] = "dropped"
                 done += 1

@@ -48,6 +48,11 @@ class Flow(_Table):
     max_residence_time_ns: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     processing_delay_max_ns: Annotated[int, Field(ge=0, le=50_000_000)] | None = None
 
+    @property
+    def group(self) -> tuple[int, int]:
+        """Frames of one reception port and class stay in order; those of others may pass them."""
+        return self.sent_port, self.traffic_class
+
 
 class Run(_Table):
     """run.toml."""

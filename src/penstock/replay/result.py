@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock import words
 from penstock.replay.play import QUEUE
 from penstock.replay.recording import TOLERANCE_TICKS
 from penstock.replay.setup import Nodes
@@ -43,7 +43,16 @@ class FlowResult:
     @property
     def worst_held(self) -> tuple[float, float]:
         """The residual that goes furthest beyond, or comes nearest to, what is allowed; and that."""
-        return max(zip(self.held, self.tolerances, strict=True), key=lambda h: abs(h[0]) - h[1])
+        return max(zip(self.held, self.tolerances, strict=True), key=_excess)
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Of one kind of frames of a whole run, in ticks."""
+
+    residuals: list[float]
+    within: float  # the limit
+    ok: bool
 
 
 @dataclass(frozen=True)
@@ -59,29 +68,34 @@ class Comparison:
     def ok(self) -> bool:
         return all(flow.ok for flow in self.flows)
 
-    def line(self) -> str:
-        """The run in one line."""
-        identical = all(flow.identical for flow in self.flows)
-        parts = [
-            f"{sum(flow.sent for flow in self.flows)} frames sent",
-            f"survivors {sum(flow.measured for flow in self.flows)} measured"
-            f" {sum(flow.ours for flow in self.flows)} ours",
-            "identical" if identical else "not identical" + self._difference(),
-            f"residual min/median/max {_three([r for flow in self.flows for r in flow.free + flow.held])} ticks",
-        ]
-        if any(flow.held for flow in self.flows):
-            parts.append(f"unhindered {_three([r for flow in self.flows for r in flow.free])} of {TOLERANCE_TICKS}")
-            _, most = max((flow.worst_held for flow in self.flows if flow.held), key=lambda h: abs(h[0]) - h[1])
-            parts.append(f"behind another flow {_three([r for flow in self.flows for r in flow.held])} of {most:.0f}")
-        return f"{self.name} ({self.nodes}): {', '.join(parts)}: {'ok' if self.ok else 'DIFFERS'}"
+    @property
+    def identical(self) -> bool:
+        """Whether the same frames survived."""
+        return all(flow.identical for flow in self.flows)
 
-    def _difference(self) -> str:
-        found = {"the record": [number for flow in self.flows for number in flow.only_measured]}
-        found["ours"] = [number for flow in self.flows for number in flow.only_ours]
-        where, numbers = next((where, numbers) for where, numbers in found.items() if numbers)
+    @property
+    def unhindered(self) -> Residuals:
+        """Of the frames that no other flow held back."""
+        found = [residual for flow in self.flows for residual in flow.free]
+        return Residuals(found, TOLERANCE_TICKS, all(abs(residual) <= TOLERANCE_TICKS for residual in found))
+
+    @property
+    def behind(self) -> Residuals:
+        """Of the frames that another flow held back; each has a limit of its own, and the one nearest to it is told."""
+        worst = max((flow.worst_held for flow in self.flows if flow.held), key=_excess, default=(0.0, 0.0))
+        return Residuals([r for flow in self.flows for r in flow.held], worst[1], _excess(worst) <= 0)
+
+    def difference(self) -> str:
+        """Which frames did not survive in both."""
+        only = {"the record": [number for flow in self.flows for number in flow.only_measured]}
+        only["ours"] = [number for flow in self.flows for number in flow.only_ours]
+        parts = [
+            f"{words.count(len(numbers), 'frame')} survived only in {where} ({min(numbers):#010x} is one)"
+            for where, numbers in only.items()
+            if numbers
+        ]
         full = self.reasons.get(QUEUE, 0)
-        room = f"; ours had no room for {full}" if full else ""
-        return f" ({min(numbers):#010x} survived only in {where}{room})"
+        return "; ".join([*parts, *([f"ours had no room for {full}"] if full else [])])
 
     def rows(self) -> list[dict[str, Any]]:
         """The flows as every comparing command prints them."""
@@ -112,7 +126,6 @@ class Comparison:
         return rows
 
 
-def _three(values: Sequence[float]) -> str:
-    if not values:
-        return "none"
-    return "/".join(f"{value:.10g}" for value in (min(values), statistics.median(values), max(values)))
+def _excess(held: tuple[float, float]) -> float:
+    """By how much a residual goes beyond what is allowed."""
+    return abs(held[0]) - held[1]

@@ -6,12 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.replay.play import Played
-from penstock.replay.recording import CYCLE_NS, TOLERANCE_TICKS, Flow, Recording
-
-
-def _group(flow: Flow) -> tuple[int, int]:
-    """Frames of one reception port and class stay in order; those of others may pass them."""
-    return flow.sent_port, flow.traffic_class
+from penstock.replay.recording import CYCLE_NS, TOLERANCE_TICKS, Recording
 
 
 def held_back(recording: Recording, left: Sequence[float | None]) -> list[bool]:
@@ -27,7 +22,7 @@ def held_back(recording: Recording, left: Sequence[float | None]) -> list[bool]:
             length = recording.wire_ticks(max(recording.frames[place].bytes, recording.frames[before_place].bytes))
             if at - before > length + TOLERANCE_TICKS:
                 groups.clear()
-        groups.add(_group(recording.flows[flow]))
+        groups.add(recording.flows[flow].group)
         held[place] = len(groups) > 1
     return held
 
@@ -53,7 +48,7 @@ def tolerances_of(
     lowest: list[float] = []
     alone: list[bool] = []
     for me in recording.flows:
-        others = [(f, recording.wire_ticks(f.frame_bytes)) for f in recording.flows if _group(f) != _group(me)]
+        others = [(f, recording.wire_ticks(f.frame_bytes)) for f in recording.flows if f.group != me.group]
         first = [ticks for flow, ticks in others if flow.traffic_class >= me.traffic_class]
         alone.append(not first)
         lowest.append(sum(first) + max((t for f, t in others if f.traffic_class < me.traffic_class), default=0.0))
