@@ -191,6 +191,8 @@ module pen_gates
       next_end_q  <= sum;
       next_near_q <= entry_q.interval_ns[32:15] == '0;
     end
+    // One enable and a choice of two; left to be found in the cases below, it can take two LUTs for each bit.
+    if (event_now || stage_q == AGAIN_LOAD || hold) end_q <= hold ? config_i.time_ns : next_end_q;
 
     unique case (stage_q)
       COMPARE: stage_q <= READ;
@@ -206,7 +208,6 @@ module pen_gates
           list_q      <= list_q ^ next_change_q;
           index_q     <= next_index_q;
           start_q     <= end_q;
-          end_q       <= next_end_q;
           states_q    <= entry_q.states;
           after_q     <= entry_q.after_ns;
           last_q      <= entry_q.last;
@@ -225,7 +226,6 @@ module pen_gates
       AGAIN_LOAD: begin
         stage_q   <= COMPARE;
         in_last_q <= 1'b1;
-        end_q     <= next_end_q;
         after_q   <= entry_q.after_ns;
         last_q    <= entry_q.last;
       end
@@ -267,7 +267,6 @@ module pen_gates
         end
         GATE_COMMAND_HOLD, GATE_COMMAND_HOLD_NEW: begin
           hold_new_q  <= config_i.command == GATE_COMMAND_HOLD_NEW;
-          end_q       <= config_i.time_ns;
           end_valid_q <= 1'b1;
           in_last_q   <= 1'b0;
           last_q      <= 1'b1;
