@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the pictures of the documentation from fresh runs; needs chromium. With names, as "hello tas", only those.
+# Makes the pictures of the documentation from fresh runs; needs chromium and, for waves, gtkwave. With names, as "hello tas", only those.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 
@@ -68,4 +68,49 @@ if is_wanted linux-shapers; then
   ./penstock reproduce linux-shapers --only fig2 --only fig7 --out "$folder/linux" >/dev/null
   cut_out "$folder/linux/report.html" "Figure" "$without_rows"
   shot "$folder/linux/part.html" 1730 papers/linux-shapers.png
+fi
+if is_wanted synthesis; then
+  # From the table of the page, which `./penstock hw synth --target xc7 --update-docs` makes.
+  .venv/bin/python - docs/synthesis.md "$folder/synthesis.html" <<'PYTHON'
+import re, sys
+import plotly.graph_objects as go
+page, picture = sys.argv[1:]
+table = open(page, encoding="utf-8").read().partition("<!-- begin xc7 -->")[2].partition("<!-- end xc7 -->")[0]
+rows = [(name, int(luts)) for name, luts in re.findall(r"^\| `(\w+)` \| \d+ \| (\d+) ", table, re.MULTILINE)]
+names, luts = zip(*sorted(rows, key=lambda row: row[1])[-16:])
+bars = go.Bar(x=luts, y=names, text=luts, orientation="h", textposition="outside", marker_color="#0072b2")
+figure = go.Figure(bars).update_layout(template="plotly_white", width=1270, height=530, margin_t=10, bargap=0.2)
+figure.update_xaxes(title="LUT6, all instances").write_html(picture, config={"displayModeBar": False})
+PYTHON
+  shot "$folder/synthesis.html" 560 synthesis.png
+fi
+if is_wanted waves; then
+  cat >"$folder/waves.toml" <<'TOML'
+name = "waves"
+nodes = "rtl"
+duration = "2ms"
+bridges.sw.ports = 4
+stations = { a = { at = "sw.0" }, b = { at = "sw.1" }, c = { at = "sw.2" } }
+
+[streams.fast]
+from = "a"
+to = ["c"]
+vlan = 10
+pcp = 3
+source = { frames = "100B", every = "50us" }
+ats = { rate = "30Mb/s", burst = "300B" }
+
+[streams.wide]
+from = "b"
+to = ["c"]
+vlan = 10
+pcp = 0
+source = { frames = "1522B", back_to_back = true, count = 100 }
+TOML
+  ./penstock run "$folder/waves.toml" --wave 62.3us --out "$folder/waves" >/dev/null
+  port='pen_switch.g_egress[2].u_port'
+  .venv/bin/python docs/draw_waves.py "$folder/waves/sw.fst" 61650 63050 \
+    gmii_rx_dv_i:1 'gmii_rxd_i.gmii_rxd_i[1]' verdict_o.valid "$port.u_queue.waiting_o" "$port.tx_ready" \
+    "$port.u_queue.grant_o" gmii_tx_en_o:2 'gmii_txd_o.gmii_txd_o[2]' >"$folder/waves.svg"
+  mv "$folder/waves.svg" docs/waves.svg
 fi

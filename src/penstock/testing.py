@@ -69,7 +69,10 @@ def hardware() -> Count:
 def lint() -> Count:
     """Style and types of the Python, style of the Rust where its tools are installed, warnings of the hardware."""
     total = Count()
-    sources = [str(ROOT / name) for name in ("src", "tests", "hw/tb", "hw/regs", "notebooks", "scenarios")]
+    sources = [
+        str(ROOT / name)
+        for name in ("src", "tests", "hw/tb", "hw/regs", "docs/draw_waves.py", "notebooks", "scenarios")
+    ]
     manifest = ["--manifest-path", str(ROOT / "engine" / "Cargo.toml")]
     commands = [
         [sys.executable, "-m", "ruff", "check", *sources],
