@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
@@ -250,6 +251,16 @@ def test_a_disk_that_fills_up_loses_nothing_that_was_written(tmp_path: Path) -> 
     whole = kept.read_bytes().splitlines()[:-1]
     assert len(whole) >= 1
     assert json.loads(whole[0])["run"] == 0
+
+
+def test_nothing_of_a_sweep_that_ends_early_is_left_at_work() -> None:
+    def full(rows: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = set(threading.enumerate())
+    found = sweep.run(tasks(40), workers=2, work=sweep_work.row_of, keep=full)
+    assert "No space left on device" in str(found.error)
+    assert set(threading.enumerate()) <= before
 
 
 @pytest.mark.parametrize(("place", "status"), [("scenario.toml/x.parquet", 2), ("x.csv", 2), ("/proc/x.parquet", 3)])

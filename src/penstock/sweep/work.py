@@ -175,9 +175,13 @@ def _pool(todo: deque[Task], workers: int, work: Callable[[Task], Rows]) -> Gene
                 raise stopped
     finally:
         processes = list((pool._processes or {}).values())
+        manager: Any = pool._executor_manager_thread
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
+        # The interpreter's end wakes a manager that is still there, and fails where that has just closed its pipe.
+        if manager is not None:
+            manager.join(_ANSWER_WITHIN_S)
     return lost
 
 
