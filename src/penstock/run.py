@@ -27,6 +27,7 @@ from penstock.errors import EngineError, InputError, NoTraceError, RunError, che
 from penstock.folder import replacing
 from penstock.journeys import View
 from penstock.scenario.network import Network, TraceFilter
+from penstock.signals import handled
 from penstock.summary import summarize, summarize_statistics
 from penstock.trace import TraceWriter, read_trace, write_sorted
 from penstock.wave import Wanted
@@ -320,9 +321,5 @@ def _interruptible() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         asked.set()
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled(ask, signal.SIGINT, signal.SIGTERM):
         yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -35,6 +35,7 @@ from penstock.command import answer as answers
 from penstock.command import console
 from penstock.command.help import in_words
 from penstock.errors import InputError, MachineError, RunError, located
+from penstock.signals import handled
 
 DEBUG = "PENSTOCK_DEBUG"
 
@@ -66,12 +67,8 @@ def interruptible() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
+    with handled(interrupt, signal.SIGTERM, signal.SIGHUP):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from penstock.end.plan import Plan, Role
 from penstock.end.trace import End, Names, knows, read_end, trace_of, write
 from penstock.errors import InputError
 from penstock.folder import replacing
+from penstock.signals import handled
 
 _PATIENCE_S = 15.0
 
@@ -125,12 +126,10 @@ def _handing_on(process: subprocess.Popen[str]) -> Iterator[None]:
     def hand_on(number: int, frame: FrameType | None) -> None:
         process.send_signal(number)
 
-    before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    with handled(hand_on, signal.SIGINT, signal.SIGTERM):
+        try:
+            yield
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()

@@ -19,6 +19,7 @@ from penstock.linux.journal import Change, Journal
 from penstock.linux.netlink.links import Link
 from penstock.linux.plan import HostPlan, PortPlan
 from penstock.linux.qdisc import ROOT, Placed, show_handle
+from penstock.signals import handled
 
 _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
@@ -168,12 +169,8 @@ class _Signals:
     @contextmanager
     def held(self) -> Iterator[None]:
         """No signal interrupts what is in here."""
-        before = {number: signal.signal(number, self._note) for number in _SIGNALS}
-        try:
+        with handled(self._note, *_SIGNALS):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _note(self, number: int, _: FrameType | None) -> None:
         if self._first is None:
