@@ -13,6 +13,7 @@ from typing import Any
 from penstock import data
 from penstock.errors import check_known
 from penstock.scenario.bridges import build_bridges, kinds_of
+from penstock.scenario.demand import check_demand
 from penstock.scenario.draft import Draft
 from penstock.scenario.file import parse_toml, read_text
 from penstock.scenario.forwarding import check_forwarding, check_identities
@@ -75,6 +76,7 @@ def _network(draft: Draft, override: str | None) -> Network:
         warnings=report.warnings,
     )
     check_reservations(draft, network)
+    check_demand(draft, network)
     check_passing(draft, network)
     check_identities(draft, network)
     check_forwarding(draft, network)

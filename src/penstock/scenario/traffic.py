@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 from penstock.captures import Capture
@@ -13,10 +12,9 @@ from penstock.scenario import model, sources
 from penstock.scenario.addresses import destination_of
 from penstock.scenario.checked_stream import Pattern, Udp
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Station
+from penstock.scenario.network import Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.responses import check_response
-from penstock.scenario.units import show_rate, show_time
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def made(
     else:
         assert source.frames is not None
         lengths = [source.frames]
-    _check_source(draft, path, stream, lengths, longest, talker, pattern)
+    _check_lengths(draft, path, stream, lengths, longest, pattern)
     check_response(draft, path, stream)
     destination = destination_of(draft, path, number, stream, stations)
     identify = stream.identify.by if stream.identify else None
@@ -99,42 +97,24 @@ def made(
     )
 
 
-def _check_source(
+def _check_lengths(
     draft: Draft,
     path: KeyPath,
     stream: model.Stream,
     lengths: list[int],
     longest: tuple[int, str],
-    talker: Station,
     pattern: Pattern | None,
 ) -> None:
-    source, rate = stream.source, talker.link_rate_bps
+    source = stream.source
     kind = "audio" if source.audio is not None else "video" if source.video is not None else None
     where = (*path, "source") if kind is None else (*path, "source", kind)
     if pattern is not None:
         if max(lengths) > longest[0]:
             what = f"makes frames of {max(lengths)} B, too long for {longest[1]}"
             draft.report.refuse((*where, "packet"), what, f"frames of up to {longest[0]} B")
-        wire = sum(length + WIRE_OVERHEAD_BYTES for length in lengths) * 8
-        needed = Fraction(wire * 10**12, pattern.period_ps * len(pattern.sizes))
-        if needed > rate:
-            what = f"needs {show_rate(float(needed))}, and the link has {show_rate(rate)}"
-            draft.report.refuse(where, what, f"less than {show_rate(rate)} on the wire")
         return
     length = lengths[0]
     low = sources.least_bytes(stream.udp is not None, stream.vlan is not None)
     if not low <= length <= longest[0]:
         what = f"{length} B is not a frame's length at {longest[1]}"
         draft.report.refuse((*where, "frames"), what, f"{low}B to {longest[0]}B")
-    period = source.every if source.every is not None else source.poisson
-    period = source.normal.mean if source.normal is not None else period
-    if period is not None:
-        least = (length + WIRE_OVERHEAD_BYTES) * 8 * 10**12 // rate * (source.burst or 1)
-        if period < least:
-            timing = next(k for k in ("every", "poisson", "normal") if getattr(source, k) is not None)
-            key = "rate" if source.program is not None else timing
-            draft.report.refuse(
-                (*where, key),
-                f"{show_time(period)} is shorter than the frames' {show_time(least)} on the link",
-                "a lower rate" if key == "rate" else f"at least {-(-least // 1000)}ns",
-            )
