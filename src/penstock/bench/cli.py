@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +31,15 @@ def engine(
     ] = None,
     duration_ms: Annotated[
         int, typer.Option("--duration-ms", min=1, help="Network time; a fifth of it is traced.")
-    ] = 1_000,
+    ] = 500,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each; medians and quartiles are told.")] = 5,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="BUILD",
+            help="In turns with another build: a checkout, a Python that has Penstock, or an engine (_engine*.so).",
+        ),
+    ] = None,
     describe: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Run nothing: write each network as the engine takes it, to be profiled."),
@@ -40,9 +47,9 @@ def engine(
     update_docs: UpdateDocsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Frame-hops per second of processor time, on one core: statistics alone, and with the full trace."""
+    """Frame-hops per second of processor time, on one core, in ratios to each other, to no trace, to another build."""
+    from penstock.bench import build, page
     from penstock.bench import engine as engine_bench
-    from penstock.bench import page
 
     for name in networks or ():
         check_known(name, NETWORKS, "NETWORK")
@@ -51,18 +58,32 @@ def engine(
         describe.mkdir(parents=True, exist_ok=True)
         for name in networks or NETWORKS:
             file = describe / f"{name}.json"
-            file.write_text(json.dumps(engine_bench.description(name, duration_ms)))
+            engine_bench.description(name, duration_ms, file)
             say(file)
         return
-    rows = []
-    for row in engine_bench.bench(networks, duration_ms):
-        rows.append(row)
-        if not as_json:
-            line = f"{row['quantity']}: {row['measured']:,} {row['unit']}, goal {row['goal']:,}"
-            say(line + ("" if row["ok"] else " NOT MET"))
+    other = None if against is None else build.found(against)
+    results = []
+    rows: list[dict[str, Any]] = []
+    for result in engine_bench.bench(networks, duration_ms, rounds, other):
+        results.append(result)
+        for row in result.rows():
+            rows.append(row)
+            if not as_json:
+                say(_line(row))
     if update_docs:
-        page.update("engine", rows)
+        page.replace("engine", page.engine_table(results))
     ok = all(row["ok"] for row in rows)
     if as_json:
         answer({"ok": ok, "rows": rows})
     end(ok)
+
+
+def _line(row: dict[str, Any]) -> str:
+    if row["measured"] is None:
+        return str(row["quantity"])
+    said = f"{row['quantity']}: {row['measured']:,} {row['unit']}".rstrip()
+    if "low" in row:
+        said += f" ({row['low']:,} to {row['high']:,})"
+    if "goal" in row:
+        said += f", goal {row['goal']:,}" + ("" if row["ok"] else " NOT MET")
+    return said

@@ -1,113 +1,259 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures frame-hops per second of processor time: frames that left an egress port of a bridge or a station.
 
-Each run has a process of its own, so that its memory can be told. The fastest of several is reported: what slows a run
-down is what others do with the same caches and memory.
+Each run has a process of its own, so that its memory can be told. What slows a run down is what others do with the same
+caches and memory, so all that is compared runs in turns (A B B A ...), and of each turn's ratio the median is told.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import resource
-import sys
+import statistics
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from penstock.bench.build import Build, FailedRunError, this
 from penstock.bench.networks import NETWORKS
-from penstock.run import CompiledEngine
-from penstock.scenario import load
-from penstock.trace import TraceWriter
 
 Row = dict[str, Any]
 
-STATISTICS_GOAL, TRACE_GOAL = 5_000_000, 2_000_000  # frame-hops a second
 MEMORY_GOAL_MIB = 1024
-TRACED = ("overloaded", "ring")
+# Two runs of one build in turns differ by so much.
+NO_SLOWER = 0.97
 PS_PER_MS = 10**9
 # A trace to the end would fill the disk and say no more.
 TRACED_PART = 5
-RUNS = 3
 
 
-def bench(names: list[str] | None = None, duration_ms: int = 1_000) -> Iterator[Row]:
-    """Two rows per measurement, of all networks or of these: speed and memory."""
-    spawn = multiprocessing.get_context("spawn")
-    for name, make in NETWORKS.items():
-        if names and name not in names:
-            continue
-        for traced in (False, True) if name in TRACED else (False,):
-            with spawn.Pool(1, maxtasksperchild=1) as pool:
-                runs = [pool.apply(measure, (name, duration_ms, traced)) for _ in range(RUNS)]
-            found = min(runs, key=lambda run: run["seconds"])
-            what = "full trace to Parquet" if traced else "statistics, no trace"
-            goal = TRACE_GOAL if traced else STATISTICS_GOAL
-            identity = f"{name}.{'trace' if traced else 'statistics'}"
-            purpose = (make.__doc__ or name).rstrip(".")
-            speed = round(found["frame_hops"] / found["seconds"])
-            yield {
-                "id": f"{identity}.speed",
-                "quantity": f"{name}, {what}: {found['frame_hops']:,} hops. {purpose}",
-                "unit": "frame-hops/s",
-                "measured": speed,
-                "goal": goal,
-                "ok": speed >= goal,
-            }
-            yield {
-                "id": f"{identity}.memory",
-                "quantity": f"{name}, {what}: memory of the whole process",
-                "unit": "MiB",
-                "measured": found["memory_mib"],
-                "goal": MEMORY_GOAL_MIB,
-                "ok": found["memory_mib"] <= MEMORY_GOAL_MIB,
-            }
+class Spread(NamedTuple):
+    """The median of several values, and the quartiles around it."""
+
+    low: float
+    median: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Of one value or more."""
+        if len(values) == 1:
+            return cls(values[0], values[0], values[0])
+        return cls(*statistics.quantiles(values, n=4, method="inclusive"))
 
 
-def description(name: str, duration_ms: int) -> Row:
-    """A network as the engine takes it, without a trace."""
-    network = load(NETWORKS[name]())
-    described = CompiledEngine().prepare(network, lambda _what, _part: None)
-    described["duration_ps"] = duration_ms * PS_PER_MS
-    described["trace"] = {"enabled": False, "events": None, "nodes": None}
-    return described
+class Job(NamedTuple):
+    """What is run: a network, with the full trace or without, for its whole time or for the part that is traced."""
+
+    network: str
+    traced: bool = False
+    in_part: bool = False
 
 
-def measure(name: str, duration_ms: int, traced: bool) -> Row:
-    """Runs one network in this process, on one core."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    described = description(name, duration_ms)
-    if traced:
-        described["trace"]["enabled"] = True
-        described["duration_ps"] //= TRACED_PART
-    text = json.dumps(described)
-    engine = CompiledEngine()
-    names = {
-        "stream": [stream["name"] for stream in described["streams"]],
-        "node": [node["name"] for node in described["bridges"] + described["stations"]],
-        "event": engine.events,
-        "reason": engine.reasons,
-    }
-    del described
+@dataclass(frozen=True)
+class Result:
+    """Runs of a network, and what they are held against."""
+
+    job: Job
+    runs: list[Row]
+    reference: Spread | None  # times the speed of the reference
+    against: Spread | None  # times the speed of the other build
+    against_instructions: float | None  # of a hop, times those of the other build
+    refusal: str | None  # why the other build does not run it
+
+    @property
+    def identity(self) -> str:
+        """For programs."""
+        return f"{self.job.network}.{'trace' if self.job.traced else 'statistics'}"
+
+    @property
+    def what(self) -> str:
+        """For people."""
+        return self.job.network + (", full trace to Parquet" if self.job.traced else "")
+
+    @property
+    def purpose(self) -> str:
+        """What the network is."""
+        return (NETWORKS[self.job.network].make.__doc__ or "").split("\n")[0].rstrip(".")
+
+    @property
+    def reference_name(self) -> str | None:
+        """What it is held against in the same run."""
+        return "itself without a trace" if self.job.traced else NETWORKS[self.job.network].reference
+
+    @property
+    def goal(self) -> float | None:
+        """The least speed, that of the reference being 1."""
+        network = NETWORKS[self.job.network]
+        return network.trace_goal if self.job.traced else network.goal
+
+    @property
+    def against_goal(self) -> float | None:
+        """The least speed, that of the other build being 1: of networks of strict priority and ATS."""
+        return NO_SLOWER if NETWORKS[self.job.network].goal is None and not self.job.traced else None
+
+    @property
+    def counted(self) -> str:
+        """What a speed counts."""
+        run = self.runs[0]
+        hops, sends = run["hops"], run["sends"]
+        said = f"{hops:,} hops: {hops - sends:,} at bridges, {sends:,} sends of talkers"
+        said += f"; percentiles of {run['sketched']:,} of {run['streams']:,} streams sketched, the others exact"
+        said += f"; {run['dropped']:,} dropped" if run["dropped"] else ""
+        return said + ("; ended early" if run["interrupted"] else "")
+
+    @property
+    def speed(self) -> Spread:
+        """Hops a second."""
+        return Spread.of([_speed(run) for run in self.runs])
+
+    @property
+    def instructions(self) -> float | None:
+        """Of a hop; None where the machine does not count them."""
+        return _instructions(self.runs)
+
+    @property
+    def memory_mib(self) -> int:
+        """Of the whole process."""
+        return max(int(run["memory_mib"]) for run in self.runs)
+
+    def rows(self) -> Iterator[Row]:
+        """What is told of it, a quantity a row."""
+        speed = self.speed
+        quantity = f"{self.what}: {self.purpose}; {self.counted}"
+        spread = {"low": round(speed.low), "high": round(speed.high)}
+        yield self._row("speed", quantity, "frame-hops/s", round(speed.median), ok=True) | spread
+        if self.instructions is not None:
+            yield self._row("instructions", "instructions of a hop", "", round(self.instructions), ok=True)
+        memory = self.memory_mib
+        row = self._row("memory", "memory of the whole process", "MiB", memory, ok=memory <= MEMORY_GOAL_MIB)
+        yield row | {"goal": MEMORY_GOAL_MIB}
+        if self.reference is not None:
+            yield self._ratio("ratio", f"times as fast as {self.reference_name}", self.reference, self.goal)
+        if self.against is not None:
+            yield self._ratio("against", "times as fast as the other build", self.against, self.against_goal)
+        if self.against_instructions is not None:
+            quantity = "instructions of a hop, times those of the other build"
+            yield self._row("against_instructions", quantity, "", round(self.against_instructions, 3), ok=True)
+        if self.refusal is not None:
+            yield self._row("against", f"the other build does not run it: {self.refusal}", "", None, ok=True)
+
+    def _ratio(self, kind: str, quantity: str, found: Spread, goal: float | None) -> Row:
+        measured = round(found.median, 3)
+        row = self._row(kind, quantity, "", measured, ok=goal is None or measured >= goal)
+        row |= {"low": round(found.low, 3), "high": round(found.high, 3)}
+        return row if goal is None else row | {"goal": goal}
+
+    def _row(self, kind: str, quantity: str, unit: str, measured: float | None, *, ok: bool) -> Row:
+        if kind != "speed":
+            quantity = f"{self.what}: {quantity}"
+        return {"id": f"{self.identity}.{kind}", "quantity": quantity, "unit": unit, "measured": measured, "ok": ok}
+
+
+def bench(names: list[str] | None, duration_ms: int, rounds: int, other: Build | None = None) -> Iterator[Result]:
+    """All networks or these, with those that they are held against."""
+    wanted = set(names or NETWORKS)
+    wanted |= {reference for name in wanted if (reference := NETWORKS[name].reference)}
+    groups: dict[str, list[str]] = {}
+    for name in filter(wanted.__contains__, NETWORKS):
+        groups.setdefault(NETWORKS[name].reference or name, []).append(name)
+    for group in groups.values():
+        with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+            yield from _Turns(group, duration_ms, Path(folder), other).take(rounds)
+
+
+@dataclass
+class _Turns:
+    """Networks that are held against each other, and perhaps against what another build makes of them."""
+
+    networks: list[str]
+    duration_ms: int
+    folder: Path
+    other: Build | None
+    _runs: dict[tuple[Job, bool], list[Row]] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
+
+    def take(self, rounds: int) -> Iterator[Result]:
+        """Runs everything so many times, each time in the reverse order of the time before."""
+        own = this()
+        jobs = []
+        for network in self.networks:
+            jobs.append(Job(network))
+            if NETWORKS[network].trace_goal is not None:
+                jobs += [Job(network, in_part=True), Job(network, traced=True, in_part=True)]
+        for job in jobs:
+            self._describe(own, job, is_other=False)
+            if self.other is not None:
+                self._describe(self.other, job, is_other=True)
+        turns = [(job, is_other) for job in jobs for is_other in ((False, True) if self.other else (False,))]
+        for _ in range(rounds):
+            for job, is_other in turns:
+                self._run(job, self.other if self.other and is_other else own, is_other=is_other)
+            turns.reverse()
+        for job in jobs:
+            if job.traced or not job.in_part:
+                yield self._result(job)
+
+    def _file(self, job: Job, *, is_other: bool) -> Path:
+        return self.folder / f"{job.network}.{'part' if job.in_part else 'whole'}.{'other' if is_other else 'own'}.json"
+
+    def _describe(self, build: Build, job: Job, *, is_other: bool) -> None:
+        network, description = NETWORKS[job.network], self._file(job, is_other=is_other)
+        if description.exists() or (is_other and job.network in self._refused):
+            return
+        if is_other and build.python == this().python:
+            description.write_bytes(self._file(job, is_other=False).read_bytes())
+            return
+        scenario = self.folder / f"{job.network}.json"
+        scenario.write_text(json.dumps(network.make()))
+        duration_ps = self.duration_ms * network.pace * PS_PER_MS // (TRACED_PART if job.in_part else 1)
+        try:
+            build.describe(scenario, duration_ps, description)
+        except FailedRunError as error:
+            if not is_other:
+                raise
+            self._refused[job.network] = str(error)
+
+    def _run(self, job: Job, build: Build, *, is_other: bool) -> None:
+        if is_other and job.network in self._refused:
+            return
+        try:
+            self._runs.setdefault((job, is_other), []).append(build.run(self._file(job, is_other=is_other), job.traced))
+        except FailedRunError as error:
+            if not is_other:
+                raise
+            self._refused[job.network] = str(error)
+
+    def _result(self, job: Job) -> Result:
+        runs, others = self._runs[job, False], self._runs.get((job, True), [])
+        reference = None
+        if job.traced:
+            reference = self._ratios(runs, self._runs[job._replace(traced=False), False])
+        elif (name := NETWORKS[job.network].reference) is not None:
+            reference = self._ratios(runs, self._runs[Job(name), False])
+        refusal = self._refused.get(job.network)
+        against = self._ratios(runs, others) if others and refusal is None else None
+        ours, theirs = _instructions(runs), _instructions(others)
+        return Result(job, runs, reference, against, ours / theirs if ours and theirs else None, refusal)
+
+    @staticmethod
+    def _ratios(runs: list[Row], others: list[Row]) -> Spread:
+        return Spread.of([_speed(run) / _speed(other) for run, other in zip(runs, others, strict=True)])
+
+
+def description(name: str, duration_ms: int, file: Path) -> None:
+    """Writes a network as the engine takes it, without a trace."""
     with tempfile.TemporaryDirectory() as folder:
-        started = time.process_time()
-        if traced:
-            with TraceWriter(Path(folder) / "trace.parquet", names) as writer:
-                result = engine.run(text, writer.write, lambda _part: True)
-        else:
-            result = engine.run(text, None, lambda _part: True)
-        seconds = time.process_time() - started
-    return {
-        "frame_hops": result["simulation"]["frame_hops"],
-        "seconds": seconds,
-        "memory_mib": _peak_mib(),
-    }
+        scenario = Path(folder) / "scenario.json"
+        scenario.write_text(json.dumps(NETWORKS[name].make()))
+        this().describe(scenario, duration_ms * NETWORKS[name].pace * PS_PER_MS, file)
 
 
-def _peak_mib() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
+def _speed(run: Row) -> float:
+    return float(run["hops"] / run["seconds"])
+
+
+def _instructions(runs: list[Row]) -> float | None:
+    counted = [run["instructions"] / run["hops"] for run in runs if run["instructions"] is not None]
+    return min(counted) if counted else None
