@@ -167,6 +167,11 @@ def test_rates_and_bursts_that_do_not_count_the_gap_grow_to_what_is_on_the_wire(
         bridge["overhead"] = "0B"
     hop = ways_of(load(values), "g")[0].hops[0]
     assert hop.contention.equation == "(600 + 480 - 120 + 1020) B / (100 - 12) Mb/s"
+    # 82 B counted of 100 B.
+    for bridge in values["bridges"].values():
+        bridge["overhead"] = "-18B"
+    hop = ways_of(load(values), "g")[0].hops[0]
+    assert hop.contention.equation == "(732 + 586 - 120 + 1020) B / (100 - 14.6341) Mb/s"
     # What is counted above the wire is given away.
     values = line(overhead="40B")
     assert ways_of(load(values), "f")[0].hops[0].contention.equation == "(500 + 400 - 120 + 1020) B / (100 - 0) Mb/s"

@@ -18,7 +18,7 @@ pub struct Conformance {
     pub first_late: Option<u64>,
     /// That were seen.
     pub frames: u64,
-    overhead_bytes: u32,
+    overhead_bytes: i32,
     group: Group,
     scheduler: Scheduler,
     /// That would be held by more than the grid.
@@ -44,7 +44,7 @@ impl Conformance {
     /// A frame whose last bit came at this time.
     pub fn see(&mut self, arrived_ps: u64, frame_bytes: u32) {
         let arrived_ns = arrived_ps.div_ceil(1000);
-        let length = frame_bytes + self.overhead_bytes;
+        let length = frame_bytes.saturating_add_signed(self.overhead_bytes);
         self.frames += 1;
         let held_ps = match process_frame(&mut self.group, &mut self.scheduler, arrived_ns, length) {
             Some(eligible) => ((eligible * 1000) >> 16) as u64 - arrived_ns * 1000,

@@ -160,8 +160,8 @@ pub struct Stream {
 pub struct Committed {
     pub rate_bps: u64,
     pub burst_bytes: u64,
-    /// That the first bridge counts around a frame.
-    pub overhead_bytes: u32,
+    /// That the first bridge counts around a frame; below zero where it counts a part of it only.
+    pub overhead_bytes: i32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

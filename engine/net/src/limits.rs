@@ -6,8 +6,8 @@ use crate::error::{wrong, RunError};
 
 /// 3 000 000 s, 34 days.
 pub const LONGEST_PS: u64 = 3_000_000_000_000_000_000;
-/// Counted around a frame.
-const MOST_OVERHEAD_BYTES: u32 = 255;
+/// What may be counted around a frame; below zero a part of it, but of the shortest of 64 bytes one byte at least.
+pub const OVERHEAD_BYTES: std::ops::RangeInclusive<i32> = -63..=255;
 
 /// Refuses what is beyond, by its name.
 pub fn check(network: &Network) -> Result<(), RunError> {
@@ -62,9 +62,11 @@ fn check_stream(stream: &Stream) -> Result<(), RunError> {
         }
     }
     match &stream.committed {
-        Some(committed) if committed.overhead_bytes > MOST_OVERHEAD_BYTES => Err(wrong(format!(
-            "overhead_bytes is {}; up to {MOST_OVERHEAD_BYTES} are allowed",
-            committed.overhead_bytes
+        Some(committed) if !OVERHEAD_BYTES.contains(&committed.overhead_bytes) => Err(wrong(format!(
+            "overhead_bytes is {}; {} to {} are allowed",
+            committed.overhead_bytes,
+            OVERHEAD_BYTES.start(),
+            OVERHEAD_BYTES.end()
         ))),
         _ => Ok(()),
     }

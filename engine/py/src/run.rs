@@ -231,7 +231,7 @@ fn conformance<'py>(
     arrivals: Vec<(u64, u32)>,
     rate_bps: u64,
     burst_bytes: u64,
-    overhead_bytes: u32,
+    overhead_bytes: i32,
 ) -> PyResult<Bound<'py, PyDict>> {
     let committed = Committed { rate_bps, burst_bytes, overhead_bytes };
     let mut seen = Conformance::new(&committed).map_err(|error| InputError::new_err(error.to_string()))?;

@@ -64,6 +64,9 @@ def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link])
     for key in ("processing_delay", "switching"):
         if getattr(settings, key) is not None:
             draft.once((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
+    if settings.overhead < 0:
+        what = "the hardware counts whole frames and what is around them"
+        draft.once((*path, "overhead"), what, f"0B to 255B, or {remedy}")
     for link in odd:
         what = f'the ports of "{name}" are hardware and do not run at {show_rate(link.rate_bps)}'
         draft.once(draft.rate_origin[link.name], what, f'"1Gb/s", or {remedy} for "{name}"')

@@ -293,7 +293,9 @@ class Bridge(Table):
     class_of_untagged: Priority = Field(default=5, description="Traffic class of untagged frames.")
     processing_delay_max: StatedDelay | None = Field(default=None, description="Added to eligibility times of ATS.")
     max_frame: FrameBytes = Field(default=1522, description="Its longest frame, destination address to FCS.")
-    overhead: Overhead = Field(default=20, description="What ATS counts beside the frame.")
+    overhead: Overhead = Field(
+        default=20, description="What ATS counts beside the frame; below zero, in models, what it leaves out of it."
+    )
     gates: Gates | None = Field(default=None, description="The gate control list of all ports.")
     count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")
     forwarding: Literal["static", "learned"] = Field(

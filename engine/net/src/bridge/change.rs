@@ -122,7 +122,7 @@ impl Bridge {
                 self.max_frame_changes.push_back((at + way, bytes));
                 settings.max_frame_until = settings.max_frame_until.min(at + way);
             }
-            Change::OverheadBytes(bytes) => settings.overhead_bytes = u32::from(bytes),
+            Change::OverheadBytes(bytes) => settings.overhead_bytes = i32::from(bytes),
             Change::ProcessingDelayMaxNs(ns) => settings.processing_delay_max_ns = ns,
             Change::AgingPeriodMs(ms) => self.fdb.set_aging_period_ms(at, ms),
             Change::Identify(identify) => settings.identify = identify,

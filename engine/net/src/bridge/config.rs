@@ -20,7 +20,8 @@ pub struct BridgeConfig {
     pub class_of_untagged: u8,
     pub ats_classes: Vec<u8>,
     pub max_frame_bytes: u16,
-    pub overhead_bytes: u8,
+    /// That ATS counts around a frame; the hardware knows none below zero.
+    pub overhead_bytes: i16,
     /// None: the constant delay of the bridge.
     pub processing_delay_max_ns: Option<u32>,
     /// (VLAN, mask of member ports); VLAN 1 has all ports unless it is given.

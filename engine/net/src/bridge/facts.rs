@@ -36,7 +36,7 @@ pub struct Facts {
     by_ipv4: Option<Option<u16>>,
     found: Option<Option<u64>>,
     decision: Option<Forwarding>,
-    overhead_bytes: Option<u32>,
+    overhead_bytes: Option<i32>,
     residence_ns: Option<u32>,
     delay_to_compare_ns: Option<u32>,
     delay_ns: Option<u32>,

@@ -286,7 +286,7 @@ impl Bridge {
         // Rounded down; a division of 128 bit would take long.
         let (ns, ps) = (received.last / PS_PER_NS, received.last % PS_PER_NS);
         let arrival = i128::from(ns) * TICKS_PER_NS + i128::from((ps << TICKS_PER_NS.trailing_zeros()) / PS_PER_NS);
-        let length = u32::from(received.bytes) + overhead;
+        let length = u32::from(received.bytes).saturating_add_signed(overhead);
         let (eligible, pass) = process_frame_at(group, scheduler, arrival, length);
         let wait_ps = ((eligible - arrival) * i128::from(PS_PER_NS) + TICKS_PER_NS - 1) / TICKS_PER_NS;
         let visible = last + wait_ps + i128::from(u64::from(delay_ns) * PS_PER_NS);
@@ -300,7 +300,7 @@ impl Bridge {
         received: &Received,
         group: usize,
         stream: u32,
-        overhead_bytes: u32,
+        overhead_bytes: i32,
         residence_ns: u32,
         delay_to_compare_ns: u32,
         delay_ns: u32,
@@ -309,7 +309,7 @@ impl Bridge {
         let group = &mut self.groups[group];
         group.set_max_residence_ns(residence_ns);
         let arrival = ticks(CYCLE_NS * (received.last - RX_LATENCY_CYCLES));
-        let length = u32::from(received.bytes) + overhead_bytes;
+        let length = u32::from(received.bytes).saturating_add_signed(overhead_bytes);
         let Some(scheduler) = self.schedulers.get_mut(stream as usize) else {
             return Shape { visible: NEVER, pass: false };
         };

@@ -222,7 +222,7 @@ struct Settings {
     learning_enable: bool,
     /// Bit k: class k.
     ats_classes: u8,
-    overhead_bytes: u32,
+    overhead_bytes: i32,
     processing_delay_max_ns: u32,
     class_of_untagged: u8,
     /// What credit is spent on.

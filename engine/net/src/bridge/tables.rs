@@ -17,6 +17,7 @@ use super::reception::Reception;
 use super::shaping::GateTime;
 use super::timing::Clock;
 use super::{Bridge, Port, Settings, NEVER};
+use crate::limits::OVERHEAD_BYTES;
 
 const STATIC_AGE: u8 = 3;
 /// As `pen_registers` divides the store after reset.
@@ -155,6 +156,8 @@ fn settings(ports: u16, config: &BridgeConfig, delay_ns: u32) -> Result<Settings
     for &class in config.class_of_pcp.iter().chain(&config.ats_classes) {
         within("traffic class", class, 0, 7)?;
     }
+    let (least, most) = OVERHEAD_BYTES.into_inner();
+    let overhead_bytes = within("overhead in bytes", i32::from(config.overhead_bytes), least, most)?;
     let mut port_vlan_id = config.port_vlan_id.clone();
     within("number of port VLAN ids", port_vlan_id.len(), 0, usize::from(ports))?;
     port_vlan_id.resize(usize::from(ports), 1);
@@ -182,7 +185,7 @@ fn settings(ports: u16, config: &BridgeConfig, delay_ns: u32) -> Result<Settings
         ats_classes: config.ats_classes.iter().fold(0, |mask, class| mask | 1 << class),
         max_frame_bytes: config.max_frame_bytes,
         max_frame_until: NEVER,
-        overhead_bytes: u32::from(config.overhead_bytes),
+        overhead_bytes,
         processing_delay_max_ns: config.processing_delay_max_ns.unwrap_or(delay_ns),
         identify: config.identify,
         ipv4_mask,
