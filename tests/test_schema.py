@@ -151,5 +151,5 @@ def test_the_page_says_all_limits() -> None:
     for name, key in _keys(SCHEMA):
         titles = re.findall(r"'title': '(?:time|rate|length|frequency|drift), ([^']+)'", str(key))
         known |= {(name, title) for title in titles}
-    linux_and_follows = {"delta", "txtime_delay", "send_slope", "overhead"}
+    linux_and_follows = {"delta", "txtime_delay", "send_slope"}
     assert said == {(name, limits) for name, limits in known if name not in linux_and_follows}
