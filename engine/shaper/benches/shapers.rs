@@ -4,7 +4,8 @@ use criterion::{criterion_group, criterion_main, Criterion};
 use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{process_frame, Group, Rate, Scheduler};
-use penstock_shaper::queue::{Queued, Queues};
+use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, LineTime, Queued};
+use penstock_shaper::ptp_clock::PtpClock;
 use std::hint::black_box;
 
 fn ats(c: &mut Criterion) {
@@ -35,8 +36,29 @@ fn admission(c: &mut Criterion) {
     }
 }
 
-fn queue(c: &mut Criterion) {
-    let mut queues = Queues::new(8);
+struct Gigabit(GateTime);
+
+impl LineTime for Gigabit {
+    fn gate_time(&self) -> &GateTime {
+        &self.0
+    }
+
+    fn wire(&self, bytes: u16) -> u64 {
+        8 * (u64::from(bytes) + 20)
+    }
+
+    fn next_selection(&self, selection: u64, _: u16) -> u64 {
+        selection
+    }
+
+    fn spent(&self, selection: u64, _: u16) -> u64 {
+        selection
+    }
+}
+
+fn egress(c: &mut Criterion) {
+    let line = Gigabit(GateTime::new(PtpClock::new(0, 0), GateDelays::default()));
+    let mut port = EgressPort::new(8);
     let mut at = 0;
     let copy = |at: u64, n: u64| Queued {
         visible: at,
@@ -47,16 +69,16 @@ fn queue(c: &mut Criterion) {
         pool: Pool::Shared,
     };
     for n in 0..200 {
-        queues.push(copy(n, n));
+        port.enqueue(copy(n, n));
     }
     c.bench_function("queue and selection among 64 queues", |b| {
         b.iter(|| {
             at += 1;
-            queues.push(copy(at + 200, black_box(at)));
-            queues.select(at + 200)
+            port.enqueue(copy(at + 200, black_box(at)));
+            port.select(&line, at + 200)
         });
     });
 }
 
-criterion_group!(benches, ats, admission, queue);
+criterion_group!(benches, ats, admission, egress);
 criterion_main!(benches);

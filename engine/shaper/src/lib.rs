@@ -7,6 +7,6 @@
 pub mod admission;
 pub mod ats;
 pub mod credit;
+pub mod egress;
 pub mod gates;
 pub mod ptp_clock;
-pub mod queue;

@@ -150,16 +150,15 @@ impl Bridge {
             Change::GateEnable(mask) => {
                 for port in 0..self.ports() {
                     let enable = mask >> port & 1 == 1;
-                    let shaping = &self.ports[usize::from(port)].shaping;
-                    if shaping.as_ref().is_some_and(|shaping| shaping.gates.is_enabled()) != enable {
-                        self.settle_port(at, port).gates.set_enabled(enable);
+                    if self.ports[usize::from(port)].egress.is_gated() != enable {
+                        self.change_gates(at, port).set_enabled(enable);
                         self.replan(at, port);
                     }
                 }
             }
             Change::GateStates { port, states } => {
                 if port < self.ports() {
-                    self.settle_port(at, port).gates.set_initial_states(states);
+                    self.change_gates(at, port).set_initial_states(states);
                     self.replan(at, port);
                 }
             }
@@ -168,7 +167,8 @@ impl Bridge {
             }
             Change::MaxSdu { port, traffic_class, bytes } => {
                 if port < self.ports() {
-                    self.shaping(port).max_bytes[usize::from(traffic_class & 7)] = bytes;
+                    self.is_shaped = true;
+                    self.ports[usize::from(port)].egress.set_max_bytes(usize::from(traffic_class & 7), bytes);
                 }
             }
         }

@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use penstock_shaper::credit::{self, Bounds, Credit};
+use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
 use penstock_shaper::ptp_clock::{nanoseconds, Command};
 
 use super::lifetime::Look;
-use super::shaping::{GateTime, Shaping, GATES_CYCLES};
-use super::timing::Clock;
+use super::timing::{Line, GATES_CYCLES};
 use super::{Bridge, Tick};
 
 pub const GATE_ENTRIES: usize = 128;
@@ -169,32 +169,28 @@ fn code_of(error: &ListError) -> (u8, Tick) {
 const PAST_CODE: u8 = 7;
 
 impl Bridge {
-    pub(super) fn shaping(&mut self, port: u16) -> &mut Shaping {
+    /// A look at a port that has been is judged as it was, before something of the port changes.
+    pub(super) fn change_egress(&mut self, at: Tick, port: u16) -> (&mut EgressPort, Line<'_>) {
         self.is_shaped = true;
-        let hardware = matches!(self.clock, Clock::Hardware(_));
-        let state = &mut self.ports[usize::from(port)];
-        state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware, state.sending)))
-    }
-
-    /// All credit of a port up to a tick, before something of it changes.
-    pub(super) fn settle_port(&mut self, at: Tick, port: u16) -> &mut Shaping {
-        self.is_shaped = true;
-        let hardware = matches!(self.clock, Clock::Hardware(_));
-        let state = &mut self.ports[usize::from(port)];
+        let (state, line) = self.egress(port);
         if let Some(look) = state.lifetime.look.filter(|look| look.at < at && look.is_long.is_none()) {
-            let is_long = Some(state.is_long(&self.clock, &self.gate_time, port, look));
+            let is_long = Some(state.egress.never_fits(&line, look.at, look.traffic_class));
             state.lifetime.look = Some(Look { is_long, ..look });
         }
-        let shaping = state.shaping.get_or_insert_with(|| Box::new(Shaping::new(hardware, state.sending)));
-        shaping.settle_all(&self.gate_time, at, &state.queues);
-        shaping
+        (&mut state.egress, line)
+    }
+
+    /// The gates of a port, of which something changes.
+    pub(super) fn change_gates(&mut self, at: Tick, port: u16) -> &mut Gates {
+        let (egress, line) = self.change_egress(at, port);
+        egress.change_gates(&line, at)
     }
 
     /// When a port selects next, since something has changed.
     pub(super) fn replan(&mut self, at: Tick, port: u16) {
-        let state = &mut self.ports[usize::from(port)];
+        let (state, line) = self.egress(port);
         let before = state.due;
-        let due = state.plan(&self.clock, &self.gate_time, port, at);
+        let due = state.plan(&line, at);
         self.wakes.extend(due.filter(|due| *due != before).map(|due| (port, due)));
     }
 
@@ -255,8 +251,8 @@ impl Bridge {
     /// A good list takes the place of what is pending, or waits until that has acted if it is too late.
     fn replace_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64) {
         let time = self.gate_time;
-        let gates = &self.shaping(port).gates;
-        let Some((_, change_time)) = gates.pending(time.at(at)) else { return self.prepare_list(at, port, list, now) };
+        let pending = self.gates(port).and_then(|gates| Some((gates, gates.pending(time.at(at))?.1)));
+        let Some((gates, change_time)) = pending else { return self.prepare_list(at, port, list, now) };
         let cancel = at + ACTED_CYCLES + 1;
         let acts = time.tick_of(change_time);
         if acts <= cancel || is_locked(gates, time.at(cancel - LOCKED_CYCLES)) {
@@ -272,7 +268,7 @@ impl Bridge {
     /// A list that nothing is in the way of begins, counted from this gate time.
     fn prepare_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64) {
         let gate_time = self.gate_time.at(at);
-        let is_running = self.shaping(port).gates.list(gate_time).is_some();
+        let is_running = self.gates(port).is_some_and(|gates| gates.list(gate_time).is_some());
         let earliest = now + PREPARE_NS + LEAD_NS;
         if is_running && list.base_time() < earliest {
             self.gate_config.count(port, PAST_CODE);
@@ -298,11 +294,11 @@ impl Bridge {
                 Step::Good { list, now } => self.replace_list(at, port, list, now),
                 Step::Acted { list } => self.prepare_list(at, port, list, seen),
                 Step::Withdraw => {
-                    self.settle_port(at, port).gates.withdraw(seen);
+                    self.change_gates(at, port).withdraw(seen);
                     self.replan(at, port);
                 }
                 Step::Propose { list, change_time, since } => {
-                    self.settle_port(at, port).gates.propose(since, list, change_time);
+                    self.change_gates(at, port).propose(since, list, change_time);
                     self.replan(at, port);
                 }
             }
@@ -314,9 +310,9 @@ impl Bridge {
     pub fn clock_command(&mut self, cycle: Tick, command: Command) -> u8 {
         let at = cycle + GATES_CYCLES;
         let ports = self.ports();
-        let shaped: Vec<u16> = (0..ports).filter(|&port| self.ports[usize::from(port)].shaping.is_some()).collect();
+        let shaped: Vec<u16> = (0..ports).filter(|&port| self.ports[usize::from(port)].egress.is_shaped()).collect();
         for &port in &shaped {
-            self.settle_port(at, port);
+            self.change_gates(at, port);
         }
         let (before, last) = (self.gate_time, self.gate_time.at(at - 1));
         if let Err(error) = self.gate_time.clock.command(cycle, command) {
@@ -326,7 +322,7 @@ impl Bridge {
         if matches!(command, Command::Set { .. } | Command::Step { .. }) {
             let now = self.gate_time.at(at);
             for &port in shaped.iter().rev() {
-                let Some((list, pending)) = self.shaping(port).gates.stepped(last, now + LEAD_NS) else { continue };
+                let Some((list, pending)) = self.change_gates(at, port).stepped(last, now + LEAD_NS) else { continue };
                 let earliest = now + AGAIN_NS + LEAD_NS;
                 let change_time = if pending >= earliest { pending } else { list.start_from(earliest) };
                 self.gate_config.tell(port, now + AGAIN_NS, list, change_time);
@@ -357,12 +353,12 @@ impl Bridge {
             Err(_) if enable => return false,
             Err(_) => None,
         };
-        let shaping = self.settle_port(at, port);
-        let sum = shaping.idle_slopes_beside(class) + i128::from(idle);
+        let (egress, line) = self.change_egress(at, port);
+        let sum = egress.idle_slopes_beside(class) + i128::from(idle);
         if enable && !gated && sum > i128::from(credit::PORT_RATE) {
             return false;
         }
-        shaping.set_credit(at, class, credit.filter(|_| enable));
+        egress.set_credit(&line, at, class, credit.filter(|_| enable));
         self.replan(at, port);
         true
     }

@@ -2,7 +2,7 @@
 //! What becomes of a received frame: identification, forwarding, shaping, admission.
 use penstock_shaper::admission::{cells_of, Limits, CLASSES};
 use penstock_shaper::ats::{process_frame_at, TICKS_PER_NS};
-use penstock_shaper::queue::Queued;
+use penstock_shaper::egress::Queued;
 
 use super::facts::Facts;
 use super::fdb::address_of;
@@ -329,9 +329,7 @@ impl Bridge {
             return 0;
         }
         let is_long = |(egress, port): &(usize, &Port)| {
-            port.shaping.as_ref().is_some_and(|shaping| {
-                shaping.is_too_long(&self.clock, &self.gate_time, *egress as u16, at, traffic_class, bytes)
-            })
+            port.egress.is_too_long(&self.line(*egress as u16), at, traffic_class, bytes)
         };
         self.ports.iter().enumerate().filter(is_long).fold(0, |mask, (egress, _)| mask | 1 << egress)
     }
@@ -392,16 +390,16 @@ impl Bridge {
                     return;
                 }
             }
-            let state = &mut self.ports[usize::from(egress)];
-            let head = state.queues.push(copy);
-            state.enqueued(&self.clock, out.decided, head);
-            if state.shaping.is_some() {
+            let (state, line) = self.egress(egress);
+            let head = state.egress.enqueue(copy);
+            state.enqueued(&line, out.decided, head);
+            if state.egress.is_shaped() {
                 let before = state.due;
-                let due = if head { state.plan(&self.clock, &self.gate_time, egress, now) } else { None };
+                let due = if head { state.plan(&line, now) } else { None };
                 out.wakes.extend(due.filter(|due| *due != before).map(|due| (egress, due)));
                 continue;
             }
-            let due = visible.max(state.free);
+            let due = visible.max(state.egress.free());
             if head && due < state.due {
                 state.due = due;
                 out.wakes.push((egress, due));

@@ -5,10 +5,9 @@
 //! the queues are at rest in that cycle and the next, it is taken out. It is released in a turn of the port in which no
 //! sent frame is; then the queues look for a new candidate, and nothing is selected meanwhile.
 use penstock_shaper::admission::CLASSES;
-use penstock_shaper::queue::Queues;
+use penstock_shaper::egress::EgressPort;
 
-use super::shaping::{GateTime, Shaping};
-use super::timing::{Clock, Cycles};
+use super::timing::{Clock, Cycles, Line};
 use super::Tick;
 
 /// In the hardware's cycles, and in picoseconds.
@@ -65,9 +64,9 @@ pub fn lifetime(clock: &Clock) -> Tick {
 }
 
 /// The next look at a candidate that will be too old then, not before `from`.
-pub fn next_look(clock: &Clock, queues: &Queues, from: Tick) -> Option<Look> {
+pub fn next_look(clock: &Clock, egress: &EgressPort, from: Tick) -> Option<Look> {
     let look = |traffic_class: usize| {
-        let old = queues.candidate(traffic_class)?.saturating_add(lifetime(clock)).max(from);
+        let old = egress.eligible(traffic_class)?.saturating_add(lifetime(clock)).max(from);
         Some(Look { at: look_at(clock, traffic_class, old), traffic_class, is_long: None })
     };
     (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
@@ -85,20 +84,11 @@ fn look_at(clock: &Clock, traffic_class: usize, from: Tick) -> Tick {
 }
 
 /// The next look at a candidate that is longer than any window of its gate then.
-pub fn next_look_at_long(
-    clock: &Clock,
-    queues: &Queues,
-    port: u16,
-    shaping: &Shaping,
-    time: &GateTime,
-    from: Tick,
-) -> Option<Look> {
+pub fn next_look_at_long(egress: &EgressPort, line: &Line, from: Tick) -> Option<Look> {
     let look = |traffic_class: usize| {
-        let head = queues.head(traffic_class)?;
-        let wire = clock.wire(port, head.bytes);
-        let long = shaping.never_fits_from(time, head.visible.max(from), traffic_class, wire)?;
-        let at = look_at(clock, traffic_class, long);
-        shaping.never_fits(time, at, traffic_class, wire).then_some(Look { at, traffic_class, is_long: None })
+        let long = egress.never_fits_from(line, from, traffic_class)?;
+        let at = look_at(line.clock, traffic_class, long);
+        egress.never_fits(line, at, traffic_class).then_some(Look { at, traffic_class, is_long: None })
     };
     (0..CLASSES).filter_map(look).min_by_key(|look| look.at)
 }
@@ -159,13 +149,13 @@ impl Lifetime {
 mod tests {
     use super::*;
     use penstock_shaper::admission::Pool;
-    use penstock_shaper::queue::Queued;
+    use penstock_shaper::egress::Queued;
 
     #[test]
     fn a_class_is_looked_at_once_in_a_round() {
-        let mut queues = Queues::new(2);
+        let mut egress = EgressPort::new(2);
         let clock = Clock::Hardware(Cycles::new(2));
-        assert_eq!(next_look(&clock, &queues, 0), None);
+        assert_eq!(next_look(&clock, &egress, 0), None);
         let copy = |visible, traffic_class| Queued {
             visible,
             frame: 0,
@@ -174,18 +164,18 @@ mod tests {
             traffic_class,
             pool: Pool::Queue,
         };
-        queues.push(copy(1, 3));
+        egress.enqueue(copy(1, 3));
         assert_eq!(
-            next_look(&clock, &queues, 0),
+            next_look(&clock, &egress, 0),
             Some(Look { at: LIFETIME_CYCLES + 384, traffic_class: 3, is_long: None })
         );
-        queues.push(copy(129, 1));
-        assert_eq!(next_look(&clock, &queues, 0).unwrap().traffic_class, 3);
-        assert_eq!(next_look(&clock, &queues, LIFETIME_CYCLES + 385).unwrap().traffic_class, 1);
+        egress.enqueue(copy(129, 1));
+        assert_eq!(next_look(&clock, &egress, 0).unwrap().traffic_class, 3);
+        assert_eq!(next_look(&clock, &egress, LIFETIME_CYCLES + 385).unwrap().traffic_class, 1);
     }
 
     #[test]
-    fn enqueues_hold_off_what_follows_a_pop() {
+    fn enegress_hold_off_what_follows_a_pop() {
         let cycles = Cycles::new(4);
         let mut lifetime =
             Lifetime { look: Some(Look { at: 0, traffic_class: 0, is_long: None }), ..Lifetime::default() };

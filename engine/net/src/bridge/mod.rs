@@ -23,7 +23,6 @@ mod pass;
 pub mod reason;
 mod reception;
 mod select;
-pub(crate) mod shaping;
 pub(crate) mod start;
 mod sweep;
 mod tables;
@@ -33,7 +32,8 @@ use std::collections::{HashMap, VecDeque};
 
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{Group, Scheduler};
-use penstock_shaper::queue::Queues;
+use penstock_shaper::egress::{EgressPort, GateTime};
+use penstock_shaper::gates::Gates;
 use prefetch_index::prefetch_index;
 
 pub use change::Change;
@@ -55,11 +55,9 @@ use gate_config::GateConfig;
 use identify::StreamTable;
 use lifetime::Lifetime;
 use reception::Reception;
-use shaping::{GateTime, Sending, Shaping};
-use timing::Clock;
+use timing::{Clock, Line};
 
-/// Of the bridge's own clock: a cycle of the hardware or a picosecond, see [`Timing`].
-pub type Tick = u64;
+pub use penstock_shaper::egress::{Tick, NEVER};
 
 /// A frame on its way into a port; those of a port are given in order.
 #[derive(Clone, Copy, Debug)]
@@ -199,20 +197,12 @@ struct Pending {
 #[repr(C, align(64))]
 struct Port {
     pending: Fifo<Pending>,
-    /// When the transmitter can take a frame.
-    free: Tick,
     /// When the port is to select; `NEVER`: not known.
     due: Tick,
-    /// None: no class is gated or has credit, and no frame is too long.
-    shaping: Option<Box<Shaping>>,
     lifetime: Lifetime,
-    /// Hardware: what was selected last while there was none, since a class that gets credit pays for the rest of it.
-    sending: Option<Sending>,
-    queues: Queues,
+    egress: EgressPort,
     reception: Reception,
 }
-
-const NEVER: Tick = Tick::MAX;
 
 /// Settings, as they are now. What every frame needs stands first and together.
 #[derive(Clone, Debug)]
@@ -279,6 +269,22 @@ impl Bridge {
         self.ports.len() as u16
     }
 
+    /// A port, and its line.
+    #[inline(always)]
+    fn egress(&mut self, port: u16) -> (&mut Port, Line<'_>) {
+        let (clock, gate_time, count_gap) = (&self.clock, &self.gate_time, self.settings.count_gap);
+        (&mut self.ports[usize::from(port)], Line { clock, gate_time, port, count_gap })
+    }
+
+    /// The line of a port.
+    fn line(&self, port: u16) -> Line<'_> {
+        Line { clock: &self.clock, gate_time: &self.gate_time, port, count_gap: self.settings.count_gap }
+    }
+
+    fn gates(&self, port: u16) -> Option<&Gates> {
+        self.ports[usize::from(port)].egress.gates()
+    }
+
     fn members(&self, vlan: u16) -> u64 {
         self.vlans.get(&vlan).copied().unwrap_or(0)
     }
@@ -319,7 +325,7 @@ impl Bridge {
 
     /// Frames that have arrived and are not judged, and copies that are queued.
     pub fn inside(&self) -> u64 {
-        self.ports.iter().map(|port| (port.pending.len() + port.queues.len()) as u64).sum()
+        self.ports.iter().map(|port| (port.pending.len() + port.egress.len()) as u64).sum()
     }
 
     /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A frame that finds its port free is selected together with its judgement, when nothing can come between: what would
 //! be queued, planned and taken from the queue again is not.
-use penstock_shaper::queue::Queued;
+use penstock_shaper::egress::Queued;
 
+use super::timing::Line;
 use super::{Bridge, Passed, Tick, NEVER};
 
 impl Bridge {
@@ -17,9 +18,10 @@ impl Bridge {
         egress: u16,
         copy: &Queued,
     ) -> Option<Passed> {
+        let count_gap = self.settings.count_gap;
         let state = &mut self.ports[usize::from(egress)];
-        let due = copy.visible.max(state.free);
-        let is_free = state.due == NEVER && state.shaping.is_none() && state.queues.is_empty();
+        let due = copy.visible.max(state.egress.free());
+        let is_free = state.due == NEVER && state.egress.is_idle();
         if !is_free || due >= before || !state.lifetime.is_idle() {
             return None;
         }
@@ -28,7 +30,10 @@ impl Bridge {
             return None;
         }
         state.lifetime.enqueued(decided, true);
-        let (first, back) = state.send(&self.clock, self.settings.count_gap, egress, due, copy, true);
+        let line = Line { clock: &self.clock, gate_time: &self.gate_time, port: egress, count_gap };
+        state.egress.pass(&line, due, copy);
+        state.lifetime.popped(due, true);
+        let (first, back) = line.leaves(due, copy.bytes);
         self.release(egress, back, copy);
         Some(Passed { egress, at: due, first })
     }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gates, credit and the PTP clock of egress ports as they are when a run begins.
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use penstock_shaper::credit::{self, Bounds, Credit};
+use penstock_shaper::egress::{EgressPort, GateDelays, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
 
 use super::config::{BridgeConfig, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
-use super::shaping::{GateTime, Shaping};
 use super::tables::{refuse, within};
-use super::timing::Clock;
+use super::timing::{Clock, Line, GATE_DELAYS};
 use super::{Bridge, Tick};
 
 /// The hardware's clock gets its rate so many cycles before the run: by then the command is answered.
@@ -19,9 +18,12 @@ pub const RATE_BEFORE_START: Tick = 64;
 impl Bridge {
     /// Gates and credit as they are configured.
     pub(super) fn shape_ports(&mut self, config: &BridgeConfig) -> Result<(), BridgeError> {
-        for (port, shaping) in shapings(&self.clock, &config.shapers(), self.ports())? {
-            self.is_shaped = true;
-            self.ports[usize::from(port)].shaping = Some(Box::new(shaping));
+        let shapers = config.shapers();
+        check_ports(&shapers, self.ports())?;
+        for port in 0..self.ports() {
+            let (state, line) = self.egress(port);
+            shape(&mut state.egress, &line, &shapers)?;
+            self.is_shaped |= self.ports[usize::from(port)].egress.is_shaped();
         }
         self.start_clock(0, config)
     }
@@ -30,43 +32,60 @@ impl Bridge {
     /// they always had.
     pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
         self.gate_time = gate_time(&self.clock, config.ptp, tick)?;
-        let now = self.gate_time.at(tick);
         for gates in &config.gates {
-            if let Some((list, change_time)) = list_at_start(&self.clock, gates, now)? {
-                self.shaping(gates.port).gates.propose(now, list, change_time);
-            }
+            let (state, line) = self.egress(gates.port);
+            start_list(&mut state.egress, &line, gates, tick)?;
         }
         Ok(())
     }
 }
 
-/// Of the ports of a node, by port; lists are still to be proposed.
-pub fn shapings(clock: &Clock, config: &ShapersConfig, ports: u16) -> Result<BTreeMap<u16, Shaping>, BridgeError> {
-    let mut found = BTreeMap::new();
-    let new = || Shaping::new(matches!(clock, Clock::Hardware(_)), None);
+/// Whether what is configured is of ports and classes that there are.
+pub fn check_ports(config: &ShapersConfig, ports: u16) -> Result<(), BridgeError> {
     for gates in &config.gates {
-        let shaping = found.entry(within("port of gates", gates.port, 0, ports - 1)?).or_insert_with(new);
-        shaping.gates.set_initial_states(gates.initial_states);
-        shaping.gates.set_enabled(gates.enabled);
+        within("port of gates", gates.port, 0, ports - 1)?;
     }
     for credit in &config.credit {
-        let port = within("port of credit", credit.port, 0, ports - 1)?;
-        let class = usize::from(within("class of credit", credit.class, 0, 7)?);
-        let made = match clock {
+        within("port of credit", credit.port, 0, ports - 1)?;
+        within("class of credit", credit.class, 0, 7)?;
+    }
+    for &(port, class, _) in &config.max_class_frame_bytes {
+        within("port of a longest frame", port, 0, ports - 1)?;
+        within("class of a longest frame", class, 0, 7)?;
+    }
+    Ok(())
+}
+
+/// Sets the port of a line to what is configured of it and was checked; its list is still to be started.
+pub fn shape(egress: &mut EgressPort, line: &Line, config: &ShapersConfig) -> Result<(), BridgeError> {
+    for gates in config.gates.iter().filter(|gates| gates.port == line.port) {
+        let made = egress.change_gates(line, 0);
+        made.set_initial_states(gates.initial_states);
+        made.set_enabled(gates.enabled);
+    }
+    for credit in config.credit.iter().filter(|credit| credit.port == line.port) {
+        let made = match line.clock {
             Clock::Hardware(_) => {
                 Credit::new(credit::idle_slope(credit.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
             }
-            Clock::Ideal(ideal) => Credit::new(credit.idle_slope_bps, ideal.rate_bps(port), Bounds::NONE),
+            Clock::Ideal(ideal) => Credit::new(credit.idle_slope_bps, ideal.rate_bps(line.port), Bounds::NONE),
         };
-        let made = made.map_err(|error| refuse(format!("credit of class {class}"), error.to_string()))?;
-        found.entry(port).or_insert_with(new).set_credit(0, class, Some(made));
+        let made = made.map_err(|error| refuse(format!("credit of class {}", credit.class), error.to_string()))?;
+        egress.set_credit(line, 0, usize::from(credit.class), Some(made));
     }
-    for &(port, class, bytes) in &config.max_class_frame_bytes {
-        let port = within("port of a longest frame", port, 0, ports - 1)?;
-        let class = usize::from(within("class of a longest frame", class, 0, 7)?);
-        found.entry(port).or_insert_with(new).max_bytes[class] = bytes;
+    for &(_, class, bytes) in config.max_class_frame_bytes.iter().filter(|&&(port, ..)| port == line.port) {
+        egress.set_max_bytes(usize::from(class), bytes);
     }
-    Ok(found)
+    Ok(())
+}
+
+/// Lets the list of a port run as if it always had, when the run begins in this tick.
+pub fn start_list(egress: &mut EgressPort, line: &Line, gates: &GatesConfig, tick: Tick) -> Result<(), BridgeError> {
+    let now = line.gate_time.at(tick);
+    if let Some((list, change_time)) = list_at_start(line.clock, gates, now)? {
+        egress.change_gates(line, 0).propose(now, list, change_time);
+    }
+    Ok(())
 }
 
 /// Units of gate time in a nanosecond.
@@ -85,15 +104,19 @@ pub fn gate_time(clock: &Clock, ptp: PtpConfig, tick: Tick) -> Result<GateTime, 
         Clock::Hardware(_) => {
             let early = if ptp.increment == NOMINAL_INCREMENT { 0 } else { RATE_BEFORE_START };
             let lead = early.min(tick).min(start / 8);
-            GateTime::of_hardware(PtpClock::new(tick - lead, start - 8 * lead).with_increment(ptp.increment))
+            let clock = PtpClock::new(tick - lead, start - 8 * lead).with_increment(ptp.increment);
+            GateTime::new(clock, GATE_DELAYS)
         }
         // What is added to 8 ns, to 1 ps.
-        Clock::Ideal(_) => GateTime::ideal(PtpClock::new(tick, start).with_increment(ptp.increment / 8)),
+        Clock::Ideal(_) => {
+            let clock = PtpClock::new(tick, start).with_increment(ptp.increment / 8);
+            GateTime::new(clock, GateDelays::default())
+        }
     })
 }
 
 /// The list of a port, if it has entries, and when the cycle begins that runs at gate time `now`, or the first one.
-pub fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
+fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
     if gates.entries.is_empty() {
         return Ok(None);
     }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use penstock_shaper::admission::{Admission, Limits, CLASSES};
 use penstock_shaper::ats::{Group, Rate, Scheduler, MAX_RESIDENCE_NS};
+use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::ptp_clock::PtpClock;
-use penstock_shaper::queue::Queues;
 
 use super::config::{BridgeConfig, BridgeError, Timing, MAX_PORTS};
 use super::fdb::{address_of, Entry, Fdb};
@@ -14,8 +14,7 @@ use super::gate_config::GateConfig;
 use super::identify::{key_of, StreamTable, FIELDS};
 use super::lifetime::Lifetime;
 use super::reception::Reception;
-use super::shaping::GateTime;
-use super::timing::Clock;
+use super::timing::{Clock, GATE_DELAYS};
 use super::{Bridge, Port, Settings, NEVER};
 use crate::limits::OVERHEAD_BYTES;
 
@@ -78,12 +77,9 @@ impl Bridge {
                 .map(|port| Port {
                     reception: Reception::new(ports, port),
                     pending: Fifo::default(),
-                    queues: Queues::new(count),
-                    free: 0,
                     due: NEVER,
                     lifetime: Lifetime::default(),
-                    shaping: None,
-                    sending: None,
+                    egress: EgressPort::new(count),
                 })
                 .collect(),
             settings,
@@ -102,7 +98,7 @@ impl Bridge {
             judgements: vec![NEVER; usize::from(ports)],
             max_frame_changes: VecDeque::new(),
             is_shaped: false,
-            gate_time: GateTime::of_hardware(PtpClock::new(0, 0)),
+            gate_time: GateTime::new(PtpClock::new(0, 0), GATE_DELAYS),
             gate_config: GateConfig::new(ports),
             wakes: Vec::new(),
         };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
+use penstock_shaper::egress::{GateDelays, GateTime, LineTime};
+
 use super::config::{BridgeError, Timing};
 use super::Tick;
 use crate::link::Rate;
@@ -21,6 +23,10 @@ const TURN_TO_JUDGE: Tick = 16;
 const SELECTION_TO_FIRST: Tick = 12;
 /// From a selection to the next, without the frame.
 const SELECTION_TO_NEXT: Tick = 20;
+/// From a cycle of `pen_gates` to that of the selections which its states are for.
+pub const GATES_CYCLES: Tick = 3;
+/// Of the hardware, in nanoseconds and cycles.
+pub const GATE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 
 /// From a frame's last byte taken to the first cycle in which it may be selected.
 pub fn visible_cycles(ports: u16) -> Tick {
@@ -186,23 +192,6 @@ impl Clock {
         }
     }
 
-    /// How long a frame takes on the wire, its gap counted, in units of gate time.
-    pub fn wire(&self, port: u16, bytes: u16) -> u64 {
-        match self {
-            Self::Hardware(_) => CYCLE_NS * (AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
-            Self::Ideal(ideal) => ideal.duration(port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
-        }
-    }
-
-    /// When a frame that is selected no longer costs credit.
-    pub fn sent(&self, port: u16, selection: Tick, bytes: u16, gap: bool) -> Tick {
-        match self {
-            Self::Hardware(cycles) => cycles.sent(selection, bytes, gap),
-            Self::Ideal(ideal) if gap => ideal.next_selection(port, selection, bytes),
-            Self::Ideal(ideal) => ideal.end(port, selection, bytes),
-        }
-    }
-
     pub fn new(ports: u16, timing: &Timing) -> Result<Self, BridgeError> {
         let refuse = |what: String, allowed: &str| Err(BridgeError::Config { what, allowed: allowed.to_owned() });
         match timing {
@@ -220,6 +209,57 @@ impl Clock {
                 }
                 Ok(Self::Ideal(Ideal::new(*processing_delay_ps, *cut_through, rates_bps.clone())))
             }
+        }
+    }
+}
+
+/// The line of a bridge's port, and the time by which its gates go.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    pub clock: &'a Clock,
+    pub gate_time: &'a GateTime,
+    pub port: u16,
+    /// The gap behind a frame costs credit.
+    pub count_gap: bool,
+}
+
+impl Line<'_> {
+    /// Of a copy that is selected: when its first bit after the delimiter leaves, and when its cells come back.
+    #[inline(always)]
+    pub fn leaves(&self, selection: Tick, bytes: u16) -> (Tick, Tick) {
+        match self.clock {
+            Clock::Hardware(cycles) => (cycles.first_byte(selection), cycles.release(selection, bytes, self.port)),
+            Clock::Ideal(ideal) => (ideal.first_bit(self.port, selection), ideal.end(self.port, selection, bytes)),
+        }
+    }
+}
+
+impl LineTime for Line<'_> {
+    fn gate_time(&self) -> &GateTime {
+        self.gate_time
+    }
+
+    fn wire(&self, bytes: u16) -> u64 {
+        match self.clock {
+            Clock::Hardware(_) => CYCLE_NS * (AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
+            Clock::Ideal(ideal) => ideal.duration(self.port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
+        }
+    }
+
+    #[inline(always)]
+    fn next_selection(&self, selection: Tick, bytes: u16) -> Tick {
+        match self.clock {
+            Clock::Hardware(cycles) => cycles.next_selection(selection, bytes),
+            Clock::Ideal(ideal) => ideal.next_selection(self.port, selection, bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn spent(&self, selection: Tick, bytes: u16) -> Tick {
+        match self.clock {
+            Clock::Hardware(cycles) => cycles.sent(selection, bytes, self.count_gap),
+            Clock::Ideal(ideal) if self.count_gap => ideal.next_selection(self.port, selection, bytes),
+            Clock::Ideal(ideal) => ideal.end(self.port, selection, bytes),
         }
     }
 }

@@ -4,26 +4,21 @@
 //! Ticks are picoseconds of the station's own clock. A frame is visible in the instant in which it is released; nothing
 //! else delays it, so that one that finds port, gate and credit ready leaves as from a station without shapers.
 use penstock_shaper::admission::{Pool, CLASSES};
-use penstock_shaper::queue::{Queued, Queues};
+use penstock_shaper::egress::{EgressPort, GateTime, LineTime, Queued, NEVER};
 
 use crate::bridge::lifetime::next_look_at_long;
-use crate::bridge::shaping::{GateTime, Shaping};
-use crate::bridge::start::{gate_time, list_at_start, shapings};
-use crate::bridge::timing::{Clock, Ideal};
+use crate::bridge::start::{check_ports, gate_time, shape, start_list};
+use crate::bridge::timing::{Clock, Ideal, Line};
 use crate::bridge::{reason, BridgeError, Selection, ShapersConfig, Tick};
 use crate::link::Rate;
 
-const NEVER: Tick = Tick::MAX;
 const PORT: u16 = 0;
 
 #[derive(Clone, Debug)]
 pub struct Shaped {
     clock: Clock,
-    time: GateTime,
-    shaping: Shaping,
-    queues: Queues,
-    /// When the next frame may be selected.
-    free: Tick,
+    gate_time: GateTime,
+    egress: EgressPort,
     /// From then on the last frame costs no credit any more.
     spent: Tick,
     /// When the port is to select; `NEVER`: not known.
@@ -35,17 +30,15 @@ impl Shaped {
     /// The run begins in tick `start`.
     pub fn new(rate: Rate, config: &ShapersConfig, start: Tick) -> Result<Self, BridgeError> {
         let clock = Clock::Ideal(Ideal::new(0, false, vec![rate.bps()]));
-        let mut shaping = shapings(&clock, config, 1)?.remove(&PORT).unwrap_or_else(|| Shaping::new(false, None));
-        let time = gate_time(&clock, config.ptp, start)?;
-        let now = time.at(start);
+        let gate_time = gate_time(&clock, config.ptp, start)?;
+        check_ports(config, 1)?;
+        let (mut egress, count_gap) = (EgressPort::new(1), config.count_gap);
+        let line = Line { clock: &clock, gate_time: &gate_time, port: PORT, count_gap };
+        shape(&mut egress, &line, config)?;
         for gates in &config.gates {
-            if let Some((list, change_time)) = list_at_start(&clock, gates, now)? {
-                shaping.gates.propose(now, list, change_time);
-            }
+            start_list(&mut egress, &line, gates, start)?;
         }
-        let queues = Queues::new(1);
-        let (free, spent, due) = (0, 0, NEVER);
-        Ok(Self { clock, time, shaping, queues, free, spent, due, count_gap: config.count_gap })
+        Ok(Self { clock, gate_time, egress, spent: 0, due: NEVER, count_gap })
     }
 
     /// When the frame that was selected last no longer costs credit.
@@ -53,16 +46,22 @@ impl Shaped {
         self.spent
     }
 
+    fn line(&mut self) -> (&mut EgressPort, Line<'_>) {
+        let line = Line { clock: &self.clock, gate_time: &self.gate_time, port: PORT, count_gap: self.count_gap };
+        (&mut self.egress, line)
+    }
+
     /// Whether a frame is above the longest of its class, or longer than any window of its gate.
-    pub fn is_too_long(&self, now: Tick, traffic_class: u8, bytes: u16) -> bool {
-        self.shaping.is_too_long(&self.clock, &self.time, PORT, now, usize::from(traffic_class), bytes)
+    pub fn is_too_long(&mut self, now: Tick, traffic_class: u8, bytes: u16) -> bool {
+        let (egress, line) = self.line();
+        egress.is_too_long(&line, now, usize::from(traffic_class), bytes)
     }
 
     /// Queues a frame; tells when the port is to select, if that is new.
     pub fn queue(&mut self, now: Tick, frame: u32, traffic_class: u8, bytes: u16) -> Option<Tick> {
         let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool: Pool::Queue };
         let before = self.due;
-        if self.queues.push(copy) {
+        if self.egress.enqueue(copy) {
             self.plan(now).filter(|due| *due != before)
         } else {
             None
@@ -76,45 +75,28 @@ impl Shaped {
             return Selection::Stale;
         }
         let now = self.due;
-        if let Some(traffic_class) = (0..CLASSES).find(|&class| self.never_fits(now, class)) {
-            self.shaping.settle_all(&self.time, now, &self.queues);
-            if let Some(copy) = self.queues.take(traffic_class) {
+        let (egress, line) = self.line();
+        if let Some(class) = (0..CLASSES).find(|&class| egress.never_fits(&line, now, class)) {
+            if let Some(copy) = egress.drop_head(&line, now, class) {
                 let (frame, traffic_class, reason, next) =
                     (copy.frame, copy.traffic_class, reason::MAX_SDU, self.plan(now));
                 return Selection::Expired { frame, traffic_class, reason, at: now, next };
             }
         }
-        if now < self.free {
-            return Selection::Idle { next: self.plan(now) };
-        }
-        let selected = self.shaping.select(&self.clock, &self.time, PORT, &mut self.queues, now, self.count_gap);
-        let (Some(copy), Clock::Ideal(ideal)) = (selected, &self.clock) else {
+        let Some(copy) = egress.select(&line, now) else {
             return Selection::Idle { next: self.plan(now) };
         };
         let Queued { frame, bytes, traffic_class, .. } = copy;
-        let first = ideal.first_bit(PORT, now);
-        self.free = ideal.next_selection(PORT, now, bytes);
-        self.spent = self.clock.sent(PORT, now, bytes, self.count_gap);
+        let (first, spent) = (line.leaves(now, bytes).0, line.spent(now, bytes));
+        self.spent = spent;
         Selection::Sent { frame, bytes, traffic_class, first, next: self.plan(now) }
-    }
-
-    /// Whether the candidate of a class waits for a window that no longer comes.
-    fn never_fits(&self, now: Tick, traffic_class: usize) -> bool {
-        self.queues.head(traffic_class).is_some_and(|head| {
-            head.visible <= now
-                && self.shaping.never_fits(&self.time, now, traffic_class, self.clock.wire(PORT, head.bytes))
-        })
     }
 
     /// When the port is to select, or to drop a frame that is too long by then.
     fn plan(&mut self, now: Tick) -> Option<Tick> {
-        let free = self.free.max(now);
-        let due = self.shaping.due(&self.clock, &self.time, PORT, &self.queues, free);
-        let long = if self.shaping.gates.is_enabled() {
-            next_look_at_long(&self.clock, &self.queues, PORT, &self.shaping, &self.time, now)
-        } else {
-            None
-        };
+        let (egress, line) = self.line();
+        let due = egress.next_selection(&line, now);
+        let long = if egress.is_gated() { next_look_at_long(egress, &line, now) } else { None };
         self.due = long.map_or(due, |look| due.min(look.at));
         (self.due < NEVER).then_some(self.due)
     }

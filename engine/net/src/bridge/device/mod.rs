@@ -15,7 +15,7 @@ pub use registers::Sizes;
 pub use wire::{Event, Frame, FrameError, Kind, State};
 pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
-use super::shaping::GATES_CYCLES;
+use super::timing::GATES_CYCLES;
 use super::{
     reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judgement, Memos, Selection, Tick,
     Timing,

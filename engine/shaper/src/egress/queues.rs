@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The queues of one egress port and strict priority selection. Twin of `pen_queue` and `pen_selection`.
+//! The queues of one egress port. Twin of `pen_queue`.
 //!
 //! One queue for each traffic class and reception port. A queue's frames leave in order; among the heads of a class the
-//! one that is visible first goes first, of equals the one of the lower reception port; the highest class that has a
-//! visible head is served.
+//! one that is visible first goes first, of equals the one of the lower reception port.
 use crate::admission::{Pool, CLASSES};
 
 /// A copy in a queue.
@@ -131,6 +130,18 @@ impl Queues {
         self.classes[usize::from(traffic_class)].filled >> reception & 1 == 1
     }
 
+    /// Bit k: class k has frames.
+    #[inline(always)]
+    pub fn waiting(&self) -> u8 {
+        self.waiting
+    }
+
+    /// Whether the head that goes first, of a class that has one, may be selected.
+    #[inline(always)]
+    pub fn is_eligible(&self, class: usize, now: u64) -> bool {
+        self.classes[class].candidate.visible <= now
+    }
+
     /// When the head of a class that goes first becomes visible.
     pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
         (self.waiting >> traffic_class & 1 == 1).then(|| self.classes[traffic_class].candidate.visible)
@@ -143,21 +154,8 @@ impl Queues {
         (self.waiting >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
     }
 
-    /// The copy that is selected at this instant.
-    #[inline]
-    pub fn select(&mut self, now: u64) -> Option<Queued> {
-        let mut classes = self.waiting;
-        while classes != 0 {
-            let class = 7 - classes.leading_zeros() as usize;
-            if self.classes[class].candidate.visible <= now {
-                return Some(self.pop(class));
-            }
-            classes ^= 1 << class;
-        }
-        None
-    }
-
     /// Takes out the candidate of a class that has one.
+    #[inline]
     pub fn take(&mut self, traffic_class: usize) -> Option<Queued> {
         (self.waiting >> traffic_class & 1 == 1).then(|| self.pop(traffic_class))
     }
@@ -230,7 +228,8 @@ mod tests {
                         .filter(|copy| copy.visible <= now)
                         .min_by_key(|copy| (7 - copy.traffic_class, copy.visible, copy.reception))
                         .copied();
-                    let selected = queues.select(now);
+                    let eligible = (0..CLASSES).rev().find(|&k| queues.candidate(k).is_some_and(|at| at <= now));
+                    let selected = eligible.and_then(|class| queues.take(class));
                     prop_assert_eq!(selected, expected);
                     if let Some(copy) = selected {
                         all.retain(|other| *other != copy);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An egress port: its queues, the transmission selection of each class, gates, credit, and the choice among classes
+//! (802.1Q 8.6.8). Bridges, stations, network cards and data planes have one at each port. Twin of `pen_egress_port`.
+//!
+//! The states of the gates follow from the time, and credit from what has happened since it was last looked at. So neither
+//! a gate that opens nor a cycle that passes is an event: only the next instant is, at which a frame may be selected.
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | `queues` | which frames of a class come first: those that are eligible first |
+//! | `strict` | which class goes before which |
+//! | `credit_based` | whether a class has the credit to send |
+//! | `gated` | whether a frame ends before its gate closes |
+mod credit_based;
+mod gate_time;
+mod gated;
+mod queues;
+mod strict;
+
+use std::sync::Arc;
+
+use crate::admission::CLASSES;
+use crate::credit::Credit;
+use crate::gates::{Gates, List};
+
+use credit_based::CreditBased;
+pub use gate_time::{GateDelays, GateTime};
+use gated::Gated;
+pub use queues::Queued;
+use queues::Queues;
+
+/// Of the node's own clock: a cycle of the hardware or a picosecond.
+pub type Tick = u64;
+
+/// Later than anything.
+pub const NEVER: Tick = Tick::MAX;
+
+/// What a port has to know about time: that of its line, and that of its gates.
+pub trait LineTime {
+    fn gate_time(&self) -> &GateTime;
+
+    /// How long a frame takes on the wire, its gap counted, in units of gate time.
+    fn wire(&self, bytes: u16) -> u64;
+
+    /// When another frame may be selected after one that was selected at `selection`.
+    fn next_selection(&self, selection: Tick, bytes: u16) -> Tick;
+
+    /// The first tick in which a frame that was selected at `selection` costs no credit any more.
+    fn spent(&self, selection: Tick, bytes: u16) -> Tick;
+}
+
+/// A frame on the wire.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    /// The first tick in which it costs no credit any more.
+    until: Tick,
+    traffic_class: u8,
+}
+
+impl Sending {
+    fn new(class: usize, until: Tick) -> Self {
+        Self { until, traffic_class: class as u8 }
+    }
+
+    fn is_of(self, class: usize, at: Tick) -> bool {
+        usize::from(self.traffic_class) == class && at < self.until
+    }
+}
+
+/// What few ports have.
+#[derive(Clone, Debug, Default)]
+struct Shaping {
+    gated: Gated,
+    credit: CreditBased,
+}
+
+/// One egress port. What every frame needs stands first and together.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct EgressPort {
+    /// When the transmitter can take a frame.
+    free: Tick,
+    /// None: no class is gated or has credit, and no frame is too long.
+    shaping: Option<Box<Shaping>>,
+    /// A class that gets credit pays for the rest of what is on the wire then.
+    sending: Sending,
+    queues: Queues,
+}
+
+impl EgressPort {
+    /// Of a node with so many reception ports, 64 at most.
+    pub fn new(receptions: usize) -> Self {
+        Self { free: 0, shaping: None, sending: Sending::default(), queues: Queues::new(receptions) }
+    }
+
+    /// When another frame may be selected as far as the line goes.
+    #[inline(always)]
+    pub fn free(&self) -> Tick {
+        self.free
+    }
+
+    /// Copies that are queued.
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// Some class is or was gated or has or had credit, or a longest frame.
+    #[inline(always)]
+    pub fn is_shaped(&self) -> bool {
+        self.shaping.is_some()
+    }
+
+    /// Queues a copy; true: it stands at the head of its queue, so that the port may have to select earlier.
+    #[inline(always)]
+    pub fn enqueue(&mut self, copy: Queued) -> bool {
+        self.queues.push(copy)
+    }
+
+    /// When the first frame of a class is eligible, if it has any.
+    pub fn eligible(&self, class: usize) -> Option<Tick> {
+        self.queues.candidate(class)
+    }
+
+    /// When the first frame of any class is eligible.
+    #[inline]
+    pub fn first_eligible(&self) -> Option<Tick> {
+        self.queues.earliest()
+    }
+
+    /// The frame of a class that goes first.
+    pub fn head(&self, class: usize) -> Option<&Queued> {
+        self.queues.head(class)
+    }
+
+    /// Whether the queue that a copy was taken from is empty.
+    pub fn was_last(&self, copy: &Queued) -> bool {
+        !self.queues.is_filled(copy.reception, copy.traffic_class)
+    }
+
+    /// The first tick from `now` on in which some frame may be selected, if nothing else happens; [`NEVER`]: none.
+    #[inline]
+    pub fn next_selection(&self, line: &impl LineTime, now: Tick) -> Tick {
+        let free = self.free.max(now);
+        match &self.shaping {
+            None => self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free)),
+            Some(shaping) => (0..CLASSES)
+                .filter_map(|class| Some((class, self.queues.head(class)?)))
+                .map(|(class, head)| self.ready_from(shaping, line, head.visible.max(free), class, head.bytes))
+                .fold(NEVER, Tick::min),
+        }
+    }
+
+    /// The first tick from `from` on in which a frame may be selected as far as credit and gate go.
+    fn ready_from(&self, shaping: &Shaping, line: &impl LineTime, from: Tick, class: usize, bytes: u16) -> Tick {
+        let time = line.gate_time();
+        let from = shaping.credit.from(&shaping.gated, time, class, from, self.sending);
+        shaping.gated.fits_from(time, from, class, line.wire(bytes))
+    }
+
+    /// Selects a frame for transmission in this tick: of the highest class that has an eligible one, credit, and a gate
+    /// that stays open for it.
+    #[inline]
+    pub fn select(&mut self, line: &impl LineTime, now: Tick) -> Option<Queued> {
+        if now < self.free {
+            return None;
+        }
+        let mut classes = self.queues.waiting();
+        while let Some(class) = strict::first(classes) {
+            if self.queues.is_eligible(class, now) && (self.shaping.is_none() || self.is_ready(line, now, class)) {
+                let copy = self.queues.take(class)?;
+                self.transmit(line, now, &copy);
+                return Some(copy);
+            }
+            classes ^= 1 << class;
+        }
+        None
+    }
+
+    /// Whether the first frame of a class may be selected as far as credit and gate go.
+    fn is_ready(&mut self, line: &impl LineTime, now: Tick, class: usize) -> bool {
+        let (Some(shaping), Some(head)) = (&mut self.shaping, self.queues.head(class)) else { return true };
+        let Shaping { gated, credit } = &mut **shaping;
+        let time = line.gate_time();
+        credit.settle(gated, time, class, now, Some(head.visible), self.sending);
+        credit.is_ready(class) && gated.fits(time, now, class, line.wire(head.bytes))
+    }
+
+    /// Whether a frame that comes would be selected as soon as it is eligible: nothing is queued, gated or has credit.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.shaping.is_none() && self.queues.is_empty()
+    }
+
+    /// Transmits a copy that was not queued, at an idle port that is free.
+    #[inline(always)]
+    pub fn pass(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
+        self.transmit(line, now, copy);
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
+        if self.shaping.is_some() {
+            self.pay(line, now, copy);
+        }
+        self.sending = Sending { until: line.spent(now, copy.bytes), traffic_class: copy.traffic_class };
+        self.free = line.next_selection(now, copy.bytes);
+    }
+
+    /// Settles what the frame before has cost, and the credit of the class that is selected now.
+    fn pay(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
+        let Some(shaping) = &mut self.shaping else { return };
+        let Shaping { gated, credit } = &mut **shaping;
+        let (time, class, before) = (line.gate_time(), usize::from(copy.traffic_class), self.sending);
+        if before.traffic_class != copy.traffic_class {
+            credit.settle(gated, time, usize::from(before.traffic_class), before.until.min(now), None, before);
+        }
+        credit.settle(gated, time, class, now, Some(copy.visible), before);
+        credit.selected(class);
+    }
+
+    /// Nothing is selected before a tick.
+    pub fn hold(&mut self, until: Tick) {
+        self.free = self.free.max(until);
+    }
+
+    /// Takes out the first frame of a class, which is dropped in this tick.
+    pub fn drop_head(&mut self, line: &impl LineTime, at: Tick, class: usize) -> Option<Queued> {
+        self.settle(line, at);
+        self.queues.take(class)
+    }
+
+    /// After a frame of a class was dropped, its next one is looked for up to a tick; nothing is selected meanwhile, and
+    /// the class counts as one that waits.
+    pub fn search(&mut self, class: usize, until: Tick) {
+        self.hold(until);
+        if let Some(shaping) = &mut self.shaping {
+            shaping.credit.search(class, until);
+        }
+    }
+
+    /// Whether a frame is above the longest of its class, or longer than any window of its gate.
+    pub fn is_too_long(&self, line: &impl LineTime, at: Tick, class: usize, bytes: u16) -> bool {
+        self.shaping.as_ref().is_some_and(|shaping| {
+            let gated = &shaping.gated;
+            bytes > gated.max_bytes[class] || gated.never_fits(line.gate_time(), at, class, line.wire(bytes))
+        })
+    }
+
+    /// Whether the first frame of a class is eligible and longer than any window of its gate.
+    pub fn never_fits(&self, line: &impl LineTime, at: Tick, class: usize) -> bool {
+        let head = self.queues.head(class).filter(|head| head.visible <= at);
+        self.shaping
+            .as_ref()
+            .zip(head)
+            .is_some_and(|(shaping, head)| shaping.gated.never_fits(line.gate_time(), at, class, line.wire(head.bytes)))
+    }
+
+    /// The first tick from `from` on in which the first frame of a class is eligible and known to be longer than any
+    /// window of its gate.
+    pub fn never_fits_from(&self, line: &impl LineTime, from: Tick, class: usize) -> Option<Tick> {
+        let (shaping, head) = self.shaping.as_ref().zip(self.queues.head(class))?;
+        let from = head.visible.max(from);
+        shaping.gated.never_fits_from(line.gate_time(), from, class, line.wire(head.bytes))
+    }
+
+    /// Brings all credit up to a tick, before something changes that it depends on.
+    fn settle(&mut self, line: &impl LineTime, at: Tick) {
+        let Some(shaping) = &mut self.shaping else { return };
+        let Shaping { gated, credit } = &mut **shaping;
+        for class in 0..CLASSES {
+            credit.settle(gated, line.gate_time(), class, at, self.queues.candidate(class), self.sending);
+        }
+    }
+
+    /// Of a port that has any.
+    pub fn gates(&self) -> Option<&Gates> {
+        self.shaping.as_ref().map(|shaping| &shaping.gated.gates)
+    }
+
+    /// Its gates are enabled.
+    pub fn is_gated(&self) -> bool {
+        self.gates().is_some_and(Gates::is_enabled)
+    }
+
+    /// The list that runs at a gate time.
+    pub fn gate_list(&self, time: u64) -> Option<&Arc<List>> {
+        self.gates()?.list(time)
+    }
+
+    /// The gates, or the clock that they go by, change in this tick.
+    pub fn change_gates(&mut self, line: &impl LineTime, at: Tick) -> &mut Gates {
+        self.settle(line, at);
+        &mut self.shaping.get_or_insert_default().gated.gates
+    }
+
+    /// A class gets other credit, which becomes zero in this tick, or none.
+    pub fn set_credit(&mut self, line: &impl LineTime, at: Tick, class: usize, credit: Option<Credit>) {
+        self.settle(line, at);
+        self.shaping.get_or_insert_default().credit.set(at, class, credit);
+    }
+
+    /// Sum of the idle slopes of all other classes.
+    pub fn idle_slopes_beside(&self, class: usize) -> i128 {
+        self.shaping.as_ref().map_or(0, |shaping| shaping.credit.idle_slopes_beside(class))
+    }
+
+    /// queueMaxSDU of a class, as bytes of the frame.
+    pub fn set_max_bytes(&mut self, class: usize, bytes: u16) {
+        self.shaping.get_or_insert_default().gated.max_bytes[class] = bytes;
+    }
+}
