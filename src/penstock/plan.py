@@ -196,8 +196,9 @@ def _committed(network: Network, stream: Stream) -> dict[str, int] | None:
     """What the first bridge would hold its source to."""
     if stream.ats is None:
         return None
-    overhead = network.bridges[stream.tree[0].bridge].overhead_bytes
-    return {"rate_bps": stream.ats.rate_bps, "burst_bytes": stream.ats.burst_bytes, "overhead_bytes": overhead}
+    first = network.bridges[stream.tree[0].bridge]
+    ats = stream.ats.at_bridge(first.name)
+    return {"rate_bps": ats.rate_bps, "burst_bytes": ats.burst_bytes, "overhead_bytes": first.overhead_bytes}
 
 
 def downstream(network: Network, stream: Stream) -> list[tuple[str, int, int]]:
@@ -327,12 +328,14 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     for stream, hop in network.passing[bridge.name]:
         if stream.ats is None or not bridge.is_ats(network.class_at(stream, bridge.name)):
             continue
+        ats = stream.ats.at_bridge(bridge.name)
         entry = StreamEntry(
             name=stream.name,
             port=hop.entry,
             identify=stream.identify,
-            rate_bps=stream.ats.rate_bps,
-            burst_bytes=stream.ats.burst_bytes,
+            rate_bps=ats.rate_bps,
+            burst_bytes=ats.burst_bytes,
+            scheduler=stream.ats.scheduler or "",
             **_identity(network, stream, bridge.name, hop.entry),
         )
         entries.append(entry)

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from penstock.bound.ports import classes_before, port_at
+from collections.abc import Callable
+
+from penstock.bound.ports import port_at
+from penstock.bound.sharing import sharing
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network, Step
 from penstock.scenario.units import show_rate
@@ -27,6 +30,9 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
         return "the bridge forwards by cut-through, and equation (1) is about whole frames"
     if not bridge.static_forwarding:
         return "the bridge learns its addresses, and may flood other streams to the same port"
+    shared = _once(network, "shared", step, traffic_class, lambda: _shared_in_group(network, step, traffic_class))
+    if shared is not None:
+        return shared
     port = port_at(network, step, traffic_class)
     if port.unshaped is not None:
         return port.unshaped
@@ -38,7 +44,29 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
         return f"the committed rates add up to {port.committed_bps / 1e6:g} Mb/s on the wire, above {where}"
     if before is None:
         return _why_not_as_released(network, stream, step, traffic_class)
-    return _why_not_shaped_again(network, step, before, traffic_class)
+    return _once(
+        network, "again", step, traffic_class, lambda: _why_not_shaped_again(network, step, before, traffic_class)
+    )
+
+
+def _once(network: Network, question: str, step: Step, traffic_class: int, ask: Callable[[], str | None]) -> str | None:
+    """An answer that is the same for all streams of a scheduler group."""
+    key = (question, step.bridge, step.entry, traffic_class)
+    if key not in network.memo:
+        network.memo[key] = ask()
+    found: str | None = network.memo[key]
+    return found
+
+
+def _shared_in_group(network: Network, step: Step, traffic_class: int) -> str | None:
+    """That a scheduler of the stream's group is of several streams: of what these bring together nothing is known."""
+    for stream, hop in network.passing[step.bridge]:
+        if hop.entry == step.entry and sharing(network, stream):
+            assert stream.ats is not None
+            if network.class_at(stream, step.bridge) == traffic_class:
+                shared = f'the scheduler "{stream.ats.scheduler}" of its group is shared'
+                return f"{shared}, and equation (1) is about one for each stream"
+    return None
 
 
 def _why_not_as_released(network: Network, stream: Stream, step: Step, traffic_class: int) -> str | None:
@@ -60,10 +88,20 @@ def _why_not_as_released(network: Network, stream: Stream, step: Step, traffic_c
 
 
 def _why_not_shaped_again(network: Network, step: Step, before: Step, traffic_class: int) -> str | None:
-    """Why the scheduler could hold a frame for longer than the queue before it did."""
-    if len(classes_before(network, step, before, traffic_class)) > 1:
+    """Why a scheduler of the group could hold a frame for longer than the queue before it did."""
+    group = [
+        other
+        for other in network.streams_at[before.bridge, before.egress]
+        if other.ats is not None and network.class_at(other, step.bridge) == traffic_class
+    ]
+    if len({network.class_at(other, before.bridge) for other in group}) > 1:
         return "streams of its scheduler group were of different classes at the bridge before"
     here, there = (network.bridges[each.bridge].overhead_bytes for each in (step, before))
     if here > there:
         return f"ATS counts {here} B around a frame, but {there} B at the bridge before, which lets more pass"
+    for other in group:
+        assert other.ats is not None
+        now, then = other.ats.at_bridge(step.bridge), other.ats.at_bridge(before.bridge)
+        if now.rate_bps < then.rate_bps or now.burst_bytes < then.burst_bytes:
+            return f'rate or burst of "{other.name}" is less than at the bridge before, and its frames may be held here'
     return None

@@ -19,12 +19,14 @@ from typing import Any, Literal, NamedTuple
 
 from penstock import _engine
 from penstock.bound.releases import Releases, releases_of
+from penstock.bound.sharing import sharing
 from penstock.bound.sources import UNITS_PER_PS, Conformance, committed, talker_groups
 from penstock.bound.terms import PS, ceil_div
 from penstock.errors import EngineError
 from penstock.plan import talker_json
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.report import names
 from penstock.scenario.units import show_rate, show_time
 from penstock.words import count
 
@@ -103,6 +105,10 @@ def against(network: Network, name: str) -> str | None:
 def _judge(network: Network, stream: Stream) -> Contract | None:
     if stream.ats is None:
         return None
+    others = sharing(network, stream)
+    if others:
+        said = f'what it brings together with {names(others)}, by the scheduler "{stream.ats.scheduler}", is not known'
+        return Contract(stream.name, "assumed", said)
     releases = releases_of(network, stream)
     if isinstance(releases, str):
         return Contract(stream.name, "assumed", releases)
@@ -148,8 +154,9 @@ def _with_remedy(
     first_late: int | None = None, first_late_ps: int | None = None,
 ) -> Contract:  # fmt: skip
     assert stream.ats is not None
-    rate, burst = stream.ats.rate_bps, stream.ats.burst_bytes
-    overhead = network.bridges[stream.tree[0].bridge].overhead_bytes
+    first = network.bridges[stream.tree[0].bridge]
+    ats, overhead = stream.ats.at_bridge(first.name), first.overhead_bytes
+    rate, burst = ats.rate_bps, ats.burst_bytes
     if releases.cycle_ps is not None and releases.frames > len(releases.times_ps):
         bits = sum(size + overhead for size in releases.frame_bytes) * 8
         mean = ceil_div(bits * PS, releases.cycle_ps)
@@ -167,8 +174,9 @@ def _with_remedy(
 def _held_ps(network: Network, stream: Stream, releases: Releases, wait_ps: int) -> int | None:
     """For how long a scheduler may hold a frame, not above 0 if it never does; None if that is too much to look at."""
     assert stream.ats is not None
-    overhead = network.bridges[stream.tree[0].bridge].overhead_bytes
-    cost, burst = committed(stream.ats.rate_bps, stream.ats.burst_bytes)
+    first = network.bridges[stream.tree[0].bridge]
+    ats, overhead = stream.ats.at_bridge(first.name), first.overhead_bytes
+    cost, burst = committed(ats.rate_bps, ats.burst_bytes)
     slack_ps = releases.slack_ps + wait_ps
     talker = network.stations[stream.talker]
     fastest = talker.link_rate_bps * (10**9 + max(talker.clock.drift_ppb, 0))
@@ -256,7 +264,8 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
         shares += found[1]
         higher += found[1] if of > own else 0
     slowest = talker.link_rate_bps * (1 - higher)
-    if shares > 1 or stream.ats is None or stream.ats.rate_bps > slowest:
+    first = stream.tree[0].bridge
+    if shares > 1 or stream.ats is None or stream.ats.at_bridge(first).rate_bps > slowest:
         return None
     waited = (blocking + ahead) / (1 - higher) * Fraction(10**9, 10**9 + min(talker.clock.drift_ppb, 0))
     return ceil(waited)

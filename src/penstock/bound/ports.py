@@ -45,6 +45,7 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
     shortest, blocking = 0, 0
     blocking_stream: str | None = None
     unshaped: dict[bool, str] = {}
+    shared: dict[tuple[int, int, str], Committed] = {}  # by class, reception port and name
     for stream in network.streams_at[step.bridge, step.egress]:
         of = network.class_at(stream, step.bridge)
         longest = stream.max_frame_bytes + WIRE_OVERHEAD_BYTES
@@ -53,12 +54,20 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
                 blocking, blocking_stream = longest, stream.name
         elif stream.ats is None or not bridge.is_ats(of):
             unshaped.setdefault(of > traffic_class, _why_unshaped(bridge, stream, of, traffic_class))
-        elif of > traffic_class:
-            higher.append(_on_the_wire(bridge, stream, of))
         else:
-            same.append(_on_the_wire(bridge, stream, of))
+            committed = _on_the_wire(bridge, stream, of)
+            if stream.ats.scheduler is not None:
+                entry = next(hop.entry for hop in stream.tree if hop.bridge == bridge.name)
+                key = (of, entry, stream.ats.scheduler)
+                shared[key] = max(shared.get(key, committed), committed, key=lambda each: each.rate_bps)
+            else:
+                (higher if of > traffic_class else same).append(committed)
+            if of > traffic_class:
+                continue
             least = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
             shortest = min(shortest or least, least)
+    for (of, _, _), committed in shared.items():  # once, whoever shares it
+        (higher if of > traffic_class else same).append(committed)
     return Port(
         (*higher, *same),
         sum(each.burst_bytes for each in (*higher, *same)),
@@ -86,19 +95,6 @@ def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int) -> Committe
     assert stream.ats is not None
     counted = stream.min_frame_bytes + min(bridge.overhead_bytes, WIRE_OVERHEAD_BYTES)
     on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
-    rate, burst = (ceil_div(n * on_wire, counted) for n in (stream.ats.rate_bps, stream.ats.burst_bytes))
+    ats = stream.ats.at_bridge(bridge.name)
+    rate, burst = (ceil_div(n * on_wire, counted) for n in (ats.rate_bps, ats.burst_bytes))
     return Committed(stream.name, traffic_class, rate, burst)
-
-
-def classes_before(network: Network, step: Step, before: Step, traffic_class: int) -> set[int]:
-    """Of which classes the streams of a scheduler group were at the bridge before."""
-    key = ("group", step.bridge, step.entry, traffic_class)
-    known: set[int] | None = network.memo.get(key)
-    if known is None:
-        known = {
-            network.class_at(other, before.bridge)
-            for other in network.streams_at[before.bridge, before.egress]
-            if other.ats is not None and network.class_at(other, step.bridge) == traffic_class
-        }
-        network.memo[key] = known
-    return known

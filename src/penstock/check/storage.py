@@ -237,8 +237,9 @@ def _curve(network: Network, stream: Stream, bridge: Bridge) -> _Curve | None:
     found = brought(network, stream, rate)
     if found is not None:
         pieces.append((float(found[0]) * rate / (8 * PS), float(found[1]) * rate / 8))
-    if stream.ats is not None:
-        pieces.append((stream.ats.burst_bytes, stream.ats.rate_bps / 8))
+    if stream.ats is not None and stream.ats.scheduler is None:
+        ats = stream.ats.at_bridge(stream.tree[0].bridge)
+        pieces.append((ats.burst_bytes, ats.rate_bps / 8))
     if not pieces:
         return None
     slowest = _slowest_links(network, stream)[bridge.name]

@@ -136,10 +136,8 @@ def _run_toml(tap: Tap, frames: pl.DataFrame) -> Iterator[str]:
         )
         if tap.is_shaped(stream):
             assert stream.ats is not None
-            yield (
-                f"committed_information_rate_bps = {stream.ats.rate_bps}\n"
-                f"committed_burst_size_bytes = {stream.ats.burst_bytes}\n"
-            )
+            ats = stream.ats.at_bridge(tap.bridge.name)
+            yield (f"committed_information_rate_bps = {ats.rate_bps}\ncommitted_burst_size_bytes = {ats.burst_bytes}\n")
             residence_ns = config.max_residence_ns.get((hop.entry, traffic_class))
             if residence_ns is not None:
                 yield f"max_residence_time_ns = {residence_ns}\n"

@@ -84,6 +84,7 @@ def _check_port(tap: Tap) -> None:
         "gates": tap.port in bridge.gates,
         "a credit-based shaper": any(port == tap.port for port, _ in bridge.credit),
         "a longest unit": any(port == tap.port for port, _ in bridge.max_sdu_bytes),
+        "an overhead below zero": bridge.overhead_bytes < 0,
     }
     for what, there in beside.items():
         if there:
@@ -103,6 +104,8 @@ def _check_groups(tap: Tap) -> None:
 
 
 def _check_stream(tap: Tap, stream: Stream) -> None:
+    if tap.is_shaped(stream) and stream.ats is not None and stream.ats.scheduler is not None:
+        _refuse(tap, f'{stream.name} shares the scheduler "{stream.ats.scheduler}"', "a scheduler for each stream")
     for what, value, least, most in _limits(tap, stream):
         if not least <= value <= most:
             _refuse(tap, f"{what} of {stream.name} is {value:,}", f"{least:,} to {most:,}")
@@ -112,5 +115,6 @@ def _limits(tap: Tap, stream: Stream) -> Iterator[tuple[str, int, int, int]]:
     yield "the longest frame", stream.max_frame_bytes, MIN_FRAME_BYTES, MAX_FRAME_BYTES
     if tap.is_shaped(stream):
         assert stream.ats is not None
-        yield "the rate in b/s", stream.ats.rate_bps, MIN_RATE_BPS, LINK_BPS
-        yield "the burst in bytes", stream.ats.burst_bytes, MIN_BURST_BYTES, MAX_BURST_BYTES
+        ats = stream.ats.at_bridge(tap.bridge.name)
+        yield "the rate in b/s", ats.rate_bps, MIN_RATE_BPS, LINK_BPS
+        yield "the burst in bytes", ats.burst_bytes, MIN_BURST_BYTES, MAX_BURST_BYTES

@@ -41,7 +41,7 @@ def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, B
     for name in {name for several in meeting.values() if len(several) > 1 for name in several}:
         described = draft.scenario.streams[name]
         chosen = described.destination or described.identify or described.source.capture
-        if described.ats is not None and chosen is None:
+        if described.has_scheduler and chosen is None:
             result[name] = replace(streams[name], destination_mac=_group_address(numbers[name]))
     return result
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -33,10 +34,17 @@ class Udp:
 
 @dataclass(frozen=True)
 class Ats:
-    """Committed rate and burst, counted on the wire."""
+    """Committed rate and burst of a stream's schedulers, counted on the wire."""
 
     rate_bps: int
     burst_bytes: int
+    # Shared by the streams that name it: one scheduler at each reception port of a bridge. None: the stream's own.
+    scheduler: str | None = None
+    at: Mapping[str, Ats] = field(default_factory=dict)  # by bridge, where it is not the same
+
+    def at_bridge(self, name: str) -> Ats:
+        """Rate and burst as a bridge has them."""
+        return self.at.get(name, self)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from penstock.scenario.positions import key_lines
 from penstock.scenario.report import Report
 from penstock.scenario.reservations import check_reservations
 from penstock.scenario.routing import Routes
+from penstock.scenario.schedulers import check_schedulers
 from penstock.scenario.settings import check_names, collect_bridges
 from penstock.scenario.stations import place_stations
 from penstock.scenario.store import check_queue_limits
@@ -75,6 +76,7 @@ def _network(draft: Draft, override: str | None) -> Network:
         trace=_trace_filter(draft, bridges, stations),
         warnings=report.warnings,
     )
+    check_schedulers(draft, network)
     check_reservations(draft, network)
     check_demand(draft, network)
     check_passing(draft, network)

@@ -348,11 +348,17 @@ class Station(Table):
     linux: LinuxPort | None = Field(default=None, description="Its interface, if it is a Linux host.")
 
 
-class Ats(Table):
-    """The committed rate and burst of an ATS scheduler; both count the length on the wire."""
+class Committed(Table):
+    """A committed rate and burst; both count the length on the wire."""
 
     rate: AtsRate = Field(description="CommittedInformationRate, wire length counted.")
     burst: Burst = Field(description="CommittedBurstSize, wire length counted.")
+
+
+class Ats(Committed):
+    """The committed rate and burst of ATS schedulers, the same at all bridges or not."""
+
+    at: dict[str, Committed] = Field(default_factory=dict, description="At single bridges, by name, another rate.")
 
 
 class Identify(Table):
@@ -400,6 +406,9 @@ class Stream(Table):
     )
     udp: Udp | None = Field(default=None, description="IPv4 and UDP in made frames.")
     ats: Ats | None = Field(default=None, description="Committed rate and burst: the stream is shaped by ATS.")
+    scheduler: str | None = Field(
+        default=None, description="Instead of ats: the scheduler that it shares with all streams that name it."
+    )
     identify: _IdentifyOrWord = Field(default=None, description="How bridges know the stream.")
     deadline: Duration | None = Field(
         default=None, description="The largest latency allowed; a dropped frame misses it too."
@@ -407,6 +416,17 @@ class Stream(Table):
     route: Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_route)] = Field(
         default=None, description="Bridges in order, or such a list for each listener; the shortest way if not given."
     )
+
+    @model_validator(mode="after")
+    def _one_scheduler(self) -> Stream:
+        if self.ats is not None and self.scheduler is not None:
+            raise refuse("the stream has a scheduler of its own (ats)", "ats or scheduler", "scheduler")
+        return self
+
+    @property
+    def has_scheduler(self) -> bool:
+        """Whether the stream is to be shaped, by a scheduler of its own or a shared one."""
+        return self.ats is not None or self.scheduler is not None
 
 
 class Trace(Table):
@@ -437,5 +457,8 @@ class Scenario(Table):
     )
     bridges: dict[str, Bridge] = Field(default_factory=dict, description="The bridges by name.")
     stations: dict[str, Station] = Field(default_factory=dict, description="The end stations by name.")
+    schedulers: dict[str, Ats] = Field(
+        default_factory=dict, description="ATS schedulers that several streams share, by name."
+    )
     streams: dict[str, Stream] = Field(default_factory=dict, description="The streams by name.")
     trace: Trace = Field(default=Trace(), description="Which events are written down.")

@@ -4,90 +4,129 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, field
 
-from penstock.scenario.checked_stream import Stream
+from penstock.scenario.checked_stream import Ats, Stream
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.egress import Egress
 from penstock.scenario.limits import LINE_RATE_BPS
-from penstock.scenario.network import Network
+from penstock.scenario.network import Bridge, Network
 from penstock.scenario.positions import KeyPath
+from penstock.scenario.schedulers import key_of
 from penstock.scenario.units import show_rate, show_time
 
 
-def check_reservations(draft: Draft, network: Network) -> None:
-    from penstock import _engine
+@dataclass
+class _Reserved:
+    """What is reserved at each egress port."""
 
-    reserved: defaultdict[Place, int] = defaultdict(int)
+    bps: defaultdict[Place, int] = field(default_factory=lambda: defaultdict(int))
+    full: set[Place] = field(default_factory=set)
+    # Shared schedulers that are counted: with the egress port, and the reception port at which they stand.
+    shared: set[tuple[Place, int | None, str]] = field(default_factory=set)
+
+
+def check_reservations(draft: Draft, network: Network) -> None:
+    reserved = _Reserved()
     nodes: dict[str, Egress] = {**network.bridges, **network.stations}
     for name, node in nodes.items():
         for (port, _), shaper in node.credit.items():
-            reserved[name, port] += shaper.reserved_bps
-    full: set[Place] = set()
+            reserved.bps[name, port] += shaper.reserved_bps
     report = draft.report
     for stream in network.streams.values():
-        path: KeyPath = ("streams", stream.name)
-        talker = network.stations[stream.talker]
         if stream.ats is None:
-            if network.bridges[talker.bridge].is_ats(stream.traffic_class):
-                report.warn(path, f"class {stream.traffic_class} is ATS but the stream has no rate: it passes unshaped")
+            if network.bridges[network.stations[stream.talker].bridge].is_ats(stream.traffic_class):
+                what = f"class {stream.traffic_class} is ATS but the stream has no rate: it passes unshaped"
+                report.warn(("streams", stream.name), what)
             continue
-        rate, burst = stream.ats.rate_bps, stream.ats.burst_bytes
-        overhead = max(network.bridges[hop.bridge].overhead_bytes for hop in stream.tree)
-        least = stream.max_frame_bytes + overhead
-        if not _check_reserved(draft, network, stream, reserved, full):
-            pass
-        elif rate > LINE_RATE_BPS:
-            what = f"{show_rate(rate)} is too fast for a scheduler"
-            report.add((*path, "ats", "rate"), what, "up to 1 Gb/s")
-        elif burst < least:
-            report.add(
-                (*path, "ats", "burst"),
-                f"{burst} B is less than the longest frame's {least} B "
-                f"({stream.max_frame_bytes} B and {overhead} B around it)",
-                f"{least}B and above",
-            )
-        else:
-            try:
-                _engine.ats_rate(rate, burst)
-            except ValueError as error:
-                report.add((*path, "ats", "burst"), str(error), "a smaller burst or a higher rate")
-        _warn_ats(draft, network, stream, rate, burst)
+        if _reserve(draft, network, stream, reserved):
+            for path, ats, bridges in _by_place(network, stream):
+                _check_scheduler(draft, path, ats, stream, max(bridge.overhead_bytes for bridge in bridges))
+        _warn_ats(draft, network, stream)
 
 
-def _check_reserved(
-    draft: Draft, network: Network, stream: Stream, reserved: defaultdict[Place, int], full: set[Place]
-) -> bool:
-    """Adds the stream's rate to each link on its way."""
+def _by_place(network: Network, stream: Stream) -> list[tuple[KeyPath, Ats, list[Bridge]]]:
+    """The rates and bursts of a stream, where they are said, and the bridges that have them."""
     assert stream.ats is not None
-    rate, path = stream.ats.rate_bps, ("streams", stream.name, "ats", "rate")
-    ports: list[Place] = [(stream.talker, 0), *((hop.bridge, p) for hop in stream.tree for p in hop.egress)]
-    slowest = min(ports, key=lambda port: network.link_at[port].rate_bps)
-    limit = network.link_at[slowest].rate_bps
-    if rate > limit:
-        link = show_rate(limit)
-        which = "" if slowest[0] == stream.talker else f" from {slowest[0]}.{slowest[1]}"
-        draft.report.add(path, f"{show_rate(rate)} is above the link's {link}{which}", f"up to {link}")
+    passed = [network.bridges[hop.bridge] for hop in stream.tree]
+    if not stream.ats.at:
+        return [(key_of(stream, passed[0].name), stream.ats, passed)]
+    found: dict[KeyPath, tuple[Ats, list[Bridge]]] = {}
+    for bridge in passed:
+        found.setdefault(key_of(stream, bridge.name), (stream.ats.at_bridge(bridge.name), []))[1].append(bridge)
+    return [(path, ats, bridges) for path, (ats, bridges) in found.items()]
+
+
+def _check_scheduler(draft: Draft, path: KeyPath, ats: Ats, stream: Stream, overhead: int) -> None:
+    from penstock import _engine
+
+    rate, burst = ats.rate_bps, ats.burst_bytes
+    least = stream.max_frame_bytes + overhead
+    if rate > LINE_RATE_BPS:
+        draft.report.add((*path, "rate"), f"{show_rate(rate)} is too fast for a scheduler", "up to 1 Gb/s")
+    elif burst < least:
+        what = f"{burst} B is less than the longest frame's {least} B "
+        around = f"({stream.max_frame_bytes} B and {overhead} B around it)"
+        draft.report.add((*path, "burst"), what + around, f"{least}B and above")
+    else:
+        try:
+            _engine.ats_rate(rate, burst)
+        except ValueError as error:
+            draft.report.add((*path, "burst"), str(error), "a smaller burst or a higher rate")
+
+
+def _reserve(draft: Draft, network: Network, stream: Stream, reserved: _Reserved) -> bool:
+    """Adds the stream's rate to each link on its way, that of a shared scheduler once; False if one is too slow."""
+    assert stream.ats is not None
+    # Each port, the bridge whose rate counts there, and where frames come to its schedulers.
+    ports: list[tuple[Place, str, int | None]] = [((stream.talker, 0), stream.tree[0].bridge, None)]
+    ports += [((hop.bridge, egress), hop.bridge, hop.entry) for hop in stream.tree for egress in hop.egress]
+    slow = [
+        (limit, port, bridge)
+        for port, bridge, _ in ports
+        if stream.ats.at_bridge(bridge).rate_bps > (limit := network.link_at[port].rate_bps)
+    ]
+    if slow:
+        limit, port, bridge = min(slow, key=lambda each: each[0])
+        rate, link = show_rate(stream.ats.at_bridge(bridge).rate_bps), show_rate(limit)
+        which = "" if port[0] == stream.talker else f" from {port[0]}.{port[1]}"
+        draft.report.add(
+            (*key_of(stream, bridge), "rate"), f"{rate} is above the link's {link}{which}", f"up to {link}"
+        )
         return False
-    for port in ports:
-        limit = network.link_at[port].rate_bps
-        reserved[port] += rate
-        if reserved[port] > limit and port not in full:
-            full.add(port)  # once for each link
+    shared = stream.ats.scheduler
+    for port, bridge, entry in ports:
+        if shared is not None:
+            if (port, entry, shared) in reserved.shared:
+                continue
+            reserved.shared.add((port, entry, shared))
+        own, limit = stream.ats.at_bridge(bridge).rate_bps, network.link_at[port].rate_bps
+        total = reserved.bps[port] = reserved.bps[port] + own
+        if total > limit and port not in reserved.full:
+            reserved.full.add(port)  # once for each link
             peer = network.peer(*port)
             assert peer is not None
             start = port[0] if port[0] == stream.talker else f"{port[0]}.{port[1]}"
-            what = f'the rates reserved on the link from {start} to "{peer[0]}" add up to {show_rate(reserved[port])}'
-            left = show_rate(limit - reserved[port] + rate)
-            draft.report.add(path, f"{what}, above its {show_rate(limit)}", f"up to {left}, which others leave")
+            what = f'the rates reserved on the link from {start} to "{peer[0]}" add up to {show_rate(total)}'
+            left = show_rate(limit - total + own)
+            draft.report.add(
+                (*key_of(stream, bridge), "rate"),
+                f"{what}, above its {show_rate(limit)}",
+                f"up to {left}, which others leave",
+            )
     return True
 
 
-def _warn_ats(draft: Draft, network: Network, stream: Stream, rate: int, burst: int) -> None:
-    fill_ps = burst * 8 * 10**12 // rate if rate else 0
+def _warn_ats(draft: Draft, network: Network, stream: Stream) -> None:
+    assert stream.ats is not None
     for hop in stream.tree:
         number = network.class_at(stream, hop.bridge)
         limit = network.bridges[hop.bridge].max_residence_ns.get((hop.entry, number))
-        if limit is not None and limit * 1000 < fill_ps // 2:
+        if limit is None:
+            continue
+        ats = stream.ats.at_bridge(hop.bridge)
+        fill_ps = ats.burst_bytes * 8 * 10**12 // ats.rate_bps
+        if limit * 1000 < fill_ps // 2:
             draft.report.warn(
                 (*draft.origin[hop.bridge], "classes", str(number), "max_residence"),
                 f'"{stream.name}" needs {show_time(fill_ps)} to earn its burst; frames above the rate drop early',

@@ -180,7 +180,7 @@ def capture(
         "ipv4": {h.ipv4 for h in headers},
     }
     keys = ways[identify]
-    if len(keys) > 1 and (stream.ats is not None or identify != "destination"):
+    if len(keys) > 1 and (stream.has_scheduler or identify != "destination"):
         report.refuse(
             (*path, "source" if stream.identify is None else "identify"),
             f"the capture holds {len(keys)} streams when known by {identify}",

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.scenario import model, sources
 from penstock.scenario.addresses import told_apart
-from penstock.scenario.checked_stream import Ats, Stream
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.network import Bridge, Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError
+from penstock.scenario.schedulers import committed_of
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
 
@@ -47,8 +48,9 @@ def _stream(
     else:
         traffic = made(draft, path, number, stream, longest, talker, stations)
     first = bridges[talker.bridge]
-    if stream.ats is not None:
-        _check_class(draft, path, traffic, first, passed)
+    ats = committed_of(draft, path, stream, passed)
+    if ats is not None:
+        _check_class(draft, (*path, "ats" if stream.scheduler is None else "scheduler"), traffic, first, passed)
     return Stream(
         name=name,
         talker=stream.talker,
@@ -67,8 +69,8 @@ def _stream(
         source_mac=traffic.source_mac,
         udp=traffic.udp,
         identify=traffic.identify or "destination",
-        ats=Ats(stream.ats.rate, stream.ats.burst) if stream.ats else None,
-        shaped=stream.ats is not None,
+        ats=ats,
+        shaped=ats is not None,
         deadline_ps=stream.deadline,
         min_frame_bytes=min(traffic.lengths),
         max_frame_bytes=max(traffic.lengths),
@@ -109,14 +111,14 @@ def _check_class(draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, p
         selection = first.selection(traffic_class)
         classes = [p for p in range(8) if first.is_ats(first.class_of_pcp[p])]
         draft.report.refuse(
-            (*path, "ats"),
+            path,
             f"the stream's frames are of class {traffic_class}, which is {_WORDS[selection]}",
             f'classes.{traffic_class} = {{ selection = "ats" }}, or pcp {_any_of(classes)}',
         )
     if len(shaped_at) < len(passed):
         other = next(bridge for bridge in passed if bridge not in shaped_at)
         how = _WORDS[other.selection(_class_at(other, traffic))]
-        draft.report.warn((*path, "ats"), f'at "{other.name}" its class is {how}: it is not shaped there')
+        draft.report.warn(path, f'at "{other.name}" its class is {how}: it is not shaped there')
 
 
 def _class_at(bridge: Bridge, traffic: Traffic) -> int:

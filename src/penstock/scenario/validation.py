@@ -23,7 +23,7 @@ from penstock.words import count
 
 # What stands in for a key at the top that is wrong, so that the rest can be checked.
 _STAND_INS = {"name": "scenario", "duration": "1s"}
-_TABLES_OF_THINGS = ("topology", "bridges", "stations", "streams")
+_TABLES_OF_THINGS = ("topology", "bridges", "stations", "schedulers", "streams")
 
 
 def validate(values: dict[str, Any], report: Report) -> tuple[model.Scenario, set[tuple[str, str]]]:

@@ -57,6 +57,7 @@ class StreamEntry:
     source_port: int = 0
     destination_port: int = 0
     ats: bool = True  # False: takes no entry and no scheduler
+    scheduler: str = ""  # that it shares with the others of the reception port that name it; "": one of its own
     name: str = ""  # for messages
 
 

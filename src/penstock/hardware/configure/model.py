@@ -19,6 +19,7 @@ from penstock.hardware.configure.config import (
 )
 from penstock.hardware.configure.forwarding import address_text
 from penstock.hardware.configure.hashing import fdb_set, ipv4_mask_of, place, stream_key
+from penstock.hardware.configure.streams import handles
 
 
 def model_shapers(
@@ -115,7 +116,7 @@ def _model_streams(config: SwitchConfig, ipv4_mask: int) -> list[dict[str, Any]]
     fits = len(entries) <= config.size.streams and config.ports <= MAX_PORTS
     keys = [stream_key(entry, ipv4_mask) for entry in entries] if fits else []
     slots = place(keys, 2 * config.size.streams) if fits else [None] * len(entries)
-    for stream, (entry, slot) in enumerate(zip(entries, slots, strict=True)):
+    for entry, stream, slot in zip(entries, handles(entries), slots, strict=True):
         ns_per_byte, empty_to_full = _engine.ats_rate(entry.rate_bps, entry.burst_bytes)
         if entry.identify == "ipv4":
             fields = {name.removeprefix("ipv4_"): getattr(entry, name) for name in IPV4_FIELDS}

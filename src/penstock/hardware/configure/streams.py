@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams that are shaped by ATS, and their scheduler groups."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.hardware.configure.check import check
@@ -54,9 +55,10 @@ def streams_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         keys.append(key)
 
     writes = table_writes(registers, Table.IDENTIFY_MASK, 0, mask)
-    for stream, (entry, key, where) in enumerate(zip(entries, keys, place(keys, 2 * limit), strict=True)):
+    slots = place(keys, 2 * limit)
+    for number, (entry, stream, key, where) in enumerate(zip(entries, handles(entries), keys, slots, strict=True)):
         if where is None:
-            crowd = crowd_of(keys, stream, 2 * limit)
+            crowd = crowd_of(keys, number, 2 * limit)
             raise ConfigurationError(
                 "no free slot, the hash of its fields collides with "
                 + ", ".join(repr(entries[other].name) for other in crowd),
@@ -70,6 +72,15 @@ def streams_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     used = {entry.identify for entry in entries}
     writes.append(registers.write("identify", **{name: int(name in used) for name in IDENTIFY}))
     return writes
+
+
+def handles(entries: Sequence[StreamEntry]) -> list[int]:
+    """The number of each stream's scheduler: its own, or that of the first stream that it shares one with."""
+    known: dict[tuple[int, str], int] = {}
+    return [
+        known.setdefault((entry.port, entry.scheduler), number) if entry.scheduler else number
+        for number, entry in enumerate(entries)
+    ]
 
 
 def _check_stream(entry: StreamEntry, ports: int) -> None:
