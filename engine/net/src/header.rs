@@ -48,7 +48,22 @@ pub struct Header {
     pub ipv4: Option<Ipv4Fields>,
 }
 
+/// The group bit of an address.
+const GROUP: u64 = 1 << 40;
+/// 01-80-C2-00-00-00 to -0F.
+const RESERVED: u64 = 0x0180_C200_0000 >> 4;
+
 impl Header {
+    /// Its destination is an address that no bridge forwards (802.1Q table 8-1).
+    pub fn is_reserved(&self) -> bool {
+        self.destination >> 4 == RESERVED
+    }
+
+    /// Its source is a group, which no station is.
+    pub fn is_from_group(&self) -> bool {
+        self.source & GROUP != 0
+    }
+
     /// Of the bytes from the destination address to the FCS; what a frame is too short for reads as zero or none.
     pub fn parse(frame: &[u8]) -> Self {
         let tagged = frame.get(12..14) == Some(&TYPE_VLAN) && frame.len() > 14;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use penstock_net::bridge::{
-    reason, Arrival, Bridge, BridgeConfig, Change, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey,
-    Tick, Timing,
+    reason, Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
+    StreamKey, Tick, Timing,
 };
 use penstock_net::header::{Header, HeaderId, Headers};
 use proptest::prelude::*;
@@ -78,10 +78,22 @@ fn ideal(processing_delay_ps: u64, ports: usize) -> Timing {
 
 /// Judges one frame that arrives whole at a port.
 fn judge(bridge: &mut Bridge, headers: &Headers, port: u16, arrival: Arrival) -> Judgement {
+    judge_by(bridge, headers, port, arrival, &mut Memos::default()).0
+}
+
+/// And says by what.
+fn judge_by(
+    bridge: &mut Bridge,
+    headers: &Headers,
+    port: u16,
+    arrival: Arrival,
+    memos: &mut Memos,
+) -> (Judgement, Judged) {
     let mut out = Judgement::default();
     let at = bridge.arrive(port, arrival);
-    bridge.judge(at, port, headers, &mut Memos::default(), 0, &mut out);
-    out
+    let judged = bridge.next_judged(port, memos);
+    bridge.judge(at, port, headers, memos, 0, &mut out);
+    (out, judged)
 }
 
 #[test]
@@ -115,23 +127,46 @@ fn a_shaped_stream_waits_for_its_bucket_and_no_longer_than_it_may() {
 
 #[test]
 fn what_is_kept_of_a_header_is_forgotten_when_a_table_changes() {
-    let mut bridge = Bridge::new(3, &BridgeConfig::default(), &ideal(0, 3)).unwrap();
+    let config = BridgeConfig { learning_enable: false, ..BridgeConfig::default() };
+    let mut bridge = Bridge::new(3, &config, &ideal(0, 3)).unwrap();
     let mut headers = Headers::new();
     let id = headers.intern(&header(1, 2));
+    let mut memos = Memos::new(1);
     let mut first = 0;
     let mut next = |bridge: &mut Bridge| {
         first += 20_000_000;
-        let out = judge(bridge, &headers, 0, arrival(0, id, 64, first));
-        (out.reason, out.destination, out.traffic_class)
+        let arrival = Arrival { memo: Some(0), ..arrival(0, id, 64, first) };
+        let (out, judged) = judge_by(bridge, &headers, 0, arrival, &mut memos);
+        (judged, out.reason, out.destination, out.traffic_class)
     };
-    assert_eq!(next(&mut bridge), (reason::NONE, 0b110, 5));
-    bridge.change(0, &Change::Vlan { vlan: 1, members: 0b101 }, &headers);
-    bridge.change(0, &Change::ClassOfUntagged(2), &headers);
-    assert_eq!(next(&mut bridge), (reason::NONE, 0b100, 2));
-    bridge.change(0, &Change::PortVlan { port: 0, vlan: 7 }, &headers);
-    assert_eq!(next(&mut bridge), (reason::VLAN, 0, 2));
-    bridge.change(0, &Change::PortEnable(0b110), &headers);
-    assert_eq!(next(&mut bridge), (reason::PORT_DISABLED, 0, 2));
+    assert_eq!(next(&mut bridge), (Judged::Read, reason::NONE, 0b110, 5));
+    assert_eq!(next(&mut bridge), (Judged::Kept, reason::NONE, 0b110, 5));
+    let none = Headers::new();
+    bridge.change(0, &Change::Vlan { vlan: 1, members: 0b101 }, &none);
+    bridge.change(0, &Change::ClassOfUntagged(2), &none);
+    assert_eq!(next(&mut bridge), (Judged::Read, reason::NONE, 0b100, 2));
+    bridge.change(0, &Change::PortVlan { port: 0, vlan: 7 }, &none);
+    assert_eq!(next(&mut bridge), (Judged::Read, reason::VLAN, 0, 2));
+    assert_eq!(next(&mut bridge), (Judged::Kept, reason::VLAN, 0, 2));
+    bridge.change(0, &Change::PortEnable(0b110), &none);
+    assert_eq!(next(&mut bridge), (Judged::Read, reason::PORT_DISABLED, 0, 2));
+}
+
+#[test]
+fn what_is_kept_is_of_one_header_at_one_port() {
+    let config = BridgeConfig { learning_enable: false, ..BridgeConfig::default() };
+    let mut bridge = Bridge::new(3, &config, &ideal(0, 3)).unwrap();
+    let mut headers = Headers::new();
+    let ids = [headers.intern(&header(1, 2)), headers.intern(&Header { destination: STATION, ..header(1, 2) })];
+    let mut memos = Memos::new(1);
+    for (n, (port, id)) in [(0, 0), (1, 0), (1, 1), (0, 1)].into_iter().enumerate() {
+        for judged in [Judged::Read, Judged::Kept] {
+            let first = 20_000_000 * (2 * n as u64 + if judged == Judged::Read { 1 } else { 2 });
+            let arrival = Arrival { memo: Some(0), ..arrival(0, ids[id], 64, first) };
+            let (out, by) = judge_by(&mut bridge, &headers, port, arrival, &mut memos);
+            assert_eq!((by, out.destination), (judged, 0b111 & !(1 << port)));
+        }
+    }
 }
 
 #[test]

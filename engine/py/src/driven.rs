@@ -2,7 +2,7 @@
 //! What the hardware under simulation and its model have in common.
 use pyo3::prelude::*;
 
-use penstock_net::bridge::device::{Device, DeviceError, Event, Frame, State};
+use penstock_net::bridge::device::{Device, DeviceError, Event, Frame, State, Ways};
 
 use crate::{HardwareError, InputError};
 
@@ -18,6 +18,10 @@ pub trait Driven: Send + Sync {
     fn take_events(&mut self) -> Vec<Event>;
     fn write(&mut self, address: u32, value: u32) -> PyResult<()>;
     fn read(&mut self, address: u32) -> PyResult<u32>;
+    /// How often frames were judged each way; only a model has several.
+    fn ways(&self) -> Option<Ways> {
+        None
+    }
 }
 
 pub fn hardware_error(error: penstock_rtl::HardwareError) -> PyErr {
@@ -106,5 +110,9 @@ impl Driven for Device {
 
     fn read(&mut self, address: u32) -> PyResult<u32> {
         self.read(address).map_err(device_error)
+    }
+
+    fn ways(&self) -> Option<Ways> {
+        Some(self.ways())
     }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
@@ -186,6 +187,15 @@ impl Switch {
             py.detach(|| switch.run(slice));
             py.check_signals()?;
         }
+    }
+
+    /// How often the model judged frames each way; empty of hardware.
+    fn judged(&self) -> HashMap<&'static str, u64> {
+        let ways = self.inner.ways().into_iter();
+        ways.flat_map(|ways| {
+            [("staged", ways.staged), ("kept", ways.kept), ("read", ways.read), ("passed", ways.passed)]
+        })
+        .collect()
     }
 
     /// What happened since the last call, in columns.

@@ -164,6 +164,22 @@ pub enum BridgeError {
     Config { what: String, allowed: String },
 }
 
+pub(super) fn refuse(what: String, allowed: impl Into<String>) -> BridgeError {
+    BridgeError::Config { what, allowed: allowed.into() }
+}
+
+pub(super) fn within<T: PartialOrd + std::fmt::Display>(
+    what: &str,
+    value: T,
+    least: T,
+    most: T,
+) -> Result<T, BridgeError> {
+    if value < least || value > most {
+        return Err(refuse(format!("{what} is {value}"), format!("allowed are {least} to {most}")));
+    }
+    Ok(value)
+}
+
 /// What egress ports do beside strict priority and ATS: those of a bridge, or port 0 of a station.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]

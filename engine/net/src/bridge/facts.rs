@@ -1,53 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a frame reads on its way through the hardware's pipeline, and in which cycle, while settings change.
+//! Frames that are on their way while something changes: what each has read so far.
 //!
-//! With T the turn of the frame's record and B the begin of its admission:
+//! The stages of classification have their cycles (`classify.rs`), and so has what is done with what they say. With T the
+//! turn of the frame's record and B the begin of its admission:
 //!
 //! ```text
-//!     first byte taken   VLAN and class of untagged frames, identification by address in use or not
-//!     15th byte taken    class of the priority code point
-//!     turn + 2           stream by address; the turns follow the header
-//!     T + 1              port in use, identification by IPv4 and its mask, members of the VLAN
-//!     T + 2              stream by IPv4, forwarding database
-//!     T + 5              ports in use, ATS classes, rate
-//!     T + 6 .. T + 9     overhead, residence time, ProcessingDelayMax (twice: to compare, and to add)
-//!     T' .. T' + 2       of the port's next turn T': learning in use, members, forwarding database
+//!     T + 2              forwarding database
+//!     T + 6 .. T + 9     overhead, residence time, ProcessingDelayMax (twice: to compare, and to add); rate
+//!     T' + 2             of the port's next turn T': forwarding database, which learns
 //!     B + 1              queueMaxSDU and the largest windows of the gates
 //!     B + 1 .. B + 3     limits: of the queue, of the class, of reception port and store
 //! ```
 use penstock_shaper::admission::Limits;
 
-use super::fdb::address_of;
-use super::identify::{destination_key, ipv4_key, source_key, Key};
-use super::judge::{Shape, GROUP_ADDRESS, NO_VLAN, PCP_AT, RESERVED};
-use super::timing::Cycles;
-use super::{reason, Bridge, Identify, Received, Tick};
-use crate::header::Headers;
-use crate::trace::Reason;
+use super::classify::{read, Classification, Pipeline, Seen};
+use super::memos::Way;
+use super::meters::{Metering, Shape};
+use super::timing::{Clock, Cycles, TURN_TO_ADMISSION};
+use super::{Bridge, Received, Tick};
+use crate::header::{Header, Headers};
 
 /// None: not read yet.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
-    base: Option<Base>,
-    class_of_pcp: Option<u8>,
-    by_destination: Option<Option<u16>>,
-    by_source: Option<Option<u16>>,
-    record: Option<Record>,
-    by_ipv4: Option<Option<u16>>,
-    found: Option<Option<u64>>,
-    decision: Option<Forwarding>,
+pub(super) struct Facts {
+    pub classification: Classification,
+    /// Ports that the address leads to.
+    found: Option<u64>,
     overhead_bytes: Option<i32>,
     residence_ns: Option<u32>,
     delay_to_compare_ns: Option<u32>,
     delay_ns: Option<u32>,
     /// Of a shaped frame.
     pub shape: Option<Shape>,
-    is_shaped: bool,
-    /// The source address goes to the database, and is it stored?
-    pub learning: Option<bool>,
-    pub is_heard: Option<bool>,
     is_learnt: bool,
-    pub source_set: u32,
+    /// Of its admission.
     pub begin: Option<Tick>,
     queue_limits: Option<(u32, u32)>,
     too_long: Option<u64>,
@@ -55,41 +41,16 @@ pub struct Facts {
     store_limits: Option<(u32, u32)>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Base {
-    vlan: u16,
-    class: u8,
-    identify: Identify,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    disabled: bool,
-    key: Option<Key>,
-    members: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Forwarding {
-    port_enable: u64,
-    ats_classes: u8,
-}
-
-fn read<T>(fact: &mut Option<T>, at: Tick, until: Tick, value: impl FnOnce() -> T) {
-    if fact.is_none() && at < until {
-        *fact = Some(value());
-    }
-}
-
 impl Facts {
-    /// The stream that was found, also of a frame that is in error.
-    pub fn stream(&self) -> Option<u32> {
-        let by_address = || self.by_destination.flatten().or(self.by_source.flatten());
-        self.by_ipv4.flatten().or_else(by_address).map(u32::from)
+    /// As far as it is known.
+    pub fn way(&self, header: &Header) -> Way {
+        Way::new(&self.classification, header, self.found.unwrap_or(u64::MAX))
     }
 
-    pub fn traffic_class(&self) -> u8 {
-        self.class_of_pcp.or(self.base.map(|base| base.class)).unwrap_or(0)
+    /// Whether an ATS scheduler gives the frame its time.
+    pub fn is_shaped(&self, seen: &Seen) -> bool {
+        let way = self.way(seen.header);
+        seen.is_whole() && way.is_shaped && way.is_forwarded()
     }
 
     /// Egress ports for which it is too long.
@@ -97,9 +58,10 @@ impl Facts {
         self.too_long.unwrap_or(0)
     }
 
+    /// What was read before a change counts for it, else what is set now.
     pub fn limits(&self, now: &Limits) -> Limits {
         let mut limits = *now;
-        let class = usize::from(self.traffic_class());
+        let class = usize::from(self.classification.traffic_class());
         if let Some((queue, guarantee)) = self.queue_limits {
             limits.queue[class] = queue;
             limits.queue_guarantee = guarantee;
@@ -113,106 +75,133 @@ impl Facts {
         }
         limits
     }
+
+    fn metering(&self, now: Metering) -> Metering {
+        Metering {
+            overhead_bytes: self.overhead_bytes.unwrap_or(now.overhead_bytes),
+            residence_ns: self.residence_ns.unwrap_or(now.residence_ns),
+            delay_to_compare_ns: self.delay_to_compare_ns.unwrap_or(now.delay_to_compare_ns),
+            delay_ns: self.delay_ns.unwrap_or(now.delay_ns),
+        }
+    }
 }
 
 impl Bridge {
-    /// Where the frame goes, or why it goes nowhere; as far as it is known.
-    pub(super) fn way(&self, port: u16, received: &Received, facts: &Facts, headers: &Headers) -> (Reason, u64) {
-        let header = headers.get(received.header);
-        let record = facts.record.unwrap_or(Record { disabled: true, key: None, members: 0 });
-        if received.fault != reason::NONE {
-            return (received.fault, 0);
-        }
-        if record.disabled {
-            return (reason::PORT_DISABLED, 0);
-        }
-        if header.destination >> 4 == RESERVED {
-            return (reason::RESERVED_ADDRESS, 0);
-        }
-        if self.vlan_of(facts, received, headers) == NO_VLAN || record.members >> port & 1 == 0 {
-            return (reason::VLAN, 0);
-        }
-        let enabled = facts.decision.map_or(0, |decision| decision.port_enable);
-        let ports = facts.found.flatten().unwrap_or(u64::MAX);
-        let wanted = ports & record.members & enabled & self.all_ports & !(1 << port);
-        (if wanted == 0 { reason::NO_DESTINATION } else { reason::NONE }, wanted)
+    /// Whether the hardware takes a rate of this stream in cycle `at`: not while a frame of it is being shaped.
+    pub fn takes_rate(&mut self, at: Tick, stream: u16, headers: &Headers) -> bool {
+        let Clock::Hardware(cycles) = self.clock else { return true };
+        self.settle(at + 1, cycles, headers);
+        !self.in_flight(headers).any(|(seen, received, facts)| {
+            let of_stream = facts.classification.stream() == Some(stream);
+            match at.saturating_sub(received.turn) {
+                5 | 6 => of_stream,
+                7..=12 => of_stream && facts.is_shaped(&seen),
+                // Its state is stored, and there is one place to write.
+                13 => of_stream && facts.is_shaped(&seen) || facts.shape.is_some_and(|shape| shape.pass),
+                _ => false,
+            }
+        })
     }
 
-    fn vlan_of(&self, facts: &Facts, received: &Received, headers: &Headers) -> u16 {
-        match headers.get(received.header).tag {
-            Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
-            _ => facts.base.map_or(0, |base| base.vlan),
+    /// Whether the hardware takes an entry of this set of addresses in cycle `at`: not while a learning is in its way.
+    pub fn takes_address(&mut self, at: Tick, set: u32, headers: &Headers) -> bool {
+        let Clock::Hardware(cycles) = self.clock else { return true };
+        self.settle(at + 1, cycles, headers);
+        if self.forwarding.is_swept(at) {
+            return false;
+        }
+        !self.in_flight(headers).any(|(seen, received, facts)| {
+            let classification = &facts.classification;
+            if classification.learns() != Some(true) {
+                return false;
+            }
+            let allowed = classification.is_heard().unwrap_or(true);
+            let is_its_set = self.forwarding.source_set(classification.vlan(), seen.header.source) == set;
+            match at.saturating_sub(received.turn + cycles.ports) {
+                1 => true,
+                2 | 3 => is_its_set,
+                4 => allowed && is_its_set,
+                5 => allowed,
+                _ => false,
+            }
+        })
+    }
+
+    fn in_flight<'a>(&'a self, headers: &'a Headers) -> impl Iterator<Item = (Seen<'a>, &'a Received, &'a Facts)> {
+        self.ports.iter().enumerate().flat_map(move |(port, state)| {
+            state.pending.iter().filter_map(move |pending| {
+                let received = &pending.received;
+                let seen = Seen::new(port as u16, received, headers.get(received.header));
+                Some((seen, received, pending.facts.as_deref()?))
+            })
+        })
+    }
+
+    /// Reads all that frames on their way read before `until`, in the order of their turns.
+    pub(super) fn settle(&mut self, until: Tick, cycles: Cycles, headers: &Headers) {
+        let mut steps: Vec<(Tick, usize, usize, bool)> = Vec::new();
+        for (port, state) in self.ports.iter().enumerate() {
+            for (index, pending) in state.pending.iter().enumerate() {
+                let received = &pending.received;
+                if received.taken < until {
+                    steps.push((received.turn, port, index, false));
+                    steps.push((received.turn + cycles.ports, port, index, true));
+                }
+            }
+        }
+        steps.sort_unstable();
+        for (_, port, index, learns) in steps {
+            let Some(pending) = self.ports[port].pending.get_mut(index) else { continue };
+            let received = pending.received;
+            let mut facts = pending.facts.take().unwrap_or_default();
+            let seen = Seen::new(port as u16, &received, headers.get(received.header));
+            if learns {
+                self.learn_until(&seen, &received, &mut facts, until, cycles);
+            } else {
+                if received.turn + TURN_TO_ADMISSION <= until && facts.begin.is_none() {
+                    facts.begin = Some(self.row.place(received.turn));
+                }
+                self.read_until(&seen, &received, &mut facts, until, cycles);
+            }
+            if let Some(pending) = self.ports[port].pending.get_mut(index) {
+                pending.facts = Some(facts);
+            }
         }
     }
 
-    /// Reads what is read before `until`: of the record, or of the learning that follows it.
-    pub(super) fn read_facts(
-        &mut self,
-        port: u16,
-        received: &Received,
-        facts: &mut Facts,
-        until: Tick,
-        cycles: Cycles,
-        headers: &Headers,
-    ) {
-        let header = headers.get(received.header);
+    /// Reads all that is left of a frame whose admission begins.
+    #[inline(never)]
+    pub(super) fn finish(&mut self, port: u16, received: &Received, facts: &mut Facts, begin: Tick, headers: &Headers) {
+        let Clock::Hardware(cycles) = self.clock else { return };
+        facts.begin = Some(begin);
+        let seen = Seen::new(port, received, headers.get(received.header));
+        self.read_until(&seen, received, facts, Tick::MAX, cycles);
+        self.learn_until(&seen, received, facts, Tick::MAX, cycles);
+    }
+
+    /// What is read before `until`, but for the learning of the source address.
+    fn read_until(&mut self, seen: &Seen, received: &Received, facts: &mut Facts, until: Tick, cycles: Cycles) {
         let turn = received.turn;
-        let whole = received.fault == reason::NONE;
-        let settings = &self.settings;
-        read(&mut facts.base, received.taken, until, || Base {
-            vlan: settings.port_vlan_id[usize::from(port)],
-            class: settings.class_of_untagged,
-            identify: settings.identify,
-        });
-        let lost_at = received.bytes - u16::from(received.fault == reason::OVERRUN);
-        if let Some(tag) = header.tag.filter(|_| received.bytes > PCP_AT) {
-            let pcp = if lost_at == PCP_AT { 0 } else { tag.pcp & 7 };
-            let at = received.taken + Tick::from(PCP_AT);
-            read(&mut facts.class_of_pcp, at, until, || settings.class_of_pcp[usize::from(pcp)]);
+        let pipeline = Pipeline::new(seen.port, received, seen.header, cycles);
+        facts.classification.read_until(seen, &self.tables, &pipeline, until);
+        if seen.is_whole() && facts.found.is_none() && turn + 2 < until {
+            let (vlan, address) = (facts.classification.vlan(), seen.header.destination);
+            let place = self.forwarding.place_of(vlan, address);
+            facts.found = Some(self.forwarding.find(turn, place, vlan, address));
         }
-        let Some(base) = facts.base else { return };
-        let vlan = self.vlan_of(facts, received, headers);
-        let streams = &self.streams;
-        let known = received.taken + if header.tag.is_some() { 16 } else { 14 };
-        let first_turn = cycles.turn(port, known);
-        let second_turn = first_turn + cycles.ports;
-        let source_turn = if base.identify.destination { second_turn } else { first_turn };
-        read(&mut facts.by_destination, first_turn + 2, until, || {
-            let asked = base.identify.destination && first_turn <= received.last;
-            asked.then(|| streams.find(destination_key(port, vlan, header))).flatten()
-        });
-        read(&mut facts.by_source, source_turn + 2, until, || {
-            let asked = base.identify.source && source_turn <= received.last;
-            asked.then(|| streams.find(source_key(port, vlan, header))).flatten()
-        });
-        read(&mut facts.record, turn + 1, until, || Record {
-            disabled: settings.port_enable >> port & 1 == 0,
-            key: header
-                .ipv4
-                .filter(|_| whole && settings.identify.ipv4)
-                .map(|fields| ipv4_key(port, fields.key() & settings.ipv4_mask)),
-            members: self.members(vlan),
-        });
-        let key = facts.record.and_then(|record| record.key);
-        read(&mut facts.by_ipv4, turn + 2, until, || key.and_then(|key| streams.find(key)));
-        if whole && facts.found.is_none() && turn + 2 < until {
-            let address = address_of(vlan, header.destination);
-            facts.found = Some(self.find(turn, address));
+        let class = facts.classification.traffic_class();
+        let now = self.meters.metering(seen.port, class);
+        read(&mut facts.overhead_bytes, turn + 6, until, || now.overhead_bytes);
+        read(&mut facts.residence_ns, turn + 7, until, || now.residence_ns);
+        read(&mut facts.delay_to_compare_ns, turn + 8, until, || now.delay_to_compare_ns);
+        read(&mut facts.delay_ns, turn + 9, until, || now.delay_ns);
+        if facts.shape.is_none() && turn + 9 < until && facts.is_shaped(seen) {
+            let (stream, metering) = (facts.way(seen.header).stream, facts.metering(now));
+            let group = (seen.port, class);
+            facts.shape = Some(self.meters.shape_in_cycles(group, stream, received, &metering, self.ports()));
         }
-        let settings = &self.settings;
-        read(&mut facts.decision, turn + 5, until, || Forwarding {
-            port_enable: settings.port_enable,
-            ats_classes: settings.ats_classes,
-        });
-        read(&mut facts.overhead_bytes, turn + 6, until, || settings.overhead_bytes);
-        let class = facts.traffic_class();
-        let group = self.group(port, class);
-        read(&mut facts.residence_ns, turn + 7, until, || self.residences_ns[group]);
-        read(&mut facts.delay_to_compare_ns, turn + 8, until, || settings.processing_delay_max_ns);
-        read(&mut facts.delay_ns, turn + 9, until, || settings.processing_delay_max_ns);
-        self.shape_by_facts(port, received, facts, until, headers);
-        let limits = &self.settings.limits;
         if let Some(begin) = facts.begin {
+            let limits = &self.settings.limits;
             let class = usize::from(class);
             read(&mut facts.too_long, begin + 1, until, || self.too_long(begin + 1, class, received.bytes));
             read(&mut facts.queue_limits, begin + 1, until, || (limits.queue[class], limits.queue_guarantee));
@@ -221,52 +210,18 @@ impl Bridge {
         }
     }
 
-    fn shape_by_facts(&mut self, port: u16, received: &Received, facts: &mut Facts, until: Tick, headers: &Headers) {
-        let (Some(decision), Some(stream)) = (facts.decision, facts.stream()) else { return };
-        facts.is_shaped = decision.ats_classes >> facts.traffic_class() & 1 == 1
-            && self.way(port, received, facts, headers).0 == reason::NONE;
-        let (Some(overhead), Some(residence_ns)) = (facts.overhead_bytes, facts.residence_ns) else { return };
-        let (Some(compared), Some(added)) = (facts.delay_to_compare_ns, facts.delay_ns) else { return };
-        if facts.is_shaped && facts.shape.is_none() && received.turn + 9 < until {
-            let group = self.group(port, facts.traffic_class());
-            facts.shape = Some(self.shape_in_cycles(received, group, stream, overhead, residence_ns, compared, added));
-        }
-    }
-
-    /// Whether an ATS scheduler gives the frame its time.
-    pub(super) fn is_shaped(facts: &Facts) -> bool {
-        facts.is_shaped
-    }
-
-    /// Reads what the learning of the source address reads before `until`.
-    pub(super) fn read_learning(
-        &mut self,
-        port: u16,
-        received: &Received,
-        facts: &mut Facts,
-        until: Tick,
-        cycles: Cycles,
-        headers: &Headers,
-    ) {
-        let header = headers.get(received.header);
+    /// The learning of the source address, once all that it reads is read before `until`.
+    fn learn_until(&mut self, seen: &Seen, received: &Received, facts: &mut Facts, until: Tick, cycles: Cycles) {
         let turn = received.turn + cycles.ports;
-        if facts.base.is_none() {
-            return;
-        }
-        let vlan = self.vlan_of(facts, received, headers);
-        let address = address_of(vlan, header.source);
-        facts.source_set = self.fdb.set_of(address);
-        let settings = &self.settings;
-        let may = received.fault == reason::NONE && header.source & GROUP_ADDRESS == 0 && vlan != NO_VLAN;
-        read(&mut facts.learning, turn, until, || {
-            may && settings.learning_enable && settings.port_enable >> port & 1 == 1
-        });
-        let learning = facts.learning == Some(true);
-        let members = self.members(vlan);
-        read(&mut facts.is_heard, turn + 1, until, || learning && members >> port & 1 == 1);
-        if let Some(allowed) = facts.is_heard.filter(|_| learning && !facts.is_learnt && turn + 2 < until) {
+        let pipeline = Pipeline::new(seen.port, received, seen.header, cycles);
+        facts.classification.read_until(seen, &self.tables, &pipeline, until);
+        let classification = &facts.classification;
+        let learns = classification.learns() == Some(true) && !facts.is_learnt && turn + 2 < until;
+        if let Some(allowed) = classification.is_heard().filter(|_| learns) {
             facts.is_learnt = true;
-            self.fdb.learn(turn, facts.source_set, address, port, allowed);
+            let (vlan, source) = (classification.vlan(), seen.header.source);
+            let set = self.forwarding.source_set(vlan, source);
+            self.forwarding.learn(turn, set, vlan, source, seen.port, allowed);
         }
     }
 }

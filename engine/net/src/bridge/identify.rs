@@ -55,11 +55,6 @@ impl StreamTable {
         Self { slots, ..Self::default() }
     }
 
-    /// As many as the hardware with these slots has.
-    pub fn streams(&self) -> usize {
-        self.slots / 2
-    }
-
     /// A slot beyond the table does not exist; the write does nothing.
     pub fn write(&mut self, table: usize, slot: usize, entry: Option<(Key, u16)>) {
         let table = &mut self.tables[table & 1];

@@ -3,64 +3,123 @@
 //! network those of a stream, so that what its bridges need lies side by side in the order of its way.
 use prefetch_index::prefetch_index;
 
-use crate::header::HeaderId;
+use super::classify::{Classification, Seen};
+use super::forwarding::{Forwarding, Place};
+use super::reason;
+use super::tables::Tables;
+use crate::header::{Header, HeaderId};
 use crate::trace::Reason;
 
 pub const NO_STREAM: u32 = u32::MAX;
 /// No version of the database.
 pub const NOT_FOUND: u64 = 0;
 
-/// One line of the cache.
+/// What becomes of a frame by its header and the tables.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub struct Classified {
-    /// (port, header), and the version of the tables it follows from.
-    pub key: u64,
-    pub version: u32,
+pub(super) struct Way {
+    /// Ports that it is to be forwarded to.
+    pub wanted: u64,
     /// [`NO_STREAM`]: none.
     pub stream: u32,
-    /// Ports that frames may go to, wherever the database says that they go.
-    pub reach: u64,
-    /// Static entries that have no place in the database; 0: none.
-    pub ports: u64,
-    /// Ports that frames went to, as of a version of the database in which their source address was known, or is not to be
-    /// learnt; or [`NOT_FOUND`].
-    pub wanted: u64,
-    pub found_version: u64,
-    pub destination_set: u32,
-    pub source_set: u32,
-    pub vlan: u16,
     pub traffic_class: u8,
-    /// Why frames go nowhere, wherever the database says that they go.
-    pub refused: Reason,
-    /// An ATS scheduler gives them their times.
+    /// Why it goes nowhere, wherever the database says that it goes.
+    refused: Reason,
+    /// An ATS scheduler gives it its time.
     pub is_shaped: bool,
+}
+
+impl Way {
+    /// Of a frame whose address leads to `ports`.
+    pub fn new(classification: &Classification, header: &Header, ports: u64) -> Self {
+        Self {
+            wanted: ports & classification.reach(),
+            stream: classification.stream().map_or(NO_STREAM, u32::from),
+            traffic_class: classification.traffic_class(),
+            refused: classification.refused(header),
+            is_shaped: classification.is_shaped(),
+        }
+    }
+
+    /// Why it goes nowhere.
+    #[inline(always)]
+    pub fn reason(&self) -> Reason {
+        if self.wanted == 0 && self.refused == Reason::NONE {
+            return reason::NO_DESTINATION;
+        }
+        self.refused
+    }
+
+    pub fn is_forwarded(&self) -> bool {
+        self.reason() == Reason::NONE
+    }
+}
+
+/// What a header says at a port. One line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Classified {
+    /// (port, header), and the version of the tables it follows from.
+    key: u64,
+    version: u32,
+    pub vlan: u16,
     /// Their source address is to be learnt, and the port is in their VLAN.
     pub is_learnt: bool,
     pub is_member: bool,
+    /// Ports that frames may go to, wherever the database says that they go.
+    reach: u64,
+    static_ports: u64,
+    destination_set: u32,
+    pub source_set: u32,
+    /// As of a version of the database in which their source address was known, or is not to be learnt; or [`NOT_FOUND`].
+    pub way: Way,
+    pub found_version: u64,
 }
 
 const _: () = assert!(size_of::<Classified>() == 64);
 
-impl Default for Classified {
-    fn default() -> Self {
+impl Classified {
+    /// Of no header.
+    const NONE: Self = Self {
+        key: u64::MAX,
+        version: 0,
+        vlan: 0,
+        is_learnt: false,
+        is_member: false,
+        reach: 0,
+        static_ports: 0,
+        destination_set: 0,
+        source_set: 0,
+        way: Way { wanted: 0, stream: NO_STREAM, traffic_class: 0, refused: Reason::NONE, is_shaped: false },
+        found_version: NOT_FOUND,
+    };
+
+    pub fn new(seen: &Seen, key: u64, tables: &Tables, forwarding: &Forwarding) -> Self {
+        let classification = Classification::now(seen, tables);
+        let vlan = classification.vlan();
+        let Place { set, ports } = forwarding.place_of(vlan, seen.header.destination);
         Self {
-            key: u64::MAX,
-            version: 0,
-            stream: NO_STREAM,
-            reach: 0,
-            ports: 0,
-            wanted: 0,
+            key,
+            version: tables.version(),
+            vlan,
+            is_learnt: classification.learns() == Some(true),
+            is_member: classification.is_heard() == Some(true),
+            reach: classification.reach(),
+            static_ports: ports,
+            destination_set: set,
+            source_set: forwarding.source_set(vlan, seen.header.source),
+            way: Way::new(&classification, seen.header, u64::MAX),
             found_version: NOT_FOUND,
-            destination_set: 0,
-            source_set: 0,
-            vlan: 0,
-            traffic_class: 0,
-            refused: Reason::NONE,
-            is_shaped: false,
-            is_learnt: false,
-            is_member: false,
         }
+    }
+
+    /// Where the destination address stands.
+    pub fn place(&self) -> Place {
+        Place { set: self.destination_set, ports: self.static_ports }
+    }
+
+    /// The address leads to these ports.
+    pub fn lead_to(&mut self, ports: u64) {
+        self.way.wanted = ports & self.reach;
     }
 }
 
@@ -74,7 +133,7 @@ pub struct Memos(Vec<Classified>);
 
 impl Memos {
     pub fn new(places: usize) -> Self {
-        Self(vec![Classified::default(); places])
+        Self(vec![Classified::NONE; places])
     }
 
     /// Has a place fetched into the cache.
@@ -86,7 +145,7 @@ impl Memos {
     /// The stream that frames of a place had last; [`NO_STREAM`]: none.
     #[inline]
     pub fn stream(&self, place: u32) -> u32 {
-        self.0[place as usize].stream
+        self.0[place as usize].way.stream
     }
 
     /// What is kept, if it follows from this header at this port and these tables.

@@ -9,16 +9,20 @@
 //!
 //! Calls are made in the order of ticks; of one tick, judgements in the order in which they became due, then selections.
 mod change;
+mod classify;
 mod config;
 pub mod device;
 mod facts;
 mod fdb;
 mod fifo;
+mod forwarding;
+mod from_config;
 mod gate_config;
 mod identify;
 mod judge;
 pub(crate) mod lifetime;
 mod memos;
+mod meters;
 mod pass;
 pub mod reason;
 mod reception;
@@ -28,13 +32,11 @@ mod sweep;
 mod tables;
 pub(crate) mod timing;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use penstock_shaper::admission::{Admission, Limits, Pool};
-use penstock_shaper::ats::{Group, Scheduler};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::Gates;
-use prefetch_index::prefetch_index;
 
 pub use change::Change;
 pub use config::{
@@ -49,13 +51,14 @@ pub use start::RATE_BEFORE_START;
 use crate::header::HeaderId;
 use crate::trace::Reason;
 use facts::Facts;
-use fdb::Fdb;
 use fifo::Fifo;
+use forwarding::Forwarding;
 use gate_config::GateConfig;
-use identify::StreamTable;
 use lifetime::Lifetime;
+use meters::Meters;
 use reception::Reception;
-use timing::{Clock, Line};
+use tables::Tables;
+use timing::{Clock, Line, Row};
 
 pub use penstock_shaper::egress::{Tick, NEVER};
 
@@ -105,6 +108,17 @@ pub struct Judgement {
     pub wakes: Vec<(u16, Tick)>,
     /// The copy was sent at once.
     pub passed: Option<Passed>,
+}
+
+/// By what a frame is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// By what it read in its stages, as something changed on its way.
+    Staged,
+    /// By what is kept of its header.
+    Kept,
+    /// By what the tables say.
+    Read,
 }
 
 /// A copy that found its port free.
@@ -204,27 +218,15 @@ struct Port {
     reception: Reception,
 }
 
-/// Settings, as they are now. What every frame needs stands first and together.
+/// Settings, as they are now.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 struct Settings {
     max_frame_bytes: u16,
-    learning_enable: bool,
-    /// Bit k: class k.
-    ats_classes: u8,
-    overhead_bytes: i32,
-    processing_delay_max_ns: u32,
-    class_of_untagged: u8,
     /// What credit is spent on.
     count_gap: bool,
     /// The next change of the longest frame; `NEVER`: none is known.
     max_frame_until: Tick,
     limits: Limits,
-    port_enable: u64,
-    class_of_pcp: [u8; 8],
-    port_vlan_id: Vec<u16>,
-    identify: Identify,
-    ipv4_mask: u128,
 }
 
 /// What every frame needs stands first and together, in as few lines of the cache as may be.
@@ -234,8 +236,7 @@ pub struct Bridge {
     ports: Vec<Port>,
     /// Per reception port: when a frame that has arrived is judged next; `NEVER`: there is none.
     judgements: Vec<Tick>,
-    /// Of the tables that a judgement follows from.
-    version: u32,
+    row: Row,
     /// Some port is.
     is_shaped: bool,
     /// The first tick of one of the releases.
@@ -243,21 +244,13 @@ pub struct Bridge {
     admission: Admission,
     /// In no order.
     releases: Vec<Release>,
-    /// The first cycle in which another decision can begin.
-    next_decision: Tick,
-    all_ports: u64,
     clock: Clock,
     /// Changes of the longest frame that the receivers have not seen yet.
     max_frame_changes: VecDeque<(Tick, u16)>,
-    groups: Vec<Group>,
-    residences_ns: Vec<u32>,
-    schedulers: Vec<Scheduler>,
+    tables: Tables,
+    forwarding: Forwarding,
+    meters: Meters,
     settings: Settings,
-    fdb: Fdb,
-    static_addresses: Vec<(u64, u64)>,
-    streams: StreamTable,
-    /// Members of those that have any.
-    vlans: HashMap<u16, u64>,
     gate_time: GateTime,
     gate_config: GateConfig,
     /// Ports that are to select at another tick since something changed.
@@ -285,12 +278,8 @@ impl Bridge {
         self.ports[usize::from(port)].egress.gates()
     }
 
-    fn members(&self, vlan: u16) -> u64 {
-        self.vlans.get(&vlan).copied().unwrap_or(0)
-    }
-
     pub fn processing_delay_max_ns(&self) -> u32 {
-        self.settings.processing_delay_max_ns
+        self.meters.processing_delay_max_ns()
     }
 
     /// Cells guaranteed to each queue, to each reception port, and shared.
@@ -320,7 +309,7 @@ impl Bridge {
     /// Has the scheduler of a stream fetched into the cache.
     #[inline]
     pub fn bring_scheduler(&self, stream: u32) {
-        prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
+        self.meters.bring(stream);
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.

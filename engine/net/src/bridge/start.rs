@@ -7,8 +7,7 @@ use penstock_shaper::egress::{EgressPort, GateDelays, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
 
-use super::config::{BridgeConfig, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
-use super::tables::{refuse, within};
+use super::config::{refuse, within, BridgeConfig, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
 use super::timing::{Clock, Line, GATE_DELAYS};
 use super::{Bridge, Tick};
 

@@ -14,7 +14,7 @@ pub const RX_LATENCY_CYCLES: Tick = 4;
 /// From the turn in which a frame's record goes out to its place in the row of admission.
 pub const TURN_TO_ADMISSION: Tick = 13;
 /// Between the decisions about two frames.
-pub const ADMISSION_INTERVAL: Tick = 2;
+const ADMISSION_INTERVAL: Tick = 2;
 /// From the begin of a decision to the verdict.
 pub const ADMISSION_TO_VERDICT: Tick = 5;
 /// From the turn in which a frame's record goes out to when all is known that decides about it, without the ports.
@@ -31,6 +31,23 @@ pub const GATE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES,
 /// From a frame's last byte taken to the first cycle in which it may be selected.
 pub fn visible_cycles(ports: u16) -> Tick {
     2 * Tick::from(ports) + VISIBLE_CYCLES
+}
+
+/// The row of admission, in the order of turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Row {
+    /// The first cycle in which another decision can begin.
+    next: Tick,
+}
+
+impl Row {
+    /// When the decision about a frame begins; those of earlier turns have their places.
+    #[inline(always)]
+    pub fn place(&mut self, turn: Tick) -> Tick {
+        let begin = (turn + TURN_TO_ADMISSION).max(self.next);
+        self.next = begin + ADMISSION_INTERVAL;
+        begin
+    }
 }
 
 /// Of a bridge with hardware timing.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock import _engine
@@ -27,6 +27,7 @@ SHOULD_BE_MET = (
     "stream.ipv4", "stream.destination", "stream.source", "stream.shaped", "stream.held", "stream.unshaped",
     *(f"change.{kind}" for kind in (*CHANGES, *SHAPING)),
     "aging.sweep",
+    *(f"judged.{way}" for way in ("staged", "kept", "read", "passed")),
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -44,10 +45,11 @@ class Outcome:
 
 
 def differ(scenario: Scenario, model: Play = play_model) -> tuple[list[Difference], Record]:
-    """Plays a scenario on both sides. A side that fails differs as well."""
+    """Plays a scenario on both sides. A side that fails differs as well. The record is the hardware's."""
     rtl = play_rtl(scenario)
     try:
-        return compare(scenario, rtl, model(scenario, rtl.end_cycle)), rtl
+        twin = model(scenario, rtl.end_cycle)
+        return compare(scenario, rtl, twin), replace(rtl, judged=twin.judged)
     except BaseException as error:  # a panic of the engine is no Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
@@ -93,6 +95,7 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
         count[f"change.{change.kind}"] += 1
     if 1 in (scenario.config.aging_period_ms, *(c.writes[0][1] for c in scenario.changes if c.kind == "aging_period")):
         count["aging.sweep"] += rtl.end_cycle // 125_000
+    count.update({f"judged.{way}": times for way, times in rtl.judged.items()})
     return +count
 
 

@@ -28,6 +28,7 @@ class Record:
     inside: int
     waiting: int
     counters: tuple[dict[str, int], ...]  # of each port; none of the model, which counts by its events
+    judged: dict[str, int]  # of the model: how often frames were judged each way
 
 
 Play = Callable[[Scenario, int], Record]
@@ -52,7 +53,7 @@ def play(switch: _engine.Switch, scenario: Scenario, end_cycle: int | None) -> R
             switch.run(switch.cycle + STEP_CYCLES)
         end_cycle = switch.cycle + SETTLE_CYCLES
     switch.run(end_cycle)
-    return Record(switch.events(), tuple(written), switch.cycle, switch.inside, switch.waiting, ())
+    return Record(switch.events(), tuple(written), switch.cycle, switch.inside, switch.waiting, (), switch.judged())
 
 
 def play_rtl(scenario: Scenario) -> Record:

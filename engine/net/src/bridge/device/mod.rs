@@ -17,8 +17,8 @@ pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_ST
 
 use super::timing::GATES_CYCLES;
 use super::{
-    reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judgement, Memos, Selection, Tick,
-    Timing,
+    reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judged, Judgement, Memos, Passed,
+    Selection, Tick, Timing,
 };
 use crate::header::Headers;
 use mac::Carrier;
@@ -45,6 +45,8 @@ const CLOCK_TAKEN_CYCLES: Tick = 4;
 const CLOCK_ANSWER_CYCLES: Tick = 3;
 const NO_COMMAND: u8 = 5;
 const SELECTED_TOLD: Tick = 2;
+/// Fewer than there are headers, so that some take the place of others.
+const MEMOS: usize = 256;
 /// The hardware tells a time in as many bits.
 const TIME_BITS: u32 = 28;
 
@@ -90,12 +92,25 @@ enum Step {
     Left { port: u16, frame: u64 },
 }
 
+/// How often frames were judged each way, and sent with their judgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    pub staged: u64,
+    pub kept: u64,
+    pub read: u64,
+    pub passed: u64,
+}
+
 pub struct Device {
     bridge: Bridge,
     headers: Headers,
+    memos: Memos,
+    ways: Ways,
     registers: Registers,
     sizes: Sizes,
     cycle: Tick,
+    /// Nothing changes before this.
+    until: Tick,
     quiet_at: Tick,
     inside: u64,
     waiting: u64,
@@ -132,6 +147,9 @@ impl Device {
         Ok(Self {
             bridge,
             headers: Headers::new(),
+            memos: Memos::new(MEMOS),
+            ways: Ways::default(),
+            until: 0,
             registers,
             sizes,
             cycle: FIRST_CYCLE,
@@ -159,6 +177,10 @@ impl Device {
             idle: u32::from(self.inside == 0 && self.cycle >= self.quiet_at),
             ports: self.sizes.ports.into(),
         }
+    }
+
+    pub fn ways(&self) -> Ways {
+        self.ways
     }
 
     /// Frames pushed so far, which is the number of the next one.
@@ -200,6 +222,7 @@ impl Device {
     }
 
     pub fn run(&mut self, until: Tick) {
+        self.until = until;
         while let Some(&Reverse((at, step))) = self.steps.peek().filter(|step| step.0 .0 < until) {
             self.steps.pop();
             self.cycle = self.cycle.max(at);
@@ -266,15 +289,24 @@ impl Device {
         let fault = frame.carrier.fault_within(&reception, longest);
         frame.damaged = !reception.is_whole;
         let header = self.headers.intern(&reception.header);
+        let memo = Some((header * u32::from(self.sizes.ports) + u32::from(port)) % MEMOS as u32);
         let arrival =
-            Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo: None, is_alone: false };
+            Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo, is_alone: true };
         let judge = self.bridge.arrive(port, arrival);
         self.steps.push(Reverse((judge, Step::Judge { port })));
     }
 
     fn judge(&mut self, at: Tick, port: u16) {
         let mut out = std::mem::take(&mut self.judgement);
-        self.bridge.judge(at, port, &self.headers, &mut Memos::default(), 0, &mut out);
+        match self.bridge.next_judged(port, &self.memos) {
+            Judged::Staged => self.ways.staged += 1,
+            Judged::Kept => self.ways.kept += 1,
+            Judged::Read => self.ways.read += 1,
+        }
+        // As in a run; what changes by then is known.
+        let changes = [self.late.front().map(|late| late.0), self.bridge.next_gate_step()];
+        let before = changes.into_iter().flatten().fold(self.until, Tick::min);
+        self.bridge.judge(at, port, &self.headers, &mut self.memos, before, &mut out);
         let number = u64::from(out.frame);
         let known = out.decided;
         let mut event = self.event(Kind::Verdict, known, port, number);
@@ -311,6 +343,10 @@ impl Device {
             fault.reason = FAULT_LENGTH;
             self.tell(known, fault);
         }
+        if let Some(Passed { egress, at, first }) = out.passed {
+            self.ways.passed += 1;
+            self.sent(at, egress, number, out.bytes, out.traffic_class, first);
+        }
         for &(egress, due) in &out.wakes {
             self.steps.push(Reverse((due, Step::Select { port: egress })));
         }
@@ -322,20 +358,7 @@ impl Device {
             Selection::Stale => return,
             Selection::Idle { next } => next,
             Selection::Sent { frame, bytes, traffic_class, first, next } => {
-                let number = u64::from(frame);
-                let mut selected = self.event(Kind::Selected, at + SELECTED_TOLD, port, number);
-                selected.traffic_class = traffic_class;
-                self.tell(at + SELECTED_TOLD, selected);
-                let end = first + Tick::from(bytes);
-                let mut output = self.event(Kind::Output, first, port, number);
-                output.traffic_class = traffic_class;
-                output.length = u32::from(bytes);
-                if self.frames[number as usize].damaged {
-                    output.flags |= FLAG_DAMAGED;
-                }
-                self.tell(end, output);
-                self.quiet_at = self.quiet_at.max(end + QUIET_CYCLES);
-                self.steps.push(Reverse((end, Step::Left { port, frame: number })));
+                self.sent(at, port, u64::from(frame), bytes, traffic_class, first);
                 next
             }
             Selection::Expired { frame, traffic_class, reason, at, next } => {
@@ -352,6 +375,23 @@ impl Device {
         if let Some(next) = next {
             self.steps.push(Reverse((next, Step::Select { port })));
         }
+    }
+
+    /// A copy that was selected at `at` leaves.
+    fn sent(&mut self, at: Tick, port: u16, number: u64, bytes: u16, traffic_class: u8, first: Tick) {
+        let mut selected = self.event(Kind::Selected, at + SELECTED_TOLD, port, number);
+        selected.traffic_class = traffic_class;
+        self.tell(at + SELECTED_TOLD, selected);
+        let end = first + Tick::from(bytes);
+        let mut output = self.event(Kind::Output, first, port, number);
+        output.traffic_class = traffic_class;
+        output.length = u32::from(bytes);
+        if self.frames[number as usize].damaged {
+            output.flags |= FLAG_DAMAGED;
+        }
+        self.tell(end, output);
+        self.quiet_at = self.quiet_at.max(end + QUIET_CYCLES);
+        self.steps.push(Reverse((end, Step::Left { port, frame: number })));
     }
 
     fn gone(&mut self, number: u64, port: u16) {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a frame is classified (802.1Q 8.6), in stages, each of which reads some of the tables at one instant.
+//!
+//! A bridge reads all stages at once, and keeps what came of them ([`Memos`](super::Memos)). While something changes under
+//! way, the hardware's twin reads stage by stage, each in its cycle. With T the turn of the frame's record:
+//!
+//! ```text
+//!     first byte taken   VLAN and class of untagged frames, identification by address in use or not
+//!     15th byte taken    class of the priority code point
+//!     turn + 2           stream by address; the turns follow the header
+//!     T + 1              port in use, identification by IPv4 and its mask, members of the VLAN
+//!     T + 2              stream by IPv4
+//!     T + 5              ports in use, ATS classes
+//!     T', T' + 1         of the port's next turn T': learning in use, members
+//! ```
+use super::tables::{Egress, Filter, Ingress, Tables};
+use super::timing::Cycles;
+use super::{reason, Received, Tick};
+use crate::header::{Header, VlanTag};
+use crate::trace::Reason;
+
+/// Place of the priority code point.
+pub const PCP_AT: u16 = 14;
+
+/// A frame at the port that received it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    pub port: u16,
+    pub header: &'a Header,
+    pub bytes: u16,
+    pub fault: Reason,
+}
+
+impl<'a> Seen<'a> {
+    pub fn new(port: u16, received: &Received, header: &'a Header) -> Self {
+        Self { port, header, bytes: received.bytes, fault: received.fault }
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.fault == reason::NONE
+    }
+
+    /// If it was received.
+    fn tag(&self) -> Option<VlanTag> {
+        // The byte that ends a frame of which the rest was lost reads as zero.
+        let lost_at = self.bytes - u16::from(self.fault == reason::OVERRUN);
+        let tag = self.header.tag.filter(|_| self.bytes > PCP_AT)?;
+        Some(if lost_at == PCP_AT { VlanTag { pcp: 0, ..tag } } else { tag })
+    }
+}
+
+/// The cycles in which the hardware reads the stages of a frame; all zero where they are read at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pipeline {
+    taken: Tick,
+    last: Tick,
+    /// The port's first turn after the header.
+    header_turn: Tick,
+    turn: Tick,
+    ports: Tick,
+}
+
+impl Pipeline {
+    pub fn new(port: u16, received: &Received, header: &Header, cycles: Cycles) -> Self {
+        let header_ends = received.taken + if header.tag.is_some() { 16 } else { 14 };
+        Self {
+            taken: received.taken,
+            last: received.last,
+            header_turn: cycles.turn(port, header_ends),
+            turn: received.turn,
+            ports: cycles.ports,
+        }
+    }
+
+    /// The turn in which the source address goes out.
+    fn learning_turn(&self) -> Tick {
+        self.turn + self.ports
+    }
+}
+
+/// What is read before `until`, once.
+pub(super) fn read<T>(stage: &mut Option<T>, at: Tick, until: Tick, value: impl FnOnce() -> T) {
+    if stage.is_none() && at < until {
+        *stage = Some(value());
+    }
+}
+
+/// What was read so far; none: not yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Classification {
+    port: u16,
+    ingress: Option<Ingress>,
+    class_of_pcp: Option<u8>,
+    by_destination: Option<Option<u16>>,
+    by_source: Option<Option<u16>>,
+    filter: Option<Filter>,
+    by_ipv4: Option<Option<u16>>,
+    egress: Option<Egress>,
+    learns: Option<bool>,
+    is_heard: Option<bool>,
+}
+
+impl Classification {
+    /// All stages at once.
+    pub fn now(seen: &Seen, tables: &Tables) -> Self {
+        let mut all = Self::default();
+        all.read_until(seen, tables, &Pipeline::default(), Tick::MAX);
+        all
+    }
+
+    /// The stages that the pipeline reads before `until`.
+    pub fn read_until(&mut self, seen: &Seen, tables: &Tables, pipeline: &Pipeline, until: Tick) {
+        let Seen { port, header, .. } = *seen;
+        self.port = port;
+        read(&mut self.ingress, pipeline.taken, until, || tables.ingress(port, header));
+        let Some(Ingress { vlan, identify, .. }) = self.ingress else { return };
+        if let Some(tag) = seen.tag() {
+            read(&mut self.class_of_pcp, pipeline.taken + Tick::from(PCP_AT), until, || tables.class_of_pcp(tag.pcp));
+        }
+
+        let by_destination = pipeline.header_turn;
+        let by_source = by_destination + if identify.destination { pipeline.ports } else { 0 };
+        // What ends before its turn is not asked for.
+        read(&mut self.by_destination, by_destination + 2, until, || {
+            let asked = identify.destination && by_destination <= pipeline.last;
+            asked.then(|| tables.stream_by_destination(port, vlan, header)).flatten()
+        });
+        read(&mut self.by_source, by_source + 2, until, || {
+            let asked = identify.source && by_source <= pipeline.last;
+            asked.then(|| tables.stream_by_source(port, vlan, header)).flatten()
+        });
+
+        read(&mut self.filter, pipeline.turn + 1, until, || tables.filter(seen, vlan));
+        let key = self.filter.and_then(|filter| filter.ipv4_key);
+        read(&mut self.by_ipv4, pipeline.turn + 2, until, || key.and_then(|key| tables.stream(key)));
+        read(&mut self.egress, pipeline.turn + 5, until, || tables.egress());
+
+        let learning_turn = pipeline.learning_turn();
+        read(&mut self.learns, learning_turn, until, || tables.learns(seen, vlan));
+        let learns = self.learns == Some(true);
+        read(&mut self.is_heard, learning_turn + 1, until, || learns && tables.is_member(vlan, port));
+    }
+
+    pub fn vlan(&self) -> u16 {
+        self.ingress.map_or(0, |ingress| ingress.vlan)
+    }
+
+    pub fn traffic_class(&self) -> u8 {
+        self.class_of_pcp.or(self.ingress.map(|ingress| ingress.class_of_untagged)).unwrap_or(0)
+    }
+
+    /// The stream that was found, also of a frame that is in error: by IPv4, else by destination, else by source.
+    pub fn stream(&self) -> Option<u16> {
+        self.by_ipv4.flatten().or(self.by_destination.flatten()).or(self.by_source.flatten())
+    }
+
+    /// Why the frame goes nowhere, wherever the database says that it goes.
+    pub fn refused(&self, header: &Header) -> Reason {
+        match self.filter {
+            Some(filter) if filter.is_enabled => match () {
+                () if header.is_reserved() => reason::RESERVED_ADDRESS,
+                () if !filter.is_member(self.port) => reason::VLAN,
+                () => reason::NONE,
+            },
+            _ => reason::PORT_DISABLED,
+        }
+    }
+
+    /// Ports that it may go to, wherever the database says that it goes.
+    pub fn reach(&self) -> u64 {
+        let [members, ports] = [self.filter.map_or(0, |f| f.members), self.egress.map_or(0, |e| e.ports)];
+        members & ports & !(1 << self.port)
+    }
+
+    /// An ATS scheduler gives it its time, if it goes anywhere.
+    pub fn is_shaped(&self) -> bool {
+        self.stream().is_some() && self.egress.is_some_and(|egress| egress.ats_classes >> self.traffic_class() & 1 == 1)
+    }
+
+    /// Whether its source address goes to the database.
+    pub fn learns(&self) -> Option<bool> {
+        self.learns
+    }
+
+    /// Whether the database may store that.
+    pub fn is_heard(&self) -> Option<bool> {
+        self.is_heard
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The ATS schedulers of a bridge, and when a frame of theirs may be selected.
+use penstock_shaper::admission::CLASSES;
+use penstock_shaper::ats::{process_frame_at, Group, Rate, Scheduler, MAX_RESIDENCE_NS, TICKS_PER_NS};
+use prefetch_index::prefetch_index;
+
+use super::change::Change;
+use super::config::{within, BridgeConfig, BridgeError};
+use super::timing::{visible_cycles, CYCLE_NS, RX_LATENCY_CYCLES};
+use super::{Received, Tick, NEVER};
+use crate::limits::OVERHEAD_BYTES;
+
+const PS_PER_NS: u64 = 1_000;
+
+/// What an ATS scheduler says of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub visible: Tick,
+    /// It does not stay too long.
+    pub pass: bool,
+}
+
+/// What counts for a frame. The hardware reads the delay twice: to compare, and to add.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Metering {
+    pub overhead_bytes: i32,
+    pub residence_ns: u32,
+    pub delay_to_compare_ns: u32,
+    pub delay_ns: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Meters {
+    groups: Vec<Group>,
+    residences_ns: Vec<u32>,
+    schedulers: Vec<Scheduler>,
+    overhead_bytes: i32,
+    processing_delay_max_ns: u32,
+}
+
+/// One for each reception port and class.
+fn group_of(port: u16, traffic_class: u8) -> usize {
+    usize::from(port) * CLASSES + usize::from(traffic_class)
+}
+
+impl Meters {
+    /// For so many streams, of a bridge that delays frames by this.
+    pub fn new(ports: u16, config: &BridgeConfig, streams: u32, delay_ns: u32) -> Result<Self, BridgeError> {
+        let highest = config.streams.iter().map(|s| usize::from(s.stream) + 1).max().unwrap_or(0);
+        let groups = usize::from(ports) * CLASSES;
+        let (least, most) = OVERHEAD_BYTES.into_inner();
+        let overhead_bytes = within("overhead in bytes", i32::from(config.overhead_bytes), least, most)?;
+        let mut meters = Self {
+            groups: vec![Group::default(); groups],
+            residences_ns: vec![MAX_RESIDENCE_NS; groups],
+            schedulers: vec![Scheduler::new(Rate::from_bits(0, 0)); highest.max(streams as usize)],
+            overhead_bytes,
+            processing_delay_max_ns: config.processing_delay_max_ns.unwrap_or(delay_ns),
+        };
+        for &(port, class, ns) in &config.max_residence_ns {
+            within("reception port of a group", port, 0, ports - 1)?;
+            meters.set_residence_ns(port, within("traffic class of a group", class, 0, 7)?, ns);
+        }
+        for entry in &config.streams {
+            meters.set_rate(entry.stream, Rate::from_bits(entry.ns_per_byte, entry.empty_to_full));
+        }
+        Ok(meters)
+    }
+
+    pub fn processing_delay_max_ns(&self) -> u32 {
+        self.processing_delay_max_ns
+    }
+
+    /// One that does not exist is left out.
+    pub fn set_rate(&mut self, stream: u16, rate: Rate) {
+        if let Some(scheduler) = self.schedulers.get_mut(usize::from(stream)) {
+            *scheduler = Scheduler::new(rate);
+        }
+    }
+
+    /// One that does not exist is left out.
+    pub fn set_residence_ns(&mut self, port: u16, traffic_class: u8, ns: u32) {
+        if let Some(residence_ns) = self.residences_ns.get_mut(group_of(port, traffic_class & 7)) {
+            *residence_ns = ns;
+        }
+    }
+
+    /// Makes a change, if it is one of the schedulers.
+    pub fn change(&mut self, change: &Change) {
+        match *change {
+            Change::OverheadBytes(bytes) => self.overhead_bytes = i32::from(bytes),
+            Change::ProcessingDelayMaxNs(ns) => self.processing_delay_max_ns = ns,
+            Change::Rate { stream, ns_per_byte, empty_to_full } => {
+                self.set_rate(stream, Rate::from_bits(ns_per_byte, empty_to_full));
+            }
+            Change::Residence { port, traffic_class, ns } => self.set_residence_ns(port, traffic_class, ns),
+            _ => {}
+        }
+    }
+
+    /// Has the scheduler of a stream fetched into the cache.
+    #[inline]
+    pub fn bring(&self, stream: u32) {
+        prefetch_index(&self.schedulers, (stream as usize).min(self.schedulers.len()));
+    }
+
+    pub fn metering(&self, port: u16, traffic_class: u8) -> Metering {
+        Metering {
+            overhead_bytes: self.overhead_bytes,
+            residence_ns: self.residences_ns[group_of(port, traffic_class)],
+            delay_to_compare_ns: self.processing_delay_max_ns,
+            delay_ns: self.processing_delay_max_ns,
+        }
+    }
+
+    /// The frame's eligibility time, and whether it stays no longer than it may.
+    fn process(
+        &mut self,
+        (port, traffic_class): (u16, u8),
+        stream: u32,
+        arrival: i128,
+        bytes: u16,
+        metering: &Metering,
+    ) -> Option<(i128, bool)> {
+        let group = &mut self.groups[group_of(port, traffic_class)];
+        group.set_max_residence_ns(metering.residence_ns);
+        let scheduler = self.schedulers.get_mut(stream as usize)?;
+        let length = u32::from(bytes).saturating_add_signed(metering.overhead_bytes);
+        Some(process_frame_at(group, scheduler, arrival, length))
+    }
+
+    /// When a frame of a stream may be selected, in picoseconds and not before `earliest`.
+    pub fn shape(
+        &mut self,
+        group: (u16, u8),
+        stream: u32,
+        received: &Received,
+        metering: &Metering,
+        earliest: Tick,
+    ) -> Shape {
+        // Rounded down; a division of 128 bit would take long.
+        let (ns, ps) = (received.last / PS_PER_NS, received.last % PS_PER_NS);
+        let arrival = i128::from(ns) * TICKS_PER_NS + i128::from((ps << TICKS_PER_NS.trailing_zeros()) / PS_PER_NS);
+        let Some((eligible, pass)) = self.process(group, stream, arrival, received.bytes, metering) else {
+            return Shape { visible: NEVER, pass: false };
+        };
+        let wait_ps = ((eligible - arrival) * i128::from(PS_PER_NS) + TICKS_PER_NS - 1) / TICKS_PER_NS;
+        let delay_ps = u64::from(metering.delay_ns) * PS_PER_NS;
+        let visible = i128::from(received.last) + wait_ps + i128::from(delay_ps);
+        Shape { visible: earliest.max(Tick::try_from(visible).unwrap_or(NEVER)), pass }
+    }
+
+    /// The same in the hardware's cycles.
+    pub fn shape_in_cycles(
+        &mut self,
+        group: (u16, u8),
+        stream: u32,
+        received: &Received,
+        metering: &Metering,
+        ports: u16,
+    ) -> Shape {
+        let ticks = |ns: u64| i128::from(ns) * TICKS_PER_NS;
+        let arrival = ticks(CYCLE_NS * (received.last - RX_LATENCY_CYCLES));
+        let Some((eligible, pass)) = self.process(group, stream, arrival, received.bytes, metering) else {
+            return Shape { visible: NEVER, pass: false };
+        };
+        let visible = received.last + visible_cycles(ports);
+        if eligible <= ticks(CYCLE_NS * visible) - ticks(u64::from(metering.delay_to_compare_ns)) {
+            return Shape { visible, pass };
+        }
+        let cycle = ticks(CYCLE_NS);
+        let assigned = (eligible + ticks(u64::from(metering.delay_ns)) + cycle - 1).div_euclid(cycle);
+        Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
+    }
+}
