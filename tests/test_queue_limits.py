@@ -107,6 +107,55 @@ def test_a_model_with_more_ports_has_a_larger_store() -> None:
     assert plan.switch_config(network, network.bridges["b"]).queue_limit_cells == {1: 1600}
 
 
+@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize(
+    ("store", "held"),
+    [
+        ("30720B", 3),  # 4 * 60 cells: nothing is left but the 24 of the reception port
+        ("32768B", 5),  # 16 cells more are shared
+        ("33791B", 5),  # 255 B more are less than two cells
+        ("1MB", 10),
+    ],
+)
+def test_the_size_of_a_store(tmp_path: Path, kind: str, store: str, held: int) -> None:
+    """Ten frames of 1000 B, 8 cells each, wait behind a closed gate."""
+    run = Bridge(tmp_path, kind)
+    sent = run(
+        f'store = "{store}"\n{GATES}', frames("s", 1, 1000, 0, source='every = "10us", count = 10'), duration="1ms"
+    )
+    assert len(sent["s"]) == held
+    assert run.drops() == [("s", "store_full")] * (10 - held)
+
+
+def test_a_class_has_its_part_of_a_store() -> None:
+    """5/8 of the store, as the hardware has 640 of 1024 cells; a queue of which more is said may fill it."""
+    values = bridge({"frames": 48})
+    values["bridges"]["b"]["store"] = "64KiB"
+    network = load(values)
+    config = plan.switch_config(network, network.bridges["b"])
+    assert config.size.cells == 512
+    assert config.class_limit_cells == {k: 384 if k == 1 else 320 for k in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("store", "nodes", "what", "allowed"),
+    [
+        ("30719B", "model", "239 cells of 128 B are less than the 240 that 4 ports need", "30720B and above"),
+        ("15kB", "model", "15kB", "15KiB to 1000MB"),
+        ("128KiB", "rtl", "the hardware is what it is", 'no "store", or nodes = "model" for "b"'),
+    ],
+)
+def test_stores_that_are_none(store: str, nodes: str, what: str, allowed: str) -> None:
+    values = bridge({"frames": 1})
+    values["bridges"]["b"]["store"] = store
+    with pytest.raises(InputError) as refused:
+        load(values, nodes=nodes)
+    (error,) = refused.value.errors
+    assert error.key == "bridges.b.store"
+    assert what in error.what
+    assert allowed in (error.allowed or "")
+
+
 def station(limit: str, more: str = "", sources: str = "") -> str:
     return f"""
 name = "talker"

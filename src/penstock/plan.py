@@ -16,7 +16,7 @@ from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Network, Station
 from penstock.scenario.source_keys import Source
-from penstock.scenario.store import CLASS_LIMIT_CELLS, queue_limit_cells, store_cells
+from penstock.scenario.store import class_limits_cells, queue_limit_cells, store_cells
 
 if TYPE_CHECKING:
     from penstock.hardware.configure import HardwareSize, SwitchConfig
@@ -339,7 +339,6 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
             **_identity(network, stream, bridge.name, hop.entry),
         )
         entries.append(entry)
-    queue_limits = queue_limit_cells(network, bridge)
     delay = bridge.processing_delay_max_ps
     if delay is None and not bridge.hardware_timing:
         delay = -(-bridge.processing_delay_ps // 1000) * 1000
@@ -359,9 +358,8 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         max_residence_ns=bridge.max_residence_ns,
         **_egress(bridge),
         size=_size(bridge),
-        queue_limit_cells=queue_limits,
-        # A queue may fill the room of its class.
-        class_limit_cells={k: cells for k, cells in queue_limits.items() if cells > CLASS_LIMIT_CELLS},
+        queue_limit_cells=queue_limit_cells(network, bridge),
+        class_limit_cells=class_limits_cells(network, bridge),
     )
 
 

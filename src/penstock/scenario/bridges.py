@@ -61,7 +61,7 @@ def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link])
     ports = settings.ports or 0
     if ports > HARDWARE_PORTS:
         draft.once((*path, "ports"), f"the hardware does not come with {ports}", f"2 to 8, or {remedy}")
-    for key in ("processing_delay", "switching"):
+    for key in ("processing_delay", "switching", "store"):
         if getattr(settings, key) is not None:
             draft.once((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
     if settings.overhead < 0:
@@ -135,6 +135,7 @@ def _bridge(
         processing_delay_max_ps=settings.processing_delay_max,
         max_frame_bytes=settings.max_frame,
         overhead_bytes=settings.overhead,
+        store_bytes=settings.store,
         static_forwarding=settings.forwarding == _FORWARDED,
         gates=shapers.gates,
         credit=shapers.credit,

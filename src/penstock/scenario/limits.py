@@ -58,6 +58,7 @@ AtsRate = Annotated[int, Quantity(RATE, 10**4, FASTEST_BPS)]  # the slowest that
 FrameBytes = Annotated[int, Quantity(LENGTH, 64, 2000)]
 ServiceDataUnit = Annotated[int, Quantity(LENGTH, 46, 1982)]  # of frames of 64 B to 2000 B
 Overhead = Annotated[int, Quantity(LENGTH, -63, 255)]  # a byte is left of the shortest frame
+StoreBytes = Annotated[int, Quantity(LENGTH, 15_360, 10**9)]  # of two ports at least: see store.py
 QueueBytes = Annotated[int, Quantity(LENGTH, 64, 10**9)]
 Burst = Annotated[int, Quantity(LENGTH, 1, 10**9)]
 PictureBytes = Annotated[int, Quantity(LENGTH, 1, 10**9)]

@@ -35,6 +35,7 @@ from penstock.scenario.limits import (
     SendSlope,
     ServiceDataUnit,
     StatedDelay,
+    StoreBytes,
     SyncErrorTime,
     TrafficRate,
 )
@@ -295,6 +296,9 @@ class Bridge(Table):
     max_frame: FrameBytes = Field(default=1522, description="Its longest frame, destination address to FCS.")
     overhead: Overhead = Field(
         default=20, description="What ATS counts beside the frame; below zero, in models, what it leaves out of it."
+    )
+    store: StoreBytes | None = Field(
+        default=None, description="What the bridge has to store frames in, in models; whole cells of 128 B count."
     )
     gates: Gates | None = Field(default=None, description="The gate control list of all ports.")
     count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")

@@ -93,6 +93,7 @@ class Bridge(Egress):
     processing_delay_max_ps: int | None  # None: what the hardware states
     max_frame_bytes: int
     overhead_bytes: int
+    store_bytes: int | None  # None: as much as the hardware has, or more where it has more ports
     static_forwarding: bool
 
     def selection(self, traffic_class: int) -> Selection:

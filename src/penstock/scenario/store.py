@@ -16,7 +16,7 @@ _RECEPTION_GUARANTEE_CELLS = 24
 _MOST_QUEUE_GUARANTEE_CELLS = 12
 _QUEUE_LIMIT_CELLS = 256
 _CLASSES = 8
-CLASS_LIMIT_CELLS = 640
+_CLASS_LIMIT_CELLS = 640
 _CELLS_PER_PORT = 128  # what 8 ports of the hardware have
 
 
@@ -26,7 +26,9 @@ def cells_of(frame_bytes: int) -> int:
 
 
 def store_cells(bridge: Bridge) -> int:
-    """The hardware's own size; a model with more ports has more to store frames in."""
+    """What the scenario says, or the hardware's own size; a model with more ports has more to store frames in."""
+    if bridge.store_bytes is not None:
+        return bridge.store_bytes // CELL_BYTES
     cells = HARDWARE_CELLS
     while cells < bridge.ports * _CELLS_PER_PORT:
         cells *= 2
@@ -53,12 +55,26 @@ def shares(bridge: Bridge) -> Shares:
 
 def limit_of_queue(network: Network, bridge: Bridge, number: int) -> int:
     """Cells that the queue of a class at a port may hold."""
-    return queue_limit_cells(network, bridge).get(number, _QUEUE_LIMIT_CELLS)
+    return queue_limit_cells(network, bridge).get(number, min(_QUEUE_LIMIT_CELLS, _class_limit_cells(bridge)))
 
 
 def limit_of_class(network: Network, bridge: Bridge, number: int) -> int:
     """Cells that a class may have at all ports together: one queue may fill it."""
-    return max(CLASS_LIMIT_CELLS, limit_of_queue(network, bridge, number))
+    return max(_class_limit_cells(bridge), limit_of_queue(network, bridge, number))
+
+
+def class_limits_cells(network: Network, bridge: Bridge) -> dict[int, int]:
+    """By class, where it is not what the hardware has after reset."""
+    most, queues = _class_limit_cells(bridge), queue_limit_cells(network, bridge)
+    limits = {number: max(most, queues.get(number, 0)) for number in range(_CLASSES)}
+    return {number: cells for number, cells in limits.items() if cells != _CLASS_LIMIT_CELLS}
+
+
+def _class_limit_cells(bridge: Bridge) -> int:
+    """As after reset; of a store whose size is said, the same part."""
+    if bridge.store_bytes is None:
+        return _CLASS_LIMIT_CELLS
+    return store_cells(bridge) * _CLASS_LIMIT_CELLS // HARDWARE_CELLS
 
 
 def queue_limit_cells(network: Network, bridge: Bridge) -> dict[int, int]:
@@ -83,9 +99,14 @@ def _longest_bytes(network: Network, bridge: Bridge, number: int) -> int:
 
 
 def check_queue_limits(draft: Draft, network: Network) -> None:
-    """Whether each limit is of a frame or more, and of the store or less."""
+    """Whether each limit is of a frame or more, and of the store or less, and a store of what its ports need."""
     for bridge in network.bridges.values():
         most = store_cells(bridge)
+        needed = bridge.ports * (_TRANSIT_CELLS + _RECEPTION_GUARANTEE_CELLS)
+        if most < needed:
+            what = f"{most} cells of {CELL_BYTES} B are less than the {needed} that {bridge.ports} ports need"
+            draft.once((*draft.origin[bridge.name], "store"), what, f"{needed * CELL_BYTES}B and above")
+            continue
         for number, cells in queue_limit_cells(network, bridge).items():
             limit = bridge.queue_limits[number]
             key, unit = ("frames", 1) if limit.frames is not None else ("bytes", CELL_BYTES)
