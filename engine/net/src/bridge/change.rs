@@ -3,9 +3,10 @@
 //!
 //! A frame reads each setting in a cycle of its own (`facts.rs`). A change says from which cycle on it is seen; what was
 //! to be read before is read when the change is made.
+use penstock_shaper::forwarding::Entry;
+use penstock_shaper::identification::Key;
+
 use super::config::Identify;
-use super::fdb::Entry;
-use super::identify::Key;
 use super::timing::Clock;
 use super::{Bridge, Tick};
 use crate::header::Headers;

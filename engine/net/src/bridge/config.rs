@@ -2,9 +2,12 @@
 //! What a bridge should do, in JSON: the registers and tables of the hardware by their meaning. Unknown keys are refused;
 //! a key that is left out has the value that the hardware has after reset.
 use penstock_shaper::admission::CLASSES;
+use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key};
 use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::header::Ipv4Fields;
 
 pub const MAX_PORTS: u16 = 64;
 
@@ -141,6 +144,20 @@ pub enum StreamKey {
     Ipv4 { source: u32, destination: u32, protocol: u8, source_port: u16, destination_port: u16 },
     Destination { mac: u64, vlan: u16 },
     Source { mac: u64, vlan: u16 },
+}
+
+impl StreamKey {
+    /// As the table holds it: at a port, of the IPv4 fields those that count.
+    pub(super) fn at(&self, port: u16, ipv4_mask: u128) -> Key {
+        match *self {
+            Self::Ipv4 { source, destination, protocol, source_port, destination_port } => {
+                let fields = Ipv4Fields { source, destination, protocol, source_port, destination_port };
+                ipv4_key(port, fields.key() & ipv4_mask)
+            }
+            Self::Destination { mac, vlan } => destination_key(port, vlan, mac),
+            Self::Source { mac, vlan } => source_key(port, vlan, mac),
+        }
+    }
 }
 
 /// How long things take.

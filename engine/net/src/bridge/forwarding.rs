@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where an address leads to: static entries beside the database, and the database.
+use penstock_shaper::forwarding::{address_of, Entry, Fdb};
+
 use super::config::{refuse, within, BridgeConfig, BridgeError};
-use super::fdb::{address_of, Entry, Fdb};
 use super::Tick;
 
 /// Where an address stands.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use penstock_shaper::admission::{Admission, Limits, CLASSES};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::ptp_clock::PtpClock;
+use penstock_shaper::reception::Reception;
 
 use super::config::{within, BridgeConfig, BridgeError, Timing, MAX_PORTS};
 use super::fifo::Fifo;
@@ -12,7 +13,6 @@ use super::forwarding::Forwarding;
 use super::gate_config::GateConfig;
 use super::lifetime::Lifetime;
 use super::meters::Meters;
-use super::reception::Reception;
 use super::tables::Tables;
 use super::timing::{Clock, Row, GATE_DELAYS};
 use super::{Bridge, Port, Settings, NEVER};

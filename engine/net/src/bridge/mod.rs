@@ -13,22 +13,18 @@ mod classify;
 mod config;
 pub mod device;
 mod facts;
-mod fdb;
 mod fifo;
 mod forwarding;
 mod from_config;
 mod gate_config;
-mod identify;
 mod judge;
 pub(crate) mod lifetime;
 mod memos;
 mod meters;
 mod pass;
 pub mod reason;
-mod reception;
 mod select;
 pub(crate) mod start;
-mod sweep;
 mod tables;
 pub(crate) mod timing;
 
@@ -37,6 +33,7 @@ use std::collections::VecDeque;
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::Gates;
+use penstock_shaper::reception::Reception;
 
 pub use change::Change;
 pub use config::{
@@ -56,7 +53,6 @@ use forwarding::Forwarding;
 use gate_config::GateConfig;
 use lifetime::Lifetime;
 use meters::Meters;
-use reception::Reception;
 use tables::Tables;
 use timing::{Clock, Line, Row};
 

@@ -2,10 +2,11 @@
 //! The tables and settings by which frames are classified, and what each stage reads of them.
 use std::collections::HashMap;
 
+use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key, StreamTable, FIELDS};
+
 use super::change::Change;
 use super::classify::Seen;
 use super::config::{refuse, within, BridgeConfig, BridgeError, Identify};
-use super::identify::{destination_key, ipv4_key, key_of, source_key, Key, StreamTable, FIELDS};
 use crate::header::Header;
 
 /// 4095: reserved, so that no port is a member.
@@ -153,11 +154,11 @@ impl Tables {
     }
 
     pub fn stream_by_destination(&self, port: u16, vlan: u16, header: &Header) -> Option<u16> {
-        self.stream(destination_key(port, vlan, header))
+        self.stream(destination_key(port, vlan, header.destination))
     }
 
     pub fn stream_by_source(&self, port: u16, vlan: u16, header: &Header) -> Option<u16> {
-        self.stream(source_key(port, vlan, header))
+        self.stream(source_key(port, vlan, header.source))
     }
 
     pub fn filter(&self, seen: &Seen, vlan: u16) -> Filter {
@@ -198,7 +199,7 @@ fn stream_table(ports: u16, config: &BridgeConfig, ipv4_mask: u128, streams: u32
     let mut table = StreamTable::new(slots);
     for entry in &config.streams {
         within("reception port of a stream", entry.port, 0, ports - 1)?;
-        let key = key_of(entry.port, &entry.key, ipv4_mask);
+        let key = entry.key.at(entry.port, ipv4_mask);
         match entry.slot {
             Some((which, slot)) => {
                 within("table of a stream", which, 0, 1)?;

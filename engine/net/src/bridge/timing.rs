@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
 use penstock_shaper::egress::{GateDelays, GateTime, LineTime};
+use penstock_shaper::turns::Turns;
+pub use penstock_shaper::turns::CYCLE_NS;
 
 use super::config::{BridgeError, Timing};
 use super::Tick;
 use crate::link::Rate;
 
-pub const CYCLE_NS: u64 = 8;
 /// From a frame's last byte taken to the first cycle in which it may be selected, without twice the ports.
 const VISIBLE_CYCLES: Tick = 19;
 /// From the end of the last bit on the wire to its byte taken.
@@ -54,15 +55,13 @@ impl Row {
 #[derive(Clone, Copy, Debug)]
 pub struct Cycles {
     pub ports: Tick,
-    /// 2^64 divided by the ports and rounded up, by which cycles below 2^61 are divided exactly.
-    reciprocal: u64,
+    turns: Turns,
 }
 
 impl Cycles {
     /// Of 2 to 8 ports.
     pub fn new(ports: u16) -> Self {
-        let ports = Tick::from(ports);
-        Self { ports, reciprocal: u64::MAX / ports + 1 }
+        Self { ports: ports.into(), turns: Turns::new(ports) }
     }
 
     #[inline(always)]
@@ -75,18 +74,10 @@ impl Cycles {
         CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
     }
 
-    /// Whose turn a cycle is.
-    #[inline(always)]
-    fn phase(self, cycle: Tick) -> Tick {
-        let turns = (u128::from(cycle) * u128::from(self.reciprocal)) >> 64;
-        cycle - turns as Tick * self.ports
-    }
-
     /// The first turn of a port at or after a cycle.
     #[inline(always)]
     pub fn turn(self, port: u16, from: Tick) -> Tick {
-        let phase = Tick::from(port) + self.ports - self.phase(from);
-        from + if phase >= self.ports { phase - self.ports } else { phase }
+        self.turns.turn(port, from)
     }
 
     /// The first cycle in which a selected frame no longer costs credit.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The registers of the switch by their addresses, as in hw/regs/pen_switch.rdl: what a write changes.
+use penstock_shaper::forwarding;
 use penstock_shaper::gates::Entry;
+use penstock_shaper::identification::FIELDS;
 use penstock_shaper::ptp_clock::Command;
 
-use crate::bridge::fdb;
 use crate::bridge::{Change, GateRegisters, Identify};
 
 const ID: u32 = 0x5045_4E53;
@@ -91,7 +92,7 @@ impl Registers {
         for (n, share) in shares.into_iter().enumerate() {
             set(0x1C0 + 4 * n as u32, share);
         }
-        Self { sizes, settings, data: [0; 4], index: 0, ipv4_mask: crate::bridge::identify::FIELDS, clock_error: 0 }
+        Self { sizes, settings, data: [0; 4], index: 0, ipv4_mask: FIELDS, clock_error: 0 }
     }
 
     fn is_setting(address: u32) -> bool {
@@ -229,7 +230,7 @@ impl Registers {
             4 => Change::Fdb {
                 way: (index >> 15) as u8,
                 set: u32::from(index & 0x7FFF),
-                entry: fdb::Entry::new(
+                entry: forwarding::Entry::new(
                     field(71, 1) == 1,
                     field(70, 1) == 1,
                     field(68, 2) as u8,
@@ -239,7 +240,7 @@ impl Registers {
                 ),
             },
             5 => {
-                self.ipv4_mask = data & crate::bridge::identify::FIELDS;
+                self.ipv4_mask = data & FIELDS;
                 Change::Ipv4Mask(self.ipv4_mask)
             }
             6 => {

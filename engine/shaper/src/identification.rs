@@ -2,9 +2,6 @@
 //! Finds the stream of a key. Twin of `pen_stream_table`: two tables of slots given by the key's CRC-32.
 use std::collections::HashMap;
 
-use super::config::StreamKey;
-use crate::header::Header;
-
 /// identify[108:107], port[106:104], fields[103:0]; ports beyond 7 go on above bit 108.
 pub type Key = u128;
 
@@ -17,27 +14,17 @@ fn key(identify: u128, port: u16, fields: u128) -> Key {
     u128::from(port >> 3) << 109 | identify << 107 | u128::from(port & 7) << 104 | fields
 }
 
+/// By IPv4, of the fields that count: {source, destination, protocol, source port, destination port}.
 pub fn ipv4_key(port: u16, fields: u128) -> Key {
     key(IPV4, port, fields)
 }
 
-pub fn destination_key(port: u16, vlan: u16, header: &Header) -> Key {
-    key(DESTINATION, port, u128::from(vlan) << 48 | u128::from(header.destination))
+pub fn destination_key(port: u16, vlan: u16, address: u64) -> Key {
+    key(DESTINATION, port, u128::from(vlan) << 48 | u128::from(address))
 }
 
-pub fn source_key(port: u16, vlan: u16, header: &Header) -> Key {
-    key(SOURCE, port, u128::from(vlan) << 48 | u128::from(header.source))
-}
-
-pub fn key_of(port: u16, given: &StreamKey, ipv4_mask: u128) -> Key {
-    match *given {
-        StreamKey::Ipv4 { source, destination, protocol, source_port, destination_port } => {
-            let fields = crate::header::Ipv4Fields { source, destination, protocol, source_port, destination_port };
-            ipv4_key(port, fields.key() & ipv4_mask)
-        }
-        StreamKey::Destination { mac, vlan } => key(DESTINATION, port, u128::from(vlan) << 48 | u128::from(mac)),
-        StreamKey::Source { mac, vlan } => key(SOURCE, port, u128::from(vlan) << 48 | u128::from(mac)),
-    }
+pub fn source_key(port: u16, vlan: u16, address: u64) -> Key {
+    key(SOURCE, port, u128::from(vlan) << 48 | u128::from(address))
 }
 
 #[derive(Clone, Debug, Default)]
@@ -99,8 +86,7 @@ mod tests {
     #[test]
     fn a_key_is_found_in_its_slots_only() {
         let mut table = StreamTable::new(512);
-        let header = Header { destination: 0x0200_0000_0001, ..Header::default() };
-        let key = destination_key(3, 10, &header);
+        let key = destination_key(3, 10, 0x0200_0000_0001);
         let slot = crc(&key.to_le_bytes()[..14]) as usize;
         table.write(0, (slot + 1) & 511, Some((key, 7)));
         assert_eq!(table.find(key), None);
@@ -109,6 +95,6 @@ mod tests {
         table.write(1, (slot >> 16) & 511, None);
         table.add(key, 9);
         assert_eq!(table.find(key), Some(9));
-        assert_ne!(source_key(3, 10, &header), key);
+        assert_ne!(source_key(3, 10, 0x0200_0000_0001), key);
     }
 }

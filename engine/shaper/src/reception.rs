@@ -3,8 +3,8 @@
 //!
 //! A byte of cycle b can be taken in b + 5. A port takes a byte a cycle, but none from a frame's last one until the
 //! frame's record and its source address have gone out in two of the port's turns.
-use super::timing::Cycles;
-use super::Tick;
+use crate::egress::Tick;
+use crate::turns::Turns;
 
 /// From a byte's cycle on the wire to the write into the FIFO, and from there to its being taken.
 const TO_FIFO: Tick = 2;
@@ -36,7 +36,7 @@ pub struct Taken {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Reception {
-    cycles: Cycles,
+    turns: Turns,
     /// First cycle in which a next frame's byte can be taken.
     free: Tick,
     /// A beat that ends a lost frame waits for room up to this cycle; what comes meanwhile is lost too.
@@ -50,7 +50,7 @@ pub struct Reception {
 impl Reception {
     pub fn new(ports: u16, port: u16) -> Self {
         Self {
-            cycles: Cycles::new(ports),
+            turns: Turns::new(ports),
             free: 0,
             owing: None,
             run: 0,
@@ -87,8 +87,8 @@ impl Reception {
 
     /// Gives the turn of the record.
     fn finish(&mut self, last: Tick) -> Tick {
-        let turn = self.cycles.turn(self.port, last + 1);
-        self.free = turn + self.cycles.ports + 1;
+        let turn = self.turns.turn(self.port, last + 1);
+        self.free = turn + self.turns.ports + 1;
         turn
     }
 

@@ -5,7 +5,7 @@
 //! a learning reads. An entry that is written meanwhile is taken again.
 use std::collections::VecDeque;
 
-use super::Tick;
+use crate::egress::Tick;
 
 /// From a new period to when the next sweep is known.
 const PERIOD_KNOWN: Tick = 8;

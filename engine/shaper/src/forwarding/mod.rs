@@ -3,12 +3,14 @@
 //!
 //! A learning that goes out in cycle t reads its set in t + 2 and writes it in t + 6, so that it is seen by lookups that
 //! go out from t + 5 on: those read in cycle t' + 2.
+mod sweep;
+
 use std::collections::VecDeque;
 
-use super::identify::crc;
-use super::sweep::{Sweep, STEP};
-use super::timing::CYCLE_NS;
-use super::Tick;
+use crate::egress::Tick;
+use crate::identification::crc;
+use crate::turns::CYCLE_NS;
+use sweep::{Sweep, STEP};
 
 const ADDRESS_BITS: u64 = (1 << 60) - 1;
 const AGE_LSB: u32 = 60;
