@@ -14,6 +14,7 @@ import polars as pl
 
 from penstock.journeys import View
 from penstock.paths import path_table
+from penstock.percentile import percentile_of
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
 
 _PS = 10**12
@@ -74,13 +75,13 @@ def distribution(row: Mapping[str, Any], prefix: str) -> Distribution | None:
 
 
 def distribution_of(name: str, values: pl.Expr) -> list[pl.Expr]:
-    """The columns `name_min` and so on; percentiles are of the nearest rank."""
+    """The columns `name_min` and so on; as `penstock.percentile` has them."""
     values = values.drop_nulls()
     found = (
         values.min(),
         values.mean(),
-        values.quantile(0.5, "nearest"),
-        values.quantile(0.99, "nearest"),
+        percentile_of(values, 0.5),
+        percentile_of(values, 0.99),
         values.max(),
     )
     return [value.alias(f"{name}_{key}") for key, value in zip(KEYS, found, strict=True)]

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The distribution of a quantity in nanoseconds: exact least, largest and mean; percentiles exact up to a count.
 use hdrhistogram::Histogram;
+use penstock_frame::Percentile;
 use serde::Serialize;
 
 /// Up to so many values percentiles are exact.
 pub const EXACT_UP_TO: usize = 500_000;
 /// Beyond, they are within one part in a thousand.
 const DIGITS: u8 = 3;
-const PERCENTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+const PERCENTILES: [Percentile; 5] =
+    [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::P9999];
 
 /// Values one after the other; negative ones too.
 #[derive(Debug, Default)]
@@ -77,7 +79,7 @@ impl Distribution {
         let some = self.count > 0;
         let mut sorted = self.values.clone();
         sorted.sort_unstable();
-        let [p50, p90, p99, p999, p9999] = PERCENTILES.map(|part| some.then(|| self.percentile(&sorted, part)));
+        let [p50, p90, p99, p999, p9999] = PERCENTILES.map(|which| some.then(|| self.percentile(&sorted, which)));
         Description {
             count: self.count,
             min: some.then_some(self.least),
@@ -94,12 +96,11 @@ impl Distribution {
         }
     }
 
-    /// The least value that at least this part of all values do not exceed.
-    fn percentile(&self, sorted: &[i64], part: f64) -> i64 {
-        let rank = ((part * self.count as f64).ceil() as u64).clamp(1, self.count);
+    fn percentile(&self, sorted: &[i64], which: Percentile) -> i64 {
+        let index = which.index(self.count);
         match &self.coarse {
-            Some(coarse) => coarse.at(rank).clamp(self.least, self.largest),
-            None => sorted[rank as usize - 1],
+            Some(coarse) => coarse.at(index + 1).clamp(self.least, self.largest),
+            None => sorted[index as usize],
         }
     }
 }
@@ -145,6 +146,23 @@ mod tests {
         assert_eq!((described.min, described.max, described.peak_to_peak), (Some(-3), Some(10), Some(13)));
         assert_eq!((described.mean, described.mean_of_sizes), (Some(3.0), Some(4.5)));
         assert_eq!((described.p50, described.p99), (Some(0), Some(10)));
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_nearest_rank_whatever_the_count() {
+        for count in 1..=200_i64 {
+            let mut distribution = Distribution::default();
+            // In an order that is neither ascending nor descending, half of them below zero.
+            (0..count).for_each(|n| distribution.add((n * 7_919) % count - count / 2));
+            let mut sorted = distribution.values.clone();
+            sorted.sort_unstable();
+            let counted =
+                |percent: i64| sorted.iter().copied().zip(1..).find(|(_, up_to)| up_to * 100 >= percent * count);
+            let described = distribution.describe();
+            for (percent, found) in [(50, described.p50), (90, described.p90), (99, described.p99)] {
+                assert_eq!(found, counted(percent).map(|(value, _)| value), "p{percent} of {count}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ethernet frames, captures, and the units of time, rate and length.
+//! Ethernet frames, captures, the units of time, rate and length, and what a percentile is.
 //!
 //! A frame's *length* is from destination address to FCS. Its *wire length* adds preamble, delimiter and gap.
 #![forbid(unsafe_code)]
@@ -7,12 +7,14 @@
 mod build;
 mod capture;
 mod media;
+mod percentile;
 mod units;
 
 pub use build::{BuildError, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
 pub use media::{Avtp, AvtpFormat, Rtp};
+pub use percentile::Percentile;
 pub use units::{BitsPerSecond, Bytes, Picoseconds};
 
 /// Preamble and start-of-frame delimiter.

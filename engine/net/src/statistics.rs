@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run says about each stream, gathered while it runs.
+use penstock_frame::Percentile;
 use prefetch_index::prefetch_index;
 use sketches_ddsketch::{Config, DDSketch};
 
@@ -11,6 +12,8 @@ use crate::trace::Reason;
 pub const SKETCH_ERROR: f64 = 0.001;
 /// Enough for every time from 1 ps to 1000 s, so that none is merged with another.
 const SKETCH_BINS: u32 = 32_768;
+/// What is not above it counts as 0.
+const SKETCH_LEAST: f64 = 0.5;
 
 /// Exact count, least, greatest and mean; percentiles exact up to a stated count.
 #[derive(Clone, Default)]
@@ -43,6 +46,8 @@ pub struct Summary {
 }
 
 impl Distribution {
+    const PERCENTILES: [Percentile; 2] = [Percentile::P50, Percentile::P99];
+
     /// Has what [`Self::add`] needs fetched into the cache.
     #[inline]
     fn bring(&self) {
@@ -80,7 +85,7 @@ impl Distribution {
     #[cold]
     fn sketch_values(&mut self) {
         let sketch = self.sketch.get_or_insert_with(|| {
-            let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, 1.0));
+            let mut sketch = DDSketch::new(Config::new(SKETCH_ERROR, SKETCH_BINS, SKETCH_LEAST));
             sketch.add_with_count(self.first as f64, std::mem::take(&mut self.equal));
             Box::new(sketch)
         });
@@ -93,38 +98,44 @@ impl Distribution {
         self.count
     }
 
+    /// Of all values in ascending order, from those that stand after the equal ones.
+    fn exact(&self, sorted: &[u64], index: usize) -> u64 {
+        let below = sorted.partition_point(|&value| value < self.first);
+        // The equal ones stand after those below them.
+        match index.checked_sub(below) {
+            None => sorted[index],
+            Some(after) if after < self.equal as usize => self.first,
+            Some(_) => sorted[index - self.equal as usize],
+        }
+    }
+
+    /// Near that value: the extremes are known.
+    fn sketched(&self, sketch: &DDSketch, index: u64) -> f64 {
+        let last = self.count - 1;
+        if index == last {
+            return self.max as f64;
+        }
+        // The sketch rounds ranks down; a quarter keeps it from falling below a whole one.
+        let part = (index as f64 + 0.25) / last as f64;
+        let found = sketch.quantile(part).ok().flatten().unwrap_or(self.max as f64);
+        found.clamp(self.min as f64, self.max as f64)
+    }
+
     /// None without values.
     pub fn summary(&self) -> Option<Summary> {
         if self.count == 0 {
             return None;
         }
-        let (p50, p99) = match &self.sketch {
-            // Its answer is near the value; the extremes are known.
+        let [p50, p99] = match &self.sketch {
             Some(sketch) => {
                 let mut sketch = sketch.clone();
                 self.values.iter().for_each(|&value| sketch.add(value as f64));
-                let near = |q: f64| {
-                    // The sketch rounds ranks down; a quarter keeps it from falling below a whole one.
-                    let rank = ((self.count - 1) as f64 * q).round() + 0.25;
-                    let found = sketch.quantile(rank / (self.count - 1) as f64).ok().flatten().unwrap_or(0.0);
-                    found.clamp(self.min as f64, self.max as f64)
-                };
-                (near(0.5), near(0.99))
+                Self::PERCENTILES.map(|percentile| self.sketched(&sketch, percentile.index(self.count)))
             }
             None => {
                 let mut sorted = self.values.clone();
                 sorted.sort_unstable();
-                let below = sorted.partition_point(|&value| value < self.first);
-                let nearest = |q: f64| {
-                    let rank = ((self.count - 1) as f64 * q).round() as usize;
-                    // The equal ones stand after those below them.
-                    match rank.checked_sub(below) {
-                        None => sorted[rank] as f64,
-                        Some(after) if after < self.equal as usize => self.first as f64,
-                        Some(_) => sorted[rank - self.equal as usize] as f64,
-                    }
-                };
-                (nearest(0.5), nearest(0.99))
+                Self::PERCENTILES.map(|percentile| self.exact(&sorted, percentile.index(self.count) as usize) as f64)
             }
         };
         Some(Summary {
@@ -196,6 +207,13 @@ impl StreamStatistics {
 mod tests {
     use super::*;
 
+    /// The least value that so many in a hundred do not exceed, by counting.
+    fn counted(values: &[u64], percent: usize) -> u64 {
+        let enough =
+            |value: &&u64| values.iter().filter(|other| other <= value).count() * 100 >= percent * values.len();
+        *values.iter().filter(enough).min().unwrap()
+    }
+
     #[test]
     fn percentiles_are_those_of_the_nearest_rank() {
         let mut d = Distribution::default();
@@ -205,7 +223,40 @@ mod tests {
         }
         let s = d.summary().unwrap();
         assert_eq!((s.count, s.min, s.max, s.mean), (4, 1, 5, 3.0));
-        assert_eq!((s.p50, s.p99, s.percentile_error), (4.0, 5.0, 0.0), "rank 1.5 is rounded away from zero");
+        assert_eq!((s.p50, s.p99, s.percentile_error), (2.0, 5.0, 0.0), "half of them are 2 or less");
+    }
+
+    #[test]
+    fn of_any_number_of_values_they_are_as_defined_or_off_by_the_error_that_is_stated() {
+        let mut state = 1_u64;
+        for count in 1..=200 {
+            // Ties, zeros and a wide range.
+            let values: Vec<u64> = (0..count)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 60) * (state >> 40 & 0xff)
+                })
+                .collect();
+            for exact_up_to in [0, 1, count - 1, count, 1_000] {
+                let mut d = Distribution::default();
+                values.iter().for_each(|&value| d.add(value, exact_up_to));
+                let s = d.summary().unwrap();
+                assert!(s.percentile_error == 0.0 || exact_up_to < count);
+                for (percent, found) in [(50, s.p50), (99, s.p99)] {
+                    let wanted = counted(&values, percent) as f64;
+                    let off = (found - wanted).abs();
+                    assert!(off <= wanted * s.percentile_error * 1.001, "p{percent} of {values:?}: {found} {wanted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_value_more_than_are_kept_leaves_p99_at_the_top() {
+        let mut d = Distribution::default();
+        (1..=51).for_each(|value| d.add(value * 1_000_000, 50));
+        let s = d.summary().unwrap();
+        assert_eq!((s.p99, s.percentile_error), (51_000_000.0, SKETCH_ERROR));
     }
 
     #[test]
@@ -236,8 +287,8 @@ mod tests {
         assert_eq!((s.count, s.min, s.max), (50_000, exact[0], exact[49_999]));
         assert_eq!(s.mean, exact.iter().map(|&v| u128::from(v)).sum::<u128>() as f64 / 50_000.0);
         assert_eq!(s.percentile_error, SKETCH_ERROR);
-        for (q, found) in [(0.5, s.p50), (0.99, s.p99)] {
-            let wanted = exact[(49_999.0_f64 * q).round() as usize] as f64;
+        for (index, found) in [(24_999, s.p50), (49_499, s.p99)] {
+            let wanted = exact[index] as f64;
             assert!((found / wanted - 1.0).abs() <= SKETCH_ERROR * 1.001, "{found} {wanted}");
         }
     }

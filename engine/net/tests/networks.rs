@@ -2,6 +2,7 @@
 //! Networks of models as their callers see them: closed forms, conservation, statistics against the trace.
 use std::collections::{BTreeMap, HashMap};
 
+use penstock_frame::Percentile;
 use penstock_net::describe::BridgeKind;
 use penstock_net::{run, Columns, Event, Network, Observer, Outcome, Reason, RunError};
 use proptest::prelude::*;
@@ -511,11 +512,14 @@ fn check(values: &mut [u64], found: &penstock_net::Distribution) -> Result<(), T
         return Ok(());
     };
     values.sort_unstable();
-    let nearest = |q: f64| values[((values.len() - 1) as f64 * q).round() as usize] as f64;
+    let nearest = |percentile: Percentile| values[percentile.index(values.len() as u64) as usize] as f64;
     prop_assert_eq!(summary.count, values.len() as u64);
     prop_assert_eq!((summary.min, summary.max), (values[0], values[values.len() - 1]));
     prop_assert_eq!(summary.mean, values.iter().map(|&v| u128::from(v)).sum::<u128>() as f64 / values.len() as f64);
-    prop_assert_eq!((summary.p50, summary.p99, summary.percentile_error), (nearest(0.5), nearest(0.99), 0.0));
+    prop_assert_eq!(
+        (summary.p50, summary.p99, summary.percentile_error),
+        (nearest(Percentile::P50), nearest(Percentile::P99), 0.0)
+    );
     Ok(())
 }
 

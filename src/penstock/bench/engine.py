@@ -8,7 +8,6 @@ caches and memory, so all that is compared runs in turns (A B B A ...), and of e
 from __future__ import annotations
 
 import json
-import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from penstock.bench.build import Build, FailedRunError, this
 from penstock.bench.networks import NETWORKS
+from penstock.percentile import percentile
 
 Row = dict[str, Any]
 
@@ -38,9 +38,7 @@ class Spread(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
         """Of one value or more."""
-        if len(values) == 1:
-            return cls(values[0], values[0], values[0])
-        return cls(*statistics.quantiles(values, n=4, method="inclusive"))
+        return cls(*(percentile(values, part) for part in (0.25, 0.5, 0.75)))
 
 
 class Job(NamedTuple):

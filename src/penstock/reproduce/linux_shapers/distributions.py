@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from penstock.percentile import percentile
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
 from penstock.reproduce.linux_shapers import panels, printed, seen
 from penstock.reproduce.linux_shapers.packets import packets
@@ -22,7 +23,7 @@ def _evaluate(mixed: bool, outcomes: Outcomes, _options: Options) -> Found:
     for name, called in CONFIGURATIONS.items():
         for part in (0.5, 0.99):
             label = f"{part * 100:g} % of the delays are below, {called}"
-            value = float(np.quantile(of[name].delay_us, part))
+            value = percentile(of[name].delay_us, part)
             found.rows.append(Row.told(f"{key(mixed)}.{name}.p{part * 100:g}", label, "us", value))
         steady = float((np.abs(of[name].jitter_us) < _STEADY_US).mean()) * 100
         label = f"packets whose jitter is below {_STEADY_US:g} us, {called}"

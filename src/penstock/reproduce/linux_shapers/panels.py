@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
+from penstock.percentile import percentiles
 from penstock.reproduce import drawing
 from penstock.reproduce.experiment import Picture
 from penstock.reproduce.linux_shapers.place import CONFIGURATIONS
@@ -42,6 +43,6 @@ def distribution(title: str, x: str, values: Mapping[str, Times], note: str) -> 
     for number, (name, called) in enumerate(CONFIGURATIONS.items()):
         if name not in values:
             continue
-        at = np.quantile(values[name], _PARTS).round(4)
+        at = percentiles(values[name], _PARTS).round(4)
         drawing.curve(figure, called, at, _PARTS, drawing.COLORS[number], mode="lines")
     return Picture(title, note, figure)

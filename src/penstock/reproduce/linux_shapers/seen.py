@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.end.trace import ORIGIN
+from penstock.percentile import percentile
 from penstock.reproduce.experiment import Found, Outcomes, Picture
 from penstock.reproduce.linux_shapers import panels
 from penstock.reproduce.linux_shapers.laboratory import slower
@@ -75,7 +76,7 @@ def distributions(mixed: bool, steady_us: float, outcomes: Outcomes) -> Found:
         called = CONFIGURATIONS[name]
         for part in (0.5, 0.99):
             label = f"{part * 100:g} % of the delays are below, {called}"
-            value = float(np.quantile(each.delay_us, part))
+            value = percentile(each.delay_us, part)
             found.rows.append(Row.told(f"{key(mixed)}.{name}.p{part * 100:g}", label, "us", value))
         steady = float((np.abs(each.jitter_us) < steady_us).mean()) * 100
         label = f"packets whose jitter is below {steady_us:g} us, {called}"
