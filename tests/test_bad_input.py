@@ -545,11 +545,6 @@ GATES, PORT = "bridges.sw.gates", "bridges.sw.port.3"
 SHAPER_CASES = {
     "a list with zero entries": (
         ENTRIES, "entries = []", 16, f"{GATES}.entries", "has no entries", "1 to 1024 entries"),
-    "a zero interval": (
-        'interval = "50us"', 'interval = "0us"', 17, f"{GATES}.entries[0].interval", "0us. is too small", "64ns to"),
-    "an interval below the minimum": (
-        'interval = "50us"', 'interval = "63ns"', 17, f"{GATES}.entries[0].interval", "63ns. is too small",
-        "64ns"),
     "an interval above all": (
         'interval = "50us"', 'interval = "5s"', 17, f"{GATES}.entries[0].interval", "5s. is too large",
         "4294967295ns"),
@@ -558,9 +553,7 @@ SHAPER_CASES = {
         "whole ns"),
     "an interval without a unit": (
         'interval = "50us"', "interval = 50000", 17, f"{GATES}.entries[0].interval", "no unit", "us"),
-    "a cycle of zero": ('"250us"\nbase', '"0s"\nbase', 14, f"{GATES}.cycle_time", "0s. is too small", "64ns to"),
-    "a cycle below the minimum": (
-        '"250us"\nbase', '"32ns"\nbase', 14, f"{GATES}.cycle_time", "32ns. is too small", "64ns to"),
+    "a cycle of zero": ('"250us"\nbase', '"0s"\nbase', 14, f"{GATES}.cycle_time", "0s. is too small", "1ns to"),
     "a cycle above all": (
         'interval = "1ms" }', 'interval = "3s" }, { open = "none", interval = "3s" }',
         24, f"{PORT}.gates.cycle_time", "6 s is longer", "to 4294967295ns"),
@@ -699,8 +692,8 @@ def test_a_slope_that_is_scaled_to_no_gates(folder: Path, penstock: Penstock) ->
 def test_all_that_is_wrong_with_shapers_is_told_at_once(folder: Path, penstock: Penstock) -> None:
     changes = {
         'idle_slope = "20Mb/s"': 'idle_slope = "2Gb/s"',
-        'cycle_time = "250us"': 'cycle_time = "1ns"',
-        '"50us"': '"1ns"',
+        'cycle_time = "250us"': 'cycle_time = "5s"',
+        '"50us"': '"5s"',
         '"0x1f"': '[0, "vidoe"]',
         'idle_slope = "40Mb/s"': 'idle_slope = "200Mb/s"',
         '"1us", initial = "none"': '"6s", initial = [9]',

@@ -98,9 +98,8 @@ CASES = {
     "too many entries": (r"re:entries = \[.*?\n\]",
         "entries = [" + ", ".join(['{ open = "all", interval = "100ns" }'] * 1025) + "]",
         16, f"{GATES}.entries", "has 1025 entries", "1 to 1024 entries"),
-    "a short interval": ('"100us"', '"63ns"', 17, f"{GATES}.entries[0].interval", "63ns. is too small", "64ns"),
     "an unknown class of a gate": ('["control"]', '["contrl"]', 17, f"{GATES}.entries[0].open", '"contrl"', "control"),
-    "a short cycle": ('"500us"\nbase', '"1ns"\nbase', 14, f"{GATES}.cycle_time", "1ns. is too small", "64ns to"),
+    "a short cycle": ('"500us"\nbase', '"0ns"\nbase', 14, f"{GATES}.cycle_time", "0ns. is too small", "1ns to"),
     "a time before time": ('base_time = "1ms"', 'base_time = "0.5ns"', 15, f"{GATES}.base_time", "whole number", "ns"),
     "a class that never opens": ('["sound", 5, 0]', '["sound", 0]', 16, f"{GATES}.entries",
         'class 5 never opens at plc, but "video" needs it', "opens class 5"),
@@ -191,7 +190,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     text = GOOD
     for old, new in {
         VIDEO: 'idle_slope = "2Gb/s"',
-        '"100us"': '"1ns"',
+        '"100us"': '"5s"',
         "5, 6, 7]": "5]",
         '["sound", 5, 0]': "[9]",
     }.items():

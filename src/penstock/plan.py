@@ -367,8 +367,10 @@ def _size(bridge: Bridge) -> HardwareSize:
     """The hardware's own size. A model with more ports has more to store frames in; its tables hold what they must."""
     from penstock.hardware.configure import HardwareSize
 
-    size = HardwareSize() if bridge.nodes == "rtl" else HardwareSize(gate_entries=MOST_GATE_ENTRIES)
-    return replace(size, cells=store_cells(bridge))
+    size = HardwareSize(cells=store_cells(bridge))
+    if bridge.nodes == "rtl":
+        return size
+    return replace(size, gate_entries=MOST_GATE_ENTRIES, shortest_interval_ns=1)
 
 
 def static_addresses(network: Network, bridge: Bridge) -> list[tuple[int, int, set[int]]]:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from penstock.scenario import model
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft
+from penstock.scenario.gate_lists import able_of
 from penstock.scenario.limits import (
-    GATE_ENTRIES,
     HARDWARE_PORTS,
     LINE_RATE_BPS,
-    MOST_GATE_ENTRIES,
+    SHORTEST_INTERVAL_NS,
 )
 from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
 from penstock.scenario.port_keys import CLASSES, check_class_keys, classes_of_priority, index, keys_of_bridge
@@ -117,7 +117,9 @@ def _bridge(
             for class_key, own in port.classes.items():
                 with report.part():
                     check_class_keys(draft, keys, (*path, "port", key, "classes", class_key), own, number)
-    shapers = shapers_of(draft, keys, GATE_ENTRIES if kind == "rtl" else MOST_GATE_ENTRIES, rates_bps)
+    shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else kind), rates_bps)
+    # The cycles of 8 ns of the hardware are too long for what is shorter.
+    hardware_timing &= all(gates.shortest_ns >= SHORTEST_INTERVAL_NS for gates in shapers.gates.values())
     return Bridge(
         name=name,
         ports=ports,

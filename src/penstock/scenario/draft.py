@@ -7,7 +7,7 @@ Each step of `load.py` reads from it what the steps before have found.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,12 @@ class Draft:
         self.report = report
         self.file = file
         self.scenario, self.broken = validate(values, report)
+        self.nodes: str = self.scenario.nodes  # unless that is overridden
         self.settings: dict[str, model.Bridge] = {}  # of each bridge, in the order of the scenario
         self.origin: dict[str, KeyPath] = {}  # where a bridge is described
         self.taken: dict[Place, str] = {}  # by what
         self._told: set[KeyPath] = set()
-        self.gate_lists: dict[tuple[KeyPath, int], GateList | None] = {}  # by place and most entries
+        self.gate_lists: dict[tuple[KeyPath, Hashable], GateList | None] = {}  # by place, and by what runs them
         self.rate_origin: dict[str, KeyPath] = {}  # of each link: which key says its rate
         self.routes = Routes((), ())  # until the links are known
         for section in ("stations", "streams"):

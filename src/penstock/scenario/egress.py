@@ -17,6 +17,11 @@ class GateList:
     cycle_time_extension_ns: int
     initial_states: int
 
+    @property
+    def shortest_ns(self) -> int:
+        """Of its intervals and its cycle."""
+        return min(self.cycle_time_ns, *(interval for _, interval in self.entries))
+
 
 @dataclass(frozen=True)
 class CreditShaper:

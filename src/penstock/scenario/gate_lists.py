@@ -4,30 +4,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import GateList
-from penstock.scenario.limits import LONGEST_INTERVAL_NS, MOST_GATE_ENTRIES, SHORTEST_INTERVAL_NS, START_TIME_NS
+from penstock.scenario.limits import (
+    GATE_ENTRIES,
+    LONGEST_INTERVAL_NS,
+    MOST_GATE_ENTRIES,
+    SHORTEST_INTERVAL_NS,
+    START_TIME_NS,
+)
 from penstock.scenario.port_keys import CLASSES
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
 from penstock.scenario.units import show_time
 
 
+@dataclass(frozen=True)
+class Able:
+    """What runs a gate control list can do."""
+
+    entries: int
+    least_interval_ns: int
+
+
+_ABLE = {
+    "rtl": Able(GATE_ENTRIES, SHORTEST_INTERVAL_NS),
+    "linux": Able(MOST_GATE_ENTRIES, SHORTEST_INTERVAL_NS),
+    "model": Able(MOST_GATE_ENTRIES, 0),
+}
+
+
+def able_of(nodes: str) -> Able:
+    """What "rtl", "model" or "linux" can do."""
+    return _ABLE[nodes]
+
+
 def gate_list(
-    draft: Draft, path: KeyPath, gates: model.Gates, class_names: Mapping[int, str], most: int
+    draft: Draft, path: KeyPath, gates: model.Gates, class_names: Mapping[int, str], limits: Able
 ) -> GateList | None:
     """The list, if nothing is wrong with it; of all bridges of a topology the same."""
-    if (path, most) not in draft.gate_lists:
-        draft.gate_lists[path, most] = _new_gate_list(draft, path, gates, class_names, most)
-    return draft.gate_lists[path, most]
+    if (path, limits) not in draft.gate_lists:
+        draft.gate_lists[path, limits] = _new_gate_list(draft, path, gates, class_names, limits)
+    return draft.gate_lists[path, limits]
 
 
 def _new_gate_list(
-    draft: Draft, path: KeyPath, gates: model.Gates, class_names: Mapping[int, str], most: int
+    draft: Draft, path: KeyPath, gates: model.Gates, class_names: Mapping[int, str], limits: Able
 ) -> GateList | None:
-    report = draft.report
+    report, most = draft.report, limits.entries
     seen = len(report.found)
     where = (*path, "entries")
     if not gates.entries:
@@ -44,6 +71,7 @@ def _new_gate_list(
     if cycle_ps // 1000 > LONGEST_INTERVAL_NS:
         what = f"a cycle of {show_time(cycle_ps)} is longer than the longest that gates can do"
         report.add((*path, "cycle_time"), what, f"{SHORTEST_INTERVAL_NS}ns to {LONGEST_INTERVAL_NS}ns")
+    _check_shortest(draft, path, gates, cycle_ps, limits)
     initial = _states(draft, (*path, "initial"), gates.initial, class_names)
     if len(report.found) > seen or report.is_mended(path):
         return None
@@ -54,7 +82,29 @@ def _new_gate_list(
         said = f"the entries take {show_time(total_ps)}, the cycle {show_time(cycle_ps)}: the last one lasts longer"
         report.warn(where, said)
     base_ns = START_TIME_NS + gates.base_time // 1000
-    return GateList(tuple(entries), base_ns, cycle_ps // 1000, gates.cycle_time_extension // 1000, initial)
+    acting = _without_empty(entries, cycle_ps // 1000)
+    return GateList(acting, base_ns, cycle_ps // 1000, gates.cycle_time_extension // 1000, initial)
+
+
+def _check_shortest(draft: Draft, path: KeyPath, gates: model.Gates, cycle_ps: int, limits: Able) -> None:
+    """Whether intervals and cycle are as long as what runs the list can do."""
+    least = limits.least_interval_ns
+    allowed = f"{least}ns to {LONGEST_INTERVAL_NS}ns, or a model" if least else f"1ns to {LONGEST_INTERVAL_NS}ns"
+    for n, entry in enumerate(gates.entries):
+        if entry.interval < least * 1000:
+            what = f"{show_time(entry.interval)} is too small for hardware and for Linux"
+            draft.report.add((*path, "entries", n, "interval"), what, allowed)
+    if gates.entries and cycle_ps < max(least, 1) * 1000:
+        where = (*path, "entries" if gates.cycle_time is None else "cycle_time")
+        draft.report.add(where, f"a cycle of {show_time(cycle_ps)} is too small", allowed)
+
+
+def _without_empty(entries: list[tuple[int, int]], cycle_ns: int) -> tuple[tuple[int, int], ...]:
+    """Of entries at one instant only the last one acts; the last of all does if it has what is left of the cycle."""
+    found = [entry for entry in entries if entry[1]]
+    left = cycle_ns - sum(interval for _, interval in entries)
+    states, interval = entries[-1]
+    return (*found, (states, left)) if interval == 0 and left > 0 else tuple(found)
 
 
 def _states(draft: Draft, path: KeyPath, states: tuple[int | str, ...], class_names: Mapping[int, str]) -> int:

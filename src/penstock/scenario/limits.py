@@ -19,7 +19,7 @@ HARDWARE_PORTS, HARDWARE_STREAMS = 8, 256
 HARDWARE_CELLS, CELL_BYTES = 1024, 128  # of the store for frames
 # Of a gate control list; entries as the hardware is built, and at most.
 GATE_ENTRIES, MOST_GATE_ENTRIES = 128, 1024
-SHORTEST_INTERVAL_NS, LONGEST_INTERVAL_NS = 64, 2**32 - 1
+SHORTEST_INTERVAL_NS, LONGEST_INTERVAL_NS = 64, 2**32 - 1  # the shortest of hardware and of Linux
 # What PTP clocks show when a run begins, so that those that are behind show no negative time.
 START_TIME_NS = 2 * 10**12
 MOST_PACKETS = 1_000_000  # of a group of pictures
@@ -39,7 +39,8 @@ StatedDelay = Annotated[int, Quantity(TIME, 0, _MS, "ns")]
 Residence = Annotated[int, Quantity(TIME, 1000, _S, "ns")]
 # Of gates.
 BaseTime = Annotated[int, Quantity(TIME, 0, LONGEST_PS, "ns")]
-Interval = Annotated[int, Quantity(TIME, SHORTEST_INTERVAL_NS * 1000, LONGEST_INTERVAL_NS * 1000, "ns")]
+Interval = Annotated[int, Quantity(TIME, 0, LONGEST_INTERVAL_NS * 1000, "ns")]
+CycleTime = Annotated[int, Quantity(TIME, 1000, LONGEST_INTERVAL_NS * 1000, "ns")]
 Extension = Annotated[int, Quantity(TIME, 0, LONGEST_INTERVAL_NS * 1000, "ns")]
 # Of clocks.
 ClockOffset = Annotated[int, Quantity(TIME, -1000 * _S, 1000 * _S)]

@@ -54,7 +54,7 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
 
 def _network(draft: Draft, override: str | None) -> Network:
     scenario, report = draft.scenario, draft.report
-    chosen = override or scenario.nodes
+    chosen = draft.nodes = override or scenario.nodes
     check_names(draft)
     collect_bridges(draft)
     links = link_bridges(draft)

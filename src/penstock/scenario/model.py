@@ -23,6 +23,7 @@ from penstock.scenario.limits import (
     Burst,
     ClockDrift,
     ClockOffset,
+    CycleTime,
     Delay,
     Duration,
     Extension,
@@ -169,14 +170,14 @@ class GateEntry(Table):
     """A line of a gate control list."""
 
     open: GateStates = Field(description="The classes whose gates are open.")
-    interval: Interval = Field(description="For how long.")
+    interval: Interval = Field(description="For how long; of two entries at one instant the later one acts.")
 
 
 class Gates(Table):
     """The gate control list of a port, with the names of IEEE 802.1Q."""
 
     entries: list[GateEntry] = Field(description="The gate control list: which gates are open, and for how long.")
-    cycle_time: Interval | None = Field(
+    cycle_time: CycleTime | None = Field(
         default=None, description="After so long the list begins again; the sum of the intervals if not given."
     )
     base_time: BaseTime = Field(default=0, description="When the first cycle begins; 0 is the begin of the run.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from penstock.scenario.credit import credit_of
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import CreditShaper, GateList, QueueLimit
-from penstock.scenario.gate_lists import gate_list
+from penstock.scenario.gate_lists import Able, gate_list
 from penstock.scenario.port_keys import CLASSES, PortKeys, is_number
 
 _NAME = re.compile(r"(?!(all|none)$)[A-Za-z_][A-Za-z0-9_-]*")
@@ -27,12 +27,12 @@ class Shapers:
     queue_limits: dict[int, QueueLimit] = field(default_factory=dict)
 
 
-def shapers_of(draft: Draft, keys: PortKeys, most_gate_entries: int, rates_bps: Mapping[int, int]) -> Shapers:
+def shapers_of(draft: Draft, keys: PortKeys, limits: Able, rates_bps: Mapping[int, int]) -> Shapers:
     """The shapers of a node whose ports with a cable have these rates."""
     found = Shapers(names=_class_names(draft, keys), queue_limits=_queue_limits(keys))
     for port in range(keys.ports):
         where, said = keys.gates_of(port)
-        gates = None if said is None else gate_list(draft, where, said, found.names, most_gate_entries)
+        gates = None if said is None else gate_list(draft, where, said, found.names, limits)
         if gates is not None:
             found.gates[port] = gates
         for number, shaper in credit_of(draft, keys, port, rates_bps.get(port), gates).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
-from penstock.scenario.limits import MOST_GATE_ENTRIES
+from penstock.scenario.gate_lists import able_of
 from penstock.scenario.links import place_named
 from penstock.scenario.network import Link, Station
 from penstock.scenario.port_keys import check_class_keys, classes_of_priority, keys_of_station
@@ -70,7 +70,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
             for key, entry in station.classes.items():
                 with draft.report.part():
                     check_class_keys(draft, keys, (*path, "classes", key), entry, None)
-            shapers = shapers_of(draft, keys, MOST_GATE_ENTRIES, {0: rate})
+            shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else "model"), {0: rate})
             found[name] = Station(
                 name=name,
                 bridge=bridge,

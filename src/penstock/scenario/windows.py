@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from penstock import _engine
 from penstock.scenario.egress import GateList
+from penstock.scenario.limits import SHORTEST_INTERVAL_NS
 from penstock.scenario.network import WIRE_OVERHEAD_BYTES
 
 _SET_GATE_STATES = 0  # the operation
@@ -22,6 +23,7 @@ def acting(gates: GateList) -> _engine.GateList:
         base_time=gates.base_time_ns,
         extension=gates.cycle_time_extension_ns,
         most_entries=len(entries),
+        least_interval=min(gates.shortest_ns, SHORTEST_INTERVAL_NS),
     )
 
 

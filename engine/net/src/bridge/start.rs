@@ -138,8 +138,14 @@ fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Option<
         Clock::Hardware(_) => credit::PORT_RATE_BPS,
         Clock::Ideal(ideal) => ideal.rate_bps(gates.port).min(credit::PORT_RATE_BPS),
     };
+    let intervals = admin.entries.iter().map(|entry| entry.interval);
+    let shortest = match clock {
+        Clock::Hardware(_) => hardware.least_interval,
+        Clock::Ideal(_) => intervals.fold(admin.cycle_time, u64::min),
+    };
     let capacity = Capacity {
-        least_interval: hardware.least_interval * unit,
+        // Of lists that the hardware could not run: as short as they are.
+        least_interval: shortest.clamp(1, hardware.least_interval * unit),
         horizon: (hardware.horizon * unit).saturating_mul(credit::PORT_RATE_BPS.div_ceil(rate)),
         ..hardware
     };

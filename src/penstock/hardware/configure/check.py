@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from penstock.hardware.configure.config import CLASSES, SHORTEST_INTERVAL_NS, ConfigurationError, SwitchConfig
+from penstock.hardware.configure.config import CLASSES, ConfigurationError, SwitchConfig
 
 
 def check(value: int, low: int, high: int, what: str, where: str) -> None:
@@ -40,14 +40,15 @@ def check_slopes(config: SwitchConfig, most_bps: int) -> None:
 
 def check_gates(config: SwitchConfig) -> None:
     """Raises ConfigurationError for a gate control list that the switch cannot take."""
+    least = config.size.shortest_interval_ns
     for port, gates in config.gates.items():
         where = f"gates[{port}]"
         check(port, 0, config.ports - 1, "port", where)
         check(len(gates.entries), 1, config.size.gate_entries, "number of gate entries", where)
-        check(gates.cycle_time_ns, SHORTEST_INTERVAL_NS, 2**32 - 1, "cycle time in nanoseconds", where)
+        check(gates.cycle_time_ns, least, 2**32 - 1, "cycle time in nanoseconds", where)
         check(gates.cycle_time_extension_ns, 0, 2**32 - 1, "cycle time extension in nanoseconds", where)
         check(gates.base_time_ns, 0, 2**63 - 1, "base time in nanoseconds", where)
         check(gates.initial_states, 0, 0xFF, "initial gate states", where)
         for index, (states, interval_ns) in enumerate(gates.entries):
             check(states, 0, 0xFF, "gate states", f"{where}.entries[{index}]")
-            check(interval_ns, SHORTEST_INTERVAL_NS, 2**32 - 1, "interval in nanoseconds", f"{where}.entries[{index}]")
+            check(interval_ns, least, 2**32 - 1, "interval in nanoseconds", f"{where}.entries[{index}]")

@@ -80,6 +80,7 @@ class HardwareSize:
     cells: int = 1024
     fdb_sets: int = 512
     gate_entries: int = 128
+    shortest_interval_ns: int = SHORTEST_INTERVAL_NS  # of gates
 
 
 @dataclass
