@@ -270,6 +270,15 @@ NO_BOUND: dict[str, tuple[dict[str, Any], str]] = {
         {"s1": {"switching": "cut_through"}},
         'the bridge forwards by cut-through, and equation (1) is about whole frames (at "s1")',
     ),
+    "turns of a level above": (
+        {
+            "s2": {
+                "class_of_priority": [1, 0, 6, 5, 2, 3, 4, 7],
+                "classes": {"5": {"selection": "ats"}} | {k: {"selection": "round_robin"} for k in "17"},
+            }
+        },
+        'class 7 and class 1 take turns before class 5, for which no bound is known (at "s2")',
+    ),
     "learned": (
         {"s2": {"forwarding": "learned"}},
         'the bridge learns its addresses, and may flood other streams to the same port (at "s2")',
@@ -302,6 +311,15 @@ def test_why_there_is_no_bound(case: str) -> None:
         values["bridges"][name] |= keys
     found = bound(load(values), "f")
     assert (found.total_ps, found.reason) == (None, reason)
+
+
+def test_lower_classes_may_take_turns() -> None:
+    values = line()
+    alone = bound(load(values), "f").total_ps
+    assert alone is not None
+    for bridge in values["bridges"].values():
+        bridge["classes"] = {k: {"selection": "round_robin"} for k in "014"}
+    assert bound(load(values), "f").total_ps == alone
 
 
 def test_a_higher_class_that_is_not_shaped() -> None:

@@ -99,6 +99,10 @@ REFUSED = {
         _QUEUES, "[[0, 1, 2, 3, 4], [5, 6], [7]]", 30, "queues", "class 6 is served by credit", "a queue for class 6"),
     "credit over several queues": (
         "[6], [", "{ classes = [6], count = 2 }, [", 30, "queues", "would earn all of it", "one queue"),
+    "classes that take turns": (
+        "[bridges.sw.port.1]", 'classes.3 = { selection = "round_robin" }\nclasses.2 = { selection = "round_robin" }\n'
+        "[bridges.sw.port.1]", 13, "bridges.sw.port.1.linux", "no qdisc of Linux serves class 3, class 2 in turns",
+        'selection = "strict"'),
     "credit that is not there": (
         '"swp1"', '"swp1", credit = "offload"', 11, "linux.credit", "served by credit", 'selection = "cbs"'),
     "a window in which no frame fits": (

@@ -40,6 +40,10 @@ def network(**talker: Any) -> dict[str, Any]:
         ({"gates": GATES}, {"high": 'the port of "talker" has gates', "low": 'the port of "talker" has gates'}),
         ({"classes": {"6": CREDIT}}, {"low": 'class 6 of "talker" is served by credit'}),
         ({"classes": {"7": CREDIT | {"name": "hot"}}}, {"high": r'class 7 (hot) of "talker" is served by credit'}),
+        (
+            {"classes": {k: {"selection": "round_robin"} for k in "16"}},
+            {"low": 'the port of "talker" has classes that take turns'},
+        ),
         # Another class of the talker for the same class of the bridge: the group waits for it.
         (
             {"class_of_priority": [0, 1, 5, 4, 2, 3, 6, 7], "classes": {"4": CREDIT}},

@@ -170,6 +170,7 @@ def _egress(node: Bridge | Station) -> dict[str, Any]:
         },
         "idle_slope_bps": {place: shaper.idle_slope_bps for place, shaper in node.credit.items()},
         "count_gap": node.count_gap,
+        "round_robin": {port: set(level) for port, level in node.round_robin.items()},
         "max_class_frame_bytes": {place: sdu + SDU_OVERHEAD_BYTES for place, sdu in node.max_sdu_bytes.items()},
     }
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from penstock.bound.ports import port_at
 from penstock.bound.sharing import sharing
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import Network, Step
+from penstock.scenario.network import SELECTION_WORDS, Network, Step
 from penstock.scenario.units import show_rate
 
 NO_RATE = "the stream has no committed rate and burst (ats)"
@@ -22,10 +22,14 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
     bridge = network.bridges[step.bridge]
     traffic_class = network.class_at(stream, step.bridge)
     if not bridge.is_ats(traffic_class):
-        how = "served by credit" if bridge.selection(traffic_class) == "cbs" else "strict priority"
+        how = SELECTION_WORDS[bridge.selection(traffic_class)]
         return f"class {traffic_class} is {how}: the stream is not shaped"
     if step.egress in bridge.gates:
         return "the port has gates, and equation (1) is about a link that is always there"
+    level = bridge.round_robin.get(step.egress, frozenset())
+    if level and max(level) > traffic_class:
+        turns = " and ".join(bridge.class_name(number) for number in sorted(level, reverse=True))
+        return f"{turns} take turns before class {traffic_class}, for which no bound is known"
     if bridge.cut_through:
         return "the bridge forwards by cut-through, and equation (1) is about whole frames"
     if not bridge.static_forwarding:
@@ -79,7 +83,15 @@ def _why_not_as_released(network: Network, stream: Stream, step: Step, traffic_c
         return f'the port of "{talker.name}" has gates, behind which frames wait that then come faster than released'
     for other in network.streams_from[talker.name]:
         number = network.class_at_talker(other)
-        if network.class_at(other, step.bridge) == traffic_class and (0, number) in talker.credit:
+        if network.class_at(other, step.bridge) != traffic_class:
+            continue
+        level = talker.round_robin.get(0, frozenset())
+        if level and number <= max(level):
+            return (
+                f'the port of "{talker.name}" has classes that take turns, for which frames wait that then come faster '
+                "than released"
+            )
+        if (0, number) in talker.credit:
             return (
                 f'{talker.class_name(number)} of "{talker.name}" is served by credit, for which frames wait that then '
                 "come faster than released"

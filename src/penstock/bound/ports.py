@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.bound.terms import Committed, ceil_div
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Step
+from penstock.scenario.network import SELECTION_WORDS, WIRE_OVERHEAD_BYTES, Bridge, Network, Step
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,11 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
 
 def _why_unshaped(bridge: Bridge, stream: Stream, of: int, traffic_class: int) -> str:
     which = "higher" if of > traffic_class else "same"
-    credit = bridge.selection(of) == "cbs"
+    selection = bridge.selection(of)
     if stream.ats is None:
-        more = ", only credit" if credit else ""
+        more = ", only credit" if selection == "cbs" else ""
         return f'"{stream.name}" in the {which} class has no committed rate and burst{more}'
-    how = "served by credit" if credit else "strict priority"
-    return f'"{stream.name}" in the {which} class is not shaped: class {of} is {how}'
+    return f'"{stream.name}" in the {which} class is not shaped: class {of} is {SELECTION_WORDS[selection]}'
 
 
 def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int) -> Committed:

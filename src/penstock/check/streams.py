@@ -100,6 +100,6 @@ def _hops(network: Network, stream: Stream, listener: str) -> Iterator[Treatment
         bridge, number = network.bridges[step.bridge], network.class_at(stream, step.bridge)
         selection = bridge.selection(number)
         if selection != "ats":
-            selection = "cbs" if (step.egress, number) in bridge.credit else "strict"
+            selection = bridge.selection_at(step.egress, number)
         name, gated = bridge.class_names.get(number), step.egress in bridge.gates
         yield Treatment(step.bridge, step.entry, step.egress, number, name, selection, gated)

@@ -155,7 +155,8 @@ def _streams(summary: dict[str, Any], looks: Mapping[str, style.Look]) -> list[d
     for name in most_urgent(summary, _MOST_ROWS):
         stream = summary["streams"][name]
         latency = stream["latency_ns"]
-        how = {"ats": "ATS" if stream["shaped"] else "not shaped", "cbs": "CBS", "strict": "not shaped"}
+        shaped = "ATS" if stream["shaped"] else "not shaped"
+        how = {"ats": shaped, "cbs": "CBS", "strict": "not shaped", "round_robin": "round robin"}
         kind = f"class {stream['traffic_class']}, {how[stream['selection']]}"
         cells = [
             f"{stream['sent']:,}",

@@ -142,6 +142,7 @@ def _bridge(
         gates=shapers.gates,
         credit=shapers.credit,
         max_sdu_bytes=shapers.max_sdu_bytes,
+        round_robin=shapers.round_robin,
         count_gap=settings.count_gap,
         class_names=shapers.names,
         queue_limits=shapers.queue_limits,

@@ -82,7 +82,7 @@ def _open_beside(number: int, others: Mapping[int, CreditShaper], gates: GateLis
 def _class_at_port(keys: PortKeys, port: int, number: int) -> _AtPort | None:
     """The class as the port serves it, if that is by credit."""
     said = keys.said_of(port, number)
-    if next((entry.selection for _, entry in said if entry.selection is not None), keys.selection(number)) != "cbs":
+    if keys.selection_at(port, number) != "cbs":
         return None
     return _AtPort(
         path=said[0][0],

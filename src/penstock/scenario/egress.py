@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Egress:
     gates: Mapping[int, GateList] = field(default_factory=dict)  # by egress port
     credit: Mapping[tuple[int, int], CreditShaper] = field(default_factory=dict)  # by egress port and class
     max_sdu_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by egress port and class
+    round_robin: Mapping[int, frozenset[int]] = field(default_factory=dict)  # by egress port: classes of one level
     queue_limits: Mapping[int, QueueLimit] = field(default_factory=dict)  # by class, of each port
     count_gap: bool = True  # the gap after a frame spends credit too
     class_names: Mapping[int, str] = field(default_factory=dict)
@@ -55,7 +57,13 @@ class Egress:
         name = self.class_names.get(traffic_class)
         return f"class {traffic_class}" if name is None else f"class {traffic_class} ({name})"
 
+    def selection_at(self, port: int, traffic_class: int) -> Literal["strict", "cbs", "round_robin"]:
+        """How a port serves a class that is not ATS."""
+        if (port, traffic_class) in self.credit:
+            return "cbs"
+        return "round_robin" if traffic_class in self.round_robin.get(port, ()) else "strict"
+
     @property
     def is_shaped(self) -> bool:
         """Whether some port does more than serve its highest class first."""
-        return bool(self.gates or self.credit or self.max_sdu_bytes)
+        return bool(self.gates or self.credit or self.max_sdu_bytes or self.round_robin)

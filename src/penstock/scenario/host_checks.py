@@ -99,6 +99,11 @@ def _check_order(draft: Draft, path: KeyPath, port: HostPort) -> None:
 
 def _check_selection(draft: Draft, path: KeyPath, port: HostPort, network: Network) -> None:
     bridge = network.bridges.get(port.node)
+    level = (bridge or network.stations[port.node]).round_robin.get(port.port)
+    if level:
+        turns = ", ".join(port.class_name(number) for number in sorted(level, reverse=True))
+        what = f"no qdisc of Linux serves {turns} in turns behind taprio and mqprio"
+        draft.report.add(path, what, 'selection = "strict", or no linux here')
     if bridge is None:
         return
     shaped = sorted({network.class_at(s, port.node) for s in port.streams if s.ats is not None})

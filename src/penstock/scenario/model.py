@@ -223,7 +223,7 @@ class QueueLimit(Table):
 class ClassAtPort(_ClassKeys):
     """How one port of a bridge serves a traffic class."""
 
-    selection: Literal["strict", "cbs"] | None = Field(
+    selection: Literal["strict", "cbs", "round_robin"] | None = Field(
         default=None, description="How frames of the class are selected."
     )
 
@@ -239,7 +239,7 @@ class ClassAtStation(ClassAtPort):
 class ClassOfTraffic(_ClassKeys):
     """A traffic class of a bridge."""
 
-    selection: Literal["ats", "strict", "cbs"] | None = Field(
+    selection: Literal["ats", "strict", "cbs", "round_robin"] | None = Field(
         default=None, description="How frames of the class are selected."
     )
     name: str | None = Field(default=None, description="What gate lists may call the class.")

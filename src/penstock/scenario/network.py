@@ -24,7 +24,13 @@ SDU_OVERHEAD_BYTES = 18
 _HARDWARE_CYCLE_PS = 8000
 
 NodeKind = Literal["model", "rtl"]
-Selection = Literal["ats", "strict", "cbs"]
+Selection = Literal["ats", "strict", "cbs", "round_robin"]
+SELECTION_WORDS: dict[Selection, str] = {
+    "ats": "ATS",
+    "strict": "strict priority",
+    "cbs": "served by credit",
+    "round_robin": "served in turns",
+}
 
 
 def hardware_visible_ps(ports: int) -> int:

@@ -43,6 +43,11 @@ class PortKeys:
             return known.selection
         return "ats" if traffic_class >= 6 and not self.is_station else "strict"
 
+    def selection_at(self, port: int, traffic_class: int) -> Selection:
+        """How a port serves a class."""
+        said = (entry.selection for _, entry in self.said_of(port, traffic_class))
+        return next((selection for selection in said if selection is not None), self.selection(traffic_class))
+
     def gates_of(self, port: int) -> tuple[KeyPath, model.Gates | None]:
         """The gates of a port, and where they are said."""
         own = self.port.get(str(port))

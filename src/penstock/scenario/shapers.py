@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What egress ports do beside strict priority and ATS: gate control lists, credit-based shapers, longest units."""
+"""What egress ports do beside strict priority and ATS: gate lists, credit, turns of a level, longest units."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Shapers:
     gates: dict[int, GateList] = field(default_factory=dict)
     credit: dict[tuple[int, int], CreditShaper] = field(default_factory=dict)
     max_sdu_bytes: dict[tuple[int, int], int] = field(default_factory=dict)
+    round_robin: dict[int, frozenset[int]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     queue_limits: dict[int, QueueLimit] = field(default_factory=dict)
 
@@ -41,6 +42,9 @@ def shapers_of(draft: Draft, keys: PortKeys, limits: Able, rates_bps: Mapping[in
             longest = _max_sdu(keys, port, number)
             if longest is not None:
                 found.max_sdu_bytes[port, number] = longest
+        level = frozenset(number for number in keys.named if keys.selection_at(port, number) == "round_robin")
+        if level:
+            found.round_robin[port] = level
     return found
 
 

@@ -83,6 +83,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 gates=shapers.gates,
                 credit=shapers.credit,
                 max_sdu_bytes=shapers.max_sdu_bytes,
+                round_robin=shapers.round_robin,
                 count_gap=station.count_gap,
                 class_names=shapers.names,
                 queue_limits=shapers.queue_limits,

@@ -9,14 +9,12 @@ from penstock.scenario import model, sources
 from penstock.scenario.addresses import told_apart
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Bridge, Station
+from penstock.scenario.network import SELECTION_WORDS, Bridge, Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError
 from penstock.scenario.schedulers import committed_of
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
-
-_WORDS = {"strict": "strict priority", "cbs": "served by credit", "ats": "ATS"}
 
 
 def resolve_streams(draft: Draft, stations: dict[str, Station], bridges: dict[str, Bridge]) -> dict[str, Stream]:
@@ -112,12 +110,12 @@ def _check_class(draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, p
         classes = [p for p in range(8) if first.is_ats(first.class_of_pcp[p])]
         draft.report.refuse(
             path,
-            f"the stream's frames are of class {traffic_class}, which is {_WORDS[selection]}",
+            f"the stream's frames are of class {traffic_class}, which is {SELECTION_WORDS[selection]}",
             f'classes.{traffic_class} = {{ selection = "ats" }}, or pcp {_any_of(classes)}',
         )
     if len(shaped_at) < len(passed):
         other = next(bridge for bridge in passed if bridge not in shaped_at)
-        how = _WORDS[other.selection(_class_at(other, traffic))]
+        how = SELECTION_WORDS[other.selection(_class_at(other, traffic))]
         draft.report.warn(path, f'at "{other.name}" its class is {how}: it is not shaped there')
 
 

@@ -8,18 +8,17 @@ from collections import defaultdict
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import Egress
-from penstock.scenario.network import Network
+from penstock.scenario.network import SELECTION_WORDS, Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
 from penstock.scenario.units import show_time
-
-_SHAPED = {"ats": "ATS", "cbs": "served by credit"}
 
 
 def check_use(draft: Draft, network: Network) -> None:
     """Warns of what is there in vain, and of streams that bridges do not agree about."""
     _check_stations(draft, network)
     _check_classes(draft, network)
+    _check_turns(draft, network)
     if network.nodes == "linux":
         _check_queues_of_linux(draft, network)
     for stream in network.streams.values():
@@ -46,17 +45,33 @@ def _check_classes(draft: Draft, network: Network) -> None:
     """A class that is shaped and that no stream is of; of all bridges of a topology together."""
     said: dict[KeyPath, list[tuple[str, int]]] = defaultdict(list)
     for name, bridge in network.bridges.items():
-        by_credit = {number for _, number in bridge.credit}
-        shaped = {number for number, entry in bridge.classes.items() if entry.selection in _SHAPED} | by_credit
+        at_ports = {number for _, number in bridge.credit}.union(*bridge.round_robin.values())
+        shaped = {number for number, entry in bridge.classes.items() if entry.selection != "strict"} | at_ports
         for number in shaped:
             said[*draft.origin[name], "classes", str(number)].append((name, number))
     for path, places in said.items():
         used = any(network.class_at(stream, name) == k for name, k in places for stream, _ in network.passing[name])
         if not used:
             name, number = places[0]
-            how = _SHAPED.get(network.bridges[name].selection(number), _SHAPED["cbs"])
-            what = f"the class is {how}, and no stream is of it"
+            bridge = network.bridges[name]
+            everywhere = (bridge.selection(number), *(bridge.selection_at(at, number) for at in range(bridge.ports)))
+            how = next(selection for selection in everywhere if selection != "strict")
+            what = f"the class is {SELECTION_WORDS[how]}, and no stream is of it"
             draft.report.warn(path, what + _meant(network, [name for name, _ in places], number))
+
+
+def _check_turns(draft: Draft, network: Network) -> None:
+    """A class that shares its level with no other."""
+    nodes: dict[str, Egress] = {**network.bridges, **network.stations}
+    alone = {
+        (*draft.origin.get(name, ("stations", name)), "classes", str(min(level)))
+        for name, node in nodes.items()
+        for level in node.round_robin.values()
+        if len(level) == 1
+    }
+    for path in sorted(alone, key=str):
+        what = 'no other class of the port takes turns with it, so that it is served as selection = "strict" is'
+        draft.report.warn(path, what)
 
 
 def _meant(network: Network, bridges: list[str], number: int) -> str:

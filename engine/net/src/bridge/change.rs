@@ -85,6 +85,11 @@ pub enum Change {
         gated: bool,
     },
     CountGap(bool),
+    /// Bit k: class k takes turns with the others.
+    RoundRobin {
+        port: u16,
+        members: u8,
+    },
     MaxSdu {
         port: u16,
         traffic_class: u8,
@@ -146,6 +151,11 @@ impl Bridge {
             }
             Change::Credit { port, traffic_class, enable, idle_slope, gated } => {
                 self.write_credit(at, port, traffic_class, enable, idle_slope, gated);
+            }
+            Change::RoundRobin { port, members } => {
+                if let Some(state) = self.ports.get_mut(usize::from(port)) {
+                    state.egress.set_round_robin(members);
+                }
             }
             Change::MaxSdu { port, traffic_class, bytes } => {
                 if port < self.ports() {

@@ -58,6 +58,8 @@ pub struct BridgeConfig {
     pub count_gap: bool,
     /// queueMaxSDU as bytes of the frame: (port, class, bytes).
     pub max_class_frame_bytes: Vec<(u16, u8, u16)>,
+    /// Classes that take turns on one level: (port, mask of classes).
+    pub round_robin: Vec<(u16, u8)>,
     pub ptp: PtpConfig,
 }
 
@@ -205,6 +207,7 @@ pub struct ShapersConfig {
     pub credit: Vec<CreditConfig>,
     pub count_gap: bool,
     pub max_class_frame_bytes: Vec<(u16, u8, u16)>,
+    pub round_robin: Vec<(u16, u8)>,
     pub ptp: PtpConfig,
 }
 
@@ -215,6 +218,7 @@ impl BridgeConfig {
             credit: self.credit.clone(),
             count_gap: self.count_gap,
             max_class_frame_bytes: self.max_class_frame_bytes.clone(),
+            round_robin: self.round_robin.clone(),
             ptp: self.ptp,
         }
     }
@@ -257,6 +261,7 @@ impl Default for BridgeConfig {
             credit: Vec::new(),
             count_gap: false,
             max_class_frame_bytes: Vec::new(),
+            round_robin: Vec::new(),
             ptp: PtpConfig::default(),
         }
     }

@@ -52,6 +52,9 @@ pub fn check_ports(config: &ShapersConfig, ports: u16) -> Result<(), BridgeError
         within("port of a longest frame", port, 0, ports - 1)?;
         within("class of a longest frame", class, 0, 7)?;
     }
+    for &(port, _) in &config.round_robin {
+        within("port of a round robin", port, 0, ports - 1)?;
+    }
     Ok(())
 }
 
@@ -74,6 +77,9 @@ pub fn shape(egress: &mut EgressPort, line: &Line, config: &ShapersConfig) -> Re
     }
     for &(_, class, bytes) in config.max_class_frame_bytes.iter().filter(|&&(port, ..)| port == line.port) {
         egress.set_max_bytes(usize::from(class), bytes);
+    }
+    for &(_, members) in config.round_robin.iter().filter(|&&(port, _)| port == line.port) {
+        egress.set_round_robin(members);
     }
     Ok(())
 }

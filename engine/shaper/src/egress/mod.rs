@@ -9,12 +9,14 @@
 //! |---|---|
 //! | `queues` | which frames of a class come first: those that are eligible first |
 //! | `strict` | which class goes before which |
+//! | `round_robin` | which class of those that share a level |
 //! | `credit_based` | whether a class has the credit to send |
 //! | `gated` | whether a frame ends before its gate closes |
 mod credit_based;
 mod gate_time;
 mod gated;
 mod queues;
+mod round_robin;
 mod strict;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ pub use gate_time::{GateDelays, GateTime};
 use gated::Gated;
 pub use queues::Queued;
 use queues::Queues;
+use round_robin::RoundRobin;
 
 /// Of the node's own clock: a cycle of the hardware or a picosecond.
 pub type Tick = u64;
@@ -84,13 +87,15 @@ pub struct EgressPort {
     shaping: Option<Box<Shaping>>,
     /// A class that gets credit pays for the rest of what is on the wire then.
     sending: Sending,
+    turns: RoundRobin,
     queues: Queues,
 }
 
 impl EgressPort {
     /// Of a node with so many reception ports, 64 at most.
     pub fn new(receptions: usize) -> Self {
-        Self { free: 0, shaping: None, sending: Sending::default(), queues: Queues::new(receptions) }
+        let (sending, turns) = (Sending::default(), RoundRobin::default());
+        Self { free: 0, shaping: None, sending, turns, queues: Queues::new(receptions) }
     }
 
     /// When another frame may be selected as far as the line goes.
@@ -161,15 +166,15 @@ impl EgressPort {
         shaping.gated.fits_from(time, from, class, line.wire(bytes))
     }
 
-    /// Selects a frame for transmission in this tick: of the highest class that has an eligible one, credit, and a gate
-    /// that stays open for it.
+    /// Selects a frame for transmission in this tick: of the first class that has an eligible one, credit, and a gate
+    /// that stays open for it, the highest or that whose turn it is.
     #[inline]
     pub fn select(&mut self, line: &impl LineTime, now: Tick) -> Option<Queued> {
         if now < self.free {
             return None;
         }
         let mut classes = self.queues.waiting();
-        while let Some(class) = strict::first(classes) {
+        while let Some(class) = self.turns.first(classes) {
             if self.queues.is_eligible(class, now) && (self.shaping.is_none() || self.is_ready(line, now, class)) {
                 let copy = self.queues.take(class)?;
                 self.transmit(line, now, &copy);
@@ -207,6 +212,7 @@ impl EgressPort {
             self.pay(line, now, copy);
         }
         self.sending = Sending { until: line.spent(now, copy.bytes), traffic_class: copy.traffic_class };
+        self.turns.served(copy.traffic_class);
         self.free = line.next_selection(now, copy.bytes);
     }
 
@@ -306,6 +312,15 @@ impl EgressPort {
     /// Sum of the idle slopes of all other classes.
     pub fn idle_slopes_beside(&self, class: usize) -> i128 {
         self.shaping.as_ref().map_or(0, |shaping| shaping.credit.idle_slopes_beside(class))
+    }
+
+    /// Classes that take turns on one level, bit k for class k; the others have strict priority. Whose turn it is stays.
+    pub fn set_round_robin(&mut self, members: u8) {
+        self.turns.set_members(members);
+    }
+
+    pub fn round_robin(&self) -> u8 {
+        self.turns.members()
     }
 
     /// queueMaxSDU of a class, as bytes of the frame.

@@ -111,5 +111,6 @@ class SwitchConfig:
     idle_slope_bps: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class) of CBS
     count_gap: bool = False  # the gap after a frame spends credit too
     max_class_frame_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class)
+    round_robin: Mapping[int, set[int]] = field(default_factory=dict)  # by egress port: classes that take turns
     enabled_ports: set[int] | None = None  # None: all
     size: HardwareSize = HardwareSize()

@@ -27,6 +27,7 @@ def model_shapers(
     idle_slope_bps: Mapping[tuple[int, int], int],
     count_gap: bool,
     max_class_frame_bytes: Mapping[tuple[int, int], int],
+    round_robin: Mapping[int, set[int]],
 ) -> dict[str, Any]:
     """What egress ports do beside strict priority and ATS, as the model takes it; keys are ports, or port and class."""
     shapers: dict[str, Any] = {
@@ -43,6 +44,9 @@ def model_shapers(
         ],
         "credit": [{"port": port, "class": k, "idle_slope_bps": slope} for (port, k), slope in idle_slope_bps.items()],
         "max_class_frame_bytes": [[port, k, limit] for (port, k), limit in max_class_frame_bytes.items()],
+        "round_robin": [
+            [port, mask_of(level, CLASSES, "class", f"round_robin[{port}]")] for port, level in round_robin.items()
+        ],
     }
     shapers = {name: value for name, value in shapers.items() if value}
     return shapers | ({"count_gap": count_gap} if idle_slope_bps else {})
@@ -84,7 +88,9 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
     }
     check_gates(config)
     check_slopes(config, MODEL_MAX_RATE_BPS)
-    model |= model_shapers(config.gates, config.idle_slope_bps, config.count_gap, config.max_class_frame_bytes)
+    model |= model_shapers(
+        config.gates, config.idle_slope_bps, config.count_gap, config.max_class_frame_bytes, config.round_robin
+    )
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,
         "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),

@@ -3,7 +3,7 @@
 
 from penstock import _engine
 from penstock.hardware.configure.check import check, check_gates, check_place, check_slopes
-from penstock.hardware.configure.config import LINE_RATE_BPS, GateControl, SwitchConfig
+from penstock.hardware.configure.config import LINE_RATE_BPS, ConfigurationError, GateControl, SwitchConfig
 from penstock.hardware.configure.tables import Table, Write, table_writes
 from penstock.hardware.registers import RegisterMap
 
@@ -28,6 +28,16 @@ def credit_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         units = _engine.idle_slope(slope)
         writes += table_writes(registers, Table.CREDIT, port << 3 | traffic_class, 1 << 96 | units)
     return writes
+
+
+def round_robin_writes(config: SwitchConfig) -> list[Write]:
+    """Classes that take turns, which the hardware has not: none are allowed."""
+    for port in config.round_robin:
+        what = "the hardware has no round robin"
+        raise ConfigurationError(
+            what, f"round_robin[{port}]", 'selection = "strict" of all classes, or nodes = "model"'
+        )
+    return []
 
 
 def gates_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

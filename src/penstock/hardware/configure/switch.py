@@ -5,7 +5,7 @@ from penstock.hardware.configure.check import check, mask_of
 from penstock.hardware.configure.config import MAX_PORTS, SwitchConfig
 from penstock.hardware.configure.forwarding import address_writes, vlans_writes
 from penstock.hardware.configure.settings import limits_writes, settings_writes
-from penstock.hardware.configure.shapers import class_frames_writes, credit_writes, gates_writes
+from penstock.hardware.configure.shapers import class_frames_writes, credit_writes, gates_writes, round_robin_writes
 from penstock.hardware.configure.streams import groups_writes, streams_writes
 from penstock.hardware.configure.tables import Write
 from penstock.hardware.registers import RegisterMap
@@ -30,5 +30,6 @@ def configure(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         *class_frames_writes(config, registers),
         *gates_writes(config, registers),
         *credit_writes(config, registers),
+        *round_robin_writes(config),
         registers.write("port_enable", mask=mask),
     ]
