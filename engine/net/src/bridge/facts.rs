@@ -6,7 +6,8 @@
 //!
 //! ```text
 //!     T + 2              forwarding database
-//!     T + 6 .. T + 9     overhead, residence time, ProcessingDelayMax (twice: to compare, and to add); rate
+//!     T + 6 .. T + 8     overhead, residence time, ProcessingDelayMax to compare
+//!     T + 10             ProcessingDelayMax to add; rate
 //!     T' + 2             of the port's next turn T': forwarding database, which learns
 //!     B + 1              queueMaxSDU and the largest windows of the gates
 //!     B + 1 .. B + 3     limits: of the queue, of the class, of reception port and store
@@ -194,8 +195,8 @@ impl Bridge {
         read(&mut facts.overhead_bytes, turn + 6, until, || now.overhead_bytes);
         read(&mut facts.residence_ns, turn + 7, until, || now.residence_ns);
         read(&mut facts.delay_to_compare_ns, turn + 8, until, || now.delay_to_compare_ns);
-        read(&mut facts.delay_ns, turn + 9, until, || now.delay_ns);
-        if facts.shape.is_none() && turn + 9 < until && facts.is_shaped(seen) {
+        read(&mut facts.delay_ns, turn + 10, until, || now.delay_ns);
+        if facts.shape.is_none() && turn + 10 < until && facts.is_shaped(seen) {
             let (stream, metering) = (facts.way(seen.header).stream, facts.metering(now));
             let group = (seen.port, class);
             facts.shape = Some(self.meters.shape_in_cycles(group, stream, received, &metering, self.ports()));
