@@ -117,6 +117,7 @@ package pen_pkg;
     cell_t                  frame;
     length_t                length;
     cycle_t                 visible;
+    logic                   shaped;        // an ATS scheduler assigned the eligibility time
   } enqueue_t;
 
   // A copy that an egress port has sent or given up: its cells are no longer needed there.

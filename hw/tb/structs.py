@@ -39,6 +39,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("frame", 12),
         ("length", 11),
         ("visible", 28),
+        ("shaped", 1),
     ],
     "release": [("valid", 1), ("pool", 2), ("traffic_class", 3), ("port", 3), ("frame", 12), ("length", 11)],
     "reclaim": [("valid", 1), ("frame", 12), ("cells", 5)],

@@ -67,6 +67,7 @@ fn egress(c: &mut Criterion) {
         reception: (n % 8) as u16,
         traffic_class: (n / 8 % 8) as u8,
         pool: Pool::Shared,
+        shaped: false,
     };
     for n in 0..200 {
         port.enqueue(copy(n, n));

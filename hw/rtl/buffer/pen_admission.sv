@@ -455,6 +455,7 @@ module pen_admission
       enqueue_o.frame         <= frame.frame;
       enqueue_o.length        <= frame.length;
       enqueue_o.visible       <= frame.visible;
+      enqueue_o.shaped        <= frame.shaped;
       reclaim_o.frame         <= frame.frame;
       reclaim_o.cells         <= head_4_q.cells;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of one egress port: one for each reception port and traffic class, linked lists of frames in memory.
+// The queues of one egress port: two for each reception port and traffic class, of frames that an ATS scheduler held
+// and of others, linked lists of frames in memory.
 //
-// Frames of one reception port and class leave in the order they came, which is also that of their eligibility times;
-// among the reception ports the head that is eligible first goes first. For each class this head stands ready as the
-// candidate, so that a frame is selected in the very cycle in which it becomes visible:
+// A class is served in the order of eligibility times (802.1Q 8.6.8.5), which is that of arrival for a frame without a
+// scheduler. Either grows within its queue, so frames of a queue leave in the order they came; among the queues the head
+// that is eligible first goes first. For each class this head stands ready as the candidate, so that a frame is selected
+// in the very cycle in which it becomes visible:
 //
 //   cycle         | n (now == visible) | n+1                        | n+2, without enqueue   ...
 //   grant_o       | valid, with frame  |                            |
 //   popped_o      |                    | valid, with length         |
 //   state         | IDLE               | UNLINK: is it the last?    | NEXT, INFO, HEAD: its successor is the head;
-//                                                                     SCAN: a candidate is chosen, a port a cycle
+//                                                                     SCAN: a candidate is chosen, a queue a cycle
 //
 // An enqueue always goes first: the states that use the same memories wait for it, and so no case of both at once is
 // left. A new head is offered to its class as candidate in the same way as those found by SCAN, and compared with it
@@ -55,7 +57,7 @@ module pen_queue
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
   localparam int unsigned PORT_W = $clog2(PORTS);
-  localparam int unsigned QUEUES = CLASSES << PORT_W;
+  localparam int unsigned QUEUES = 2 * CLASSES << PORT_W;
   localparam logic [7:0]  LIFETIME = 8'd120;     // in 2^20 cycles: 1.007 s
   localparam int unsigned SOON_W = 6;            // in 2^SOON_W cycles every class is looked at between all offers
   if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check_ports
@@ -67,7 +69,14 @@ module pen_queue
 
   typedef logic [CELL_W-1:0] frame_t;
   typedef logic [PORT_W-1:0] reception_t;
-  typedef logic [PORT_W+2:0] queue_t;            // {reception port, class}
+  typedef struct packed {
+    reception_t port;
+    logic       shaped;
+  } list_t;
+  typedef struct packed {
+    list_t  list;
+    class_t traffic_class;
+  } queue_t;
   typedef struct packed {
     cycle_t  visible;
     pool_e   pool;
@@ -80,15 +89,15 @@ module pen_queue
     length_t on_wire;                            // its length with all that it takes on the wire
   } head_t;
   typedef struct packed {
-    cycle_t     visible;
-    reception_t port;                            // of equal times the lower port goes first
+    cycle_t visible;
+    list_t  list;                                // of equal times the lower port goes first, then what is not shaped
   } order_t;
 
   typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, INFO, HEAD, SCAN, SETTLE} state_e;
   state_e             state_d, state_q;
   logic               popped_q;                  // popped in the cycle before
   class_t             class_q;                   // of the frame popped
-  reception_t         port_q, scan_q;
+  list_t              list_q, scan_q;
   frame_t             frame_q;
 
   logic               enqueue, empty;
@@ -119,15 +128,15 @@ module pen_queue
   class_t             check_class_q;
   logic [7:0]         until_q;                   // in 2^20 cycles, when the candidate becomes visible
   frame_t             select_frame, check_frame;
-  reception_t         select_port, check_port;
+  list_t              select_list, check_list;
 
   // --- lists -----------------------------------------------------------------------------------------------------
   assign enqueue = enqueue_i.destination[PORT];
   always_comb begin
-    if (init_busy_i) queue = init_index_i[PORT_W+2:0];
-    else if (enqueue) queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.traffic_class};
+    if (init_busy_i) queue = init_index_i[$bits(queue_t)-1:0];
+    else if (enqueue) queue = {enqueue_i.port[PORT_W-1:0], enqueue_i.shaped, enqueue_i.traffic_class};
     else if (state_q == SCAN) queue = {scan_q, class_q};
-    else queue = {port_q, class_q};
+    else queue = {list_q, class_q};
   end
   assign empty   = !filled;
   assign emptied = state_q == UNLINK && tail == frame_q;
@@ -206,15 +215,15 @@ module pen_queue
   end
 
   // What is offered stands at the head of its queue.
-  assign offer_class = offer_queue_q[2:0];
-  assign offer_order = '{visible: head.visible, port: offer_queue_q[PORT_W+2:3]};
+  assign offer_class = offer_queue_q.traffic_class;
+  assign offer_order = '{visible: head.visible, list: offer_queue_q.list};
 
   // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28. The
   // candidate is compared with what is offered, or with the time to see how old it is; the difference is one less.
   assign offer_lead       = offer_order.visible - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
   assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
-  assign compared_order   = offer_q ? offer_order : {now_q, candidate_order.port};
+  assign compared_order   = offer_q ? offer_order : {now_q, candidate_order.list};
   assign order_difference = candidate_order + ~compared_order;
   assign offer_earlier    = offer_ready != (ready_q[offer_class] || due_q[offer_class])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
@@ -302,22 +311,22 @@ module pen_queue
   );
 
   // The frame that may be selected, and the one that may be given up: which of them comes last.
-  pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_candidate (
+  pen_lutram_1r1w #(.WIDTH(CELL_W + $bits(list_t)), .DEPTH(CLASSES)) u_candidate (
     .clk_i,
     .write_i     (load),
     .write_addr_i(offer_class),
-    .write_data_i({head.frame, offer_order.port}),
+    .write_data_i({head.frame, offer_order.list}),
     .read_addr_i (select_class),
-    .read_data_o ({select_frame, select_port})
+    .read_data_o ({select_frame, select_list})
   );
 
-  pen_lutram_1r1w #(.WIDTH(CELL_W + PORT_W), .DEPTH(CLASSES)) u_checked (
+  pen_lutram_1r1w #(.WIDTH(CELL_W + $bits(list_t)), .DEPTH(CLASSES)) u_checked (
     .clk_i,
     .write_i     (load),
     .write_addr_i(offer_class),
-    .write_data_i({head.frame, offer_order.port}),
+    .write_data_i({head.frame, offer_order.list}),
     .read_addr_i (check_class_q),
-    .read_data_o ({check_frame, check_port})
+    .read_data_o ({check_frame, check_list})
   );
 
   // --- selection and expiry --------------------------------------------------------------------------------------
@@ -365,7 +374,7 @@ module pen_queue
       NEXT: state_d = INFO;
       INFO: state_d = HEAD;
       HEAD: if (!enqueue) state_d = SCAN;
-      SCAN: if (!enqueue && scan_q == reception_t'(PORTS - 1)) state_d = SETTLE;
+      SCAN: if (!enqueue && scan_q == list_t'(2 * PORTS - 1)) state_d = SETTLE;
       SETTLE: state_d = IDLE;  // the last offer is compared
       default: state_d = IDLE;
     endcase
@@ -381,7 +390,7 @@ module pen_queue
     end
     if (grant_o || expire) begin
       class_q <= pop_class;
-      port_q  <= grant_o ? select_port : check_port;
+      list_q  <= grant_o ? select_list : check_list;
       frame_q <= grant_o ? select_frame : check_frame;
     end
     if (state_q == NEXT) frame_q <= next_frame;
@@ -393,7 +402,7 @@ module pen_queue
     valid: popped_q,
     pool: info.pool,
     traffic_class: class_q,
-    port: port_t'(port_q),
+    port: port_t'(list_q.port),
     frame: cell_t'(frame_q),
     length: info.length
   };
@@ -424,7 +433,7 @@ module pen_queue
   logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is eligible
   cycle_t                f_visible;
 
-  assign f_visible = u_order.memory[f_class][$bits(length_t)+PORT_W+:$bits(cycle_t)];
+  assign f_visible = u_order.memory[f_class][$bits(length_t)+$bits(list_t)+:$bits(cycle_t)];
 
   assign f_now = late_cycle_i + cycle_t'(LATE);
   assign f_offer_wait = 29'($signed(cycle_t'(offer_order.visible - f_now)));

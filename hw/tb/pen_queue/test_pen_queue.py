@@ -51,12 +51,12 @@ class Gates:
 
 
 class Bench:
-    """Drives the queue and keeps the model: per class and reception port a list of frames not yet popped."""
+    """Drives the queue and keeps the model: per class and reception port, shaped or not, a list of frames inside."""
 
     def __init__(self, dut, now):
         self.dut, self.now = dut, now % WRAP
         self.ports, self.port = dut.PORTS.value.to_unsigned(), dut.PORT.value.to_unsigned()
-        self.lists = {(k, p): [] for k in range(8) for p in range(self.ports)}
+        self.lists = {(k, p, shaped): [] for k in range(8) for p in range(self.ports) for shaped in (False, True)}
         self.free = list(range(dut.CELLS.value.to_unsigned()))
         random.shuffle(self.free)
         self.busy = 0  # cycles until the transmitter takes the next frame
@@ -82,18 +82,27 @@ class Bench:
         for _ in range(3):
             await RisingEdge(dut.clk_i)
         dut.rst_i.value = 0
-        for index in range(8 * 8):
+        for index in range(2 * 8 * 8):
             dut.init_busy_i.value, dut.init_index_i.value = 1, index
             await RisingEdge(dut.clk_i)
         dut.init_busy_i.value = 0
 
+    def heads(self, k):
+        return [queue[0] for (of, _, _), queue in self.lists.items() if of == k and queue]
+
+    def queue(self, frame):
+        return self.lists[frame["class"], frame["port"], frame["shaped"]]
+
+    def order(self, head):
+        """By eligibility time; of equal ones the lower port goes first, then what is not shaped."""
+        return signed(head["visible"] - self.now), head["port"], head["shaped"]
+
     def expected(self):
         """The frame that has to be granted now: of the highest class with a visible head, the earliest head."""
         for k in reversed(range(8)):
-            heads = [self.lists[k, p][0] for p in range(self.ports) if self.lists[k, p]]
-            heads = [h for h in heads if signed(self.now - h["visible"]) >= 0]
+            heads = [h for h in self.heads(k) if signed(self.now - h["visible"]) >= 0]
             if heads:
-                head = min(heads, key=lambda h: (signed(h["visible"] - self.now), h["port"]))
+                head = min(heads, key=self.order)
                 if self.gates_now.fits(k, head["length"]) and self.credit >> k & 1:
                     return head
                 self.held += 1
@@ -125,14 +134,14 @@ class Bench:
                 frame=frame["frame"],
                 length=frame["length"],
                 visible=frame["visible"],
+                shaped=int(frame["shaped"]),
             )
         await FallingEdge(dut.clk_i)
         # Inputs change after the rising edge; in the middle of the cycle the outputs are those of this cycle.
         want = self.expected() if ready else None
         waiting = int(dut.waiting_o.value)
         for k in range(8):
-            heads = [self.lists[k, p][0] for p in range(self.ports) if self.lists[k, p]]
-            visible = any(signed(self.now - head["visible"]) >= 0 for head in heads)
+            visible = any(signed(self.now - head["visible"]) >= 0 for head in self.heads(k))
             # While the successor of a frame is looked for, its class counts as waiting.
             assert waiting >> k & 1 or not visible, f"class {k} does not wait at {self.now}"
             assert visible or not waiting >> k & 1 or self.searching == k, f"class {k} waits at {self.now}"
@@ -143,8 +152,9 @@ class Bench:
             assert self.last["class"] == popped["traffic_class"], self.last
             self.free.append(self.last["frame"])
         if int(dut.expired_valid_o.value) and release:
-            head = self.lists[popped["traffic_class"], popped["port"]].pop(0)
-            assert head["frame"] == popped["frame"] and head["length"] == popped["length"]
+            head = next(h for h in self.heads(popped["traffic_class"]) if h["frame"] == popped["frame"])
+            assert head["port"] == popped["port"] and head["length"] == popped["length"]
+            self.queue(head).remove(head)
             reason = int(dut.expired_reason_o.value)
             if 8 * (head["length"] + 20) > self.largest[popped["traffic_class"]] | 7:
                 assert reason == MAX_SDU_REASON
@@ -163,7 +173,7 @@ class Bench:
             assert int(dut.grant_class_o.value) == (want or {}).get("class")
             assert want is not None, f"frame {frame_id} granted at {self.now}, none is due"
             assert want["frame"] == frame_id, f"granted {frame_id} at {self.now}, due is {want}"
-            self.lists[want["class"], want["port"]].pop(0)
+            self.queue(want).remove(want)
             self.last = want
             self.searching = want["class"]
             self.busy = length_busy
@@ -175,7 +185,7 @@ class Bench:
             assert self.waited <= self.patience, f"nothing granted at {self.now}, due is {want}"
             self.busy = max(0, self.busy - 1)
         if frame is not None:
-            self.lists[frame["class"], frame["port"]].append(frame)
+            self.queue(frame).append(frame)
         self.now = (self.now + 1) % WRAP
         self.gates_now, self.gates = upcoming, copy.deepcopy(upcoming)
         await RisingEdge(dut.clk_i)
@@ -188,12 +198,12 @@ class Bench:
         return sum(map(len, self.lists.values()))
 
 
-def visible_after(bench, times, k, p, ahead):
-    """Eligibility times of a class and reception port never go back."""
+def visible_after(bench, times, queue, ahead):
+    """Eligibility times of a queue never go back."""
     time = bench.now + 2 + ahead
-    if (k, p) in times and signed(times[k, p] - time) > 0:
-        time = times[k, p]
-    times[k, p] = time % WRAP
+    if queue in times and signed(times[queue] - time) > 0:
+        time = times[queue]
+    times[queue] = time % WRAP
     return time % WRAP
 
 
@@ -204,7 +214,7 @@ async def random_frames(bench, cycles, rate, ahead, classes=8, pause=0.0, tx=Tru
         turn = (turn + 1) % bench.ports
         frame = None
         if p != bench.port and next_at.get(p, 0) <= n and random.random() < rate and bench.free:
-            k = random.randrange(classes)
+            k, shaped = random.randrange(classes), random.random() < 0.5
             next_at[p] = n + 84
             frame = {
                 "class": k,
@@ -212,7 +222,8 @@ async def random_frames(bench, cycles, rate, ahead, classes=8, pause=0.0, tx=Tru
                 "frame": bench.free.pop(0),
                 "length": random.randrange(64, 2001),
                 "pool": random.randrange(3),
-                "visible": visible_after(bench, times, k, p, ahead()),
+                "shaped": shaped,
+                "visible": visible_after(bench, times, (k, p, shaped), ahead()),
             }
         if random.random() < pause:
             paused = random.randrange(1, 300)
@@ -244,21 +255,20 @@ async def mixed(dut):
 
 @cocotb.test()
 async def one_class(dut):
-    """The head of the earliest reception port first, and the lower port first if the times are the same."""
+    """The earliest head first; of equal times that of the lower port, then the one that is not shaped."""
     bench = Bench(dut, random.getrandbits(28))
     await bench.start()
     for _ in range(30):
-        time = bench.now + random.randrange(40, 200)
-        turns = [p for p in range(bench.ports) if p != bench.port] * random.randrange(1, 4)
+        time = bench.now + random.randrange(80, 200)
+        turns = [(p, shaped) for p in range(bench.ports) if p != bench.port for shaped in (False, True)]
+        turns *= random.randrange(1, 4)
         random.shuffle(turns)
         times = {}
-        for p in turns:
-            visible = max(time + random.choice([0, 0, 1, 2, 30]), times.get(p, 0))
-            times[p] = visible
-            await bench.cycle(
-                {"class": 5, "port": p, "frame": bench.free.pop(0), "length": 64, "pool": 1, "visible": visible % WRAP},
-                tx=False,
-            )
+        for p, shaped in turns:
+            visible = max(time + random.choice([0, 0, 1, 2, 30]), times.get((p, shaped), 0))
+            times[p, shaped] = visible
+            frame = {"class": 5, "port": p, "shaped": shaped, "length": 64, "pool": 1, "visible": visible % WRAP}
+            await bench.cycle({**frame, "frame": bench.free.pop(0)}, tx=False)
         while bench.inside:
             await bench.cycle(length_busy=random.choice([40, 84]))
         assert dut.idle_o.value == 0 or bench.busy >= 0
@@ -332,7 +342,8 @@ async def fits_exactly(dut):
                 bench.gates.open, bench.gates.guard = 0, 1
                 port = (bench.port + 1) % bench.ports
                 visible = (bench.now + ahead) % WRAP
-                frame = {"class": k, "port": port, "frame": bench.free.pop(0), "length": length + excess, "pool": 0}
+                frame = {"class": k, "port": port, "shaped": False, "length": length + excess, "pool": 0}
+                frame["frame"] = bench.free.pop(0)
                 before = bench.grants
                 await bench.cycle({**frame, "visible": visible})
                 while bench.now != (visible + 9 - (9 if not loaded_early else 0)) % WRAP:
@@ -369,9 +380,9 @@ async def never_fits(dut):
     assert bench.never > 0 and bench.expired == bench.never
     # The head that is visible first of each class is what is looked at.
     for k in range(8):
-        heads = [bench.lists[k, p][0] for p in range(bench.ports) if bench.lists[k, p]]
+        heads = bench.heads(k)
         if heads:
-            first = min(heads, key=lambda h: (signed(h["visible"] - bench.now), h["port"]))
+            first = min(heads, key=bench.order)
             assert 8 * (first["length"] + 20) <= bench.largest[k] | 7
     bench.gates, bench.largest = Gates(), [NO_LIMIT] * 8
     bench.patience = 40

@@ -215,6 +215,7 @@ impl Bridge {
                 reception: port,
                 traffic_class: out.traffic_class,
                 pool: decision.pool_of(usize::from(egress)),
+                shaped: out.shaped,
             };
             if is_only && received.is_alone {
                 out.passed = self.pass(now, out.decided, before, egress, &copy);

@@ -99,6 +99,14 @@ impl Lifetime {
         self.look.is_none() && self.search.is_none()
     }
 
+    /// When all enqueues are known that decide about what happens at `due`: those before the look, and those that hold
+    /// off the search for a candidate, up to its last step but one.
+    pub fn known(&self, cycles: Cycles, due: Tick) -> Tick {
+        let look = self.look.filter(|look| look.at < due).map(|look| look.at.saturating_sub(1));
+        let search = self.search.map(|(_, until)| until.saturating_sub(2));
+        look.max(search).map_or(0, |at| cycles.enqueues_known(at))
+    }
+
     /// A selection at `at`.
     pub fn popped(&mut self, at: Tick, last: bool) {
         self.pop = Some(Pop { at: at + 1, last });
@@ -120,7 +128,7 @@ impl Lifetime {
     pub fn rest(&self, cycles: Cycles) -> Tick {
         let Some(pop) = self.pop else { return 0 };
         // How long each step takes, and whether an enqueue holds it off.
-        let scan = std::iter::repeat_n(true, cycles.ports as usize);
+        let scan = std::iter::repeat_n(true, 2 * cycles.ports as usize);
         let next = [false, false, true];
         let steps = std::iter::once(true).chain(next.into_iter().filter(|_| !pop.last)).chain(scan);
         let mut at = pop.at;
@@ -163,6 +171,7 @@ mod tests {
             reception: 0,
             traffic_class,
             pool: Pool::Queue,
+            shaped: false,
         };
         egress.enqueue(copy(1, 3));
         assert_eq!(
@@ -180,13 +189,13 @@ mod tests {
         let mut lifetime =
             Lifetime { look: Some(Look { at: 0, traffic_class: 0, is_long: None }), ..Lifetime::default() };
         lifetime.popped(99, true);
-        // UNLINK, four of SCAN, SETTLE.
-        assert_eq!(lifetime.rest(cycles), 106);
-        lifetime.popped(99, false);
-        assert_eq!(lifetime.rest(cycles), 109);
-        lifetime.enqueued(100, true);
+        // UNLINK, eight of SCAN, SETTLE.
         assert_eq!(lifetime.rest(cycles), 110);
+        lifetime.popped(99, false);
+        assert_eq!(lifetime.rest(cycles), 113);
+        lifetime.enqueued(100, true);
+        assert_eq!(lifetime.rest(cycles), 114);
         assert!(!lifetime.is_taken(Look { at: 101, traffic_class: 0, is_long: None }, cycles));
-        assert!(lifetime.is_taken(Look { at: 110, traffic_class: 0, is_long: None }, cycles));
+        assert!(lifetime.is_taken(Look { at: 114, traffic_class: 0, is_long: None }, cycles));
     }
 }

@@ -156,6 +156,8 @@ pub enum Selection {
         frame: u32,
         bytes: u16,
         traffic_class: u8,
+        /// When it was selected.
+        at: Tick,
         /// First byte behind the delimiter.
         first: Tick,
         /// When to select again.

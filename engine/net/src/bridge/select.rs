@@ -7,18 +7,30 @@ use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
 use super::timing::{Clock, Line};
 use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
 
-/// By then all that was queued when a class was looked at is known.
-const LOOK_KNOWN: Tick = 10;
-
 impl Bridge {
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
-        let (state, line) = self.egress(port);
-        // A fast clock shows several ticks in one picosecond, of which `now` may be a later one.
-        if now < state.due {
+        if now < self.ports[usize::from(port)].due {
             return Selection::Stale;
         }
-        let now = state.due;
+        // What is due may lie before `now`: a fast clock shows several ticks in one picosecond, and what was queued
+        // beside a frame that is given up is known some cycles later.
+        loop {
+            let state = &self.ports[usize::from(port)];
+            let (due, known) = (state.due, state.known(&self.clock));
+            if now < known {
+                return Selection::Idle { next: Some(known) };
+            }
+            match self.select_at(due, port) {
+                Selection::Idle { next: Some(next) } if due < next && next <= now => {}
+                selection => return selection,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn select_at(&mut self, now: Tick, port: u16) -> Selection {
+        let (state, line) = self.egress(port);
         if let Some(look) = state.lifetime.look.filter(|look| look.at < now) {
             return self.look(now, port, look);
         }
@@ -29,7 +41,8 @@ impl Bridge {
         let (first, back) = line.leaves(now, copy.bytes);
         let next = state.plan(&line, now);
         self.release(port, back, &copy);
-        Selection::Sent { frame: copy.frame, bytes: copy.bytes, traffic_class: copy.traffic_class, first, next }
+        let Queued { frame, bytes, traffic_class, .. } = copy;
+        Selection::Sent { frame, bytes, traffic_class, at: now, first, next }
     }
 
     /// Gives up the candidate of a class that was looked at, if it still is too old.
@@ -143,9 +156,18 @@ impl Port {
             self.lifetime.look = self.lifetime.look.filter(|look| look.at.saturating_add(1) < due);
         }
         if let Some(look) = self.lifetime.look {
-            due = due.min(look.at.saturating_add(LOOK_KNOWN));
+            due = due.min(look.at.saturating_add(1));
         }
         self.due = due;
         (due < NEVER).then_some(due)
+    }
+
+    /// When all is known of which it depends what the port does at the tick that is due.
+    #[inline(always)]
+    fn known(&self, clock: &Clock) -> Tick {
+        match clock {
+            Clock::Hardware(cycles) if !self.lifetime.is_idle() => self.due.max(self.lifetime.known(*cycles, self.due)),
+            _ => self.due,
+        }
     }
 }

@@ -91,6 +91,12 @@ impl Cycles {
         turn + TURN_TO_JUDGE + self.ports
     }
 
+    /// When all frames have been judged that are queued up to a cycle.
+    #[inline(always)]
+    pub fn enqueues_known(self, at: Tick) -> Tick {
+        (at + TURN_TO_JUDGE + self.ports).saturating_sub(TURN_TO_ADMISSION + ADMISSION_TO_VERDICT)
+    }
+
     #[inline(always)]
     pub fn first_byte(self, selection: Tick) -> Tick {
         selection + SELECTION_TO_FIRST

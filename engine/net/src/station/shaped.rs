@@ -59,7 +59,8 @@ impl Shaped {
 
     /// Queues a frame; tells when the port is to select, if that is new.
     pub fn queue(&mut self, now: Tick, frame: u32, traffic_class: u8, bytes: u16) -> Option<Tick> {
-        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool: Pool::Queue };
+        let (pool, shaped) = (Pool::Queue, false);
+        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
         let before = self.due;
         if self.egress.enqueue(copy) {
             self.plan(now).filter(|due| *due != before)
@@ -89,7 +90,7 @@ impl Shaped {
         let Queued { frame, bytes, traffic_class, .. } = copy;
         let (first, spent) = (line.leaves(now, bytes).0, line.spent(now, bytes));
         self.spent = spent;
-        Selection::Sent { frame, bytes, traffic_class, first, next: self.plan(now) }
+        Selection::Sent { frame, bytes, traffic_class, at: now, first, next: self.plan(now) }
     }
 
     /// When the port is to select, or to drop a frame that is too long by then.

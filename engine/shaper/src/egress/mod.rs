@@ -143,7 +143,7 @@ impl EgressPort {
 
     /// Whether the queue that a copy was taken from is empty.
     pub fn was_last(&self, copy: &Queued) -> bool {
-        !self.queues.is_filled(copy.reception, copy.traffic_class)
+        !self.queues.is_filled(copy)
     }
 
     /// The first tick from `now` on in which some frame may be selected, if nothing else happens; [`NEVER`]: none.

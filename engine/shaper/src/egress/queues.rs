@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The queues of one egress port. Twin of `pen_queue`.
 //!
-//! One queue for each traffic class and reception port. A queue's frames leave in order; among the heads of a class the
-//! one that is visible first goes first, of equals the one of the lower reception port.
+//! Two queues for each traffic class and reception port: of frames that an ATS scheduler held, and of others, so that a
+//! class is served in the order of eligibility times (802.1Q 8.6.8.5), which either queue keeps. A queue's frames leave
+//! in order; among the heads of a class the one that is visible first goes first, of equals the one of the lower
+//! reception port, then the one that is not shaped.
 use crate::admission::{Pool, CLASSES};
 
 /// A copy in a queue.
@@ -15,6 +17,16 @@ pub struct Queued {
     pub reception: u16,
     pub traffic_class: u8,
     pub pool: Pool,
+    /// An ATS scheduler assigned its eligibility time, which else is that of its arrival.
+    pub shaped: bool,
+}
+
+impl Queued {
+    /// The queue of its class that it goes to.
+    #[inline(always)]
+    fn list(&self) -> u16 {
+        self.reception << 1 | u16::from(self.shaped)
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -35,7 +47,7 @@ struct List {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     visible: u64,
-    reception: u16,
+    list: u16,
 }
 
 /// One class.
@@ -43,8 +55,20 @@ struct Candidate {
 #[repr(align(32))]
 struct Class {
     candidate: Candidate,
-    /// Bit p: the queue of reception port p has frames.
-    filled: u64,
+    /// Bit p: the queue of reception port p has frames; of those that are not shaped, and of those that are.
+    filled: [u64; 2],
+}
+
+impl Class {
+    #[inline(always)]
+    fn has(&self, list: u16) -> bool {
+        self.filled[usize::from(list & 1)] >> (list >> 1) & 1 == 1
+    }
+
+    #[inline(always)]
+    fn flip(&mut self, list: u16) {
+        self.filled[usize::from(list & 1)] ^= 1 << (list >> 1);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -63,12 +87,12 @@ impl Queues {
     /// Of an egress port of a bridge with at most 64 ports.
     pub fn new(ports: usize) -> Self {
         Self {
-            lists: vec![[List { head: NONE, tail: NONE }; CLASSES]; ports],
+            lists: vec![[List { head: NONE, tail: NONE }; CLASSES]; 2 * ports],
             nodes: Vec::new(),
             free: NONE,
             count: 0,
             waiting: 0,
-            classes: [Class { candidate: Candidate { visible: 0, reception: 0 }, filled: 0 }; CLASSES],
+            classes: [Class { candidate: Candidate { visible: 0, list: 0 }, filled: [0; 2] }; CLASSES],
         }
     }
 
@@ -95,16 +119,17 @@ impl Queues {
         };
         self.count += 1;
         let class = usize::from(copy.traffic_class);
-        let list = &mut self.lists[usize::from(copy.reception)][class];
+        let number = copy.list();
+        let list = &mut self.lists[usize::from(number)][class];
         let state = &mut self.classes[class];
-        if state.filled >> copy.reception & 1 == 1 {
+        if state.has(number) {
             self.nodes[list.tail as usize].next = index;
             list.tail = index;
             return false;
         }
         *list = List { head: index, tail: index };
-        state.filled |= 1 << copy.reception;
-        let offer = Candidate { visible: copy.visible, reception: copy.reception };
+        state.flip(number);
+        let offer = Candidate { visible: copy.visible, list: number };
         if self.waiting >> class & 1 == 0 || offer < state.candidate {
             state.candidate = offer;
             self.waiting |= 1 << class;
@@ -125,9 +150,9 @@ impl Queues {
         earliest
     }
 
-    /// Whether the queue of a reception port and class has frames.
-    pub fn is_filled(&self, reception: u16, traffic_class: u8) -> bool {
-        self.classes[usize::from(traffic_class)].filled >> reception & 1 == 1
+    /// Whether the queue that a copy is of, or was of, has frames.
+    pub fn is_filled(&self, copy: &Queued) -> bool {
+        self.classes[usize::from(copy.traffic_class)].has(copy.list())
     }
 
     /// Bit k: class k has frames.
@@ -149,8 +174,7 @@ impl Queues {
 
     /// The head of a class that goes first.
     pub fn head(&self, traffic_class: usize) -> Option<&Queued> {
-        let reception = usize::from(self.classes[traffic_class].candidate.reception);
-        let list = &self.lists[reception][traffic_class];
+        let list = &self.lists[usize::from(self.classes[traffic_class].candidate.list)][traffic_class];
         (self.waiting >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
     }
 
@@ -163,13 +187,13 @@ impl Queues {
     #[inline]
     fn pop(&mut self, class: usize) -> Queued {
         let state = &mut self.classes[class];
-        let reception = usize::from(state.candidate.reception);
-        let list = &mut self.lists[reception][class];
+        let number = state.candidate.list;
+        let list = &mut self.lists[usize::from(number)][class];
         let index = list.head;
         let node = self.nodes[index as usize];
         list.head = node.next;
         if node.next == NONE {
-            state.filled &= !(1 << reception);
+            state.flip(number);
         }
         self.nodes[index as usize].next = self.free;
         self.free = index;
@@ -180,18 +204,19 @@ impl Queues {
 
     /// Finds the candidate of a class among its heads.
     fn look(&mut self, class: usize) {
-        let mut heads = self.classes[class].filled;
-        if heads == 0 {
+        let filled = self.classes[class].filled;
+        if filled == [0; 2] {
             self.waiting &= !(1 << class);
             return;
         }
-        let mut best = Candidate { visible: u64::MAX, reception: u16::MAX };
-        while heads != 0 {
-            let reception = heads.trailing_zeros() as usize;
-            heads &= heads - 1;
-            let head = self.lists[reception][class].head;
-            let offer = Candidate { visible: self.nodes[head as usize].copy.visible, reception: reception as u16 };
-            best = best.min(offer);
+        let mut best = Candidate { visible: u64::MAX, list: u16::MAX };
+        for (shaped, mut heads) in (0..).zip(filled) {
+            while heads != 0 {
+                let list = (heads.trailing_zeros() as u16) << 1 | shaped;
+                heads &= heads - 1;
+                let head = self.lists[usize::from(list)][class].head;
+                best = best.min(Candidate { visible: self.nodes[head as usize].copy.visible, list });
+            }
         }
         self.classes[class].candidate = best;
     }
@@ -209,24 +234,26 @@ mod tests {
 
         /// Against all copies in one list.
         #[test]
-        fn contract(steps in prop::collection::vec((0..PORTS as u16, 0_u8..8, 0_u64..300, any::<bool>()), 1..300)) {
+        fn contract(
+            steps in prop::collection::vec(
+                (0..PORTS as u16, 0_u8..8, 0_u64..300, any::<bool>(), any::<bool>()), 1..300,
+            ),
+        ) {
+            let of = |copy: &Queued| (copy.reception, copy.traffic_class, copy.shaped);
             let mut queues = Queues::new(PORTS);
             let mut all: Vec<Queued> = Vec::new();
             let mut now = 0;
-            for (number, (reception, traffic_class, ahead, selects)) in steps.into_iter().enumerate() {
+            for (number, (reception, traffic_class, ahead, selects, shaped)) in steps.into_iter().enumerate() {
                 if selects {
                     now += ahead;
-                    let heads = |copy: &&Queued| {
-                        let same = |c: &&Queued| (c.reception, c.traffic_class) == (copy.reception, copy.traffic_class);
-                        all.iter().find(same) == Some(*copy)
-                    };
+                    let heads = |copy: &&Queued| all.iter().find(|c| of(c) == of(copy)) == Some(*copy);
                     let earliest = all.iter().filter(heads).map(|copy| copy.visible).min();
                     prop_assert_eq!(queues.earliest(), earliest);
                     let expected = all
                         .iter()
                         .filter(heads)
                         .filter(|copy| copy.visible <= now)
-                        .min_by_key(|copy| (7 - copy.traffic_class, copy.visible, copy.reception))
+                        .min_by_key(|copy| (7 - copy.traffic_class, copy.visible, copy.reception, copy.shaped))
                         .copied();
                     let eligible = (0..CLASSES).rev().find(|&k| queues.candidate(k).is_some_and(|at| at <= now));
                     let selected = eligible.and_then(|class| queues.take(class));
@@ -242,8 +269,9 @@ mod tests {
                         reception,
                         traffic_class,
                         pool: Pool::Shared,
+                        shaped,
                     };
-                    let first = !all.iter().any(|c| (c.reception, c.traffic_class) == (reception, traffic_class));
+                    let first = !all.iter().any(|c| of(c) == of(&copy));
                     prop_assert_eq!(queues.push(copy), first);
                     all.push(copy);
                 }

@@ -357,7 +357,7 @@ impl Device {
         let next = match self.bridge.select(at, port) {
             Selection::Stale => return,
             Selection::Idle { next } => next,
-            Selection::Sent { frame, bytes, traffic_class, first, next } => {
+            Selection::Sent { frame, bytes, traffic_class, at, first, next } => {
                 self.sent(at, port, u64::from(frame), bytes, traffic_class, first);
                 next
             }
