@@ -3,6 +3,7 @@
 //! `pen_gate_config`.
 use thiserror::Error;
 
+use super::windows::Windows;
 use crate::admission::CLASSES;
 
 /// Farther away than anything is compared with.
@@ -69,13 +70,6 @@ pub enum ListError {
     Operation { entry: usize, operation: u8 },
 }
 
-/// A time in which a gate is open, from the cycle's start; neighbours that are both open are one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Window {
-    from: u64,
-    to: u64,
-}
-
 /// A list that can run: its entries fill the cycle exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
@@ -86,9 +80,7 @@ pub struct List {
     pub(super) horizon: u64,
     /// (start in the cycle, states).
     pub(super) entries: Vec<(u64, u8)>,
-    windows: [Vec<Window>; CLASSES],
-    initial: [u64; CLASSES],
-    largest: [u64; CLASSES],
+    windows: [Windows; CLASSES],
 }
 
 impl List {
@@ -127,19 +119,6 @@ impl List {
             entries.push((start, states));
             start = start.saturating_add(interval);
         }
-        let windows = std::array::from_fn(|class| windows(&entries, cycle, class));
-        let initial = std::array::from_fn(|class| match windows[class].first() {
-            Some(&Window { from: 0, to }) if to == cycle => HORIZON,
-            Some(&Window { from: 0, to }) => to,
-            _ => 0,
-        });
-        let largest = std::array::from_fn(|class| {
-            let of = |window: &Window| {
-                let joined: u64 = if window.to == cycle { initial[class] } else { 0 };
-                (window.to - window.from).saturating_add(joined).min(HORIZON)
-            };
-            windows[class].iter().map(of).max().unwrap_or(0)
-        });
         Ok(Self {
             base_time: admin.base_time,
             cycle_time: cycle,
@@ -147,10 +126,8 @@ impl List {
             extension: admin.cycle_time_extension.clamp(least.saturating_sub(1), cycle - 1),
             least,
             horizon: capacity.horizon,
+            windows: std::array::from_fn(|class| Windows::new(&entries, cycle, class)),
             entries,
-            windows,
-            initial,
-            largest,
         })
     }
 
@@ -170,17 +147,17 @@ impl List {
 
     /// How long a class stays open from the cycle's start on; [`HORIZON`] when it never closes.
     pub fn initial_window(&self, class: usize) -> u64 {
-        self.initial[class]
+        self.windows[class].initial()
     }
 
     /// The longest that a class is open without a break, also across the cycle's end; [`HORIZON`] when it never closes.
     pub fn largest_window(&self, class: usize) -> u64 {
-        self.largest[class]
+        self.windows[class].largest()
     }
 
     /// How long a class is open in each cycle.
     pub fn open_time(&self, class: usize) -> u64 {
-        self.windows[class].iter().map(|window| window.to - window.from).sum()
+        self.windows[class].all().iter().map(|window| window.to - window.from).sum()
     }
 
     /// ConfigChangeTime or CycleStartTime (8.6.9.1.1, 8.6.9.3.1): the base time, or the first later start of a cycle
@@ -197,17 +174,9 @@ impl List {
         self.entries.partition_point(begun) - 1
     }
 
-    /// The first time after `offset` in the cycle at which the gate of a class opens.
-    pub(super) fn opens_after(&self, class: usize, offset: u64) -> Option<u64> {
-        let windows = &self.windows[class];
-        windows.get(windows.partition_point(|window| window.from <= offset)).map(|window| window.from)
-    }
-
-    /// How long a class stays open from an entry's end on, in a whole cycle; the end itself when it is closed then.
-    pub(super) fn open_until(&self, class: usize, offset: u64) -> u64 {
-        let windows = &self.windows[class];
-        let next = windows.get(windows.partition_point(|window| window.to <= offset));
-        next.filter(|window| window.from <= offset).map_or(offset, |window| window.to)
+    /// When the gate of a class is open.
+    pub(super) fn windows(&self, class: usize) -> &Windows {
+        &self.windows[class]
     }
 
     /// The end of an entry, in a cycle of this length.
@@ -217,17 +186,4 @@ impl List {
             _ => length,
         }
     }
-}
-
-fn windows(entries: &[(u64, u8)], cycle: u64, class: usize) -> Vec<Window> {
-    let mut windows: Vec<Window> = Vec::new();
-    for (index, &(from, states)) in entries.iter().enumerate() {
-        let to = entries.get(index + 1).map_or(cycle, |&(start, _)| start);
-        match windows.last_mut() {
-            _ if states >> class & 1 == 0 => {}
-            Some(last) if last.to == from => last.to = to,
-            _ => windows.push(Window { from, to }),
-        }
-    }
-    windows
 }

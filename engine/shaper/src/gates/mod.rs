@@ -9,6 +9,7 @@ mod list;
 mod port;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use list::{AdminList, Capacity, Entry, List, ListError, HORIZON, LEAST_INTERVAL_NS, MOST_ENTRIES, OPERATIONS};
 pub use port::Gates;

@@ -27,13 +27,22 @@ struct Pending {
 }
 
 /// What holds at an instant.
+#[derive(Clone, Copy)]
 enum Now<'a> {
     Initial(u8),
     Running(Cycle<'a>),
     Holding { list: &'a Arc<List>, states: u8, start: u64 },
 }
 
+/// What holds at an instant, and the change that is still to come: what is due has acted.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    now: Now<'a>,
+    change: Option<&'a Pending>,
+}
+
 /// A cycle of a list that runs.
+#[derive(Clone, Copy)]
 struct Cycle<'a> {
     list: &'a Arc<List>,
     start: u64,
@@ -49,6 +58,12 @@ impl Cycle<'_> {
 
     fn states(&self, now: u64) -> u8 {
         self.list.entries[self.entry(now)].1
+    }
+
+    /// When its last entry begins, which holds until its end.
+    fn last_entry(&self) -> u64 {
+        let length = self.end - self.start;
+        self.list.entries[self.list.entry(length, length)].0
     }
 
     /// Where the entry ends that holds now.
@@ -117,7 +132,7 @@ impl Gates {
     /// The clock was stepped: `last` was the last gate time before. The states stay up to the first cycle of the list's
     /// pattern that begins at `earliest` or later (8.6.9.1.1 b). Gives back what was pending and its time.
     pub fn stepped(&mut self, last: u64, earliest: u64) -> Option<(Arc<List>, u64)> {
-        self.advance(last);
+        self.act(last);
         let states = self.list_states(last);
         if let Phase::Running { list, .. } | Phase::Holding { list, .. } = &self.phase {
             self.phase = Phase::Holding { list: Arc::clone(list), states, start: list.start_from(earliest) };
@@ -140,17 +155,6 @@ impl Gates {
         }
     }
 
-    /// Does what has come due, and makes later answers come sooner; no answer from `now` on depends on it.
-    pub fn advance(&mut self, now: u64) {
-        self.act(now);
-        if let Phase::Running { list, start } = &mut self.phase {
-            // Short of a pending change, any cycle's start stands for all.
-            if self.pending.is_none() && *start < now {
-                *start += (now - *start) / list.cycle_time * list.cycle_time;
-            }
-        }
-    }
-
     /// ConfigPending at `now`: the list that waits, and its ConfigChangeTime.
     pub fn pending(&self, now: u64) -> Option<(&Arc<List>, u64)> {
         self.pending_at(now).map(|pending| (&pending.list, pending.change_time))
@@ -162,7 +166,7 @@ impl Gates {
 
     /// The list that runs at `now`.
     pub fn list(&self, now: u64) -> Option<&Arc<List>> {
-        match self.now(now) {
+        match self.view(now).now {
             Now::Initial(_) => None,
             Now::Running(Cycle { list, .. }) | Now::Holding { list, .. } => Some(list),
         }
@@ -170,16 +174,12 @@ impl Gates {
 
     /// When the gates act next after `now`: the end of an entry, or the first list's start.
     pub fn next_edge(&self, now: u64) -> Option<u64> {
-        match self.now(now) {
-            Now::Initial(_) => self.pending_at(now).map(|pending| pending.change_time),
-            Now::Holding { start, .. } => Some(start),
-            Now::Running(cycle) => Some(cycle.edge(now)),
-        }
+        self.view(now).next_edge(now)
     }
 
     /// Whether the cycle that runs at `now` is the last one before the pending list takes over.
     pub fn is_last_cycle(&self, now: u64) -> bool {
-        matches!(self.now(now), Now::Running(Cycle { is_last: true, .. }))
+        matches!(self.view(now).now, Now::Running(Cycle { is_last: true, .. }))
     }
 
     /// When the states that a step left give way. A cycle that the change would cut too short does not begin.
@@ -189,49 +189,25 @@ impl Gates {
         Some(change_time.filter(|change_time| *change_time < start.saturating_add(list.least)).unwrap_or(*start))
     }
 
-    fn now(&self, now: u64) -> Now<'_> {
-        if let Some(pending) = self.pending.as_ref().filter(|pending| pending.change_time <= now) {
-            return Now::Running(whole_cycle(&pending.list, pending.change_time, now));
+    fn view(&self, now: u64) -> View<'_> {
+        if let Some(due) = self.pending.as_ref().filter(|pending| pending.change_time <= now) {
+            return View { now: Now::Running(whole_cycle(&due.list, due.change_time, now)), change: None };
         }
-        match (&self.phase, self.hold_end()) {
+        let change = self.pending.as_ref();
+        let now = match (&self.phase, self.hold_end()) {
             (Phase::Initial, _) => Now::Initial(self.initial_states),
-            (Phase::Running { list, start }, _) => Now::Running(self.cycle(list, *start, now)),
-            (Phase::Holding { list, .. }, Some(start)) if start <= now => Now::Running(self.cycle(list, start, now)),
+            (Phase::Running { list, start }, _) => Now::Running(cycle(list, *start, now, change)),
+            (Phase::Holding { list, .. }, Some(start)) if start <= now => Now::Running(cycle(list, start, now, change)),
             (Phase::Holding { list, states, start }, end) => {
                 Now::Holding { list, states: *states, start: end.unwrap_or(*start) }
             }
-        }
-    }
-
-    /// The last cycle before the pending change, of a list that runs from `start` on: its start and end.
-    fn last_cycle(&self, list: &List, start: u64) -> Option<(u64, u64)> {
-        let pending = self.pending.as_ref()?;
-        let end = pending.change_time;
-        let rest = end.saturating_sub(start) % list.cycle_time;
-        let border = end - rest;
-        // CycleTimeExtension reaches from the border to the change, and it is known in time: 8.6.9.1.1 c.
-        let is_prolonged = rest <= list.extension && border > start && border >= pending.since;
-        Some((if is_prolonged { border - list.cycle_time } else { border }, end))
-    }
-
-    /// The cycle at `now` of a list that runs from `start` on; the last one before a change ends with it.
-    fn cycle<'a>(&self, list: &'a Arc<List>, start: u64, now: u64) -> Cycle<'a> {
-        match self.last_cycle(list, start) {
-            Some((start, end)) if now >= start => Cycle { list, start, end, is_last: true },
-            _ => whole_cycle(list, start, now),
-        }
-    }
-
-    /// What the list says about the time beyond the end of an entry is not what will be: a short last cycle follows.
-    fn is_cut_off(&self, list: &List, start: u64, end: u64) -> bool {
-        self.last_cycle(list, start).is_some_and(|(last, change)| {
-            change - last < list.horizon && (last.saturating_sub(list.horizon)..=last).contains(&end)
-        })
+        };
+        View { now, change }
     }
 
     /// Gate states as the list says, GateEnabled or not.
     pub fn list_states(&self, now: u64) -> u8 {
-        match self.now(now) {
+        match self.view(now).now {
             Now::Initial(states) | Now::Holding { states, .. } => states,
             Now::Running(cycle) => cycle.states(now),
         }
@@ -249,14 +225,51 @@ impl Gates {
     /// When the gate of a class closes that is open at `now`; more than `HORIZON / 2` later when it stays open. None:
     /// it is closed. Never later than the gate does close.
     pub fn close(&self, now: u64, class: usize) -> Option<u64> {
-        let is_open = |states: u8| (states >> class & 1 == 1).then_some(());
         if !self.enabled {
             return Some(now.saturating_add(HORIZON));
         }
-        let close = match self.now(now) {
+        self.view(now).close(now, class)
+    }
+
+    /// Whether a frame of a class that takes so long on the wire, its gap counted, may start at `now`.
+    #[inline]
+    pub fn fits(&self, now: u64, class: usize, wire: u64) -> bool {
+        !self.enabled || self.view(now).fits(now, class, wire)
+    }
+
+    /// The first time from `now` on at which such a frame may start, if nothing is changed; none: never.
+    pub fn fits_from(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
+        let mut at = now;
+        while self.enabled {
+            let view = self.view(at);
+            if view.fits(at, class, wire) {
+                break;
+            }
+            at = view.next_place(at, class, wire)?;
+        }
+        Some(at)
+    }
+}
+
+impl View<'_> {
+    fn next_edge(&self, now: u64) -> Option<u64> {
+        match self.now {
+            Now::Initial(_) => self.change.map(|change| change.change_time),
+            Now::Holding { start, .. } => Some(start),
+            Now::Running(cycle) => Some(cycle.edge(now)),
+        }
+    }
+
+    fn fits(&self, now: u64, class: usize, wire: u64) -> bool {
+        self.close(now, class).is_some_and(|close| now.saturating_add(wire) <= close)
+    }
+
+    fn close(&self, now: u64, class: usize) -> Option<u64> {
+        let is_open = |states: u8| (states >> class & 1 == 1).then_some(());
+        let close = match self.now {
             Now::Initial(states) => is_open(states).map(|()| now.saturating_add(HORIZON)),
             Now::Holding { list, states, start } => is_open(states).map(|()| {
-                let is_followed = self.pending_at(now).is_none_or(|pending| pending.change_time > start);
+                let is_followed = self.change.is_none_or(|change| change.change_time > start);
                 match is_followed && self.is_cut_off(list, start, start) {
                     true => start,
                     false => start.saturating_add(list.initial_window(class)),
@@ -264,9 +277,9 @@ impl Gates {
             }),
             Now::Running(cycle) => is_open(cycle.states(now)).map(|()| self.close_of(&cycle, now, class)),
         }?;
-        Some(match self.pending_at(now) {
-            Some(pending) if close >= pending.change_time => {
-                pending.change_time.saturating_add(pending.list.initial_window(class))
+        Some(match self.change {
+            Some(change) if close >= change.change_time => {
+                change.change_time.saturating_add(change.list.initial_window(class))
             }
             _ => close,
         })
@@ -275,15 +288,14 @@ impl Gates {
     /// When the gate of a class closes that is open now; short of the change, anything beyond it stands for it.
     fn close_of(&self, cycle: &Cycle, now: u64, class: usize) -> u64 {
         let (list, edge) = (cycle.list, cycle.edge(now));
-        let length = cycle.end - cycle.start;
         if !cycle.is_last && self.is_cut_off(list, cycle.start, edge) {
             return edge;
         }
-        let to = if edge == cycle.end { length } else { list.open_until(class, edge - cycle.start) };
+        let length = cycle.end - cycle.start;
+        let to = if edge == cycle.end { length } else { list.windows(class).open_until(edge - cycle.start) };
         if cycle.is_last {
-            // The last entry that begins holds until the change.
-            let last = list.entries[list.entry(length, length)].0;
-            return if to > last || edge == cycle.end { u64::MAX } else { cycle.start + to };
+            let is_open_to_the_end = edge == cycle.end || to > cycle.last_entry();
+            return if is_open_to_the_end { u64::MAX } else { cycle.start + to };
         }
         match to < list.cycle_time {
             true => cycle.start + to,
@@ -291,42 +303,36 @@ impl Gates {
         }
     }
 
-    /// Whether a frame of a class that takes so long on the wire, its gap counted, may start at `now`.
-    #[inline]
-    pub fn fits(&self, now: u64, class: usize, wire: u64) -> bool {
-        !self.enabled || self.close(now, class).is_some_and(|close| now.saturating_add(wire) <= close)
+    /// What the list says about the time beyond the end of an entry is not what will be: a short last cycle follows.
+    fn is_cut_off(&self, list: &List, start: u64, end: u64) -> bool {
+        self.cut_off_from(list, start).is_some_and(|(from, last)| (from..=last).contains(&end))
     }
 
-    /// The first time from `now` on at which such a frame may start, if nothing is changed; none: never.
-    pub fn fits_from(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
-        let mut at = now;
-        while !self.fits(at, class, wire) {
-            let pending = self.pending_at(at);
-            at = match self.now(at) {
-                Now::Running(Cycle { list, start, end, is_last: false }) => {
-                    // A gate that never opens has no place for what takes no time either.
-                    if list.largest_window(class) < wire.max(1) {
-                        // No cycle has a place for it, but the last ones before a change may.
-                        let last = list.cycle_time.saturating_mul(3).saturating_add(list.horizon);
-                        let cycles = (pending?.change_time - at).saturating_sub(last) / list.cycle_time;
-                        at += cycles * list.cycle_time;
-                        if at >= end {
-                            continue;
-                        }
-                    }
-                    let next = list.opens_after(class, at - start).map_or(end, |opens| start + opens);
-                    let last = self.last_cycle(list, start).map_or(u64::MAX, |(last, _)| last);
-                    // Near the last cycle, what fits moves with the ends of entries.
-                    if next.saturating_add(list.horizon) >= last {
-                        self.next_edge(at)?
-                    } else {
-                        next
-                    }
-                }
-                _ => self.next_edge(at)?,
-            };
+    /// The first and the last end of an entry that are before a short last cycle.
+    fn cut_off_from(&self, list: &List, start: u64) -> Option<(u64, u64)> {
+        let (last, change) = last_cycle(list, start, self.change?);
+        (change - last < list.horizon).then_some((last.saturating_sub(list.horizon), last))
+    }
+
+    /// The next time at which a frame may start that may not now; it is to be asked again.
+    fn next_place(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
+        let Now::Running(Cycle { list, start, end, is_last }) = self.now else { return self.next_edge(now) };
+        let windows = list.windows(class);
+        if is_last {
+            let last = Cycle { list, start, end, is_last }.last_entry();
+            return Some(windows.opens_before(wire, now - start, last).map_or(end, |opens| start + opens));
         }
-        Some(at)
+        let opens = windows.opens_for(wire, now - start).map(|opens| start.saturating_add(opens));
+        let Some(change) = self.change else { return opens };
+        // Before a short last cycle, what fits moves with the ends of entries; in any last one, with the change.
+        let moves_from = self.cut_off_from(list, start).map_or(last_cycle(list, start, change).0, |(from, _)| from);
+        match opens.filter(|&opens| opens < moves_from) {
+            Some(opens) => Some(opens),
+            None => {
+                let at = now.max(moves_from.saturating_sub(1));
+                Some(cycle(list, start, at, Some(change)).edge(at))
+            }
+        }
     }
 }
 
@@ -334,4 +340,22 @@ impl Gates {
 fn whole_cycle(list: &Arc<List>, start: u64, now: u64) -> Cycle<'_> {
     let start = start + now.saturating_sub(start) / list.cycle_time * list.cycle_time;
     Cycle { list, start, end: start.saturating_add(list.cycle_time), is_last: false }
+}
+
+/// The cycle at `now` of a list that runs from `start` on; the last one before a change ends with it.
+fn cycle<'a>(list: &'a Arc<List>, start: u64, now: u64, change: Option<&Pending>) -> Cycle<'a> {
+    match change.map(|change| last_cycle(list, start, change)) {
+        Some((start, end)) if now >= start => Cycle { list, start, end, is_last: true },
+        _ => whole_cycle(list, start, now),
+    }
+}
+
+/// The last cycle before a change, of a list that runs from `start` on: its start and end.
+fn last_cycle(list: &List, start: u64, change: &Pending) -> (u64, u64) {
+    let end = change.change_time;
+    let rest = end.saturating_sub(start) % list.cycle_time;
+    let border = end - rest;
+    // CycleTimeExtension reaches from the border to the change, and it is known in time: 8.6.9.1.1 c.
+    let is_prolonged = rest <= list.extension && border > start && border >= change.since;
+    (if is_prolonged { border - list.cycle_time } else { border }, end)
 }

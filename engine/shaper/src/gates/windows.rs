@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When the gate of one class is open in each cycle of a list, prepared so that every question is a search.
+use super::list::HORIZON;
+
+/// A time in which the gate is open, from the cycle's start; neighbours that are both open are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    pub from: u64,
+    pub to: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Windows {
+    windows: Vec<Window>,
+    cycle: u64,
+    initial: u64,
+    /// A heap of maxima: the lengths stand in its second half, those across the cycle's end joined.
+    longest: Vec<u64>,
+}
+
+impl Windows {
+    /// Of (start, states) of the entries that fill a cycle.
+    pub fn new(entries: &[(u64, u8)], cycle: u64, class: usize) -> Self {
+        let mut windows: Vec<Window> = Vec::new();
+        for (index, &(from, states)) in entries.iter().enumerate() {
+            let to = entries.get(index + 1).map_or(cycle, |&(start, _)| start);
+            match windows.last_mut() {
+                _ if states >> class & 1 == 0 => {}
+                Some(last) if last.to == from => last.to = to,
+                _ => windows.push(Window { from, to }),
+            }
+        }
+        let initial = match windows.first() {
+            Some(&Window { from: 0, to }) if to == cycle => HORIZON,
+            Some(&Window { from: 0, to }) => to,
+            _ => 0,
+        };
+        let size = windows.len().next_power_of_two();
+        let mut longest = vec![0; 2 * size];
+        for (place, window) in longest[size..].iter_mut().zip(&windows) {
+            let joined = if window.to == cycle { initial } else { 0 };
+            *place = (window.to - window.from).saturating_add(joined).min(HORIZON);
+        }
+        for node in (1..size).rev() {
+            longest[node] = longest[2 * node].max(longest[2 * node + 1]);
+        }
+        Self { windows, cycle, initial, longest }
+    }
+
+    pub fn all(&self) -> &[Window] {
+        &self.windows
+    }
+
+    /// How long it is open from the cycle's start on; [`HORIZON`] when it never closes.
+    pub fn initial(&self) -> u64 {
+        self.initial
+    }
+
+    /// The longest, also across the cycle's end; [`HORIZON`] when it never closes.
+    pub fn largest(&self) -> u64 {
+        self.longest[1]
+    }
+
+    /// How many have ended by this time of the cycle.
+    pub fn ended_by(&self, offset: u64) -> usize {
+        self.windows.partition_point(|window| window.to <= offset)
+    }
+
+    /// How long it stays open from an entry's end on, in a whole cycle; the end itself when it is closed then.
+    pub fn open_until(&self, offset: u64) -> u64 {
+        let next = self.windows.get(self.ended_by(offset));
+        next.filter(|window| window.from <= offset).map_or(offset, |window| window.to)
+    }
+
+    /// From when on, after a time of a cycle, the first window is open that lasts so long; of the next cycle, if it is
+    /// none of this one. None: no cycle has one.
+    pub fn opens_for(&self, wire: u64, offset: u64) -> Option<u64> {
+        // A gate that never opens has no place for what takes no time either.
+        let wire = wire.max(1);
+        let later = self.windows.partition_point(|window| window.from <= offset);
+        match self.first_of(wire, later) {
+            Some(index) => Some(self.windows[index].from),
+            None => self.first_of(wire, 0).map(|index| self.cycle.saturating_add(self.windows[index].from)),
+        }
+    }
+
+    /// The same in a cycle whose end is another one's begin: what reaches beyond `last` may be open for longer.
+    pub fn opens_before(&self, wire: u64, offset: u64, last: u64) -> Option<u64> {
+        let later = self.windows.partition_point(|window| window.from <= offset);
+        let tail = self.ended_by(last).max(later);
+        let found = self.first_of(wire.max(1), later).map_or(tail, |index| index.min(tail));
+        self.windows.get(found).map(|window| window.from).filter(|&from| from <= last)
+    }
+
+    /// The first window from an index on that is so long.
+    fn first_of(&self, least: u64, index: usize) -> Option<usize> {
+        if index >= self.windows.len() {
+            return None;
+        }
+        let size = self.longest.len() / 2;
+        let mut node = size + index;
+        while self.longest[node] < least {
+            // To the part that follows: out of all whose last it is, then beside.
+            node >>= node.trailing_ones();
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        while node < size {
+            node *= 2;
+            node += usize::from(self.longest[node] < least);
+        }
+        Some(node - size)
+    }
+}
