@@ -75,6 +75,18 @@ pub struct PtpClock {
     rate: u64,
 }
 
+/// A part of the clock in which each cycle adds the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub cycle: u64,
+    /// In that cycle, in 2^-32 ns.
+    pub time: i128,
+    /// Zero: the clock is not known to run yet.
+    pub increment: u64,
+    /// The first cycle that another line holds for.
+    pub until: u64,
+}
+
 impl PtpClock {
     /// Shows `ns` in `cycle`.
     pub fn new(cycle: u64, ns: u64) -> Self {
@@ -115,6 +127,25 @@ impl PtpClock {
 
     pub fn is_slewing_at(&self, cycle: u64) -> bool {
         self.after(cycle.saturating_sub(self.cycle)).1 != self.left
+    }
+
+    /// The line that the clock follows in a cycle.
+    pub fn line(&self, cycle: u64) -> Line {
+        let Self { cycle: begin, time, increment, left, rate } = *self;
+        if cycle < begin {
+            return Line { cycle, time, increment: 0, until: begin };
+        }
+        if left == 0 {
+            return Line { cycle: begin, time, increment, until: u64::MAX };
+        }
+        // Whole parts of the slew; then one cycle with what is left of it, which the line behind it begins after.
+        let whole = u64::try_from(left.abs() / i128::from(rate)).unwrap_or(u64::MAX);
+        let behind = begin.saturating_add(whole).saturating_add(1);
+        if cycle < behind {
+            let slewing = increment.wrapping_add_signed(rate as i64 * left.signum() as i64);
+            return Line { cycle: begin, time, increment: slewing, until: behind };
+        }
+        Line { cycle: behind, time: self.time_at(behind), increment, until: u64::MAX }
     }
 
     /// The first cycle from the last command on in which the clock shows `ns` or later.

@@ -22,10 +22,6 @@ impl Default for Gated {
 }
 
 impl Gated {
-    pub fn is_open(&self, time: &GateTime, at: Tick, class: usize) -> bool {
-        self.gates.states(time.at(at)) >> class & 1 == 1
-    }
-
     pub fn fits(&self, time: &GateTime, at: Tick, class: usize, wire: u64) -> bool {
         self.gates.fits(time.at(at), class, wire)
     }

@@ -13,7 +13,6 @@
 //! | `credit_based` | whether a class has the credit to send |
 //! | `gated` | whether a frame ends before its gate closes |
 mod credit_based;
-mod gate_time;
 mod gated;
 mod queues;
 mod round_robin;
@@ -23,10 +22,10 @@ use std::sync::Arc;
 
 use crate::admission::CLASSES;
 use crate::credit::Credit;
+pub use crate::gates::{GateDelays, GateTime};
 use crate::gates::{Gates, List};
 
 use credit_based::CreditBased;
-pub use gate_time::{GateDelays, GateTime};
 use gated::Gated;
 pub use queues::Queued;
 use queues::Queues;
@@ -148,22 +147,20 @@ impl EgressPort {
 
     /// The first tick from `now` on in which some frame may be selected, if nothing else happens; [`NEVER`]: none.
     #[inline]
-    pub fn next_selection(&self, line: &impl LineTime, now: Tick) -> Tick {
+    pub fn next_selection(&mut self, line: &impl LineTime, now: Tick) -> Tick {
         let free = self.free.max(now);
-        match &self.shaping {
-            None => self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free)),
-            Some(shaping) => (0..CLASSES)
-                .filter_map(|class| Some((class, self.queues.head(class)?)))
-                .map(|(class, head)| self.ready_from(shaping, line, head.visible.max(free), class, head.bytes))
-                .fold(NEVER, Tick::min),
+        let Some(shaping) = &mut self.shaping else {
+            return self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free));
+        };
+        let Shaping { gated, credit } = &mut **shaping;
+        let mut next = NEVER;
+        for class in 0..CLASSES {
+            let Some(head) = self.queues.head(class) else { continue };
+            let from = head.visible.max(free);
+            let from = credit.from(gated, line.gate_time(), class, from, self.sending);
+            next = next.min(gated.fits_from(line.gate_time(), from, class, line.wire(head.bytes)));
         }
-    }
-
-    /// The first tick from `from` on in which a frame may be selected as far as credit and gate go.
-    fn ready_from(&self, shaping: &Shaping, line: &impl LineTime, from: Tick, class: usize, bytes: u16) -> Tick {
-        let time = line.gate_time();
-        let from = shaping.credit.from(&shaping.gated, time, class, from, self.sending);
-        shaping.gated.fits_from(time, from, class, line.wire(bytes))
+        next
     }
 
     /// Selects a frame for transmission in this tick: of the first class that has an eligible one, credit, and a gate

@@ -72,6 +72,17 @@ impl Cycle<'_> {
     }
 }
 
+/// What the gates do until something changes.
+#[derive(Clone, Copy)]
+pub(super) enum Pattern<'a> {
+    States(u8),
+    /// Cycles of a list, one of which begins then.
+    Cycles {
+        list: &'a Arc<List>,
+        start: u64,
+    },
+}
+
 /// The gates of one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gates {
@@ -205,6 +216,25 @@ impl Gates {
         View { now, change }
     }
 
+    /// What the gates do from `now` on, and until when; none: for ever.
+    pub(super) fn pattern(&self, now: u64) -> (Pattern<'_>, Option<u64>) {
+        if !self.enabled {
+            return (Pattern::States(0xFF), None);
+        }
+        let view = self.view(now);
+        match view.now {
+            Now::Initial(states) => (Pattern::States(states), view.next_edge(now)),
+            Now::Holding { states, start, .. } => (Pattern::States(states), Some(start)),
+            Now::Running(Cycle { list, start, is_last: false, .. }) => {
+                (Pattern::Cycles { list, start }, view.change.map(|change| last_cycle(list, start, change).0))
+            }
+            Now::Running(cycle) => match cycle.start + cycle.last_entry() {
+                last if now < last => (Pattern::Cycles { list: cycle.list, start: cycle.start }, Some(last)),
+                _ => (Pattern::States(cycle.states(now)), Some(cycle.end)),
+            },
+        }
+    }
+
     /// Gate states as the list says, GateEnabled or not.
     pub fn list_states(&self, now: u64) -> u8 {
         match self.view(now).now {
@@ -240,12 +270,8 @@ impl Gates {
     /// The first time from `now` on at which such a frame may start, if nothing is changed; none: never.
     pub fn fits_from(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
         let mut at = now;
-        while self.enabled {
-            let view = self.view(at);
-            if view.fits(at, class, wire) {
-                break;
-            }
-            at = view.next_place(at, class, wire)?;
+        while !self.fits(at, class, wire) {
+            at = self.view(at).next_place(at, class, wire)?;
         }
         Some(at)
     }
