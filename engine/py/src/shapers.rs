@@ -185,10 +185,6 @@ impl PyGates {
         self.inner.stepped(last, earliest).map(|(inner, change_time)| (PyGateList { inner }, change_time))
     }
 
-    fn advance(&mut self, now: u64) {
-        self.inner.advance(now);
-    }
-
     fn states(&self, now: u64) -> u8 {
         self.inner.states(now)
     }
