@@ -8,6 +8,7 @@ bits of credit, and its class earns 8000 bits in 64 us.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,6 +98,34 @@ def test_credit_of_two_classes(kind: str, bridge: Make) -> None:
     assert found["long"] == [begin]
     assert [at - begin for at in found["six"]] == [12_336, 32_008, 64_008, 96_008]
     assert [at - begin for at in found["five"]] == [20_336, 72_008, 128_008, 192_008]
+
+
+@pytest.mark.parametrize("kind", ["other maker", "model"])
+def test_the_smallest_slope_behind_gates(kind: str, bridge: Make) -> None:
+    """At 1 kb/s, behind a gate that is open for 10 us of 20 us, while others send in the other half all the time.
+
+    A frame costs 8000 bits less 8 us · 1 kb/s, 7.999992 s of an open gate. 2 us of them are left in its own window, so
+    that credit is zero at the end of the 799 999th window behind it, and the next frame begins with the one after that,
+    16 s after the first. Hardware holds 134 · 2^-24 bit in 8 ns, 998.4 b/s, and earns it in whole cycles of 8 ns; that
+    is done when too little of a window is left for the frame.
+    """
+    begin = 100 * US
+    second = begin + 16 * 10**6 * US
+    if kind == "model":
+        cycles = -(-1000 * (2**27 - 134) // 134)
+        windows, rest = divmod(cycles - 250, 1250)
+        assert rest > 250
+        second = begin + (windows + 2) * 20 * US
+    released = second - 400_000 * US
+    settings = cbs(5, 0.001) + gates([([5], 10 * US), ([1], 10 * US)])
+    streams = frames("s", 5, FRAME, released_ns(begin, FRAME))
+    streams += frames("t", 5, FRAME, released)
+    streams += frames("other", 1, 64, released, talker=1, source='every = "40us", count = 9000')
+    began = time.process_time()
+    found = bridge(kind)(settings, streams, duration="17s")
+    assert (found["s"], found["t"]) == ([begin], [second])
+    assert len(found["other"]) == 9000
+    assert time.process_time() - began < 20, "cost follows the frames, not the windows between them"
 
 
 @pytest.mark.parametrize("kind", KINDS)
