@@ -34,9 +34,7 @@ def round_robin_writes(config: SwitchConfig) -> list[Write]:
     """Classes that take turns, which the hardware has not: none are allowed."""
     for port in config.round_robin:
         what = "the hardware has no round robin"
-        raise ConfigurationError(
-            what, f"round_robin[{port}]", 'selection = "strict" of all classes, or nodes = "model"'
-        )
+        raise ConfigurationError(what, f"round_robin[{port}]", 'selection = "strict" of all classes')
     return []
 
 
