@@ -1,79 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frames that are on their way. Nobody else holds a frame: all others name its slot.
-use crate::header::HeaderId;
-use crate::trace::Reason;
+//! The frames that one place holds: it names them by numbers, which are used again.
+use std::ops::{Deref, DerefMut};
 
-/// No slot.
-pub const NONE: u32 = u32::MAX;
+use crate::frame::Frame;
 
 /// One line of a cache.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(align(64))]
-pub struct Frame {
-    /// Unique in the run.
-    pub id: u64,
-    /// When it was created; once the talker has sent it, when its first bit after the delimiter left.
-    pub since: u64,
-    /// Of the first listeners of its stream, those that it reached.
-    pub reached: u64,
-    /// Which frame of its stream it is.
-    pub number: u64,
-    pub stream: u32,
-    pub header: HeaderId,
-    /// In station queues, on wires and in bridges.
+pub struct Held {
+    frame: Frame,
+    /// That are in this place; none: nothing is held here.
     pub copies: u32,
-    /// Listeners that it has neither reached nor missed.
-    pub open: u32,
-    /// The frame after it in a station's queue.
+    /// The frame after it in a queue.
     pub next: u32,
-    /// Where in its stream's route it is expected next.
-    pub hop: u32,
-    pub bytes: u16,
-    /// Of the first listener that it missed.
-    pub reason: Reason,
 }
 
-#[derive(Default)]
+const _: () = assert!(size_of::<Held>() == 64);
+
+impl Deref for Held {
+    type Target = Frame;
+
+    #[inline]
+    fn deref(&self) -> &Frame {
+        &self.frame
+    }
+}
+
+impl DerefMut for Held {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+}
+
+/// As many places as there were ever frames at once.
+#[derive(Debug, Default)]
 pub struct Frames {
-    slots: Vec<Frame>,
+    slots: Vec<Held>,
     free: Vec<u32>,
-    live: u64,
 }
 
 impl Frames {
+    /// A frame of which there is one copy here.
     #[inline]
     pub fn insert(&mut self, frame: Frame) -> u32 {
-        self.live += 1;
+        let held = Held { frame, copies: 1, next: crate::frame::NONE };
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = frame;
+            self.slots[slot as usize] = held;
             return slot;
         }
-        self.slots.push(frame);
+        self.slots.push(held);
         (self.slots.len() - 1) as u32
     }
 
     #[inline]
-    pub fn get(&self, slot: u32) -> &Frame {
+    pub fn get(&self, slot: u32) -> &Held {
         &self.slots[slot as usize]
     }
 
     #[inline]
-    pub fn get_mut(&mut self, slot: u32) -> &mut Frame {
+    pub fn get_mut(&mut self, slot: u32) -> &mut Held {
         &mut self.slots[slot as usize]
     }
 
-    /// The slot may be taken by another frame from then on.
+    /// Gives one copy away; with the last one, the slot may be taken by another frame.
     #[inline]
-    pub fn remove(&mut self, slot: u32) {
-        self.live -= 1;
-        self.slots[slot as usize].copies = 0;
+    pub fn remove(&mut self, slot: u32) -> Frame {
+        let held = &mut self.slots[slot as usize];
+        held.copies = held.copies.saturating_sub(1);
+        if held.copies > 0 {
+            return held.copy();
+        }
         self.free.push(slot);
+        held.take()
     }
 
-    /// Frames that are somewhere.
-    pub fn live(&self) -> impl Iterator<Item = &Frame> {
-        self.slots.iter().filter(|frame| frame.copies > 0)
+    /// What is here.
+    pub fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.slots.iter().filter(|held| held.copies > 0)
     }
 }
-
-const _: () = assert!(size_of::<Frame>() == 64);

@@ -1,57 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bridge that is not a model of this crate, such as hardware under simulation.
+//! What every node of a network can do, whatever it is: a model, hardware under simulation, a program.
 use thiserror::Error;
 
-use crate::bridge::{Judgement, Tick};
-use crate::trace::Reason;
-
-/// A frame on its way into a port.
-#[derive(Clone, Copy, Debug)]
-pub struct Push<'a> {
-    /// Unique in the run.
-    pub id: u64,
-    /// How it is named in what is told; another frame may have the name once this one is gone.
-    pub frame: u32,
-    pub port: u16,
-    /// Of the first byte after the delimiter. Arrivals of a port are given in order.
-    pub first: Tick,
-    pub bytes: &'a [u8],
-}
-
-/// What a node did, in the order in which it did it.
-#[derive(Clone, Debug)]
-pub enum Told {
-    /// At the reception port.
-    Verdict(u16, Judgement),
-    /// A copy was selected; `first` is when its first byte after the delimiter will leave.
-    Sent { frame: u32, port: u16, traffic_class: u8, first: Tick },
-    /// A queued copy was dropped.
-    Expired { frame: u32, port: u16, traffic_class: u8, reason: Reason, at: Tick },
-    /// A copy went out that is not what came in: damaged, marked as in error, or with a wrong preamble or gap.
-    Damaged { id: u64, port: u16 },
-}
+use crate::conservation::Violation;
+use crate::frame::Frame;
+use crate::outbox::Outbox;
 
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("bridge \"{node}\": {what}")]
+#[error("node \"{node}\": {what}")]
 pub struct NodeError {
     pub node: String,
     pub what: String,
 }
 
-/// Takes frames with arrival times, gives frames with departure times. Time is in ticks of its clock.
+/// Takes frames and gives frames. It does no I/O and has no clock but the times that it is told, in picoseconds of the run;
+/// a node with a clock of its own converts them.
+///
+/// Calls come in the order of `now`; of frames, `at` may be later than what was advanced to, never earlier, and those of a
+/// port come in order.
 pub trait Node: Send {
     fn ports(&self) -> u16;
-    fn push(&mut self, push: Push) -> Result<(), NodeError>;
-    /// Runs up to, not including, a tick.
-    fn run_until(&mut self, tick: Tick, told: &mut Vec<Told>) -> Result<(), NodeError>;
-    /// Whether something can happen without a further arrival.
-    fn busy(&self) -> bool;
-    /// Frames of which something is inside: by what was told, and by the node's own count.
-    fn unfinished(&self) -> (u64, u64);
-    /// Ticks that were simulated, and ticks that were jumped.
-    fn cycles(&self) -> (u64, u64);
-}
 
-/// From the tick in which such a node tells of a selection to the first preamble byte, at the least; one less than it
-/// is, for what clocks drift in a preamble.
-pub const LEAD_TICKS: u64 = 1;
+    /// A frame, whose first bit after the delimiter will come into a port at `at`; `bytes` are from destination address to
+    /// FCS. Gives the time at which the node has it by its own clock, not before `at`.
+    fn receive(&mut self, at: u64, port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError>;
+
+    /// When it is to be advanced though no further frame comes; none: never. What the node would do before that time has no
+    /// effect on others before that time.
+    fn next(&self) -> Option<u64>;
+
+    /// Does all that comes before or at `now`, and tells it.
+    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError>;
+
+    /// At the end of a run: shows each frame that is inside, with the number of its copies.
+    fn inside(&self, show: &mut dyn FnMut(&Frame, u32));
+
+    /// At the end of a run: what is wrong by the node's own books. `node` is its number in the run; when it is idle, nothing
+    /// will happen any more.
+    fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
+        let _ = (node, is_idle);
+        None
+    }
+
+    /// Cycles that were simulated, and cycles that were jumped.
+    fn cycles(&self) -> (u64, u64) {
+        (0, 0)
+    }
+}

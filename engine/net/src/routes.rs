@@ -6,14 +6,18 @@ use prefetch_index::prefetch_index;
 
 use crate::describe::{Network, Stream};
 use crate::error::{wrong, RunError};
+use crate::frame::NONE;
 
+/// A bridge on the way of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     pub bridge: u32,
+    /// Of the stream among those that come by that bridge.
+    pub place: u32,
+    /// Egress ports with listeners behind them.
+    pub ports: u64,
     /// Where its branches begin.
     first: u32,
-    /// Egress ports with listeners behind them.
-    ports: u64,
 }
 
 impl Hop {
@@ -25,65 +29,103 @@ impl Hop {
 }
 
 /// Follows the last hop of each stream.
-const END: Hop = Hop { bridge: u32::MAX, first: 0, ports: 0 };
+const END: Hop = Hop { bridge: u32::MAX, place: 0, ports: 0, first: 0 };
+
+/// What is behind an egress port.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    listeners: u32,
+    /// [`NONE`]: no bridge.
+    hop: u32,
+}
 
 /// Of all streams, one after the other, each in the order in which its frames come by.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     hops: Vec<Hop>,
-    /// Per hop and port, the ports in their order: the listeners behind.
-    copies: Vec<u32>,
+    /// Per hop, those of its ports in their order.
+    branches: Vec<Branch>,
+    /// Per bridge: the streams that come by.
+    passing: Vec<u32>,
 }
 
 /// The part of one stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Route {
-    /// Its first hop, where a new frame is expected.
+    /// Its first hop, where a new frame is expected, and the place there.
     pub first: u32,
+    pub first_bridge: u32,
+    pub first_place: u32,
     /// Its hops in the order of bridges.
     sorted: Vec<u32>,
 }
 
 impl Routes {
-    /// Bridge, egress port, listeners behind it.
-    pub fn add(&mut self, mut branches: Vec<(u32, u16, u32)>) -> Route {
+    /// Bridge, egress port, listeners behind it; and to which bridge a port leads, if to one.
+    pub fn add(&mut self, mut branches: Vec<(u32, u16, u32)>, neighbour: impl Fn(u32, u16) -> Option<u32>) -> Route {
+        let first = self.hops.len() as u32;
         let mut place = HashMap::new();
         for &(bridge, ..) in &branches {
-            let next = place.len();
+            let next = first + place.len() as u32;
             place.entry(bridge).or_insert(next);
         }
         branches.sort_by_key(|&(bridge, port, _)| (place[&bridge], port));
-        let first = self.hops.len();
-        for (bridge, port, copies) in branches {
-            if self.hops[first..].last().is_none_or(|hop| hop.bridge != bridge) {
-                self.hops.push(Hop { bridge, first: self.copies.len() as u32, ..END });
+        for (bridge, port, listeners) in branches {
+            if self.hops[first as usize..].last().is_none_or(|hop| hop.bridge != bridge) {
+                let place = self.pass(bridge);
+                self.hops.push(Hop { bridge, place, ports: 0, first: self.branches.len() as u32 });
             }
             if let Some(hop) = self.hops.last_mut() {
                 hop.ports |= 1 << port;
             }
-            self.copies.push(copies);
+            let next = neighbour(bridge, port).and_then(|next| place.get(&next).copied());
+            self.branches.push(Branch { listeners, hop: next.unwrap_or(NONE) });
         }
-        let mut sorted: Vec<u32> = (first as u32..self.hops.len() as u32).collect();
+        let mut sorted: Vec<u32> = (first..self.hops.len() as u32).collect();
         sorted.sort_by_key(|&hop| self.hops[hop as usize].bridge);
         self.hops.push(END);
-        Route { first: first as u32, sorted }
+        let Hop { bridge: first_bridge, place: first_place, .. } = self.hops[first as usize];
+        Route { first, first_bridge, first_place, sorted }
     }
 
-    /// Hops are named by numbers below this.
+    /// The place of a further stream among those of a bridge.
+    fn pass(&mut self, bridge: u32) -> u32 {
+        let bridge = bridge as usize;
+        if bridge >= self.passing.len() {
+            self.passing.resize(bridge + 1, 0);
+        }
+        self.passing[bridge] += 1;
+        self.passing[bridge] - 1
+    }
+
+    /// Streams that come by a bridge; their places are below this.
+    pub fn passing(&self, bridge: usize) -> usize {
+        self.passing.get(bridge).map_or(0, |&streams| streams as usize)
+    }
+
+    /// Of all streams.
     pub fn hops(&self) -> usize {
         self.hops.len()
     }
 
-    /// Whether a frame is where it is expected.
+    /// None beside the route.
     #[inline]
-    pub fn is_at(&self, hop: u32, bridge: u32) -> bool {
-        self.hops[hop as usize].bridge == bridge
+    pub fn hop(&self, hop: u32) -> Option<&Hop> {
+        self.hops.get(hop as usize)
     }
 
-    /// The place of a bridge in a route; none where the stream has no listener behind it.
-    pub fn find(&self, route: &Route, bridge: u32) -> Option<u32> {
+    /// The hop at a bridge; [`NONE`] where the stream has no listener behind it.
+    #[inline]
+    pub fn at(&self, expected: u32, route: &Route, bridge: u32) -> u32 {
+        match self.hops.get(expected as usize) {
+            Some(hop) if hop.bridge == bridge => expected,
+            _ => self.find(route, bridge),
+        }
+    }
+
+    fn find(&self, route: &Route, bridge: u32) -> u32 {
         let found = route.sorted.binary_search_by_key(&bridge, |&hop| self.hops[hop as usize].bridge);
-        found.ok().map(|place| route.sorted[place])
+        found.map_or(NONE, |place| route.sorted[place])
     }
 
     /// A hop and the two after it, if there are so many of all streams.
@@ -100,24 +142,38 @@ impl Routes {
 
     #[inline]
     pub fn ports(&self, hop: u32) -> u64 {
-        self.hops[hop as usize].ports
+        self.hop(hop).map_or(0, |hop| hop.ports)
     }
 
     /// Listeners behind one port.
     pub fn behind(&self, hop: u32, port: u16) -> u32 {
-        let hop = &self.hops[hop as usize];
-        if hop.ports >> port & 1 == 0 {
-            return 0;
-        }
-        let before = (hop.ports & ((1 << port) - 1)).count_ones();
-        self.copies[(hop.first + before) as usize]
+        self.branch(hop, port).map_or(0, |branch| branch.listeners)
     }
 
     /// Listeners behind all ports.
     pub fn behind_all(&self, hop: u32) -> u32 {
-        let hop = &self.hops[hop as usize];
+        let Some(hop) = self.hop(hop) else { return 0 };
         let first = hop.first as usize;
-        self.copies[first..first + hop.ports.count_ones() as usize].iter().sum()
+        self.branches[first..first + hop.ports.count_ones() as usize].iter().map(|branch| branch.listeners).sum()
+    }
+
+    /// Where a frame is expected that leaves a port.
+    #[inline]
+    pub fn after(&self, hop: u32, port: u16) -> u32 {
+        match self.hop(hop) {
+            // The next bridge of the only way.
+            Some(here) if here.ports == 1 << port => hop + 1,
+            _ => self.branch(hop, port).map_or(NONE, |branch| branch.hop),
+        }
+    }
+
+    fn branch(&self, hop: u32, port: u16) -> Option<&Branch> {
+        let hop = self.hop(hop)?;
+        if hop.ports >> port & 1 == 0 {
+            return None;
+        }
+        let before = (hop.ports & ((1 << port) - 1)).count_ones();
+        self.branches.get((hop.first + before) as usize)
     }
 }
 
@@ -235,17 +291,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_counted_per_port_and_bridge() {
+    fn listeners_are_counted_per_port_and_bridge() {
         let mut routes = Routes::default();
-        let other = routes.add(vec![(1, 0, 9)]);
-        let route = routes.add(vec![(7, 3, 2), (2, 0, 1), (7, 0, 1), (2, 40, 1)]);
+        let none = |_, _| None;
+        let other = routes.add(vec![(1, 0, 9)], none);
+        let route = routes.add(vec![(7, 3, 2), (2, 0, 1), (7, 0, 1), (2, 40, 1)], none);
         let (seven, two) = (route.first, route.first + 1);
-        assert!(routes.is_at(seven, 7) && routes.is_at(two, 2) && !routes.is_at(two + 1, 7), "in the order given");
-        assert_eq!((routes.find(&route, 7), routes.find(&route, 2)), (Some(seven), Some(two)));
-        assert_eq!((routes.find(&route, 1), routes.find(&other, 7)), (None, None));
+        assert_eq!((routes.at(seven, &route, 7), routes.at(two, &route, 2)), (seven, two), "in the order given");
+        assert_eq!((routes.at(two, &route, 7), routes.at(NONE, &route, 2)), (seven, two));
+        assert_eq!((routes.at(seven, &route, 1), routes.at(seven, &other, 7)), (NONE, seven));
         assert_eq!(routes.ports(seven), 0b1001);
         assert_eq!((routes.behind(seven, 0), routes.behind(seven, 1), routes.behind(seven, 3)), (1, 0, 2));
         assert_eq!((routes.behind(two, 40), routes.behind(two, 63)), (1, 0));
-        assert_eq!((routes.behind_all(seven), routes.behind_all(two)), (3, 2));
+        assert_eq!((routes.behind_all(seven), routes.behind_all(two), routes.behind_all(NONE)), (3, 2, 0));
+    }
+
+    #[test]
+    fn a_frame_is_expected_behind_the_port_that_it_leaves() {
+        let mut routes = Routes::default();
+        // 5 leads to 2 and to 9, and 9 back to 5, where the stream does not go.
+        let neighbour = |bridge, port| match (bridge, port) {
+            (5, 1) => Some(2),
+            (5, 3) => Some(9),
+            (9, 7) => Some(5),
+            _ => None,
+        };
+        let route = routes.add(vec![(5, 1, 1), (5, 3, 1), (2, 0, 1), (9, 0, 1)], neighbour);
+        assert_eq!((routes.after(route.first, 1), routes.after(route.first, 3)), (route.first + 1, route.first + 2));
+        assert_eq!((routes.after(route.first, 0), routes.after(route.first + 2, 7)), (NONE, NONE));
+        assert_eq!((routes.passing(5), routes.passing(9), routes.passing(77)), (1, 1, 0));
+        let again = routes.add(vec![(5, 0, 1)], neighbour);
+        assert_eq!((again.first_bridge, again.first_place, routes.passing(5)), (5, 1, 2));
     }
 }

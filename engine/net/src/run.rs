@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a description to a kernel, and from the kernel to what a run leaves.
 use std::collections::HashSet;
-use std::time::Instant;
+use std::sync::Arc;
 
-use crate::bridge::{Bridge, Memos, Timing};
+use crate::bridge::{Bridge, Timing};
 use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::conformance::Conformance;
-use crate::conservation::{Fates, Violations};
-use crate::describe::{self, BridgeKind, Network, Place};
+use crate::conservation::Fates;
+use crate::describe::{self, BridgeKind, Network};
 use crate::error::{wrong, RunError};
-use crate::frames::Frames;
-use crate::header::Headers;
-use crate::kernel::{ahead, BridgeNode, Ended, Kernel, Listener, Listeners, Observer, Simulation, StreamState};
+use crate::header::{Header, Headers};
+use crate::kernel::{Ended, Kernel, Observer, Origin, Parts};
+use crate::ledger::{Ledger, Listeners, StreamLedger};
 use crate::limits;
-use crate::link::{Rate, Wire};
+use crate::links::Links;
 use crate::node::Node;
-use crate::queue::{Queue, MOST_NODES};
+use crate::nodes::{BridgeNode, Guest, Member};
 use crate::routes::{Graph, Routes};
-use crate::source::{Generator, Release};
+use crate::simulation::Simulation;
+use crate::source::Generator;
 use crate::station::{Room, Shaped, Station};
 use crate::statistics::StreamStatistics;
 use crate::trace::{Event, Filter, Trace};
@@ -36,148 +37,41 @@ pub struct Outcome {
 
 /// `hardware` are the bridges that are no models, in the order of the description.
 pub fn run(network: Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
-    let mut kernel = prepare(&network, hardware)?;
     let end = network.duration_ps.saturating_add(network.drain_ps);
+    let kernel = prepare(&network, hardware, end)?;
     let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
     let nodes = bridges.chain(network.stations.iter().map(|station| station.name.clone())).collect();
     let streams = network.streams.iter().map(|stream| stream.name.clone()).collect();
     // That of a large network takes as much memory as the run.
     drop(network);
-    kernel.start();
-    let ended = kernel.run(end, observer)?;
-    kernel.settle(ended);
-    let violations = kernel.violations.into_inner();
-    if !violations.is_empty() {
-        return Err(RunError::Conservation(violations));
-    }
-    let (fates, statistics) = kernel.streams.into_iter().map(|stream| (stream.fates, stream.statistics)).unzip();
+    let (ledgers, simulation, ended) = kernel.run(end, observer)?;
+    let (fates, statistics) = ledgers.into_iter().map(|stream| (stream.fates, stream.statistics)).unzip();
     let interrupted = ended == Ended::Interrupted;
-    Ok(Outcome { nodes, streams, fates, statistics, simulation: kernel.simulation, interrupted })
+    Ok(Outcome { nodes, streams, fates, statistics, simulation, interrupted })
 }
 
-fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>) -> Result<Kernel, RunError> {
+fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>, end: u64) -> Result<Kernel, RunError> {
     limits::check(network)?;
-    let wires = Wires::new(network)?;
+    let links = Links::new(network)?;
     let mut headers = Headers::default();
     let mut routes = Routes::default();
-    let streams = streams(network, &mut headers, &mut routes)?;
-    let stations = stations(network, &wires)?;
+    let (origins, ledgers) = streams(network, &links, &mut headers, &mut routes)?;
+    let stations = stations(network, &links)?;
     let mut listens = vec![false; network.stations.len()];
     for &listener in network.streams.iter().flat_map(|stream| &stream.to) {
         listens[listener] = true;
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
-    let mut kernel = Kernel {
-        queue: Queue::default(),
-        bridges: bridges(network, hardware, &wires)?,
+    Ok(Kernel::new(Parts {
+        members: members(network, hardware, &links, &routes, &headers.into_lasting(), end)?,
         stations,
-        wires: wires.of_bridges,
-        streams,
-        memos: Memos::new(routes.hops()),
-        is_large: ahead::is_large(routes.hops()),
-        routes,
-        frames: Frames::default(),
-        headers,
+        links,
+        origins,
+        ledger: Ledger::new(ledgers, routes, network.statistics.exact_up_to),
         trace: Trace::new(filter(network)?),
         captures: Captures::new(network.captures.as_deref(), named)?,
-        violations: Violations::default(),
-        exact_up_to: network.statistics.exact_up_to,
         duration: network.duration_ps,
-        until: 0,
-        simulation: Simulation::default(),
-        told: Vec::new(),
-        buffer: Vec::new(),
-        created: 0,
-        looked: Instant::now(),
-    };
-    add_greedy(&mut kernel);
-    Ok(kernel)
-}
-
-/// Where all egress ports lead.
-struct Wires {
-    first: Vec<u32>,
-    of_bridges: Vec<Option<Wire>>,
-    of_stations: Vec<Option<Wire>>,
-}
-
-impl Wires {
-    fn new(network: &Network) -> Result<Self, RunError> {
-        let bridges = network.bridges.len();
-        let nodes = bridges + network.stations.len();
-        if nodes > MOST_NODES {
-            return Err(wrong(format!("{nodes} nodes; up to {MOST_NODES} are allowed")));
-        }
-        let mut first = Vec::with_capacity(bridges);
-        let mut ports = 0;
-        for bridge in &network.bridges {
-            if !(1..=64).contains(&bridge.ports) {
-                let (name, has) = (&bridge.name, bridge.ports);
-                return Err(wrong(format!("bridge \"{name}\": {has} ports; 1 to 64 are allowed")));
-            }
-            first.push(ports);
-            ports += u32::from(bridge.ports);
-        }
-        let mut wires =
-            Self { first, of_bridges: vec![None; ports as usize], of_stations: vec![None; network.stations.len()] };
-        for link in &network.links {
-            if !(Rate::LEAST..=Rate::MOST).contains(&link.rate_bps) {
-                return Err(wrong(format!(
-                    "link of {:?} and {:?}: rate_bps is {}; {} to {} are allowed",
-                    link.a,
-                    link.b,
-                    link.rate_bps,
-                    Rate::LEAST,
-                    Rate::MOST
-                )));
-            }
-            if link.a.0 == link.b.0 {
-                return Err(wrong(format!("a link of {:?} and {:?}: it has to join two nodes", link.a, link.b)));
-            }
-            let rate = Rate::new(link.rate_bps);
-            for (from, to) in [(link.a, link.b), (link.b, link.a)] {
-                let wire = Wire { node: to.0 as u32, port: to.1, rate, delay_ps: link.delay_ps };
-                let place = wires.place(network, from)?;
-                if place.replace(wire).is_some() {
-                    let name = name(network, from.0);
-                    return Err(wrong(format!("port {} of \"{name}\" has two links; one is allowed", from.1)));
-                }
-            }
-        }
-        Ok(wires)
-    }
-
-    fn place(&mut self, network: &Network, (node, port): Place) -> Result<&mut Option<Wire>, RunError> {
-        let bridges = network.bridges.len();
-        if let Some(bridge) = network.bridges.get(node) {
-            if port < bridge.ports {
-                return Ok(&mut self.of_bridges[self.first[node] as usize + usize::from(port)]);
-            }
-            let (name, last) = (&bridge.name, bridge.ports - 1);
-            return Err(wrong(format!("a link of port {port} of \"{name}\"; 0 to {last} are there")));
-        }
-        match self.of_stations.get_mut(node - bridges) {
-            Some(wire) if port == 0 => Ok(wire),
-            Some(_) => {
-                let name = name(network, node);
-                Err(wrong(format!("a link of port {port} of station \"{name}\"; it has port 0 only")))
-            }
-            None => {
-                Err(wrong(format!("a link of node {node}; 0 to {} are there", bridges + network.stations.len() - 1)))
-            }
-        }
-    }
-
-    fn of_bridge(&self, bridge: usize, ports: u16) -> &[Option<Wire>] {
-        let first = self.first[bridge] as usize;
-        &self.of_bridges[first..first + usize::from(ports)]
-    }
-}
-
-/// Of a node that exists.
-fn name(network: &Network, node: usize) -> &str {
-    let bridges = network.bridges.len();
-    network.bridges.get(node).map_or_else(|| &*network.stations[node - bridges].name, |bridge| &*bridge.name)
+    }))
 }
 
 fn once<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), RunError> {
@@ -190,7 +84,14 @@ fn once<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), R
     Ok(())
 }
 
-fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Result<Vec<BridgeNode>, RunError> {
+fn members(
+    network: &Network,
+    hardware: Vec<Box<dyn Node>>,
+    links: &Links,
+    routes: &Routes,
+    headers: &Arc<[Header]>,
+    end: u64,
+) -> Result<Vec<Member>, RunError> {
     let stations = network.stations.iter().map(|station| &station.name);
     once("nodes", network.bridges.iter().map(|bridge| &bridge.name).chain(stations))?;
     let mut hardware = hardware.into_iter();
@@ -202,7 +103,7 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
         let hardware_like = bridge.kind == BridgeKind::Rtl || bridge.timing == describe::Timing::Hardware;
         let clock = if hardware_like { Clock::cycles(offset_ps, drift_ppb) } else { Clock::fine(offset_ps, drift_ppb) };
         let clock = clock.map_err(clocked)?;
-        let rates = wires.of_bridge(index, bridge.ports);
+        let rates = links.of_bridge(index, bridge.ports);
         if hardware_like {
             if let Some(wire) = rates.iter().flatten().find(|wire| wire.rate.bps() != HARDWARE_BPS) {
                 let rate = wire.rate.bps();
@@ -218,7 +119,7 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
                     let (has, wanted) = (node.ports(), bridge.ports);
                     return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its hardware has {has}")));
                 }
-                BridgeNode::External { node, clock, copies: 0, first_wire: wires.first[index] }
+                Member::Other(Guest::new(node))
             }
             BridgeKind::Model => {
                 let timing = match bridge.timing {
@@ -233,7 +134,7 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
                 let wrong = |source| RunError::Bridge { bridge: name.clone(), source };
                 let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
                 model.start_clock(clock.at_or_before(0), &bridge.config).map_err(wrong)?;
-                BridgeNode::Model { bridge: Box::new(model), clock, copies: 0, first_wire: wires.first[index] }
+                Member::Model(Box::new(BridgeNode::new(model, clock, routes.passing(index), headers, end)))
             }
         });
     }
@@ -243,13 +144,13 @@ fn bridges(network: &Network, hardware: Vec<Box<dyn Node>>, wires: &Wires) -> Re
 /// Of every port of the hardware, and of models of it.
 const HARDWARE_BPS: u64 = 1_000_000_000;
 
-fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> {
+fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> {
     let mut stations = Vec::new();
     for (index, station) in network.stations.iter().enumerate() {
         let name = &station.name;
         let clock = Clock::fine(station.clock.offset_ps, station.clock.drift_ppb);
         let clock = clock.map_err(|source| RunError::Clock { node: name.clone(), source })?;
-        let Some(wire) = wires.of_stations[index] else {
+        let Some(wire) = links.of_station(index) else {
             return Err(wrong(format!("station \"{name}\" has no link; one is wanted")));
         };
         if let Some(class) = station.class_of_pcp.iter().find(|&&class| class > 7) {
@@ -273,10 +174,16 @@ fn stations(network: &Network, wires: &Wires) -> Result<Vec<Station>, RunError> 
     Ok(stations)
 }
 
-fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Result<Vec<StreamState>, RunError> {
+fn streams(
+    network: &Network,
+    links: &Links,
+    headers: &mut Headers,
+    routes: &mut Routes,
+) -> Result<(Vec<Origin>, Vec<StreamLedger>), RunError> {
     once("streams", network.streams.iter().map(|stream| &stream.name))?;
     let graph = Graph::new(network);
-    let mut made: Vec<StreamState> = Vec::with_capacity(network.streams.len());
+    let mut made: Vec<Origin> = Vec::with_capacity(network.streams.len());
+    let mut ledgers = Vec::with_capacity(network.streams.len());
     for stream in &network.streams {
         let name = &stream.name;
         for &station in stream.to.iter().chain([&stream.from]) {
@@ -304,20 +211,12 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
         let handover = handover.map_err(|source| RunError::Source { stream: name.clone(), source })?;
         let conformance = stream.committed.as_ref().map(Conformance::new).transpose();
         let conformance = conformance.map_err(|source| wrong(format!("stream \"{name}\": {source}")))?;
-        made.push(StreamState {
-            generator,
-            handover,
-            talker: stream.from as u32,
-            listeners: match to[..] {
-                [station] => Listeners::One(Listener { station, last_delivered: None }),
-                _ => Listeners::Several(
-                    to.into_iter().map(|station| Listener { station, last_delivered: None }).collect(),
-                ),
-            },
-            route: routes.add(graph.branches(network, stream)?),
-            answers: Vec::new(),
+        made.push(Origin { generator, handover, answers: Vec::new(), talker: stream.from as u32 });
+        ledgers.push(StreamLedger {
             statistics: StreamStatistics { conformance, ..StreamStatistics::default() },
             fates: Fates::default(),
+            listeners: Listeners::of(&to),
+            route: routes.add(graph.branches(network, stream)?, |bridge, port| links.bridge_behind(bridge, port)),
         });
     }
     for (index, stream) in network.streams.iter().enumerate() {
@@ -335,21 +234,7 @@ fn streams(network: &Network, headers: &mut Headers, routes: &mut Routes) -> Res
         }
         made[asked].answers.push(index as u32);
     }
-    Ok(made)
-}
-
-fn add_greedy(kernel: &mut Kernel) {
-    for (index, stream) in kernel.streams.iter().enumerate() {
-        let station = &mut kernel.stations[stream.talker as usize];
-        if station.shaped.is_some() {
-            continue; // one frame of it is always in the queue
-        }
-        if let Some(Release::WhenFree(_)) = stream.generator.next_release() {
-            let pcp = stream.generator.pcp();
-            let class = station.class_of_pcp[usize::from(pcp & 7)];
-            station.add_greedy(index as u32, class);
-        }
-    }
+    Ok((made, ledgers))
 }
 
 fn filter(network: &Network) -> Result<Filter, RunError> {

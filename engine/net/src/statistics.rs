@@ -174,6 +174,12 @@ pub struct StreamStatistics {
     pub inside: u64,
     /// Frames that reached the talker's controller after their launch times.
     pub launch_missed: u64,
+    /// Copies that nodes made, beside those that the way of the frame wants.
+    pub duplicated: u64,
+    /// Copies that nodes took out.
+    pub eliminated: u64,
+    /// Copies that came to a listener which had the frame.
+    pub repeated: u64,
 }
 
 impl StreamStatistics {

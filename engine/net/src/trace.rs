@@ -21,12 +21,12 @@ impl Event {
         ["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"];
 }
 
-/// Why a frame was dropped: the number of `reason_e` in pen_pkg.sv.
+/// Why a frame was dropped: the number of `reason_e` in pen_pkg.sv, and after them what no hardware does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const COUNT: usize = 17;
+    pub const COUNT: usize = 18;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "none",
         "preamble",
@@ -45,10 +45,13 @@ impl Reason {
         "class_full",
         "lifetime",
         "max_sdu",
+        "swallowed",
     ];
     pub const NONE: Self = Self(0);
     pub const NO_DESTINATION: Self = Self(10);
     pub const LIFETIME: Self = Self(15);
+    /// A node kept it for itself.
+    pub const SWALLOWED: Self = Self(17);
 
     pub fn name(self) -> &'static str {
         Self::NAMES.get(usize::from(self.0)).copied().unwrap_or("unknown")

@@ -1,23 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bridge that loses, doubles or damages frames does not get away with it.
-use penstock_net::bridge::{Judgement, Tick};
-use penstock_net::{run, Columns, Network, Node, NodeError, Observer, Outcome, Push, RunError, Told, Violation};
+//! A node that loses, doubles or damages frames does not get away with it; one that says what it does with them does.
+use penstock_net::bridge::Judgement;
+use penstock_net::{
+    run, Clock, Columns, Frame, Network, Node, NodeError, Observer, Outbox, Outcome, Reason, RunError, Violation,
+};
 
+/// Frame 3 is treated so.
 #[derive(Clone, Copy, PartialEq)]
-enum Sin {
+enum Deed {
     None,
     Loses,
     Doubles,
     Damages,
+    Holds,
     Forgets,
-    ForgetsToCount,
+    Swallows,
+    Duplicates,
 }
 
-/// Sends everything out of port 1.
+/// Sends everything out of port 1, 200 ns after it came.
 struct Bridge {
-    sin: Sin,
-    pending: Vec<(u64, u32, Tick)>,
-    held: u64,
+    deed: Deed,
+    pending: Vec<(u64, Frame)>,
+    held: Vec<Frame>,
+}
+
+const PORT: u16 = 1;
+const CLASS: u8 = 5;
+const DELAY_PS: u64 = 200_000;
+
+impl Bridge {
+    fn act(&mut self, now: u64, mut frame: Frame, out: &mut Outbox<'_>) {
+        let deed = if frame.id() == 3 { self.deed } else { Deed::None };
+        let clock = Clock::fine(0, 0).unwrap();
+        let destination = if deed == Deed::Forgets { 0 } else { 1 << PORT };
+        let decided = clock.at_or_before(now);
+        let judgement = Judgement { destination, decided, ..Judgement::default() };
+        if out.judged(&mut frame, 0, &clock, &judgement) == 0 {
+            return out.leave(frame);
+        }
+        match deed {
+            Deed::Loses => return,
+            Deed::Holds => return self.held.push(frame),
+            Deed::Swallows => return out.swallow(frame, 0, now),
+            Deed::Doubles => out.send(frame.copy(), PORT, CLASS, now + 1_000_000),
+            Deed::Damages => out.violated(Violation::Damaged { frame: frame.id(), node: out.node(), port: PORT }),
+            Deed::Duplicates => {
+                let second = out.duplicate(&mut frame);
+                out.send(second, PORT, CLASS, now + 1_000_000);
+            }
+            Deed::None | Deed::Forgets => {}
+        }
+        out.send(frame, PORT, CLASS, now);
+    }
 }
 
 impl Node for Bridge {
@@ -25,47 +60,26 @@ impl Node for Bridge {
         2
     }
 
-    fn push(&mut self, push: Push) -> Result<(), NodeError> {
-        self.pending.push((push.id, push.frame, push.first));
-        self.held += 1;
-        Ok(())
+    fn receive(&mut self, at: u64, _port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError> {
+        assert_eq!(bytes.len(), usize::from(frame.length()));
+        self.pending.push((at + DELAY_PS, frame));
+        Ok(at)
     }
 
-    fn run_until(&mut self, tick: Tick, told: &mut Vec<Told>) -> Result<(), NodeError> {
-        let sin = self.sin;
-        let mut left = 0;
-        self.pending.retain(|&(id, frame, first)| {
-            if first + 200 >= tick {
-                return true;
-            }
-            let port = 1;
-            let destination = if sin == Sin::Forgets && id == 3 { 0 } else { 1 << port };
-            told.push(Told::Verdict(0, Judgement { frame, destination, decided: first + 100, ..Judgement::default() }));
-            left += 1;
-            if (sin == Sin::Loses || sin == Sin::Forgets) && id == 3 {
-                return false;
-            }
-            if sin == Sin::Damages && id == 3 {
-                told.push(Told::Damaged { id, port });
-            }
-            told.push(Told::Sent { frame, port, traffic_class: 5, first: tick + 4 });
-            if sin == Sin::Doubles && id == 3 {
-                told.push(Told::Sent { frame, port, traffic_class: 5, first: tick + 1004 });
-            }
-            false
-        });
-        if sin != Sin::ForgetsToCount {
-            self.held -= left;
+    fn next(&self) -> Option<u64> {
+        self.pending.first().map(|(at, _)| *at)
+    }
+
+    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError> {
+        while self.next().is_some_and(|at| at <= now) {
+            let (at, frame) = self.pending.remove(0);
+            self.act(at, frame, out);
         }
         Ok(())
     }
 
-    fn busy(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    fn unfinished(&self) -> (u64, u64) {
-        (self.pending.len() as u64, self.held)
+    fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
+        self.pending.iter().map(|(_, frame)| frame).chain(&self.held).for_each(|frame| show(frame, 1));
     }
 
     fn cycles(&self) -> (u64, u64) {
@@ -85,7 +99,7 @@ impl Observer for Nobody {
     }
 }
 
-fn try_with(sin: Sin) -> Result<Outcome, RunError> {
+fn try_with(deed: Deed) -> Result<Outcome, RunError> {
     let network: Network = serde_json::from_str(
         r#"{"duration_ps": 100000000, "bridges": [{"name": "sw", "kind": "rtl", "ports": 2, "config": {}}],
         "stations": [{"name": "a"}, {"name": "b"}],
@@ -97,11 +111,11 @@ fn try_with(sin: Sin) -> Result<Outcome, RunError> {
             "source": {"kind": "periodic", "frame_bytes": 64, "period_ps": 10000000}}]}"#,
     )
     .unwrap();
-    run(network, vec![Box::new(Bridge { sin, pending: Vec::new(), held: 0 })], &mut Nobody)
+    run(network, vec![Box::new(Bridge { deed, pending: Vec::new(), held: Vec::new() })], &mut Nobody)
 }
 
-fn violations(sin: Sin) -> Vec<Violation> {
-    match try_with(sin) {
+fn violations(deed: Deed) -> Vec<Violation> {
+    match try_with(deed) {
         Err(RunError::Conservation(violations)) => violations,
         _ => panic!("not noticed"),
     }
@@ -109,19 +123,34 @@ fn violations(sin: Sin) -> Vec<Violation> {
 
 #[test]
 fn an_honest_bridge_passes() {
-    let outcome = try_with(Sin::None).unwrap();
+    let outcome = try_with(Deed::None).unwrap();
     assert_eq!((outcome.fates[0].created, outcome.fates[0].delivered, outcome.fates[0].inside), (10, 10, 0));
     assert_eq!((outcome.simulation.cycles_simulated, outcome.simulation.cycles_jumped), (7, 5));
 }
 
 #[test]
 fn every_sin_is_noticed() {
-    assert_eq!(violations(Sin::Loses), [Violation::Stuck { node: 0, copies: 1 }]);
-    let doubled = violations(Sin::Doubles);
-    assert!(doubled.contains(&Violation::Twice { frame: 3, stream: 0, what: "sent" }), "{doubled:?}");
-    assert_eq!(violations(Sin::Damages), [Violation::Damaged { frame: 3, node: 0, port: 1 }]);
-    assert_eq!(violations(Sin::ForgetsToCount), [Violation::Count { node: 0, holds: 10, given: 0 }]);
+    let lost = violations(Deed::Loses);
+    assert!(lost.contains(&Violation::Count { node: 0, holds: 0, given: 1 }), "{lost:?}");
+    let (created, delivered) = (10, 11);
+    let doubled = Violation::Sum { stream: 0, created, delivered, dropped: 0, inside: 0 };
+    assert_eq!(violations(Deed::Doubles), [doubled]);
+    assert_eq!(violations(Deed::Damages), [Violation::Damaged { frame: 3, node: 0, port: 1 }]);
     // A port to which a listener's copy was not forwarded: dropped, with its reason.
-    let outcome = try_with(Sin::Forgets).unwrap();
+    let outcome = try_with(Deed::Forgets).unwrap();
     assert_eq!(outcome.statistics[0].dropped[10], 1);
+}
+
+#[test]
+fn what_a_node_says_of_its_frames_is_counted() {
+    let held = try_with(Deed::Holds).unwrap();
+    assert_eq!((held.fates[0].delivered, held.fates[0].inside, held.statistics[0].inside), (9, 1, 1));
+    let swallowed = try_with(Deed::Swallows).unwrap();
+    let (fates, statistics) = (&swallowed.fates[0], &swallowed.statistics[0]);
+    let reason = Reason::SWALLOWED;
+    assert_eq!((fates.delivered, fates.dropped[&reason], statistics.eliminated), (9, 1, 1));
+    assert_eq!(statistics.dropped[usize::from(reason.0)], 1);
+    let duplicated = try_with(Deed::Duplicates).unwrap();
+    let (fates, statistics) = (&duplicated.fates[0], &duplicated.statistics[0]);
+    assert_eq!((fates.delivered, statistics.delivered, statistics.duplicated, statistics.repeated), (10, 10, 1, 1));
 }

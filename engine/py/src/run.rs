@@ -31,14 +31,16 @@ fn run_error(error: RunError) -> PyErr {
 /// The bridges that are hardware, configured.
 fn hardware(network: &Network) -> PyResult<Vec<Box<dyn Node>>> {
     let mut nodes: Vec<Box<dyn Node>> = Vec::new();
-    for bridge in network.bridges.iter().filter(|bridge| bridge.kind == BridgeKind::Rtl) {
+    for (index, bridge) in network.bridges.iter().enumerate().filter(|(_, bridge)| bridge.kind == BridgeKind::Rtl) {
         let refuse = |what: String| InputError::new_err(format!("bridge \"{}\": {what}", bridge.name));
         let library = bridge.library.as_ref().ok_or_else(|| refuse("the key \"library\" is missing".to_owned()))?;
         let clock = Clock::cycles(bridge.clock.offset_ps, bridge.clock.drift_ppb);
         let clock = clock.map_err(|error| refuse(error.to_string()))?;
         let has_gates = !bridge.config.gates.is_empty();
-        let ptp = has_gates.then(|| (clock.at_or_before(0), bridge.config.ptp));
-        let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock.at_or_after(0), ptp);
+        let ptp = has_gates.then_some(bridge.config.ptp);
+        let own = network.links.iter().filter(|link| link.a.0 == index || link.b.0 == index);
+        let shortest_ps = own.map(|link| link.delay_ps).min().unwrap_or(0);
+        let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock, shortest_ps, ptp);
         let failed = |e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name));
         let mut node = node.map_err(failed)?;
         if let Some(wave) = &bridge.wave {

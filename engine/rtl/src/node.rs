@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The switch as hardware in a network. What it selects is told at once; what then leaves is held against it.
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 
 use penstock_frame::PREAMBLE_BYTES;
-use penstock_net::bridge::device::{Event, Frame, Kind};
+use penstock_net::bridge::device::{self, Event, Kind};
 use penstock_net::bridge::device::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 use penstock_net::bridge::{Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
-use penstock_net::{Node, NodeError, Push, Reason, Told};
+use penstock_net::{Clock, Frame, Node, NodeError, Outbox, Reason, Violation, CYCLE_PS};
 
 use crate::library::{HardwareError, Switch};
 
@@ -28,54 +28,86 @@ const CLOCK_SETTLED: Tick = 100_000;
 /// The node judges what it is given, not the distance between two frames: clocks of neighbours may differ.
 const SHORTEST_GAP: u32 = 1;
 
-/// A frame that was pushed, until nothing of it is inside.
-#[derive(Clone, Copy, Debug)]
+/// From the cycle in which a selection is told to the first preamble byte, at the least; one less than it is, for what
+/// clocks drift in a preamble.
+const LEAD_CYCLES: u64 = 1;
+
+/// A frame that came, until nothing of it is inside.
+#[derive(Debug)]
 struct Inside {
     id: u64,
-    slot: u32,
+    /// Until its last copy is selected or dropped.
+    frame: Option<Frame>,
     first: Tick,
-    judged: bool,
-    /// Queued or on their way out.
-    copies: u8,
+    /// Copies that have not been selected.
+    queued: u32,
+    /// These, and those on their way out.
+    copies: u32,
+}
+
+impl Inside {
+    /// One copy leaves the queues.
+    fn take(&mut self) -> Option<Frame> {
+        self.queued = self.queued.checked_sub(1)?;
+        if self.queued == 0 {
+            self.frame.take()
+        } else {
+            self.frame.as_ref().map(Frame::copy)
+        }
+    }
 }
 
 pub struct SwitchNode {
     name: String,
     switch: Switch,
-    /// By the number that the switch gave it, less `gone`.
-    frames: VecDeque<Inside>,
-    gone: u64,
+    clock: Clock,
+    /// From what it does to the first effect on another node, at the least.
+    lookahead_ps: u64,
+    /// Up to then all is known that it does; when it is idle, when something may begin.
+    known_ps: u64,
+    /// By the number that the switch gave it.
+    frames: HashMap<u64, Inside>,
     /// Per egress port, what was selected and has not left whole.
     leaving: Vec<VecDeque<(u64, Tick)>>,
 }
 
 impl SwitchNode {
-    /// `start` is the cycle at which the run begins; the switch is configured before. The PTP clock shows its start in
-    /// cycle `shown`.
+    /// The switch is configured before the run begins. `shortest_ps` is the delay of its shortest link; the PTP clock, if
+    /// something hangs on it, shows its start when the run begins.
     pub fn new(
         name: &str,
         library: &Path,
         writes: &[(u32, u32)],
-        start: Tick,
-        ptp: Option<(Tick, PtpConfig)>,
+        clock: Clock,
+        shortest_ps: u64,
+        ptp: Option<PtpConfig>,
     ) -> Result<Self, HardwareError> {
+        let start = clock.at_or_after(0);
         let mut switch = Switch::load(library)?;
         for &(address, data) in writes {
             switch.write(address, data)?;
         }
-        if let Some((shown, ptp)) = ptp {
-            set_clock(&mut switch, shown, ptp)?;
+        if let Some(ptp) = ptp {
+            set_clock(&mut switch, clock.at_or_before(0), ptp)?;
         }
         // So that a frame whose first bit comes when the run begins has room for its preamble.
         switch.run(start.saturating_sub(u64::from(PREAMBLE_BYTES)));
         switch.clear_events();
         let leaving = vec![VecDeque::new(); switch.ports() as usize];
-        Ok(Self { name: name.to_owned(), switch, frames: VecDeque::new(), gone: 0, leaving })
+        let lookahead_ps = LEAD_CYCLES * CYCLE_PS + shortest_ps;
+        let (name, frames) = (name.to_owned(), HashMap::new());
+        Ok(Self { name, switch, clock, lookahead_ps, known_ps: 0, frames, leaving })
     }
 
     /// Writes the signals of these cycles to a file, see [`Switch::wave`].
     pub fn wave(&mut self, path: &Path, zero: Tick, cycles: Range<Tick>) -> Result<(), HardwareError> {
         self.switch.wave(path, zero, cycles)
+    }
+
+    /// Whether something can happen without a further frame.
+    fn is_busy(&self) -> bool {
+        let state = self.switch.state();
+        state.waiting > 0 || (state.inside > 0 && state.idle == 0)
     }
 
     fn broken(&self, what: impl Into<String>) -> NodeError {
@@ -95,12 +127,11 @@ impl SwitchNode {
         self.broken(format!("port {} {what} (cycle {})", event.port, event.cycle))
     }
 
-    fn translate(&mut self, event: &Event, told: &mut Vec<Told>) -> Result<(), NodeError> {
+    fn translate(&mut self, event: &Event, out: &mut Outbox<'_>) -> Result<(), NodeError> {
         if event.kind() == Kind::Fault {
             return Err(self.fault(event));
         }
-        let place = event.frame.wrapping_sub(self.gone) as usize;
-        let Some(inside) = self.frames.get(place).copied() else {
+        let Some(inside) = self.frames.get_mut(&event.frame) else {
             return Err(self.broken(format!("names a frame that is not inside (cycle {})", event.cycle)));
         };
         let port = u16::from(event.port);
@@ -111,24 +142,30 @@ impl SwitchNode {
             }
             Kind::Input | Kind::Fault => {}
             Kind::Verdict => {
-                let copies = event.destination.count_ones();
-                self.frames[place].judged = true;
-                self.frames[place].copies = copies as u8;
-                told.push(Told::Verdict(port, judgement(event, inside.slot)));
-                self.forget();
+                let Some(mut frame) = inside.frame.take() else { return Err(self.broken("judged a frame twice")) };
+                let copies = out.judged(&mut frame, port, &self.clock, &judgement(event));
+                (inside.queued, inside.copies) = (copies, copies);
+                if copies == 0 {
+                    out.leave(frame);
+                    self.frames.remove(&event.frame);
+                } else {
+                    inside.frame = Some(frame);
+                }
             }
             Kind::Selected => {
                 let first = event.cycle - TOLD + SELECTED_TO_FIRST;
+                let Some(frame) = inside.take() else { return Err(self.broken("sent a frame twice")) };
                 self.leaving[usize::from(port)].push_back((event.frame, first));
-                told.push(Told::Sent { frame: inside.slot, port, traffic_class: event.traffic_class, first });
+                out.send(frame, port, event.traffic_class, self.clock.time(first));
             }
             Kind::Expired => {
                 let (traffic_class, at) = (event.traffic_class, event.cycle - TOLD);
-                let reason = Reason(event.reason);
-                told.push(Told::Expired { frame: inside.slot, port, traffic_class, reason, at });
-                self.left(place);
+                let Some(frame) = inside.take() else { return Err(self.broken("dropped a frame twice")) };
+                out.drop(frame, port, traffic_class, self.clock.time(at), Reason(event.reason));
+                self.left(event.frame);
             }
             Kind::Output => {
+                let id = inside.id;
                 let wanted = self.leaving[usize::from(port)].pop_front();
                 if wanted != Some((event.frame, event.cycle)) {
                     let cycle = event.cycle;
@@ -137,23 +174,20 @@ impl SwitchNode {
                     );
                 }
                 if event.flags & (FLAG_DAMAGED | FLAG_PREAMBLE | FLAG_SHORT_GAP | FLAG_TX_ER) != 0 {
-                    told.push(Told::Damaged { id: inside.id, port });
+                    out.violated(Violation::Damaged { frame: id, node: out.node(), port });
                 }
-                self.left(place);
+                self.left(event.frame);
             }
         }
         Ok(())
     }
 
-    fn left(&mut self, place: usize) {
-        self.frames[place].copies -= 1;
-        self.forget();
-    }
-
-    fn forget(&mut self) {
-        while self.frames.front().is_some_and(|frame| frame.judged && frame.copies == 0) {
-            self.frames.pop_front();
-            self.gone += 1;
+    /// A copy is no longer inside.
+    fn left(&mut self, number: u64) {
+        let Some(inside) = self.frames.get_mut(&number) else { return };
+        inside.copies -= 1;
+        if inside.copies == 0 {
+            self.frames.remove(&number);
         }
     }
 }
@@ -183,7 +217,7 @@ fn clock_command(switch: &mut Switch, from: Tick, command: u32, data: [u32; 3]) 
     switch.write(PTP_COMMAND, command)
 }
 
-fn judgement(event: &Event, slot: u32) -> Judgement {
+fn judgement(event: &Event) -> Judgement {
     const STORE_FULL: u64 = 12;
     const QUEUE_FULL: u64 = 13;
     const CLASS_FULL: u64 = 14;
@@ -193,7 +227,7 @@ fn judgement(event: &Event, slot: u32) -> Judgement {
         ports.filter(|port| event.refused_reasons >> (8 * port) & 0xFF == reason).fold(0, |mask, port| mask | 1 << port)
     };
     Judgement {
-        frame: slot,
+        frame: 0,
         bytes: event.length as u16,
         memo: None,
         reason: Reason(event.reason),
@@ -217,38 +251,50 @@ impl Node for SwitchNode {
         self.switch.ports() as u16
     }
 
-    fn push(&mut self, push: Push) -> Result<(), NodeError> {
-        let start = push.first.saturating_sub(u64::from(PREAMBLE_BYTES));
+    fn receive(&mut self, at: u64, port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError> {
+        let (id, first) = (frame.id(), self.clock.at_or_after(at));
+        let start = first.saturating_sub(u64::from(PREAMBLE_BYTES));
         if start < self.switch.state().cycle {
-            let (id, now) = (push.id, self.switch.state().cycle);
+            let now = self.switch.state().cycle;
             return Err(self.broken(format!("frame {id} comes too late: its preamble at cycle {start}, now is {now}")));
         }
-        let frame = Frame { gap: SHORTEST_GAP, ..Frame::new(usize::from(push.port), start, push.bytes) };
-        let number = self.switch.push(frame).map_err(|error| self.broken(error.to_string()))?;
-        debug_assert_eq!(number, self.gone + self.frames.len() as u64);
-        self.frames.push_back(Inside { id: push.id, slot: push.frame, first: push.first, judged: false, copies: 0 });
-        Ok(())
+        if !self.is_busy() {
+            self.known_ps = self.known_ps.max(self.clock.time(start));
+        }
+        let pushed = device::Frame { gap: SHORTEST_GAP, ..device::Frame::new(usize::from(port), start, bytes) };
+        let number = self.switch.push(pushed).map_err(|error| self.broken(error.to_string()))?;
+        self.frames.insert(number, Inside { id, frame: Some(frame), first, queued: 1, copies: 1 });
+        Ok(self.clock.time(first))
     }
 
-    fn run_until(&mut self, tick: Tick, told: &mut Vec<Told>) -> Result<(), NodeError> {
-        self.switch.run(tick);
+    /// What it selects until then reaches no other node before.
+    fn next(&self) -> Option<u64> {
+        self.is_busy().then(|| self.known_ps.saturating_add(self.lookahead_ps))
+    }
+
+    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError> {
+        self.known_ps = self.known_ps.max(now);
+        self.switch.run(self.clock.at_or_after(now));
         for index in 0..self.switch.events().len() {
             let event = self.switch.events()[index];
-            self.translate(&event, told)?;
+            self.translate(&event, out)?;
         }
         self.switch.clear_events();
         Ok(())
     }
 
-    fn busy(&self) -> bool {
-        let state = self.switch.state();
-        state.waiting > 0 || (state.inside > 0 && state.idle == 0)
+    fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
+        let held = self.frames.values().filter_map(|inside| inside.frame.as_ref().map(|frame| (frame, inside.queued)));
+        held.for_each(|(frame, copies)| show(frame, copies));
     }
 
-    fn unfinished(&self) -> (u64, u64) {
+    fn audit(&self, node: u32, _is_idle: bool) -> Option<Violation> {
         let state = self.switch.state();
-        let told = self.frames.iter().filter(|frame| !frame.judged || frame.copies > 0).count() as u64;
-        (told, state.inside + state.waiting)
+        let (given, holds) = (self.frames.len() as u64, state.inside + state.waiting);
+        if given != holds {
+            return Some(Violation::Count { node, holds, given });
+        }
+        (!self.is_busy() && holds > 0).then_some(Violation::Stuck { node, copies: holds })
     }
 
     fn cycles(&self) -> (u64, u64) {

@@ -3,9 +3,11 @@
 //! it computes.
 //!
 //! With few it would be in vain, and so it is with bridges: all streams share them, so that they stay in the cache.
-use super::{Kernel, StreamState};
+use super::{Kernel, Origin};
 use crate::near::near;
+use crate::nodes::Member;
 use crate::queue::Kind;
+use crate::routes::Route;
 
 /// About what a hop of a stream takes, and the cache of a core.
 const HOP_BYTES: usize = 128;
@@ -17,16 +19,35 @@ pub fn is_large(hops: usize) -> bool {
 }
 
 impl Kernel {
+    /// A new frame will come to the first hop of its route.
+    #[inline]
+    pub(super) fn bring_first(&self, stream: u32) {
+        let Route { first, first_bridge, first_place, .. } = *self.ledger.route(stream);
+        self.ledger.routes().bring(first);
+        self.bring_place(first_bridge, first_place);
+    }
+
     /// A frame is on its way to a hop.
     #[inline]
     pub(super) fn bring_hops(&self, hop: u32, stream: u32) {
-        self.routes.bring(hop + 4);
-        self.memos.bring(hop + 1);
-        let Some([_, next, after]) = self.routes.from(hop) else { return };
+        self.ledger.routes().bring(hop + 4);
+        let Some([here, next, after]) = self.ledger.routes().from(hop) else { return };
+        if let Some(Member::Model(model)) = self.members.get(here.bridge as usize) {
+            model.bring_scheduler(here.place);
+        }
+        self.bring_place(next.bridge, next.place);
         if next.is_end() {
-            self.streams[stream as usize].statistics.bring_ends();
+            self.ledger.bring_ends(stream);
         } else if after.is_end() {
-            self.streams[stream as usize].bring();
+            self.ledger.bring(stream);
+            near(&self.origins[stream as usize].answers);
+        }
+    }
+
+    #[inline]
+    fn bring_place(&self, bridge: u32, place: u32) {
+        if let Some(Member::Model(model)) = self.members.get(bridge as usize) {
+            model.bring(place);
         }
     }
 
@@ -34,30 +55,19 @@ impl Kernel {
     #[inline]
     pub(super) fn bring_releases(&self) {
         for event in self.queue.tomorrow().iter().filter(|event| event.kind() == Kind::Release) {
-            let talker = event.node() as usize - self.bridges.len();
-            self.streams[event.index() as usize].bring_release();
+            let talker = event.node() as usize - self.members.len();
+            self.origins[event.index() as usize].bring();
+            self.ledger.bring_wait(event.index());
             self.stations[talker].bring();
         }
     }
 }
 
-impl StreamState {
-    /// What a delivery needs.
+impl Origin {
     #[inline]
     fn bring(&self) {
-        near(&self.listeners);
-        near(&self.fates);
-        near(&self.answers);
-        self.statistics.bring();
-    }
-
-    /// What a release needs.
-    #[inline]
-    fn bring_release(&self) {
         near(&self.talker);
         near(&self.handover);
-        near(&self.listeners);
         self.generator.bring();
-        self.statistics.bring_wait();
     }
 }

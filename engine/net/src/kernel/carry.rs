@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From an egress port to the next node.
-use super::{BridgeNode, Kernel};
-use crate::bridge::Arrival;
-use crate::conservation::Violation;
-use crate::error::RunError;
+use super::Kernel;
+use crate::error::{wrong, RunError};
+use crate::frame::Frame;
 use crate::link::Wire;
-use crate::node::Push;
+use crate::nodes::Member;
+use crate::outbox::Departure;
 use crate::queue::{self, Kind};
-use crate::trace::{Event, Reason, Trace};
+use crate::trace::{Event, Reason, Row, Trace};
 
 impl Kernel {
+    /// What a node has sent goes onto its wires, where there are any.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, node: u32) -> Result<(), RunError> {
+        while let Some(Departure { mut frame, port, traffic_class, first }) = self.sent.pop() {
+            self.row(&frame, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
+            frame.hop = self.ledger.routes().after(frame.hop, port);
+            match self.links.from(node, port) {
+                Some(wire) => drop(self.carry(frame, wire, first, traffic_class)?),
+                None => {
+                    self.simulation.frame_hops += 1;
+                    self.ledger.leave(frame);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A talker's frame goes into the network.
     #[inline]
-    pub(super) fn enter(&mut self, slot: u32, wire: Wire, first: u64) -> Result<(), RunError> {
-        let frame = self.frames.get(slot);
+    pub(super) fn enter(&mut self, frame: Frame, wire: Wire, first: u64) -> Result<(), RunError> {
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
-        let received = self.carry(slot, wire, first, Trace::NO_CLASS)?;
-        if let Some(conformance) = &mut self.streams[stream as usize].statistics.conformance {
+        let received = self.carry(frame, wire, first, Trace::NO_CLASS)?;
+        if let Some(conformance) = &mut self.ledger.statistics(stream).conformance {
             conformance.see(received + wire.rate.duration(bytes), bytes);
         }
         Ok(())
@@ -24,102 +40,72 @@ impl Kernel {
 
     /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it.
     #[inline(always)]
-    pub(super) fn carry(&mut self, slot: u32, wire: Wire, first: u64, traffic_class: u8) -> Result<u64, RunError> {
+    fn carry(&mut self, mut frame: Frame, wire: Wire, first: u64, traffic_class: u8) -> Result<u64, RunError> {
         self.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);
-        let Some(node) = self.bridges.get_mut(wire.node as usize) else {
-            self.deliver(slot, wire, arrives, traffic_class)?;
+        if wire.node as usize >= self.members.len() {
+            self.deliver(frame, wire, arrives, traffic_class)?;
             return Ok(arrives);
-        };
-        let received = match node {
-            BridgeNode::Model { bridge, clock, copies, .. } => {
-                let tick = clock.at_or_after(arrives);
-                let frame = self.frames.get_mut(slot);
-                let hop = if self.routes.is_at(frame.hop, wire.node) {
-                    frame.hop += 1;
-                    Some(frame.hop - 1)
-                } else {
-                    self.routes.find(&self.streams[frame.stream as usize].route, wire.node)
-                };
-                let stream = frame.stream;
-                let arrival = Arrival {
-                    frame: slot,
-                    header: frame.header,
-                    bytes: frame.bytes,
-                    first: tick,
-                    fault: Reason::NONE,
-                    memo: hop,
-                    is_alone: frame.copies == 1,
-                };
-                let due = bridge.arrive(wire.port, arrival);
-                *copies += 1;
-                self.queue.push(queue::Event::new(clock.time(due), Kind::Judge, wire.node, u32::from(wire.port)));
-                let received = clock.time(tick);
-                if let Some(hop) = hop.filter(|_| self.is_large) {
-                    bridge.bring_scheduler(self.memos.stream(hop));
-                    self.bring_hops(hop, stream);
-                }
+        }
+        self.ledger.arrive(&mut frame, wire.node);
+        let is_traced = self.trace.wants(Event::Received, wire.node);
+        let row =
+            is_traced.then(|| frame.row((wire.node, wire.port), Event::Received, arrives, traffic_class, Reason::NONE));
+        let (hop, stream) = (frame.hop, frame.stream);
+        let received = match &mut self.members[wire.node as usize] {
+            Member::Model(model) => {
+                let place = self.ledger.routes().hop(hop).map(|hop| hop.place);
+                let is_alone = self.ledger.is_alone(&frame);
+                let (received, due) = model.receive(arrives, wire.port, frame, place, is_alone);
+                self.queue.push(queue::Event::new(due, Kind::Judge, wire.node, u32::from(wire.port)));
                 received
             }
-            BridgeNode::External { node, clock, copies, .. } => {
-                *copies += 1;
-                let tick = clock.at_or_after(arrives);
-                let frame = self.frames.get(slot);
-                let stream = &self.streams[frame.stream as usize];
-                // What was built once can be built again.
-                if stream.generator.fill(frame.number, frame.bytes, &mut self.buffer).is_ok() {
-                    node.push(Push { id: frame.id, frame: slot, port: wire.port, first: tick, bytes: &self.buffer })?;
-                }
-                clock.time(tick)
-            }
+            Member::Other(_) => self.receive_guest(frame, wire, arrives)?,
         };
-        self.row(slot, (wire.node, wire.port), Event::Received, received, traffic_class, Reason::NONE);
+        if self.is_large {
+            self.bring_hops(hop, stream);
+        }
+        if let Some(row) = row {
+            self.trace.keep(Row { time_ps: received, ..row });
+        }
         Ok(received)
     }
 
-    pub(super) fn deliver(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {
-        let station = wire.node - self.bridges.len() as u32;
-        self.passed(time);
-        let frame = self.frames.get_mut(slot);
-        let stream = &mut self.streams[frame.stream as usize];
-        if self.captures.wants(station as usize)
-            && stream.generator.fill(frame.number, frame.bytes, &mut self.buffer).is_ok()
-        {
+    fn deliver(&mut self, mut frame: Frame, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {
+        let station = wire.node - self.members.len() as u32;
+        self.simulation.passed(time);
+        if self.captures.wants(station as usize) {
+            self.fill(&frame)?;
             self.captures.add(station as usize, time, &self.buffer)?;
         }
-        if let Some((place, listener)) = stream.listeners.find(station) {
-            let twice = place < 64 && frame.reached >> place & 1 != 0;
-            if twice || frame.open == 0 {
-                self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "delivered" });
-            } else {
-                frame.open -= 1;
-            }
-            frame.reached |= 1_u64.checked_shl(place as u32).unwrap_or(0);
-            let statistics = &mut stream.statistics;
-            statistics.delivered += 1;
-            statistics.delivered_wire_bytes += u64::from(frame.bytes) + 20;
-            statistics.latency_ps.add(time - frame.since, self.exact_up_to);
-            let last = listener.last_delivered.replace(time);
-            if let Some(last) = last {
-                statistics.interval_ps.add(time - last, self.exact_up_to);
-            }
-            statistics.first_delivered_ps = Some(statistics.first_delivered_ps.map_or(time, |first| first.min(time)));
-            statistics.last_delivered_ps = Some(statistics.last_delivered_ps.map_or(time, |last| last.max(time)));
-            let (stream_index, bytes) = (frame.stream, frame.bytes);
-            self.row(slot, (wire.node, 0), Event::Delivered, time, traffic_class, Reason::NONE);
-            if !self.streams[stream_index as usize].answers.is_empty() {
-                self.answer(stream_index, station, time + wire.rate.duration(u32::from(bytes)));
+        if self.ledger.deliver(&mut frame, station, time) {
+            self.row(&frame, (wire.node, 0), Event::Delivered, time, traffic_class, Reason::NONE);
+            if !self.origins[frame.stream as usize].answers.is_empty() {
+                self.answer(frame.stream, station, time + wire.rate.duration(u32::from(frame.bytes)));
             }
         }
-        self.leave(slot);
+        self.ledger.leave(frame);
         Ok(())
     }
 
+    /// The bytes of a frame into the buffer: those that a node wrote, or those of its source again.
+    pub(super) fn fill(&mut self, frame: &Frame) -> Result<(), RunError> {
+        if let Some(content) = &frame.content {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(&content.bytes);
+            return Ok(());
+        }
+        let generator = &self.origins[frame.stream as usize].generator;
+        generator
+            .fill(frame.number, frame.bytes, &mut self.buffer)
+            .map_err(|error| wrong(format!("frame {} of stream {}: {error}", frame.number, frame.stream)))
+    }
+
     /// A frame has come whole to a listener; streams of this station may answer it.
-    pub(super) fn answer(&mut self, stream: u32, station: u32, came: u64) {
-        for n in 0..self.streams[stream as usize].answers.len() {
-            let index = self.streams[stream as usize].answers[n];
-            let answer = &mut self.streams[index as usize];
+    fn answer(&mut self, stream: u32, station: u32, came: u64) {
+        for n in 0..self.origins[stream as usize].answers.len() {
+            let index = self.origins[stream as usize].answers[n];
+            let answer = &mut self.origins[index as usize];
             if answer.talker != station {
                 continue;
             }
@@ -130,6 +116,28 @@ impl Kernel {
                 let node = self.node_of(station);
                 self.queue.push(queue::Event::new(time, Kind::Release, node, index));
             }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn row(
+        &mut self,
+        frame: &Frame,
+        place: (u32, u16),
+        event: Event,
+        time_ps: u64,
+        traffic_class: u8,
+        reason: Reason,
+    ) {
+        if self.trace.wants(event, place.0) {
+            self.trace.keep(frame.row(place, event, time_ps, traffic_class, reason));
+        }
+    }
+
+    /// A row that was made beforehand.
+    pub(super) fn keep(&mut self, row: Row) {
+        if self.trace.wants(row.event, row.node) {
+            self.trace.keep(row);
         }
     }
 }

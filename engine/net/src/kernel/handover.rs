@@ -8,24 +8,24 @@ use crate::trace::{Event, Reason, Trace};
 impl Kernel {
     /// Gives the port what may be sent by now, and creates what is to be created now.
     pub(super) fn hand_over(&mut self, now: u64, index: u32) {
-        let talker = self.streams[index as usize].talker;
+        let talker = self.origins[index as usize].talker;
         let clock = self.stations[talker as usize].clock;
         let mut created = false;
-        while let Some(Release::At(local)) = self.streams[index as usize].generator.next_release() {
+        while let Some(Release::At(local)) = self.origins[index as usize].generator.next_release() {
             if clock.time_of_schedule(local) != Some(now) {
                 break;
             }
             created = true;
-            let nominal = self.streams[index as usize].generator.nominal();
+            let nominal = self.origins[index as usize].generator.nominal();
             let (slot, class) = self.create(now, index);
-            let stream = &mut self.streams[index as usize];
-            let Some(handover) = &mut stream.handover else { return };
+            let Some(handover) = &mut self.origins[index as usize].handover else { return };
             let handed = handover.hand(&clock, now, nominal);
             handover.waiting.push_back(Waiting { at: handed.at, slot, class });
-            stream.statistics.launch_missed += u64::from(handed.missed.is_some());
+            self.ledger.statistics(index).launch_missed += u64::from(handed.missed.is_some());
             let node = self.node_of(talker);
             if let Some(launch) = handed.missed {
-                self.row(slot, (node, 0), Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
+                let row = self.frames.get(slot).row((node, 0), Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
+                self.keep(row);
             }
             if handed.at > now {
                 self.queue.push(queue::Event::new(handed.at, Kind::Release, node, index));
@@ -34,7 +34,7 @@ impl Kernel {
         if created {
             self.plan_release(index);
         }
-        while let Some(ready) = self.streams[index as usize].handover.as_mut().and_then(|handover| handover.take(now)) {
+        while let Some(ready) = self.origins[index as usize].handover.as_mut().and_then(|handover| handover.take(now)) {
             self.enqueue(now, talker, ready.slot, ready.class);
         }
     }

@@ -1,54 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The end of a run.
-use super::{BridgeNode, Ended, Kernel};
+use super::{Ended, Kernel};
 use crate::conservation::Violation;
-use crate::trace::Reason;
+use crate::nodes::Member;
 
 impl Kernel {
-    /// Holds what is left against what the nodes say that they hold.
-    pub fn settle(&mut self, ended: Ended) {
-        for frame in self.frames.live() {
-            let stream = &mut self.streams[frame.stream as usize];
-            stream.statistics.inside += u64::from(frame.open);
-            match frame.reason {
-                Reason::NONE if frame.open == 0 => stream.fates.delivered += 1, // other copies still flood somewhere
-                Reason::NONE => stream.fates.inside += 1,
-                reason => *stream.fates.dropped.entry(reason).or_default() += 1,
-            }
-        }
-        let idle = ended == Ended::Done && self.queue.next_time().is_none();
-        for (index, bridge) in self.bridges.iter().enumerate() {
+    /// Tells the ledger what is left, and holds it against what the nodes say that they hold.
+    pub(super) fn settle(&mut self, ended: Ended) {
+        let is_idle = ended == Ended::Done && self.queue.next_time().is_none();
+        let ledger = &mut self.ledger;
+        self.frames.iter().for_each(|frame| ledger.inside(frame));
+        for (index, member) in self.members.iter().enumerate() {
             let node = index as u32;
-            match bridge {
-                BridgeNode::Model { bridge, copies, .. } => {
-                    let holds = bridge.inside();
-                    if holds != *copies {
-                        self.violations.add(Violation::Count { node, holds, given: *copies });
-                    } else if idle && holds > 0 {
-                        self.violations.add(Violation::Stuck { node, copies: holds });
-                    }
+            let violation = match member {
+                Member::Model(model) => {
+                    model.inside(&mut |frame, _| ledger.inside(frame));
+                    model.audit(node, is_idle)
                 }
-                BridgeNode::External { node: external, copies, .. } => {
-                    let (given, holds) = external.unfinished();
-                    if given != holds {
-                        self.violations.add(Violation::Count { node, holds, given });
-                    } else if !external.busy() && holds.max(*copies) > 0 {
-                        self.violations.add(Violation::Stuck { node, copies: holds.max(*copies) });
-                    }
-                    let (simulated, jumped) = external.cycles();
+                Member::Other(guest) => {
+                    let mut holds = 0;
+                    guest.node.inside(&mut |frame, copies| {
+                        holds += u64::from(copies);
+                        ledger.inside(frame);
+                    });
+                    let (simulated, jumped) = guest.node.cycles();
                     self.simulation.cycles_simulated += simulated;
                     self.simulation.cycles_jumped += jumped;
+                    let given = guest.copies;
+                    let lost = (holds != given).then_some(Violation::Count { node, holds, given });
+                    guest.node.audit(node, is_idle).or(lost)
                 }
-            }
-        }
-        for (index, stream) in self.streams.iter().enumerate() {
-            let statistics = &stream.statistics;
-            let dropped = statistics.dropped.iter().sum();
-            let (created, delivered, inside) = (statistics.copies, statistics.delivered, statistics.inside);
-            if created != delivered + dropped + inside {
-                let stream = index as u32;
-                self.violations.add(Violation::Sum { stream, created, delivered, dropped, inside });
-            }
+            };
+            violation.into_iter().for_each(|violation| ledger.violated(violation));
         }
     }
 }

@@ -52,14 +52,11 @@ impl Kernel {
                 station.room[usize::from(traffic_class) % CLASSES].give(bytes);
                 let again = clock.time(port.spent());
                 let first = clock.time(first);
-                let frame = self.frames.get_mut(slot);
-                let wait = first - std::mem::replace(&mut frame.since, first);
-                let stream = frame.stream;
-                let statistics = &mut self.streams[stream as usize].statistics;
-                statistics.talker_wait_ps.add(wait, self.exact_up_to);
-                self.release_again(stream, again);
-                self.row(slot, (node, 0), Event::Sent, first, traffic_class, Reason::NONE);
-                self.enter(slot, wire, first)
+                let mut frame = self.frames.remove(slot);
+                self.ledger.send(&mut frame, first);
+                self.release_again(frame.stream, again);
+                self.row(&frame, (node, 0), Event::Sent, first, traffic_class, Reason::NONE);
+                self.enter(frame, wire, first)
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
                 station.room[usize::from(traffic_class) % CLASSES].give(self.frames.get(frame).bytes);
@@ -74,14 +71,14 @@ impl Kernel {
         let frame = self.frames.get(slot);
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         self.drop_at_talker(node, slot, at, traffic_class, reason);
-        let station = &self.stations[self.streams[stream as usize].talker as usize];
+        let station = &self.stations[self.origins[stream as usize].talker as usize];
         let again = station.clock.after(at, station.wire.rate.occupancy(bytes));
         self.release_again(stream, again);
     }
 
     /// A stream that always has a frame has its next one at a time, so that one of it is always in the queue.
     fn release_again(&mut self, index: u32, at: u64) {
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.origins[index as usize];
         let Some(Release::WhenFree(_)) = stream.generator.next_release() else { return };
         let pause = if stream.generator.has_jitter() { stream.generator.pause() } else { 0 };
         let talker = stream.talker;

@@ -3,20 +3,29 @@
 use super::Kernel;
 use crate::bridge::reason;
 use crate::error::RunError;
-use crate::frames::{Frame, NONE};
 use crate::queue::{self, Kind};
 use crate::source::Release;
 use crate::station::Next;
 use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
-    pub(super) fn node_of(&self, station: u32) -> u32 {
-        self.bridges.len() as u32 + station
+    /// Tells stations without shapers which streams always have a frame for them.
+    pub(super) fn add_greedy(&mut self) {
+        for (index, origin) in self.origins.iter().enumerate() {
+            let station = &mut self.stations[origin.talker as usize];
+            if station.shaped.is_some() {
+                continue; // one frame of it is always in the queue
+            }
+            if let Some(Release::WhenFree(_)) = origin.generator.next_release() {
+                let class = station.class_of_pcp[usize::from(origin.generator.pcp() & 7)];
+                station.add_greedy(index as u32, class);
+            }
+        }
     }
 
     /// Puts the next release of a stream into the queue, if it is in this run.
     pub(super) fn plan_release(&mut self, index: u32) {
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.origins[index as usize];
         let clock = self.stations[stream.talker as usize].clock;
         let time = loop {
             match stream.generator.next_release() {
@@ -32,14 +41,14 @@ impl Kernel {
                 },
             }
         };
-        let node = self.node_of(self.streams[index as usize].talker);
+        let node = self.node_of(self.origins[index as usize].talker);
         if time < self.duration {
             self.queue.push(queue::Event::new(time, Kind::Release, node, index));
         }
     }
 
     pub(super) fn release(&mut self, now: u64, index: u32) {
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.origins[index as usize];
         let talker = stream.talker;
         if stream.handover.is_some() {
             self.hand_over(now, index);
@@ -57,7 +66,7 @@ impl Kernel {
                 loop {
                     self.queue_frame(now, index);
                     // What is released at the same instant needs no event of its own.
-                    match self.streams[index as usize].generator.next_release() {
+                    match self.origins[index as usize].generator.next_release() {
                         Some(Release::At(next)) if next == local => local = next,
                         _ => break,
                     }
@@ -80,7 +89,7 @@ impl Kernel {
 
     pub(super) fn queue_frame(&mut self, now: u64, index: u32) {
         let (slot, class) = self.create(now, index);
-        self.enqueue(now, self.streams[index as usize].talker, slot, class);
+        self.enqueue(now, self.origins[index as usize].talker, slot, class);
     }
 
     /// A frame comes to its talker's port.
@@ -98,39 +107,22 @@ impl Kernel {
     /// A frame ends at its talker's port.
     #[cold]
     pub(super) fn drop_at_talker(&mut self, node: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
-        let open = self.frames.get(slot).open;
-        self.row(slot, (node, 0), Event::Dropped, at, traffic_class, reason);
-        self.miss(slot, open, reason);
-        self.leave(slot);
+        let mut frame = self.frames.remove(slot);
+        self.row(&frame, (node, 0), Event::Dropped, at, traffic_class, reason);
+        let open = frame.open;
+        self.ledger.miss(&mut frame, open, reason);
+        self.ledger.leave(frame);
     }
 
     /// A new frame of a stream, and its class at the talker.
     pub(super) fn create(&mut self, now: u64, index: u32) -> (u32, u8) {
-        let stream = &mut self.streams[index as usize];
-        let released = stream.generator.take();
-        let listeners = stream.listeners.len() as u32;
-        stream.statistics.frames += 1;
-        stream.statistics.copies += u64::from(listeners);
-        stream.fates.created += 1;
-        let (talker, first) = (stream.talker, stream.route.first);
-        let slot = self.frames.insert(Frame {
-            id: self.created,
-            since: now,
-            reached: 0,
-            number: released.number,
-            stream: index,
-            header: released.header,
-            copies: 1,
-            open: listeners,
-            next: NONE,
-            hop: first,
-            bytes: released.bytes,
-            reason: Reason::NONE,
-        });
-        self.created += 1;
-        self.routes.bring(first);
-        self.memos.bring(first);
-        self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
+        let origin = &mut self.origins[index as usize];
+        let released = origin.generator.take();
+        let talker = origin.talker;
+        let frame = self.ledger.create(now, index, &released);
+        self.bring_first(index);
+        self.row(&frame, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
+        let slot = self.frames.insert(frame);
         (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
 
@@ -153,31 +145,29 @@ impl Kernel {
                 return Ok(());
             }
         };
-        let frame = self.frames.get_mut(slot);
-        let (bytes, stream_index) = (u32::from(frame.bytes), frame.stream);
+        let mut frame = self.frames.remove(slot);
+        let (bytes, stream) = (u32::from(frame.bytes), frame.stream);
         let station = &mut self.stations[index as usize];
         let wire = station.wire;
         let first = station.clock.after(now, wire.rate.lead());
         station.free_at = station.clock.after(now, wire.rate.occupancy(bytes));
         let free_at = station.free_at;
-        let wait = first - std::mem::replace(&mut frame.since, first);
-        let stream = &mut self.streams[stream_index as usize];
-        stream.statistics.talker_wait_ps.add(wait, self.exact_up_to);
-        if let Some(Release::WhenFree(_)) | None = stream.generator.next_release() {
-            self.refill(stream_index, free_at);
+        self.ledger.send(&mut frame, first);
+        if let Some(Release::WhenFree(_)) | None = self.origins[stream as usize].generator.next_release() {
+            self.refill(stream, free_at);
         }
         let station = &mut self.stations[index as usize];
         if station.has_next() {
             station.awaited = true;
             self.queue.push(queue::Event::new(free_at, Kind::Select, node, 0));
         }
-        self.row(slot, (node, 0), Event::Sent, first, Trace::NO_CLASS, Reason::NONE);
-        self.enter(slot, wire, first)
+        self.row(&frame, (node, 0), Event::Sent, first, Trace::NO_CLASS, Reason::NONE);
+        self.enter(frame, wire, first)
     }
 
     /// A stream that sends whenever the port is free has sent a frame, and may have no more, or pause.
     pub(super) fn refill(&mut self, index: u32, free_at: u64) {
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.origins[index as usize];
         let talker = stream.talker as usize;
         match stream.generator.next_release() {
             Some(Release::WhenFree(_)) if stream.generator.has_jitter() => {

@@ -20,6 +20,8 @@ pub enum Kind {
     Judge = 1,
     /// A port selects a frame.
     Select = 2,
+    /// A node of which no more is known goes on.
+    Advance = 3,
 }
 
 /// The order at one instant depends on what the event is, never on when it was pushed.
@@ -46,7 +48,8 @@ impl Event {
         match self.0 as u64 >> KIND_SHIFT {
             0 => Kind::Release,
             1 => Kind::Judge,
-            _ => Kind::Select,
+            2 => Kind::Select,
+            _ => Kind::Advance,
         }
     }
 

@@ -5,7 +5,8 @@ mod room;
 mod shaped;
 
 use crate::clock::Clock;
-use crate::frames::{Frames, NONE};
+use crate::frame::NONE;
+use crate::frames::Frames;
 use crate::link::Wire;
 use crate::near::near;
 pub use room::Room;

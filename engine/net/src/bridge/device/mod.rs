@@ -6,7 +6,7 @@ mod registers;
 mod wire;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use penstock_shaper::ptp_clock::{Command, COMMAND_CYCLES};
 use thiserror::Error;
@@ -20,7 +20,7 @@ use super::{
     reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, GateRegisters, Judged, Judgement, Memos, Passed,
     Selection, Tick, Timing,
 };
-use crate::header::Headers;
+use crate::header::{HeaderId, Headers};
 use mac::Carrier;
 use registers::{Access, Commit, Registers};
 
@@ -67,6 +67,8 @@ pub enum DeviceError {
 struct Passing {
     start: Tick,
     carrier: Carrier,
+    /// Since it arrived.
+    header: Option<HeaderId>,
     /// Copies that are inside.
     copies: u64,
     length: u32,
@@ -114,12 +116,16 @@ pub struct Device {
     quiet_at: Tick,
     inside: u64,
     waiting: u64,
-    frames: Vec<Passing>,
+    pushed: u64,
+    /// By their numbers, those of which something is on a wire or inside.
+    frames: HashMap<u64, Passing>,
     wires: Vec<Wire>,
     steps: BinaryHeap<Reverse<(Tick, Step)>>,
     /// Until they are known: (cycle, place in the cycle, number).
     told: BinaryHeap<Reverse<(Tick, u32, u64)>>,
-    kept: Vec<Event>,
+    kept: HashMap<u64, Event>,
+    /// Events that were kept so far.
+    told_so_far: u64,
     events: Vec<Event>,
     judgement: Judgement,
     /// Changes that act later than others, in their order.
@@ -156,11 +162,13 @@ impl Device {
             quiet_at: 0,
             inside: 0,
             waiting: 0,
-            frames: Vec::new(),
+            pushed: 0,
+            frames: HashMap::new(),
             wires: vec![Wire::default(); usize::from(sizes.ports)],
             steps: BinaryHeap::new(),
             told: BinaryHeap::new(),
-            kept: Vec::new(),
+            kept: HashMap::new(),
+            told_so_far: 0,
             events: Vec::new(),
             judgement: Judgement::default(),
             late: VecDeque::new(),
@@ -185,7 +193,17 @@ impl Device {
 
     /// Frames pushed so far, which is the number of the next one.
     pub fn pushed(&self) -> u64 {
-        self.frames.len() as u64
+        self.pushed
+    }
+
+    /// How much it remembers: frames, different headers, events that are not told.
+    pub fn held(&self) -> [usize; 3] {
+        [self.frames.len(), self.headers.len(), self.kept.len()]
+    }
+
+    /// The bridge names a frame by the lower half of its number.
+    fn number(&self, frame: u32) -> u64 {
+        self.pushed - u64::from((self.pushed as u32).wrapping_sub(frame))
     }
 
     /// Gives a frame to the wire of a port; its number.
@@ -193,15 +211,18 @@ impl Device {
         frame.check(self.sizes.ports.into())?;
         let port = frame.port;
         let carrier = Carrier::from(frame);
-        let number = self.frames.len() as u64;
-        self.frames.push(Passing {
+        let number = self.pushed;
+        self.pushed += 1;
+        let passing = Passing {
             start: frame.start_cycle,
             length: carrier.bytes.len() as u32,
             carrier,
+            header: None,
             copies: 0,
             short_gap: false,
             damaged: false,
-        });
+        };
+        self.frames.insert(number, passing);
         self.waiting += 1;
         let wire = &mut self.wires[port];
         wire.queue.push_back(number);
@@ -215,7 +236,7 @@ impl Device {
     fn plan(&mut self, port: u16) {
         let wire = &self.wires[usize::from(port)];
         if let Some(&number) = wire.queue.front() {
-            let frame = &self.frames[number as usize];
+            let Some(frame) = self.frames.get(&number) else { return };
             let at = frame.start.max(wire.free_since + u64::from(frame.carrier.gap)).max(self.cycle);
             self.steps.push(Reverse((at, Step::Begin { port })));
         }
@@ -238,10 +259,7 @@ impl Device {
         self.cycle = self.cycle.max(until);
         while let Some(&Reverse((_, _, number))) = self.told.peek().filter(|told| told.0 .0 < self.cycle) {
             self.told.pop();
-            self.events.push(self.kept[number as usize]);
-        }
-        if self.told.is_empty() {
-            self.kept.clear();
+            self.events.extend(self.kept.remove(&number));
         }
     }
 
@@ -252,18 +270,20 @@ impl Device {
 
     /// An event that becomes known in cycle `known`.
     fn tell(&mut self, known: Tick, event: Event) {
-        self.told.push(Reverse((known, place(event.kind(), u16::from(event.port)), self.kept.len() as u64)));
-        self.kept.push(event);
+        self.told.push(Reverse((known, place(event.kind(), u16::from(event.port)), self.told_so_far)));
+        self.kept.insert(self.told_so_far, event);
+        self.told_so_far += 1;
     }
 
     fn event(&self, kind: Kind, cycle: Tick, port: u16, number: u64) -> Event {
-        Event::new(kind, cycle, port, number, self.frames[number as usize].length)
+        let length = self.frames.get(&number).map_or(0, |frame| frame.length);
+        Event::new(kind, cycle, port, number, length)
     }
 
     fn begin(&mut self, at: Tick, port: u16) {
         let wire = &mut self.wires[usize::from(port)];
         let Some(number) = wire.queue.pop_front() else { return };
-        let frame = &mut self.frames[number as usize];
+        let Some(frame) = self.frames.get_mut(&number) else { return };
         frame.short_gap = at - wire.free_since < GAP;
         frame.start = at;
         wire.free_since = at + frame.carrier.length();
@@ -282,14 +302,15 @@ impl Device {
     }
 
     fn arrive(&mut self, port: u16, number: u64) {
-        let frame = &mut self.frames[number as usize];
+        let Some(frame) = self.frames.get_mut(&number) else { return };
         let reception = frame.carrier.receive();
         let first = frame.start + reception.offset;
         let longest = self.bridge.max_frame_bytes(first);
         let fault = frame.carrier.fault_within(&reception, longest);
         frame.damaged = !reception.is_whole;
         let header = self.headers.intern(&reception.header);
-        let memo = Some((header * u32::from(self.sizes.ports) + u32::from(port)) % MEMOS as u32);
+        frame.header = Some(header);
+        let memo = Some(header.wrapping_mul(u32::from(self.sizes.ports)).wrapping_add(u32::from(port)) % MEMOS as u32);
         let arrival =
             Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo, is_alone: true };
         let judge = self.bridge.arrive(port, arrival);
@@ -307,7 +328,7 @@ impl Device {
         let changes = [self.late.front().map(|late| late.0), self.bridge.next_gate_step()];
         let before = changes.into_iter().flatten().fold(self.until, Tick::min);
         self.bridge.judge(at, port, &self.headers, &mut self.memos, before, &mut out);
-        let number = u64::from(out.frame);
+        let number = self.number(out.frame);
         let known = out.decided;
         let mut event = self.event(Kind::Verdict, known, port, number);
         event.reason = out.reason.0;
@@ -327,15 +348,12 @@ impl Device {
         if out.shaped {
             event.flags |= FLAG_SHAPED;
         }
-        let frame = &mut self.frames[number as usize];
+        let Some(frame) = self.frames.get_mut(&number) else { return };
         if frame.short_gap && out.reason != reason::OVERRUN {
             event.flags |= FLAG_SHORT_GAP;
         }
         frame.copies = out.destination;
         self.quiet_at = self.quiet_at.max(known + QUIET_CYCLES);
-        if out.destination == 0 {
-            self.inside -= 1;
-        }
         let wrong_length = out.destination != 0 && u32::from(out.bytes) != frame.length;
         self.tell(known, event);
         if wrong_length {
@@ -346,6 +364,9 @@ impl Device {
         if let Some(Passed { egress, at, first }) = out.passed {
             self.ways.passed += 1;
             self.sent(at, egress, number, out.bytes, out.traffic_class, first);
+        }
+        if out.destination == 0 {
+            self.forget(number);
         }
         for &(egress, due) in &out.wakes {
             self.steps.push(Reverse((due, Step::Select { port: egress })));
@@ -358,11 +379,11 @@ impl Device {
             Selection::Stale => return,
             Selection::Idle { next } => next,
             Selection::Sent { frame, bytes, traffic_class, at, first, next } => {
-                self.sent(at, port, u64::from(frame), bytes, traffic_class, first);
+                self.sent(at, port, self.number(frame), bytes, traffic_class, first);
                 next
             }
             Selection::Expired { frame, traffic_class, reason, at, next } => {
-                let number = u64::from(frame);
+                let number = self.number(frame);
                 let mut expired = self.event(Kind::Expired, at, port, number);
                 expired.traffic_class = traffic_class;
                 expired.reason = reason.0;
@@ -386,7 +407,7 @@ impl Device {
         let mut output = self.event(Kind::Output, first, port, number);
         output.traffic_class = traffic_class;
         output.length = u32::from(bytes);
-        if self.frames[number as usize].damaged {
+        if self.frames.get(&number).is_some_and(|frame| frame.damaged) {
             output.flags |= FLAG_DAMAGED;
         }
         self.tell(end, output);
@@ -394,13 +415,20 @@ impl Device {
         self.steps.push(Reverse((end, Step::Left { port, frame: number })));
     }
 
+    /// A copy has left a port.
     fn gone(&mut self, number: u64, port: u16) {
-        let frame = &mut self.frames[number as usize];
+        let Some(frame) = self.frames.get_mut(&number) else { return };
         frame.copies &= !(1 << port);
         if frame.copies == 0 {
-            self.inside -= 1;
-            frame.carrier.bytes = Vec::new();
+            self.forget(number);
         }
+    }
+
+    /// Nothing of a frame is inside any more.
+    fn forget(&mut self, number: u64) {
+        self.inside -= 1;
+        let header = self.frames.remove(&number).and_then(|frame| frame.header);
+        header.into_iter().for_each(|header| self.headers.release(header));
     }
 
     // ---- registers

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A frame on its way: a value, which one place at a time holds.
+use std::sync::Arc;
+
+use crate::header::{Header, HeaderId};
+use crate::trace::{Event, Reason, Row};
+
+/// No place in a table.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a node has written, where it is not what the source describes.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub header: Header,
+    /// From destination address to FCS.
+    pub bytes: Box<[u8]>,
+}
+
+impl Content {
+    pub fn new(bytes: Box<[u8]>) -> Arc<Self> {
+        Arc::new(Self { header: Header::parse(&bytes), bytes })
+    }
+}
+
+/// One copy of a frame. Whoever has it sends it on, or tells the outbox what became of it.
+#[derive(Debug)]
+pub struct Frame {
+    /// Unique in the run.
+    pub(crate) id: u64,
+    /// Which frame of its stream it is.
+    pub(crate) number: u64,
+    /// When it was created; once the talker has sent it, when its first bit after the delimiter left.
+    pub(crate) since: u64,
+    /// None: the source gives its bytes again when somebody wants to see them.
+    pub(crate) content: Option<Arc<Content>>,
+    pub(crate) stream: u32,
+    /// As its source made it.
+    pub(crate) header: HeaderId,
+    /// Its place in its stream's route: on a wire the expected one, in a node the true one; [`NONE`]: beside the route.
+    pub(crate) hop: u32,
+    /// What it shares with other copies; [`NONE`]: it is the only one, and `open` and `reason` hold.
+    pub(crate) account: u32,
+    /// Listeners that it has neither reached nor missed.
+    pub(crate) open: u32,
+    pub(crate) bytes: u16,
+    /// Of the first listener that it missed.
+    pub(crate) reason: Reason,
+}
+
+const _: () = assert!(size_of::<Frame>() == 56);
+
+impl Frame {
+    /// Unique in the run; copies of one frame have the same.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Its stream's place among the streams of the network.
+    pub fn stream(&self) -> u32 {
+        self.stream
+    }
+
+    /// From destination address to FCS.
+    pub fn length(&self) -> u16 {
+        self.bytes
+    }
+
+    /// Gives it other bytes, from destination address to FCS; they are what is seen of it from then on.
+    pub fn set_bytes(&mut self, bytes: Box<[u8]>) {
+        self.bytes = bytes.len().min(usize::from(u16::MAX)) as u16;
+        self.content = Some(Content::new(bytes));
+    }
+
+    /// Another one of the same frame; of those that the outbox was told of.
+    #[inline]
+    pub fn copy(&self) -> Self {
+        Self { content: self.content.clone(), ..*self }
+    }
+
+    /// Moves it out of a place that is used again.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Self {
+        Self { content: self.content.take(), ..*self }
+    }
+
+    pub(crate) fn row(
+        &self,
+        (node, port): (u32, u16),
+        event: Event,
+        time_ps: u64,
+        traffic_class: u8,
+        reason: Reason,
+    ) -> Row {
+        let (frame, stream, bytes) = (self.id, self.stream, u32::from(self.bytes));
+        Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason }
+    }
+}

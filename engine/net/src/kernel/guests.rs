@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nodes of which only the trait is known.
+use super::Kernel;
+use crate::error::RunError;
+use crate::frame::Frame;
+use crate::link::Wire;
+use crate::nodes::Member;
+use crate::outbox::Outbox;
+use crate::queue::{self, Kind};
+
+impl Kernel {
+    /// Before the run.
+    pub(super) fn plan_guests(&mut self) {
+        for node in 0..self.members.len() {
+            self.plan_guest(0, node as u32);
+        }
+    }
+
+    /// At the end of the run, what they did since they were advanced last.
+    pub(super) fn end_guests(&mut self, end: u64) -> Result<(), RunError> {
+        for node in 0..self.members.len() as u32 {
+            let is_due = matches!(&self.members[node as usize], Member::Other(guest) if guest.due != u64::MAX);
+            if is_due {
+                self.let_advance(end, node)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn receive_guest(&mut self, frame: Frame, wire: Wire, at: u64) -> Result<u64, RunError> {
+        self.fill(&frame)?;
+        let Member::Other(guest) = &mut self.members[wire.node as usize] else { return Ok(at) };
+        guest.copies += 1;
+        let received = guest.node.receive(at, wire.port, frame, &self.buffer)?;
+        self.plan_guest(0, wire.node);
+        Ok(received)
+    }
+
+    /// Puts its next advance into the queue, if none that comes before stands there.
+    fn plan_guest(&mut self, now: u64, node: u32) {
+        let Member::Other(guest) = &mut self.members[node as usize] else { return };
+        let Some(next) = guest.node.next().map(|next| next.max(now)).filter(|next| *next < guest.due) else { return };
+        guest.due = next;
+        self.queue.push(queue::Event::new(next, Kind::Advance, node, 0));
+    }
+
+    pub(super) fn advance_guest(&mut self, now: u64, node: u32) -> Result<(), RunError> {
+        match &mut self.members[node as usize] {
+            Member::Other(guest) if guest.due == now => guest.due = u64::MAX,
+            // An earlier one has come since.
+            _ => return Ok(()),
+        }
+        self.let_advance(now, node)?;
+        self.plan_guest(now, node);
+        Ok(())
+    }
+
+    fn let_advance(&mut self, now: u64, node: u32) -> Result<(), RunError> {
+        let Member::Other(guest) = &mut self.members[node as usize] else { return Ok(()) };
+        let mut out = Outbox {
+            node,
+            ledger: &mut self.ledger,
+            trace: &mut self.trace,
+            queue: &mut self.queue,
+            simulation: &mut self.simulation,
+            sent: &mut self.sent,
+            copies: 0,
+        };
+        guest.node.advance(now, &mut out)?;
+        guest.copies = guest.copies.saturating_add_signed(out.copies);
+        // The first is taken first.
+        self.sent.reverse();
+        self.depart(node)
+    }
+}

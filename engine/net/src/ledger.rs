@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What becomes of every frame: each copy is delivered, dropped with a reason, or inside.
+//!
+//! A frame whose only copy is on its way carries what is open; copies of one frame share an account.
+use crate::conservation::{Fates, Violation, Violations};
+use crate::frame::{Frame, NONE};
+use crate::near::near;
+use crate::routes::{Route, Routes};
+use crate::source::Released;
+use crate::statistics::StreamStatistics;
+use crate::trace::Reason;
+
+/// A station that a stream is meant for.
+pub(crate) struct Listener {
+    pub station: u32,
+    pub last_delivered: Option<u64>,
+}
+
+/// In the order of stations. Most streams have one.
+pub(crate) enum Listeners {
+    One(Listener),
+    Several(Vec<Listener>),
+}
+
+impl Listeners {
+    /// Sorted.
+    pub fn of(stations: &[u32]) -> Self {
+        let listener = |station| Listener { station, last_delivered: None };
+        match *stations {
+            [station] => Self::One(listener(station)),
+            _ => Self::Several(stations.iter().map(|&station| listener(station)).collect()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Several(listeners) => listeners.len(),
+        }
+    }
+
+    /// With its place among them.
+    #[inline]
+    fn find(&mut self, station: u32) -> Option<(usize, &mut Listener)> {
+        match self {
+            Self::One(listener) => (listener.station == station).then_some((0, listener)),
+            Self::Several(listeners) => {
+                let place = listeners.binary_search_by_key(&station, |listener| listener.station).ok()?;
+                Some((place, &mut listeners[place]))
+            }
+        }
+    }
+}
+
+/// What a delivery needs stands first and together.
+#[repr(C)]
+pub(crate) struct StreamLedger {
+    pub statistics: StreamStatistics,
+    pub fates: Fates,
+    pub listeners: Listeners,
+    pub route: Route,
+}
+
+/// What copies of one frame share.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    copies: u32,
+    open: u32,
+    /// Of the first 64 listeners, those that were reached.
+    reached: u64,
+    reason: Reason,
+    /// A node made more copies than the way has branches: what one of them misses, another may reach.
+    is_redundant: bool,
+}
+
+pub(crate) struct Ledger {
+    streams: Vec<StreamLedger>,
+    routes: Routes,
+    accounts: Vec<Account>,
+    free: Vec<u32>,
+    violations: Violations,
+    /// Frames.
+    created: u64,
+    exact_up_to: usize,
+}
+
+impl Ledger {
+    pub fn new(streams: Vec<StreamLedger>, routes: Routes, exact_up_to: usize) -> Self {
+        let violations = Violations::default();
+        Self { streams, routes, accounts: Vec::new(), free: Vec::new(), violations, created: 0, exact_up_to }
+    }
+
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    pub fn route(&self, stream: u32) -> &Route {
+        &self.streams[stream as usize].route
+    }
+
+    #[inline]
+    pub fn statistics(&mut self, stream: u32) -> &mut StreamStatistics {
+        &mut self.streams[stream as usize].statistics
+    }
+
+    #[cold]
+    pub fn violated(&mut self, violation: Violation) {
+        self.violations.add(violation);
+    }
+
+    /// A new frame of a stream, meant for all its listeners.
+    pub fn create(&mut self, now: u64, stream: u32, released: &Released) -> Frame {
+        let state = &mut self.streams[stream as usize];
+        let listeners = state.listeners.len() as u32;
+        state.statistics.frames += 1;
+        state.statistics.copies += u64::from(listeners);
+        state.fates.created += 1;
+        self.created += 1;
+        Frame {
+            id: self.created - 1,
+            number: released.number,
+            since: now,
+            content: None,
+            stream,
+            header: released.header,
+            hop: state.route.first,
+            account: NONE,
+            open: listeners,
+            bytes: released.bytes,
+            reason: Reason::NONE,
+        }
+    }
+
+    /// The talker's port sends it.
+    #[inline]
+    pub fn send(&mut self, frame: &mut Frame, first: u64) {
+        let wait = first - std::mem::replace(&mut frame.since, first);
+        let statistics = &mut self.streams[frame.stream as usize].statistics;
+        statistics.talker_wait_ps.add(wait, self.exact_up_to);
+    }
+
+    /// Finds its place in the route of its stream, at a bridge.
+    #[inline]
+    pub fn arrive(&self, frame: &mut Frame, bridge: u32) {
+        frame.hop = self.routes.at(frame.hop, &self.streams[frame.stream as usize].route, bridge);
+    }
+
+    /// There is no other copy of it.
+    #[inline]
+    pub fn is_alone(&self, frame: &Frame) -> bool {
+        frame.account == NONE || self.accounts[frame.account as usize].copies == 1
+    }
+
+    /// One copy becomes several, one for each branch of its way.
+    pub fn fork(&mut self, frame: &mut Frame, copies: u32) {
+        let more = copies.saturating_sub(1);
+        if more > 0 {
+            self.account(frame).copies += more;
+        }
+    }
+
+    /// A node makes another copy of a frame, beside those of its way.
+    pub fn duplicate(&mut self, frame: &mut Frame) -> Frame {
+        let account = self.account(frame);
+        account.copies += 1;
+        account.is_redundant = true;
+        self.streams[frame.stream as usize].statistics.duplicated += 1;
+        frame.copy()
+    }
+
+    fn account(&mut self, frame: &mut Frame) -> &mut Account {
+        if frame.account == NONE {
+            let account = Account { copies: 1, open: frame.open, reason: frame.reason, ..Account::default() };
+            frame.account = self.free.pop().unwrap_or(self.accounts.len() as u32);
+            match self.accounts.get_mut(frame.account as usize) {
+                Some(free) => *free = account,
+                None => self.accounts.push(account),
+            }
+        }
+        &mut self.accounts[frame.account as usize]
+    }
+
+    /// So many listeners will not get it.
+    pub fn miss(&mut self, frame: &mut Frame, listeners: u32, reason: Reason) {
+        if listeners == 0 {
+            return;
+        }
+        let (open, first) = match self.accounts.get_mut(frame.account as usize) {
+            Some(account) if account.is_redundant => {
+                // Another copy may reach them.
+                account.reason = if account.reason == Reason::NONE { reason } else { account.reason };
+                return;
+            }
+            Some(account) => (&mut account.open, &mut account.reason),
+            None => (&mut frame.open, &mut frame.reason),
+        };
+        if listeners > *open {
+            self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "dropped" });
+        }
+        *open = open.saturating_sub(listeners);
+        if *first == Reason::NONE {
+            *first = reason;
+        }
+        self.dropped(frame.stream, listeners, reason);
+    }
+
+    fn dropped(&mut self, stream: u32, listeners: u32, reason: Reason) {
+        let dropped = &mut self.streams[stream as usize].statistics.dropped;
+        dropped[usize::from(reason.0) % Reason::COUNT] += u64::from(listeners);
+    }
+
+    /// It comes to a station at a time; false: which does not listen.
+    #[inline]
+    pub fn deliver(&mut self, frame: &mut Frame, station: u32, time: u64) -> bool {
+        let stream = &mut self.streams[frame.stream as usize];
+        let Some((place, listener)) = stream.listeners.find(station) else { return false };
+        let bit = 1_u64.checked_shl(place as u32).unwrap_or(0);
+        let (open, before, may_repeat) = match self.accounts.get_mut(frame.account as usize) {
+            None => (&mut frame.open, 0, false),
+            Some(account) => {
+                let before = account.reached;
+                account.reached |= bit;
+                (&mut account.open, before, account.is_redundant)
+            }
+        };
+        if before & bit != 0 || *open == 0 {
+            if may_repeat {
+                stream.statistics.repeated += 1;
+                return true;
+            }
+            self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "delivered" });
+        } else {
+            *open -= 1;
+        }
+        let statistics = &mut stream.statistics;
+        statistics.delivered += 1;
+        statistics.delivered_wire_bytes += u64::from(frame.bytes) + 20;
+        statistics.latency_ps.add(time - frame.since, self.exact_up_to);
+        let last = listener.last_delivered.replace(time);
+        if let Some(last) = last {
+            statistics.interval_ps.add(time.saturating_sub(last), self.exact_up_to);
+        }
+        statistics.first_delivered_ps = Some(statistics.first_delivered_ps.map_or(time, |first| first.min(time)));
+        statistics.last_delivered_ps = Some(statistics.last_delivered_ps.map_or(time, |last| last.max(time)));
+        true
+    }
+
+    /// A node keeps a copy for itself. True: it was the last one, and listeners miss the frame by that.
+    pub fn swallow(&mut self, mut frame: Frame) -> bool {
+        self.streams[frame.stream as usize].statistics.eliminated += 1;
+        let open = match self.accounts.get(frame.account as usize) {
+            None => frame.open,
+            Some(account) if account.copies == 1 => account.open,
+            Some(_) => 0,
+        };
+        self.miss(&mut frame, open, Reason::SWALLOWED);
+        self.leave(frame);
+        open > 0
+    }
+
+    /// A copy is nowhere any more.
+    #[inline]
+    pub fn leave(&mut self, frame: Frame) {
+        let (open, reason) = match self.accounts.get_mut(frame.account as usize) {
+            None => (frame.open, frame.reason),
+            Some(account) => {
+                account.copies -= 1;
+                if account.copies > 0 {
+                    return;
+                }
+                self.free.push(frame.account);
+                let account = *account;
+                match (account.is_redundant, account.open) {
+                    (false, open) => (open, account.reason),
+                    (true, 0) => (0, Reason::NONE),
+                    (true, open) if account.reason == Reason::NONE => (open, Reason::NONE),
+                    (true, open) => {
+                        // No other copy has reached them.
+                        self.dropped(frame.stream, open, account.reason);
+                        (0, account.reason)
+                    }
+                }
+            }
+        };
+        let fates = &mut self.streams[frame.stream as usize].fates;
+        if open > 0 {
+            let (frame, stream, copies) = (frame.id, frame.stream, open);
+            self.violations.add(Violation::Lost { frame, stream, copies });
+        } else if reason == Reason::NONE {
+            fates.delivered += 1;
+        } else {
+            *fates.dropped.entry(reason).or_default() += 1;
+        }
+    }
+
+    /// At the end of a run: a frame with so many copies is somewhere, and nobody else has any of it but those that share its
+    /// account.
+    pub fn inside(&mut self, frame: &Frame) {
+        if frame.account == NONE {
+            self.remains(frame.stream, frame.open, frame.reason);
+        } else if let Some(account) = self.accounts.get_mut(frame.account as usize) {
+            let Account { open, reason, .. } = *account;
+            // Counted with the first copy that is found.
+            if std::mem::take(&mut account.copies) > 0 {
+                self.remains(frame.stream, open, reason);
+            }
+        }
+    }
+
+    fn remains(&mut self, stream: u32, open: u32, reason: Reason) {
+        let StreamLedger { statistics, fates, .. } = &mut self.streams[stream as usize];
+        statistics.inside += u64::from(open);
+        match reason {
+            Reason::NONE if open == 0 => fates.delivered += 1, // other copies still flood somewhere
+            Reason::NONE => fates.inside += 1,
+            reason => *fates.dropped.entry(reason).or_default() += 1,
+        }
+    }
+
+    /// At the end of a run, when all that is inside was told: what is wrong, or what became of each stream.
+    pub fn close(mut self) -> Result<Vec<StreamLedger>, Vec<Violation>> {
+        for (index, stream) in self.streams.iter().enumerate() {
+            let statistics = &stream.statistics;
+            let dropped = statistics.dropped.iter().sum::<u64>();
+            let (created, delivered, inside) = (statistics.copies, statistics.delivered, statistics.inside);
+            if created != delivered + dropped + inside {
+                let stream = index as u32;
+                self.violations.add(Violation::Sum { stream, created, delivered, dropped, inside });
+            }
+        }
+        let violations = self.violations.into_inner();
+        if violations.is_empty() {
+            Ok(self.streams)
+        } else {
+            Err(violations)
+        }
+    }
+
+    /// Has what a delivery of a stream needs fetched into the cache, or the places of its next values.
+    #[inline]
+    pub fn bring(&self, stream: u32) {
+        let state = &self.streams[stream as usize];
+        near(&state.listeners);
+        near(&state.fates);
+        state.statistics.bring();
+    }
+
+    #[inline]
+    pub fn bring_ends(&self, stream: u32) {
+        self.streams[stream as usize].statistics.bring_ends();
+    }
+
+    /// Has what a release of a stream needs fetched into the cache.
+    #[inline]
+    pub fn bring_wait(&self, stream: u32) {
+        let state = &self.streams[stream as usize];
+        near(&state.listeners);
+        state.statistics.bring_wait();
+    }
+}

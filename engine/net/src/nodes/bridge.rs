@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The model of a bridge as a node. Its ports tell when they are to act by the kernel's queue, since a network of models
+//! spends its time there.
+use std::sync::Arc;
+
+use crate::bridge::{Arrival, Bridge, Judgement, Memos, Passed, Selection, Tick};
+use crate::clock::Clock;
+use crate::conservation::Violation;
+use crate::frame::Frame;
+use crate::frames::Frames;
+use crate::header::{Header, Headers};
+use crate::outbox::Outbox;
+use crate::queue::Kind;
+use crate::trace::Reason;
+
+pub(crate) struct BridgeNode {
+    bridge: Bridge,
+    clock: Clock,
+    frames: Frames,
+    memos: Memos,
+    headers: Headers,
+    /// The run ends before it.
+    end: Tick,
+}
+
+impl BridgeNode {
+    /// By which so many streams come; the run is over at `end`.
+    pub fn new(bridge: Bridge, clock: Clock, streams: usize, headers: &Arc<[Header]>, end: u64) -> Self {
+        let (frames, memos) = (Frames::default(), Memos::new(streams));
+        let end = clock.at_or_before(end.saturating_sub(1));
+        Self { bridge, clock, frames, memos, headers: Headers::over(headers), end }
+    }
+
+    /// A frame comes, see [`crate::Node::receive`]; one that its way leads here has a place among those that come by. Gives
+    /// when the bridge has it, and when its port is to judge.
+    #[inline]
+    pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>, is_alone: bool) -> (u64, u64) {
+        let tick = self.clock.at_or_after(at);
+        let bytes = frame.bytes;
+        let (header, memo) = match &frame.content {
+            None => (frame.header, place),
+            Some(content) => (self.headers.intern(&content.header), None),
+        };
+        let frame = self.frames.insert(frame);
+        let arrival = Arrival { frame, header, bytes, first: tick, fault: Reason::NONE, memo, is_alone };
+        let due = self.bridge.arrive(port, arrival);
+        (self.clock.time(tick), self.clock.time(due))
+    }
+
+    /// A port judges the frame that came to it. `judgement` is memory that is used again.
+    #[inline]
+    pub fn judge(&mut self, time: u64, port: u16, judgement: &mut Judgement, out: &mut Outbox<'_>) {
+        let now = self.clock.at_or_before(time);
+        self.bridge.judge(now, port, &self.headers, &mut self.memos, self.end, judgement);
+        let slot = judgement.frame;
+        let frame = self.frames.get_mut(slot);
+        if let Some(content) = &frame.content {
+            let header = self.headers.find(&content.header);
+            header.into_iter().for_each(|header| self.headers.release(header));
+        }
+        let copies = out.judged(frame, port, &self.clock, judgement);
+        frame.copies = copies.max(1);
+        if let Some(Passed { egress, at, first }) = judgement.passed {
+            out.acted(self.clock.time(at));
+            return self.send(slot, egress, judgement.traffic_class, first, out);
+        }
+        if copies == 0 {
+            out.leave(self.frames.remove(slot));
+        }
+        for &wake in &judgement.wakes {
+            out.wake(&self.clock, Kind::Select, wake);
+        }
+    }
+
+    /// A port selects.
+    #[inline]
+    pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) {
+        let selection = self.bridge.select(self.clock.at_or_before(time), port);
+        let (Selection::Idle { next } | Selection::Sent { next, .. } | Selection::Expired { next, .. }) = selection
+        else {
+            return;
+        };
+        if let Some(next) = next {
+            out.wake(&self.clock, Kind::Select, (port, next));
+        }
+        match selection {
+            Selection::Sent { frame, traffic_class, first, .. } => self.send(frame, port, traffic_class, first, out),
+            Selection::Expired { frame, traffic_class, reason, at, .. } => {
+                out.drop(self.frames.remove(frame), port, traffic_class, self.clock.time(at), reason);
+            }
+            Selection::Stale | Selection::Idle { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, slot: u32, port: u16, traffic_class: u8, first: Tick, out: &mut Outbox<'_>) {
+        out.send(self.frames.remove(slot), port, traffic_class, self.clock.time(first));
+    }
+
+    /// At the end of a run: shows each frame that is inside, with the number of its copies.
+    pub fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
+        self.frames.iter().for_each(|held| show(held, held.copies));
+    }
+
+    /// At the end of a run: what is wrong by the bridge's own books.
+    pub fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
+        let given = self.frames.iter().map(|held| u64::from(held.copies)).sum();
+        let holds = self.bridge.inside();
+        if holds != given {
+            return Some(Violation::Count { node, holds, given });
+        }
+        (is_idle && holds > 0).then_some(Violation::Stuck { node, copies: holds })
+    }
+
+    /// A frame with this place is on its way here: has what a judgement needs fetched into the cache.
+    #[inline]
+    pub fn bring(&self, place: u32) {
+        self.memos.bring(place);
+    }
+
+    /// As [`Self::bring`], of the scheduler that frames of this place had last.
+    #[inline]
+    pub fn bring_scheduler(&self, place: u32) {
+        self.bridge.bring_scheduler(self.memos.stream(place));
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where a node tells what it did. What it says of a frame goes to the ledger and to the trace at once; frames that it
+//! sends go onto their wires when it has told all.
+use crate::bridge::{Judgement, Tick};
+use crate::clock::Clock;
+use crate::conservation::Violation;
+use crate::frame::Frame;
+use crate::ledger::Ledger;
+use crate::queue::{self, Kind, Queue};
+use crate::simulation::Simulation;
+use crate::trace::{Event, Reason, Trace};
+
+/// A frame that leaves a port.
+pub(crate) struct Departure {
+    pub frame: Frame,
+    pub port: u16,
+    pub traffic_class: u8,
+    /// Of its first bit after the delimiter.
+    pub first: u64,
+}
+
+/// Of one node, while it acts.
+pub struct Outbox<'a> {
+    pub(crate) node: u32,
+    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) trace: &'a mut Trace,
+    pub(crate) queue: &'a mut Queue,
+    pub(crate) simulation: &'a mut Simulation,
+    pub(crate) sent: &'a mut Vec<Departure>,
+    /// How many more copies the node has than before; fewer: below zero.
+    pub(crate) copies: i64,
+}
+
+impl Outbox<'_> {
+    /// A frame leaves a port, with the first bit after its delimiter at `first`.
+    #[inline]
+    pub fn send(&mut self, frame: Frame, port: u16, traffic_class: u8, first: u64) {
+        self.copies -= 1;
+        self.sent.push(Departure { frame, port, traffic_class, first });
+    }
+
+    /// Another copy of a frame that the node has, beside those that its way wants.
+    pub fn duplicate(&mut self, frame: &mut Frame) -> Frame {
+        self.copies += 1;
+        self.ledger.duplicate(frame)
+    }
+
+    /// The node keeps a frame for itself that came into a port.
+    pub fn swallow(&mut self, frame: Frame, port: u16, at: u64) {
+        self.copies -= 1;
+        let row = frame.row((self.node, port), Event::Dropped, at, Trace::NO_CLASS, Reason::SWALLOWED);
+        if self.ledger.swallow(frame) && self.trace.wants(Event::Dropped, self.node) {
+            self.trace.keep(row);
+        }
+    }
+
+    /// A copy is dropped that waited for a port.
+    pub fn drop(&mut self, mut frame: Frame, port: u16, traffic_class: u8, at: u64, reason: Reason) {
+        self.simulation.passed(at);
+        self.row(&frame, port, Event::Dropped, at, traffic_class, reason);
+        let behind = self.ledger.routes().behind(frame.hop, port);
+        self.ledger.miss(&mut frame, behind, reason);
+        self.leave(frame);
+    }
+
+    /// A bridge has judged a frame that came into a port. Gives how many copies of it are queued, instead of the one that
+    /// came ([`Frame::copy`]); if there are none, the caller has the frame leave.
+    #[inline]
+    pub fn judged(&mut self, frame: &mut Frame, port: u16, clock: &Clock, judgement: &Judgement) -> u32 {
+        if judgement.reason != Reason::NONE {
+            let at = clock.time(judgement.decided);
+            self.row(frame, port, Event::Dropped, at, Trace::NO_CLASS, judgement.reason);
+            let behind = self.ledger.routes().behind_all(frame.hop);
+            self.ledger.miss(frame, behind, judgement.reason);
+            return 0;
+        }
+        let copies = judgement.destination.count_ones();
+        self.ledger.fork(frame, copies);
+        self.copies += i64::from(copies.max(1)) - 1;
+        if self.trace.wants(Event::Queued, self.node) || self.trace.wants(Event::Eligible, self.node) {
+            self.tell_queued(frame, clock, judgement);
+        }
+        let wanted = self.ledger.routes().ports(frame.hop);
+        let without = judgement.refused() | (wanted & !judgement.destination);
+        if without != 0 {
+            self.refuse(frame, without, clock, judgement);
+        }
+        copies
+    }
+
+    fn tell_queued(&mut self, frame: &Frame, clock: &Clock, judgement: &Judgement) {
+        let (at, visible) = (clock.time(judgement.decided), clock.time(judgement.visible));
+        for egress in ports(judgement.destination) {
+            self.row(frame, egress, Event::Queued, at, judgement.traffic_class, Reason::NONE);
+            if judgement.shaped {
+                self.row(frame, egress, Event::Eligible, visible, judgement.traffic_class, Reason::NONE);
+            }
+        }
+    }
+
+    /// Copies that were not queued, and listeners behind ports to which nothing was forwarded.
+    #[cold]
+    fn refuse(&mut self, frame: &mut Frame, without: u64, clock: &Clock, judgement: &Judgement) {
+        let at = clock.time(judgement.decided);
+        for egress in ports(without) {
+            let refused = judgement.refused() >> egress & 1 != 0;
+            let reason = if refused { judgement.refused_reason(egress) } else { Reason::NO_DESTINATION };
+            self.row(frame, egress, Event::Dropped, at, judgement.traffic_class, reason);
+            let behind = self.ledger.routes().behind(frame.hop, egress);
+            self.ledger.miss(frame, behind, reason);
+        }
+    }
+
+    /// A frame of which nothing was queued ends here.
+    #[inline]
+    pub fn leave(&mut self, frame: Frame) {
+        self.copies -= 1;
+        self.ledger.leave(frame);
+    }
+
+    /// Something happened that must never be.
+    pub fn violated(&mut self, violation: Violation) {
+        self.ledger.violated(violation);
+    }
+
+    /// The node's number in the run.
+    pub fn node(&self) -> u32 {
+        self.node
+    }
+
+    /// Something was done in this instant, though no event said so.
+    #[inline]
+    pub(crate) fn acted(&mut self, at: u64) {
+        self.simulation.events += 1;
+        self.simulation.passed(at);
+    }
+
+    /// The node's clock, and when a port is to act by it.
+    #[inline]
+    pub(crate) fn wake(&mut self, clock: &Clock, kind: Kind, (port, due): (u16, Tick)) {
+        self.queue.push(queue::Event::new(clock.time(due), kind, self.node, u32::from(port)));
+    }
+
+    #[inline]
+    fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+        if self.trace.wants(event, self.node) {
+            self.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
+        }
+    }
+}
+
+/// The ports of a mask.
+fn ports(mut mask: u64) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let port = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (port < 64).then_some(port as u16)
+    })
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run says of itself.
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulation {
+    /// Passages of a frame through an egress port of a bridge or a station.
+    pub frame_hops: u64,
+    pub events: u64,
+    /// Of hardware.
+    pub cycles_simulated: u64,
+    pub cycles_jumped: u64,
+    /// When nothing was left to do, or the run was over.
+    pub end_ps: u64,
+}
+
+impl Simulation {
+    /// Something happened at a time.
+    #[inline]
+    pub(crate) fn passed(&mut self, time: u64) {
+        self.end_ps = self.end_ps.max(time);
+    }
+}
