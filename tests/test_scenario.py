@@ -412,3 +412,23 @@ def test_400_bridges_and_10_000_streams() -> None:
     assert time.process_time() - started < 20
     assert len(told["streams"]) == len(streams)
     assert all(limit.total_ps is not None for limit in bounds)
+
+
+def test_comments_and_blanks_around_a_key_do_not_move_it() -> None:
+    text = (
+        "[a.b] # [c]\n# d = 1\n\n  e = 1  # f = 2\n\n[ g . 'h' ]\ni=\"\"\n# end\nj = { k = [ 1, # }\n 2 ], l.m = '}' }"
+    )
+    assert key_lines(text) == {
+        ("a",): 1,
+        ("a", "b"): 1,
+        ("a", "b", "e"): 4,
+        ("g",): 6,
+        ("g", "h"): 6,
+        ("g", "h", "i"): 7,
+        ("g", "h", "j"): 9,
+        ("g", "h", "j", "k"): 9,
+        ("g", "h", "j", "k", 0): 9,
+        ("g", "h", "j", "k", 1): 10,
+        ("g", "h", "j", "l"): 10,
+        ("g", "h", "j", "l", "m"): 10,
+    }

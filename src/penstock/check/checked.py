@@ -10,6 +10,7 @@ from penstock.bound.analysis import analyse
 from penstock.bound.contracts import Contract
 from penstock.check.storage import storage_findings
 from penstock.check.streams import CheckedStream, treated
+from penstock.collection import without_collection
 from penstock.scenario.findings import Finding, Places
 from penstock.scenario.network import Network
 from penstock.scenario.priorities import name_of
@@ -39,6 +40,11 @@ class Checked:
 
 def check(network: Network) -> Checked:
     """Looks at a network that nothing is wrong with."""
+    with without_collection():
+        return _check(network)
+
+
+def _check(network: Network) -> Checked:
     analysis = analyse(network)
     streams = tuple(treated(network, each) for each in analysis.streams)
     places = Places(network.file)

@@ -51,18 +51,19 @@ def check_forwarding(draft: Draft, network: Network) -> None:
     for name, bridge in network.bridges.items():
         if not bridge.static_forwarding:
             continue
-        first: dict[tuple[int, int, int], str] = {}
         entries: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
-        for stream, hop in network.passing[name]:
-            vlan = network.vlan_at(stream, name, hop.entry)
-            entries[stream.destination_mac, vlan].update(hop.egress)
-            for port in hop.egress:
-                first.setdefault((stream.destination_mac, vlan, port), stream.name)
-        for stream, hop in network.passing[name]:
-            vlan = network.vlan_at(stream, name, hop.entry)
-            extra = entries[stream.destination_mac, vlan] - {hop.entry} - set(hop.egress)
+        passing = [
+            (stream, hop, (stream.destination_mac, stream.vlan or bridge.port_vlan_id[hop.entry]))
+            for stream, hop in network.passing[name]
+        ]
+        for _, hop, key in passing:
+            entries[key].update(hop.egress)
+        for stream, hop, key in passing:
+            if len(entries[key]) == len(hop.egress):
+                continue
+            extra = entries[key] - {hop.entry} - set(hop.egress)
             if extra:
-                other = first[stream.destination_mac, vlan, min(extra)]
+                other = next(first.name for first, way, its in passing if its == key and min(extra) in way.egress)
                 what = f'at "{name}" its frames would also go the way of "{other}": same destination and VLAN'
                 draft.report.add(
                     ("streams", stream.name), what, "another destination or VLAN, or the same route and listeners"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import data
+from penstock.collection import without_collection
 from penstock.errors import check_known
 from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.demand import check_demand
@@ -45,11 +46,12 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
     """
     if nodes is not None:
         check_known(nodes, NODES, "nodes")
-    if isinstance(path, Mapping):
-        return _network(Draft(Report("scenario"), Path("scenario"), dict(path)), nodes)
-    file = data.scenario_file(Path(path))
-    text = read_text(file)
-    return _network(Draft(Report(str(file), lambda: key_lines(text)), file, parse_toml(file, text)), nodes)
+    with without_collection():
+        if isinstance(path, Mapping):
+            return _network(Draft(Report("scenario"), Path("scenario"), dict(path)), nodes)
+        file = data.scenario_file(Path(path))
+        text = read_text(file)
+        return _network(Draft(Report(str(file), lambda: key_lines(text)), file, parse_toml(file, text)), nodes)
 
 
 def _network(draft: Draft, override: str | None) -> Network:

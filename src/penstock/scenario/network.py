@@ -107,9 +107,14 @@ class Bridge(Egress):
         known = self.classes.get(traffic_class)
         return known.selection if known is not None else "ats" if traffic_class >= 6 else "strict"
 
+    @cached_property
+    def ats_classes(self) -> frozenset[int]:
+        """The classes whose frames pass an ATS scheduler."""
+        return frozenset(number for number in range(8) if self.selection(number) == "ats")
+
     def is_ats(self, traffic_class: int) -> bool:
         """Whether frames of the class pass an ATS scheduler."""
-        return self.selection(traffic_class) == "ats"
+        return traffic_class in self.ats_classes
 
 
 @dataclass(frozen=True)

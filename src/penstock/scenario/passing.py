@@ -19,7 +19,10 @@ def check_passing(draft: Draft, network: Network) -> None:
             number = network.class_at_talker(stream)
             _check_passes(draft, network, stream, talker, (talker.name, 0), number, ("stations", talker.name, "gates"))
         for hop in stream.tree:
-            bridge, number = network.bridges[hop.bridge], network.class_at(stream, hop.bridge)
+            bridge = network.bridges[hop.bridge]
+            if not bridge.gates and not bridge.max_sdu_bytes:
+                continue
+            number = network.class_at(stream, hop.bridge)
             for port in hop.egress:
                 own = draft.settings[hop.bridge].port.get(str(port))
                 where: KeyPath = (*draft.origin[hop.bridge], "gates")

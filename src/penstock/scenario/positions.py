@@ -13,6 +13,14 @@ from bisect import bisect_left
 KeyPath = tuple[str | int, ...]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SPACE = re.compile(r"[ \t]*")
+_SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
+_SEPARATOR = re.compile(rf"{_SPACE_AND_COMMENTS.pattern}(?:,{_SPACE_AND_COMMENTS.pattern})?")
+# What most lines are, read at once: a table with bare keys; a bare key; a string without escapes, or a value that is
+# neither string, array nor table.
+_PLAIN_TABLE = re.compile(rf"\[({_BARE.pattern}(?:\.{_BARE.pattern})*)\]{_SPACE_AND_COMMENTS.pattern}")
+_PLAIN_KEY = re.compile(rf"({_BARE.pattern})[ \t]*=[ \t]*")
+_PLAIN_VALUE = re.compile(r"""(?:"[^"\\\n]*"(?!")|[^\s"'\[{,\]}#][^,\]}#\n]*)[ \t]*""")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
 
@@ -43,6 +51,11 @@ class _Scanner:
         table: KeyPath = ()
         self.blank(newlines=True)
         while self.at < len(self.text):
+            if plain := _PLAIN_TABLE.match(self.text, self.at):
+                table = self.resolve(plain[1].split("."))
+                self.mark(table)
+                self.at = plain.end()
+                continue
             if self.peek("[["):
                 self.at += 2
                 path = self.resolve(self.key())
@@ -72,13 +85,21 @@ class _Scanner:
 
     def pair(self, table: KeyPath) -> None:
         start = self.at
-        path = (*table, *self.key())
-        self.mark(path, start, len(table))
-        self.expect("=")
-        self.blank()
+        if plain := _PLAIN_KEY.match(self.text, start):
+            path = (*table, plain[1])
+            self.lines[path] = bisect_left(self.breaks, start) + 1
+            self.at = plain.end()
+        else:
+            path = (*table, *self.key())
+            self.mark(path, start, len(table))
+            self.expect("=")
+            self.blank()
         self.value(path)
 
     def value(self, path: KeyPath) -> None:
+        if plain := _PLAIN_VALUE.match(self.text, self.at):
+            self.at = plain.end()
+            return
         char = self.text[self.at]
         if char in "\"'":
             self.string()
@@ -100,14 +121,10 @@ class _Scanner:
                 self.separator()
             self.at += 1
         else:
-            while self.at < len(self.text) and self.text[self.at] not in ",]}#\n":
-                self.at += 1
+            raise AssertionError("tomllib accepted a value that this scanner does not know")
 
     def separator(self) -> None:
-        self.blank(newlines=True)
-        if self.peek(","):
-            self.at += 1
-            self.blank(newlines=True)
+        self.skip(_SEPARATOR)
 
     def key(self) -> list[str]:
         parts = []
@@ -140,15 +157,12 @@ class _Scanner:
         return _ESCAPE.sub(_unescape, content) if quote == '"' else content
 
     def blank(self, newlines: bool = False) -> None:
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char in " \t" or (newlines and char == "\n"):
-                self.at += 1
-            elif char == "#" and newlines:
-                end = self.text.find("\n", self.at)
-                self.at = len(self.text) if end < 0 else end
-            else:
-                return
+        self.skip(_SPACE_AND_COMMENTS if newlines else _SPACE)
+
+    def skip(self, what: re.Pattern[str]) -> None:
+        found = what.match(self.text, self.at)
+        assert found is not None, "these match nothing at all, too"
+        self.at = found.end()
 
     def mark(self, path: KeyPath, at: int | None = None, known: int = 0) -> None:
         line = bisect_left(self.breaks, self.at if at is None else at) + 1

@@ -79,6 +79,9 @@ class Routes:
 
     def tree(self, entry: int, ways: Iterable[Sequence[str]], ends: Iterable[tuple[str, int]]) -> tuple[Hop, ...] | str:
         """The union of ways that start at one bridge, with the ports at their ends; or where they meet again."""
+        ways, ends = list(ways), list(ends)
+        if len(ways) == len(ends) == 1 and ends[0][0] == ways[0][-1] and len({*ways[0]}) == len(ways[0]):
+            return self._path(entry, ways[0], ends[0][1])
         entries: dict[str, int] = {}
         parents: dict[str, str] = {}
         egress: dict[str, set[int]] = {}
@@ -95,3 +98,10 @@ class Routes:
         for bridge, port in ends:
             egress[bridge].add(port)
         return tuple(Hop(bridge, entries[bridge], tuple(sorted(egress[bridge]))) for bridge in entries)
+
+    def _path(self, entry: int, way: Sequence[str], last: int) -> tuple[Hop, ...]:
+        """The tree that is one way without a loop."""
+        joints = [self.ports[self.number[a]][self.number[b]] for a, b in pairwise(way)]
+        entries = [entry, *(into for _, into in joints)]
+        exits = [*(out for out, _ in joints), last]
+        return tuple(Hop(bridge, into, (out,)) for bridge, into, out in zip(way, entries, exits, strict=True))

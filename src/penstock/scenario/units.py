@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -48,11 +47,13 @@ class Kind:
             raise refuse(f"{said(value)} {what}", allowed)
         if len(number) > _MOST_DIGITS:
             raise refuse(f"{said(value)} has more digits than anything that can be set", allowed)
-        exact = Fraction(number.replace("_", "")) * self.units[unit]
-        if exact.denominator != 1:
+        whole, _, decimals = number.replace("_", "").partition(".")
+        parts: int = 10 ** len(decimals)
+        exact, rest = divmod(int(whole + decimals) * self.units[unit], parts)
+        if rest:
             smallest = next(u for u, size in self.units.items() if size == 1)
             raise refuse(f"{said(value)} is not a whole number of {smallest}", allowed)
-        return exact.numerator
+        return exact
 
     def write(self, value: int) -> str:
         """The value as it is read, in the largest unit of which it is a whole number."""
