@@ -151,7 +151,12 @@ impl PtpClock {
     /// The first cycle from the last command on in which the clock shows `ns` or later.
     #[inline]
     pub fn cycle_of_ns(&self, ns: u64) -> u64 {
-        let target = i128::from(ns) << FRACTION_BITS;
+        self.cycle_of(i128::from(ns) << FRACTION_BITS)
+    }
+
+    /// The same of a time in 2^-32 ns.
+    #[inline]
+    pub fn cycle_of(&self, target: i128) -> u64 {
         let increment = i128::from(self.increment);
         let cycles = |from: i128, rate: i128| if target <= from { 0 } else { (target - from + rate - 1) / rate };
         let count = if self.left == 0 {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use penstock_shaper::credit::{self, Bounds, Credit};
-use penstock_shaper::egress::{EgressPort, GateDelays, GateTime};
+use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
-use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
+use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT, TIME_END_NS};
 
 use super::config::{refuse, within, BridgeConfig, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
 use super::timing::{Clock, Line, GATE_DELAYS};
@@ -33,7 +33,7 @@ impl Bridge {
         self.gate_time = gate_time(&self.clock, config.ptp, tick)?;
         for gates in &config.gates {
             let (state, line) = self.egress(gates.port);
-            start_list(&mut state.egress, &line, gates, tick)?;
+            start_list(&mut state.egress, &line, config.ptp, gates, tick)?;
         }
         Ok(())
     }
@@ -85,9 +85,15 @@ pub fn shape(egress: &mut EgressPort, line: &Line, config: &ShapersConfig) -> Re
 }
 
 /// Lets the list of a port run as if it always had, when the run begins in this tick.
-pub fn start_list(egress: &mut EgressPort, line: &Line, gates: &GatesConfig, tick: Tick) -> Result<(), BridgeError> {
+pub fn start_list(
+    egress: &mut EgressPort,
+    line: &Line,
+    ptp: PtpConfig,
+    gates: &GatesConfig,
+    tick: Tick,
+) -> Result<(), BridgeError> {
     let now = line.gate_time.at(tick);
-    if let Some((list, change_time)) = list_at_start(line.clock, gates, now)? {
+    if let Some((list, change_time)) = list_at_start(line, ptp, gates, now)? {
         egress.change_gates(line, 0).propose(now, list, change_time);
     }
     Ok(())
@@ -101,44 +107,66 @@ fn unit(clock: &Clock) -> u64 {
     }
 }
 
+/// The gate time at which a run begins where it counts picoseconds: more than a cycle, so that one that runs has begun.
+const ORIGIN_PS: u64 = 1 << 53;
+
 /// Gate time of a node whose PTP clock shows its start in a tick.
 pub fn gate_time(clock: &Clock, ptp: PtpConfig, tick: Tick) -> Result<GateTime, BridgeError> {
-    let beyond = || refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed");
-    let start = ptp.start_ns.checked_mul(unit(clock)).filter(|start| *start < 1 << 63).ok_or_else(beyond)?;
+    if ptp.start_ns >= TIME_END_NS {
+        return Err(refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed"));
+    }
     Ok(match clock {
         Clock::Hardware(_) => {
             let early = if ptp.increment == NOMINAL_INCREMENT { 0 } else { RATE_BEFORE_START };
-            let lead = early.min(tick).min(start / 8);
-            let clock = PtpClock::new(tick - lead, start - 8 * lead).with_increment(ptp.increment);
+            let lead = early.min(tick).min(ptp.start_ns / 8);
+            let clock = PtpClock::new(tick - lead, ptp.start_ns - 8 * lead).with_increment(ptp.increment);
             GateTime::new(clock, GATE_DELAYS)
         }
-        // What is added to 8 ns, to 1 ps.
-        Clock::Ideal(_) => {
-            let clock = PtpClock::new(tick, start).with_increment(ptp.increment / 8);
-            GateTime::new(clock, GateDelays::default())
-        }
+        Clock::Ideal(_) => GateTime::of_picoseconds(tick, ORIGIN_PS, ptp.increment),
     })
 }
 
-/// The list of a port, if it has entries, and when the cycle begins that runs at gate time `now`, or the first one.
-fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
+/// The list of a port, if it has entries, and when the cycle begins that runs when the run does, or the first one.
+fn list_at_start(
+    line: &Line,
+    ptp: PtpConfig,
+    gates: &GatesConfig,
+    now: u64,
+) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
     if gates.entries.is_empty() {
         return Ok(None);
     }
+    let clock = line.clock;
     let unit = unit(clock);
     let what = || format!("gates of port {}", gates.port);
-    let beyond = || refuse(what(), "times of less than 2^63 units of gate time are allowed");
-    let units = |ns: u64| ns.checked_mul(unit).filter(|time| *time < 1 << 63).ok_or_else(beyond);
+    let units = |name: &str, ns: u64| {
+        let beyond = || refuse(format!("{name} of {ns} ns of {}", what()), "up to 2^32 - 1 ns is allowed");
+        if ns < 1 << 32 {
+            Ok(ns * unit)
+        } else {
+            Err(beyond())
+        }
+    };
+    if gates.base_time_ns >= TIME_END_NS {
+        let beyond = format!("a base time of {} ns of {}", gates.base_time_ns, what());
+        return Err(refuse(beyond, "less than 2^63 ns is allowed"));
+    }
     let mut entries = Vec::with_capacity(gates.entries.len());
     for &(states, interval_ns) in &gates.entries {
-        entries.push(Entry { operation: 0, states, interval: units(interval_ns)? });
+        entries.push(Entry { operation: 0, states, interval: units("an interval", interval_ns)? });
     }
-    let admin = AdminList {
-        entries,
-        base_time: units(gates.base_time_ns)?,
-        cycle_time: units(gates.cycle_time_ns)?,
-        cycle_time_extension: units(gates.cycle_time_extension_ns)?,
+    let cycle_time = units("a cycle time", gates.cycle_time_ns)?;
+    let base_time = match clock {
+        Clock::Hardware(_) => gates.base_time_ns,
+        // Counted from the begin of the run: what is years ahead does not come in it, cycles may have begun years ago.
+        Clock::Ideal(_) => {
+            let ahead = (i128::from(gates.base_time_ns) - i128::from(ptp.start_ns)) * i128::from(unit);
+            let first = if ahead < 0 && cycle_time > 0 { ahead % i128::from(cycle_time) } else { ahead };
+            (i128::from(now) + first).clamp(0, i128::from(TIME_END_NS - 1)) as u64
+        }
     };
+    let cycle_time_extension = units("a cycle time extension", gates.cycle_time_extension_ns)?;
+    let admin = AdminList { entries, base_time, cycle_time, cycle_time_extension };
     let hardware = Capacity::HARDWARE;
     let rate = match clock {
         Clock::Hardware(_) => credit::PORT_RATE_BPS,
@@ -159,4 +187,90 @@ fn list_at_start(clock: &Clock, gates: &GatesConfig, now: u64) -> Result<Option<
     let past = now.saturating_sub(list.base_time());
     let change_time = list.base_time() + past / list.cycle_time() * list.cycle_time();
     Ok(Some((Arc::new(list), change_time)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const YEAR_NS: u64 = 365 * 86_400 * 1_000_000_000;
+    const TICK: Tick = 500;
+
+    fn ideal() -> Clock {
+        let timing = super::super::Timing::Ideal {
+            processing_delay_ps: 0,
+            cut_through: false,
+            rates_bps: vec![1_000_000_000; 2],
+        };
+        Clock::new(2, &timing).unwrap()
+    }
+
+    /// Open for 30 us of 100 us.
+    fn gates(base_time_ns: u64) -> GatesConfig {
+        serde_json::from_value(serde_json::json!({
+            "port": 0, "entries": [[1, 30_000], [2, 70_000]], "cycle_time_ns": 100_000, "base_time_ns": base_time_ns,
+        }))
+        .unwrap()
+    }
+
+    /// States at times of the run, of a port whose clock shows `start_ns` when it begins.
+    fn states(clock: &Clock, start_ns: u64, base_time_ns: u64, after_ns: &[u64]) -> Vec<u8> {
+        let ptp = PtpConfig { start_ns, ..PtpConfig::default() };
+        let gate_time = gate_time(clock, ptp, TICK).unwrap();
+        let line = Line { clock, gate_time: &gate_time, port: 0, count_gap: true };
+        let mut egress = EgressPort::new(2);
+        egress.change_gates(&line, 0).set_enabled(true);
+        start_list(&mut egress, &line, ptp, &gates(base_time_ns), TICK).unwrap();
+        let ticks = |ns: u64| if matches!(clock, Clock::Hardware(_)) { ns / 8 } else { ns * 1_000 };
+        let lead = if matches!(clock, Clock::Hardware(_)) { 3 - 7 } else { 0 };
+        let at = |ns: &u64| gate_time.at((TICK + ticks(*ns)).wrapping_add_signed(lead));
+        after_ns.iter().map(|ns| egress.gates().unwrap().states(at(ns))).collect()
+    }
+
+    #[test]
+    fn gates_run_at_the_time_of_real_networks_and_for_years() {
+        let hardware = Clock::new(2, &super::super::Timing::Hardware).unwrap();
+        for clock in [&ideal(), &hardware] {
+            // Now is 1.8 · 10^18 ns of TAI; the list began years ago, with cycles of 100 us, 40 us before.
+            for past in [0, 1, 56] {
+                let (start, base) = (1_800_000_000_000_000_000, 1_800_000_000_000_000_000 - past * YEAR_NS - 40_000);
+                let found = states(clock, start, base, &[0, 59_992, 60_000, 89_992, 90_000, 30 * 86_400_000_000_000]);
+                assert_eq!(found, [2, 2, 1, 1, 2, 2], "{past} years ago");
+            }
+            // It begins in the run, or long after it; until then all are open.
+            for ahead in [1_000, 2 * YEAR_NS, 100 * YEAR_NS] {
+                let start = 56 * YEAR_NS;
+                let month = 30 * 86_400_000_000_000;
+                let found = states(clock, start, start + ahead, &[0, 992, 1_000, 31_000, month]);
+                let expected = if ahead == 1_000 { [0xFF, 0xFF, 1, 2, 2] } else { [0xFF; 5] };
+                assert_eq!(found[..4], expected[..4]);
+                assert_eq!(found[4] == 0xFF, ahead > 1_000);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_of_an_increment_is_lost() {
+        for more in [1, 4, 7, 8] {
+            let ptp = PtpConfig { start_ns: 0, increment: NOMINAL_INCREMENT + more };
+            let time = gate_time(&ideal(), ptp, 0).unwrap();
+            // A day of 2^-35 for each unit in a picosecond.
+            let day = 86_400_000_000_000_000;
+            assert_eq!(time.at(day) - time.at(0) - day, (day * more) >> 35);
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_is_refused_by_its_name() {
+        let timing = |processing_delay_ps| super::super::Timing::Ideal {
+            processing_delay_ps,
+            cut_through: false,
+            rates_bps: vec![1_000_000_000; 2],
+        };
+        assert!(Clock::new(2, &timing(crate::limits::LONGEST_PS)).is_ok());
+        let refused = Clock::new(2, &timing(u64::MAX - 1)).unwrap_err().to_string();
+        assert!(refused.contains("processing delay of 18446744073709551614 ps"), "{refused}");
+        let ptp = PtpConfig { start_ns: TIME_END_NS, ..PtpConfig::default() };
+        assert!(gate_time(&ideal(), ptp, 0).unwrap_err().to_string().contains("PTP clock starts"));
+    }
 }

@@ -36,7 +36,7 @@ impl Shaped {
         let line = Line { clock: &clock, gate_time: &gate_time, port: PORT, count_gap };
         shape(&mut egress, &line, config)?;
         for gates in &config.gates {
-            start_list(&mut egress, &line, gates, start)?;
+            start_list(&mut egress, &line, config.ptp, gates, start)?;
         }
         Ok(Self { clock, gate_time, egress, spent: 0, due: NEVER, count_gap })
     }

@@ -2,6 +2,9 @@
 //! Between the ticks of a port and the time by which its gates go.
 use crate::ptp_clock::{PtpClock, FRACTION_BITS};
 
+/// An eighth of a picosecond is to 1 ps what 1 ns is to a cycle of 8 ns.
+const EIGHTHS: u32 = 3;
+
 /// What stands between the clock and the selections that its gates decide; nothing of it in an ideal port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateDelays {
@@ -13,27 +16,38 @@ pub struct GateDelays {
     pub windows: u64,
 }
 
-/// Gate time of a tick: in nanoseconds of the hardware, else in picoseconds.
+/// Gate time of a tick: in nanoseconds of the hardware, else in picoseconds from an origin.
 #[derive(Clone, Copy, Debug)]
 pub struct GateTime {
     pub clock: PtpClock,
     delays: GateDelays,
+    /// Of what the clock counts, below a unit of gate time.
+    fraction_bits: u32,
 }
 
 impl GateTime {
     pub fn new(clock: PtpClock, delays: GateDelays) -> Self {
-        Self { clock, delays }
+        Self { clock, delays, fraction_bits: FRACTION_BITS }
+    }
+
+    /// Of a port whose ticks are picoseconds. The clock's increment for 8 ns is one for 1 ps of a clock that counts
+    /// eighths of them, so that nothing of it is lost.
+    pub fn of_picoseconds(tick: u64, origin_ps: u64, increment: u64) -> Self {
+        let clock = PtpClock::new(tick, origin_ps << EIGHTHS).with_increment(increment);
+        Self { clock, delays: GateDelays::default(), fraction_bits: FRACTION_BITS + EIGHTHS }
     }
 
     #[inline]
     pub fn at(&self, tick: u64) -> u64 {
-        self.clock.ns_at(tick.saturating_sub(self.delays.states)).saturating_add(self.delays.lead)
+        let time = self.clock.time_at(tick.saturating_sub(self.delays.states)) >> self.fraction_bits;
+        u64::try_from(time).unwrap_or(u64::MAX).saturating_add(self.delays.lead)
     }
 
     /// The first tick of this gate time or later.
     #[inline]
     pub fn tick_of(&self, time: u64) -> u64 {
-        self.clock.cycle_of_ns(time.saturating_sub(self.delays.lead)).saturating_add(self.delays.states)
+        let time = i128::from(time.saturating_sub(self.delays.lead)) << self.fraction_bits;
+        self.clock.cycle_of(time).saturating_add(self.delays.states)
     }
 
     /// The gate time whose list's largest windows count in a tick.
@@ -49,19 +63,21 @@ impl GateTime {
     /// The line that gate time follows at a tick.
     pub(crate) fn line(&self, tick: u64) -> Line {
         let Some(cycle) = tick.checked_sub(self.delays.states) else {
-            return Line { tick, time: self.shown(self.clock.time_at(0)), increment: 0, until: self.delays.states };
+            let (time, until) = (self.shown(self.clock.time_at(0)), self.delays.states);
+            return Line { tick, time, increment: 0, fraction_bits: self.fraction_bits, until };
         };
         let line = self.clock.line(cycle);
         Line {
             tick: line.cycle.saturating_add(self.delays.states),
             time: self.shown(line.time),
             increment: line.increment,
+            fraction_bits: self.fraction_bits,
             until: line.until.saturating_add(self.delays.states),
         }
     }
 
     fn shown(&self, time: i128) -> i128 {
-        time + (i128::from(self.delays.lead) << FRACTION_BITS)
+        time + (i128::from(self.delays.lead) << self.fraction_bits)
     }
 }
 
@@ -73,6 +89,7 @@ pub(crate) struct Line {
     pub time: i128,
     /// Zero: time stands still.
     pub increment: u64,
+    pub fraction_bits: u32,
     /// The first tick that another line holds for.
     pub until: u64,
 }
@@ -80,7 +97,8 @@ pub(crate) struct Line {
 impl Line {
     pub fn at(&self, tick: u64) -> u64 {
         let ticks = i128::from(tick) - i128::from(self.tick);
-        ((self.time + ticks * i128::from(self.increment)) >> FRACTION_BITS) as u64
+        let time = (self.time + ticks * i128::from(self.increment)) >> self.fraction_bits;
+        u64::try_from(time).unwrap_or(if time < 0 { 0 } else { u64::MAX })
     }
 
     /// The first tick of this gate time or later.
@@ -88,7 +106,7 @@ impl Line {
         if self.increment == 0 {
             return u64::MAX;
         }
-        let way = (i128::from(time) << FRACTION_BITS) - self.time;
+        let way = (i128::from(time) << self.fraction_bits) - self.time;
         let ticks = -(-way).div_euclid(i128::from(self.increment));
         u64::try_from(i128::from(self.tick) + ticks).unwrap_or(if ticks < 0 { 0 } else { u64::MAX })
     }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use super::gate_time::{GateTime, Line};
 use super::list::List;
 use super::port::{Gates, Pattern};
-use crate::ptp_clock::FRACTION_BITS;
 
 /// So many cycles are counted one by one before a sum of floors costs less.
 const FEW_CYCLES: u128 = 64;
@@ -71,8 +70,11 @@ impl OpenTicks {
 
     fn borders(&mut self, list: &Arc<List>, line: &Line) -> &Borders {
         let kept = self.borders.take();
-        let kept = kept.filter(|kept| Arc::ptr_eq(&kept.list, list) && kept.increment == line.increment);
-        self.borders.insert(kept.unwrap_or_else(|| Box::new(Borders::new(list, self.class, line.increment))))
+        let kept = kept.filter(|kept| {
+            Arc::ptr_eq(&kept.list, list)
+                && (kept.increment, kept.fraction_bits) == (line.increment, line.fraction_bits)
+        });
+        self.borders.insert(kept.unwrap_or_else(|| Box::new(Borders::new(list, self.class, line))))
     }
 }
 
@@ -104,6 +106,7 @@ struct Borders {
     list: Arc<List>,
     class: usize,
     increment: u64,
+    fraction_bits: u32,
     /// Of each window's begin.
     begins: Vec<Border>,
     ends: Vec<Border>,
@@ -141,8 +144,9 @@ struct Place {
 }
 
 impl Borders {
-    fn new(list: &Arc<List>, class: usize, increment: u64) -> Self {
-        let parts = |time: u64| u128::from(time) << FRACTION_BITS;
+    fn new(list: &Arc<List>, class: usize, line: &Line) -> Self {
+        let increment = line.increment;
+        let parts = |time: u64| u128::from(time) << line.fraction_bits;
         let border = |time: u64| Border {
             ticks: (parts(time) / u128::from(increment)) as u64,
             rest: (parts(time) % u128::from(increment)) as u64,
@@ -158,6 +162,7 @@ impl Borders {
             list: Arc::clone(list),
             class,
             increment,
+            fraction_bits: line.fraction_bits,
             is_whole: begins.iter().chain(&ends).all(|border| border.rest == 0),
             begins,
             ends,
@@ -185,7 +190,7 @@ impl Borders {
 
     fn phase(&self, line: &Line, start: u64, cycle: i128) -> Option<Phase> {
         let begin = cycle.checked_mul(i128::from(self.list.cycle_time()))?.checked_add(i128::from(start))?;
-        let way = begin.checked_mul(1 << FRACTION_BITS)? - line.time;
+        let way = begin.checked_mul(1 << line.fraction_bits)? - line.time;
         let increment = i128::from(self.increment);
         let ticks = i128::from(line.tick) + way.div_euclid(increment);
         Some(self.of_rest(ticks, way.rem_euclid(increment) as u64))
@@ -341,7 +346,7 @@ mod tests {
     use super::super::{AdminList, Capacity, Entry, GateDelays};
     use super::*;
     use crate::admission::CLASSES;
-    use crate::ptp_clock::{Command, PtpClock};
+    use crate::ptp_clock::{Command, PtpClock, FRACTION_BITS};
     use proptest::prelude::*;
 
     const CAPACITY: Capacity = Capacity { entries: 16, least_interval: 1, time_end: 1 << 40, horizon: 64 };
@@ -378,15 +383,15 @@ mod tests {
 
     fn times() -> impl Strategy<Value = GateTime> {
         let slew = prop::option::of((-60_i32..60, 1_u32..=u32::MAX));
-        (increments(), 0_u64..40, slew, any::<bool>()).prop_map(|(increment, ns, slew, is_hardware)| {
+        (increments(), 0_u64..40, slew, 0..3).prop_map(|(increment, ns, slew, delays)| {
             let mut clock = PtpClock::new(20, ns).with_increment(increment);
             if let Some((ns, rate)) = slew.filter(|_| increment > 2 << FRACTION_BITS) {
                 clock.command(30, Command::Slew { ns, rate }).unwrap();
             }
-            if is_hardware {
-                GateTime::new(clock, GateDelays { lead: 56, states: 3, windows: 4 })
-            } else {
-                GateTime::new(clock, GateDelays::default())
+            match delays {
+                0 => GateTime::new(clock, GateDelays { lead: 56, states: 3, windows: 4 }),
+                1 => GateTime::new(clock, GateDelays::default()),
+                _ => GateTime::of_picoseconds(20, ns, increment),
             }
         })
     }
