@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario may ask for at most.
 
-Sums of these times stay far below 2^63 ps (106 days), which the engine, a trace and its tables can hold.
+Sums of these times stay far below 2^63 ps (106 days), which the engine, a trace and its tables can hold. PTP clocks and
+the times of gates go on for longer, to 2^63 ns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from penstock.scenario.units import DRIFT, FREQUENCY, LENGTH, RATE, TIME, Quanti
 _MS, _S = 10**9, 10**12
 
 LONGEST_PS = 30 * 86_400 * _S  # 30 days
+YEARS_PS = 100 * 365 * 86_400 * _S
 LINE_RATE_BPS = 10**9  # what the hardware's GMII ports run at
 FASTEST_BPS = 10**11
 HARDWARE_PORTS, HARDWARE_STREAMS = 8, 256
@@ -38,7 +40,7 @@ Delay = Annotated[int, Quantity(TIME, 0, _MS)]
 StatedDelay = Annotated[int, Quantity(TIME, 0, _MS, "ns")]
 Residence = Annotated[int, Quantity(TIME, 1000, _S, "ns")]
 # Of gates.
-BaseTime = Annotated[int, Quantity(TIME, 0, LONGEST_PS, "ns")]
+BaseTime = Annotated[int, Quantity(TIME, 0, YEARS_PS, "ns")]
 Interval = Annotated[int, Quantity(TIME, 0, LONGEST_INTERVAL_NS * 1000, "ns")]
 CycleTime = Annotated[int, Quantity(TIME, 1000, LONGEST_INTERVAL_NS * 1000, "ns")]
 Extension = Annotated[int, Quantity(TIME, 0, LONGEST_INTERVAL_NS * 1000, "ns")]
