@@ -563,7 +563,7 @@ SHAPER_CASES = {
     "more entries than any has": (ENTRIES, "", 16, f"{GATES}.entries", "has 1025 entries", "1 to 1024 entries"),
     "a base time beyond the clock": (
         'base_time = "1ms"', 'base_time = "9223370036.854775808s"',
-        15, f"{GATES}.base_time", "is too large", "whole ns, 0s to 2592000s"),
+        15, f"{GATES}.base_time", "is too large", "whole ns, 0s to 3153600000s"),
     "a base time in parts of a nanosecond": (
         'base_time = "1ms"', 'base_time = "1ps"', 15, f"{GATES}.base_time", "not a whole number of ns", "whole"),
     "an extension beyond its register": (
