@@ -235,6 +235,6 @@ def test_a_frame_that_fits_no_window_does_not_block_its_queue(kind: str, tmp_pat
 def test_gates_that_begin_in_years(kind: str, years: int, bridge: Make) -> None:
     """Until then what `initial` says holds: class 1 is open, class 2 closed."""
     base = years * 365 * 86_400 * 10**9
-    settings = gates([([2], 100 * US), ([], 100 * US)], base, "initial = [1]")
+    settings = gates([([2], 100 * US), ([1], 100 * US)], base, "initial = [1]")
     streams = frames("s", 1, 200, 500 * US) + frames("t", 2, 200, 500 * US, talker=1)
     assert bridge(kind, 1000)(settings, streams) == {"s": [ready_ns(500 * US, 200)]}
