@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::statistics::StreamStatistics;
 use crate::trace::Reason;
 
 /// What became of a stream's frames.
@@ -39,7 +40,34 @@ const TOLD: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Violations(Vec<Violation>);
 
+impl Fates {
+    /// Adds what became of other frames of the stream.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.created += other.created;
+        self.delivered += other.delivered;
+        self.inside += other.inside;
+        for (reason, frames) in &other.dropped {
+            *self.dropped.entry(*reason).or_default() += frames;
+        }
+    }
+}
+
 impl Violations {
+    /// Of all copies of each stream.
+    pub fn check_sums(&mut self, statistics: &[StreamStatistics]) {
+        for (stream, of) in (0..).zip(statistics) {
+            let dropped = of.dropped.iter().sum();
+            let (created, delivered, inside) = (of.copies, of.delivered, of.inside);
+            if created != delivered + dropped + inside {
+                self.add(Violation::Sum { stream, created, delivered, dropped, inside });
+            }
+        }
+    }
+
+    pub fn absorb(&mut self, others: Self) {
+        others.0.into_iter().for_each(|violation| self.add(violation));
+    }
+
     #[cold]
     pub fn add(&mut self, violation: Violation) {
         if self.0.len() < TOLD {

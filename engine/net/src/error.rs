@@ -27,6 +27,8 @@ pub enum RunError {
     Conservation(Vec<Violation>),
     #[error("{}: cannot be written: {source}", path.display())]
     Capture { path: PathBuf, source: std::io::Error },
+    #[error("a frame came to bridge {bridge} for {due_ps} ps, when nothing was to come before {promised_ps} ps")]
+    Late { bridge: u32, due_ps: u64, promised_ps: u64 },
     #[error("the rows of the trace were not taken")]
     Refused,
 }

@@ -45,6 +45,8 @@ pub struct Frame {
     pub(crate) bytes: u16,
     /// Of the first listener that it missed.
     pub(crate) reason: Reason,
+    /// Other copies are, or were, in other partitions of the network.
+    pub(crate) is_parted: bool,
 }
 
 const _: () = assert!(size_of::<Frame>() == 56);

@@ -5,6 +5,7 @@
 use crate::conservation::{Fates, Violation, Violations};
 use crate::frame::{Frame, NONE};
 use crate::near::near;
+use crate::partition::notes::{Change, Notes};
 use crate::routes::{Route, Routes};
 use crate::source::Released;
 use crate::statistics::StreamStatistics;
@@ -71,6 +72,8 @@ struct Account {
     reason: Reason,
     /// A node made more copies than the way has branches: what one of them misses, another may reach.
     is_redundant: bool,
+    /// Other copies are, or were, in other partitions of the network.
+    is_parted: bool,
 }
 
 pub(crate) struct Ledger {
@@ -82,12 +85,23 @@ pub(crate) struct Ledger {
     /// Frames.
     created: u64,
     exact_up_to: usize,
+    /// Of a partition of the network: what concerns frames that are in others too, and the order of all.
+    pub notes: Option<Box<Notes>>,
 }
 
 impl Ledger {
     pub fn new(streams: Vec<StreamLedger>, routes: Routes, exact_up_to: usize) -> Self {
         let violations = Violations::default();
-        Self { streams, routes, accounts: Vec::new(), free: Vec::new(), violations, created: 0, exact_up_to }
+        Self {
+            streams,
+            routes,
+            accounts: Vec::new(),
+            free: Vec::new(),
+            violations,
+            created: 0,
+            exact_up_to,
+            notes: None,
+        }
     }
 
     pub fn routes(&self) -> &Routes {
@@ -128,6 +142,7 @@ impl Ledger {
             open: listeners,
             bytes: released.bytes,
             reason: Reason::NONE,
+            is_parted: false,
         }
     }
 
@@ -143,12 +158,6 @@ impl Ledger {
     #[inline]
     pub fn arrive(&self, frame: &mut Frame, bridge: u32) {
         frame.hop = self.routes.at(frame.hop, &self.streams[frame.stream as usize].route, bridge);
-    }
-
-    /// There is no other copy of it.
-    #[inline]
-    pub fn is_alone(&self, frame: &Frame) -> bool {
-        frame.account == NONE || self.accounts[frame.account as usize].copies == 1
     }
 
     /// One copy becomes several, one for each branch of its way.
@@ -170,7 +179,8 @@ impl Ledger {
 
     fn account(&mut self, frame: &mut Frame) -> &mut Account {
         if frame.account == NONE {
-            let account = Account { copies: 1, open: frame.open, reason: frame.reason, ..Account::default() };
+            let (open, reason, is_parted) = (frame.open, frame.reason, frame.is_parted);
+            let account = Account { copies: 1, open, reason, is_parted, ..Account::default() };
             frame.account = self.free.pop().unwrap_or(self.accounts.len() as u32);
             match self.accounts.get_mut(frame.account as usize) {
                 Some(free) => *free = account,
@@ -185,14 +195,14 @@ impl Ledger {
         if listeners == 0 {
             return;
         }
-        let (open, first) = match self.accounts.get_mut(frame.account as usize) {
+        let (open, first, is_parted) = match self.accounts.get_mut(frame.account as usize) {
             Some(account) if account.is_redundant => {
                 // Another copy may reach them.
                 account.reason = if account.reason == Reason::NONE { reason } else { account.reason };
                 return;
             }
-            Some(account) => (&mut account.open, &mut account.reason),
-            None => (&mut frame.open, &mut frame.reason),
+            Some(account) => (&mut account.open, &mut account.reason, account.is_parted),
+            None => (&mut frame.open, &mut frame.reason, frame.is_parted),
         };
         if listeners > *open {
             self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "dropped" });
@@ -200,6 +210,9 @@ impl Ledger {
         *open = open.saturating_sub(listeners);
         if *first == Reason::NONE {
             *first = reason;
+            if let Some(notes) = self.notes.as_mut().filter(|_| is_parted) {
+                notes.changes.push(Change::Missed { frame: frame.id, reason });
+            }
         }
         self.dropped(frame.stream, listeners, reason);
     }
@@ -261,6 +274,7 @@ impl Ledger {
     /// A copy is nowhere any more.
     #[inline]
     pub fn leave(&mut self, frame: Frame) {
+        let mut is_parted = frame.is_parted;
         let (open, reason) = match self.accounts.get_mut(frame.account as usize) {
             None => (frame.open, frame.reason),
             Some(account) => {
@@ -270,6 +284,7 @@ impl Ledger {
                 }
                 self.free.push(frame.account);
                 let account = *account;
+                is_parted = account.is_parted;
                 match (account.is_redundant, account.open) {
                     (false, open) => (open, account.reason),
                     (true, 0) => (0, Reason::NONE),
@@ -282,6 +297,11 @@ impl Ledger {
                 }
             }
         };
+        if let Some(notes) = &mut self.notes {
+            if notes.ends(frame.id, is_parted, open) {
+                return;
+            }
+        }
         let fates = &mut self.streams[frame.stream as usize].fates;
         if open > 0 {
             let (frame, stream, copies) = (frame.id, frame.stream, open);
@@ -297,19 +317,23 @@ impl Ledger {
     /// account.
     pub fn inside(&mut self, frame: &Frame) {
         if frame.account == NONE {
-            self.remains(frame.stream, frame.open, frame.reason);
+            self.remains(frame, frame.is_parted, frame.open, frame.reason);
         } else if let Some(account) = self.accounts.get_mut(frame.account as usize) {
-            let Account { open, reason, .. } = *account;
+            let Account { open, reason, is_parted, .. } = *account;
             // Counted with the first copy that is found.
             if std::mem::take(&mut account.copies) > 0 {
-                self.remains(frame.stream, open, reason);
+                self.remains(frame, is_parted, open, reason);
             }
         }
     }
 
-    fn remains(&mut self, stream: u32, open: u32, reason: Reason) {
-        let StreamLedger { statistics, fates, .. } = &mut self.streams[stream as usize];
+    fn remains(&mut self, frame: &Frame, is_parted: bool, open: u32, reason: Reason) {
+        let StreamLedger { statistics, fates, .. } = &mut self.streams[frame.stream as usize];
         statistics.inside += u64::from(open);
+        if let Some(notes) = self.notes.as_mut().filter(|_| is_parted) {
+            notes.inside.push((frame.id, open));
+            return;
+        }
         match reason {
             Reason::NONE if open == 0 => fates.delivered += 1, // other copies still flood somewhere
             Reason::NONE => fates.inside += 1,
@@ -317,23 +341,42 @@ impl Ledger {
         }
     }
 
-    /// At the end of a run, when all that is inside was told: what is wrong, or what became of each stream.
-    pub fn close(mut self) -> Result<Vec<StreamLedger>, Vec<Violation>> {
-        for (index, stream) in self.streams.iter().enumerate() {
-            let statistics = &stream.statistics;
-            let dropped = statistics.dropped.iter().sum::<u64>();
-            let (created, delivered, inside) = (statistics.copies, statistics.delivered, statistics.inside);
-            if created != delivered + dropped + inside {
-                let stream = index as u32;
-                self.violations.add(Violation::Sum { stream, created, delivered, dropped, inside });
+    /// A copy goes to a bridge of another partition, with the listeners behind it. What it shared with copies that stay, it
+    /// shares no more.
+    pub fn part(&mut self, frame: &mut Frame) {
+        let Some(account) = self.accounts.get_mut(frame.account as usize) else { return };
+        let behind = self.routes.behind_all(frame.hop);
+        account.copies -= 1;
+        frame.reason = account.reason;
+        if account.copies == 0 {
+            (frame.open, frame.is_parted) = (account.open, account.is_parted);
+            self.free.push(frame.account);
+        } else {
+            frame.open = behind.min(account.open);
+            account.open -= frame.open;
+            (account.is_parted, frame.is_parted) = (true, true);
+            if let Some(notes) = &mut self.notes {
+                let (frame, stream, reason) = (frame.id, frame.stream, frame.reason);
+                notes.changes.push(Change::Parted { frame, stream, reason });
             }
         }
-        let violations = self.violations.into_inner();
-        if violations.is_empty() {
-            Ok(self.streams)
-        } else {
-            Err(violations)
-        }
+        frame.account = NONE;
+    }
+
+    /// Frames that were created, in the numbers of this run or partition.
+    pub fn created(&self) -> u64 {
+        self.created
+    }
+
+    /// Begins to write down what other partitions are to know; frames are numbered from the first on.
+    pub fn note(&mut self, has_trace: bool, first_frame: u64) {
+        self.created = first_frame;
+        self.notes = Some(Box::new(Notes::new(has_trace, first_frame)));
+    }
+
+    /// At the end of a run, when all that is inside was told: what became of each stream, and what is wrong.
+    pub fn close(self) -> (Vec<StreamLedger>, Violations) {
+        (self.streams, self.violations)
     }
 
     /// Has what a delivery of a stream needs fetched into the cache, or the places of its next values.

@@ -79,6 +79,21 @@ impl Links {
         }
     }
 
+    /// Per bridge: the place of its first port among those of all.
+    pub fn first_ports(&self) -> Vec<u32> {
+        self.first.clone()
+    }
+
+    /// The place of a port of a bridge among those of all.
+    pub fn index(&self, bridge: u32, port: u16) -> usize {
+        self.first[bridge as usize] as usize + usize::from(port)
+    }
+
+    /// Of all bridges.
+    pub fn ports(&self) -> usize {
+        self.of_bridges.len()
+    }
+
     /// Where a port of a bridge leads.
     #[inline]
     pub fn from(&self, bridge: u32, port: u16) -> Option<Wire> {

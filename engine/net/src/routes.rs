@@ -267,6 +267,11 @@ impl Graph {
         Ok(branches)
     }
 
+    /// The node at the first link of a node.
+    pub fn neighbour(&self, node: usize) -> Option<usize> {
+        Some(self.neighbours.get(node)?.first()?.1)
+    }
+
     /// Of each node: from which node and through which of its ports it is reached; stations pass nothing on.
     fn ways_from(&self, from: usize) -> Vec<Option<(usize, u16)>> {
         let mut came = vec![None; self.neighbours.len()];

@@ -11,12 +11,13 @@ use crate::conservation::Fates;
 use crate::describe::{self, BridgeKind, Network};
 use crate::error::{wrong, RunError};
 use crate::header::{Header, Headers};
-use crate::kernel::{Ended, Kernel, Observer, Origin, Parts};
+use crate::kernel::{Border, Closed, Ended, Kernel, Observer, Origin, Parts};
 use crate::ledger::{Ledger, Listeners, StreamLedger};
 use crate::limits;
 use crate::links::Links;
 use crate::node::Node;
 use crate::nodes::{BridgeNode, Guest, Member};
+use crate::partition::{self, cut::Division, exchange::Exchange};
 use crate::routes::{Graph, Routes};
 use crate::simulation::Simulation;
 use crate::source::Generator;
@@ -38,19 +39,80 @@ pub struct Outcome {
 /// `hardware` are the bridges that are no models, in the order of the description.
 pub fn run(network: Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
     let end = network.duration_ps.saturating_add(network.drain_ps);
-    let kernel = prepare(&network, hardware, end)?;
-    let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
-    let nodes = bridges.chain(network.stations.iter().map(|station| station.name.clone())).collect();
-    let streams = network.streams.iter().map(|stream| stream.name.clone()).collect();
+    let kernel = prepare(&network, hardware, end, None)?;
+    let names = Names::new(&network);
     // That of a large network takes as much memory as the run.
     drop(network);
-    let (ledgers, simulation, ended) = kernel.run(end, observer)?;
-    let (fates, statistics) = ledgers.into_iter().map(|stream| (stream.fates, stream.statistics)).unzip();
-    let interrupted = ended == Ended::Interrupted;
-    Ok(Outcome { nodes, streams, fates, statistics, simulation, interrupted })
+    let (closed, ended) = kernel.run(end, observer)?;
+    names.outcome(closed, ended)
 }
 
-fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>, end: u64) -> Result<Kernel, RunError> {
+/// As [`run`], on several cores where all bridges are models, with the same results.
+pub fn run_on(
+    cores: usize,
+    network: Network,
+    hardware: Vec<Box<dyn Node>>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let is_model = |bridge: &describe::Bridge| bridge.kind == BridgeKind::Model;
+    if cores < 2 || network.bridges.len() < 2 || !network.bridges.iter().all(is_model) {
+        return run(network, hardware, observer);
+    }
+    partition::run(cores, network, observer)
+}
+
+/// What a run's results are of.
+pub(crate) struct Names {
+    nodes: Vec<String>,
+    streams: Vec<String>,
+}
+
+impl Names {
+    pub fn new(network: &Network) -> Self {
+        let bridges = network.bridges.iter().map(|bridge| bridge.name.clone());
+        let nodes = bridges.chain(network.stations.iter().map(|station| station.name.clone())).collect();
+        let streams = network.streams.iter().map(|stream| stream.name.clone()).collect();
+        Self { nodes, streams }
+    }
+
+    pub fn outcome(self, closed: Closed, ended: Ended) -> Result<Outcome, RunError> {
+        let Closed { streams: ledgers, mut violations, simulation, .. } = closed;
+        let (fates, statistics): (_, Vec<_>) =
+            ledgers.into_iter().map(|stream| (stream.fates, stream.statistics)).unzip();
+        violations.check_sums(&statistics);
+        let violations = violations.into_inner();
+        if !violations.is_empty() {
+            return Err(RunError::Conservation(violations));
+        }
+        let Self { nodes, streams } = self;
+        Ok(Outcome { nodes, streams, fates, statistics, simulation, interrupted: ended == Ended::Interrupted })
+    }
+}
+
+/// A part of a network, for a kernel of its own.
+pub(crate) struct Part<'a> {
+    pub number: usize,
+    pub division: &'a Division,
+    pub exchange: Arc<Exchange>,
+}
+
+impl Part<'_> {
+    fn has_station(&self, station: usize) -> bool {
+        self.division.of_station[station] as usize == self.number
+    }
+
+    /// The partition of a bridge that is not in this one.
+    fn foreign(&self, bridge: usize) -> Option<u32> {
+        Some(self.division.of_bridge[bridge]).filter(|&partition| partition as usize != self.number)
+    }
+}
+
+pub(crate) fn prepare(
+    network: &Network,
+    hardware: Vec<Box<dyn Node>>,
+    end: u64,
+    part: Option<&Part>,
+) -> Result<Kernel, RunError> {
     limits::check(network)?;
     let links = Links::new(network)?;
     let mut headers = Headers::default();
@@ -59,11 +121,11 @@ fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>, end: u64) -> Result<
     let stations = stations(network, &links)?;
     let mut listens = vec![false; network.stations.len()];
     for &listener in network.streams.iter().flat_map(|stream| &stream.to) {
-        listens[listener] = true;
+        listens[listener] = part.is_none_or(|part| part.has_station(listener));
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
     Ok(Kernel::new(Parts {
-        members: members(network, hardware, &links, &routes, &headers.into_lasting(), end)?,
+        members: members(network, hardware, &links, &routes, &headers.into_lasting(), end, part)?,
         stations,
         links,
         origins,
@@ -71,6 +133,10 @@ fn prepare(network: &Network, hardware: Vec<Box<dyn Node>>, end: u64) -> Result<
         trace: Trace::new(filter(network)?),
         captures: Captures::new(network.captures.as_deref(), named)?,
         duration: network.duration_ps,
+        border: part.map(|part| {
+            let stations = (0..network.stations.len()).map(|station| part.has_station(station)).collect();
+            Border::new(part.number, part.exchange.clone(), stations)
+        }),
     }))
 }
 
@@ -91,6 +157,7 @@ fn members(
     routes: &Routes,
     headers: &Arc<[Header]>,
     end: u64,
+    part: Option<&Part>,
 ) -> Result<Vec<Member>, RunError> {
     let stations = network.stations.iter().map(|station| &station.name);
     once("nodes", network.bridges.iter().map(|bridge| &bridge.name).chain(stations))?;
@@ -111,6 +178,10 @@ fn members(
                     "bridge \"{name}\": a link of {rate} b/s; its timing allows {HARDWARE_BPS} only"
                 )));
             }
+        }
+        if let Some(partition) = part.and_then(|part| part.foreign(index)) {
+            made.push(Member::Foreign { clock, partition });
+            continue;
         }
         made.push(match bridge.kind {
             BridgeKind::Rtl => {

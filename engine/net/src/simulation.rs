@@ -14,6 +14,15 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// Adds what other nodes of the same run did.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.frame_hops += other.frame_hops;
+        self.events += other.events;
+        self.cycles_simulated += other.cycles_simulated;
+        self.cycles_jumped += other.cycles_jumped;
+        self.end_ps = self.end_ps.max(other.end_ps);
+    }
+
     /// Something happened at a time.
     #[inline]
     pub(crate) fn passed(&mut self, time: u64) {

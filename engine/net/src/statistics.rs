@@ -94,6 +94,34 @@ impl Distribution {
         }
     }
 
+    /// Adds the values of another one; the result does not depend on where which ones were gathered.
+    pub(crate) fn absorb(&mut self, other: &Self, exact_up_to: usize) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other.clone();
+            return;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        if self.min == self.max {
+            self.equal = self.count;
+            return;
+        }
+        self.values.extend(std::iter::repeat_n(other.first, other.equal as usize));
+        self.values.extend(&other.values);
+        if self.count > exact_up_to as u64 || other.sketch.is_some() {
+            self.sketch_values();
+        }
+        if let (Some(sketch), Some(other)) = (&mut self.sketch, &other.sketch) {
+            // Both were made alike.
+            _ = sketch.merge(other);
+        }
+    }
+
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -183,6 +211,38 @@ pub struct StreamStatistics {
 }
 
 impl StreamStatistics {
+    /// Adds what was gathered elsewhere in the network.
+    pub(crate) fn absorb(&mut self, other: &Self, exact_up_to: usize) {
+        fn of<T>(one: Option<T>, two: Option<T>, choose: impl FnOnce(T, T) -> T) -> Option<T> {
+            match (one, two) {
+                (Some(one), Some(two)) => Some(choose(one, two)),
+                (one, two) => one.or(two),
+            }
+        }
+        self.latency_ps.absorb(&other.latency_ps, exact_up_to);
+        self.interval_ps.absorb(&other.interval_ps, exact_up_to);
+        self.talker_wait_ps.absorb(&other.talker_wait_ps, exact_up_to);
+        self.delivered += other.delivered;
+        self.delivered_wire_bytes += other.delivered_wire_bytes;
+        self.first_delivered_ps = of(self.first_delivered_ps, other.first_delivered_ps, u64::min);
+        self.last_delivered_ps = of(self.last_delivered_ps, other.last_delivered_ps, u64::max);
+        self.frames += other.frames;
+        self.copies += other.copies;
+        self.inside += other.inside;
+        self.launch_missed += other.launch_missed;
+        self.duplicated += other.duplicated;
+        self.eliminated += other.eliminated;
+        self.repeated += other.repeated;
+        for (dropped, more) in self.dropped.iter_mut().zip(other.dropped) {
+            *dropped += more;
+        }
+        // At the first bridge only, so that one of the two has seen nothing.
+        self.conformance = of(self.conformance.take(), other.conformance.clone(), |one, two| match two.frames {
+            0 => one,
+            _ => two,
+        });
+    }
+
     /// Has what a delivery needs fetched into the cache.
     #[inline]
     pub fn bring(&self) {

@@ -88,7 +88,7 @@ pub struct Columns {
 
 impl Columns {
     /// Without rows, and with room for so many.
-    fn empty(&mut self, rows: usize) {
+    pub(crate) fn empty(&mut self, rows: usize) {
         fn empty<T>(column: &mut Vec<T>, rows: usize) {
             column.clear();
             column.reserve(rows);
@@ -115,6 +115,19 @@ impl Columns {
         self.bytes.push(row.bytes);
         self.traffic_class.push(row.traffic_class);
         self.reason.push(row.reason.0);
+    }
+
+    /// Adds some rows of others.
+    pub(crate) fn append(&mut self, others: &Self, rows: std::ops::Range<usize>) {
+        self.frame_id.extend_from_slice(&others.frame_id[rows.clone()]);
+        self.stream.extend_from_slice(&others.stream[rows.clone()]);
+        self.node.extend_from_slice(&others.node[rows.clone()]);
+        self.port.extend_from_slice(&others.port[rows.clone()]);
+        self.event.extend_from_slice(&others.event[rows.clone()]);
+        self.time_ps.extend_from_slice(&others.time_ps[rows.clone()]);
+        self.bytes.extend_from_slice(&others.bytes[rows.clone()]);
+        self.traffic_class.extend_from_slice(&others.traffic_class[rows.clone()]);
+        self.reason.extend_from_slice(&others.reason[rows]);
     }
 
     pub fn len(&self) -> usize {
@@ -170,6 +183,11 @@ impl Trace {
     pub fn wants(&self, event: Event, node: u32) -> bool {
         self.filter.events >> event as u8 & 1 != 0
             && self.filter.nodes.as_ref().is_none_or(|nodes| nodes[node as usize])
+    }
+
+    /// Whether there is a trace at all.
+    pub fn is_wanted(&self) -> bool {
+        self.filter.events != 0
     }
 
     pub fn is_full(&self) -> bool {

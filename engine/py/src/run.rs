@@ -22,7 +22,7 @@ fn run_error(error: RunError) -> PyErr {
     let text = error.to_string();
     match error {
         RunError::Node(_) => HardwareError::new_err(text),
-        RunError::Conservation(_) => ConservationError::new_err(text),
+        RunError::Conservation(_) | RunError::Late { .. } => ConservationError::new_err(text),
         RunError::Capture { source, .. } => PyErr::from(source),
         _ => InputError::new_err(text),
     }

@@ -55,9 +55,14 @@ impl Kernel {
         let received = match &mut self.members[wire.node as usize] {
             Member::Model(model) => {
                 let place = self.ledger.routes().hop(hop).map(|hop| hop.place);
-                let is_alone = self.ledger.is_alone(&frame);
-                let (received, due) = model.receive(arrives, wire.port, frame, place, is_alone);
-                self.queue.push(queue::Event::new(due, Kind::Judge, wire.node, u32::from(wire.port)));
+                let bytes = frame.bytes;
+                let (received, due) = model.receive(arrives, wire.port, frame, place);
+                self.queue.push(queue::Event::judgement(due, wire.node, wire.port, bytes));
+                received
+            }
+            Member::Foreign { clock, partition } => {
+                let (received, partition) = (clock.time(clock.at_or_after(arrives)), *partition);
+                self.cross(frame, partition, wire, arrives);
                 received
             }
             Member::Other(_) => self.receive_guest(frame, wire, arrives)?,

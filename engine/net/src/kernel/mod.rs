@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The loop: takes the next event, lets its node act, and carries what it sends to the next node.
 pub(crate) mod ahead;
+mod border;
 mod carry;
 mod guests;
 mod handover;
@@ -10,14 +11,18 @@ mod talk;
 
 use std::time::{Duration, Instant};
 
+pub(crate) use border::Border;
+
 use crate::bridge::Judgement;
 use crate::capture::Captures;
+use crate::conservation::Violations;
 use crate::error::RunError;
 use crate::frames::Frames;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
 use crate::nodes::Member;
 use crate::outbox::{Departure, Outbox};
+use crate::partition::notes::Notes;
 use crate::queue::{self, Kind, Queue};
 use crate::simulation::Simulation;
 use crate::source::{Generator, Handover};
@@ -60,6 +65,8 @@ pub(crate) struct Parts {
     pub captures: Captures,
     /// Sources create frames before this.
     pub duration: u64,
+    /// Of a partition of the network: where frames leave it.
+    pub border: Option<Border>,
 }
 
 pub(crate) struct Kernel {
@@ -82,6 +89,15 @@ pub(crate) struct Kernel {
     judgement: Judgement,
     sent: Vec<Departure>,
     buffer: Vec<u8>,
+    border: Option<Border>,
+}
+
+/// What a kernel leaves.
+pub(crate) struct Closed {
+    pub streams: Vec<StreamLedger>,
+    pub violations: Violations,
+    pub simulation: Simulation,
+    pub notes: Option<Box<Notes>>,
 }
 
 /// Why the loop came to its end.
@@ -93,7 +109,7 @@ pub(crate) enum Ended {
 
 impl Kernel {
     pub fn new(parts: Parts) -> Self {
-        let Parts { members, stations, links, origins, ledger, trace, captures, duration } = parts;
+        let Parts { members, stations, links, origins, ledger, trace, captures, duration, border } = parts;
         Self {
             queue: Queue::default(),
             is_large: ahead::is_large(ledger.routes().hops()),
@@ -111,19 +127,13 @@ impl Kernel {
             judgement: Judgement::default(),
             sent: Vec::new(),
             buffer: Vec::new(),
+            border,
         }
     }
 
     /// From the first release of each stream to the end, and what the run leaves.
-    pub fn run(
-        mut self,
-        end: u64,
-        observer: &mut dyn Observer,
-    ) -> Result<(Vec<StreamLedger>, Simulation, Ended), RunError> {
-        self.add_greedy();
-        for stream in 0..self.origins.len() {
-            self.plan_release(stream as u32);
-        }
+    pub fn run(mut self, end: u64, observer: &mut dyn Observer) -> Result<(Closed, Ended), RunError> {
+        self.begin();
         self.plan_guests();
         let ended = self.work(end, observer)?;
         if ended == Ended::Done {
@@ -136,9 +146,24 @@ impl Kernel {
         if ended == Ended::Done {
             observer.progress(1.0); // nothing is left to interrupt
         }
-        self.settle(ended);
-        let streams = self.ledger.close().map_err(RunError::Conservation)?;
-        Ok((streams, self.simulation, ended))
+        let is_idle = ended == Ended::Done && self.queue.next_time().is_none();
+        Ok((self.close(is_idle), ended))
+    }
+
+    fn begin(&mut self) {
+        self.add_greedy();
+        for stream in 0..self.origins.len() {
+            if self.is_own(self.origins[stream].talker) {
+                self.plan_release(stream as u32);
+            }
+        }
+    }
+
+    pub fn close(mut self, is_idle: bool) -> Closed {
+        self.settle(is_idle);
+        let notes = self.ledger.notes.take();
+        let (streams, violations) = self.ledger.close();
+        Closed { streams, violations, simulation: self.simulation, notes }
     }
 
     fn work(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
@@ -177,7 +202,7 @@ impl Kernel {
         self.simulation.events += 1;
         self.simulation.passed(time);
         match event.kind() {
-            Kind::Judge => self.act_model(time, node, index as u16, true),
+            Kind::Judge => self.act_model(time, node, event.port(), true),
             Kind::Select if (node as usize) < self.members.len() => self.act_model(time, node, index as u16, false),
             Kind::Select => self.talk(time, node - self.members.len() as u32),
             Kind::Release | Kind::Advance => {

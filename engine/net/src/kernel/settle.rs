@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The end of a run.
-use super::{Ended, Kernel};
+use super::Kernel;
 use crate::conservation::Violation;
 use crate::nodes::Member;
 
 impl Kernel {
-    /// Tells the ledger what is left, and holds it against what the nodes say that they hold.
-    pub(super) fn settle(&mut self, ended: Ended) {
-        let is_idle = ended == Ended::Done && self.queue.next_time().is_none();
+    /// Tells the ledger what is left, and holds it against what the nodes say that they hold. `is_idle`: no node of the
+    /// network has anything to do any more.
+    pub(super) fn settle(&mut self, is_idle: bool) {
         let ledger = &mut self.ledger;
         self.frames.iter().for_each(|frame| ledger.inside(frame));
         for (index, member) in self.members.iter().enumerate() {
             let node = index as u32;
             let violation = match member {
+                Member::Foreign { .. } => None,
                 Member::Model(model) => {
                     model.inside(&mut |frame, _| ledger.inside(frame));
                     model.audit(node, is_idle)

@@ -34,7 +34,7 @@ impl BridgeNode {
     /// A frame comes, see [`crate::Node::receive`]; one that its way leads here has a place among those that come by. Gives
     /// when the bridge has it, and when its port is to judge.
     #[inline]
-    pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>, is_alone: bool) -> (u64, u64) {
+    pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>) -> (u64, u64) {
         let tick = self.clock.at_or_after(at);
         let bytes = frame.bytes;
         let (header, memo) = match &frame.content {
@@ -42,7 +42,7 @@ impl BridgeNode {
             Some(content) => (self.headers.intern(&content.header), None),
         };
         let frame = self.frames.insert(frame);
-        let arrival = Arrival { frame, header, bytes, first: tick, fault: Reason::NONE, memo, is_alone };
+        let arrival = Arrival { frame, header, bytes, first: tick, fault: Reason::NONE, memo, is_alone: true };
         let due = self.bridge.arrive(port, arrival);
         (self.clock.time(tick), self.clock.time(due))
     }

@@ -4,12 +4,18 @@ mod bridge;
 
 pub(crate) use bridge::BridgeNode;
 
+use crate::clock::Clock;
 use crate::node::Node;
 
 /// Models are known, since calls that are found out while running cost a part of what a network of them takes.
 pub(crate) enum Member {
     Model(Box<BridgeNode>),
     Other(Guest),
+    /// A model that another partition of the network simulates.
+    Foreign {
+        clock: Clock,
+        partition: u32,
+    },
 }
 
 /// A node of which only the trait is known.

@@ -30,14 +30,34 @@ pub struct Event(u128);
 
 const KIND_SHIFT: u32 = 62;
 const NODE_SHIFT: u32 = 36;
+/// Of the length of a frame that is judged, below its port.
+const JUDGED_BITS: u32 = 16;
 /// Nodes that an event can name.
 pub const MOST_NODES: usize = 1 << (KIND_SHIFT - NODE_SHIFT);
 
 impl Event {
-    /// `index` is a port or, of a release, a stream.
+    /// `index` is the port of a selection, or the stream of a release.
     pub fn new(time: u64, kind: Kind, node: u32, index: u32) -> Self {
         let key = (kind as u64) << KIND_SHIFT | u64::from(node) << NODE_SHIFT | u64::from(index);
         Self(u128::from(time) << 64 | u128::from(key))
+    }
+
+    /// A bridge judges a frame of so many bytes.
+    #[inline]
+    pub fn judgement(time: u64, node: u32, port: u16, bytes: u16) -> Self {
+        Self::new(time, Kind::Judge, node, u32::from(port) << JUDGED_BITS | u32::from(bytes))
+    }
+
+    /// Of a judgement or a selection of a bridge.
+    #[inline]
+    pub fn port(self) -> u16 {
+        (if self.kind() == Kind::Judge { self.index() >> JUDGED_BITS } else { self.index() }) as u16
+    }
+
+    /// Of the frame that is judged.
+    #[inline]
+    pub fn bytes(self) -> u32 {
+        self.index() & ((1 << JUDGED_BITS) - 1)
     }
 
     pub fn time(self) -> u64 {
@@ -136,6 +156,48 @@ impl Queue {
     #[inline]
     pub fn soon(&self) -> Option<Event> {
         self.today.last().copied()
+    }
+
+    /// Shows events, the near ones first, but in no order within a day; `seen` gives the time from which on none is
+    /// wanted any more.
+    pub fn survey(&self, mut seen: impl FnMut(Event) -> u64) {
+        let mut until = u64::MAX;
+        for event in self.today.iter().rev() {
+            if event.time() >= until {
+                break;
+            }
+            until = seen(*event);
+        }
+        for Reverse(event) in &self.pushed {
+            until = seen(*event);
+        }
+        // Behind the last day that has events, the first one comes round again.
+        let mut day = self.day + 1;
+        while let Some(next) = self.days.next(day).filter(|next| *next < self.day + DAYS as u64) {
+            if next << DAY_SHIFT >= until {
+                return;
+            }
+            for event in self.days.of(next) {
+                until = seen(*event);
+            }
+            day = next + 1;
+        }
+        let this_week = self.day / WEEK_DAYS;
+        let mut week = this_week + 1;
+        while let Some(next) = self.weeks.next(week).filter(|next| *next < this_week + WEEKS as u64) {
+            if (next * WEEK_DAYS) << DAY_SHIFT >= until {
+                return;
+            }
+            for event in self.weeks.of(next) {
+                until = seen(*event);
+            }
+            week = next + 1;
+        }
+        if self.later.peek().is_some_and(|first| first.0.time() < until) {
+            for Reverse(event) in &self.later {
+                seen(*event);
+            }
+        }
     }
 
     /// The day that has come.
@@ -277,6 +339,40 @@ mod tests {
                 prop_assert_eq!(queue.pop_before(u64::MAX), Some(event));
             }
             prop_assert_eq!(queue.pop_before(u64::MAX), None);
+        }
+
+        /// Whatever the order in which events were pushed, they come in one order; and what is asked for early is seen.
+        #[test]
+        fn the_order_is_that_of_what_events_are(
+            events in proptest::collection::vec((0_u32..46, any::<u64>(), 0_u32..4), 1..300),
+            order in any::<u64>(),
+            until in 0_u32..46,
+            pops in 0_usize..40,
+        ) {
+            let kinds = [Kind::Release, Kind::Judge, Kind::Select];
+            let events = events.into_iter().map(|(scale, random, node)| {
+                Event::new(random % (1 << scale), kinds[random as usize % 3], node, scale)
+            });
+            let mut sorted: Vec<Event> = events.collect();
+            let mut queue = Queue::default();
+            let mut shuffled = sorted.clone();
+            shuffled.sort_by_key(|event| (event.time() ^ u64::from(event.index())).wrapping_mul(order | 1));
+            shuffled.iter().for_each(|event| queue.push(*event));
+            sorted.sort_unstable();
+            let pops = pops.min(sorted.len());
+            for event in sorted.drain(..pops) {
+                prop_assert_eq!(queue.pop_before(u64::MAX), Some(event));
+            }
+            let mut seen = Vec::new();
+            queue.survey(|event| {
+                seen.push(event);
+                1 << until
+            });
+            // The first one is always shown.
+            seen.sort_unstable();
+            seen.retain(|event| event.time() < 1 << until);
+            sorted.retain(|event| event.time() < 1 << until);
+            prop_assert_eq!(seen, sorted);
         }
     }
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A kernel of a part of a network. A frame that goes on in another one is handed over as a value.
+use std::sync::Arc;
+
+use super::Kernel;
+use crate::error::RunError;
+use crate::frame::Frame;
+use crate::link::Wire;
+use crate::nodes::Member;
+use crate::partition::exchange::{Crossing, Exchange};
+use crate::partition::notes::{Batch, PARTITION_SHIFT};
+use crate::queue::Event;
+
+pub(crate) struct Border {
+    partition: usize,
+    exchange: Arc<Exchange>,
+    /// Stations of this partition.
+    stations: Vec<bool>,
+}
+
+impl Border {
+    pub fn new(partition: usize, exchange: Arc<Exchange>, stations: Vec<bool>) -> Self {
+        Self { partition, exchange, stations }
+    }
+}
+
+impl Kernel {
+    /// Before the first event of a partition.
+    pub fn begin_part(&mut self) {
+        if let Some(border) = &self.border {
+            self.ledger.note(self.trace.is_wanted(), (border.partition as u64) << PARTITION_SHIFT);
+        }
+        self.begin();
+    }
+
+    pub fn has_trace(&self) -> bool {
+        self.trace.is_wanted()
+    }
+
+    pub(super) fn is_own(&self, station: u32) -> bool {
+        self.border.as_ref().is_none_or(|border| border.stations[station as usize])
+    }
+
+    pub(super) fn cross(&mut self, mut frame: Frame, to: u32, wire: Wire, arrives: u64) {
+        let Some(border) = &self.border else { return };
+        self.ledger.part(&mut frame);
+        let crossing = Crossing { frame, bridge: wire.node, port: wire.port, arrives, promised: 0 };
+        border.exchange.post(border.partition, to as usize, crossing);
+    }
+
+    /// A copy comes from another partition; gives when it is judged.
+    pub fn come(&mut self, crossing: Crossing) -> u64 {
+        let Crossing { frame, bridge, port, arrives, .. } = crossing;
+        let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
+        let place = self.ledger.routes().hop(frame.hop).map(|hop| hop.place);
+        let bytes = frame.bytes;
+        let (_, due) = model.receive(arrives, port, frame, place);
+        self.queue.push(Event::judgement(due, bridge, port, bytes));
+        due
+    }
+
+    /// Acts on some events before a time; on how many, and up to when.
+    pub fn go_on(&mut self, until: u64, most: u32) -> Result<(u32, u64), RunError> {
+        let mut day = self.queue.day();
+        let mut now = until;
+        for acted in 0..most {
+            let Some(event) = self.queue.pop_before(until) else { return Ok((acted, until)) };
+            if self.is_large && self.queue.day() != day {
+                day = self.queue.day();
+                self.bring_releases();
+            }
+            self.act(event)?;
+            let created = self.ledger.created();
+            if let Some(notes) = &mut self.ledger.notes {
+                notes.mark(event, self.trace.chunk.len(), created);
+            }
+            now = event.time();
+        }
+        Ok((most, now))
+    }
+
+    pub fn next_time(&mut self) -> Option<u64> {
+        self.queue.next_time()
+    }
+
+    /// See [`crate::queue::Queue::survey`].
+    pub fn survey(&self, seen: impl FnMut(Event) -> u64) {
+        self.queue.survey(seen);
+    }
+
+    /// Rows that were not handed out.
+    pub fn rows(&self) -> usize {
+        self.trace.chunk.len()
+    }
+
+    /// What was noted since the last one; none: nothing was.
+    pub fn batch(&mut self) -> Option<Batch> {
+        let from = self.border.as_ref()?.partition;
+        let notes = self.ledger.notes.as_mut().filter(|notes| !notes.is_empty())?;
+        Some(notes.batch(from, std::mem::take(&mut self.trace.chunk)))
+    }
+
+    pub fn flush(&mut self) -> Result<(), RunError> {
+        self.captures.flush()
+    }
+}

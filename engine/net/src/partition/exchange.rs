@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What partitions tell each other: frames that cross, and until when none will come any more.
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::lookahead::Neighbour;
+use crate::frame::Frame;
+
+/// A frame on its way to a bridge of another partition.
+#[derive(Debug)]
+pub struct Crossing {
+    pub frame: Frame,
+    pub bridge: u32,
+    pub port: u16,
+    /// When its first bit after the delimiter comes.
+    pub arrives: u64,
+    /// Before this, it was to have no effect.
+    pub promised: u64,
+}
+
+/// Alone in its lines of the cache.
+#[derive(Default)]
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// From one partition to another.
+#[derive(Default)]
+struct Channel {
+    /// No frame that is sent from now on has an effect before this.
+    promise: AtomicU64,
+    /// Frames that were sent.
+    posted: AtomicU64,
+    mail: Mutex<Vec<Crossing>>,
+}
+
+pub struct Exchange {
+    count: usize,
+    /// By sender, then receiver.
+    channels: Vec<Padded<Channel>>,
+    /// Per partition, those that its frames go to.
+    neighbours: Vec<Vec<Neighbour>>,
+    stop: AtomicBool,
+}
+
+/// What one partition has seen of what the others told it.
+pub struct Seen {
+    pub promises: Vec<u64>,
+    taken: Vec<u64>,
+}
+
+impl Exchange {
+    /// Per partition, those that its frames go to.
+    pub fn new(neighbours: Vec<Vec<Neighbour>>) -> Self {
+        let count = neighbours.len();
+        let exchange = Self {
+            count,
+            channels: (0..count * count).map(|_| Padded::default()).collect(),
+            neighbours,
+            stop: AtomicBool::new(false),
+        };
+        for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
+            let is_neighbour = exchange.neighbours[from].iter().any(|neighbour| neighbour.partition as usize == to);
+            let first = if is_neighbour { 0 } else { u64::MAX };
+            exchange.channel(from, to).promise.store(first, Ordering::Release);
+        }
+        exchange
+    }
+
+    pub fn neighbours(&self, of: usize) -> &[Neighbour] {
+        &self.neighbours[of]
+    }
+
+    pub fn seen(&self) -> Seen {
+        Seen { promises: vec![0; self.count], taken: vec![0; self.count] }
+    }
+
+    fn channel(&self, from: usize, to: usize) -> &Channel {
+        &self.channels[from * self.count + to].0
+    }
+
+    /// A frame crosses; it is there before a promise that is given after this.
+    pub fn post(&self, from: usize, to: usize, mut crossing: Crossing) {
+        let channel = self.channel(from, to);
+        crossing.promised = channel.promise.load(Ordering::Relaxed);
+        channel.mail.lock().unwrap_or_else(PoisonError::into_inner).push(crossing);
+        channel.posted.fetch_add(1, Ordering::Release);
+    }
+
+    /// Promises are never taken back.
+    pub fn promise(&self, from: usize, to: usize, until: u64) {
+        let promise = &self.channel(from, to).promise;
+        if promise.load(Ordering::Relaxed) >= until {
+            return;
+        }
+        promise.store(until, Ordering::Release);
+    }
+
+    /// Takes what has come, and gives the time before which nothing comes any more; whether there is news.
+    pub fn look(&self, me: usize, seen: &mut Seen, came: &mut Vec<Crossing>) -> (u64, bool) {
+        let mut horizon = u64::MAX;
+        let mut news = false;
+        for from in (0..self.count).filter(|&from| from != me) {
+            let channel = self.channel(from, me);
+            let promise = channel.promise.load(Ordering::Acquire);
+            news |= std::mem::replace(&mut seen.promises[from], promise) != promise;
+            horizon = horizon.min(promise);
+            // All that was sent before the promise is there.
+            let posted = channel.posted.load(Ordering::Acquire);
+            if posted != seen.taken[from] {
+                let mut mail = channel.mail.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.taken[from] += mail.len() as u64;
+                came.append(&mut mail);
+                news = true;
+            }
+        }
+        (horizon, news)
+    }
+
+    /// Has nothing to do any more; nothing will be sent.
+    pub fn leave(&self, me: usize) {
+        for neighbour in &self.neighbours[me] {
+            self.promise(me, neighbour.partition as usize, u64::MAX);
+        }
+    }
+
+    /// What all can promise while nothing is on its way: per partition and neighbour, what own events allow; more is caused
+    /// through others only.
+    pub fn promise_all(&self, bounds: &[Vec<u64>]) {
+        let mut until = vec![u64::MAX; self.count * self.count];
+        for (from, bounds) in bounds.iter().enumerate() {
+            for (neighbour, bound) in self.neighbours[from].iter().zip(bounds) {
+                until[from * self.count + neighbour.partition as usize] = *bound;
+            }
+        }
+        for _ in 0..self.count {
+            for by in 0..self.count {
+                for neighbour in &self.neighbours[by] {
+                    let others = (0..self.count).filter(|&from| from != by);
+                    let through =
+                        others.map(|from| neighbour.after_crossing(from, until[from * self.count + by])).min();
+                    let known = &mut until[by * self.count + neighbour.partition as usize];
+                    *known = through.map_or(*known, |through| through.min(*known));
+                }
+            }
+        }
+        for (from, neighbours) in self.neighbours.iter().enumerate() {
+            for to in neighbours.iter().map(|neighbour| neighbour.partition as usize) {
+                self.promise(from, to, until[from * self.count + to]);
+            }
+        }
+    }
+
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
