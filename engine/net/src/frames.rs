@@ -11,8 +11,6 @@ pub struct Held {
     frame: Frame,
     /// That are in this place; none: nothing is held here.
     pub copies: u32,
-    /// The frame after it in a queue.
-    pub next: u32,
 }
 
 const _: () = assert!(size_of::<Held>() == 64);
@@ -44,7 +42,7 @@ impl Frames {
     /// A frame of which there is one copy here.
     #[inline]
     pub fn insert(&mut self, frame: Frame) -> u32 {
-        let held = Held { frame, copies: 1, next: crate::frame::NONE };
+        let held = Held { frame, copies: 1 };
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = held;
             return slot;

@@ -21,7 +21,7 @@ use crate::partition::{self, cut::Division, exchange::Exchange};
 use crate::routes::{Graph, Routes};
 use crate::simulation::Simulation;
 use crate::source::Generator;
-use crate::station::{Room, Shaped, Station};
+use crate::station::{Room, Station};
 use crate::statistics::StreamStatistics;
 use crate::trace::{Event, Filter, Trace};
 
@@ -236,9 +236,7 @@ fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> 
             *room = Room::of(limit);
         }
         if let Some(config) = &station.shapers {
-            let shaped = Shaped::new(wire.rate, config, clock.at_or_before(0));
-            let wrong = |source| RunError::Station { station: name.clone(), source };
-            made.shaped = Some(Box::new(shaped.map_err(wrong)?));
+            made.shape(config).map_err(|source| RunError::Station { station: name.clone(), source })?;
         }
         stations.push(made);
     }

@@ -6,7 +6,6 @@ mod carry;
 mod guests;
 mod handover;
 mod settle;
-mod shaped;
 mod talk;
 
 use std::time::{Duration, Instant};

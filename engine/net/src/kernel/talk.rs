@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Stations: releases, and what is sent when.
 use super::Kernel;
-use crate::bridge::reason;
 use crate::error::RunError;
 use crate::queue::{self, Kind};
 use crate::source::Release;
-use crate::station::Next;
+use crate::station::{Selected, Sent};
 use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
-    /// Tells stations without shapers which streams always have a frame for them.
+    /// Tells stations that make them on selection which streams always have a frame for them.
     pub(super) fn add_greedy(&mut self) {
         for (index, origin) in self.origins.iter().enumerate() {
             let station = &mut self.stations[origin.talker as usize];
-            if station.shaped.is_some() {
+            if !station.makes_frames() {
                 continue; // one frame of it is always in the queue
             }
             if let Some(Release::WhenFree(_)) = origin.generator.next_release() {
@@ -51,16 +50,15 @@ impl Kernel {
         let stream = &mut self.origins[index as usize];
         let talker = stream.talker;
         if stream.handover.is_some() {
-            self.hand_over(now, index);
-            return self.await_selection(now, talker);
+            return self.hand_over(now, index);
         }
         match stream.generator.next_release() {
-            None => return,
-            Some(Release::WhenFree(_)) if self.stations[talker as usize].shaped.is_some() => {
-                self.queue_frame(now, index)
+            None => {}
+            Some(Release::WhenFree(_)) if self.stations[talker as usize].makes_frames() => {
+                let wake = self.stations[talker as usize].set_ready(now, index, true);
+                self.await_selection(talker, wake);
             }
-            Some(Release::WhenFree(_)) => self.stations[talker as usize].set_ready(index, true),
-            Some(Release::OnRequest) => self.queue_frame(now, index),
+            Some(Release::WhenFree(_) | Release::OnRequest) => self.queue_frame(now, index),
             Some(Release::At(local)) => {
                 let mut local = local;
                 loop {
@@ -74,16 +72,13 @@ impl Kernel {
                 self.plan_release(index);
             }
         }
-        self.await_selection(now, talker);
     }
 
-    /// A station that has something to send selects once its port is free.
-    fn await_selection(&mut self, now: u64, talker: u32) {
-        let node = self.node_of(talker);
-        let station = &mut self.stations[talker as usize];
-        if !station.awaited && station.has_next() {
-            station.awaited = true;
-            self.queue.push(queue::Event::new(now.max(station.free_at), Kind::Select, node, 0));
+    /// A station is to select at a time.
+    #[inline(always)]
+    fn await_selection(&mut self, station: u32, at: Option<u64>) {
+        if let Some(at) = at {
+            self.queue.push(queue::Event::new(at, Kind::Select, self.node_of(station), 0));
         }
     }
 
@@ -95,23 +90,24 @@ impl Kernel {
     /// A frame comes to its talker's port.
     #[inline]
     pub(super) fn enqueue(&mut self, now: u64, talker: u32, slot: u32, class: u8) {
-        let station = &mut self.stations[talker as usize];
-        if station.shaped.is_some() {
-            return self.queue_shaped(now, talker, slot, class);
-        }
-        if !station.queue(&mut self.frames, slot, class) {
-            self.drop_at_talker(self.node_of(talker), slot, now, class, reason::QUEUE_FULL);
+        let bytes = self.frames.get(slot).bytes;
+        match self.stations[talker as usize].enqueue(now, slot, class, bytes) {
+            Ok(wake) => self.await_selection(talker, wake),
+            Err(reason) => self.drop_at_talker(talker, slot, now, class, reason),
         }
     }
 
     /// A frame ends at its talker's port.
     #[cold]
-    pub(super) fn drop_at_talker(&mut self, node: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
+    fn drop_at_talker(&mut self, talker: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
         let mut frame = self.frames.remove(slot);
-        self.row(&frame, (node, 0), Event::Dropped, at, traffic_class, reason);
-        let open = frame.open;
+        self.row(&frame, (self.node_of(talker), 0), Event::Dropped, at, traffic_class, reason);
+        let (open, stream, bytes) = (frame.open, frame.stream, u32::from(frame.bytes));
         self.ledger.miss(&mut frame, open, reason);
         self.ledger.leave(frame);
+        let station = &self.stations[talker as usize];
+        let again = station.clock.after(at, station.wire.rate.occupancy(bytes));
+        self.have_next(stream, again);
     }
 
     /// A new frame of a stream, and its class at the talker.
@@ -128,59 +124,59 @@ impl Kernel {
 
     /// A station selects what it sends.
     pub(super) fn talk(&mut self, now: u64, index: u32) -> Result<(), RunError> {
-        let node = self.node_of(index);
         let station = &mut self.stations[index as usize];
-        if station.shaped.is_some() {
-            return self.talk_shaped(now, index);
-        }
-        station.awaited = false;
-        let slot = match station.select(&self.frames) {
-            None => return Ok(()),
-            Some(Next::Queued(slot)) => slot,
-            Some(Next::Greedy(stream)) if now < self.duration => self.create(now, stream).0,
-            Some(Next::Greedy(stream)) => {
-                station.set_ready(stream, false);
-                station.awaited = true;
-                self.queue.push(queue::Event::new(now, Kind::Select, node, 0));
-                return Ok(());
+        let sent = match station.select(now, now < self.duration) {
+            Selected::Stale => return Ok(()),
+            Selected::Nothing => return Ok(self.await_next(index)),
+            Selected::Sent(sent) => sent,
+            Selected::Make(stream) => {
+                let (slot, class) = self.create(now, stream);
+                let bytes = self.frames.get(slot).bytes;
+                self.stations[index as usize].send(slot, class, bytes)
+            }
+            Selected::Dropped { frame, traffic_class, reason, at } => {
+                self.drop_at_talker(index, frame, at, traffic_class, reason);
+                return Ok(self.await_next(index));
             }
         };
-        let mut frame = self.frames.remove(slot);
-        let (bytes, stream) = (u32::from(frame.bytes), frame.stream);
-        let station = &mut self.stations[index as usize];
-        let wire = station.wire;
-        let first = station.clock.after(now, wire.rate.lead());
-        station.free_at = station.clock.after(now, wire.rate.occupancy(bytes));
-        let free_at = station.free_at;
+        let Sent { frame, traffic_class, first, again } = sent;
+        let mut frame = self.frames.remove(frame);
         self.ledger.send(&mut frame, first);
-        if let Some(Release::WhenFree(_)) | None = self.origins[stream as usize].generator.next_release() {
-            self.refill(stream, free_at);
+        if let Some(Release::WhenFree(_)) | None = self.origins[frame.stream as usize].generator.next_release() {
+            self.have_next(frame.stream, again);
         }
-        let station = &mut self.stations[index as usize];
-        if station.has_next() {
-            station.awaited = true;
-            self.queue.push(queue::Event::new(free_at, Kind::Select, node, 0));
-        }
-        self.row(&frame, (node, 0), Event::Sent, first, Trace::NO_CLASS, Reason::NONE);
+        self.await_next(index);
+        self.row(&frame, (self.node_of(index), 0), Event::Sent, first, traffic_class, Reason::NONE);
+        let wire = self.stations[index as usize].wire;
         self.enter(frame, wire, first)
     }
 
-    /// A stream that sends whenever the port is free has sent a frame, and may have no more, or pause.
-    pub(super) fn refill(&mut self, index: u32, free_at: u64) {
-        let stream = &mut self.origins[index as usize];
-        let talker = stream.talker as usize;
-        match stream.generator.next_release() {
-            Some(Release::WhenFree(_)) if stream.generator.has_jitter() => {
-                let pause = stream.generator.pause();
-                let again = self.stations[talker].clock.after(free_at, pause);
-                self.stations[talker].set_ready(index, false);
-                if again < self.duration {
-                    let node = self.node_of(talker as u32);
-                    self.queue.push(queue::Event::new(again, Kind::Release, node, index));
-                }
+    /// A station that selected tells when it does so again.
+    #[inline(always)]
+    fn await_next(&mut self, station: u32) {
+        self.await_selection(station, self.stations[station as usize].next());
+    }
+
+    /// A stream that always has a frame has sent one or lost it, and has the next one at a time, or none.
+    fn have_next(&mut self, index: u32, at: u64) {
+        let origin = &mut self.origins[index as usize];
+        let talker = origin.talker;
+        let station = &mut self.stations[talker as usize];
+        let Some(Release::WhenFree(_)) = origin.generator.next_release() else {
+            station.set_ready(at, index, false);
+            return;
+        };
+        let pauses = origin.generator.has_jitter();
+        if station.makes_frames() {
+            if !pauses {
+                return;
             }
-            Some(Release::WhenFree(_)) => {}
-            _ => self.stations[talker].set_ready(index, false),
+            station.set_ready(at, index, false);
+        }
+        let again = station.clock.after(at, if pauses { origin.generator.pause() } else { 0 });
+        if again < self.duration {
+            let node = self.node_of(talker);
+            self.queue.push(queue::Event::new(again, Kind::Release, node, index));
         }
     }
 }

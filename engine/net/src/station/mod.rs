@@ -1,62 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A station sends the frames of its streams over one link: a queue per traffic class, the highest class first; with
-//! gates, credit or longest frames as `shaped.rs` has it.
+//! A station sends the frames of its streams over one link, by the egress port that every node has. A frame is eligible in
+//! the instant in which it is released; nothing else delays it.
+//!
+//! It knows the time of the run, and neither reads nor writes anything. Whoever drives it calls [`Station::enqueue`] when
+//! a frame comes to its port, and [`Station::select`] at the times that it is told.
+mod greedy;
+mod line;
 mod room;
-mod shaped;
 
+use penstock_shaper::admission::Pool;
+use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, LineTime, Queued, Tick, NEVER};
+use penstock_shaper::ptp_clock::PtpClock;
+
+use crate::bridge::start::{check_ports, gate_time, shape, start_list};
+use crate::bridge::{reason, timing, BridgeError, ShapersConfig};
 use crate::clock::Clock;
-use crate::frame::NONE;
-use crate::frames::Frames;
 use crate::link::Wire;
 use crate::near::near;
+use crate::trace::{Reason, Trace};
+use greedy::Greedy;
+use line::{Line, Ticks};
 pub use room::Room;
-pub use shaped::Shaped;
 
 pub const CLASSES: usize = 8;
+/// What a station's port is called, and the only port that it receives frames from: itself.
+const PORT: u16 = 0;
 
-/// First released, first sent; the frames name each other.
-#[derive(Clone, Copy, Debug)]
-struct Fifo {
-    head: u32,
-    tail: u32,
-}
-
-/// A stream that has a frame whenever the port is free.
-#[derive(Clone, Copy, Debug)]
-struct Greedy {
-    stream: u32,
-    traffic_class: u8,
-    ready: bool,
-    /// For turns among those of one class.
-    served: u64,
-}
-
-/// What a station sends next.
+/// A frame that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    Queued(u32),
-    /// A frame that this stream has now.
-    Greedy(u32),
+pub struct Sent {
+    pub frame: u32,
+    /// `Trace::NO_CLASS` where the port only serves the highest first.
+    pub traffic_class: u8,
+    /// When its first bit behind the delimiter leaves.
+    pub first: u64,
+    /// When a stream that always has a frame has its next one.
+    pub again: u64,
 }
 
+/// What a station did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selected {
+    /// It is to select at another time, which was told.
+    Stale,
+    /// Nothing can be sent yet.
+    Nothing,
+    /// This stream has a frame now, which is to be given to [`Station::send`].
+    Make(u32),
+    Sent(Sent),
+    /// Longer than any window of its gate.
+    Dropped {
+        frame: u32,
+        traffic_class: u8,
+        reason: Reason,
+        at: u64,
+    },
+}
+
+/// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Station {
     pub clock: Clock,
     pub wire: Wire,
-    pub class_of_pcp: [u8; 8],
+    ticks: Ticks,
+    count_gap: bool,
+    /// In ticks, when the port is to select; `NEVER`: not known.
+    due: Tick,
+    port: EgressPort,
     /// What each queue may still hold.
     pub room: [Room; CLASSES],
-    /// Then none of what follows is used.
-    pub shaped: Option<Box<Shaped>>,
-    /// When the next preamble may begin.
-    pub free_at: u64,
-    /// A selection is in the event queue.
-    pub awaited: bool,
-    queues: [Fifo; CLASSES],
-    /// Classes with queued frames.
-    waiting: u8,
-    greedy: Vec<Greedy>,
-    served: u64,
+    pub class_of_pcp: [u8; 8],
+    greedy: Greedy,
+    gate_time: GateTime,
 }
 
 impl Station {
@@ -64,91 +80,197 @@ impl Station {
         Self {
             clock,
             wire,
-            class_of_pcp,
+            ticks: Ticks::OfRun,
+            count_gap: true,
+            due: NEVER,
+            port: EgressPort::new(1),
             room: [Room::default(); CLASSES],
-            shaped: None,
-            free_at: 0,
-            awaited: false,
-            queues: [Fifo { head: NONE, tail: NONE }; CLASSES],
-            waiting: 0,
-            greedy: Vec::new(),
-            served: 0,
+            class_of_pcp,
+            greedy: Greedy::default(),
+            gate_time: GateTime::new(PtpClock::new(0, 0), GateDelays::default()),
         }
+    }
+
+    /// Its port gets gates, credit, longest frames or turns, before the run begins.
+    pub fn shape(&mut self, config: &ShapersConfig) -> Result<(), BridgeError> {
+        let start = self.clock.at_or_before(0);
+        let clock = timing::Clock::Ideal(timing::Ideal::new(0, false, vec![self.wire.rate.bps()]));
+        self.gate_time = gate_time(&clock, config.ptp, start)?;
+        (self.ticks, self.count_gap) = (Ticks::OfClock, config.count_gap);
+        check_ports(config, 1)?;
+        let line = timing::Line { clock: &clock, gate_time: &self.gate_time, port: PORT, count_gap: self.count_gap };
+        shape(&mut self.port, &line, config)?;
+        config.gates.iter().try_for_each(|gates| start_list(&mut self.port, &line, config.ptp, gates, start))
     }
 
     /// Has what a frame needs fetched into the cache.
     #[inline]
     pub fn bring(&self) {
         near(&self.clock);
-        near(&self.wire);
-        near(&self.free_at);
-        near(&self.queues);
+        near(&self.due);
+        near(&self.port);
         near(&self.room);
     }
 
+    #[inline(always)]
+    fn line(&mut self) -> (&mut EgressPort, Line<'_>) {
+        let Self { clock, ticks, gate_time, count_gap, .. } = self;
+        let line = Line { clock, ticks: *ticks, rate: self.wire.rate, gate_time, count_gap: *count_gap };
+        (&mut self.port, line)
+    }
+
+    /// The first tick that is not before a time.
+    #[inline(always)]
+    fn tick(&self, time: u64) -> Tick {
+        match self.ticks {
+            Ticks::OfRun => time,
+            Ticks::OfClock => self.clock.at_or_after(time),
+        }
+    }
+
+    #[inline(always)]
+    fn time(&self, tick: Tick) -> u64 {
+        match self.ticks {
+            Ticks::OfRun => tick,
+            Ticks::OfClock => self.clock.time(tick),
+        }
+    }
+
+    /// Whether frames of streams that always have one are made when they are selected; else one of each is queued.
+    pub fn makes_frames(&self) -> bool {
+        self.ticks == Ticks::OfRun
+    }
+
+    /// A stream that always has a frame, from when it is ready on.
     pub fn add_greedy(&mut self, stream: u32, traffic_class: u8) {
-        self.greedy.push(Greedy { stream, traffic_class, ready: false, served: 0 });
+        self.greedy.add(stream, traffic_class);
     }
 
-    pub fn set_ready(&mut self, stream: u32, ready: bool) {
-        if let Some(greedy) = self.greedy.iter_mut().find(|greedy| greedy.stream == stream) {
-            greedy.ready = ready;
-        }
-    }
-
-    /// Queues a frame, if its queue has room.
-    #[inline]
-    pub fn queue(&mut self, frames: &mut Frames, slot: u32, traffic_class: u8) -> bool {
-        let class = usize::from(traffic_class) % CLASSES;
-        if !self.room[class].take(frames.get(slot).bytes) {
-            return false;
-        }
-        let queue = &mut self.queues[class];
-        if self.waiting >> class & 1 == 0 {
-            queue.head = slot;
-            self.waiting |= 1 << class;
+    /// Tells when it is to select, if that is new.
+    pub fn set_ready(&mut self, now: u64, stream: u32, ready: bool) -> Option<u64> {
+        self.greedy.set_ready(stream, ready);
+        if ready {
+            self.select_by(self.port.free().max(self.tick(now)))
         } else {
-            frames.get_mut(queue.tail).next = slot;
+            None
         }
-        queue.tail = slot;
-        true
     }
 
-    /// Whether it has something to send.
+    /// Queues a frame, or tells why not; and when it is to select, if that is new.
     #[inline]
-    pub fn has_next(&self) -> bool {
-        self.waiting != 0 || self.greedy.iter().any(|greedy| greedy.ready)
-    }
-
-    /// Takes what is to be sent now. Of one class, what was released before what is made at this instant.
-    #[inline]
-    pub fn select(&mut self, frames: &Frames) -> Option<Next> {
-        let highest = self.waiting.checked_ilog2();
-        if !self.greedy.is_empty() {
-            if let Some(greedy) = self.select_greedy(highest) {
-                return Some(greedy);
+    pub fn enqueue(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: u16) -> Result<Option<u64>, Reason> {
+        let class = usize::from(traffic_class) % CLASSES;
+        let now = self.tick(now);
+        let (port, line) = self.line();
+        if port.is_shaped() && port.is_too_long(&line, now, class, bytes) {
+            return Err(reason::MAX_SDU);
+        }
+        if !self.room[class].take(bytes) {
+            return Err(reason::QUEUE_FULL);
+        }
+        let (pool, shaped) = (Pool::Queue, false);
+        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
+        let is_first = self.port.enqueue(copy);
+        Ok(match is_first {
+            false => None,
+            true if self.port.is_shaped() => {
+                let before = self.due;
+                self.plan(now);
+                (self.due != before && self.due < NEVER).then(|| self.time(self.due))
             }
-        }
-        let class = highest? as usize;
-        let queue = &mut self.queues[class];
-        let slot = queue.head;
-        let frame = frames.get(slot);
-        queue.head = frame.next;
-        self.room[class].give(frame.bytes);
-        if slot == queue.tail {
-            self.waiting &= !(1 << class);
-        }
-        Some(Next::Queued(slot))
+            true => self.select_by(self.port.free().max(now)),
+        })
     }
 
-    /// A stream of a class above the highest one that has a frame queued.
-    fn select_greedy(&mut self, queued: Option<u32>) -> Option<Next> {
-        let above =
-            |greedy: &&mut Greedy| greedy.ready && queued.is_none_or(|class| u32::from(greedy.traffic_class) > class);
-        let order = |greedy: &&mut Greedy| (std::cmp::Reverse(greedy.traffic_class), greedy.served);
-        let next = self.greedy.iter_mut().filter(above).min_by_key(order)?;
-        self.served += 1;
-        next.served = self.served;
-        Some(Next::Greedy(next.stream))
+    /// The port is to select by a tick; tells when that is, if it is new.
+    #[inline(always)]
+    fn select_by(&mut self, tick: Tick) -> Option<u64> {
+        (tick < self.due).then(|| {
+            self.due = tick;
+            self.time(tick)
+        })
     }
+
+    /// Selects, at the time that was told; `makes`: streams that always have a frame still do.
+    #[inline]
+    pub fn select(&mut self, now: u64, makes: bool) -> Selected {
+        // A fast clock shows several ticks in one picosecond, of which `now` may be a later one.
+        let shown = match self.ticks {
+            Ticks::OfRun => now,
+            Ticks::OfClock => self.clock.at_or_before(now),
+        };
+        if shown < self.due {
+            return Selected::Stale;
+        }
+        let now = self.due;
+        if let Some(stream) = self.greedy.serve(self.port.first_waiting()) {
+            if makes {
+                return Selected::Make(stream);
+            }
+            self.greedy.end();
+        }
+        let (port, line) = self.line();
+        if let Some(copy) = too_long(port, &line, now) {
+            self.plan(now);
+            self.room[usize::from(copy.traffic_class)].give(copy.bytes);
+            let (frame, traffic_class, at) = (copy.frame, copy.traffic_class, self.time(now));
+            return Selected::Dropped { frame, traffic_class, reason: reason::MAX_SDU, at };
+        }
+        let Some(copy) = port.select(&line, now) else {
+            self.plan(now);
+            return Selected::Nothing;
+        };
+        self.room[usize::from(copy.traffic_class)].give(copy.bytes);
+        Selected::Sent(self.sent(now, &copy))
+    }
+
+    /// Sends a frame that was made in the instant in which it is selected.
+    pub fn send(&mut self, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
+        let (now, pool, shaped) = (self.due, Pool::Queue, false);
+        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
+        let (port, line) = self.line();
+        port.pass(&line, now, &copy);
+        self.sent(now, &copy)
+    }
+
+    /// A frame was selected; its stream is ready for the next one until something else is said.
+    #[inline(always)]
+    fn sent(&mut self, now: Tick, copy: &Queued) -> Sent {
+        let (_, line) = self.line();
+        let (first, spent) = (line.first_bit(now), line.spent(now, copy.bytes));
+        self.plan(now);
+        let traffic_class = match self.ticks {
+            Ticks::OfRun => Trace::NO_CLASS,
+            Ticks::OfClock => copy.traffic_class,
+        };
+        Sent { frame: copy.frame, traffic_class, first: self.time(first), again: self.time(spent) }
+    }
+
+    /// When the port is to select next, after it did.
+    #[inline]
+    pub fn next(&self) -> Option<u64> {
+        (self.due < NEVER).then(|| self.time(self.due))
+    }
+
+    /// When the port is to select, or to drop a frame that is too long by then.
+    #[inline]
+    fn plan(&mut self, now: Tick) {
+        let ready = if self.greedy.is_ready() { self.port.free().max(now) } else { NEVER };
+        let (port, line) = self.line();
+        let mut due = port.next_selection(&line, now).min(ready);
+        if port.is_gated() {
+            due = (0..CLASSES).filter_map(|class| port.never_fits_from(&line, now, class)).fold(due, Tick::min);
+        }
+        self.due = due;
+    }
+}
+
+/// Takes out a frame that waits for a window that no longer comes.
+#[inline]
+fn too_long(port: &mut EgressPort, line: &Line, now: Tick) -> Option<Queued> {
+    if !port.is_gated() {
+        return None;
+    }
+    let class = (0..CLASSES).find(|&class| port.never_fits(line, now, class))?;
+    port.drop_head(line, now, class)
 }

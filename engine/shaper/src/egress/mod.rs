@@ -135,6 +135,12 @@ impl EgressPort {
         self.queues.earliest()
     }
 
+    /// The class that goes first of those that have frames, eligible or not.
+    #[inline(always)]
+    pub fn first_waiting(&self) -> Option<usize> {
+        self.turns.first(self.queues.waiting())
+    }
+
     /// The frame of a class that goes first.
     pub fn head(&self, class: usize) -> Option<&Queued> {
         self.queues.head(class)
@@ -197,7 +203,7 @@ impl EgressPort {
         self.shaping.is_none() && self.queues.is_empty()
     }
 
-    /// Transmits a copy that was not queued, at an idle port that is free.
+    /// Transmits a copy that was not queued, since nothing that is goes before it, at a port that is free and not shaped.
     #[inline(always)]
     pub fn pass(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
         self.transmit(line, now, copy);
