@@ -9,6 +9,7 @@ pub mod ats;
 pub mod credit;
 pub mod egress;
 pub mod forwarding;
+pub mod gate_config;
 pub mod gated_credit;
 pub mod gates;
 pub mod identification;

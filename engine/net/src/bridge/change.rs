@@ -4,15 +4,15 @@
 //! A frame reads each setting in a cycle of its own (`facts.rs`). A change says from which cycle on it is seen; what was
 //! to be read before is read when the change is made.
 use penstock_shaper::forwarding::Entry;
+use penstock_shaper::gate_config::GateRegisters;
+use penstock_shaper::gates::Entry as GateEntry;
 use penstock_shaper::identification::Key;
+use penstock_shaper::ptp_clock::Command;
 
 use super::config::Identify;
 use super::timing::Clock;
 use super::{Bridge, Tick};
 use crate::header::Headers;
-
-/// From a register's new value to the receive MAC's seeing it.
-const MAX_FRAME_CYCLES: Tick = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -105,7 +105,6 @@ impl Bridge {
         if let Clock::Hardware(cycles) = self.clock {
             self.settle(at, cycles, headers);
         }
-        let limits = &mut self.settings.limits;
         match *change {
             Change::PortEnable(_)
             | Change::Learning(_)
@@ -123,46 +122,57 @@ impl Bridge {
             | Change::Residence { .. } => self.meters.change(change),
             Change::AgingPeriodMs(ms) => self.forwarding.set_aging_period_ms(at, ms),
             Change::Fdb { way, set, entry } => self.forwarding.write_at(at, way, set, entry),
-            Change::MaxFrameBytes(bytes) => {
-                let way = if let Clock::Hardware(_) = self.clock { MAX_FRAME_CYCLES } else { 0 };
-                self.max_frame_changes.push_back((at + way, bytes));
-                self.settings.max_frame_until = self.settings.max_frame_until.min(at + way);
-            }
-            Change::QueueLimit { traffic_class, cells } => limits.queue[usize::from(traffic_class & 7)] = cells,
-            Change::ClassLimit { traffic_class, cells } => limits.class[usize::from(traffic_class & 7)] = cells,
-            Change::QueueGuarantee(cells) => limits.queue_guarantee = cells,
-            Change::ReceptionGuarantee(cells) => limits.reception_guarantee = cells,
-            Change::SharedLimit(cells) => limits.shared = cells,
-            Change::CountGap(count) => self.settings.count_gap = count,
-            Change::GateEnable(mask) => {
-                for port in 0..self.ports() {
-                    let enable = mask >> port & 1 == 1;
-                    if self.ports[usize::from(port)].egress.is_gated() != enable {
-                        self.change_gates(at, port).set_enabled(enable);
-                        self.replan(at, port);
-                    }
-                }
-            }
-            Change::GateStates { port, states } => {
-                if port < self.ports() {
-                    self.change_gates(at, port).set_initial_states(states);
-                    self.replan(at, port);
-                }
-            }
-            Change::Credit { port, traffic_class, enable, idle_slope, gated } => {
-                self.write_credit(at, port, traffic_class, enable, idle_slope, gated);
-            }
-            Change::RoundRobin { port, members } => {
-                if let Some(state) = self.ports.get_mut(usize::from(port)) {
-                    state.egress.set_round_robin(members);
-                }
-            }
-            Change::MaxSdu { port, traffic_class, bytes } => {
-                if port < self.ports() {
-                    self.is_shaped = true;
-                    self.ports[usize::from(port)].egress.set_max_bytes(usize::from(traffic_class & 7), bytes);
-                }
-            }
+            Change::MaxFrameBytes(bytes) => self.arrivals.change_max_frame(&self.clock, at, bytes),
+            Change::QueueLimit { .. }
+            | Change::ClassLimit { .. }
+            | Change::QueueGuarantee(_)
+            | Change::ReceptionGuarantee(_)
+            | Change::SharedLimit(_) => self.store.change(change),
+            Change::CountGap(_)
+            | Change::GateEnable(_)
+            | Change::GateStates { .. }
+            | Change::Credit { .. }
+            | Change::RoundRobin { .. }
+            | Change::MaxSdu { .. } => self.ports.change(&self.clock, at, change),
         }
+    }
+
+    /// Ports that are to select at another tick since something changed.
+    pub fn take_wakes(&mut self) -> std::vec::Drain<'_, (u16, Tick)> {
+        self.ports.take_wakes()
+    }
+
+    /// When an entry of the staged list can be written, from a cycle on; or when that is to be asked again.
+    pub fn takes_gate_entry(&self, from: Tick) -> Tick {
+        self.gate_config.takes_entry(from, self.ports.gate_time())
+    }
+
+    pub fn write_gate_entry(&mut self, index: u16, entry: GateEntry) {
+        self.gate_config.write_entry(index, entry);
+    }
+
+    /// When a list can be committed, from a cycle on; or when that is to be asked again.
+    pub fn takes_gate_commit(&self, from: Tick) -> Tick {
+        self.gate_config.takes_commit(from, self.ports.gate_time())
+    }
+
+    /// Commits the staged list in a cycle in which it can be; what follows is done by [`Bridge::gate_step`].
+    pub fn commit_gates(&mut self, at: Tick, port: u16, registers: &GateRegisters) {
+        self.gate_config.commit(at, port, registers, self.ports.gate_time());
+    }
+
+    /// When [`Bridge::gate_step`] is to be called next.
+    pub fn next_gate_step(&self) -> Option<Tick> {
+        self.gate_config.next_step(self.ports.gate_time())
+    }
+
+    /// What becomes of lists that were committed, at a tick.
+    pub fn gate_step(&mut self, at: Tick) {
+        self.gate_config.step(at, &mut self.ports.with(&self.clock));
+    }
+
+    /// A command of the PTP clock that acts in a cycle of it: its error code, zero for none.
+    pub fn clock_command(&mut self, cycle: Tick, command: Command) -> u8 {
+        self.gate_config.clock_command(cycle, command, &mut self.ports.with(&self.clock))
     }
 }

@@ -13,9 +13,10 @@
 //!     T + 5              ports in use, ATS classes
 //!     T', T' + 1         of the port's next turn T': learning in use, members
 //! ```
+use super::arrivals::Received;
 use super::tables::{Egress, Filter, Ingress, Tables};
 use super::timing::Cycles;
-use super::{reason, Received, Tick};
+use super::{reason, Tick};
 use crate::header::{Header, VlanTag};
 use crate::trace::Reason;
 

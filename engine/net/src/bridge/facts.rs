@@ -14,11 +14,12 @@
 //! ```
 use penstock_shaper::admission::Limits;
 
+use super::arrivals::{Pending, Received};
 use super::classify::{read, Classification, Pipeline, Seen};
 use super::memos::Way;
 use super::meters::{Metering, Shape};
 use super::timing::{Clock, Cycles, TURN_TO_ADMISSION};
-use super::{Bridge, Received, Tick};
+use super::{Bridge, Tick};
 use crate::header::{Header, Headers};
 
 /// None: not read yet.
@@ -129,33 +130,28 @@ impl Bridge {
     }
 
     fn in_flight<'a>(&'a self, headers: &'a Headers) -> impl Iterator<Item = (Seen<'a>, &'a Received, &'a Facts)> {
-        self.ports.iter().enumerate().flat_map(move |(port, state)| {
-            state.pending.iter().filter_map(move |pending| {
-                let received = &pending.received;
-                let seen = Seen::new(port as u16, received, headers.get(received.header));
-                Some((seen, received, pending.facts.as_deref()?))
-            })
+        self.arrivals.iter().filter_map(move |(port, _, pending)| {
+            let received = &pending.received;
+            let seen = Seen::new(port, received, headers.get(received.header));
+            Some((seen, received, pending.facts.as_deref()?))
         })
     }
 
     /// Reads all that frames on their way read before `until`, in the order of their turns.
     pub(super) fn settle(&mut self, until: Tick, cycles: Cycles, headers: &Headers) {
-        let mut steps: Vec<(Tick, usize, usize, bool)> = Vec::new();
-        for (port, state) in self.ports.iter().enumerate() {
-            for (index, pending) in state.pending.iter().enumerate() {
-                let received = &pending.received;
-                if received.taken < until {
-                    steps.push((received.turn, port, index, false));
-                    steps.push((received.turn + cycles.ports, port, index, true));
-                }
+        let mut steps: Vec<(Tick, u16, usize, bool)> = Vec::new();
+        for (port, index, Pending { received, .. }) in self.arrivals.iter() {
+            if received.taken < until {
+                steps.push((received.turn, port, index, false));
+                steps.push((received.turn + cycles.ports, port, index, true));
             }
         }
         steps.sort_unstable();
         for (_, port, index, learns) in steps {
-            let Some(pending) = self.ports[port].pending.get_mut(index) else { continue };
+            let Some(pending) = self.arrivals.get_mut(port, index) else { continue };
             let received = pending.received;
             let mut facts = pending.facts.take().unwrap_or_default();
-            let seen = Seen::new(port as u16, &received, headers.get(received.header));
+            let seen = Seen::new(port, &received, headers.get(received.header));
             if learns {
                 self.learn_until(&seen, &received, &mut facts, until, cycles);
             } else {
@@ -164,7 +160,7 @@ impl Bridge {
                 }
                 self.read_until(&seen, &received, &mut facts, until, cycles);
             }
-            if let Some(pending) = self.ports[port].pending.get_mut(index) {
+            if let Some(pending) = self.arrivals.get_mut(port, index) {
                 pending.facts = Some(facts);
             }
         }
@@ -202,9 +198,11 @@ impl Bridge {
             facts.shape = Some(self.meters.shape_in_cycles(group, stream, received, &metering, self.ports()));
         }
         if let Some(begin) = facts.begin {
-            let limits = &self.settings.limits;
+            let limits = self.store.limits();
             let class = usize::from(class);
-            read(&mut facts.too_long, begin + 1, until, || self.too_long(begin + 1, class, received.bytes));
+            read(&mut facts.too_long, begin + 1, until, || {
+                self.ports.too_long(&self.clock, begin + 1, class, received.bytes)
+            });
             read(&mut facts.queue_limits, begin + 1, until, || (limits.queue[class], limits.queue_guarantee));
             read(&mut facts.class_limit, begin + 2, until, || limits.class[class]);
             read(&mut facts.store_limits, begin + 3, until, || (limits.reception_guarantee, limits.shared));

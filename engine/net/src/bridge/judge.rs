@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What becomes of a received frame: identification, forwarding, shaping, admission.
-use penstock_shaper::admission::{cells_of, Limits};
+use penstock_shaper::admission::Limits;
 use penstock_shaper::egress::Queued;
 
+use super::arrivals::{Pending, Received};
 use super::classify::{Classification, Seen};
 use super::memos::{key_of, Classified, Memos, Way, NOT_FOUND, NO_STREAM};
 use super::meters::Shape;
 use super::timing::{Clock, ADMISSION_TO_VERDICT};
-use super::{reason, Bridge, Judged, Judgement, Pending, Port, Received, Tick, NEVER};
+use super::{reason, Bridge, Judged, Judgement, Tick};
 use crate::header::Headers;
 
 impl Bridge {
@@ -29,14 +30,10 @@ impl Bridge {
         (out.queue_full, out.class_full, out.store_full, out.max_sdu) = (0, 0, 0, 0);
         out.stream = None;
         out.shaped = false;
-        let pending = &mut self.ports[usize::from(port)].pending;
-        let Some(Pending { received, facts }) = pending.get_mut(0) else {
+        let Some(Pending { received, mut facts }) = self.arrivals.next(&self.clock, port) else {
             *out = Judgement::default();
             return;
         };
-        let (received, mut facts) = (*received, facts.take());
-        pending.drop_front();
-        self.judgements[usize::from(port)] = pending.of_first(|next| self.clock.judge(next.received.turn), NEVER);
         (out.frame, out.bytes, out.memo) = (received.frame, received.bytes, received.memo);
         let begin = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -86,7 +83,7 @@ impl Bridge {
                 return;
             }
         }
-        let limits = facts.map(|facts| (facts.limits(&self.settings.limits), facts.too_long()));
+        let limits = facts.map(|facts| (facts.limits(self.store.limits()), facts.too_long()));
         self.admit(now, begin, port, &received, way.wanted, limits.as_ref(), before, out);
     }
 
@@ -109,7 +106,7 @@ impl Bridge {
 
     /// By what the next frame of a port will be judged.
     pub fn next_judged(&self, port: u16, memos: &Memos) -> Judged {
-        match self.ports[usize::from(port)].pending.get(0) {
+        match self.arrivals.first(port) {
             Some(Pending { facts: Some(_), .. }) => Judged::Staged,
             Some(Pending { received, .. }) if self.kept(port, received, memos).is_some() => Judged::Kept,
             _ => Judged::Read,
@@ -155,17 +152,6 @@ impl Bridge {
         }
     }
 
-    /// Egress ports for which a frame is too long, as far as that is read at `at`.
-    pub(super) fn too_long(&self, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
-        if !self.is_shaped {
-            return 0;
-        }
-        let is_long = |(egress, port): &(usize, &Port)| {
-            port.egress.is_too_long(&self.line(*egress as u16), at, traffic_class, bytes)
-        };
-        self.ports.iter().enumerate().filter(is_long).fold(0, |mask, (egress, _)| mask | 1 << egress)
-    }
-
     /// Queues the copies that are accepted.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // limits and lengths may be of another time
@@ -180,16 +166,12 @@ impl Bridge {
         before: Tick,
         out: &mut Judgement,
     ) {
-        if self.next_release < begin {
-            self.release_before(begin);
-        }
-        let cells = cells_of(u32::from(received.bytes));
         let class = usize::from(out.traffic_class);
         let (limits, too_long) = match limits {
-            Some((limits, too_long)) => (limits, *too_long),
-            None => (&self.settings.limits, self.too_long(begin + 1, class, received.bytes)),
+            Some((limits, too_long)) => (Some(limits), *too_long),
+            None => (None, self.ports.too_long(&self.clock, begin + 1, class, received.bytes)),
         };
-        let decision = self.admission.decide(limits, wanted, too_long, class, usize::from(port), cells);
+        let decision = self.store.decide(begin, limits, wanted, too_long, class, port, received.bytes);
         out.destination = decision.accepted;
         out.max_sdu = decision.max_sdu;
         (out.queue_full, out.class_full) = (decision.queue_full, decision.class_full);
@@ -223,7 +205,7 @@ impl Bridge {
                     return;
                 }
             }
-            let (state, line) = self.egress(egress);
+            let (state, line) = self.ports.at(&self.clock, egress);
             let head = state.egress.enqueue(copy);
             state.enqueued(&line, out.decided, head);
             if state.egress.is_shaped() {

@@ -4,10 +4,11 @@ use penstock_shaper::admission::CLASSES;
 use penstock_shaper::ats::{process_frame_at, Group, Rate, Scheduler, MAX_RESIDENCE_NS, TICKS_PER_NS};
 use prefetch_index::prefetch_index;
 
+use super::arrivals::Received;
 use super::change::Change;
 use super::config::{within, BridgeConfig, BridgeError};
 use super::timing::{visible_cycles, CYCLE_NS, RX_LATENCY_CYCLES};
-use super::{Received, Tick, NEVER};
+use super::{Tick, NEVER};
 use crate::limits::OVERHEAD_BYTES;
 
 const PS_PER_NS: u64 = 1_000;

@@ -8,6 +8,7 @@
 //! - [`Bridge::select`] at those ticks.
 //!
 //! Calls are made in the order of ticks; of one tick, judgements in the order in which they became due, then selections.
+mod arrivals;
 mod change;
 mod classify;
 mod config;
@@ -15,46 +16,41 @@ pub mod device;
 mod facts;
 mod fifo;
 mod forwarding;
-mod from_config;
-mod gate_config;
 mod judge;
 pub(crate) mod lifetime;
 mod memos;
 mod meters;
 mod pass;
+mod ports;
 pub mod reason;
 mod select;
 pub(crate) mod start;
+mod store;
 mod tables;
 pub(crate) mod timing;
 
-use std::collections::VecDeque;
-
-use penstock_shaper::admission::{Admission, Limits, Pool};
-use penstock_shaper::egress::{EgressPort, GateTime};
-use penstock_shaper::gates::Gates;
-use penstock_shaper::reception::Reception;
+use penstock_shaper::gate_config::GateConfig;
 
 pub use change::Change;
 pub use config::{
     BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, ShapersConfig, StreamConfig, StreamKey,
     Timing, MAX_PORTS,
 };
-pub use gate_config::GateRegisters;
 pub use memos::Memos;
+pub use penstock_shaper::gate_config::GateRegisters;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 pub use start::RATE_BEFORE_START;
 
 use crate::header::HeaderId;
 use crate::trace::Reason;
-use facts::Facts;
-use fifo::Fifo;
+use arrivals::Arrivals;
+use config::within;
 use forwarding::Forwarding;
-use gate_config::GateConfig;
-use lifetime::Lifetime;
 use meters::Meters;
+use ports::Ports;
+use store::Store;
 use tables::Tables;
-use timing::{Clock, Line, Row};
+use timing::{Clock, Row};
 
 pub use penstock_shaper::egress::{Tick, NEVER};
 
@@ -167,113 +163,57 @@ pub enum Selection {
     Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Received {
-    frame: u32,
-    header: HeaderId,
-    memo: Option<u32>,
-    bytes: u16,
-    fault: Reason,
-    is_alone: bool,
-    /// Hardware: the cycle in which the first byte is taken.
-    taken: Tick,
-    /// Hardware: the cycle in which the last byte is taken; else when the last bit has arrived.
-    last: Tick,
-    /// Hardware: the turn in which the record goes out; else when the frame is judged.
-    turn: Tick,
-}
-
-/// A copy's cells on their way back. Small, as a bridge looks through all of them.
-#[derive(Clone, Copy, Debug)]
-struct Release {
-    at: Tick,
-    cells: u16,
-    egress: u8,
-    reception: u8,
-    traffic_class: u8,
-    pool: Pool,
-}
-
-const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);
-
-/// A frame that has not been judged.
-#[derive(Clone, Debug, Default)]
-struct Pending {
-    received: Received,
-    /// What it has read, if something changed while it was on its way.
-    facts: Option<Box<Facts>>,
-}
-
-/// What every frame needs stands first and together.
+/// The parts of a bridge, each with a state of its own.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
-struct Port {
-    pending: Fifo<Pending>,
-    /// When the port is to select; `NEVER`: not known.
-    due: Tick,
-    lifetime: Lifetime,
-    egress: EgressPort,
-    reception: Reception,
-}
-
-/// Settings, as they are now.
-#[derive(Clone, Debug)]
-struct Settings {
-    max_frame_bytes: u16,
-    /// What credit is spent on.
-    count_gap: bool,
-    /// The next change of the longest frame; `NEVER`: none is known.
-    max_frame_until: Tick,
-    limits: Limits,
-}
-
-/// What every frame needs stands first and together, in as few lines of the cache as may be.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Bridge {
-    ports: Vec<Port>,
-    /// Per reception port: when a frame that has arrived is judged next; `NEVER`: there is none.
-    judgements: Vec<Tick>,
-    row: Row,
-    /// Some port is.
-    is_shaped: bool,
-    /// The first tick of one of the releases.
-    next_release: Tick,
-    admission: Admission,
-    /// In no order.
-    releases: Vec<Release>,
     clock: Clock,
-    /// Changes of the longest frame that the receivers have not seen yet.
-    max_frame_changes: VecDeque<(Tick, u16)>,
+    arrivals: Arrivals,
+    /// By which a frame is classified, and where it is forwarded to.
     tables: Tables,
     forwarding: Forwarding,
     meters: Meters,
-    settings: Settings,
-    gate_time: GateTime,
+    row: Row,
+    store: Store,
+    ports: Ports,
     gate_config: GateConfig,
-    /// Ports that are to select at another tick since something changed.
-    wakes: Vec<(u16, Tick)>,
 }
 
 impl Bridge {
+    pub fn new(ports: u16, config: &BridgeConfig, timing: &Timing) -> Result<Self, BridgeError> {
+        Self::with_streams(ports, config, timing, config.streams_of_hardware())
+    }
+
+    /// With tables for so many streams, as the hardware was built with; a power of two.
+    pub fn with_streams(ports: u16, config: &BridgeConfig, timing: &Timing, streams: u32) -> Result<Self, BridgeError> {
+        within("number of ports", ports, 2, MAX_PORTS)?;
+        let clock = Clock::new(ports, timing)?;
+        let delay_ns = match &clock {
+            Clock::Hardware(cycles) => cycles.delay_ns(),
+            Clock::Ideal(ideal) => ideal.processing_delay_ps.div_ceil(1_000),
+        };
+        let delay_ns = u32::try_from(delay_ns).unwrap_or(u32::MAX);
+        let max_frame_bytes = within("longest frame in bytes", config.max_frame_bytes, 64, 16_000)?;
+        Ok(Self {
+            arrivals: Arrivals::new(ports, max_frame_bytes),
+            tables: Tables::new(ports, config, streams)?,
+            forwarding: Forwarding::new(config, matches!(timing, Timing::Hardware))?,
+            meters: Meters::new(ports, config, streams, delay_ns)?,
+            row: Row::default(),
+            store: Store::new(ports, config),
+            ports: Ports::new(ports, config, &clock)?,
+            gate_config: GateConfig::new(ports),
+            clock,
+        })
+    }
+
+    /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if
+    /// they always had.
+    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
+        self.ports.start_clock(tick, config, &self.clock)
+    }
+
     pub fn ports(&self) -> u16 {
-        self.ports.len() as u16
-    }
-
-    /// A port, and its line.
-    #[inline(always)]
-    fn egress(&mut self, port: u16) -> (&mut Port, Line<'_>) {
-        let (clock, gate_time, count_gap) = (&self.clock, &self.gate_time, self.settings.count_gap);
-        (&mut self.ports[usize::from(port)], Line { clock, gate_time, port, count_gap })
-    }
-
-    /// The line of a port.
-    fn line(&self, port: u16) -> Line<'_> {
-        Line { clock: &self.clock, gate_time: &self.gate_time, port, count_gap: self.settings.count_gap }
-    }
-
-    fn gates(&self, port: u16) -> Option<&Gates> {
-        self.ports[usize::from(port)].egress.gates()
+        self.ports.count()
     }
 
     pub fn processing_delay_max_ns(&self) -> u32 {
@@ -282,26 +222,13 @@ impl Bridge {
 
     /// Cells guaranteed to each queue, to each reception port, and shared.
     pub fn shares(&self) -> [u32; 3] {
-        let limits = &self.settings.limits;
+        let limits = self.store.limits();
         [limits.queue_guarantee, limits.reception_guarantee, limits.shared]
     }
 
     /// The longest frame for one whose first byte behind the delimiter is at this tick; these are asked for in order.
-    #[inline(always)]
     pub fn max_frame_bytes(&mut self, first: Tick) -> u16 {
-        if first >= self.settings.max_frame_until {
-            self.change_max_frame(first);
-        }
-        self.settings.max_frame_bytes
-    }
-
-    #[cold]
-    fn change_max_frame(&mut self, first: Tick) {
-        while let Some((_, bytes)) = self.max_frame_changes.front().filter(|(at, _)| *at <= first) {
-            self.settings.max_frame_bytes = *bytes;
-            self.max_frame_changes.pop_front();
-        }
-        self.settings.max_frame_until = self.max_frame_changes.front().map_or(NEVER, |&(at, _)| at);
+        self.arrivals.max_frame_bytes(first)
     }
 
     /// Has the scheduler of a stream fetched into the cache.
@@ -312,47 +239,12 @@ impl Bridge {
 
     /// Frames that have arrived and are not judged, and copies that are queued.
     pub fn inside(&self) -> u64 {
-        self.ports.iter().map(|port| (port.pending.len() + port.egress.len()) as u64).sum()
+        (self.arrivals.len() + self.ports.queued()) as u64
     }
 
     /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.
     #[inline(always)]
     pub fn arrive(&mut self, port: u16, arrival: Arrival) -> Tick {
-        let longest = self.max_frame_bytes(arrival.first);
-        let state = &mut self.ports[usize::from(port)];
-        let bytes = arrival.bytes.min(longest + 1);
-        let fault = match arrival.fault {
-            reason::PREAMBLE | reason::RX_ER => arrival.fault,
-            _ if bytes > longest => reason::GIANT,
-            _ if bytes < 64 => reason::RUNT,
-            fault => fault,
-        };
-        let Arrival { frame, header, memo, is_alone, .. } = arrival;
-        let mut received =
-            Received { frame, header, memo, bytes, fault, is_alone, taken: arrival.first, last: 0, turn: 0 };
-        match &self.clock {
-            Clock::Hardware(_) => {
-                // An end without content is handed on as one byte of no meaning.
-                let first = if bytes == 0 { arrival.first.saturating_sub(1) } else { arrival.first };
-                let taken = state.reception.take(first, bytes.max(1));
-                if let Some(kept) = taken.overrun {
-                    received.fault = reason::OVERRUN;
-                    received.bytes = kept + 1;
-                }
-                received.taken = taken.first;
-                received.last = taken.last;
-                received.turn = taken.turn;
-            }
-            Clock::Ideal(ideal) => {
-                received.last = ideal.last_bit(port, arrival.first, bytes);
-                received.turn =
-                    if ideal.cut_through { ideal.header(port, arrival.first, bytes) } else { received.last };
-            }
-        }
-        let judge = self.clock.judge(received.turn);
-        let next = &mut self.judgements[usize::from(port)];
-        *next = judge.min(*next);
-        state.pending.push_back(Pending { received, facts: None });
-        judge
+        self.arrivals.take(&self.clock, port, arrival)
     }
 }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Selection for transmission.
-use penstock_shaper::admission::cells_of;
 use penstock_shaper::egress::Queued;
 
 use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
+use super::ports::Port;
 use super::timing::{Clock, Line};
-use super::{reason, Bridge, Port, Release, Selection, Tick, NEVER};
+use super::{reason, Bridge, Selection, Tick, NEVER};
 
 impl Bridge {
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
-        if now < self.ports[usize::from(port)].due {
+        if now < self.ports.get(port).due {
             return Selection::Stale;
         }
         // What is due may lie before `now`: a fast clock shows several ticks in one picosecond, and what was queued
         // beside a frame that is given up is known some cycles later.
         loop {
-            let state = &self.ports[usize::from(port)];
+            let state = self.ports.get(port);
             let (due, known) = (state.due, state.known(&self.clock));
             if now < known {
                 return Selection::Idle { next: Some(known) };
@@ -30,7 +30,7 @@ impl Bridge {
 
     #[inline(always)]
     fn select_at(&mut self, now: Tick, port: u16) -> Selection {
-        let (state, line) = self.egress(port);
+        let (state, line) = self.ports.at(&self.clock, port);
         if let Some(look) = state.lifetime.look.filter(|look| look.at < now) {
             return self.look(now, port, look);
         }
@@ -40,16 +40,15 @@ impl Bridge {
         state.lifetime.popped(now, state.egress.was_last(&copy));
         let (first, back) = line.leaves(now, copy.bytes);
         let next = state.plan(&line, now);
-        self.release(port, back, &copy);
+        self.store.release(port, back, &copy);
         let Queued { frame, bytes, traffic_class, .. } = copy;
         Selection::Sent { frame, bytes, traffic_class, at: now, first, next }
     }
 
     /// Gives up the candidate of a class that was looked at, if it still is too old.
     fn look(&mut self, now: Tick, port: u16, look: Look) -> Selection {
-        let sent_until = |release: &&Release| u16::from(release.egress) == port;
-        let busy: Vec<Tick> = self.releases.iter().filter(sent_until).map(|release| release.at).collect();
-        let (state, line) = self.egress(port);
+        let busy: Vec<Tick> = self.store.releases(port).collect();
+        let (state, line) = self.ports.at(&self.clock, port);
         let egress = &mut state.egress;
         let class = look.traffic_class;
         let is_long = look.is_long.unwrap_or_else(|| egress.never_fits(&line, look.at, class));
@@ -80,39 +79,9 @@ impl Bridge {
             Clock::Ideal(_) => (look.at, look.at),
         };
         let next = state.plan(&line, now.max(look.at + 1));
-        self.release(port, released, &copy);
+        self.store.release(port, released, &copy);
         let reason = if is_long { reason::MAX_SDU } else { reason::LIFETIME };
         Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
-    }
-
-    /// The cells of a copy come back at a tick.
-    #[inline(always)]
-    pub(super) fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
-        self.next_release = self.next_release.min(at);
-        self.releases.push(Release {
-            at,
-            cells: cells_of(u32::from(copy.bytes)) as u16,
-            egress: egress as u8,
-            reception: copy.reception as u8,
-            traffic_class: copy.traffic_class,
-            pool: copy.pool,
-        });
-    }
-
-    /// Gives back all cells whose turn comes before a tick. Their order does not matter.
-    pub(super) fn release_before(&mut self, tick: Tick) {
-        let (admission, mut next) = (&mut self.admission, NEVER);
-        self.releases.retain(|release| {
-            let stays = release.at >= tick;
-            if stays {
-                next = next.min(release.at);
-            } else {
-                let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
-                admission.release(egress, class, usize::from(release.reception), release.pool, release.cells.into());
-            }
-            stays
-        });
-        self.next_release = next;
     }
 }
 

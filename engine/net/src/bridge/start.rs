@@ -7,37 +7,12 @@ use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT, TIME_END_NS};
 
-use super::config::{refuse, within, BridgeConfig, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
+use super::config::{refuse, within, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
 use super::timing::{Clock, Line, GATE_DELAYS};
-use super::{Bridge, Tick};
+use super::Tick;
 
 /// The hardware's clock gets its rate so many cycles before the run: by then the command is answered.
 pub const RATE_BEFORE_START: Tick = 64;
-
-impl Bridge {
-    /// Gates and credit as they are configured.
-    pub(super) fn shape_ports(&mut self, config: &BridgeConfig) -> Result<(), BridgeError> {
-        let shapers = config.shapers();
-        check_ports(&shapers, self.ports())?;
-        for port in 0..self.ports() {
-            let (state, line) = self.egress(port);
-            shape(&mut state.egress, &line, &shapers)?;
-            self.is_shaped |= self.ports[usize::from(port)].egress.is_shaped();
-        }
-        self.start_clock(0, config)
-    }
-
-    /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if
-    /// they always had.
-    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
-        self.gate_time = gate_time(&self.clock, config.ptp, tick)?;
-        for gates in &config.gates {
-            let (state, line) = self.egress(gates.port);
-            start_list(&mut state.egress, &line, config.ptp, gates, tick)?;
-        }
-        Ok(())
-    }
-}
 
 /// Whether what is configured is of ports and classes that there are.
 pub fn check_ports(config: &ShapersConfig, ports: u16) -> Result<(), BridgeError> {

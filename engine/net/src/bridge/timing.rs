@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
 use penstock_shaper::egress::{GateDelays, GateTime, LineTime};
+use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::turns::Turns;
 pub use penstock_shaper::turns::CYCLE_NS;
 
@@ -25,8 +26,6 @@ const TURN_TO_JUDGE: Tick = 16;
 const SELECTION_TO_FIRST: Tick = 12;
 /// From a selection to the next, without the frame.
 const SELECTION_TO_NEXT: Tick = 20;
-/// From a cycle of `pen_gates` to that of the selections which its states are for.
-pub const GATES_CYCLES: Tick = 3;
 /// Of the hardware, in nanoseconds and cycles.
 pub const GATE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The egress ports of a bridge, the time by which their gates go, and when each is to select.
+use penstock_shaper::credit::{self, Bounds, Credit};
+use penstock_shaper::egress::{EgressPort, GateTime};
+use penstock_shaper::gate_config::GatedPorts;
+use penstock_shaper::gates::Gates;
+use penstock_shaper::ptp_clock::PtpClock;
+
+use super::change::Change;
+use super::config::{BridgeConfig, BridgeError};
+use super::lifetime::{Lifetime, Look};
+use super::start::{check_ports, gate_time, shape, start_list};
+use super::timing::{Clock, Line, GATE_DELAYS};
+use super::{Tick, NEVER};
+
+/// What every frame needs stands first and together.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Port {
+    /// When the port is to select; `NEVER`: not known.
+    pub due: Tick,
+    pub lifetime: Lifetime,
+    pub egress: EgressPort,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Ports {
+    ports: Vec<Port>,
+    gate_time: GateTime,
+    /// What credit is spent on.
+    count_gap: bool,
+    /// Some port is.
+    is_shaped: bool,
+    /// Ports that are to select at another tick since something changed.
+    wakes: Vec<(u16, Tick)>,
+}
+
+impl Ports {
+    pub fn new(ports: u16, config: &BridgeConfig, clock: &Clock) -> Result<Self, BridgeError> {
+        let port = || Port { due: NEVER, lifetime: Lifetime::default(), egress: EgressPort::new(ports.into()) };
+        let mut made = Self {
+            ports: (0..ports).map(|_| port()).collect(),
+            gate_time: GateTime::new(PtpClock::new(0, 0), GATE_DELAYS),
+            count_gap: config.count_gap,
+            is_shaped: false,
+            wakes: Vec::new(),
+        };
+        let shapers = config.shapers();
+        check_ports(&shapers, ports)?;
+        for port in 0..ports {
+            let (state, line) = made.at(clock, port);
+            shape(&mut state.egress, &line, &shapers)?;
+            made.is_shaped |= made.ports[usize::from(port)].egress.is_shaped();
+        }
+        made.start_clock(0, config, clock)?;
+        Ok(made)
+    }
+
+    /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if
+    /// they always had.
+    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig, clock: &Clock) -> Result<(), BridgeError> {
+        self.gate_time = gate_time(clock, config.ptp, tick)?;
+        for gates in &config.gates {
+            let (state, line) = self.at(clock, gates.port);
+            start_list(&mut state.egress, &line, config.ptp, gates, tick)?;
+        }
+        Ok(())
+    }
+
+    pub fn count(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    /// Copies that are queued.
+    pub fn queued(&self) -> usize {
+        self.ports.iter().map(|port| port.egress.len()).sum()
+    }
+
+    pub fn get(&self, port: u16) -> &Port {
+        &self.ports[usize::from(port)]
+    }
+
+    /// A port, and its line.
+    #[inline(always)]
+    pub fn at<'a>(&'a mut self, clock: &'a Clock, port: u16) -> (&'a mut Port, Line<'a>) {
+        let line = Line { clock, gate_time: &self.gate_time, port, count_gap: self.count_gap };
+        (&mut self.ports[usize::from(port)], line)
+    }
+
+    /// Egress ports for which a frame is too long, as far as that is read at `at`.
+    #[inline(always)]
+    pub fn too_long(&self, clock: &Clock, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
+        if !self.is_shaped {
+            return 0;
+        }
+        let is_long = |(port, state): &(usize, &Port)| {
+            let line = Line { clock, gate_time: &self.gate_time, port: *port as u16, count_gap: self.count_gap };
+            state.egress.is_too_long(&line, at, traffic_class, bytes)
+        };
+        self.ports.iter().enumerate().filter(is_long).fold(0, |mask, (port, _)| mask | 1 << port)
+    }
+
+    /// Ports that are to select at another tick since something changed.
+    pub fn take_wakes(&mut self) -> std::vec::Drain<'_, (u16, Tick)> {
+        self.wakes.drain(..)
+    }
+
+    /// Makes a change, if it is one of egress ports.
+    pub fn change(&mut self, clock: &Clock, at: Tick, change: &Change) {
+        match *change {
+            Change::CountGap(count) => self.count_gap = count,
+            Change::GateEnable(mask) => {
+                for port in 0..self.count() {
+                    let enable = mask >> port & 1 == 1;
+                    if self.ports[usize::from(port)].egress.is_gated() != enable {
+                        self.change_gates(clock, at, port).set_enabled(enable);
+                        self.replan(clock, at, port);
+                    }
+                }
+            }
+            Change::GateStates { port, states } if port < self.count() => {
+                self.change_gates(clock, at, port).set_initial_states(states);
+                self.replan(clock, at, port);
+            }
+            Change::Credit { port, traffic_class, enable, idle_slope, gated } if port < self.count() => {
+                self.write_credit(clock, at, port, traffic_class, enable, idle_slope, gated);
+            }
+            Change::RoundRobin { port, members } if port < self.count() => {
+                self.ports[usize::from(port)].egress.set_round_robin(members);
+            }
+            Change::MaxSdu { port, traffic_class, bytes } if port < self.count() => {
+                self.is_shaped = true;
+                self.ports[usize::from(port)].egress.set_max_bytes(usize::from(traffic_class & 7), bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// A look at a port that has been is judged as it was, before something of the port changes.
+    fn change_egress<'a>(&'a mut self, clock: &'a Clock, at: Tick, port: u16) -> (&'a mut EgressPort, Line<'a>) {
+        self.is_shaped = true;
+        let (state, line) = self.at(clock, port);
+        if let Some(look) = state.lifetime.look.filter(|look| look.at < at && look.is_long.is_none()) {
+            let is_long = Some(state.egress.never_fits(&line, look.at, look.traffic_class));
+            state.lifetime.look = Some(Look { is_long, ..look });
+        }
+        (&mut state.egress, line)
+    }
+
+    /// The gates of a port, of which something changes.
+    fn change_gates<'a>(&'a mut self, clock: &'a Clock, at: Tick, port: u16) -> &'a mut Gates {
+        let (egress, line) = self.change_egress(clock, at, port);
+        egress.change_gates(&line, at)
+    }
+
+    /// When a port selects next, since something has changed.
+    fn replan(&mut self, clock: &Clock, at: Tick, port: u16) {
+        let (state, line) = self.at(clock, port);
+        let before = state.due;
+        let due = state.plan(&line, at);
+        self.wakes.extend(due.filter(|due| *due != before).map(|due| (port, due)));
+    }
+
+    /// TABLE_CREDIT. Credit is zero from this tick on; an entry that the hardware refuses is without effect.
+    #[allow(clippy::too_many_arguments)] // the entry's fields
+    fn write_credit(&mut self, clock: &Clock, at: Tick, port: u16, class: u8, enable: bool, idle: u64, gated: bool) {
+        let class = usize::from(class & 7);
+        let credit = match Credit::new(idle, credit::PORT_RATE, Bounds::HARDWARE) {
+            Ok(credit) => Some(credit),
+            Err(_) if enable => return,
+            Err(_) => None,
+        };
+        let (egress, line) = self.change_egress(clock, at, port);
+        let sum = egress.idle_slopes_beside(class) + i128::from(idle);
+        if enable && !gated && sum > i128::from(credit::PORT_RATE) {
+            return;
+        }
+        egress.set_credit(&line, at, class, credit.filter(|_| enable));
+        self.replan(clock, at, port);
+    }
+
+    pub fn gate_time(&self) -> &GateTime {
+        &self.gate_time
+    }
+
+    /// For what sets their gates.
+    pub fn with<'a>(&'a mut self, clock: &'a Clock) -> OfClock<'a> {
+        OfClock { ports: self, clock }
+    }
+}
+
+/// Ports, and the clock of their bridge.
+pub(super) struct OfClock<'a> {
+    ports: &'a mut Ports,
+    clock: &'a Clock,
+}
+
+impl GatedPorts for OfClock<'_> {
+    fn count(&self) -> u16 {
+        self.ports.count()
+    }
+
+    fn is_shaped(&self, port: u16) -> bool {
+        self.ports.ports[usize::from(port)].egress.is_shaped()
+    }
+
+    fn gate_time(&mut self) -> &mut GateTime {
+        &mut self.ports.gate_time
+    }
+
+    fn gates(&self, port: u16) -> Option<&Gates> {
+        self.ports.ports[usize::from(port)].egress.gates()
+    }
+
+    fn change(&mut self, at: Tick, port: u16) -> &mut Gates {
+        self.ports.change_gates(self.clock, at, port)
+    }
+
+    fn changed(&mut self, at: Tick, port: u16) {
+        self.ports.replan(self.clock, at, port);
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The frame store: whether there is room for a frame, and when its cells come back.
+use penstock_shaper::admission::{cells_of, Admission, Decision, Limits, Pool, CLASSES};
+use penstock_shaper::egress::Queued;
+
+use super::change::Change;
+use super::config::{BridgeConfig, MAX_PORTS};
+use super::{Tick, NEVER};
+
+/// As `pen_registers` divides the store after reset.
+const TRANSIT_CELLS: u32 = 36;
+const RECEPTION_GUARANTEE: u32 = 24;
+const QUEUE_GUARANTEE_MOST: u32 = 12;
+
+/// Guarantee of a queue, guarantee of a reception port, and what is shared.
+fn shares(ports: u32, cells: u32) -> (u32, u32, u32) {
+    let per_port = TRANSIT_CELLS + RECEPTION_GUARANTEE;
+    let room = (3 * cells / 4).saturating_sub(ports * per_port);
+    let queue = (room / (ports * CLASSES as u32)).min(QUEUE_GUARANTEE_MOST);
+    (queue, RECEPTION_GUARANTEE, cells.saturating_sub(ports * (per_port + CLASSES as u32 * queue)))
+}
+
+/// A copy's cells on their way back. Small, as a bridge looks through all of them.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    at: Tick,
+    cells: u16,
+    egress: u8,
+    reception: u8,
+    traffic_class: u8,
+    pool: Pool,
+}
+
+const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);
+
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    /// The first tick of one of the releases.
+    next_release: Tick,
+    admission: Admission,
+    /// In no order.
+    releases: Vec<Release>,
+    limits: Limits,
+}
+
+impl Store {
+    pub fn new(ports: u16, config: &BridgeConfig) -> Self {
+        let (queue, reception, shared) = shares(u32::from(ports), config.cells);
+        let limits = Limits {
+            queue: config.queue_limit,
+            class: config.class_limit,
+            queue_guarantee: config.queue_guarantee.unwrap_or(queue),
+            reception_guarantee: config.reception_guarantee.unwrap_or(reception),
+            shared: config.shared_limit.unwrap_or(shared),
+        };
+        let ports = usize::from(ports);
+        Self { next_release: NEVER, admission: Admission::new(ports), releases: Vec::with_capacity(2 * ports), limits }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Makes a change, if it is one of the limits.
+    pub fn change(&mut self, change: &Change) {
+        let limits = &mut self.limits;
+        match *change {
+            Change::QueueLimit { traffic_class, cells } => limits.queue[usize::from(traffic_class & 7)] = cells,
+            Change::ClassLimit { traffic_class, cells } => limits.class[usize::from(traffic_class & 7)] = cells,
+            Change::QueueGuarantee(cells) => limits.queue_guarantee = cells,
+            Change::ReceptionGuarantee(cells) => limits.reception_guarantee = cells,
+            Change::SharedLimit(cells) => limits.shared = cells,
+            _ => {}
+        }
+    }
+
+    /// Which copies of a frame find room, for a decision that begins at `begin`; by the limits as they are set, or others.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // as those of admission
+    pub fn decide(
+        &mut self,
+        begin: Tick,
+        limits: Option<&Limits>,
+        wanted: u64,
+        too_long: u64,
+        class: usize,
+        reception: u16,
+        bytes: u16,
+    ) -> Decision {
+        if self.next_release < begin {
+            self.release_before(begin);
+        }
+        let limits = limits.unwrap_or(&self.limits);
+        self.admission.decide(limits, wanted, too_long, class, reception.into(), cells_of(bytes.into()))
+    }
+
+    /// The cells of a copy come back at a tick.
+    #[inline(always)]
+    pub fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
+        self.next_release = self.next_release.min(at);
+        self.releases.push(Release {
+            at,
+            cells: cells_of(u32::from(copy.bytes)) as u16,
+            egress: egress as u8,
+            reception: copy.reception as u8,
+            traffic_class: copy.traffic_class,
+            pool: copy.pool,
+        });
+    }
+
+    /// When cells of copies for an egress port come back.
+    pub fn releases(&self, egress: u16) -> impl Iterator<Item = Tick> + '_ {
+        self.releases.iter().filter(move |release| u16::from(release.egress) == egress).map(|release| release.at)
+    }
+
+    /// Gives back all cells whose turn comes before a tick. Their order does not matter.
+    fn release_before(&mut self, tick: Tick) {
+        let (admission, mut next) = (&mut self.admission, NEVER);
+        self.releases.retain(|release| {
+            let stays = release.at >= tick;
+            if stays {
+                next = next.min(release.at);
+            } else {
+                let (egress, class) = (usize::from(release.egress), usize::from(release.traffic_class));
+                admission.release(egress, class, usize::from(release.reception), release.pool, release.cells.into());
+            }
+            stays
+        });
+        self.next_release = next;
+    }
+}

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How gates get their lists in flight. Twin of `pen_gate_config`.
+//!
+//! The unit takes one list at a time. It checks it, takes back a change that is still pending, and tells the port of the
+//! new one two microseconds before PREPARE_NS are over; docs/hardware.md has the order.
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::egress::{GateTime, Tick};
+use crate::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
+use crate::ptp_clock::{nanoseconds, Command};
+
+pub const GATE_ENTRIES: usize = 128;
+/// From a cycle of `pen_gates` to that of the selections which its states are for.
+pub const GATES_CYCLES: Tick = 3;
+const PREPARE_NS: u64 = 65_536;
+/// A list does not begin earlier after it is pending.
+const LEAD_NS: u64 = 32_768;
+/// For the changes of all ports, after a step.
+const AGAIN_NS: u64 = 8 * PREPARE_NS;
+/// The port is told so long before.
+const TOLD_NS: u64 = 2_047;
+/// From the cycle in which the port is to be told to the first selection that knows it, and to the next commit.
+const TOLD_CYCLES: Tick = 13;
+const FREE_CYCLES: Tick = 11;
+/// And to the next entry.
+const WRITABLE_CYCLES: Tick = 2;
+/// From the cycle in which a list begins to the one in which the unit no longer counts it as pending.
+const ACTED_CYCLES: Tick = 2;
+/// From the time by which a port is locked to the cycle in which it says so.
+const LOCKED_CYCLES: Tick = 2;
+/// From a commit to its check, to the end of the sum of the base time, to the first entry's check, and to the next one's.
+const CHECK_CYCLES: Tick = 2;
+const SUM_CYCLES: Tick = 52;
+const FIRST_ENTRY_CYCLES: Tick = 55;
+const ENTRY_CYCLES: Tick = 3;
+
+/// What the registers say of a list that is committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GateRegisters {
+    pub base_s: u64,
+    pub base_ns: u32,
+    pub cycle_time_ns: u32,
+    pub extension_ns: u32,
+    pub length: u16,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// The list that was committed at this gate time has been found good.
+    Good {
+        list: Arc<List>,
+        now: u64,
+    },
+    /// The change that this list had to wait for has acted.
+    Acted {
+        list: Arc<List>,
+    },
+    Withdraw,
+    Propose {
+        list: Arc<List>,
+        change_time: u64,
+        since: u64,
+    },
+}
+
+/// A tick, or so many after the unit sees a gate time: then a command to the clock moves it.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    gate_time: Option<u64>,
+    ticks: Tick,
+}
+
+impl When {
+    fn tick(ticks: Tick) -> Self {
+        Self { gate_time: None, ticks }
+    }
+
+    fn seen(gate_time: u64, ticks: Tick) -> Self {
+        Self { gate_time: Some(gate_time), ticks }
+    }
+
+    fn at(self, time: &GateTime) -> Tick {
+        let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
+        seen.unwrap_or(0).saturating_add(self.ticks)
+    }
+
+    fn later(self, ticks: Tick) -> Self {
+        Self { ticks: self.ticks + ticks, ..self }
+    }
+
+    /// What the unit has seen before this cycle stays as it is, whatever the clock does from now on.
+    fn keep(&mut self, time: &GateTime, cycle: Tick) {
+        let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
+        if let Some(seen) = seen.filter(|&seen| seen < cycle) {
+            *self = Self::tick(seen + self.ticks);
+        }
+    }
+}
+
+/// The staged list, and what is under way.
+#[derive(Clone, Debug)]
+pub struct GateConfig {
+    entries: Vec<Entry>,
+    /// The first cycles in which an entry and a commit can be taken.
+    writable: When,
+    free: When,
+    /// In the order of time.
+    steps: VecDeque<(When, u16, Step)>,
+    /// Per port: ConfigChangeError and the last error's code.
+    errors: Vec<(u16, u8)>,
+}
+
+impl GateConfig {
+    pub fn new(ports: u16) -> Self {
+        Self {
+            entries: vec![Entry { operation: 0, states: 0, interval: 0 }; GATE_ENTRIES],
+            writable: When::tick(0),
+            free: When::tick(0),
+            steps: VecDeque::new(),
+            errors: vec![(0, 0); usize::from(ports)],
+        }
+    }
+
+    fn busy_until(&mut self, writable: When, free: When) {
+        (self.writable, self.free) = (writable, free);
+    }
+
+    /// A step before which nothing else can be taken.
+    fn wait_for(&mut self, when: When, port: u16, step: Step) {
+        self.steps.push_back((when, port, step));
+        self.busy_until(when.later(1), when.later(1));
+    }
+
+    /// The port is told of a list shortly before it is pending.
+    fn tell(&mut self, port: u16, since: u64, list: Arc<List>, change_time: u64) {
+        let told = since - TOLD_NS;
+        self.steps.push_back((When::seen(told, TOLD_CYCLES), port, Step::Propose { list, change_time, since }));
+        self.busy_until(When::seen(told, WRITABLE_CYCLES), When::seen(told, FREE_CYCLES));
+    }
+
+    /// A command to the clock acts in this cycle.
+    fn keep(&mut self, time: &GateTime, cycle: Tick) {
+        let steps = self.steps.iter_mut().map(|step| &mut step.0);
+        steps.chain([&mut self.writable, &mut self.free]).for_each(|when| when.keep(time, cycle));
+    }
+
+    /// Of a port: lists that were refused or began late, and the code of the last.
+    pub fn errors(&self, port: u16) -> (u16, u8) {
+        self.errors[usize::from(port)]
+    }
+
+    fn count(&mut self, port: u16, code: u8) {
+        let (count, last) = &mut self.errors[usize::from(port)];
+        (*count, *last) = (count.saturating_add(1), code);
+    }
+}
+
+/// The code that the hardware has for it, and how many cycles after the commit it is found.
+fn code_of(error: &ListError) -> (u8, Tick) {
+    let entry = |entry: usize| FIRST_ENTRY_CYCLES + ENTRY_CYCLES * entry as Tick;
+    match *error {
+        ListError::Empty { .. } => (1, CHECK_CYCLES),
+        ListError::TooMany { .. } => (2, CHECK_CYCLES),
+        ListError::Interval { entry: at, .. } => (3, entry(at)),
+        ListError::Operation { entry: at, .. } => (4, entry(at)),
+        ListError::Cycle { .. } => (5, CHECK_CYCLES),
+        ListError::BaseTime { .. } => (6, SUM_CYCLES),
+    }
+}
+const PAST_CODE: u8 = 7;
+
+/// Egress ports, as far as their gates are set.
+pub trait GatedPorts {
+    fn count(&self) -> u16;
+
+    /// Whether a port has gates, credit or longest frames.
+    fn is_shaped(&self, port: u16) -> bool;
+
+    fn gate_time(&mut self) -> &mut GateTime;
+
+    fn gates(&self, port: u16) -> Option<&Gates>;
+
+    /// The gates of a port that change at a tick, up to which all else of it is settled.
+    fn change(&mut self, at: Tick, port: u16) -> &mut Gates;
+
+    /// Gates or their time have changed, so that the port may select at another tick.
+    fn changed(&mut self, at: Tick, port: u16);
+}
+
+impl GateConfig {
+    /// When an entry of the staged list can be written, from a cycle on; or when that is to be asked again.
+    pub fn takes_entry(&self, from: Tick, time: &GateTime) -> Tick {
+        from.max(self.writable.at(time))
+    }
+
+    pub fn write_entry(&mut self, index: u16, entry: Entry) {
+        if let Some(place) = self.entries.get_mut(usize::from(index)) {
+            *place = entry;
+        }
+    }
+
+    /// When a list can be committed, from a cycle on; or when that is to be asked again.
+    pub fn takes_commit(&self, from: Tick, time: &GateTime) -> Tick {
+        from.max(self.free.at(time))
+    }
+
+    /// Commits the staged list in a cycle in which it can be; what follows is done by [`Self::step`].
+    pub fn commit(&mut self, at: Tick, port: u16, registers: &GateRegisters, time: &GateTime) {
+        if usize::from(port) >= self.errors.len() {
+            return;
+        }
+        let length = usize::from(registers.length);
+        let admin = AdminList {
+            entries: self.entries.iter().cycle().take(length).copied().collect(),
+            base_time: nanoseconds(registers.base_s, u64::from(registers.base_ns)).unwrap_or(u64::MAX),
+            cycle_time: u64::from(registers.cycle_time_ns),
+            cycle_time_extension: u64::from(registers.extension_ns),
+        };
+        let capacity = Capacity { entries: GATE_ENTRIES, ..Capacity::HARDWARE };
+        let list = match List::compile(&admin, &capacity) {
+            Ok(list) => Arc::new(list),
+            Err(error) => {
+                let (code, found) = code_of(&error);
+                // Seconds and nanoseconds are looked at before they are added.
+                let found =
+                    if code == 6 && u64::from(registers.base_ns) >= 1_000_000_000 { CHECK_CYCLES } else { found };
+                self.count(port, code);
+                self.busy_until(When::tick(at + found + 1), When::tick(at + found + 1));
+                return;
+            }
+        };
+        // The unit's gate time of a cycle is that of the selections some cycles later.
+        let now = time.at(at + GATES_CYCLES);
+        let cancel = at + FIRST_ENTRY_CYCLES + ENTRY_CYCLES * (length as Tick - 1) + 1;
+        // What acts later than this is still pending in the eyes of the unit when it cancels.
+        let good = When::tick(cancel - ACTED_CYCLES - 1 + GATES_CYCLES);
+        self.wait_for(good, port, Step::Good { list, now });
+    }
+
+    /// A good list takes the place of what is pending, or waits until that has acted if it is too late.
+    fn replace_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64, ports: &mut impl GatedPorts) {
+        let time = *ports.gate_time();
+        let pending = ports.gates(port).and_then(|gates| Some((gates, gates.pending(time.at(at))?.1)));
+        let Some((gates, change_time)) = pending else { return self.prepare_list(at, port, list, now, ports) };
+        let cancel = at + ACTED_CYCLES + 1;
+        let acts = time.tick_of(change_time);
+        if acts <= cancel || is_locked(gates, time.at(cancel - LOCKED_CYCLES)) {
+            let seen = When::seen(change_time, ACTED_CYCLES + GATES_CYCLES);
+            let when = if acts + ACTED_CYCLES > cancel { seen } else { When::tick(cancel + 1) };
+            self.wait_for(when, port, Step::Acted { list });
+        } else {
+            self.steps.push_back((When::tick(cancel), port, Step::Withdraw));
+            self.prepare_list(at, port, list, now, ports);
+        }
+    }
+
+    /// A list that nothing is in the way of begins, counted from this gate time.
+    fn prepare_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64, ports: &mut impl GatedPorts) {
+        let gate_time = ports.gate_time().at(at);
+        let is_running = ports.gates(port).is_some_and(|gates| gates.list(gate_time).is_some());
+        let earliest = now + PREPARE_NS + LEAD_NS;
+        if is_running && list.base_time() < earliest {
+            self.count(port, PAST_CODE);
+        }
+        let change_time = list.start_from(earliest);
+        self.tell(port, now + PREPARE_NS, list, change_time);
+    }
+
+    /// When [`Self::step`] is to be called next.
+    pub fn next_step(&self, time: &GateTime) -> Option<Tick> {
+        self.steps.front().map(|step| step.0.at(time))
+    }
+
+    /// What the unit does at a tick: lists that begin to be pending, and those that no longer are.
+    pub fn step(&mut self, at: Tick, ports: &mut impl GatedPorts) {
+        while let Some((when, port, step)) = self.steps.pop_front() {
+            let time = *ports.gate_time();
+            if when.at(&time) > at {
+                self.steps.push_front((when, port, step));
+                return;
+            }
+            let seen = time.at(at);
+            match step {
+                Step::Good { list, now } => self.replace_list(at, port, list, now, ports),
+                Step::Acted { list } => self.prepare_list(at, port, list, seen, ports),
+                Step::Withdraw => {
+                    ports.change(at, port).withdraw(seen);
+                    ports.changed(at, port);
+                }
+                Step::Propose { list, change_time, since } => {
+                    ports.change(at, port).propose(since, list, change_time);
+                    ports.changed(at, port);
+                }
+            }
+        }
+    }
+
+    /// A command of the PTP clock that acts in a cycle of it: its error code, zero for none. A step or a new time holds
+    /// the gates up to the next cycle of their lists.
+    pub fn clock_command(&mut self, cycle: Tick, command: Command, ports: &mut impl GatedPorts) -> u8 {
+        let at = cycle + GATES_CYCLES;
+        let shaped: Vec<u16> = (0..ports.count()).filter(|&port| ports.is_shaped(port)).collect();
+        for &port in &shaped {
+            ports.change(at, port);
+        }
+        let time = ports.gate_time();
+        let (before, last) = (*time, time.at(at - 1));
+        if let Err(error) = time.clock.command(cycle, command) {
+            return error.code();
+        }
+        let now = time.at(at);
+        self.keep(&before, cycle);
+        if matches!(command, Command::Set { .. } | Command::Step { .. }) {
+            for &port in shaped.iter().rev() {
+                let Some((list, pending)) = ports.change(at, port).stepped(last, now + LEAD_NS) else { continue };
+                let earliest = now + AGAIN_NS + LEAD_NS;
+                let change_time = if pending >= earliest { pending } else { list.start_from(earliest) };
+                self.tell(port, now + AGAIN_NS, list, change_time);
+            }
+        }
+        for &port in &shaped {
+            ports.changed(at, port);
+        }
+        0
+    }
+}
+
+/// A change that can no longer be taken back: its last cycle runs or is near, or the first list is near.
+fn is_locked(gates: &Gates, now: u64) -> bool {
+    let Some((_, change_time)) = gates.pending(now) else { return false };
+    let is_near = |time: u64| time.saturating_sub(now) < LEAD_NS;
+    match gates.list(now) {
+        None => is_near(change_time),
+        Some(_) if gates.is_last_cycle(now) => true,
+        Some(_) => gates.next_edge(now).is_some_and(|edge| is_near(edge) && gates.is_last_cycle(edge)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::egress::GateDelays;
+    use crate::ptp_clock::PtpClock;
+
+    struct Port {
+        time: GateTime,
+        gates: Gates,
+        changed: Vec<Tick>,
+    }
+
+    impl Port {
+        fn new() -> Self {
+            let delays = GateDelays { states: GATES_CYCLES, ..GateDelays::default() };
+            let mut gates = Gates::default();
+            gates.set_enabled(true);
+            Self { time: GateTime::new(PtpClock::new(0, 0), delays), gates, changed: Vec::new() }
+        }
+
+        /// Lets the unit do all that it has to do up to a tick.
+        fn run(&mut self, unit: &mut GateConfig, until: Tick) {
+            while let Some(at) = unit.next_step(&self.time).filter(|&at| at <= until) {
+                unit.step(at, self);
+            }
+        }
+    }
+
+    impl GatedPorts for Port {
+        fn count(&self) -> u16 {
+            1
+        }
+        fn is_shaped(&self, _: u16) -> bool {
+            true
+        }
+        fn gate_time(&mut self) -> &mut GateTime {
+            &mut self.time
+        }
+        fn gates(&self, _: u16) -> Option<&Gates> {
+            Some(&self.gates)
+        }
+        fn change(&mut self, _: Tick, _: u16) -> &mut Gates {
+            &mut self.gates
+        }
+        fn changed(&mut self, at: Tick, _: u16) {
+            self.changed.push(at);
+        }
+    }
+
+    fn unit() -> GateConfig {
+        let mut unit = GateConfig::new(1);
+        unit.write_entry(0, Entry { operation: 0, states: 1, interval: 500 });
+        unit.write_entry(1, Entry { operation: 0, states: 2, interval: 500 });
+        unit
+    }
+
+    fn registers(base_ns: u32) -> GateRegisters {
+        GateRegisters { base_ns, cycle_time_ns: 1_000, length: 2, ..GateRegisters::default() }
+    }
+
+    #[test]
+    fn a_list_begins_after_it_was_prepared() {
+        let (mut unit, mut port) = (unit(), Port::new());
+        unit.commit(1_000, 0, &registers(0), &port.time);
+        assert!(unit.takes_commit(1_001, &port.time) > 1_001, "it is being checked");
+        port.run(&mut unit, 1_100);
+        assert!(port.changed.is_empty());
+        port.run(&mut unit, 20_000);
+        // Committed at 8 us; told 2,047 ns before the 65,536 ns of its preparation are over.
+        let told = port.changed[0];
+        assert!((8 * told).abs_diff(8_000 + 65_536 - 2_047) < 8 * TOLD_CYCLES + 8, "{told}");
+        let (_, change_time) = port.gates.pending(8_000 + 65_536).unwrap();
+        assert_eq!(change_time, (8_000_u64 + 65_536 + 32_768).next_multiple_of(1_000));
+        assert_eq!(unit.errors(0), (0, 0));
+        let free = unit.takes_commit(1_001, &port.time);
+        assert!(free < told && unit.takes_entry(1_001, &port.time) < free);
+    }
+
+    #[test]
+    fn a_list_takes_the_place_of_one_that_is_pending() {
+        let (mut unit, mut port) = (unit(), Port::new());
+        unit.commit(1_000, 0, &registers(0), &port.time);
+        let far = GateRegisters { base_s: 1, ..registers(0) };
+        unit.commit(1_000, 0, &far, &port.time);
+        port.run(&mut unit, 20_000);
+        assert_eq!(port.gates.pending(8 * 20_000).unwrap().1, 1_000_000_000);
+        let free = unit.takes_commit(20_000, &port.time);
+        unit.commit(free, 0, &registers(0), &port.time);
+        port.run(&mut unit, free + 200);
+        assert!(port.gates.pending(8 * (free + 200)).is_none(), "taken back");
+        port.run(&mut unit, free + 20_000);
+        assert!(port.gates.pending(8 * free + 65_536).unwrap().1 < 1_000_000_000);
+    }
+
+    #[test]
+    fn what_is_refused_has_the_code_of_the_hardware_and_takes_its_time() {
+        let cases = [
+            (GateRegisters { length: 0, ..registers(0) }, 1, CHECK_CYCLES),
+            (GateRegisters { length: 129, ..registers(0) }, 2, CHECK_CYCLES),
+            (GateRegisters { cycle_time_ns: 0, ..registers(0) }, 5, CHECK_CYCLES),
+            (registers(1_000_000_000), 6, CHECK_CYCLES),
+            (GateRegisters { base_s: u64::MAX, ..registers(0) }, 6, SUM_CYCLES),
+        ];
+        for (registers, code, found) in cases {
+            let (mut unit, mut port) = (unit(), Port::new());
+            unit.commit(1_000, 0, &registers, &port.time);
+            assert_eq!(unit.errors(0), (1, code));
+            assert_eq!(unit.takes_commit(0, &port.time), 1_000 + found + 1);
+            port.run(&mut unit, Tick::MAX);
+            assert!(port.changed.is_empty());
+        }
+        let (mut unit, port) = (unit(), Port::new());
+        unit.write_entry(1, Entry { operation: 3, states: 2, interval: 500 });
+        unit.commit(1_000, 0, &registers(0), &port.time);
+        assert_eq!(unit.errors(0), (1, 4));
+        assert_eq!(unit.takes_commit(0, &port.time), 1_000 + FIRST_ENTRY_CYCLES + ENTRY_CYCLES + 1);
+    }
+
+    #[test]
+    fn a_base_time_in_the_past_of_a_running_list_is_counted() {
+        let (mut unit, mut port) = (unit(), Port::new());
+        unit.commit(1_000, 0, &registers(0), &port.time);
+        port.run(&mut unit, 100_000);
+        unit.commit(100_000, 0, &registers(0), &port.time);
+        port.run(&mut unit, 200_000);
+        assert_eq!(unit.errors(0), (1, PAST_CODE));
+    }
+}
