@@ -35,8 +35,9 @@ impl Gated {
         // the port looks again, so that time goes on.
         let mut at = from;
         for _ in 0..MOST_WINDOWS {
-            let Some(fits) = self.gates.fits_from(time.at(at), class, wire) else { return Tick::MAX };
-            let tick = time.tick_of(fits).max(at);
+            let now = time.at(at);
+            let Some(fits) = self.gates.fits_from(now, class, wire) else { return Tick::MAX };
+            let tick = if fits == now { at } else { time.tick_of(fits).max(at) };
             if tick == at || self.fits(time, tick, class, wire) {
                 return tick;
             }

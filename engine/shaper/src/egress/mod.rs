@@ -17,6 +17,8 @@ mod gated;
 mod queues;
 mod round_robin;
 mod strict;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The port against a list of frames that is looked at tick by tick, with all selections at once, in both timings.
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::admission::Pool;
+use crate::credit::{Bounds, Inputs};
+use crate::gates::{AdminList, Capacity, Entry};
+use crate::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
+
+const RECEPTIONS: u16 = 3;
+const TICKS: Tick = 300;
+/// The tick in which a run begins: as long ago as delays reach back.
+const START: Tick = 1_000;
+/// Units of credit that a port sends in a tick.
+const RATE: u64 = 64;
+
+/// A line with so many units of gate time in a tick, in which a byte takes a tick.
+#[derive(Clone, Debug)]
+struct Line {
+    gate_time: GateTime,
+    units: u64,
+    count_gap: bool,
+}
+
+const AHEAD: u64 = 2;
+const GAP: u64 = 3;
+
+impl LineTime for Line {
+    fn gate_time(&self) -> &GateTime {
+        &self.gate_time
+    }
+
+    fn wire(&self, bytes: u16) -> u64 {
+        self.units * (AHEAD + u64::from(bytes) + GAP)
+    }
+
+    fn next_selection(&self, selection: Tick, bytes: u16) -> Tick {
+        selection + AHEAD + u64::from(bytes) + GAP
+    }
+
+    fn spent(&self, selection: Tick, bytes: u16) -> Tick {
+        selection + AHEAD + u64::from(bytes) + if self.count_gap { GAP } else { 0 }
+    }
+}
+
+fn line(hardware: bool, count_gap: bool) -> Line {
+    let (gate_time, units) = if hardware {
+        let delays = GateDelays { lead: 56, states: 3, windows: 4 };
+        (GateTime::new(PtpClock::new(START, 100_000), delays), 8)
+    } else {
+        (GateTime::of_picoseconds(START, 100_000, NOMINAL_INCREMENT), 1)
+    };
+    Line { gate_time, units, count_gap }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Enqueue {
+        ahead: Tick,
+        bytes: u16,
+        reception: u16,
+        class: u8,
+        shaped: bool,
+    },
+    /// The first frame of a class is dropped.
+    Drop(usize),
+    RoundRobin(u8),
+    Credit(usize, Option<u64>),
+    Gates(bool),
+}
+
+/// What is known of the port without any closed form.
+struct Reference {
+    /// In the order in which they came.
+    copies: Vec<Queued>,
+    credit: [Option<Credit>; CLASSES],
+    gates: Gates,
+    members: u8,
+    last: usize,
+    free: Tick,
+    sending: (usize, Tick),
+}
+
+impl Reference {
+    /// Of a class the frame that goes first: of the heads of its queues the one that is eligible first.
+    fn head(&self, class: usize) -> Option<usize> {
+        let of = |copy: &Queued| (copy.traffic_class, copy.reception, copy.shaped);
+        let is_head = |&at: &usize| !self.copies[..at].iter().any(|other| of(other) == of(&self.copies[at]));
+        let of_class = (0..self.copies.len()).filter(|&at| usize::from(self.copies[at].traffic_class) == class);
+        of_class.filter(is_head).min_by_key(|&at| {
+            let copy = &self.copies[at];
+            (copy.visible, copy.reception, copy.shaped)
+        })
+    }
+
+    fn waits(&self, now: Tick, class: usize) -> bool {
+        self.head(class).is_some_and(|at| self.copies[at].visible <= now)
+    }
+
+    fn rank(&self, class: usize) -> usize {
+        if self.members >> class & 1 == 0 {
+            return class;
+        }
+        (0..CLASSES).rfind(|&member| self.members >> member & 1 == 1).unwrap_or(class)
+    }
+
+    fn select(&mut self, line: &Line, now: Tick) -> Option<Queued> {
+        if now < self.free {
+            return None;
+        }
+        let may = |class: &usize| {
+            let Some(at) = self.head(*class).filter(|_| self.waits(now, *class)) else { return false };
+            let credit = self.credit[*class].is_none_or(|credit| credit.credit() >= 0);
+            credit && self.gates.fits(line.gate_time.at(now), *class, line.wire(self.copies[at].bytes))
+        };
+        // How many steps down from the one that was served last.
+        let turn = |class: usize| (self.last + CLASSES - 1 - class) % CLASSES;
+        let class = (0..CLASSES).filter(may).max_by_key(|&class| (self.rank(class), CLASSES - turn(class)))?;
+        if self.members >> class & 1 == 1 {
+            self.last = class;
+        }
+        let copy = self.copies.remove(self.head(class)?);
+        self.free = line.next_selection(now, copy.bytes);
+        self.sending = (class, line.spent(now, copy.bytes));
+        Some(copy)
+    }
+
+    /// To the next tick, after all that happens in this one.
+    fn tick(&mut self, line: &Line, now: Tick) {
+        let states = self.gates.states(line.gate_time.at(now));
+        for class in 0..CLASSES {
+            let transmitting = self.sending.0 == class && now < self.sending.1;
+            let inputs = Inputs { transmitting, gate_open: states >> class & 1 == 1, waiting: self.waits(now, class) };
+            if let Some(credit) = &mut self.credit[class] {
+                credit.step(inputs);
+            }
+        }
+    }
+}
+
+fn credit(idle: u64) -> Credit {
+    Credit::new(idle, RATE, Bounds::NONE).unwrap()
+}
+
+fn steps() -> impl Strategy<Value = Vec<(Tick, Step)>> {
+    let class = || prop_oneof![0..CLASSES, 3..6_usize];
+    let enqueue = (0..60_u64, 1..40_u16, 0..RECEPTIONS, class(), any::<bool>()).prop_map(
+        |(ahead, bytes, reception, class, shaped)| Step::Enqueue {
+            ahead,
+            bytes,
+            reception,
+            class: class as u8,
+            shaped,
+        },
+    );
+    let step = prop_oneof![
+        30 => enqueue,
+        2 => class().prop_map(Step::Drop),
+        1 => any::<u8>().prop_map(Step::RoundRobin),
+        1 => (class(), prop::option::of(1..=RATE)).prop_map(|(class, idle)| Step::Credit(class, idle)),
+        1 => any::<bool>().prop_map(Step::Gates),
+    ];
+    prop::collection::vec((0..TICKS, step), 1..50)
+}
+
+fn list(units: u64) -> impl Strategy<Value = Option<Arc<List>>> {
+    let entry = (any::<u8>(), 8..90_u64).prop_map(move |(states, ticks)| Entry {
+        operation: 0,
+        states,
+        interval: ticks * units,
+    });
+    let lists = (prop::collection::vec(entry, 1..6), 0..200_u64, 8..300_u64);
+    prop::option::of(lists.prop_map(move |(entries, base, cycle)| {
+        let admin = AdminList {
+            entries,
+            base_time: 100_000 + base * units,
+            cycle_time: cycle * units,
+            cycle_time_extension: 0,
+        };
+        let capacity = Capacity { least_interval: 8 * units, ..Capacity::HARDWARE };
+        Arc::new(List::compile(&admin, &capacity).unwrap())
+    }))
+}
+
+fn contract(
+    line: &Line,
+    list: Option<Arc<List>>,
+    slopes: [Option<u64>; CLASSES],
+    members: u8,
+    mut steps: Vec<(Tick, Step)>,
+) -> Result<(), TestCaseError> {
+    let mut port = EgressPort::new(usize::from(RECEPTIONS));
+    let mut gates = Gates::default();
+    if let Some(list) = list {
+        gates.set_enabled(true);
+        let (since, change_time) = (line.gate_time.at(START), list.base_time().max(line.gate_time.at(START) + 1));
+        gates.propose(since, list, change_time);
+        *port.change_gates(line, START) = gates.clone();
+    }
+    for (class, idle) in slopes.iter().enumerate() {
+        if let Some(idle) = idle {
+            port.set_credit(line, START, class, Some(credit(*idle)));
+        }
+    }
+    port.set_round_robin(members);
+    let mut reference = Reference {
+        copies: Vec::new(),
+        credit: slopes.map(|idle| idle.map(credit)),
+        gates,
+        members,
+        last: 0,
+        free: 0,
+        sending: (0, 0),
+    };
+    steps.sort_by_key(|(at, _)| *at);
+    let mut steps = steps.into_iter().enumerate().peekable();
+    let mut due = NEVER;
+    for now in START..START + TICKS + 200 {
+        while let Some((number, (_, step))) = steps.next_if(|(_, (at, _))| START + at <= now) {
+            match step {
+                Step::Enqueue { ahead, bytes, reception, class, shaped } => {
+                    // Of one queue, none is eligible before the one that came before it.
+                    let copy = Queued {
+                        visible: now + ahead,
+                        frame: number as u32,
+                        bytes,
+                        reception,
+                        traffic_class: class,
+                        pool: Pool::Queue,
+                        shaped,
+                    };
+                    port.enqueue(copy);
+                    reference.copies.push(copy);
+                }
+                Step::Drop(class) => {
+                    let expected = reference.head(class).map(|at| reference.copies.remove(at));
+                    prop_assert_eq!(port.drop_head(line, now, class), expected);
+                }
+                Step::RoundRobin(members) => {
+                    port.set_round_robin(members);
+                    reference.members = members;
+                }
+                Step::Credit(class, idle) => {
+                    port.set_credit(line, now, class, idle.map(credit));
+                    reference.credit[class] = idle.map(credit);
+                }
+                Step::Gates(enabled) => {
+                    port.change_gates(line, now).set_enabled(enabled);
+                    reference.gates.set_enabled(enabled);
+                }
+            }
+            due = port.next_selection(line, now);
+        }
+        let expected = reference.select(line, now);
+        prop_assert!(expected.is_none() || due == now, "{:?} in {}, told was {}", expected, now, due);
+        if due == now {
+            prop_assert_eq!(port.select(line, now), expected);
+            prop_assert!(expected.is_some(), "nothing is selected in {}, as was told", now);
+            due = port.next_selection(line, now + 1);
+        }
+        prop_assert_eq!(port.len(), reference.copies.len());
+        reference.tick(line, now);
+    }
+    Ok(())
+}
+
+fn slopes() -> impl Strategy<Value = [Option<u64>; CLASSES]> {
+    prop::array::uniform8(prop::option::weighted(0.4, 1..=RATE))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    #[test]
+    fn as_a_list_in_cycles(
+        list in list(8), slopes in slopes(), members in any::<u8>(), gap in any::<bool>(), steps in steps(),
+    ) {
+        contract(&line(true, gap), list, slopes, members, steps)?;
+    }
+
+    #[test]
+    fn as_a_list_in_picoseconds(
+        list in list(1), slopes in slopes(), members in any::<u8>(), gap in any::<bool>(), steps in steps(),
+    ) {
+        contract(&line(false, gap), list, slopes, members, steps)?;
+    }
+
+    /// Neither gates nor credit: the way of most frames.
+    #[test]
+    fn as_a_list_unshaped(members in prop_oneof![Just(0), any::<u8>()], steps in steps()) {
+        let steps = steps.into_iter().filter(|(_, step)| !matches!(step, Step::Credit(..) | Step::Gates(_)));
+        contract(&line(false, true), None, [None; CLASSES], members, steps.collect())?;
+    }
+}
