@@ -7,11 +7,12 @@
 //!
 //! | file | what it decides |
 //! |---|---|
-//! | `queues` | which frames of a class come first: those that are eligible first |
+//! | `ats` | which frame of a class comes first: the one that is eligible first; `queues` holds them |
 //! | `strict` | which class goes before which |
 //! | `round_robin` | which class of those that share a level |
 //! | `credit_based` | whether a class has the credit to send |
 //! | `gated` | whether a frame ends before its gate closes |
+mod ats;
 mod credit_based;
 mod gated;
 mod queues;

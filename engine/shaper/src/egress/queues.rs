@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The queues of one egress port. Twin of `pen_queue`.
+//! The queues of one egress port: lists in one memory, which follows what is in them. Twin of `pen_queue`.
 //!
-//! Two queues for each traffic class and reception port: of frames that an ATS scheduler held, and of others, so that a
-//! class is served in the order of eligibility times (802.1Q 8.6.8.5), which either queue keeps. A queue's frames leave
-//! in order; among the heads of a class the one that is visible first goes first, of equals the one of the lower
-//! reception port, then the one that is not shaped.
+//! Two queues for each traffic class and reception port: of frames that an ATS scheduler held, and of others. The frames of
+//! a queue leave in order, which is also that of their eligibility times; which queue of a class goes first is said in `ats`.
 use crate::admission::{Pool, CLASSES};
+
+use super::ats::{Eligible, Heads, QueueId};
 
 /// A copy in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +22,15 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// The queue of its class that it goes to.
     #[inline(always)]
-    fn list(&self) -> u16 {
-        self.reception << 1 | u16::from(self.shaped)
+    fn queue(&self) -> QueueId {
+        QueueId::new(self.reception, self.shaped)
     }
 }
 
 const NONE: u32 = u32::MAX;
+/// So many nodes are kept, whatever is in them.
+const KEPT: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -43,34 +44,6 @@ struct List {
     tail: u32,
 }
 
-/// The head of a class that goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    visible: u64,
-    list: u16,
-}
-
-/// One class.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Class {
-    candidate: Candidate,
-    /// Bit p: the queue of reception port p has frames; of those that are not shaped, and of those that are.
-    filled: [u64; 2],
-}
-
-impl Class {
-    #[inline(always)]
-    fn has(&self, list: u16) -> bool {
-        self.filled[usize::from(list & 1)] >> (list >> 1) & 1 == 1
-    }
-
-    #[inline(always)]
-    fn flip(&mut self, list: u16) {
-        self.filled[usize::from(list & 1)] ^= 1 << (list >> 1);
-    }
-}
-
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Queues {
@@ -78,21 +51,21 @@ pub struct Queues {
     nodes: Vec<Node>,
     free: u32,
     count: u32,
-    /// Bit k: class k has a candidate.
+    /// Bit k: class k has frames.
     waiting: u8,
-    classes: [Class; CLASSES],
+    classes: [Heads; CLASSES],
 }
 
 impl Queues {
-    /// Of an egress port of a bridge with at most 64 ports.
-    pub fn new(ports: usize) -> Self {
+    /// Of an egress port of a node with at most 64 reception ports.
+    pub fn new(receptions: usize) -> Self {
         Self {
-            lists: vec![[List { head: NONE, tail: NONE }; CLASSES]; 2 * ports],
+            lists: vec![[List { head: NONE, tail: NONE }; CLASSES]; 2 * receptions],
             nodes: Vec::new(),
             free: NONE,
             count: 0,
             waiting: 0,
-            classes: [Class { candidate: Candidate { visible: 0, list: 0 }, filled: [0; 2] }; CLASSES],
+            classes: [Heads::default(); CLASSES],
         }
     }
 
@@ -118,22 +91,17 @@ impl Queues {
             index
         };
         self.count += 1;
-        let class = usize::from(copy.traffic_class);
-        let number = copy.list();
-        let list = &mut self.lists[usize::from(number)][class];
-        let state = &mut self.classes[class];
-        if state.has(number) {
+        let (class, queue) = (usize::from(copy.traffic_class), copy.queue());
+        let list = &mut self.lists[queue.index()][class];
+        let heads = &mut self.classes[class];
+        if heads.has(queue) {
             self.nodes[list.tail as usize].next = index;
             list.tail = index;
             return false;
         }
         *list = List { head: index, tail: index };
-        state.flip(number);
-        let offer = Candidate { visible: copy.visible, list: number };
-        if self.waiting >> class & 1 == 0 || offer < state.candidate {
-            state.candidate = offer;
-            self.waiting |= 1 << class;
-        }
+        heads.fill(Eligible { time: copy.visible, queue });
+        self.waiting |= 1 << class;
         true
     }
 
@@ -143,7 +111,7 @@ impl Queues {
         let mut classes = self.waiting;
         let mut earliest = None;
         while classes != 0 {
-            let visible = self.classes[classes.trailing_zeros() as usize].candidate.visible;
+            let visible = self.classes[classes.trailing_zeros() as usize].first().time;
             classes &= classes - 1;
             earliest = Some(earliest.map_or(visible, |e: u64| e.min(visible)));
         }
@@ -152,7 +120,7 @@ impl Queues {
 
     /// Whether the queue that a copy is of, or was of, has frames.
     pub fn is_filled(&self, copy: &Queued) -> bool {
-        self.classes[usize::from(copy.traffic_class)].has(copy.list())
+        self.classes[usize::from(copy.traffic_class)].has(copy.queue())
     }
 
     /// Bit k: class k has frames.
@@ -164,17 +132,17 @@ impl Queues {
     /// Whether the head that goes first, of a class that has one, may be selected.
     #[inline(always)]
     pub fn is_eligible(&self, class: usize, now: u64) -> bool {
-        self.classes[class].candidate.visible <= now
+        self.classes[class].first().time <= now
     }
 
     /// When the head of a class that goes first becomes visible.
     pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
-        (self.waiting >> traffic_class & 1 == 1).then(|| self.classes[traffic_class].candidate.visible)
+        (self.waiting >> traffic_class & 1 == 1).then(|| self.classes[traffic_class].first().time)
     }
 
     /// The head of a class that goes first.
     pub fn head(&self, traffic_class: usize) -> Option<&Queued> {
-        let list = &self.lists[usize::from(self.classes[traffic_class].candidate.list)][traffic_class];
+        let list = &self.lists[self.classes[traffic_class].first().queue.index()][traffic_class];
         (self.waiting >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
     }
 
@@ -186,39 +154,45 @@ impl Queues {
 
     #[inline]
     fn pop(&mut self, class: usize) -> Queued {
-        let state = &mut self.classes[class];
-        let number = state.candidate.list;
-        let list = &mut self.lists[usize::from(number)][class];
+        let Self { lists, nodes, classes, .. } = self;
+        let heads = &mut classes[class];
+        let list = &mut lists[heads.first().queue.index()][class];
         let index = list.head;
-        let node = self.nodes[index as usize];
+        let node = nodes[index as usize];
         list.head = node.next;
-        if node.next == NONE {
-            state.flip(number);
-        }
-        self.nodes[index as usize].next = self.free;
+        nodes[index as usize].next = self.free;
         self.free = index;
         self.count -= 1;
-        self.look(class);
+        heads.take(node.next == NONE, |queue| nodes[lists[queue.index()][class].head as usize].copy.visible);
+        if heads.is_empty() {
+            self.waiting &= !(1 << class);
+        }
+        if self.nodes.len() > KEPT.max(4 * self.count as usize) {
+            self.shrink();
+        }
         node.copy
     }
 
-    /// Finds the candidate of a class among its heads.
-    fn look(&mut self, class: usize) {
-        let filled = self.classes[class].filled;
-        if filled == [0; 2] {
-            self.waiting &= !(1 << class);
-            return;
-        }
-        let mut best = Candidate { visible: u64::MAX, list: u16::MAX };
-        for (shaped, mut heads) in (0..).zip(filled) {
-            while heads != 0 {
-                let list = (heads.trailing_zeros() as u16) << 1 | shaped;
-                heads &= heads - 1;
-                let head = self.lists[usize::from(list)][class].head;
-                best = best.min(Candidate { visible: self.nodes[head as usize].copy.visible, list });
+    /// Gives back the memory of a burst that has left: what is queued moves together.
+    #[cold]
+    fn shrink(&mut self) {
+        let mut nodes = Vec::with_capacity(KEPT.max(2 * self.count as usize));
+        for (number, lists) in self.lists.iter_mut().enumerate() {
+            for (list, heads) in lists.iter_mut().zip(&self.classes) {
+                if !heads.has(QueueId::of_index(number)) {
+                    continue;
+                }
+                let mut old = list.head;
+                list.head = nodes.len() as u32;
+                while old != NONE {
+                    let Node { copy, next } = self.nodes[old as usize];
+                    nodes.push(Node { copy, next: if next == NONE { NONE } else { nodes.len() as u32 + 1 } });
+                    old = next;
+                }
+                list.tail = nodes.len() as u32 - 1;
             }
         }
-        self.classes[class].candidate = best;
+        (self.nodes, self.free) = (nodes, NONE);
     }
 }
 
@@ -278,5 +252,34 @@ mod tests {
                 prop_assert_eq!(queues.len(), all.len());
             }
         }
+    }
+
+    /// What a burst took is given back when it has left, whatever has stayed.
+    #[test]
+    fn memory_follows_what_is_queued() {
+        let copy = |frame: u32, traffic_class: u8| Queued {
+            visible: u64::from(frame),
+            frame,
+            bytes: 64,
+            reception: (frame % 4) as u16,
+            traffic_class,
+            pool: Pool::Shared,
+            shaped: frame % 3 == 0,
+        };
+        let mut queues = Queues::new(PORTS);
+        let mut expected = Vec::new();
+        for frame in 0..100_000 {
+            let class = if frame % 1000 == 7 { 2 } else { 5 };
+            queues.push(copy(frame, class));
+            expected.extend((class == 2).then(|| copy(frame, class)));
+        }
+        let before = queues.nodes.capacity();
+        while queues.take(5).is_some() {}
+        assert!(before >= 100_000 && queues.nodes.capacity() <= 4 * KEPT, "{}", queues.nodes.capacity());
+        queues.push(copy(100_000, 2));
+        expected.push(copy(100_000, 2));
+        let left: Vec<Queued> = std::iter::from_fn(|| queues.take(2)).collect();
+        assert_eq!(left, expected);
+        assert!(queues.is_empty() && queues.nodes.capacity() <= 4 * KEPT);
     }
 }
