@@ -167,16 +167,22 @@ GATES = {
         ({"offset": "-5us", "sync": "none"}, 105),
     ],
 )
-def test_gate_states_in_the_time_of_the_run(clock: dict[str, Any], first_us: int) -> None:
-    bridge = bridge_of(GATES, clock=clock).bridges["sw"]
-    found = list(gate_states(bridge, 1, 0, (first_us + 45) * US))
+@pytest.mark.parametrize("bridge", [{}, {"processing_delay": "1us"}])
+def test_gate_states_in_the_time_of_the_run(bridge: dict[str, Any], clock: dict[str, Any], first_us: int) -> None:
+    """In an ideal bridge to the picosecond; hardware acts in the cycle of 8 ns that comes then, of its own clock."""
+    found = list(gate_states(bridge_of(GATES, clock=clock, **bridge).bridges["sw"], 1, 0, (first_us + 45) * US))
     first = first_us * US
-    assert found == [
+    late = 0 if bridge else 8_000
+    expected = [
         (0, first, 0x20),
         (first, first + 10 * US, 0xFF),
         (first + 10 * US, first + 40 * US, 0),
         (first + 40 * US, first + 45 * US, 0xFF),
     ]
+    assert [states for _, _, states in found] == [states for _, _, states in expected]
+    for (begin, end, _), (begin_ideal, end_ideal, _) in zip(found, expected, strict=True):
+        assert 0 <= begin - begin_ideal <= late
+        assert 0 <= end - end_ideal <= late
 
 
 def test_a_synchronization_error_is_the_nodes_own() -> None:
@@ -187,7 +193,8 @@ def test_a_synchronization_error_is_the_nodes_own() -> None:
         error = bridge.clock.sync_error_ns
         assert error is not None
         assert abs(error) <= 200
-        assert next(end for _, end, _ in gate_states(bridge, 1, 0, 10**9)) == 100 * US - error * 1000
+        end = next(end for _, end, _ in gate_states(bridge, 1, 0, 10**9))
+        assert end == 100 * US - error // 8 * 8_000, "in the cycle of 8 ns that comes then"
         found[name] = error
     assert found["sw"] == found["other"], "the same in every run"
 
@@ -255,3 +262,43 @@ def test_clocks_that_differ(clock: dict[str, Any]) -> None:
         # An edge is on the wire within a cycle of its time; what a clock counts in a frame's time is neglected.
         during = [states for _, _, states in gate_states(bridge, 2, begin + 8_000, end - 16_000)]
         assert all(states >> traffic_class & 1 for states in during), f"class {traffic_class} from {begin} to {end}"
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_the_credit_of_a_picture_is_that_of_the_run_in_an_ideal_bridge(gated: bool) -> None:
+    """At 30 Mb/s a byte takes no whole number of ps, and 7 Mb/s are no whole number of the hardware's units.
+
+    A frame that waits for credit alone is selected in the first ps in which it is not negative: what the picture has
+    then is less than what is earned in a ps, 7 * 10^-6 bits.
+    """
+    values: dict[str, Any] = {
+        "name": "ideal",
+        "nodes": "model",
+        "duration": "40ms",
+        "links": {"rate": "30Mb/s", "delay": "50ns"},
+        "bridges": {
+            "b": {
+                "ports": 2,
+                "processing_delay": "1us",
+                "classes": {"5": {"selection": "cbs", "idle_slope": "7Mb/s"}},
+                "clock": {"offset": "-7003ns", "sync": {"error": "300ns"}},
+            }
+        },
+        "stations": {"talker": {"at": "b.0"}, "listener": {"at": "b.1"}},
+        "streams": {
+            "s": {"from": "talker", "to": ["listener"], "vlan": 10, "pcp": 7, "source": {"frames": "333B",
+                  "every": "401us", "count": 80}},
+        },
+    }  # fmt: skip
+    if gated:
+        entries = [{"open": [5], "interval": "701us"}, {"open": "none", "interval": "97us"}]
+        values["bridges"]["b"]["port"] = {"1": {"gates": {"entries": entries}}}
+    passage = Ports(View(load(values, "model"), ps.load(values).run().trace)).passage("b", 1)
+    own = list(occupations(passage.place, passage.frames))
+    at = dict(passage.credit(5, 0, 40_000 * US) or [])
+    held = [frame for frame in own if frame.selected is not None and frame.selected > frame.ready]
+    exact = [at[frame.selected] for frame in held if frame.selected is not None and at[frame.selected] < 7.001e-6]
+    assert len(held) > 50
+    assert all(at[frame.selected] >= 0 for frame in held if frame.selected is not None)
+    # Behind gates some wait for a window that is long enough.
+    assert len(exact) == len(held) if not gated else len(exact) > len(held) // 2

@@ -142,6 +142,23 @@ def _station(station: Station) -> dict[str, Any]:
     return described | _shapers(station)
 
 
+def port_json(node: Bridge | Station, port: int, rate_bps: int) -> dict[str, Any]:
+    """One egress port as the run has it, for pictures of what its gates and credit did."""
+    from penstock.hardware.configure import model_shapers
+
+    egress = _egress(node)
+    gates = {place: control for place, control in egress["gates"].items() if place == port}
+    slopes = {place: slope for place, slope in egress["idle_slope_bps"].items() if place[0] == port}
+    shapers = model_shapers(gates, slopes, node.count_gap, max_class_frame_bytes={}, round_robin={})
+    return {
+        "clock": _clock(node.clock),
+        "hardware": isinstance(node, Bridge) and node.hardware_timing,
+        "port": port,
+        "rate_bps": rate_bps,
+        "shapers": shapers | _ptp(node),
+    }
+
+
 def _clock(clock: Clock) -> dict[str, int]:
     return {"offset_ps": clock.offset_ps, "drift_ppb": clock.drift_ppb}
 

@@ -7,6 +7,7 @@ mod arrays;
 mod ats;
 mod column;
 mod driven;
+mod picture;
 mod run;
 mod shapers;
 mod switch;
@@ -40,6 +41,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ConservationError", py.get_type::<ConservationError>())?;
     ats::register(module)?;
     run::register(module)?;
+    picture::register(module)?;
     shapers::register(module)?;
     switch::register(module)?;
     Ok(())

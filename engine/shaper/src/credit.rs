@@ -162,7 +162,11 @@ impl Credit {
         if self.credit >= 0 {
             return 0;
         }
-        u64::try_from((-self.credit + self.idle - 1) / self.idle).unwrap_or(u64::MAX)
+        // A division of 64 bit costs a fraction of one of 128.
+        match (u64::try_from(-self.credit), u64::try_from(self.idle)) {
+            (Ok(debt), Ok(idle)) => debt.div_ceil(idle),
+            _ => u64::try_from((-self.credit + self.idle - 1) / self.idle).unwrap_or(u64::MAX),
+        }
     }
 }
 

@@ -31,8 +31,8 @@ class Place:
     rate_bps: int
 
     def byte_ps(self, count: int) -> int:
-        """The time of so many bytes."""
-        return count * _BYTE_PS // self.rate_bps
+        """The time of so many bytes, rounded up as a model does."""
+        return -(-count * _BYTE_PS // self.rate_bps)
 
     @property
     def name(self) -> str:
@@ -111,7 +111,7 @@ class Passage:
         """
         place = self.place
         rows = self._talked() if isinstance(place.node, Station) else self._bridged()
-        length = (pl.col("bytes").cast(pl.Int64) + _AHEAD_BYTES) * _BYTE_PS // place.rate_bps
+        length = -(-(pl.col("bytes").cast(pl.Int64) + _AHEAD_BYTES) * _BYTE_PS // place.rate_bps)
         selected = pl.col("sent") - place.ahead_ps
         return (
             rows.with_columns(

@@ -7,7 +7,7 @@ use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT, TIME_END_NS};
 
-use super::config::{refuse, within, BridgeError, GatesConfig, PtpConfig, ShapersConfig};
+use super::config::{refuse, within, BridgeError, CreditConfig, GatesConfig, PtpConfig, ShapersConfig};
 use super::timing::{Clock, Line, GATE_DELAYS};
 use super::Tick;
 
@@ -41,14 +41,7 @@ pub fn shape(egress: &mut EgressPort, line: &Line, config: &ShapersConfig) -> Re
         made.set_enabled(gates.enabled);
     }
     for credit in config.credit.iter().filter(|credit| credit.port == line.port) {
-        let made = match line.clock {
-            Clock::Hardware(_) => {
-                Credit::new(credit::idle_slope(credit.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
-            }
-            Clock::Ideal(ideal) => Credit::new(credit.idle_slope_bps, ideal.rate_bps(line.port), Bounds::NONE),
-        };
-        let made = made.map_err(|error| refuse(format!("credit of class {}", credit.class), error.to_string()))?;
-        egress.set_credit(line, 0, usize::from(credit.class), Some(made));
+        egress.set_credit(line, 0, usize::from(credit.class), Some(credit_of(line, credit)?));
     }
     for &(_, class, bytes) in config.max_class_frame_bytes.iter().filter(|&&(port, ..)| port == line.port) {
         egress.set_max_bytes(usize::from(class), bytes);
@@ -57,6 +50,17 @@ pub fn shape(egress: &mut EgressPort, line: &Line, config: &ShapersConfig) -> Re
         egress.set_round_robin(members);
     }
     Ok(())
+}
+
+/// The credit of a class, in the units of the port.
+pub fn credit_of(line: &Line, config: &CreditConfig) -> Result<Credit, BridgeError> {
+    let made = match line.clock {
+        Clock::Hardware(_) => {
+            Credit::new(credit::idle_slope(config.idle_slope_bps), credit::PORT_RATE, Bounds::HARDWARE)
+        }
+        Clock::Ideal(ideal) => Credit::new(config.idle_slope_bps, ideal.rate_bps(line.port), Bounds::NONE),
+    };
+    made.map_err(|error| refuse(format!("credit of class {}", config.class), error.to_string()))
 }
 
 /// Lets the list of a port run as if it always had, when the run begins in this tick.

@@ -37,6 +37,11 @@ impl GateTime {
         Self { clock, delays: GateDelays::default(), fraction_bits: FRACTION_BITS + EIGHTHS }
     }
 
+    /// What the clock shows, which is when gates act on the wire.
+    pub fn of_wire(self) -> Self {
+        Self { delays: GateDelays::default(), ..self }
+    }
+
     #[inline]
     pub fn at(&self, tick: u64) -> u64 {
         let time = self.clock.time_at(tick.saturating_sub(self.delays.states)) >> self.fraction_bits;

@@ -188,6 +188,14 @@ impl Gates {
         self.view(now).next_edge(now)
     }
 
+    /// When the cycle began that runs at `now`; none before the first one.
+    pub fn cycle_start(&self, now: u64) -> Option<u64> {
+        match self.view(now).now {
+            Now::Running(cycle) => Some(cycle.start),
+            Now::Initial(_) | Now::Holding { .. } => None,
+        }
+    }
+
     /// Whether the cycle that runs at `now` is the last one before the pending list takes over.
     pub fn is_last_cycle(&self, now: u64) -> bool {
         matches!(self.view(now).now, Now::Running(Cycle { is_last: true, .. }))
@@ -291,6 +299,9 @@ impl View<'_> {
     }
 
     fn close(&self, now: u64, class: usize) -> Option<u64> {
+        if let View { now: Now::Running(Cycle { list, start, .. }), change: None } = *self {
+            return list.windows(class).closes(now - start).map(|closes| start.saturating_add(closes));
+        }
         let is_open = |states: u8| (states >> class & 1 == 1).then_some(());
         let close = match self.now {
             Now::Initial(states) => is_open(states).map(|()| now.saturating_add(HORIZON)),

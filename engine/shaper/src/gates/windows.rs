@@ -66,6 +66,12 @@ impl Windows {
         self.windows.partition_point(|window| window.to <= offset)
     }
 
+    /// When it closes that is open at a time of a cycle, which others follow; none: it is closed.
+    pub fn closes(&self, offset: u64) -> Option<u64> {
+        let window = self.windows.get(self.ended_by(offset)).filter(|window| window.from <= offset)?;
+        Some(if window.to < self.cycle { window.to } else { self.cycle.saturating_add(self.initial) })
+    }
+
     /// How long it stays open from an entry's end on, in a whole cycle; the end itself when it is closed then.
     pub fn open_until(&self, offset: u64) -> u64 {
         let next = self.windows.get(self.ended_by(offset));
