@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from penstock import _engine
+from penstock.ethernet import AHEAD_BYTES, FCS_BYTES
 from penstock.hardware.configure import SwitchConfig, Table, table_writes
 from penstock.hardware.registers import registers
 from penstock.hardware.traffic import (
     FAULTY_OUTPUT,
-    FCS_BYTES,
-    OVERHEAD_BYTES,
     configured_switch,
     read_counters,
     read_register,
@@ -280,7 +279,7 @@ class Bench:
             # It went at once, when it was visible or the port became free.
             earliest = max(free, min(f.visible for f in ready))
             assert at == earliest, f"{fate} could have gone in cycle {earliest}"
-            free = at + fate.size + OVERHEAD_BYTES + GAP
+            free = at + fate.size + AHEAD_BYTES + GAP
             heads[fate.traffic_class, fate.port] += 1
 
     def check_guarantees(self, queue_cells: int, reception_cells: int, queue_limit: int = 256) -> int:

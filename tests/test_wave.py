@@ -17,13 +17,13 @@ import pytest
 from penstock import cli
 from penstock.captures import read_capture
 from penstock.errors import InputError
+from penstock.ethernet import FCS_BYTES
 from penstock.hardware import model
 from penstock.hardware.tools import ToolError
 from penstock.scenario import Network, load
 from penstock.wave import Wanted, file_name
 
 US = 10**6
-FCS_BYTES = 4
 PREAMBLE = b"\x55" * 7 + b"\xd5"
 SMALL = """
 name = "small"

@@ -3,14 +3,13 @@
 
 import random
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from structs import STRUCTS
 
-REASONS = {
-    "none": 0, "preamble": 1, "rx_er": 2, "giant": 3, "runt": 4, "fcs": 5, "overrun": 6, "port_disabled": 7,
-    "reserved_address": 8, "vlan": 9, "no_destination": 10, "residence": 11, "store_full": 12,
-}  # fmt: skip
+from penstock import _engine
+
+REASONS = {name: number for number, name in enumerate(_engine.REASONS)}
 
 
 def _fields(struct):
@@ -114,44 +113,26 @@ class Fdb:
                     ways[w] = None if age in (0, 3) else FdbEntry(ways[w].address, ways[w].vlan, ways[w].ports, age)
 
 
-# ---- ATS, times in ticks of 2**-16 ns
-LONG_AGO = -(1 << 78)
-
-
-def rate_entry(cir_bps, cbs_bits):
-    """(ns_per_byte, empty_to_full) as software computes them."""
-    ns_per_byte = -(-8_000_000_000 * (1 << 24) // cir_bps)
-    return ns_per_byte, cbs_bits * ns_per_byte // 8 >> 8
-
-
-@dataclass
+# ---- ATS
 class Ats:
-    earliest_ns: int
-    overhead: int
-    delay_ns: int
-    rates: dict = field(default_factory=dict)  # stream: (ns_per_byte, empty_to_full)
-    residences: dict = field(default_factory=dict)  # (port, class): ns
-    buckets: dict = field(default_factory=dict)
-    groups: dict = field(default_factory=dict)
+    """The engine's schedulers, of the twin of `pen_ats`, and the cycle in which a frame may be selected."""
+
+    def __init__(self, earliest_ns, overhead, delay_ns, schedulers=None):
+        self.earliest_ns, self.overhead, self.delay_ns = earliest_ns, overhead, delay_ns
+        self.schedulers = schedulers or _engine.Ats(ports=8)
 
     def commit(self, stream, rate):
-        self.rates[stream] = rate
-        self.buckets[stream] = LONG_AGO
+        self.schedulers.set_rate(stream, *rate)
+
+    def residence(self, port, traffic_class, ns):
+        self.schedulers.set_group(port, traffic_class, ns)
 
     def frame(self, stream, group, length, arrival_ns):
         """The first cycle in which the frame may be selected, not wrapped; None: discarded."""
-        ns_per_byte, empty_to_full = self.rates.get(stream, (0, 0))
-        empty = self.buckets.get(stream, LONG_AGO)
-        arrival = arrival_ns << 16
-        recovery = -(-((length + self.overhead) * ns_per_byte) >> 8)
-        scheduler = empty + recovery
-        full = empty + empty_to_full
-        eligible = max(arrival, self.groups.get(group, LONG_AGO), scheduler)
-        if eligible > arrival + (self.residences.get(group, 1_000_000_000) << 16):
+        eligible = self.schedulers.frame(*group, stream, arrival_ns, length + self.overhead)
+        if eligible is None:
             return None
-        self.groups[group] = eligible
-        self.buckets[stream] = scheduler if eligible < full else scheduler + eligible - full
-        return max((arrival_ns + self.earliest_ns) // 8, -(-(eligible + (self.delay_ns << 16)) // (8 << 16)))
+        return max((arrival_ns + self.earliest_ns) // 8, _engine.ats_visible_cycle(eligible, self.delay_ns))
 
 
 # ---- Frames

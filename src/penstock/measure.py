@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.journeys import View
 from penstock.paths import path_table
 from penstock.percentile import percentile_of
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 
 _PS = 10**12
 _LIFETIME_PS = 1_100_000_000_000  # a bridge drops frames after a second

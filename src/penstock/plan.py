@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
+from penstock.ethernet import SDU_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
-from penstock.scenario.network import SDU_OVERHEAD_BYTES, Bridge, Clock, Network, Station
+from penstock.scenario.network import Bridge, Clock, Network, Station
 from penstock.scenario.source_keys import Source
 from penstock.scenario.store import class_limits_cells, queue_limit_cells, store_cells
 

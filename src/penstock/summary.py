@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
 from penstock.punctuality import UNKNOWN, punctuality
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 from penstock.trace import last_time_ps
 
 _PS = 10**12

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from penstock.errors import EngineError, InputError
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.network import Network, TraceFilter
 from penstock.scenario.units import TIME, Quantity, read_option, show_time
 
@@ -24,7 +25,6 @@ _MARGIN = Quantity(TIME, 10**4, 10**9)
 _LONGEST_PS = 5 * 10**9  # a microsecond is some 30 kB
 _INSTANT = Quantity(TIME, 0, 10**18)
 _BYTE_PS = 8_000  # of hardware, which has links of 1 Gb/s only
-_OVERHEAD_BYTES = 20
 
 Windows = Mapping[str, tuple[int, int]]  # per bridge, in ps of the run
 
@@ -72,7 +72,7 @@ class Wanted:
             last = trace.select(pl.col("frame_id").max()).collect().item()
             allowed = "a frame of the run's trace" if last is None else f"0 to {last:,}"
             raise InputError(f"there is no frame {self.frame_id}", allowed=allowed, file=OPTION)
-        around_ps = self.margin_ps + (int(mine["bytes"].max() or 0) + _OVERHEAD_BYTES) * _BYTE_PS  # type: ignore[arg-type]
+        around_ps = self.margin_ps + (int(mine["bytes"].max() or 0) + WIRE_OVERHEAD_BYTES) * _BYTE_PS  # type: ignore[arg-type]
         found = {}
         for name in hardware:
             times = mine.filter(pl.col("node").cast(pl.String) == name)["time_ps"].cast(pl.Int64).to_list()

@@ -7,8 +7,10 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
-from ingress_model import Ats, rate_entry
+from ingress_model import Ats
 from runner import run_module
+
+from penstock._engine import ats_rate
 
 EARLIEST_NS = 160
 LATENCY = 6  # valid_i to valid_o
@@ -33,10 +35,10 @@ async def start(dut):
 
 
 class Bench:
-    def __init__(self, dut, rng, delay_ns, start_ns):
+    def __init__(self, dut, rng, delay_ns, start_ns, schedulers=None):
         self.dut, self.rng = dut, rng
         self.ports, self.streams = dut.PORTS.value.to_unsigned(), dut.STREAMS.value.to_unsigned()
-        self.model = Ats(EARLIEST_NS, 20, delay_ns)
+        self.model = Ats(EARLIEST_NS, 20, delay_ns, schedulers)
         dut.overhead_bytes_i.value = 20
         dut.processing_delay_max_ns_i.value = delay_ns
         self.time_ns = start_ns
@@ -95,7 +97,7 @@ class Bench:
         dut.write_residence_ns_i.value = ns
         await self.cycle()
         dut.write_group_i.value = 0
-        self.model.residences[port, traffic_class] = ns
+        self.model.residence(port, traffic_class, ns)
 
 
 @cocotb.test()
@@ -103,16 +105,16 @@ async def random_streams(dut):
     """Many streams on all ports, of 10 kb/s to 1 Gb/s, in random cycles and right behind each other."""
     await start(dut)
     rng = random.Random(random.getrandbits(32))
-    groups = {}
+    schedulers = None
     for delay_ns, start_ns in ((0, 0), (217, (1 << 31) - 60_000), (50_000, (1 << 62) + 12_344)):
-        bench = Bench(dut, rng, delay_ns, start_ns)
+        # The groups still hold the times of the part before, which were earlier.
+        bench = Bench(dut, rng, delay_ns, start_ns, schedulers)
+        schedulers = bench.model.schedulers
         for stream in range(bench.streams):
-            await bench.commit(stream, rate_entry(int(10 ** rng.uniform(4, 9)), 8 * rng.choice((1542, 3000, 20_000))))
+            await bench.commit(stream, ats_rate(int(10 ** rng.uniform(4, 9)), rng.choice((1542, 3000, 20_000))))
         for port in range(bench.ports):
             for traffic_class in range(8):
                 await bench.residence(port, traffic_class, int(10 ** rng.uniform(3.5, 9)))
-        # The groups still hold the times of the part before, which were earlier.
-        bench.model.groups = groups
         last = [-SPACING] * bench.ports
         for now in range(6000):
             read = None
@@ -135,8 +137,8 @@ async def rate_is_exact(dut):
     rng = random.Random(random.getrandbits(32))
     for stream, cir in enumerate((10_000, 999_983, 123_456_789, 1_000_000_000)):
         bench = Bench(dut, rng, 0, 1_000_000 * (stream + 1))
-        await bench.commit(stream, rate_entry(cir, 8 * 1542))
-        ns_per_byte = bench.model.rates[stream][0]
+        ns_per_byte, empty_to_full = ats_rate(cir, 1542)
+        await bench.commit(stream, (ns_per_byte, empty_to_full))
         assert 0 <= ns_per_byte * cir / (8e9 * 2**24) - 1 < 1e-6
         await bench.residence(0, stream, 1_000_000_000)
         for _ in range(10):

@@ -27,12 +27,13 @@ from ingress_model import (
     join,
     pack,
     random_frame,
-    rate_entry,
     stream_key,
     stream_slots,
     unpack,
 )
 from runner import run_module
+
+from penstock._engine import ats_rate
 
 ALL = (1 << 104) - 1
 RX_LATENCY_NS = 48
@@ -343,13 +344,13 @@ def configure(bench):
                 slots.add((table, slot))
                 bench.stream_of[key] = stream
                 bench.write_table(TABLE_STREAM_KEY, table << 15 | slot, 1 << 121 | stream << 109 | key)
-        rate = rate_entry(rng.choice((1_000_000, 30_000_000, 500_000_000)), 8 * rng.choice((2000, 6000)))
+        rate = ats_rate(rng.choice((1_000_000, 30_000_000, 500_000_000)), rng.choice((2000, 6000)))
         bench.ats.commit(stream, rate)
         bench.write_table(TABLE_STREAM_RATE, stream, rate[1] << 44 | rate[0])
     for port in range(bench.ports):
         for traffic_class in (0, 6, 7):
             residence = rng.choice((5_000, 100_000, 1_000_000))
-            bench.ats.residences[port, traffic_class] = residence
+            bench.ats.residence(port, traffic_class, residence)
             bench.write_table(TABLE_GROUP, port << 3 | traffic_class, residence)
 
 

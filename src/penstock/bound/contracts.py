@@ -23,9 +23,10 @@ from penstock.bound.sharing import sharing
 from penstock.bound.sources import UNITS_PER_PS, Conformance, committed, talker_groups
 from penstock.bound.terms import PS, ceil_div
 from penstock.errors import EngineError
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.plan import talker_json
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 from penstock.scenario.report import names
 from penstock.scenario.units import show_rate, show_time
 from penstock.words import count

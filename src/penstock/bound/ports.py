@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.bound.terms import Committed, ceil_div
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import SELECTION_WORDS, WIRE_OVERHEAD_BYTES, Bridge, Network, Step
+from penstock.scenario.network import SELECTION_WORDS, Bridge, Network, Step
 
 
 @dataclass(frozen=True)

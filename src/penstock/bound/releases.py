@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from penstock.bound.way import bound
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Handover, Jitter, Stream
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 
 _MOST_FRAMES = 100_000  # that are looked at one by one
 

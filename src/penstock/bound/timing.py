@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from penstock.bound.ports import Port
 from penstock.bound.terms import PS, Term, ceil_div
+from penstock.ethernet import AHEAD_BYTES
 from penstock.scenario.network import Bridge, Network, Step, hardware_visible_ps
 from penstock.scenario.units import show_time
 
 CLOCK_PS = 8000
 _FINE_PS = 1000  # bridges with other timing shape in whole nanoseconds
-_PREAMBLE_BYTES = 8
 
 # From a frame's last bit at a port to the first bit after the delimiter at an idle output: what the switch promises.
 PROCESSING_PS = 400_000
@@ -24,7 +24,7 @@ _SELECTED_TO_SENT_PS = 96_000  # within it, what is constant
 
 def preamble_ps(rate_bps: int) -> int:
     """Preamble and delimiter, which precede the instant that counts as a frame's."""
-    return ceil_div(_PREAMBLE_BYTES * 8 * PS, rate_bps)
+    return ceil_div(AHEAD_BYTES * 8 * PS, rate_bps)
 
 
 def processing_allowed_ps(bridge: Bridge, rate_bps: int = 10**9) -> int:

@@ -9,8 +9,9 @@ from penstock.bound.conditions import NO_RATE, why_not
 from penstock.bound.ports import port_at
 from penstock.bound.terms import PS, Bound, Contention, HopBound, WayBound, ceil_div
 from penstock.bound.timing import drift, grid, preamble_ps, processing, processing_delay_max_ps
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network, Step
+from penstock.scenario.network import Network, Step
 
 Measured = int | Mapping[str, int]
 

@@ -16,10 +16,11 @@ from itertools import permutations
 
 from penstock.bound.contracts import brought
 from penstock.bound.terms import PS
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.findings import Finding, Places
 from penstock.scenario.limits import CELL_BYTES
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network
+from penstock.scenario.network import Bridge, Network
 from penstock.scenario.report import names
 from penstock.scenario.store import cells_of, limit_of_class, limit_of_queue, shares
 from penstock.scenario.units import show_rate

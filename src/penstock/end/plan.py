@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from penstock.end.draw import drawn
 from penstock.errors import CollectedInputError, InputError, did_you_mean
+from penstock.ethernet import FCS_BYTES, IPV4_UDP_BYTES, MAC_HEADER_BYTES, TAG_BYTES
 from penstock.plan import show_mac
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network
@@ -20,7 +21,6 @@ Role = Literal["talk", "listen"]
 
 VERSION = 1
 HEADER_BYTES = 42  # of the payload, docs/end-station.md
-_MAC_BYTES, _TAG_BYTES, _IPV4_UDP_BYTES, _FCS_BYTES = 14, 4, 28, 4
 _CYCLE_NS, _LONGEST_CYCLE_NS = 1_000_000, 1_000_000_000
 
 
@@ -72,8 +72,8 @@ def _cycle_ns(periods: Iterable[int]) -> int:
 
 
 def _faults(network: Network, stream: Stream) -> list[InputError]:
-    tag, datagram = _TAG_BYTES * (stream.vlan is not None), _IPV4_UDP_BYTES * _by_udp(stream)
-    least = _MAC_BYTES + tag + datagram + _FCS_BYTES + HEADER_BYTES
+    tag, datagram = TAG_BYTES * (stream.vlan is not None), IPV4_UDP_BYTES * _by_udp(stream)
+    least = MAC_HEADER_BYTES + tag + datagram + FCS_BYTES + HEADER_BYTES
     if stream.min_frame_bytes >= least:
         return []
     what, key = f"has frames of {stream.min_frame_bytes} B", f"streams.{stream.name}.source"

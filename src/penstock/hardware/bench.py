@@ -11,19 +11,10 @@ from typing import Any
 import numpy as np
 
 from penstock import _engine
+from penstock.ethernet import AHEAD_BYTES, GAP_BYTES
 from penstock.hardware.configure import StreamEntry, SwitchConfig
 from penstock.hardware.registers import registers as register_map
-from penstock.hardware.traffic import (
-    FAULTY_OUTPUT,
-    GAP_BYTES,
-    OVERHEAD_BYTES,
-    as_number,
-    configured,
-    library,
-    station_address,
-    vlan_tag,
-    with_fcs,
-)
+from penstock.hardware.traffic import FAULTY_OUTPUT, as_number, configured, library, station_address, vlan_tag, with_fcs
 
 CYCLE_NS = 8
 LINE_RATE_SIZES: tuple[int | None, ...] = (64, 65, 127, 512, 1522, None)  # None: a random mix
@@ -107,7 +98,7 @@ def line_rate(switch: _engine.Switch, size: int | None, rng: random.Random, for_
             switch.push(
                 port, switch.cycle, unicast_frame(port, (port + 1) % switch.ports, length, rng.randrange(8), rng)
             )
-            cycles += OVERHEAD_BYTES + length + GAP_BYTES
+            cycles += AHEAD_BYTES + length + GAP_BYTES
             sent += 1
     return sent
 

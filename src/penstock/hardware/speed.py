@@ -20,10 +20,10 @@ import numpy as np
 from penstock import _engine
 from penstock.data import checkout
 from penstock.errors import InputError
+from penstock.ethernet import AHEAD_BYTES, GAP_BYTES
 from penstock.hardware.bench import known_switch, line_rate, unicast_frame
 from penstock.hardware.model import build_model
 from penstock.hardware.tools import ToolError, checked
-from penstock.hardware.traffic import GAP_BYTES, OVERHEAD_BYTES
 
 OPTION = "--against"
 ROUNDS = 5
@@ -73,7 +73,7 @@ def _two_flows(switch: _engine.Switch) -> None:
     start = switch.cycle
     for at in range(start, start + CYCLES, CONTROL_EVERY_CYCLES):
         switch.push(0, at, unicast_frame(0, 2, CONTROL_BYTES, 3, rng))
-    for at in range(start, start + CYCLES, OVERHEAD_BYTES + GREEDY_BYTES + GAP_BYTES):
+    for at in range(start, start + CYCLES, AHEAD_BYTES + GREEDY_BYTES + GAP_BYTES):
         switch.push(1, at, unicast_frame(1, 2, GREEDY_BYTES, 0, rng))
 
 

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from penstock import _engine
+from penstock.ethernet import FCS_BYTES, GAP_BYTES, MIN_FRAME_BYTES
 from penstock.hardware.configure import SwitchConfig, configure
 from penstock.hardware.model import build_model
 from penstock.hardware.registers import RegisterMap
 from penstock.hardware.registers import registers as register_map
 
-OVERHEAD_BYTES = 8  # preamble and delimiter
 PREAMBLE_BYTES = 7
-FCS_BYTES = 4
-GAP_BYTES = 12
-MIN_FRAME_BYTES = 64
 MAX_FRAME_BYTES = 1522
 
 PREAMBLE, DELIMITER = b"\x55", b"\xd5"

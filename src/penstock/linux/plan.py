@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.errors import InputError, did_you_mean
+from penstock.ethernet import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.linux.credit import Reservation, cbs
 from penstock.linux.qdisc import (
     CLOCKS,
@@ -25,7 +26,7 @@ from penstock.linux.qdisc import (
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.egress import GateList
 from penstock.scenario.host_port import LINUX_OVERHEAD_BYTES, HostPort
-from penstock.scenario.network import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 from penstock.scenario.report import names
 from penstock.scenario.windows import acting
 

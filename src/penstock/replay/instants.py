@@ -7,7 +7,8 @@ import math
 from fractions import Fraction
 
 from penstock.errors import InputError
-from penstock.replay.recording import CYCLE_NS, GAP_BYTES, PREAMBLE_BYTES, Frame, Recording, sent_file
+from penstock.ethernet import AHEAD_BYTES, GAP_BYTES
+from penstock.replay.recording import CYCLE_NS, Frame, Recording, sent_file
 
 LEAST_GAP_BYTES = 1  # oscillators differ, so that a recorded gap may be a little short
 
@@ -28,7 +29,7 @@ def first_bytes(recording: Recording) -> tuple[list[int], bool]:
             wished = math.ceil(Fraction(frame.sent) * recording.tick_ns / CYCLE_NS)
             wished -= frame.bytes if bits == "last" else 0
             at = max(wished, free.get(flow.sent_port, wished))
-            free[flow.sent_port] = at + frame.bytes + LEAST_GAP_BYTES + PREAMBLE_BYTES
+            free[flow.sent_port] = at + frame.bytes + LEAST_GAP_BYTES + AHEAD_BYTES
             found.append(at)
             if at - wished > late:
                 late, worst = at - wished, frame

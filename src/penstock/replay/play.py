@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from penstock import words
 from penstock.errors import RunError
+from penstock.ethernet import AHEAD_BYTES
 from penstock.replay.instants import LEAST_GAP_BYTES, first_bytes
-from penstock.replay.recording import MAX_FRAME_BYTES, PREAMBLE_BYTES, Recording
+from penstock.replay.recording import MAX_FRAME_BYTES, Recording
 from penstock.replay.setup import Nodes, frame_bytes_of, our_switch
 
 Progress = Callable[[str, float], None]  # what is being done, and how much of it is
@@ -82,11 +83,11 @@ def play(recording: Recording, nodes: Nodes, progress: Progress | None = None) -
     for chunk in range(0, count, CHUNK_FRAMES):
         for index in range(chunk, min(count, chunk + CHUNK_FRAMES)):
             port = recording.flows[recording.frames[index].flow].sent_port
-            start = zero + starts[index] - PREAMBLE_BYTES
+            start = zero + starts[index] - AHEAD_BYTES
             number = switch.push(port, start, frame_bytes_of(recording, index), gap=LEAST_GAP_BYTES)
             index_of[number] = index
         # What is pushed next must not be late.
-        until = zero + starts[min(count, chunk + CHUNK_FRAMES) - 1] - MAX_FRAME_BYTES - PREAMBLE_BYTES
+        until = zero + starts[min(count, chunk + CHUNK_FRAMES) - 1] - MAX_FRAME_BYTES - AHEAD_BYTES
         while switch.cycle < until:
             switch.run(min(until, switch.cycle + SLICE_CYCLES))
             take_in()

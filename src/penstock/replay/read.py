@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.errors import InputError, did_you_mean
+from penstock.ethernet import AHEAD_BYTES, GAP_BYTES, MIN_FRAME_BYTES
 from penstock.replay.recording import (
-    GAP_BYTES,
-    MIN_FRAME_BYTES,
-    PREAMBLE_BYTES,
     RECEIVED_COLUMNS,
     SENT_COLUMNS,
     SENT_COLUMNS_WITH_BYTES,
@@ -136,7 +134,7 @@ def _check_departures(
             )  # fmt: skip
     for earlier, later in pairwise(departures):
         # Records may be of first or of last bits: the time between is that of one frame or of the other.
-        length = min(frames[earlier.number].bytes, frames[later.number].bytes) + PREAMBLE_BYTES + GAP_BYTES
+        length = min(frames[earlier.number].bytes, frames[later.number].bytes) + AHEAD_BYTES + GAP_BYTES
         least = Fraction(length * 8) / recording.tick_ns - TOLERANCE_TICKS
         if later.tick - earlier.tick < least:
             raise InputError(

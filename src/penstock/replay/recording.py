@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from penstock.ethernet import AHEAD_BYTES, GAP_BYTES, MIN_FRAME_BYTES
+
 CYCLE_NS = 8
 LINK_BPS = 1_000_000_000
-PREAMBLE_BYTES = 8  # with the delimiter
-GAP_BYTES = 12
-MIN_FRAME_BYTES, MAX_FRAME_BYTES = 64, 2000
+MAX_FRAME_BYTES = 2000
 FEW_PORTS, MAX_PORTS = 4, 8  # the sizes of switch that a run is replayed by
 CLASSES = 8
 TOLERANCE_TICKS = 15  # by which two switches that do the same may differ
@@ -103,7 +103,7 @@ class Recording:
 
     def wire_ticks(self, frame_bytes: int) -> float:
         """How long a frame, with preamble and gap, takes on the wire of 1 Gb/s."""
-        return float((frame_bytes + PREAMBLE_BYTES + GAP_BYTES) * CYCLE_NS / self.tick_ns)
+        return float((frame_bytes + AHEAD_BYTES + GAP_BYTES) * CYCLE_NS / self.tick_ns)
 
 
 def sent_file(folder: Path, port: int) -> Path:

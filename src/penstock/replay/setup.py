@@ -7,11 +7,11 @@ import zlib
 from typing import Any, Literal, Protocol
 
 from penstock.errors import EngineError, InputError
+from penstock.ethernet import FCS_BYTES
 from penstock.hardware.configure import ConfigurationError, StreamEntry, SwitchConfig
 from penstock.replay.recording import CLASSES, Recording
 
 Nodes = Literal["model", "rtl"]
-FCS_BYTES = 4
 VLAN = 10
 LISTENER_MAC = 0x02_0000_00FF01
 TALKER_MAC = 0x02_0000_000100  # and the number of the flow

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from penstock.errors import InputError, did_you_mean
+from penstock.ethernet import MIN_FRAME_BYTES
 from penstock.replay.recording import (
     LINK_BPS,
     MAX_BURST_BYTES,
     MAX_FRAME_BYTES,
     MAX_PORTS,
     MIN_BURST_BYTES,
-    MIN_FRAME_BYTES,
     MIN_RATE_BPS,
 )
 from penstock.scenario.checked_stream import Hop, Stream

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from penstock.ethernet import AHEAD_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.gates import CreditOverTime, Occupation, gate_states
 from penstock.journeys import View
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Bridge, Network, Station, hardware_visible_ps
+from penstock.scenario.network import Bridge, Network, Station, hardware_visible_ps
 
-_AHEAD_BYTES = 8  # preamble and delimiter
 _SELECTED_TO_SENT_PS = 96_000  # of the hardware; 64_000 of it are preamble and delimiter
 _BYTE_PS = 8 * 10**12  # at 1 b/s
 _MOST_REPLAYED = 20_000  # frames from which the credit of one moment is worked out
@@ -63,7 +63,7 @@ class Place:
     def ahead_ps(self) -> int:
         """From a frame's selection to the first bit after its delimiter."""
         timed = isinstance(self.node, Bridge) and self.node.hardware_timing
-        return _SELECTED_TO_SENT_PS if timed else self.byte_ps(_AHEAD_BYTES)
+        return _SELECTED_TO_SENT_PS if timed else self.byte_ps(AHEAD_BYTES)
 
 
 def places(network: Network) -> list[Place]:
@@ -111,17 +111,17 @@ class Passage:
         """
         place = self.place
         rows = self._talked() if isinstance(place.node, Station) else self._bridged()
-        length = -(-(pl.col("bytes").cast(pl.Int64) + _AHEAD_BYTES) * _BYTE_PS // place.rate_bps)
+        length = -(-(pl.col("bytes").cast(pl.Int64) + AHEAD_BYTES) * _BYTE_PS // place.rate_bps)
         selected = pl.col("sent") - place.ahead_ps
         return (
             rows.with_columns(
                 pl.col("stream", "reason").cast(pl.String),
-                (pl.col("sent") - place.byte_ps(_AHEAD_BYTES)).alias("begin"),
+                (pl.col("sent") - place.byte_ps(AHEAD_BYTES)).alias("begin"),
                 selected.alias("selected"),
                 pl.min_horizontal("ready", selected).alias("ready"),
             )
             .with_columns((pl.col("begin") + length).alias("end"))
-            .with_columns((pl.col("end") + place.byte_ps(WIRE_OVERHEAD_BYTES - _AHEAD_BYTES)).alias("free"))
+            .with_columns((pl.col("end") + place.byte_ps(WIRE_OVERHEAD_BYTES - AHEAD_BYTES)).alias("free"))
             .sort("begin", "ready", nulls_last=True, maintain_order=True)
         )
 
@@ -225,7 +225,7 @@ class Passage:
 
 def occupations(place: Place, frames: pl.DataFrame) -> Iterator[Occupation]:
     """From when each frame could have been selected, when it was, and until when it had the wire."""
-    spent = WIRE_OVERHEAD_BYTES if place.node.count_gap else _AHEAD_BYTES
+    spent = WIRE_OVERHEAD_BYTES if place.node.count_gap else AHEAD_BYTES
     for ready, selected, dropped, size in frames.select("ready", "selected", "dropped", "bytes").iter_rows():
         if selected is not None:
             yield Occupation(ready, selected, selected + place.byte_ps(size + spent))

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.journeys import View
 from penstock.run import observe
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 
 Times = NDArray[np.float64]
 Instants = NDArray[np.int64]

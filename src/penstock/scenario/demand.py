@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate
 

@@ -17,10 +17,6 @@ from penstock.scenario.findings import Finding
 if TYPE_CHECKING:
     from penstock.scenario.host_port import HostPort
 
-WIRE_OVERHEAD_BYTES = 20  # preamble, delimiter and gap
-# Header and FCS around a service data unit; a tag is part of the unit, as the MAC service has it.
-SDU_OVERHEAD_BYTES = 18
-
 _HARDWARE_CYCLE_PS = 8000
 
 NodeKind = Literal["model", "rtl"]

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from penstock.ethernet import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import Egress
-from penstock.scenario.network import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.windows import acting, wire_ns
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.captures import Capture, CaptureError, Header, header_of, read_capture
+from penstock.ethernet import FCS_BYTES, MAC_HEADER_BYTES, MIN_FRAME_BYTES, TAG_BYTES
 from penstock.plain_file import check_ends
 from penstock.scenario import model, source_keys
 from penstock.scenario.checked_stream import Handover, Jitter, Launch, Pattern
@@ -20,8 +21,6 @@ from penstock.scenario.report import Report
 
 Way = Literal["destination", "source", "ipv4"]  # by which a bridge knows a stream
 
-MIN_FRAME_BYTES = 64
-_MAC_HEADER_BYTES, _TAG_BYTES, _FCS_BYTES = 14, 4, 4
 _UDP_BYTES = 20 + 8
 _RTP_BYTES = 12  # RFC 3550
 _AVTP_BYTES = 24  # IEEE 1722, the header of a stream's AVTPDU
@@ -32,13 +31,13 @@ _LONGEST_CYCLE = 100_000  # packets after which an audio stream's sizes repeat
 
 def least_bytes(udp: bool, tagged: bool) -> int:
     """The shortest frame that holds the headers."""
-    headers = _MAC_HEADER_BYTES + tagged * _TAG_BYTES + udp * _UDP_BYTES + _FCS_BYTES
+    headers = MAC_HEADER_BYTES + tagged * TAG_BYTES + udp * _UDP_BYTES + FCS_BYTES
     return max(MIN_FRAME_BYTES, headers)
 
 
 def _frame_bytes(payload: int, udp: bool, tagged: bool) -> int:
     around = _UDP_BYTES + _RTP_BYTES if udp else _AVTP_BYTES
-    return max(MIN_FRAME_BYTES, _MAC_HEADER_BYTES + tagged * _TAG_BYTES + around + payload + _FCS_BYTES)
+    return max(MIN_FRAME_BYTES, MAC_HEADER_BYTES + tagged * TAG_BYTES + around + payload + FCS_BYTES)
 
 
 def _pattern(period_ps: int, payloads: Sequence[Sequence[int]], spacing_ps: int, udp: bool, tagged: bool) -> Pattern:

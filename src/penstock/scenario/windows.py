@@ -6,9 +6,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from penstock import _engine
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.egress import GateList
 from penstock.scenario.limits import SHORTEST_INTERVAL_NS
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES
 
 _SET_GATE_STATES = 0  # the operation
 

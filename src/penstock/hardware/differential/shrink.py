@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from penstock.ethernet import FCS_BYTES
 from penstock.hardware.configure import CLASSES, SwitchConfig
 from penstock.hardware.differential.compare import Difference
 from penstock.hardware.differential.scenario import Scenario
-from penstock.hardware.traffic import FCS_BYTES
 
 MOST_RUNS = 400
 LONGEST_FRAME_CYCLES = 2_200

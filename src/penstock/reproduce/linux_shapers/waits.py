@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.ethernet import AHEAD_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.reproduce.linux_shapers.packets import STREAMS
 from penstock.reproduce.linux_shapers.place import BACKGROUND, FOLDER
 from penstock.scenario import load
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import WIRE_OVERHEAD_BYTES, Network
+from penstock.scenario.network import Network
 from penstock.scenario.windows import acting, wire_ns
 
-_AHEAD_BYTES, _CUT_THROUGH_BYTES = 8, 64
+_CUT_THROUGH_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def most(configuration: str, mixed: bool) -> Most:
             open_us = acting(gates).open_time(number) / 1e3
             waiting += (gates.cycle_time_ns / 1e3 - open_us + wire_us) * (1 + int(before // open_us))
     delays_us = sum(link.delay_ps for link in network.links) / 1e6
-    lead_us = (_AHEAD_BYTES + _CUT_THROUGH_BYTES + _AHEAD_BYTES) * 8e6 / talker.link_rate_bps
+    lead_us = (AHEAD_BYTES + _CUT_THROUGH_BYTES + AHEAD_BYTES) * 8e6 / talker.link_rate_bps
     return Most(software, least, waiting, delays_us + lead_us)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.ethernet import MIN_FRAME_BYTES
 from penstock.hardware.differential.draw.addresses import STATIONS_PER_PORT
 from penstock.hardware.differential.draw.drawing import Drawing
 from penstock.hardware.differential.draw.frames import draw_frame, storm_frame
 from penstock.hardware.differential.draw.phases import draw_phase, rested
 from penstock.hardware.differential.scenario import Arrival
-from penstock.hardware.traffic import BROADCAST, MIN_FRAME_BYTES, TYPE_EXPERIMENTAL, Frame, station_address, vlan_tag
+from penstock.hardware.traffic import BROADCAST, TYPE_EXPERIMENTAL, Frame, station_address, vlan_tag
 
 
 def draw_arrivals(drawing: Drawing, frames: int) -> Iterator[Arrival]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.ethernet import MIN_FRAME_BYTES
 from penstock.hardware.configure import fdb_set
 from penstock.hardware.differential.draw.addresses import destination_address, source_address
 from penstock.hardware.differential.draw.drawing import Drawing
 from penstock.hardware.differential.draw.phases import PERIOD_CYCLES
 from penstock.hardware.differential.scenario import Arrival
-from penstock.hardware.traffic import BROADCAST, MIN_FRAME_BYTES, TYPE_EXPERIMENTAL, Frame, as_number, vlan_tag
+from penstock.hardware.traffic import BROADCAST, TYPE_EXPERIMENTAL, Frame, as_number, vlan_tag
 
 SWEEP_CYCLES_PER_SET = 6
 

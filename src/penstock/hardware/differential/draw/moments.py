@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from penstock.ethernet import MIN_FRAME_BYTES
 from penstock.hardware.configure import Write
 from penstock.hardware.differential.draw.before import Before
 from penstock.hardware.differential.draw.changes import CHANGES
 from penstock.hardware.differential.draw.config import LONGEST_FRAME_BYTES
 from penstock.hardware.differential.draw.drawing import Drawing
 from penstock.hardware.differential.scenario import Arrival, Change
-from penstock.hardware.traffic import MIN_FRAME_BYTES
 
 WRITE_CYCLES = 3
 

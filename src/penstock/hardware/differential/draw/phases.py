@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from penstock.ethernet import GAP_BYTES, MIN_FRAME_BYTES
 from penstock.hardware.differential.draw.drawing import Drawing
-from penstock.hardware.traffic import GAP_BYTES, MIN_FRAME_BYTES
 
 PERIOD_CYCLES = 125_000  # of a millisecond, the shortest time between two aging sweeps
 MOST_OWED = 200  # carriers of a storm; the receiver remembers up to 255 that it has lost
