@@ -127,7 +127,10 @@ impl Kernel {
         let station = &mut self.stations[index as usize];
         let sent = match station.select(now, now < self.duration) {
             Selected::Stale => return Ok(()),
-            Selected::Nothing => return Ok(self.await_next(index)),
+            Selected::Nothing => {
+                self.await_next(index);
+                return Ok(());
+            }
             Selected::Sent(sent) => sent,
             Selected::Make(stream) => {
                 let (slot, class) = self.create(now, stream);
@@ -136,7 +139,8 @@ impl Kernel {
             }
             Selected::Dropped { frame, traffic_class, reason, at } => {
                 self.drop_at_talker(index, frame, at, traffic_class, reason);
-                return Ok(self.await_next(index));
+                self.await_next(index);
+                return Ok(());
             }
         };
         let Sent { frame, traffic_class, first, again } = sent;
