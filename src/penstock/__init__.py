@@ -15,10 +15,22 @@ from typing import TYPE_CHECKING, Any
 from penstock.version import __version__
 
 if TYPE_CHECKING:
-    from penstock.api import Network, Report, Run, load
+    from penstock.api import Network, Node, Program, Report, Run, load
     from penstock.errors import EngineError, InputError, NoTraceError, RunError
 
-__all__ = ["EngineError", "InputError", "Network", "NoTraceError", "Report", "Run", "RunError", "__version__", "load"]
+__all__ = [
+    "EngineError",
+    "InputError",
+    "Network",
+    "NoTraceError",
+    "Node",
+    "Program",
+    "Report",
+    "Run",
+    "RunError",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

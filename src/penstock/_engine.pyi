@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled engine. engine/README.md describes the JSON that `run` takes and what it gives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TypedDict
 
@@ -148,6 +148,9 @@ class StreamStatistics(TypedDict):
     latency_ps: Distribution
     interval_ps: Distribution
     talker_wait_ps: Distribution
+    duplicated: int
+    eliminated: int
+    repeated: int
     first_delivered_ps: int | None
     last_delivered_ps: int | None
     delivered_wire_bytes: int
@@ -195,10 +198,26 @@ class Chunk(TypedDict):
     traffic_class: Column
     reason: Column
 
+class Frame:
+    """A frame at a node of one's own; its content is from destination address to the last one before the FCS."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def stream(self) -> str: ...
+    @property
+    def first_ps(self) -> int: ...
+    @property
+    def content(self) -> bytes: ...
+    def __bytes__(self) -> bytes: ...
+    def __len__(self) -> int: ...
+    def changed(self, content: bytes) -> Frame: ...
+
 def run(
     network_json: str,
     sink: Callable[[Chunk], object] | None = None,
     progress: Callable[[float], bool | None] | None = None,
+    nodes: Mapping[str, object] | None = None,
 ) -> Outcome: ...
 
 class PtpClock:

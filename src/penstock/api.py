@@ -20,6 +20,9 @@ import polars as pl
 from penstock import run as runner
 from penstock.bound.analysis import analyse
 from penstock.bound.tables import by_hop, by_listener
+from penstock.own import Node as Node
+from penstock.own import Own, with_own
+from penstock.own import Program as Program
 from penstock.scenario import load as _load
 from penstock.scenario.network import Network as _Network
 from penstock.summary import port_table, stream_table
@@ -65,7 +68,7 @@ class Network:
 
     def run(
         self,
-        nodes: Nodes | None = None,
+        nodes: Nodes | Own | None = None,
         *,
         out: str | PathLike[str] | None = None,
         trace: runner.TraceMode | None = None,
@@ -76,6 +79,7 @@ class Network:
 
         Args:
             nodes: What the bridges are: "model", or "rtl" for the Verilated hardware. What the scenario says if None.
+                Or objects by the names of nodes: a `Node` in place of a bridge, a `Program` at a station.
             out: The folder for trace, captures, summary and report; a temporary one that lives as long as the result
                 if None.
             trace: "full" or "none". What the scenario says if None.
@@ -91,11 +95,12 @@ class Network:
             RunError: A frame was lost, doubled or damaged.
 
         """
-        network = self._network if nodes is None else self._with(nodes)
-        if out is not None:
-            return Run(runner.run(network, Path(out), trace=trace, seed=seed, captures=captures))
-        keep = tempfile.TemporaryDirectory(prefix="penstock-")
-        return Run(runner.run(network, Path(keep.name) / network.name, trace=trace, seed=seed, captures=captures), keep)
+        own: Own = nodes if isinstance(nodes, Mapping) else {}
+        network = self._with(nodes) if isinstance(nodes, str) else with_own(self._network, own)
+        keep = tempfile.TemporaryDirectory(prefix="penstock-") if out is None else None
+        folder = Path(out) if out is not None else Path(keep.name if keep else ".") / network.name
+        engine = runner.CompiledEngine(own)
+        return Run(runner.run(network, folder, engine, trace=trace, seed=seed, captures=captures), keep)
 
     def bounds(self, by: Literal["listener", "hop"] = "listener") -> pl.DataFrame:
         """The worst case of each stream, without a run, as long as all talkers keep to rate and burst.

@@ -225,19 +225,21 @@ def _lost(view: View, waiting: pl.DataFrame, end_ps: int) -> dict[str, int]:
     listeners = path.select("stream", "listener").unique()
     own = pl.col("node").is_in(talkers.implode()) & (pl.col("event") != "missed")
     at_talker = rows.filter(own).join(listeners, on="stream", how="inner")
-    columns = ["frame_id", "stream", "listener", "event", "time_ps"]
+    columns = ["frame_id", "stream", "listener", "node", "event", "time_ps"]
     last = (
         pl.concat([at_bridge.select(columns), at_talker.select(columns)])
         .join(waiting.select("frame_id", "listener"), on=["frame_id", "listener"], how="semi")
         .sort("time_ps", maintain_order=True)
         .group_by("frame_id", "stream", "listener", maintain_order=True)
         # An eligibility time may lie after the frame's being sent: the row of the last step counts, not the latest.
-        .agg(pl.col("event").last(), pl.col("time_ps").last())
+        .agg(pl.col("node", "event", "time_ps").last())
     )
     age = pl.lit(end_ps) - pl.col("time_ps")
     queued = pl.col("event").is_in(["queued", "eligible"])
     at_talker_still = pl.col("event") == "created"
-    overdue = (~queued & ~at_talker_still & (age > _settle_ps(network))) | (queued & (age > _LIFETIME_PS))
+    # How long a node of one's own keeps a frame is its own business.
+    kept = pl.col("node").cast(pl.String).is_in([b.name for b in network.bridges.values() if b.nodes == "own"])
+    overdue = (~queued & ~kept & ~at_talker_still & (age > _settle_ps(network))) | (queued & (age > _LIFETIME_PS))
     counted = last.filter(overdue).group_by(pl.col("stream").cast(pl.String)).len()
     return dict(counted.iter_rows())
 

@@ -26,6 +26,7 @@ from penstock import plan, report, wave
 from penstock.errors import EngineError, InputError, NoTraceError, RunError, check_known
 from penstock.folder import replacing
 from penstock.journeys import View
+from penstock.own import Own
 from penstock.scenario.network import Network, TraceFilter
 from penstock.signals import handled
 from penstock.summary import summarize, summarize_statistics
@@ -62,7 +63,10 @@ class Engine(Protocol):
 
 
 class CompiledEngine:
-    """The compiled engine, with models and Verilated hardware as nodes."""
+    """The compiled engine, with models, Verilated hardware and objects of the caller's own as nodes."""
+
+    def __init__(self, own: Own | None = None) -> None:
+        self._own = dict(own or {})
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -94,7 +98,7 @@ class CompiledEngine:
         """Runs in the engine."""
         engine = _engine()
         try:
-            result: dict[str, Any] = engine.run(network_json, sink, progress)
+            result: dict[str, Any] = engine.run(network_json, sink, progress, self._own)
         except (engine.HardwareError, engine.ConservationError) as error:
             raise RunError(str(error)) from error
         except engine.InputError as error:

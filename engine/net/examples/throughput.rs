@@ -3,7 +3,7 @@
 //! `cargo run --release --example throughput NETWORK.json [trace] [CORES]`. `penstock bench engine --describe DIR` writes such files.
 use std::time::Instant;
 
-use penstock_net::{run_on, Columns, Observer};
+use penstock_net::{run_on, Columns, Guests, Observer};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cores = arguments.iter().find_map(|word| word.parse().ok()).unwrap_or(1);
     let mut count = Count::default();
     let (used, started) = (cpu_seconds(), Instant::now());
-    let outcome = run_on(cores, network, Vec::new(), &mut count)?;
+    let outcome = run_on(cores, network, Guests::default(), &mut count)?;
     // The time of the process is that of its first thread.
     let used = if cores == 1 { cpu_seconds() - used } else { started.elapsed().as_secs_f64() };
     let (hops, events) = (outcome.simulation.frame_hops, outcome.simulation.events);

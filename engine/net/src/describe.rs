@@ -43,6 +43,8 @@ pub struct Clock {
 pub enum BridgeKind {
     Model,
     Rtl,
+    /// The caller's own.
+    Own,
 }
 
 /// When a model does what it does.

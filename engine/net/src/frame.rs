@@ -80,7 +80,7 @@ impl Frame {
     }
 
     /// Moves it out of a place that is used again.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self) -> Self {
         Self { content: self.content.take(), ..*self }
     }

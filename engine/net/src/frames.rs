@@ -40,7 +40,7 @@ pub struct Frames {
 
 impl Frames {
     /// A frame of which there is one copy here.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, frame: Frame) -> u32 {
         let held = Held { frame, copies: 1 };
         if let Some(slot) = self.free.pop() {
@@ -62,7 +62,7 @@ impl Frames {
     }
 
     /// Gives one copy away; with the last one, the slot may be taken by another frame.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, slot: u32) -> Frame {
         let held = &mut self.slots[slot as usize];
         held.copies = held.copies.saturating_sub(1);

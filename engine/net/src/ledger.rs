@@ -222,7 +222,7 @@ impl Ledger {
         dropped[usize::from(reason.0) % Reason::COUNT] += u64::from(listeners);
     }
 
-    /// It comes to a station at a time; false: which does not listen.
+    /// It comes to a station at a time; false: which does not listen, or has had it.
     #[inline]
     pub fn deliver(&mut self, frame: &mut Frame, station: u32, time: u64) -> bool {
         let stream = &mut self.streams[frame.stream as usize];
@@ -239,7 +239,7 @@ impl Ledger {
         if before & bit != 0 || *open == 0 {
             if may_repeat {
                 stream.statistics.repeated += 1;
-                return true;
+                return false;
             }
             self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "delivered" });
         } else {

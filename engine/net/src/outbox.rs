@@ -45,6 +45,33 @@ impl Outbox<'_> {
         self.ledger.duplicate(frame)
     }
 
+    /// A copy of a frame that the node has and keeps, for a port; `sent` are the ports to which it was sent before. Where its
+    /// way does not want it, the copy is one more, as of [`Self::duplicate`].
+    pub fn forward(&mut self, frame: &mut Frame, port: u16, sent: u64) -> Frame {
+        let wanted = self.ledger.routes().ports(frame.hop) & !sent;
+        if wanted >> port & 1 == 0 {
+            return self.duplicate(frame);
+        }
+        self.copies += 1;
+        self.ledger.fork(frame, 2);
+        frame.copy()
+    }
+
+    /// The node is done with a frame that came into `port`: what was sent nowhere is swallowed, what did not
+    /// go to some port of its way is dropped there.
+    pub fn settle(&mut self, mut frame: Frame, port: u16, sent: u64, at: u64) {
+        if sent == 0 {
+            return self.swallow(frame, port, at);
+        }
+        let wanted = self.ledger.routes().ports(frame.hop);
+        for egress in ports(wanted & !sent) {
+            self.row(&frame, egress, Event::Dropped, at, Trace::NO_CLASS, Reason::NO_DESTINATION);
+            let behind = self.ledger.routes().behind(frame.hop, egress);
+            self.ledger.miss(&mut frame, behind, Reason::NO_DESTINATION);
+        }
+        self.leave(frame);
+    }
+
     /// The node keeps a frame for itself that came into a port.
     pub fn swallow(&mut self, frame: Frame, port: u16, at: u64) {
         self.copies -= 1;

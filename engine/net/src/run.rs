@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a description to a kernel, and from the kernel to what a run leaves.
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::bridge::{Bridge, Timing};
@@ -11,13 +11,14 @@ use crate::conservation::Fates;
 use crate::describe::{self, BridgeKind, Network};
 use crate::error::{wrong, RunError};
 use crate::header::{Header, Headers};
-use crate::kernel::{Border, Closed, Ended, Kernel, Observer, Origin, Parts};
+use crate::kernel::{Border, Closed, Ended, Hosted, Kernel, Observer, Origin, Parts};
 use crate::ledger::{Ledger, Listeners, StreamLedger};
 use crate::limits;
 use crate::links::Links;
 use crate::node::Node;
 use crate::nodes::{BridgeNode, Guest, Member};
 use crate::partition::{self, cut::Division, exchange::Exchange};
+use crate::program::Program;
 use crate::routes::{Graph, Routes};
 use crate::simulation::Simulation;
 use crate::source::Generator;
@@ -36,10 +37,18 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// `hardware` are the bridges that are no models, in the order of the description.
-pub fn run(network: Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+/// What the caller brings.
+#[derive(Default)]
+pub struct Guests {
+    /// The bridges that are no models, in the order of the description.
+    pub nodes: Vec<Box<dyn Node>>,
+    /// By their stations' names; those answer for the streams of that station that respond to others.
+    pub programs: BTreeMap<String, Box<dyn Program>>,
+}
+
+pub fn run(network: Network, guests: Guests, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
     let end = network.duration_ps.saturating_add(network.drain_ps);
-    let kernel = prepare(&network, hardware, end, None)?;
+    let kernel = prepare(&network, guests, end, None)?;
     let names = Names::new(&network);
     // That of a large network takes as much memory as the run.
     drop(network);
@@ -47,16 +56,17 @@ pub fn run(network: Network, hardware: Vec<Box<dyn Node>>, observer: &mut dyn Ob
     names.outcome(closed, ended)
 }
 
-/// As [`run`], on several cores where all bridges are models, with the same results.
+/// As [`run`], on several cores where all bridges are models and no station has a program, with the same results.
 pub fn run_on(
     cores: usize,
     network: Network,
-    hardware: Vec<Box<dyn Node>>,
+    guests: Guests,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let is_model = |bridge: &describe::Bridge| bridge.kind == BridgeKind::Model;
-    if cores < 2 || network.bridges.len() < 2 || !network.bridges.iter().all(is_model) {
-        return run(network, hardware, observer);
+    let is_one = cores < 2 || network.bridges.len() < 2 || !guests.programs.is_empty();
+    if is_one || !network.bridges.iter().all(is_model) {
+        return run(network, guests, observer);
     }
     partition::run(cores, network, observer)
 }
@@ -107,12 +117,7 @@ impl Part<'_> {
     }
 }
 
-pub(crate) fn prepare(
-    network: &Network,
-    hardware: Vec<Box<dyn Node>>,
-    end: u64,
-    part: Option<&Part>,
-) -> Result<Kernel, RunError> {
+pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<&Part>) -> Result<Kernel, RunError> {
     limits::check(network)?;
     let links = Links::new(network)?;
     let mut headers = Headers::default();
@@ -125,8 +130,9 @@ pub(crate) fn prepare(
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
     Ok(Kernel::new(Parts {
-        members: members(network, hardware, &links, &routes, &headers.into_lasting(), end, part)?,
+        members: members(network, guests.nodes, &links, &routes, &headers.into_lasting(), end, part)?,
         stations,
+        programs: programs(network, guests.programs)?,
         links,
         origins,
         ledger: Ledger::new(ledgers, routes, network.statistics.exact_up_to),
@@ -152,7 +158,7 @@ fn once<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), R
 
 fn members(
     network: &Network,
-    hardware: Vec<Box<dyn Node>>,
+    guests: Vec<Box<dyn Node>>,
     links: &Links,
     routes: &Routes,
     headers: &Arc<[Header]>,
@@ -161,13 +167,17 @@ fn members(
 ) -> Result<Vec<Member>, RunError> {
     let stations = network.stations.iter().map(|station| &station.name);
     once("nodes", network.bridges.iter().map(|bridge| &bridge.name).chain(stations))?;
-    let mut hardware = hardware.into_iter();
+    let mut guests = guests.into_iter();
     let mut made = Vec::new();
     for (index, bridge) in network.bridges.iter().enumerate() {
         let name = &bridge.name;
         let describe::Clock { offset_ps, drift_ppb } = bridge.clock;
         let clocked = |source| RunError::Clock { node: name.clone(), source };
-        let hardware_like = bridge.kind == BridgeKind::Rtl || bridge.timing == describe::Timing::Hardware;
+        let hardware_like = match bridge.kind {
+            BridgeKind::Rtl => true,
+            BridgeKind::Model => bridge.timing == describe::Timing::Hardware,
+            BridgeKind::Own => false,
+        };
         let clock = if hardware_like { Clock::cycles(offset_ps, drift_ppb) } else { Clock::fine(offset_ps, drift_ppb) };
         let clock = clock.map_err(clocked)?;
         let rates = links.of_bridge(index, bridge.ports);
@@ -184,11 +194,11 @@ fn members(
             continue;
         }
         made.push(match bridge.kind {
-            BridgeKind::Rtl => {
-                let node = hardware.next().ok_or_else(|| wrong(format!("bridge \"{name}\": no hardware for it")))?;
+            BridgeKind::Rtl | BridgeKind::Own => {
+                let node = guests.next().ok_or_else(|| wrong(format!("bridge \"{name}\": no node for it")))?;
                 if node.ports() != bridge.ports {
                     let (has, wanted) = (node.ports(), bridge.ports);
-                    return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its hardware has {has}")));
+                    return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its node has {has}")));
                 }
                 Member::Other(Guest::new(node))
             }
@@ -214,6 +224,18 @@ fn members(
 
 /// Of every port of the hardware, and of models of it.
 const HARDWARE_BPS: u64 = 1_000_000_000;
+
+fn programs(
+    network: &Network,
+    programs: BTreeMap<String, Box<dyn Program>>,
+) -> Result<BTreeMap<u32, Hosted>, RunError> {
+    let of = |(name, program)| {
+        let station = network.stations.iter().position(|station| station.name == name);
+        let station = station.ok_or_else(|| wrong(format!("a program of \"{name}\": there is no such station")))?;
+        Ok((station as u32, Hosted::new(program)))
+    };
+    programs.into_iter().map(of).collect()
+}
 
 fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> {
     let mut stations = Vec::new();

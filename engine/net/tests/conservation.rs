@@ -2,7 +2,8 @@
 //! A node that loses, doubles or damages frames does not get away with it; one that says what it does with them does.
 use penstock_net::bridge::Judgement;
 use penstock_net::{
-    run, Clock, Columns, Frame, Network, Node, NodeError, Observer, Outbox, Outcome, Reason, RunError, Violation,
+    run, Clock, Columns, Frame, Guests, Network, Node, NodeError, Observer, Outbox, Outcome, Reason, RunError,
+    Violation,
 };
 
 /// Frame 3 is treated so.
@@ -111,7 +112,8 @@ fn try_with(deed: Deed) -> Result<Outcome, RunError> {
             "source": {"kind": "periodic", "frame_bytes": 64, "period_ps": 10000000}}]}"#,
     )
     .unwrap();
-    run(network, vec![Box::new(Bridge { deed, pending: Vec::new(), held: Vec::new() })], &mut Nobody)
+    let nodes: Vec<Box<dyn Node>> = vec![Box::new(Bridge { deed, pending: Vec::new(), held: Vec::new() })];
+    run(network, Guests { nodes, ..Guests::default() }, &mut Nobody)
 }
 
 fn violations(deed: Deed) -> Vec<Violation> {

@@ -2,7 +2,7 @@
 //! A run on several cores is that of one, bit by bit: rows and their order, numbers of frames, statistics, captures.
 use std::path::{Path, PathBuf};
 
-use penstock_net::{run_on, Columns, Distribution, Network, Observer, Outcome};
+use penstock_net::{run_on, Columns, Distribution, Guests, Network, Observer, Outcome};
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
@@ -198,7 +198,7 @@ fn captures(folder: &Path) -> Vec<(String, Vec<u8>)> {
 
 fn simulate(network: &Network, cores: usize) -> (Outcome, Rows) {
     let mut rows = Rows::default();
-    let outcome = run_on(cores, network.clone(), Vec::new(), &mut rows);
+    let outcome = run_on(cores, network.clone(), Guests::default(), &mut rows);
     (outcome.unwrap_or_else(|error| panic!("on {cores} cores: {error}")), rows)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use penstock_frame::Percentile;
 use penstock_net::describe::BridgeKind;
-use penstock_net::{run, Columns, Event, Network, Observer, Outcome, Reason, RunError};
+use penstock_net::{run, Columns, Event, Guests, Network, Observer, Outcome, Reason, RunError};
 use proptest::prelude::*;
 
 /// Keeps all rows.
@@ -44,7 +44,7 @@ impl Rows {
 
 fn simulate(network: &Network) -> (Outcome, Rows) {
     let mut rows = Rows::default();
-    let outcome = run(network.clone(), Vec::new(), &mut rows).unwrap();
+    let outcome = run(network.clone(), Guests::default(), &mut rows).unwrap();
     (outcome, rows)
 }
 
@@ -53,7 +53,7 @@ fn network(text: &str) -> Network {
 }
 
 fn refused(text: &str) -> String {
-    match run(network(text), Vec::new(), &mut Rows::default()) {
+    match run(network(text), Guests::default(), &mut Rows::default()) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("not refused"),
     }
@@ -239,7 +239,7 @@ fn filters_keep_what_is_wanted() {
     assert!(rows.columns.is_empty());
     assert_eq!(silent.fates, outcome.fates);
     all.trace.events = Some(vec!["send".into()]);
-    let error = run(all, Vec::new(), &mut Rows::default()).err().unwrap().to_string();
+    let error = run(all, Guests::default(), &mut Rows::default()).err().unwrap().to_string();
     assert!(error.contains("no event \"send\"; created, received"), "{error}");
 }
 
@@ -249,7 +249,7 @@ fn an_interrupted_run_gives_what_it_has() {
     let mut network = network(&line(3, IDEAL, 1_000_000_000, 0, ["", ""], &stream("x", 0, &[1], 2, greedy)));
     network.duration_ps = 100_000_000_000_000;
     let mut rows = Rows { stop_at: Some(2), ..Rows::default() };
-    let outcome = run(network.clone(), Vec::new(), &mut rows).unwrap();
+    let outcome = run(network.clone(), Guests::default(), &mut rows).unwrap();
     assert!(outcome.interrupted);
     let statistics = &outcome.statistics[0];
     assert_eq!(rows.times(Event::Delivered, 4).len() as u64, statistics.delivered);
@@ -532,5 +532,8 @@ fn a_loop_needs_to_be_told_its_way() {
     let error = refused(&text.replace("\"links\":[", ring));
     assert!(error.contains("more than one way; \"downstream\" has to say"), "{error}");
     let far = text.replace("\"links\":[{\"a\":[2,0],\"b\":[0,0],", "\"links\":[{\"a\":[2,0],\"b\":[0,2],");
-    assert!(matches!(run(network(&far), Vec::new(), &mut Rows::default()), Ok(_) | Err(RunError::Description { .. })));
+    assert!(matches!(
+        run(network(&far), Guests::default(), &mut Rows::default()),
+        Ok(_) | Err(RunError::Description { .. })
+    ));
 }

@@ -7,6 +7,7 @@ mod arrays;
 mod ats;
 mod column;
 mod driven;
+mod guest;
 mod picture;
 mod run;
 mod shapers;
@@ -40,6 +41,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("HardwareError", py.get_type::<HardwareError>())?;
     module.add("ConservationError", py.get_type::<ConservationError>())?;
     ats::register(module)?;
+    module.add_class::<guest::PyFrame>()?;
     run::register(module)?;
     picture::register(module)?;
     shapers::register(module)?;

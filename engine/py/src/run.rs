@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -9,13 +10,14 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use zerocopy::IntoBytes;
 
 use penstock_frame::FrameToWrite;
-use penstock_net::describe::{BridgeKind, Committed};
-use penstock_net::{Clock, Columns, Conformance, Distribution, Event, Fates, Network, Node, Observer, Outcome};
+use penstock_net::describe::{BridgeKind, Committed, Link};
+use penstock_net::{Clock, Columns, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate};
 use penstock_net::{Reason, RunError, Simulation, StreamStatistics};
 use penstock_rtl::SwitchNode;
 
 use crate::arrays::array;
 use crate::column::Column;
+use crate::guest::{PyNode, PyProgram, Raised};
 use crate::{ConservationError, HardwareError, InputError};
 
 fn run_error(error: RunError) -> PyErr {
@@ -28,28 +30,72 @@ fn run_error(error: RunError) -> PyErr {
     }
 }
 
-/// The bridges that are hardware, configured.
-fn hardware(network: &Network) -> PyResult<Vec<Box<dyn Node>>> {
-    let mut nodes: Vec<Box<dyn Node>> = Vec::new();
-    for (index, bridge) in network.bridges.iter().enumerate().filter(|(_, bridge)| bridge.kind == BridgeKind::Rtl) {
-        let refuse = |what: String| InputError::new_err(format!("bridge \"{}\": {what}", bridge.name));
-        let library = bridge.library.as_ref().ok_or_else(|| refuse("the key \"library\" is missing".to_owned()))?;
-        let clock = Clock::cycles(bridge.clock.offset_ps, bridge.clock.drift_ppb);
-        let clock = clock.map_err(|error| refuse(error.to_string()))?;
-        let has_gates = !bridge.config.gates.is_empty();
-        let ptp = has_gates.then_some(bridge.config.ptp);
-        let own = network.links.iter().filter(|link| link.a.0 == index || link.b.0 == index);
-        let shortest_ps = own.map(|link| link.delay_ps).min().unwrap_or(0);
-        let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock, shortest_ps, ptp);
-        let failed = |e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name));
-        let mut node = node.map_err(failed)?;
-        if let Some(wave) = &bridge.wave {
-            let cycles = clock.at_or_before(wave.from_ps)..clock.at_or_after(wave.until_ps);
-            node.wave(&wave.path, clock.at_or_after(0), cycles).map_err(failed)?;
-        }
-        nodes.push(Box::new(node));
+/// A bridge that is hardware, configured.
+fn hardware(network: &Network, index: usize) -> PyResult<SwitchNode> {
+    let bridge = &network.bridges[index];
+    let refuse = |what: String| InputError::new_err(format!("bridge \"{}\": {what}", bridge.name));
+    let library = bridge.library.as_ref().ok_or_else(|| refuse("the key \"library\" is missing".to_owned()))?;
+    let clock = Clock::cycles(bridge.clock.offset_ps, bridge.clock.drift_ppb);
+    let clock = clock.map_err(|error| refuse(error.to_string()))?;
+    let has_gates = !bridge.config.gates.is_empty();
+    let ptp = has_gates.then_some(bridge.config.ptp);
+    let shortest_ps = ends(network, index).map(|(_, link)| link.delay_ps).min().unwrap_or(0);
+    let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock, shortest_ps, ptp);
+    let failed = |e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name));
+    let mut node = node.map_err(failed)?;
+    if let Some(wave) = &bridge.wave {
+        let cycles = clock.at_or_before(wave.from_ps)..clock.at_or_after(wave.until_ps);
+        node.wave(&wave.path, clock.at_or_after(0), cycles).map_err(failed)?;
     }
-    Ok(nodes)
+    Ok(node)
+}
+
+/// The links of a bridge, each with its port.
+fn ends(network: &Network, bridge: usize) -> impl Iterator<Item = (u16, &Link)> {
+    let ends = network.links.iter().flat_map(|link| [(link.a, link), (link.b, link)]);
+    ends.filter(move |((node, _), _)| *node == bridge).map(|((_, port), link)| (port, link))
+}
+
+/// Of each port of a bridge; one without a link sends as the slowest does.
+fn rates(network: &Network, bridge: usize) -> Vec<u64> {
+    let mut rates = vec![SLOWEST_BPS; usize::from(network.bridges[bridge].ports)];
+    for (port, link) in ends(network, bridge) {
+        if let Some(rate) = rates.get_mut(usize::from(port)) {
+            *rate = link.rate_bps.clamp(Rate::LEAST, Rate::MOST);
+        }
+    }
+    rates
+}
+
+const SLOWEST_BPS: u64 = Rate::LEAST;
+
+/// The bridges that are no models, and the programs of stations: objects of Python by the names of their nodes.
+fn guests(
+    py: Python<'_>,
+    network: &Network,
+    mut objects: BTreeMap<String, Py<PyAny>>,
+    raised: &Raised,
+) -> PyResult<Guests> {
+    let streams: Arc<Vec<String>> = Arc::new(network.streams.iter().map(|stream| stream.name.clone()).collect());
+    let mut guests = Guests::default();
+    for (index, bridge) in network.bridges.iter().enumerate() {
+        let name = &bridge.name;
+        match bridge.kind {
+            BridgeKind::Model => {}
+            BridgeKind::Rtl => guests.nodes.push(Box::new(py.detach(|| hardware(network, index))?)),
+            BridgeKind::Own => {
+                let object = objects.remove(name);
+                let object = object.ok_or_else(|| InputError::new_err(format!("bridge \"{name}\": no node for it")))?;
+                let (rates, streams) = (rates(network, index), Arc::clone(&streams));
+                guests.nodes.push(Box::new(PyNode::new(py, name, object, &rates, streams, raised)?));
+            }
+        }
+    }
+    for (name, object) in objects {
+        let program = PyProgram::new(py, &name, object, Arc::clone(&streams), raised)?;
+        guests.programs.insert(name, Box::new(program));
+    }
+    Ok(guests)
 }
 
 /// Hands chunks and progress to Python, and keeps what it raises.
@@ -99,23 +145,24 @@ impl Observer for Listener {
 
 /// Runs a network, and gives what it left.
 #[pyfunction]
-#[pyo3(signature = (network_json, sink = None, progress = None))]
+#[pyo3(signature = (network_json, sink = None, progress = None, nodes = None))]
 fn run<'py>(
     py: Python<'py>,
     network_json: &str,
     sink: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
+    nodes: Option<BTreeMap<String, Py<PyAny>>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut network: Network =
         serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))?;
     // Rows that nobody takes need not be made.
     network.trace.enabled &= sink.is_some();
     let mut listener = Listener { sink, progress, raised: None };
-    let result = py.detach(|| -> PyResult<_> {
-        let hardware = hardware(&network)?;
-        Ok(penstock_net::run(network, hardware, &mut listener))
-    })?;
-    if let Some(error) = listener.raised {
+    let raised = Raised::default();
+    let guests = guests(py, &network, nodes.unwrap_or_default(), &raised)?;
+    let result = py.detach(|| penstock_net::run(network, guests, &mut listener));
+    let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(error) = listener.raised.or(raised) {
         return Err(error);
     }
     let result = result.map_err(run_error)?;
@@ -206,6 +253,9 @@ fn of_stream<'py>(py: Python<'py>, stream: &StreamStatistics) -> PyResult<Bound<
     dict.set_item("delivered", stream.delivered)?;
     dict.set_item("inside", stream.inside)?;
     dict.set_item("launch_missed", stream.launch_missed)?;
+    dict.set_item("duplicated", stream.duplicated)?;
+    dict.set_item("eliminated", stream.eliminated)?;
+    dict.set_item("repeated", stream.repeated)?;
     dict.set_item("dropped", by_reason(py, dropped)?)?;
     dict.set_item("latency_ps", distribution(py, &stream.latency_ps)?)?;
     dict.set_item("interval_ps", distribution(py, &stream.interval_ps)?)?;

@@ -20,6 +20,8 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
     `before` is the step at the bridge before, None at the first.
     """
     bridge = network.bridges[step.bridge]
+    if bridge.nodes == "own":
+        return "the bridge is a node of one's own, of which no more is known"
     traffic_class = network.class_at(stream, step.bridge)
     if not bridge.is_ats(traffic_class):
         how = SELECTION_WORDS[bridge.selection(traffic_class)]

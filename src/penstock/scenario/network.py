@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _HARDWARE_CYCLE_PS = 8000
 
-NodeKind = Literal["model", "rtl"]
+NodeKind = Literal["model", "rtl", "own"]  # own: an object of the caller's
 Selection = Literal["ats", "strict", "cbs", "round_robin"]
 SELECTION_WORDS: dict[Selection, str] = {
     "ats": "ATS",

@@ -10,21 +10,18 @@ use crate::queue::{self, Kind};
 use crate::trace::{Event, Reason, Row, Trace};
 
 impl Kernel {
-    /// What a node has sent goes onto its wires, where there are any.
+    /// What a node has sent goes onto its wire, if there is one.
     #[inline(always)]
-    pub(super) fn depart(&mut self, node: u32) -> Result<(), RunError> {
-        while let Some(Departure { mut frame, port, traffic_class, first }) = self.sent.pop() {
-            self.row(&frame, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
-            frame.hop = self.ledger.routes().after(frame.hop, port);
-            match self.links.from(node, port) {
-                Some(wire) => drop(self.carry(frame, wire, first, traffic_class)?),
-                None => {
-                    self.simulation.frame_hops += 1;
-                    self.ledger.leave(frame);
-                }
-            }
-        }
-        Ok(())
+    pub(super) fn depart(&mut self, node: u32, departure: Departure) -> Result<(), RunError> {
+        let Departure { mut frame, port, traffic_class, first } = departure;
+        self.row(&frame, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
+        frame.hop = self.ledger.routes().after(frame.hop, port);
+        let Some(wire) = self.links.from(node, port) else {
+            self.simulation.frame_hops += 1;
+            self.ledger.leave(frame);
+            return Ok(());
+        };
+        self.carry(frame, wire, first, traffic_class).map(drop)
     }
 
     /// A talker's frame goes into the network.
@@ -89,6 +86,9 @@ impl Kernel {
                 self.answer(frame.stream, station, time + wire.rate.duration(u32::from(frame.bytes)));
             }
         }
+        if self.programs.contains_key(&station) {
+            self.hear(&frame, station, wire, time)?;
+        }
         self.ledger.leave(frame);
         Ok(())
     }
@@ -108,6 +108,9 @@ impl Kernel {
 
     /// A frame has come whole to a listener; streams of this station may answer it.
     fn answer(&mut self, stream: u32, station: u32, came: u64) {
+        if self.programs.contains_key(&station) {
+            return; // which answers itself
+        }
         for n in 0..self.origins[stream as usize].answers.len() {
             let index = self.origins[stream as usize].answers[n];
             let answer = &mut self.origins[index as usize];

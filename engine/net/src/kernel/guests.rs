@@ -44,14 +44,15 @@ impl Kernel {
         self.queue.push(queue::Event::new(next, Kind::Advance, node, 0));
     }
 
-    pub(super) fn advance_guest(&mut self, now: u64, node: u32) -> Result<(), RunError> {
-        match &mut self.members[node as usize] {
-            Member::Other(guest) if guest.due == now => guest.due = u64::MAX,
-            // An earlier one has come since.
-            _ => return Ok(()),
+    /// A node goes on, or the program of a station, unless an earlier advance has come since.
+    pub(super) fn advance(&mut self, now: u64, node: u32) -> Result<(), RunError> {
+        match self.members.get_mut(node as usize) {
+            None => return self.advance_program(now, node - self.members.len() as u32),
+            Some(Member::Other(guest)) if guest.due == now => guest.due = u64::MAX,
+            Some(_) => return Ok(()),
         }
         self.let_advance(now, node)?;
-        self.plan_guest(now, node);
+        self.plan_guest(now + 1, node);
         Ok(())
     }
 
@@ -68,8 +69,9 @@ impl Kernel {
         };
         guest.node.advance(now, &mut out)?;
         guest.copies = guest.copies.saturating_add_signed(out.copies);
-        // The first is taken first.
-        self.sent.reverse();
-        self.depart(node)
+        let mut sent = std::mem::take(&mut self.sent);
+        let departed = sent.drain(..).try_for_each(|departure| self.depart(node, departure));
+        self.sent = sent;
+        departed
     }
 }

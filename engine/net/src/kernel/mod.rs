@@ -5,9 +5,11 @@ mod border;
 mod carry;
 mod guests;
 mod handover;
+mod programs;
 mod settle;
 mod talk;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 pub(crate) use border::Border;
@@ -19,7 +21,7 @@ use crate::error::RunError;
 use crate::frames::Frames;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
-use crate::nodes::Member;
+use crate::nodes::{Leaving, Member};
 use crate::outbox::{Departure, Outbox};
 use crate::partition::notes::Notes;
 use crate::queue::{self, Kind, Queue};
@@ -27,6 +29,7 @@ use crate::simulation::Simulation;
 use crate::source::{Generator, Handover};
 use crate::station::Station;
 use crate::trace::{Columns, Trace};
+pub(crate) use programs::Hosted;
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
@@ -57,6 +60,8 @@ pub(crate) struct Parts {
     /// Bridges, whatever they are; stations are numbered after them.
     pub members: Vec<Member>,
     pub stations: Vec<Station>,
+    /// By station.
+    pub programs: BTreeMap<u32, Hosted>,
     pub links: Links,
     pub origins: Vec<Origin>,
     pub ledger: Ledger,
@@ -72,6 +77,7 @@ pub(crate) struct Kernel {
     queue: Queue,
     members: Vec<Member>,
     stations: Vec<Station>,
+    programs: BTreeMap<u32, Hosted>,
     links: Links,
     origins: Vec<Origin>,
     ledger: Ledger,
@@ -108,12 +114,13 @@ pub(crate) enum Ended {
 
 impl Kernel {
     pub fn new(parts: Parts) -> Self {
-        let Parts { members, stations, links, origins, ledger, trace, captures, duration, border } = parts;
+        let Parts { members, stations, programs, links, origins, ledger, trace, captures, duration, border } = parts;
         Self {
             queue: Queue::default(),
             is_large: ahead::is_large(ledger.routes().hops()),
             members,
             stations,
+            programs,
             links,
             origins,
             ledger,
@@ -134,6 +141,7 @@ impl Kernel {
     pub fn run(mut self, end: u64, observer: &mut dyn Observer) -> Result<(Closed, Ended), RunError> {
         self.begin();
         self.plan_guests();
+        self.plan_programs();
         let ended = self.work(end, observer)?;
         if ended == Ended::Done {
             self.end_guests(end)?;
@@ -196,7 +204,7 @@ impl Kernel {
     fn act(&mut self, event: queue::Event) -> Result<(), RunError> {
         let (time, node, index) = (event.time(), event.node(), event.index());
         if event.kind() == Kind::Advance {
-            return self.advance_guest(time, node);
+            return self.advance(time, node);
         }
         self.simulation.events += 1;
         self.simulation.passed(time);
@@ -224,12 +232,14 @@ impl Kernel {
             sent: &mut self.sent,
             copies: 0,
         };
-        if judges {
-            model.judge(time, port, &mut self.judgement, &mut out);
+        let leaving = if judges {
+            model.judge(time, port, &mut self.judgement, &mut out)
         } else {
-            model.select(time, port, &mut out);
-        }
-        self.depart(node)
+            model.select(time, port, &mut out)
+        };
+        let Some(Leaving { slot, port, traffic_class, first }) = leaving else { return Ok(()) };
+        let frame = model.take(slot);
+        self.depart(node, Departure { frame, port, traffic_class, first })
     }
 
     /// False: the run is to end.

@@ -2,8 +2,9 @@
 //! Stations: releases, and what is sent when.
 use super::Kernel;
 use crate::error::RunError;
+use crate::frame::Content;
 use crate::queue::{self, Kind};
-use crate::source::Release;
+use crate::source::{Release, Released};
 use crate::station::{Selected, Sent};
 use crate::trace::{Event, Reason, Trace};
 
@@ -110,12 +111,27 @@ impl Kernel {
         self.have_next(stream, again);
     }
 
+    /// A frame that a program made comes to its talker's port.
+    pub(super) fn queue_created(&mut self, now: u64, index: u32, bytes: Box<[u8]>) {
+        let content = Content::new(bytes);
+        let mut released = self.origins[index as usize].generator.take();
+        released.bytes = content.bytes.len().min(usize::from(u16::MAX)) as u16;
+        released.pcp = content.header.tag.map_or(0, |tag| tag.pcp);
+        let (slot, class) = self.create_released(now, index, &released);
+        self.frames.get_mut(slot).content = Some(content);
+        self.enqueue(now, self.origins[index as usize].talker, slot, class);
+    }
+
     /// A new frame of a stream, and its class at the talker.
     pub(super) fn create(&mut self, now: u64, index: u32) -> (u32, u8) {
-        let origin = &mut self.origins[index as usize];
-        let released = origin.generator.take();
-        let talker = origin.talker;
-        let frame = self.ledger.create(now, index, &released);
+        let released = self.origins[index as usize].generator.take();
+        self.create_released(now, index, &released)
+    }
+
+    #[inline(always)]
+    fn create_released(&mut self, now: u64, index: u32, released: &Released) -> (u32, u8) {
+        let talker = self.origins[index as usize].talker;
+        let frame = self.ledger.create(now, index, released);
         self.bring_first(index);
         self.row(&frame, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         let slot = self.frames.insert(frame);

@@ -13,6 +13,15 @@ use crate::outbox::Outbox;
 use crate::queue::Kind;
 use crate::trace::Reason;
 
+/// A copy that leaves a port, which [`BridgeNode::take`] gives.
+pub(crate) struct Leaving {
+    pub slot: u32,
+    pub port: u16,
+    pub traffic_class: u8,
+    /// Of its first bit after the delimiter.
+    pub first: u64,
+}
+
 pub(crate) struct BridgeNode {
     bridge: Bridge,
     clock: Clock,
@@ -33,7 +42,7 @@ impl BridgeNode {
 
     /// A frame comes, see [`crate::Node::receive`]; one that its way leads here has a place among those that come by. Gives
     /// when the bridge has it, and when its port is to judge.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>) -> (u64, u64) {
         let tick = self.clock.at_or_after(at);
         let bytes = frame.bytes;
@@ -48,8 +57,8 @@ impl BridgeNode {
     }
 
     /// A port judges the frame that came to it. `judgement` is memory that is used again.
-    #[inline]
-    pub fn judge(&mut self, time: u64, port: u16, judgement: &mut Judgement, out: &mut Outbox<'_>) {
+    #[inline(always)]
+    pub fn judge(&mut self, time: u64, port: u16, judgement: &mut Judgement, out: &mut Outbox<'_>) -> Option<Leaving> {
         let now = self.clock.at_or_before(time);
         self.bridge.judge(now, port, &self.headers, &mut self.memos, self.end, judgement);
         let slot = judgement.frame;
@@ -62,7 +71,7 @@ impl BridgeNode {
         frame.copies = copies.max(1);
         if let Some(Passed { egress, at, first }) = judgement.passed {
             out.acted(self.clock.time(at));
-            return self.send(slot, egress, judgement.traffic_class, first, out);
+            return Some(self.leaving(slot, egress, judgement.traffic_class, first));
         }
         if copies == 0 {
             out.leave(self.frames.remove(slot));
@@ -70,31 +79,41 @@ impl BridgeNode {
         for &wake in &judgement.wakes {
             out.wake(&self.clock, Kind::Select, wake);
         }
+        None
     }
 
     /// A port selects.
-    #[inline]
-    pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) {
+    #[inline(always)]
+    pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
         let (Selection::Idle { next } | Selection::Sent { next, .. } | Selection::Expired { next, .. }) = selection
         else {
-            return;
+            return None;
         };
         if let Some(next) = next {
             out.wake(&self.clock, Kind::Select, (port, next));
         }
         match selection {
-            Selection::Sent { frame, traffic_class, first, .. } => self.send(frame, port, traffic_class, first, out),
+            Selection::Sent { frame, traffic_class, first, .. } => {
+                Some(self.leaving(frame, port, traffic_class, first))
+            }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
                 out.drop(self.frames.remove(frame), port, traffic_class, self.clock.time(at), reason);
+                None
             }
-            Selection::Stale | Selection::Idle { .. } => {}
+            Selection::Stale | Selection::Idle { .. } => None,
         }
     }
 
     #[inline]
-    fn send(&mut self, slot: u32, port: u16, traffic_class: u8, first: Tick, out: &mut Outbox<'_>) {
-        out.send(self.frames.remove(slot), port, traffic_class, self.clock.time(first));
+    fn leaving(&self, slot: u32, port: u16, traffic_class: u8, first: Tick) -> Leaving {
+        Leaving { slot, port, traffic_class, first: self.clock.time(first) }
+    }
+
+    /// Gives away the copy that leaves.
+    #[inline(always)]
+    pub fn take(&mut self, slot: u32) -> Frame {
+        self.frames.remove(slot)
     }
 
     /// At the end of a run: shows each frame that is inside, with the number of its copies.

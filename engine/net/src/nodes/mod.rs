@@ -2,7 +2,7 @@
 //! The nodes between the links.
 mod bridge;
 
-pub(crate) use bridge::BridgeNode;
+pub(crate) use bridge::{BridgeNode, Leaving};
 
 use crate::clock::Clock;
 use crate::node::Node;

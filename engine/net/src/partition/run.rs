@@ -21,7 +21,7 @@ use crate::kernel::{Closed, Ended, Kernel, Observer};
 use crate::ledger::StreamLedger;
 use crate::limits;
 use crate::links::Links;
-use crate::run::{prepare, Names, Outcome, Part};
+use crate::run::{prepare, Guests, Names, Outcome, Part};
 use crate::simulation::Simulation;
 
 /// Between two looks at what happened.
@@ -105,7 +105,7 @@ fn kernels(network: &Network, division: &Division, exchange: &Arc<Exchange>) -> 
     let end = network.duration_ps.saturating_add(network.drain_ps);
     let make = |number: usize| -> Result<Kernel, RunError> {
         let part = Part { number, division, exchange: exchange.clone() };
-        let mut kernel = prepare(network, Vec::new(), end, Some(&part))?;
+        let mut kernel = prepare(network, Guests::default(), end, Some(&part))?;
         kernel.begin_part();
         Ok(kernel)
     };
@@ -115,7 +115,7 @@ fn kernels(network: &Network, division: &Division, exchange: &Arc<Exchange>) -> 
         workers.into_iter().map(join).collect::<Result<Vec<Kernel>, RunError>>()
     });
     // Of several things that are wrong, the one that one core finds first is told.
-    made.or_else(|error| prepare(network, Vec::new(), end, None).and(Err(error)))
+    made.or_else(|error| prepare(network, Guests::default(), end, None).and(Err(error)))
 }
 
 /// Takes what the partitions leave.

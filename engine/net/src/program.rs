@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a protocol does at a station: it hears what comes there, and gives frames that the station's port then sends.
+use crate::node::NodeError;
+
+/// A frame of a stream of the program's station that answers another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// Its place among the streams of the network.
+    pub stream: u32,
+    /// From destination address to FCS.
+    pub bytes: Box<[u8]>,
+}
+
+/// It does no I/O and has no clock but the times that it is told, in picoseconds of the run.
+pub trait Program: Send {
+    /// A frame will have come whole at `at`. Calls come in the order of these times.
+    fn receive(&mut self, at: u64, stream: u32, bytes: &[u8]) -> Result<(), NodeError>;
+
+    /// When it is to be advanced though no further frame comes; none: never.
+    fn next(&self) -> Option<u64>;
+
+    /// Does all that comes before or at `now`, and gives the frames that come to the station's port then.
+    fn advance(&mut self, now: u64, created: &mut Vec<Created>) -> Result<(), NodeError>;
+}
