@@ -23,7 +23,7 @@ struct Switch {
 impl Switch {
     #[new]
     fn new(library_path: PathBuf) -> PyResult<Self> {
-        let switch = penstock_rtl::Switch::load(&library_path).map_err(hardware_error)?;
+        let switch = penstock_rtl::Switch::open(&library_path).map_err(hardware_error)?;
         Ok(Self { inner: Box::new(switch) })
     }
 

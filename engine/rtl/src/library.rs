@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The library that `src/penstock/hardware/model.py` builds. Twin of `shim/pen_switch_shim.h`, which says what each
 //! field and function means.
+use std::collections::HashSet;
 use std::ffi::{c_char, CString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ const ABI: u32 = 3;
 pub enum HardwareError {
     #[error("{path}: not a model of the switch: {source}")]
     Load { path: PathBuf, source: libloading::Error },
+    #[error("{path}: not a model of the switch: {what}")]
+    Foreign { path: PathBuf, what: String },
     #[error("{path}: made for another version of the engine ({found}, this is {ABI}); build it anew")]
     Version { path: PathBuf, found: u32 },
     #[error(transparent)]
@@ -83,10 +86,53 @@ unsafe impl Send for Switch {}
 // SAFETY: what takes `&self` only reads.
 unsafe impl Sync for Switch {}
 
+/// What a library of ours gives to the linker, beside what those with waves have.
+const NAMES: [&str; 11] = [
+    "pen_abi",
+    "pen_create",
+    "pen_destroy",
+    "pen_push",
+    "pen_link",
+    "pen_run",
+    "pen_state_read",
+    "pen_events",
+    "pen_events_clear",
+    "pen_axi_write",
+    "pen_axi_read",
+];
+
+/// Refuses a file that cannot be a library of ours, by its bytes alone: loading another one would run its code.
+fn check(path: &Path) -> Result<(), HardwareError> {
+    let foreign = |what: String| Err(HardwareError::Foreign { path: path.to_owned(), what });
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return foreign(error.to_string()),
+    };
+    let strings: HashSet<&[u8]> = bytes.split(|&byte| byte == 0).collect();
+    match NAMES.iter().find(|name| !strings.contains(name.as_bytes())) {
+        Some(name) => foreign(format!("it has no {name}")),
+        None => Ok(()),
+    }
+}
+
 impl Switch {
-    pub fn load(path: &Path) -> Result<Self, HardwareError> {
+    /// A switch of a library that `src/penstock/hardware/model.py` built, in the version of this engine.
+    ///
+    /// Any other file is refused before any of its code runs, unless somebody made it to have the very functions of
+    /// such a library; so do not name a file that others may write.
+    pub fn open(path: &Path) -> Result<Self, HardwareError> {
+        check(path)?;
+        // SAFETY: the file has all functions of a library of ours, of which `load` checks the version.
+        unsafe { Self::load(path) }
+    }
+
+    /// # Safety
+    ///
+    /// The file is a library that `src/penstock/hardware/model.py` built, of any version: its constructors and functions
+    /// are run, and their signatures are taken to be those of `shim/pen_switch_shim.h`.
+    unsafe fn load(path: &Path) -> Result<Self, HardwareError> {
         let failed = |source| HardwareError::Load { path: path.to_owned(), source };
-        // SAFETY: the library is one that build_model made; its version is checked before anything else is used.
+        // SAFETY: as the caller promises; the version is checked before anything else is used.
         unsafe {
             let library = Library::new(path).map_err(failed)?;
             let abi: Symbol<unsafe extern "C" fn() -> u32> = library.get(b"pen_abi\0").map_err(failed)?;
@@ -222,5 +268,23 @@ fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
         0 => Ok(()),
         -1 => Err(HardwareError::Register { address, what: "does not answer" }),
         _ => Err(HardwareError::Register { address, what: "does not exist, or not for this access" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_of_others_is_refused_before_its_code_runs() {
+        let loaded = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let libc =
+            loaded.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("libc.so"));
+        let plain = std::env::temp_dir().join(format!("penstock-no-library-{}", std::process::id()));
+        std::fs::write(&plain, "pen_abi\0pen_create\0").unwrap();
+        for path in [Path::new(libc.unwrap()), plain.as_path(), Path::new("/nowhere")] {
+            assert!(matches!(Switch::open(path), Err(HardwareError::Foreign { .. })), "{}", path.display());
+        }
+        std::fs::remove_file(plain).unwrap();
     }
 }

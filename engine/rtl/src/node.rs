@@ -83,7 +83,7 @@ impl SwitchNode {
         ptp: Option<PtpConfig>,
     ) -> Result<Self, HardwareError> {
         let start = clock.at_or_after(0);
-        let mut switch = Switch::load(library)?;
+        let mut switch = Switch::open(library)?;
         for &(address, data) in writes {
             switch.write(address, data)?;
         }
