@@ -14,14 +14,11 @@ import pytest
 
 import penstock as ps
 from penstock import report
-from penstock.errors import InputError
-from penstock.scenario import load
-from shaped import Bridge, begins, frames, gates, ready_ns, released_ns, wire_ns
+from shaped import KINDS, Bridge, begins, frames, gates, ready_ns, released_ns, wire_ns
 
 US = 1000
 BASE = 500 * US
 FRAME, WIRE_NS = 980, 8 * US
-KINDS = ("other maker", "model")
 ALL = list(range(8))
 OPEN_FROM_BASE = gates([(ALL, 1000 * US)], BASE, 'initial = "none"')
 
@@ -98,12 +95,6 @@ def test_a_frame_that_finds_its_port_free_has_its_turn_all_the_same(kind: str, b
     found = bridge(kind)(turns(3, 1), streams)
     free = later + WIRE_NS
     assert found == {"first": [ready_ns(0, FRAME)], "above": [later], "low": [free], "high": [free + wire_ns(300)]}
-
-
-def test_the_hardware_refuses_what_it_has_not() -> None:
-    allowed = 'selection = "strict" of all classes, or nodes = "model" for "sw"'
-    with pytest.raises(InputError, match=f"the hardware has no round robin; allowed: {allowed}"):
-        load(Path(__file__).resolve().parents[1] / "scenarios" / "round-robin", "rtl")
 
 
 def test_classes_of_one_level_take_turns_at_a_station(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

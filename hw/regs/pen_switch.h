@@ -417,6 +417,12 @@ typedef struct __attribute__ ((__packed__)) {
 #define PEN_SWITCH__CREDIT_ERRORS__CODE_bp 16
 #define PEN_SWITCH__CREDIT_ERRORS__CODE_bw 3
 
+// reg - pen_switch.round_robin[]
+#define PEN_SWITCH__ROUND_ROBINX__MASK_bm 0xff
+#define PEN_SWITCH__ROUND_ROBINX__MASK_bp 0
+#define PEN_SWITCH__ROUND_ROBINX__MASK_bw 8
+#define PEN_SWITCH__ROUND_ROBINX__MASK_reset 0x0
+
 // reg - pen_switch.counters.port[].dropped[]
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bm 0xffffffff
 #define PEN_SWITCH__COUNTERS__PORTX__DROPPEDX__VALUE_bp 0
@@ -627,7 +633,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t gate_enable;
     uint32_t cbs_count_gap;
     uint32_t credit_errors;
-    uint8_t RESERVED_44c_fff[0xbb4];
+    uint8_t RESERVED_44c_45f[0x14];
+    uint32_t round_robin[8];
+    uint8_t RESERVED_480_fff[0xb80];
     pen_switch__counters_t counters;
     uint8_t RESERVED_1800_1fff[0x800];
     pen_switch__status_of_t status_of;

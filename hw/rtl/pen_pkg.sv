@@ -230,6 +230,7 @@ package pen_pkg;
     logic [2:0]                  identify_enable;          // bit f: identification function f is in use
     port_mask_t                  gate_enable;              // GateEnabled: bit p: the gates of port p act
     logic                        cbs_count_gap;            // the gap between frames costs credit too
+    logic [MAX_PORTS-1:0][7:0]   round_robin;              // of each egress port, bit k: class k takes turns with the others
     logic [103:0]                identify_ipv4_mask;       // which bits of {src, dst, protocol, source port, dest. port} count
   } config_t;
 

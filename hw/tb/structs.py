@@ -79,6 +79,7 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("identify_enable", 3),
         ("gate_enable", 8),
         ("cbs_count_gap", 1),
+        ("round_robin", 8, 8),
         ("identify_ipv4_mask", 104),
     ],
 }

@@ -38,6 +38,7 @@ module pen_egress_port
   input  logic          credit_write_enable_i,
   input  logic [27:0]   credit_write_idle_slope_i,
   input  logic          count_gap_i,
+  input  logic [CLASSES-1:0] round_robin_i,  // classes that take turns, see pen_selection
   // What is observed, per class
   input  logic          status_read_i,  // held until status_ack_o
   input  logic          status_clear_i,
@@ -80,6 +81,7 @@ module pen_egress_port
     .gate_enable_i,
     .largest_window_ns_i,
     .credit_i        (credit),
+    .round_robin_i,
     .waiting_o       (waiting),
     .grant_o         (grant),
     .grant_class_o   (grant_class),
@@ -160,9 +162,7 @@ module pen_egress_port
 
   // The frame that was selected last: not for the wire, or cut there.
   logic     lost_q, due_q, cut;
-  class_t   selected_class_q;
-  cell_t    selected_frame_q;
-  length_t  selected_length_q;
+  release_t told;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -171,11 +171,6 @@ module pen_egress_port
     end else begin
       if (port_reset_i || popped.valid) lost_q <= port_reset_i;
       due_q <= popped.valid || (due_q && !start);
-    end
-    if (popped.valid) begin
-      selected_class_q  <= popped.traffic_class;
-      selected_frame_q  <= popped.frame;
-      selected_length_q <= popped.length;
     end
   end
 
@@ -200,8 +195,11 @@ module pen_egress_port
   // A frame given up is released in a turn that no sent frame needs.
   assign expired_ready = turn_i == port_t'(PORT) && !released.valid && !cut;
 
+  // The frame that is released, sent or given up: that of the reader is the one selected last.
+  assign told = released.valid || cut ? released : popped;
+
   always_comb begin
-    release_o       = expired_valid && !released.valid ? popped : released;
+    release_o       = told;
     release_o.valid = released.valid || (expired_valid && expired_ready);
   end
 
@@ -216,20 +214,21 @@ module pen_egress_port
     if (cut || (popped.valid && port_reset_i)) event_o.reason <= REASON_PORT_DISABLED;
     else if (expired_valid) event_o.reason <= expired_reason;
     else if (popped.valid) event_o.reason <= REASON_NONE;
-    if (cut) begin
-      event_o.traffic_class <= selected_class_q;
-      event_o.frame         <= selected_frame_q;
-      event_o.length        <= selected_length_q;
-    end else if (popped.valid || expired_valid) begin
-      event_o.traffic_class <= popped.traffic_class;
-      event_o.frame         <= popped.frame;
-      event_o.length        <= popped.length;
+    if (cut || popped.valid || expired_valid) begin
+      event_o.traffic_class <= told.traffic_class;
+      event_o.frame         <= told.frame;
+      event_o.length        <= told.length;
     end
   end
 
   assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !event_o.sent && !event_o.expired;
 
 `ifndef SYNTHESIS
-  always_ff @(posedge clk_i) if (!rst_i) assert (!start || mac_ready);
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!start || mac_ready);
+      assert (!popped.valid || !(released.valid || cut));
+    end
+  end
 `endif
 endmodule

@@ -45,6 +45,7 @@ module pen_queue
   input  logic                  gate_enable_i,
   input  window_t [CLASSES-1:0] largest_window_ns_i,  // counts where gates are enabled
   input  logic [CLASSES-1:0]    credit_i,             // the class may send as far as its credit goes
+  input  logic [CLASSES-1:0]    round_robin_i,        // these classes take turns
   output logic [CLASSES-1:0]    waiting_o,            // the class may have a frame that only gates and credit hold back
   output logic     grant_o,
   output class_t   grant_class_o,        // with grant_o
@@ -127,8 +128,8 @@ module pen_queue
   length_t            candidate_wire;
   class_t             check_class_q;
   logic [7:0]         until_q;                   // in 2^20 cycles, when the candidate becomes visible
-  frame_t             select_frame, check_frame;
-  list_t              select_list, check_list;
+  frame_t             pop_frame;
+  list_t              pop_list;
 
   // --- lists -----------------------------------------------------------------------------------------------------
   assign enqueue = enqueue_i.destination[PORT];
@@ -187,7 +188,7 @@ module pen_queue
   );
 
   assign info_read = grant_o || expire || state_q == INFO;
-  assign info_addr = grant_o ? select_frame : state_q == INFO ? frame_q : check_frame;
+  assign info_addr = state_q == INFO ? frame_q : pop_frame;
 
   // A frame is looked at only after its enqueue.
   pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS), .READ_OLD(0)) u_info (
@@ -310,28 +311,22 @@ module pen_queue
     .read_data_o ({candidate_order, candidate_wire})
   );
 
-  // The frame that may be selected, and the one that may be given up: which of them comes last.
+  // The frame that is selected or given up: which of them comes last.
   pen_lutram_1r1w #(.WIDTH(CELL_W + $bits(list_t)), .DEPTH(CLASSES)) u_candidate (
     .clk_i,
     .write_i     (load),
     .write_addr_i(offer_class),
     .write_data_i({head.frame, offer_order.list}),
-    .read_addr_i (select_class),
-    .read_data_o ({select_frame, select_list})
-  );
-
-  pen_lutram_1r1w #(.WIDTH(CELL_W + $bits(list_t)), .DEPTH(CLASSES)) u_checked (
-    .clk_i,
-    .write_i     (load),
-    .write_addr_i(offer_class),
-    .write_data_i({head.frame, offer_order.list}),
-    .read_addr_i (check_class_q),
-    .read_data_o ({check_frame, check_list})
+    .read_addr_i (pop_class),
+    .read_data_o ({pop_frame, pop_list})
   );
 
   // --- selection and expiry --------------------------------------------------------------------------------------
   pen_selection u_selection (
+    .clk_i,
+    .rst_i,
     .enable_i(tx_ready_i && state_q == IDLE),
+    .round_robin_i,
     .ready_i (ready_q),
     .fits_i  (fits_q),
     .credit_i,
@@ -344,7 +339,7 @@ module pen_queue
       && state_q == IDLE && !grant_o;
   assign pop_class     = grant_o ? select_class : check_class_q;
   assign grant_class_o = select_class;
-  assign grant_frame_o = cell_t'(select_frame);
+  assign grant_frame_o = cell_t'(pop_frame);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) check_q <= 1'b0;
@@ -390,8 +385,8 @@ module pen_queue
     end
     if (grant_o || expire) begin
       class_q <= pop_class;
-      list_q  <= grant_o ? select_list : check_list;
-      frame_q <= grant_o ? select_frame : check_frame;
+      list_q  <= pop_list;
+      frame_q <= pop_frame;
     end
     if (state_q == NEXT) frame_q <= next_frame;
     if (state_q != SCAN) scan_q <= '0;
@@ -419,7 +414,7 @@ module pen_queue
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate
-  // closes; 2. its class has credit; 3. it is the highest class of which that can be said; 4. it is not selected before
+  // closes; 2. its class has credit; 3. without round robin it is the highest class of which that can be said; 4. it is not selected before
   // its time, as long as no time lies half a wrap or more ahead when it is offered.
   logic [CLASSES-1:0]    f_open_q;
   logic                  f_guard_q;
@@ -471,7 +466,8 @@ module pen_queue
         assert (!ready_q[k] || valid_q[k]);
         assert (!(soon_q[k] || due_q[k]) || valid_q[k]);
         assert (!valid_q[k] || fits_q[k] == f_fits[k]);
-        if (grant_o && k > 32'(grant_class_o)) assert (!(ready_q[k] && f_fits[k] && credit_i[k]));
+        if (grant_o && &u_selection.first_q && k > 32'(grant_class_o))
+          assert (!(ready_q[k] && f_fits[k] && credit_i[k]));
       end
       if (grant_o) begin
         assert (tx_ready_i && ready_q[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);

@@ -1,36 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transmission selection (802.1Q 8.6.8): the highest traffic class that may send is served.
+// Which class is served (802.1Q 8.6.8): the highest that may send, or that whose turn it is.
+//
+// Classes that `round_robin_i` names, bit k for class k, share one level, whose rank is that of its highest member. Of
+// the members that may send the next one below the member served last is served, after the lowest the highest; at first
+// the highest. All other classes are strict by their number. Only a frame that is served takes a turn, and a change of the
+// members keeps the turn. Members act a cycle later, whose turn it is two cycles after a frame was served.
 module pen_selection
   import pen_pkg::*;
 (
-  input  logic               enable_i,  // the transmitter can take a frame
-  input  logic [CLASSES-1:0] ready_i,   // per class: its first frame is eligible
-  input  logic [CLASSES-1:0] fits_i,    // its gate is open until the frame has ended
-  input  logic [CLASSES-1:0] credit_i,  // its credit is not negative, or it needs none
+  input  logic clk_i,
+  input  logic rst_i,
+  input  logic               enable_i,        // the transmitter takes a frame
+  input  logic [CLASSES-1:0] round_robin_i,
+  input  logic [CLASSES-1:0] ready_i,         // per class: its first frame is eligible
+  input  logic [CLASSES-1:0] fits_i,          // its gate is open until the frame has ended
+  input  logic [CLASSES-1:0] credit_i,        // its credit is not negative, or it needs none
   output logic               grant_o,
-  output class_t             class_o    // with grant_o
+  output class_t             class_o          // with grant_o
 );
-  logic [CLASSES-1:0] may_send;
-  assign may_send = ready_i & fits_i & credit_i;
+  // Served first: classes above the level and members that have their turn before it begins anew, by number; then the
+  // other members; then the classes below.
+  logic [CLASSES-1:0] member_q, first_q, first_d, may_send, chosen;
+  class_t             last_q;                 // the member served last
+  logic               any_first, any_member;
+
+  assign may_send   = ready_i & fits_i & credit_i;
+  assign any_first  = |(may_send & first_q);
+  assign any_member = |(may_send & member_q);
 
   always_comb begin
+    for (int unsigned k = 0; k < CLASSES; k++) begin
+      first_d[k] = round_robin_i[k] ? 32'(last_q) > k : round_robin_i >> k == '0;
+      chosen[k]  = may_send[k] && (first_q[k] || (!any_first && (member_q[k] || !any_member)));
+    end
     class_o = '0;
-    for (int unsigned k = 0; k < CLASSES; k++) if (may_send[k]) class_o = class_t'(k);
+    for (int unsigned k = 0; k < CLASSES; k++) if (chosen[k]) class_o = class_t'(k);
   end
 
   assign grant_o = enable_i && may_send != '0;
 
+  always_ff @(posedge clk_i) begin
+    member_q <= round_robin_i;
+    first_q  <= first_d;
+    if (rst_i) last_q <= '0;
+    else if (grant_o && member_q[class_o]) last_q <= class_o;
+  end
+
 `ifdef FORMAL
   // Contract: 1. the class served is eligible, fits its gate and has credit; 2. nothing is served while the transmitter
-  // is busy; 3. none above it may send; 4. whenever one may send, one is served.
+  // is busy; 3. whenever one may send, one is served; 4. no class of a higher rank that may send is passed over; 5. while
+  // a member may send no other member is served twice, so it waits for one frame of each at most.
+  logic               f_past_q = 1'b0;
+  logic               f_granted_q;
+  class_t             f_class;                // any
+  logic [CLASSES-1:0] f_served_q;             // members, while that class could have been served
+  logic               f_waits;
+
+  assign f_waits = may_send[f_class] && member_q[f_class];
+
+  // How many turns are before that of a class.
+  function automatic class_t f_turns(input class_t k);
+    return last_q - k - 3'd1;
+  endfunction
+
+  function automatic logic [3:0] f_rank(input class_t k);
+    logic [3:0] rank;
+    rank = {1'b0, k};
+    for (int unsigned i = 0; i < CLASSES; i++) if (member_q[k] && member_q[i]) rank = 4'(i);
+    return rank;
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    f_past_q    <= 1'b1;
+    f_class     <= f_class;
+    f_granted_q <= grant_o || rst_i;
+    if (rst_i || !f_waits || round_robin_i != member_q) f_served_q <= '0;
+    else if (grant_o && member_q[class_o]) f_served_q <= f_served_q | (CLASSES'(1) << class_o);
+    if (grant_o && class_o == f_class) f_served_q <= '0;
+  end
+
   always_comb begin
-    if (grant_o) begin
-      assert (enable_i && ready_i[class_o] && fits_i[class_o] && credit_i[class_o]);
-      for (int unsigned k = 0; k < CLASSES; k++)
-        assert (k <= 32'(class_o) || !(ready_i[k] && fits_i[k] && credit_i[k]));
-    end else begin
-      assert (!enable_i || (ready_i & fits_i & credit_i) == '0);
+    assume (f_past_q || rst_i);
+    assume (!(grant_o && f_past_q && f_granted_q));
+    for (int unsigned k = 0; k < CLASSES; k++) begin
+      if (f_past_q && !f_granted_q) assert (first_q[k] == (member_q[k] ? 32'(last_q) > k : member_q >> k == '0));
+      if (f_past_q && f_served_q[k])
+        assert (member_q[k] && k != 32'(f_class) && f_turns(class_t'(k)) > f_turns(f_class));
     end
+    if (grant_o && f_past_q) begin
+      assert (enable_i && ready_i[class_o] && fits_i[class_o] && credit_i[class_o]);
+      for (int unsigned k = 0; k < CLASSES; k++) assert (!may_send[k] || f_rank(class_t'(k)) <= f_rank(class_o));
+      assert (!(f_waits && f_served_q[class_o]));
+    end
+    if (!grant_o) assert (!enable_i || may_send == '0);
   end
 `endif
 endmodule

@@ -304,6 +304,7 @@ module pen_registers
     config_o.reception_guarantee_cells = hwif_out.reception_guarantee.cells.value;
     config_o.shared_limit_cells = hwif_out.shared_limit.cells.value;
     for (int p = 0; p < MAX_PORTS; p++) config_o.port_vlan_id[p] = hwif_out.port_vlan[p].vlan.value;
+    for (int p = 0; p < MAX_PORTS; p++) config_o.round_robin[p] = hwif_out.round_robin[p].mask.value;
     for (int p = 0; p < PORTS; p++) gate_states_o[p] = hwif_out.admin_gate_states[p].mask.value;
     for (int k = 0; k < CLASSES; k++) begin
       config_o.queue_limit_cells[k] = hwif_out.queue_limit[k].cells.value;

@@ -489,6 +489,7 @@ module pen_switch
       .credit_write_enable_i    (table_write.data[96]),
       .credit_write_idle_slope_i(table_write.data[27:0]),
       .count_gap_i              (cfg.cbs_count_gap),
+      .round_robin_i            (cfg.round_robin[p]),
       .status_read_i            (port_read[p]),
       .status_clear_i           (port_clear),
       .status_which_i           (port_which),

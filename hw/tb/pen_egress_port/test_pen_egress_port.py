@@ -45,6 +45,7 @@ class Bench:
             "remaining_next_ns",
             "after_next_ns",
             "count_gap",
+            "round_robin",
             "gate_enable",
         ):
             getattr(dut, f"{name}_i").value = 0

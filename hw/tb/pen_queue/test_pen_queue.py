@@ -70,6 +70,7 @@ class Bench:
         dut = self.dut
         self.gates.drive(dut)
         dut.credit_i.value = self.credit
+        dut.round_robin_i.value = 0
         dut.gate_enable_i.value = 1
         dut.largest_window_ns_i.value = (1 << 15 * 8) - 1
         dut.rst_i.value = 1

@@ -259,6 +259,7 @@ async def every_setting_reaches_the_switch(dut):
         0x440: ("gate_enable", None, (1 << dut.PORTS.value.to_unsigned()) - 1),
         0x444: ("cbs_count_gap", None, 1),
         **{0x140 + 4 * p: ("port_vlan_id", p, 4095) for p in range(8)},
+        **{0x460 + 4 * p: ("round_robin", p, 255) for p in range(8)},
         **{0x180 + 4 * k: ("queue_limit_cells", k, 4095) for k in range(8)},
         **{0x1A0 + 4 * k: ("class_limit_cells", k, 4095) for k in range(8)},
     }

@@ -2,8 +2,8 @@
 """Gates, credit and longest frames of the egress ports."""
 
 from penstock import _engine
-from penstock.hardware.configure.check import check, check_gates, check_place, check_slopes
-from penstock.hardware.configure.config import LINE_RATE_BPS, ConfigurationError, GateControl, SwitchConfig
+from penstock.hardware.configure.check import check, check_gates, check_place, check_slopes, mask_of
+from penstock.hardware.configure.config import CLASSES, LINE_RATE_BPS, GateControl, SwitchConfig
 from penstock.hardware.configure.tables import Table, Write, table_writes
 from penstock.hardware.registers import RegisterMap
 
@@ -30,12 +30,14 @@ def credit_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     return writes
 
 
-def round_robin_writes(config: SwitchConfig) -> list[Write]:
-    """Classes that take turns, which the hardware has not: none are allowed."""
-    for port in config.round_robin:
-        what = "the hardware has no round robin"
-        raise ConfigurationError(what, f"round_robin[{port}]", 'selection = "strict" of all classes')
-    return []
+def round_robin_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
+    """Classes that take turns, of each port."""
+    writes = []
+    for port, level in config.round_robin.items():
+        check(port, 0, config.ports - 1, "port", f"round_robin[{port}]")
+        mask = mask_of(level, CLASSES, "class", f"round_robin[{port}]")
+        writes.append(registers.write(f"round_robin[{port}]", mask=mask))
+    return writes
 
 
 def gates_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

@@ -30,6 +30,6 @@ def configure(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
         *class_frames_writes(config, registers),
         *gates_writes(config, registers),
         *credit_writes(config, registers),
-        *round_robin_writes(config),
+        *round_robin_writes(config, registers),
         registers.write("port_enable", mask=mask),
     ]

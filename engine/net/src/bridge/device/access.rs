@@ -20,6 +20,8 @@ const COMMIT_CYCLES: Tick = 2;
 const CREDIT_CYCLES: Tick = 2;
 /// From a register of the gates to selections that know it.
 const GATES_SEEN: Tick = 2;
+/// From a register of classes that take turns to selections that know it.
+const MEMBERS_SEEN: Tick = 1;
 /// From the start of an access to when the PTP clock takes its command, and from when that acts to the cycle after the answer.
 const CLOCK_TAKEN_CYCLES: Tick = 4;
 const CLOCK_ANSWER_CYCLES: Tick = 3;
@@ -33,10 +35,8 @@ impl Device {
             Access::Change(change) => {
                 let at = start + WRITE_CYCLES;
                 match change {
-                    Change::GateEnable(_) | Change::GateStates { .. } => {
-                        self.late.push_back((at + GATES_SEEN, change));
-                        self.steps.push(Reverse((at + GATES_SEEN, Step::Gates)));
-                    }
+                    Change::GateEnable(_) | Change::GateStates { .. } => self.change_late(at + GATES_SEEN, change),
+                    Change::RoundRobin { .. } => self.change_late(at + MEMBERS_SEEN, change),
                     // Its gap is counted in the cycle after the selection.
                     Change::CountGap(_) => self.change(at - 1, &change),
                     _ => self.change(at, &change),
@@ -53,6 +53,12 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// A change that no selection before a cycle sees.
+    fn change_late(&mut self, at: Tick, change: Change) {
+        self.late.push_back((at, change));
+        self.steps.push(Reverse((at, Step::Gates)));
     }
 
     fn change(&mut self, at: Tick, change: &Change) {

@@ -53,7 +53,7 @@ pub enum Access {
 #[derive(Clone, Debug)]
 pub struct Registers {
     sizes: Sizes,
-    /// 0x100 to 0x447.
+    /// 0x100 to 0x47F.
     settings: Vec<u32>,
     data: [u32; 4],
     index: u16,
@@ -62,7 +62,7 @@ pub struct Registers {
 }
 
 const SETTINGS: u32 = 0x100;
-const SETTINGS_END: u32 = 0x448;
+const SETTINGS_END: u32 = 0x480;
 
 fn class_of_pcp(word: u32) -> [u8; 8] {
     std::array::from_fn(|pcp| (word >> (4 * pcp) & 7) as u8)
@@ -96,7 +96,7 @@ impl Registers {
     }
 
     fn is_setting(address: u32) -> bool {
-        matches!(address, 0x100..=0x124 | 0x140..=0x15C | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444)
+        matches!(address, 0x100..=0x124 | 0x140..=0x15C | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
     }
 
     pub fn read(&self, address: u32) -> Option<u32> {
@@ -146,7 +146,7 @@ impl Registers {
             0x400 | 0x40C | 0x410 => u32::MAX,
             0x404 | 0x414 => 0xFFFF,
             0x408 => 0x3FFF_FFFF,
-            0x420..=0x440 => 0xFF,
+            0x420..=0x440 | 0x460..=0x47C => 0xFF,
             0x444 => 1,
             0x000..=0x018 | 0x020 | 0x024 | 0x130..=0x13C | 0x1000..=0x17FC => return Access::Plain,
             _ => return Access::Missing,
@@ -176,6 +176,7 @@ impl Registers {
             0x420..=0x43C => Change::GateStates { port: u16::from(which), states: value as u8 },
             0x440 => Change::GateEnable(u64::from(value) & all_ports),
             0x444 => Change::CountGap(value == 1),
+            0x460..=0x47C => Change::RoundRobin { port: u16::from(which), members: value as u8 },
             _ => return Access::Plain,
         })
     }

@@ -18,7 +18,9 @@ NO_LIMIT_BYTES = 2047
 # From a commit to when its port knows of it, and from a step to when all ports know of their changes again.
 BUSY_CYCLES = 8_300
 AGAIN_CYCLES = 8 * 8_192 + 100
-SHAPING = ("gate_list", "gate_enable", "gate_states", "credit", "count_gap", "max_sdu", "clock", "clock_step")
+SHAPING = (
+    "gate_list", "gate_enable", "gate_states", "credit", "count_gap", "round_robin", "max_sdu", "clock", "clock_step",
+)  # fmt: skip
 CLOCK_SET, CLOCK_STEP, CLOCK_SLEW, CLOCK_INCREMENT = range(1, 5)
 SETTLE_CYCLES = 3_000
 
@@ -39,6 +41,8 @@ def draw_shaping(drawing: Drawing, arrivals: Sequence[Arrival]) -> Iterator[Chan
         changes += _lists(drawing, ports, end)
     if credited:
         changes += _slopes(drawing, ports, end, gated=gated)
+    if rng.random() < 0.4:
+        changes += [(_when(drawing, end), "round_robin", _turns(drawing, ports)) for _ in range(rng.choice((1, 4, 20)))]
     if rng.random() < 0.3:
         changes += [(_when(drawing, end), "max_sdu", _max_sdu(drawing, ports)) for _ in range(rng.randint(1, 10))]
     if rng.random() < 0.5:
@@ -78,16 +82,17 @@ def _lists(drawing: Drawing, ports: Sequence[int], end: int) -> Iterator[tuple[i
     """Lists of all ports, then others in their place; now and then gates are enabled or not for a while."""
     rng = drawing.rng
     at = 0
+    gives_up = rng.random() < 0.4
     for port in ports:
-        yield at, "gate_list", _gate_list(drawing, port, at)
+        yield at, "gate_list", _gate_list(drawing, port, at, _holding(drawing) if gives_up else None)
     worked_until = (len(ports) + 1) * BUSY_CYCLES
     if rng.random() < 0.2:
         # Not while a list is being worked on, and none until the ports know of their changes again.
         at = worked_until + rng.randint(0, 30_000)
         yield at, "clock_step", _step(drawing)
         at += AGAIN_CYCLES + BUSY_CYCLES
-    count = rng.choice((0, 1, 4, 12))
-    for _ in range(count):
+    count = rng.choice((4, 12, 30)) if gives_up else rng.choice((0, 1, 4, 12))
+    for n in range(count):
         at += rng.choice((rng.randint(1, BUSY_CYCLES), BUSY_CYCLES + rng.randint(0, 3_000), drawing.log(100, 100_000)))
         if at > end:
             break
@@ -95,6 +100,9 @@ def _lists(drawing: Drawing, ports: Sequence[int], end: int) -> Iterator[tuple[i
             yield at, "gate_enable", [_enable(drawing, _mask([port for port in ports if rng.random() < 0.6]))]
             at += rng.randint(1, 5_000)
             yield at, "gate_enable", [_enable(drawing, _mask(ports))]
+        elif gives_up and rng.random() < 0.9:
+            entries = _holding(drawing) if n % 2 else _narrow(drawing)
+            yield at, "gate_list", _gate_list(drawing, ports[n // 2 % len(ports)], at, entries)
         else:
             yield at, "gate_list", _gate_list(drawing, rng.choice(ports), at)
 
@@ -117,9 +125,24 @@ def _entries(drawing: Drawing) -> list[tuple[int, int, int]]:
     return [(0 if rng.random() < 0.8 else rng.randrange(3), states(), interval()) for _ in range(count)]
 
 
-def _gate_list(drawing: Drawing, port: int, at: int) -> list[Write]:
+def _holding(drawing: Drawing) -> list[tuple[int, int, int]]:
+    """A list that holds frames up, of any length, until a narrow one takes over: then the long ones are given up."""
     rng = drawing.rng
-    entries = _entries(drawing)
+    closed = rng.choice((0, rng.randrange(256) & rng.randrange(256)))
+    return [(0, closed, rng.randint(100_000, 400_000)), (0, ALL_OPEN, rng.randint(17_000, 20_000))]
+
+
+def _narrow(drawing: Drawing) -> list[tuple[int, int, int]]:
+    """Windows that short frames fit into, and long ones do not."""
+    rng = drawing.rng
+    states = rng.choice((ALL_OPEN, rng.randrange(256)))
+    open_ns = drawing.log(700, 12_000)
+    return [(0, states, open_ns), (0, rng.randrange(256) & ~states, drawing.log(SHORTEST_NS, open_ns))]
+
+
+def _gate_list(drawing: Drawing, port: int, at: int, entries: list[tuple[int, int, int]] | None = None) -> list[Write]:
+    rng = drawing.rng
+    entries = entries or _entries(drawing)
     length = len(entries)
     total = sum(interval for _, _, interval in entries)
     cycle_ns = max(SHORTEST_NS, rng.choice((total, total, total, round(total * rng.uniform(0.3, 1.6)), total - 30)))
@@ -187,6 +210,11 @@ def _slopes(drawing: Drawing, ports: Sequence[int], end: int, *, gated: bool) ->
 def _credit(drawing: Drawing, port: int, traffic_class: int, idle_slope: int, *, enable: bool = True) -> list[Write]:
     data = int(enable) << 96 | idle_slope
     return table_writes(drawing.registers, Table.CREDIT, port << 3 | traffic_class, data)
+
+
+def _turns(drawing: Drawing, ports: Sequence[int]) -> list[Write]:
+    mask = drawing.rng.choice((0, ALL_OPEN, drawing.rng.randrange(256)))
+    return [drawing.registers.write(f"round_robin[{drawing.rng.choice(ports)}]", mask=mask)]
 
 
 def _max_sdu(drawing: Drawing, ports: Sequence[int]) -> list[Write]:
