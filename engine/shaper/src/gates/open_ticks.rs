@@ -421,7 +421,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(120))]
+        #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
         fn counted_is_what_a_walk_counts(
