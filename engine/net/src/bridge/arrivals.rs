@@ -47,14 +47,16 @@ struct Port {
     reception: Reception,
 }
 
+/// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Arrivals {
     ports: Vec<Port>,
     /// Per reception port: when a frame that has arrived is judged next; `NEVER`: there is none.
     judgements: Vec<Tick>,
-    max_frame_bytes: u16,
     /// The next change of the longest frame; `NEVER`: none is known.
     max_frame_until: Tick,
+    max_frame_bytes: u16,
     /// Changes of the longest frame that the receivers have not seen yet.
     max_frame_changes: VecDeque<(Tick, u16)>,
 }

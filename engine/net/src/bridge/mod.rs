@@ -163,18 +163,20 @@ pub enum Selection {
     Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
 
-/// The parts of a bridge, each with a state of its own.
+/// The parts of a bridge, each with a state of its own. What every frame needs stands first and together: in a network of
+/// many bridges, lines of the cache are what a hop takes.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Bridge {
-    clock: Clock,
     arrivals: Arrivals,
+    row: Row,
+    ports: Ports,
+    clock: Clock,
+    store: Store,
     /// By which a frame is classified, and where it is forwarded to.
     tables: Tables,
     forwarding: Forwarding,
     meters: Meters,
-    row: Row,
-    store: Store,
-    ports: Ports,
     gate_config: GateConfig,
 }
 

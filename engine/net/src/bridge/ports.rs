@@ -23,14 +23,16 @@ pub(super) struct Port {
     pub egress: EgressPort,
 }
 
+/// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Ports {
     ports: Vec<Port>,
-    gate_time: GateTime,
-    /// What credit is spent on.
-    count_gap: bool,
     /// Some port is.
     is_shaped: bool,
+    /// What credit is spent on.
+    count_gap: bool,
+    gate_time: GateTime,
     /// Ports that are to select at another tick since something changed.
     wakes: Vec<(u16, Tick)>,
 }
@@ -90,9 +92,15 @@ impl Ports {
     /// Egress ports for which a frame is too long, as far as that is read at `at`.
     #[inline(always)]
     pub fn too_long(&self, clock: &Clock, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
-        if !self.is_shaped {
-            return 0;
+        if self.is_shaped {
+            self.too_long_if_shaped(clock, at, traffic_class, bytes)
+        } else {
+            0
         }
+    }
+
+    #[inline(never)]
+    fn too_long_if_shaped(&self, clock: &Clock, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
         let is_long = |(port, state): &(usize, &Port)| {
             let line = Line { clock, gate_time: &self.gate_time, port: *port as u16, count_gap: self.count_gap };
             state.egress.is_too_long(&line, at, traffic_class, bytes)

@@ -33,7 +33,9 @@ struct Release {
 
 const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);
 
+/// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Store {
     /// The first tick of one of the releases.
     next_release: Tick,
