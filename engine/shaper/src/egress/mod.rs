@@ -87,8 +87,9 @@ pub struct EgressPort {
     free: Tick,
     /// None: no class is gated or has credit, and no frame is too long.
     shaping: Option<Box<Shaping>>,
-    /// A class that gets credit pays for the rest of what is on the wire then.
-    sending: Sending,
+    /// What is on the wire, since a class that gets credit pays for the rest of it.
+    sending_until: Tick,
+    sending_class: u8,
     turns: RoundRobin,
     queues: Queues,
 }
@@ -96,14 +97,18 @@ pub struct EgressPort {
 impl EgressPort {
     /// Of a node with so many reception ports, 64 at most.
     pub fn new(receptions: usize) -> Self {
-        let (sending, turns) = (Sending::default(), RoundRobin::default());
-        Self { free: 0, shaping: None, sending, turns, queues: Queues::new(receptions) }
+        let (turns, queues) = (RoundRobin::default(), Queues::new(receptions));
+        Self { free: 0, shaping: None, sending_until: 0, sending_class: 0, turns, queues }
     }
 
     /// When another frame may be selected as far as the line goes.
     #[inline(always)]
     pub fn free(&self) -> Tick {
         self.free
+    }
+
+    fn sending(&self) -> Sending {
+        Sending { until: self.sending_until, traffic_class: self.sending_class }
     }
 
     /// Copies that are queued.
@@ -157,7 +162,7 @@ impl EgressPort {
     /// The first tick from `now` on in which some frame may be selected, if nothing else happens; [`NEVER`]: none.
     #[inline]
     pub fn next_selection(&mut self, line: &impl LineTime, now: Tick) -> Tick {
-        let free = self.free.max(now);
+        let (free, sending) = (self.free.max(now), self.sending());
         let Some(shaping) = &mut self.shaping else {
             return self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free));
         };
@@ -166,7 +171,7 @@ impl EgressPort {
         for class in 0..CLASSES {
             let Some(head) = self.queues.head(class) else { continue };
             let from = head.visible.max(free);
-            let from = credit.from(gated, line.gate_time(), class, from, self.sending);
+            let from = credit.from(gated, line.gate_time(), class, from, sending);
             next = next.min(gated.fits_from(line.gate_time(), from, class, line.wire(head.bytes)));
         }
         next
@@ -193,10 +198,11 @@ impl EgressPort {
 
     /// Whether the first frame of a class may be selected as far as credit and gate go.
     fn is_ready(&mut self, line: &impl LineTime, now: Tick, class: usize) -> bool {
+        let sending = self.sending();
         let (Some(shaping), Some(head)) = (&mut self.shaping, self.queues.head(class)) else { return true };
         let Shaping { gated, credit } = &mut **shaping;
         let time = line.gate_time();
-        credit.settle(gated, time, class, now, Some(head.visible), self.sending);
+        credit.settle(gated, time, class, now, Some(head.visible), sending);
         credit.is_ready(class) && gated.fits(time, now, class, line.wire(head.bytes))
     }
 
@@ -217,16 +223,17 @@ impl EgressPort {
         if self.shaping.is_some() {
             self.pay(line, now, copy);
         }
-        self.sending = Sending { until: line.spent(now, copy.bytes), traffic_class: copy.traffic_class };
+        (self.sending_until, self.sending_class) = (line.spent(now, copy.bytes), copy.traffic_class);
         self.turns.served(copy.traffic_class);
         self.free = line.next_selection(now, copy.bytes);
     }
 
     /// Settles what the frame before has cost, and the credit of the class that is selected now.
     fn pay(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
+        let before = self.sending();
         let Some(shaping) = &mut self.shaping else { return };
         let Shaping { gated, credit } = &mut **shaping;
-        let (time, class, before) = (line.gate_time(), usize::from(copy.traffic_class), self.sending);
+        let (time, class) = (line.gate_time(), usize::from(copy.traffic_class));
         if before.traffic_class != copy.traffic_class {
             credit.settle(gated, time, usize::from(before.traffic_class), before.until.min(now), None, before);
         }
@@ -281,10 +288,11 @@ impl EgressPort {
 
     /// Brings all credit up to a tick, before something changes that it depends on.
     fn settle(&mut self, line: &impl LineTime, at: Tick) {
+        let sending = self.sending();
         let Some(shaping) = &mut self.shaping else { return };
         let Shaping { gated, credit } = &mut **shaping;
         for class in 0..CLASSES {
-            credit.settle(gated, line.gate_time(), class, at, self.queues.candidate(class), self.sending);
+            credit.settle(gated, line.gate_time(), class, at, self.queues.candidate(class), sending);
         }
     }
 
