@@ -82,20 +82,20 @@ def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
     """The first drop on the way to each listener.
 
     A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port; one
-    that its talker's port cannot send at the talker, whose port is 0, for all listeners.
+    that its talker's port cannot send at the talker, whose port is 0, for all listeners; a damaged one at its listener.
     """
     dropped = rows.filter(pl.col("event") == "dropped").select(
         "frame_id", "stream", "node", "port", pl.col("time_ps").alias("dropped"), "reason"
     )
     path = path_table(network)
-    talkers = pl.DataFrame(
-        [(s.name, listener, s.talker, 0) for s in network.streams.values() for listener in s.listeners],
+    stations = pl.DataFrame(
+        [(s.name, z, at, 0) for s in network.streams.values() for z in s.listeners for at in (s.talker, z)],
         schema=dict.fromkeys(("stream", "listener", "node"), pl.Categorical) | {"port": pl.UInt16},
         orient="row",
     )
     places = pl.concat(
         [path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")]
-        + [talkers]
+        + [stations]
     )
     return (
         dropped.join(places, on=["stream", "node", "port"], how="inner")

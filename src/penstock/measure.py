@@ -223,7 +223,8 @@ def _lost(view: View, waiting: pl.DataFrame, end_ps: int) -> dict[str, int]:
     )
     talkers = pl.Series([s.talker for s in network.streams.values()], dtype=pl.Categorical).unique()
     listeners = path.select("stream", "listener").unique()
-    own = pl.col("node").is_in(talkers.implode()) & (pl.col("event") != "missed")
+    # A listener may be a talker, too, of another stream.
+    own = pl.col("node").is_in(talkers.implode()) & pl.col("event").is_in(["created", "sent"])
     at_talker = rows.filter(own).join(listeners, on="stream", how="inner")
     columns = ["frame_id", "stream", "listener", "node", "event", "time_ps"]
     last = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
 from penstock.ethernet import SDU_OVERHEAD_BYTES
+from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
 from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.network import Bridge, Clock, Network, Station
@@ -87,9 +88,18 @@ def network_json(
             "events": None if network.trace.events is None else list(network.trace.events),
             "nodes": None if network.trace.nodes is None else [nodes[name] for name in network.trace.nodes],
         },
+        "faults": [_fault(fault, nodes) for fault in network.faults],
         "captures": None if captures is None else str(captures),
         "statistics": {"exact_up_to": EXACT_PERCENTILES_UP_TO},
     }
+
+
+def _fault(fault: Fault, nodes: Mapping[str, int]) -> dict[str, Any]:
+    described: dict[str, Any] = {"kind": fault.kind, "at_ps": fault.at_ps, "until_ps": fault.until_ps}
+    if isinstance(fault.place, str):
+        return described | {"node": nodes[fault.place]}
+    described["link"] = fault.place
+    return described if fault.is_outage else described | {"rate": fault.bit_error_rate, "seed": fault.seed}
 
 
 def talker_json(network: Network, talker: str) -> dict[str, Any]:

@@ -270,10 +270,13 @@ def observe(network: Network, engine: Engine | None = None) -> tuple[dict[str, A
 
 
 def reseed(description: dict[str, Any], seed: int) -> None:
-    """Gives each source the seed that follows from its own and from this one."""
+    """Gives each source and each fault by chance the seed that follows from its own and from this one."""
     for stream in description["streams"]:
         source = stream["source"]
         source["seed"] = derived_seed(int(source.get("seed") or 0), seed)
+    for fault in description.get("faults") or ():
+        if "seed" in fault:
+            fault["seed"] = derived_seed(fault["seed"], seed)
 
 
 def derived_seed(own: int, seed: int) -> int:

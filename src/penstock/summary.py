@@ -13,6 +13,7 @@ from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
 from penstock.punctuality import UNKNOWN, punctuality
+from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network
 from penstock.trace import last_time_ps
@@ -149,9 +150,21 @@ def _whole(
         },
         "bridges": bridges,
         "ports": ports,
+        "faults": [_fault(fault) for fault in network.faults],
         "statistics": source,
         "simulation": simulation,
         "warnings": [*network.warnings, *warnings, *_missed(streams)],
+    }
+
+
+def _fault(fault: Fault) -> dict[str, Any]:
+    """What broke, and when."""
+    return {
+        "kind": fault.kind,
+        "name": fault.name,
+        "at_ns": fault.at_ps / 1000,
+        "until_ns": None if fault.until_ps is None else fault.until_ps / 1000,
+        "said": fault.said,
     }
 
 

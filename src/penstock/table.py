@@ -70,6 +70,8 @@ def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool 
         _say_of(escape(name), stream, console, wide=wide)
     for name, stream in streams.items() if beside is None else ():
         _say_bound(escape(name), stream, console, wide=wide)
+    for fault in summary.get("faults", ()):
+        say(console, f"[yellow]fault[/]: {escape(fault['said'])}")
     _say_conserved(summary["conservation"], console)
     for warning in summary["warnings"][:_MOST_WARNINGS]:
         say(console, f"[yellow]warning[/] {escape(warning)}")

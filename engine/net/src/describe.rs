@@ -18,6 +18,9 @@ pub struct Network {
     pub stations: Vec<Station>,
     pub links: Vec<Link>,
     pub streams: Vec<Stream>,
+    /// What breaks, and when.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
     #[serde(default)]
     pub trace: Trace,
     /// The folder for a capture of each listening station.
@@ -132,6 +135,30 @@ pub struct Link {
     pub b: Place,
     pub rate_bps: u64,
     pub delay_ps: u64,
+}
+
+/// Lasts for ever without an end. A link is a place among the links; nodes are the bridges and then the stations.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, tag = "kind", rename_all = "snake_case")]
+pub enum Fault {
+    LinkDown {
+        link: usize,
+        at_ps: u64,
+        until_ps: Option<u64>,
+    },
+    NodeDown {
+        node: usize,
+        at_ps: u64,
+        until_ps: Option<u64>,
+    },
+    /// Each bit flips with this probability.
+    BitErrors {
+        link: usize,
+        at_ps: u64,
+        until_ps: Option<u64>,
+        rate: f64,
+        seed: u64,
+    },
 }
 
 #[derive(Clone, Debug, Deserialize)]

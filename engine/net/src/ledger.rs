@@ -222,6 +222,11 @@ impl Ledger {
         dropped[usize::from(reason.0) % Reason::COUNT] += u64::from(listeners);
     }
 
+    /// Whether a stream is meant for a station.
+    pub fn listens(&mut self, stream: u32, station: u32) -> bool {
+        self.streams[stream as usize].listeners.find(station).is_some()
+    }
+
     /// It comes to a station at a time; false: which does not listen, or has had it.
     #[inline]
     pub fn deliver(&mut self, frame: &mut Frame, station: u32, time: u64) -> bool {

@@ -11,6 +11,7 @@ mod conformance;
 mod conservation;
 pub mod describe;
 mod error;
+mod faults;
 mod frame;
 mod frames;
 pub mod header;

@@ -90,6 +90,15 @@ impl Outbox<'_> {
         self.leave(frame);
     }
 
+    /// A frame is lost that no bridge has judged, which came into a port.
+    #[cold]
+    pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, at: u64, reason: Reason) {
+        self.row(&frame, port, Event::Dropped, at, Trace::NO_CLASS, reason);
+        let behind = self.ledger.routes().behind_all(frame.hop);
+        self.ledger.miss(&mut frame, behind, reason);
+        self.leave(frame);
+    }
+
     /// A bridge has judged a frame that came into a port. Gives how many copies of it are queued, instead of the one that
     /// came ([`Frame::copy`]); if there are none, the caller has the frame leave.
     #[inline]

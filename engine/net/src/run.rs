@@ -8,8 +8,9 @@ use crate::capture::Captures;
 use crate::clock::Clock;
 use crate::conformance::Conformance;
 use crate::conservation::Fates;
-use crate::describe::{self, BridgeKind, Network};
+use crate::describe::{self, BridgeKind, Fault, Network};
 use crate::error::{wrong, RunError};
+use crate::faults::Faults;
 use crate::header::{Header, Headers};
 use crate::kernel::{Border, Closed, Ended, Hosted, Kernel, Observer, Origin, Parts};
 use crate::ledger::{Ledger, Listeners, StreamLedger};
@@ -64,7 +65,9 @@ pub fn run_on(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let is_model = |bridge: &describe::Bridge| bridge.kind == BridgeKind::Model;
-    let is_one = cores < 2 || network.bridges.len() < 2 || !guests.programs.is_empty();
+    // What breaks at a time breaks for all partitions, which are at different times.
+    let is_whole = network.faults.is_empty();
+    let is_one = cores < 2 || network.bridges.len() < 2 || !guests.programs.is_empty() || !is_whole;
     if is_one || !network.bridges.iter().all(is_model) {
         return run(network, guests, observer);
     }
@@ -129,15 +132,18 @@ pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<
         listens[listener] = part.is_none_or(|part| part.has_station(listener));
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
+    let programs = programs(network, guests.programs)?;
+    check_deaths(network, &programs)?;
     Ok(Kernel::new(Parts {
         members: members(network, guests.nodes, &links, &routes, &headers.into_lasting(), end, part)?,
         stations,
-        programs: programs(network, guests.programs)?,
+        programs,
         links,
         origins,
         ledger: Ledger::new(ledgers, routes, network.statistics.exact_up_to),
         trace: Trace::new(filter(network)?),
         captures: Captures::new(network.captures.as_deref(), named)?,
+        faults: Faults::new(network)?,
         duration: network.duration_ps,
         border: part.map(|part| {
             let stations = (0..network.stations.len()).map(|station| part.has_station(station)).collect();
@@ -215,7 +221,11 @@ fn members(
                 let wrong = |source| RunError::Bridge { bridge: name.clone(), source };
                 let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
                 model.start_clock(clock.at_or_before(0), &bridge.config).map_err(wrong)?;
-                Member::Model(Box::new(BridgeNode::new(model, clock, routes.passing(index), headers, end)))
+                let mut model = BridgeNode::new(model, clock, routes.passing(index), headers, end);
+                if network.faults.iter().any(|fault| matches!(fault, Fault::NodeDown { node, .. } if *node == index)) {
+                    model.set_mortal();
+                }
+                Member::Model(Box::new(model))
             }
         });
     }
@@ -224,6 +234,21 @@ fn members(
 
 /// Of every port of the hardware, and of models of it.
 const HARDWARE_BPS: u64 = 1_000_000_000;
+
+/// What is no model has no state to come back with.
+fn check_deaths(network: &Network, programs: &BTreeMap<u32, Hosted>) -> Result<(), RunError> {
+    for fault in &network.faults {
+        let Fault::NodeDown { node, .. } = *fault else { continue };
+        let is_foreign = match network.bridges.get(node) {
+            Some(bridge) => bridge.kind != BridgeKind::Model,
+            None => programs.contains_key(&((node - network.bridges.len()) as u32)),
+        };
+        if is_foreign {
+            return Err(wrong(format!("a fault of node {node}: only models of bridges and of stations can die")));
+        }
+    }
+    Ok(())
+}
 
 fn programs(
     network: &Network,

@@ -26,7 +26,7 @@ impl Event {
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 20;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "none",
         "preamble",
@@ -46,12 +46,18 @@ impl Reason {
         "lifetime",
         "max_sdu",
         "swallowed",
+        "link_down",
+        "node_down",
     ];
     pub const NONE: Self = Self(0);
     pub const NO_DESTINATION: Self = Self(10);
     pub const LIFETIME: Self = Self(15);
     /// A node kept it for itself.
     pub const SWALLOWED: Self = Self(17);
+    /// On the wire of a link that was cut.
+    pub const LINK_DOWN: Self = Self(18);
+    /// In a node that died, or on its wires.
+    pub const NODE_DOWN: Self = Self(19);
 
     pub fn name(self) -> &'static str {
         Self::NAMES.get(usize::from(self.0)).copied().unwrap_or("unknown")

@@ -19,6 +19,9 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
 
     `before` is the step at the bridge before, None at the first.
     """
+    broken = _broken(network, stream)
+    if broken is not None:
+        return broken
     bridge = network.bridges[step.bridge]
     if bridge.nodes == "own":
         return "the bridge is a node of one's own, of which no more is known"
@@ -53,6 +56,21 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
     return _once(
         network, "again", step, traffic_class, lambda: _why_not_shaped_again(network, step, before, traffic_class)
     )
+
+
+def _broken(network: Network, stream: Stream) -> str | None:
+    """Why faults leave no bound: what waits for a link comes in a burst, to streams of other ways too."""
+    if not network.faults:
+        return None
+    outage = next((fault for fault in network.faults if fault.is_outage), None)
+    if outage is not None:
+        return f"{outage.said} (faults), and equation (1) is about a network that is whole"
+    ports = [(stream.talker, 0), *((hop.bridge, egress) for hop in stream.tree for egress in hop.egress)]
+    passed = {network.link_at[port].name for port in ports}
+    for fault in network.faults:
+        if isinstance(fault.place, int) and network.links[fault.place].name in passed:
+            return f"{fault.said} (faults), and frames that are hit are dropped"
+    return None
 
 
 def _once(network: Network, question: str, step: Step, traffic_class: int, ask: Callable[[], str | None]) -> str | None:

@@ -7,6 +7,7 @@ All that is wrong is told at once: what is wrong by itself is left out, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from penstock.errors import check_known
 from penstock.scenario.bridges import build_bridges, kinds_of
 from penstock.scenario.demand import check_demand
 from penstock.scenario.draft import Draft
+from penstock.scenario.faults import faults_of
 from penstock.scenario.file import parse_toml, read_text
 from penstock.scenario.forwarding import check_forwarding, check_identities
 from penstock.scenario.hosts import host_ports
@@ -78,6 +80,7 @@ def _network(draft: Draft, override: str | None) -> Network:
         trace=_trace_filter(draft, bridges, stations),
         warnings=report.warnings,
     )
+    network = replace(network, faults=faults_of(draft, network))
     check_schedulers(draft, network)
     check_reservations(draft, network)
     check_demand(draft, network)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from penstock.errors import did_you_mean
+from penstock.scenario.fault_keys import Fault
 from penstock.scenario.keys import GateStates, Priority, Short, Switch, Whole, said
 from penstock.scenario.keys import Table as Table
 from penstock.scenario.keys import refuse as refuse
@@ -466,4 +467,5 @@ class Scenario(Table):
         default_factory=dict, description="ATS schedulers that several streams share, by name."
     )
     streams: dict[str, Stream] = Field(default_factory=dict, description="The streams by name.")
+    faults: list[Fault] = Field(default_factory=list, description="What breaks, and when.")
     trace: Trace = Field(default=Trace(), description="Which events are written down.")

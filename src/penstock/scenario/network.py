@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.egress import Egress
 from penstock.scenario.findings import Finding
@@ -151,6 +152,7 @@ class Network:
     links: tuple[Link, ...]
     trace: TraceFilter = TraceFilter()
     warnings: list[Finding] = field(default_factory=list)
+    faults: tuple[Fault, ...] = ()
     # The interfaces of Linux hosts, by node and port; filled when all else is checked.
     linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
 

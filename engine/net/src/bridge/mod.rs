@@ -20,6 +20,7 @@ mod judge;
 pub(crate) mod lifetime;
 mod memos;
 mod meters;
+mod outage;
 mod pass;
 mod ports;
 pub mod reason;
@@ -37,6 +38,7 @@ pub use config::{
     Timing, MAX_PORTS,
 };
 pub use memos::Memos;
+pub use outage::Inside;
 pub use penstock_shaper::gate_config::GateRegisters;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 pub use start::RATE_BEFORE_START;

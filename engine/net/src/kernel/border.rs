@@ -10,6 +10,7 @@ use crate::nodes::Member;
 use crate::partition::exchange::{Crossing, Exchange};
 use crate::partition::notes::{Batch, PARTITION_SHIFT};
 use crate::queue::Event;
+use crate::trace::Reason;
 
 pub(crate) struct Border {
     partition: usize,
@@ -54,7 +55,7 @@ impl Kernel {
         let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
         let place = self.ledger.routes().hop(frame.hop).map(|hop| hop.place);
         let bytes = frame.bytes;
-        let (_, due) = model.receive(arrives, port, frame, place);
+        let (_, due) = model.receive(arrives, port, frame, place, Reason::NONE);
         self.queue.push(Event::judgement(due, bridge, port, bytes));
         due
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From an egress port to the next node.
 use super::Kernel;
+use crate::bridge::reason;
 use crate::error::{wrong, RunError};
 use crate::frame::Frame;
 use crate::link::Wire;
@@ -15,33 +16,55 @@ impl Kernel {
     pub(super) fn depart(&mut self, node: u32, departure: Departure) -> Result<(), RunError> {
         let Departure { mut frame, port, traffic_class, first } = departure;
         self.row(&frame, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
+        let wire = self.links.from(node, port);
+        let mut damaged = None;
+        if let Some(wire) = wire.filter(|_| !self.faults.is_empty()) {
+            let Some(passed) = self.brave(frame, (node, port), wire, first, traffic_class) else { return Ok(()) };
+            (frame, damaged) = passed;
+        }
         frame.hop = self.ledger.routes().after(frame.hop, port);
-        let Some(wire) = self.links.from(node, port) else {
+        let Some(wire) = wire else {
             self.simulation.frame_hops += 1;
             self.ledger.leave(frame);
             return Ok(());
         };
-        self.carry(frame, wire, first, traffic_class).map(drop)
+        self.carry(frame, wire, first, traffic_class, damaged).map(drop)
     }
 
     /// A talker's frame goes into the network.
     #[inline]
-    pub(super) fn enter(&mut self, frame: Frame, wire: Wire, first: u64) -> Result<(), RunError> {
+    pub(super) fn enter(&mut self, mut frame: Frame, from: u32, wire: Wire, first: u64) -> Result<(), RunError> {
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
-        let received = self.carry(frame, wire, first, Trace::NO_CLASS)?;
+        let mut damaged = None;
+        if !self.faults.is_empty() {
+            let Some(passed) = self.brave(frame, (from, 0), wire, first, Trace::NO_CLASS) else { return Ok(()) };
+            (frame, damaged) = passed;
+        }
+        let received = self.carry(frame, wire, first, Trace::NO_CLASS, damaged)?;
         if let Some(conformance) = &mut self.ledger.statistics(stream).conformance {
             conformance.see(received + wire.rate.duration(bytes), bytes);
         }
         Ok(())
     }
 
-    /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it.
+    /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it. Of a
+    /// damaged one, this bit flips.
     #[inline(always)]
-    fn carry(&mut self, mut frame: Frame, wire: Wire, first: u64, traffic_class: u8) -> Result<u64, RunError> {
+    fn carry(
+        &mut self,
+        mut frame: Frame,
+        wire: Wire,
+        first: u64,
+        traffic_class: u8,
+        damaged: Option<u64>,
+    ) -> Result<u64, RunError> {
         self.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);
         if wire.node as usize >= self.members.len() {
-            self.deliver(frame, wire, arrives, traffic_class)?;
+            match damaged {
+                None => self.deliver(frame, wire, arrives, traffic_class)?,
+                Some(_) => self.deliver_damaged(frame, wire, arrives, traffic_class),
+            }
             return Ok(arrives);
         }
         self.ledger.arrive(&mut frame, wire.node);
@@ -53,7 +76,8 @@ impl Kernel {
             Member::Model(model) => {
                 let place = self.ledger.routes().hop(hop).map(|hop| hop.place);
                 let bytes = frame.bytes;
-                let (received, due) = model.receive(arrives, wire.port, frame, place);
+                let fault = if damaged.is_some() { reason::FCS } else { Reason::NONE };
+                let (received, due) = model.receive(arrives, wire.port, frame, place, fault);
                 self.queue.push(queue::Event::judgement(due, wire.node, wire.port, bytes));
                 received
             }
@@ -62,7 +86,7 @@ impl Kernel {
                 self.cross(frame, partition, wire, arrives);
                 received
             }
-            Member::Other(_) => self.receive_guest(frame, wire, arrives)?,
+            Member::Other(_) => self.receive_guest(frame, wire, arrives, damaged)?,
         };
         if self.is_large {
             self.bring_hops(hop, stream);

@@ -27,8 +27,17 @@ impl Kernel {
         Ok(())
     }
 
-    pub(super) fn receive_guest(&mut self, frame: Frame, wire: Wire, at: u64) -> Result<u64, RunError> {
+    pub(super) fn receive_guest(
+        &mut self,
+        frame: Frame,
+        wire: Wire,
+        at: u64,
+        damaged: Option<u64>,
+    ) -> Result<u64, RunError> {
         self.fill(&frame)?;
+        if let Some(bit) = damaged {
+            self.buffer.get_mut(bit as usize / 8).into_iter().for_each(|byte| *byte ^= 1 << (bit % 8));
+        }
         let Member::Other(guest) = &mut self.members[wire.node as usize] else { return Ok(at) };
         guest.copies += 1;
         let received = guest.node.receive(at, wire.port, frame, &self.buffer)?;

@@ -3,6 +3,7 @@
 pub(crate) mod ahead;
 mod border;
 mod carry;
+mod faults;
 mod guests;
 mod handover;
 mod programs;
@@ -18,6 +19,7 @@ use crate::bridge::Judgement;
 use crate::capture::Captures;
 use crate::conservation::Violations;
 use crate::error::RunError;
+use crate::faults::Faults;
 use crate::frames::Frames;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
@@ -67,6 +69,7 @@ pub(crate) struct Parts {
     pub ledger: Ledger,
     pub trace: Trace,
     pub captures: Captures,
+    pub faults: Faults,
     /// Sources create frames before this.
     pub duration: u64,
     /// Of a partition of the network: where frames leave it.
@@ -83,6 +86,7 @@ pub(crate) struct Kernel {
     ledger: Ledger,
     trace: Trace,
     captures: Captures,
+    faults: Faults,
     duration: u64,
     /// Those that wait at stations.
     frames: Frames,
@@ -114,7 +118,8 @@ pub(crate) enum Ended {
 
 impl Kernel {
     pub fn new(parts: Parts) -> Self {
-        let Parts { members, stations, programs, links, origins, ledger, trace, captures, duration, border } = parts;
+        let Parts { members, stations, programs, links, origins, ledger, trace, captures, faults, duration, border } =
+            parts;
         Self {
             queue: Queue::default(),
             is_large: ahead::is_large(ledger.routes().hops()),
@@ -126,6 +131,7 @@ impl Kernel {
             ledger,
             trace,
             captures,
+            faults,
             duration,
             frames: Frames::default(),
             simulation: Simulation::default(),
@@ -173,7 +179,28 @@ impl Kernel {
         Closed { streams, violations, simulation: self.simulation, notes }
     }
 
+    /// From one fault to the next.
     fn work(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
+        loop {
+            let stop = self.faults.next().min(end);
+            if !self.faults.is_empty() {
+                self.look_no_further(stop);
+            }
+            if self.work_until(stop, observer)? == Ended::Interrupted {
+                return Ok(Ended::Interrupted);
+            }
+            if stop == end {
+                break;
+            }
+            self.break_things(stop);
+        }
+        if self.queue.next_time().is_some() {
+            self.simulation.end_ps = end;
+        }
+        Ok(Ended::Done)
+    }
+
+    fn work_until(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
         let mut left = EVENTS_PER_LOOK;
         let mut day = 0;
         while let Some(event) = self.queue.pop_before(end) {
@@ -193,9 +220,6 @@ impl Kernel {
                     return Ok(Ended::Interrupted);
                 }
             }
-        }
-        if self.queue.next_time().is_some() {
-            self.simulation.end_ps = end;
         }
         Ok(Ended::Done)
     }

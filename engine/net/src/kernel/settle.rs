@@ -8,6 +8,8 @@ impl Kernel {
     /// Tells the ledger what is left, and holds it against what the nodes say that they hold. `is_idle`: no node of the
     /// network has anything to do any more.
     pub(super) fn settle(&mut self, is_idle: bool) {
+        // What waits for what never comes back is not stuck.
+        let is_idle = is_idle && !self.faults.last_for_ever();
         let ledger = &mut self.ledger;
         self.frames.iter().for_each(|frame| ledger.inside(frame));
         for (index, member) in self.members.iter().enumerate() {

@@ -48,6 +48,9 @@ impl Kernel {
     }
 
     pub(super) fn release(&mut self, now: u64, index: u32) {
+        if !self.faults.is_empty() && self.is_silent(now, index) {
+            return;
+        }
         let stream = &mut self.origins[index as usize];
         let talker = stream.talker;
         if stream.handover.is_some() {
@@ -77,7 +80,7 @@ impl Kernel {
 
     /// A station is to select at a time.
     #[inline(always)]
-    fn await_selection(&mut self, station: u32, at: Option<u64>) {
+    pub(super) fn await_selection(&mut self, station: u32, at: Option<u64>) {
         if let Some(at) = at {
             self.queue.push(queue::Event::new(at, Kind::Select, self.node_of(station), 0));
         }
@@ -100,7 +103,7 @@ impl Kernel {
 
     /// A frame ends at its talker's port.
     #[cold]
-    fn drop_at_talker(&mut self, talker: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
+    pub(super) fn drop_at_talker(&mut self, talker: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
         let mut frame = self.frames.remove(slot);
         self.row(&frame, (self.node_of(talker), 0), Event::Dropped, at, traffic_class, reason);
         let (open, stream, bytes) = (frame.open, frame.stream, u32::from(frame.bytes));
@@ -168,7 +171,7 @@ impl Kernel {
         self.await_next(index);
         self.row(&frame, (self.node_of(index), 0), Event::Sent, first, traffic_class, Reason::NONE);
         let wire = self.stations[index as usize].wire;
-        self.enter(frame, wire, first)
+        self.enter(frame, self.node_of(index), wire, first)
     }
 
     /// A station that selected tells when it does so again.

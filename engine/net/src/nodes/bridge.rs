@@ -3,9 +3,10 @@
 //! spends its time there.
 use std::sync::Arc;
 
-use crate::bridge::{Arrival, Bridge, Judgement, Memos, Passed, Selection, Tick};
+use crate::bridge::{Arrival, Bridge, Inside, Judgement, Memos, Passed, Selection, Tick, NEVER};
 use crate::clock::Clock;
 use crate::conservation::Violation;
+use crate::faults::FOR_EVER;
 use crate::frame::Frame;
 use crate::frames::Frames;
 use crate::header::{Header, Headers};
@@ -28,8 +29,12 @@ pub(crate) struct BridgeNode {
     frames: Frames,
     memos: Memos,
     headers: Headers,
-    /// The run ends before it.
+    /// Nothing is done ahead that comes at or after it.
     end: Tick,
+    /// As it is configured, of one that may die.
+    fresh: Option<Box<Bridge>>,
+    /// By which so many streams come.
+    streams: usize,
 }
 
 impl BridgeNode {
@@ -37,13 +42,57 @@ impl BridgeNode {
     pub fn new(bridge: Bridge, clock: Clock, streams: usize, headers: &Arc<[Header]>, end: u64) -> Self {
         let (frames, memos) = (Frames::default(), Memos::new(streams));
         let end = clock.at_or_before(end.saturating_sub(1));
-        Self { bridge, clock, frames, memos, headers: Headers::over(headers), end }
+        Self { bridge, clock, frames, memos, headers: Headers::over(headers), end, fresh: None, streams }
     }
 
-    /// A frame comes, see [`crate::Node::receive`]; one that its way leads here has a place among those that come by. Gives
+    /// It can die, and comes back as it is now.
+    pub fn set_mortal(&mut self) {
+        self.fresh = Some(Box::new(self.bridge.clone()));
+    }
+
+    /// Nothing is done ahead that comes at or after a time.
+    pub fn set_end(&mut self, end: u64) {
+        self.end = self.clock.at_or_before(end.saturating_sub(1));
+    }
+
+    /// It loses all frames, and what it has learnt.
+    pub fn die(&mut self, at: u64, out: &mut Outbox<'_>) {
+        let Some(fresh) = self.fresh.clone() else { return };
+        for Inside { frame: slot, port, traffic_class } in self.bridge.lose_all(self.clock.at_or_before(at)) {
+            match traffic_class {
+                Some(class) => out.drop(self.frames.remove(slot), port, class, at, Reason::NODE_DOWN),
+                None => {
+                    self.release_header(slot);
+                    out.lose(self.frames.remove(slot), port, at, Reason::NODE_DOWN);
+                }
+            }
+        }
+        self.bridge = *fresh;
+        self.memos = Memos::new(self.streams);
+    }
+
+    /// The link of a port is down for some time.
+    pub fn cut(&mut self, port: u16, at: u64, until: u64, out: &mut Outbox<'_>) {
+        let until = if until == FOR_EVER { NEVER } else { self.clock.at_or_after(until) };
+        if let Some(due) = self.bridge.cut(port, self.clock.at_or_after(at), until) {
+            out.wake(&self.clock, Kind::Select, (port, due));
+        }
+    }
+
+    /// What was kept of a header that a node has written, and that was judged.
+    #[inline]
+    fn release_header(&mut self, slot: u32) {
+        if let Some(content) = &self.frames.get(slot).content {
+            let header = self.headers.find(&content.header);
+            header.into_iter().for_each(|header| self.headers.release(header));
+        }
+    }
+
+    /// A frame comes, see [`crate::Node::receive`]; one that its way leads here has a place among those that come by; `fault`
+    /// is what is wrong with it. Gives
     /// when the bridge has it, and when its port is to judge.
     #[inline(always)]
-    pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>) -> (u64, u64) {
+    pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>, fault: Reason) -> (u64, u64) {
         let tick = self.clock.at_or_after(at);
         let bytes = frame.bytes;
         let (header, memo) = match &frame.content {
@@ -51,7 +100,7 @@ impl BridgeNode {
             Some(content) => (self.headers.intern(&content.header), None),
         };
         let frame = self.frames.insert(frame);
-        let arrival = Arrival { frame, header, bytes, first: tick, fault: Reason::NONE, memo, is_alone: true };
+        let arrival = Arrival { frame, header, bytes, first: tick, fault, memo, is_alone: true };
         let due = self.bridge.arrive(port, arrival);
         (self.clock.time(tick), self.clock.time(due))
     }
@@ -62,11 +111,8 @@ impl BridgeNode {
         let now = self.clock.at_or_before(time);
         self.bridge.judge(now, port, &self.headers, &mut self.memos, self.end, judgement);
         let slot = judgement.frame;
+        self.release_header(slot);
         let frame = self.frames.get_mut(slot);
-        if let Some(content) = &frame.content {
-            let header = self.headers.find(&content.header);
-            header.into_iter().for_each(|header| self.headers.release(header));
-        }
         let copies = out.judged(frame, port, &self.clock, judgement);
         frame.copies = copies.max(1);
         if let Some(Passed { egress, at, first }) = judgement.passed {

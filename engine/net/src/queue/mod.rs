@@ -113,6 +113,17 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// Nothing that was to happen at a node happens any more.
+    #[cold]
+    pub fn cancel(&mut self, node: u32) {
+        let mut known = std::mem::take(self);
+        while let Some(event) = known.pop_before(u64::MAX) {
+            if event.node() != node {
+                self.push(event);
+            }
+        }
+    }
+
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let day = event.day();

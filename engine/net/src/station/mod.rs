@@ -15,6 +15,7 @@ use penstock_shaper::ptp_clock::PtpClock;
 use crate::bridge::start::{check_ports, gate_time, shape, start_list};
 use crate::bridge::{reason, timing, BridgeError, ShapersConfig};
 use crate::clock::Clock;
+use crate::faults::FOR_EVER;
 use crate::link::Wire;
 use crate::near::near;
 use crate::trace::{Reason, Trace};
@@ -244,6 +245,31 @@ impl Station {
             Ticks::OfClock => copy.traffic_class,
         };
         Sent { frame: copy.frame, traffic_class, first: self.time(first), again: self.time(spent) }
+    }
+
+    /// The link goes down for some time. Tells when it is to select, if that is new.
+    pub fn cut(&mut self, at: u64, until: u64) -> Option<u64> {
+        let (at, until) = (self.tick(at), if until == FOR_EVER { NEVER } else { self.tick(until) });
+        let (port, line) = self.line();
+        port.interrupt(&line, at, until);
+        let before = self.due;
+        self.plan(at);
+        self.next().filter(|_| self.due != before)
+    }
+
+    /// Takes out all frames that wait for the port, with their classes.
+    pub fn lose_all(&mut self, at: u64) -> Vec<(u32, u8)> {
+        let at = self.tick(at);
+        let mut lost = Vec::new();
+        for class in (0..CLASSES).rev() {
+            loop {
+                let (port, line) = self.line();
+                let Some(copy) = port.drop_head(&line, at, class) else { break };
+                self.room[class].give(copy.bytes);
+                lost.push((copy.frame, copy.traffic_class));
+            }
+        }
+        lost
     }
 
     /// When the port is to select next, after it did.

@@ -168,6 +168,9 @@ impl EgressPort {
         };
         let Shaping { gated, credit } = &mut **shaping;
         let mut next = NEVER;
+        if free == NEVER {
+            return next;
+        }
         for class in 0..CLASSES {
             let Some(head) = self.queues.head(class) else { continue };
             let from = head.visible.max(free);
@@ -244,6 +247,14 @@ impl EgressPort {
     /// Nothing is selected before a tick.
     pub fn hold(&mut self, until: Tick) {
         self.free = self.free.max(until);
+    }
+
+    /// The link goes down in this tick: what is on the wire costs no credit any more, and nothing is selected before
+    /// another tick, [`NEVER`] at the latest.
+    pub fn interrupt(&mut self, line: &impl LineTime, at: Tick, until: Tick) {
+        self.settle(line, at);
+        self.sending.until = self.sending.until.min(at);
+        self.free = until;
     }
 
     /// Takes out the first frame of a class, which is dropped in this tick.

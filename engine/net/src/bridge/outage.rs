@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a bridge does when a link of it goes down, or when it dies.
+use penstock_shaper::admission::CLASSES;
+
+use super::arrivals::Pending;
+use super::{Bridge, Tick};
+
+/// A frame or a copy that is inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    pub frame: u32,
+    /// That it waits for; of a frame that is not judged, by which it came.
+    pub port: u16,
+    /// None: it is not judged.
+    pub traffic_class: Option<u8>,
+}
+
+impl Bridge {
+    /// The link of a port goes down: what is being sent ends there, and nothing is selected before `until`. Gives when the
+    /// port is to select, if that is new.
+    pub fn cut(&mut self, port: u16, at: Tick, until: Tick) -> Option<Tick> {
+        let (state, line) = self.ports.at(&self.clock, port);
+        state.egress.interrupt(&line, at, until);
+        let before = state.due;
+        state.plan(&line, at).filter(|due| *due != before)
+    }
+
+    /// Takes out all frames, as the bridge dies; what it is afterwards is of no use.
+    pub fn lose_all(&mut self, at: Tick) -> Vec<Inside> {
+        let unjudged = |(port, _, pending): (u16, usize, &Pending)| {
+            let frame = pending.received.frame;
+            Inside { frame, port, traffic_class: None }
+        };
+        let mut lost: Vec<Inside> = self.arrivals.iter().map(unjudged).collect();
+        for port in 0..self.ports() {
+            let (state, line) = self.ports.at(&self.clock, port);
+            for class in (0..CLASSES).rev() {
+                while let Some(copy) = state.egress.drop_head(&line, at, class) {
+                    lost.push(Inside { frame: copy.frame, port, traffic_class: Some(copy.traffic_class) });
+                }
+            }
+        }
+        lost
+    }
+}
