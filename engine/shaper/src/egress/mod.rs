@@ -253,7 +253,7 @@ impl EgressPort {
     /// another tick, [`NEVER`] at the latest.
     pub fn interrupt(&mut self, line: &impl LineTime, at: Tick, until: Tick) {
         self.settle(line, at);
-        self.sending.until = self.sending.until.min(at);
+        self.sending_until = self.sending_until.min(at);
         self.free = until;
     }
 
