@@ -70,11 +70,13 @@ def _plain(value: Any) -> Any:
 
 # A mapping is written as pairs, for its keys may be tuples.
 _MAPPINGS = [field.name for field in dataclasses.fields(SwitchConfig) if field.default_factory is dict]
+# What older files of this format have not.
+_LATER: dict[str, list[Any]] = {"round_robin": []}
 _SCENARIO = TypeAdapter(Scenario)
 
 
 def _from_plain(plain: Any) -> Scenario:
-    config = dict(plain["config"])
+    config = {**_LATER, **plain["config"]}
     for name in _MAPPINGS:
         config[name] = {tuple(key) if isinstance(key, list) else key: value for key, value in config[name]}
     arrivals = [
