@@ -74,6 +74,7 @@ class Network:
         trace: runner.TraceMode | None = None,
         seed: int | None = None,
         captures: bool = True,
+        cores: int = 1,
     ) -> Run:
         """Runs the network.
 
@@ -85,6 +86,7 @@ class Network:
             trace: "full" or "none". What the scenario says if None.
             seed: Gives each source of chance another seed, which follows from its own and this.
             captures: Whether what each listener heard is written as pcapng.
+            cores: Of this machine, for a network of models; the results are those of one.
 
         An interrupt (Ctrl-C, or the stop button of a notebook) ends the run early: what it had done by then is given,
         with `partial` set.
@@ -99,7 +101,7 @@ class Network:
         network = self._with(nodes) if isinstance(nodes, str) else with_own(self._network, own)
         keep = tempfile.TemporaryDirectory(prefix="penstock-") if out is None else None
         folder = Path(out) if out is not None else Path(keep.name if keep else ".") / network.name
-        engine = runner.CompiledEngine(own)
+        engine = runner.CompiledEngine(own, cores)
         return Run(runner.run(network, folder, engine, trace=trace, seed=seed, captures=captures), keep)
 
     def bounds(self, by: Literal["listener", "hop"] = "listener") -> pl.DataFrame:

@@ -85,6 +85,9 @@ def run(
         typer.Option(min=0, metavar="N", help="Gives each source of chance another seed, as run N of a sweep."),
     ] = None,
     captures: Annotated[bool, typer.Option("--captures/--no-captures", help="Write what the listeners heard.")] = True,
+    cores: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="Of this machine, for a network of models; same results.")
+    ] = 1,
     record: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Make a recording of what leaves a bridge, for penstock replay.")
     ] = None,
@@ -124,7 +127,13 @@ def run(
     wanted = None if signals is None else Wanted.read(network, signals, margin, mode)
     with progress(quiet=form.for_programs) as tell:
         result = runner.run(
-            network, target, engine=_stand_in(), progress=tell, trace=mode, seed=seed, captures=captures
+            network,
+            target,
+            engine=_stand_in() or runner.CompiledEngine(cores=cores),
+            progress=tell,
+            trace=mode,
+            seed=seed,
+            captures=captures,
         )
     if wanted is not None and not result.partial:
         with progress(quiet=form.for_programs) as tell:

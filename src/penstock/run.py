@@ -63,10 +63,14 @@ class Engine(Protocol):
 
 
 class CompiledEngine:
-    """The compiled engine, with models, Verilated hardware and objects of the caller's own as nodes."""
+    """The compiled engine, with models, Verilated hardware and objects of the caller's own as nodes.
 
-    def __init__(self, own: Own | None = None) -> None:
+    Networks of models run on so many cores, with the results of one; others run on one.
+    """
+
+    def __init__(self, own: Own | None = None, cores: int = 1) -> None:
         self._own = dict(own or {})
+        self._cores = cores
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -98,7 +102,7 @@ class CompiledEngine:
         """Runs in the engine."""
         engine = _engine()
         try:
-            result: dict[str, Any] = engine.run(network_json, sink, progress, self._own)
+            result: dict[str, Any] = engine.run(network_json, sink, progress, self._own, self._cores)
         except (engine.HardwareError, engine.ConservationError) as error:
             raise RunError(str(error)) from error
         except engine.InputError as error:

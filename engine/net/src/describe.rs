@@ -430,6 +430,11 @@ pub struct Statistics {
 }
 
 impl Network {
+    /// Whether the stations of a stream are there.
+    pub(crate) fn has_stations(&self, stream: &Stream) -> bool {
+        stream.to.iter().chain([&stream.from]).all(|&station| station < self.stations.len()) && !stream.to.is_empty()
+    }
+
     fn default_drain_ps() -> u64 {
         10_000_000_000
     }

@@ -79,6 +79,16 @@ impl Frame {
         Self { content: self.content.clone(), ..*self }
     }
 
+    /// Its hop, if its bytes are those that its source describes, by which bridges lead it.
+    #[inline]
+    pub(crate) fn told_hop(&self) -> u32 {
+        if self.content.is_none() {
+            self.hop
+        } else {
+            NONE
+        }
+    }
+
     /// Moves it out of a place that is used again.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Self {

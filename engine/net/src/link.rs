@@ -3,7 +3,7 @@
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
 
 /// Bits of a byte, times picoseconds of a second.
-pub const PS_BITS: u64 = 8_000_000_000_000;
+const PS_BITS: u64 = 8_000_000_000_000;
 
 /// How long bytes take on a wire.
 #[derive(Clone, Copy, Debug)]

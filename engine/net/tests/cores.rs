@@ -31,36 +31,38 @@ struct Plan {
     stations: Vec<(usize, u32)>,
     streams: Vec<(usize, Vec<usize>, u8, u32, u64, u32)>,
     delay_ps: u64,
+    /// All bridges know the way.
+    is_static: bool,
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
-    (2_usize..9, 2_usize..8, prop_oneof![Just(0), Just(50_000_u64), 0_u64..3_000_000]).prop_flat_map(
-        |(bridges, stations, delay_ps)| {
-            (
-                (1..bridges).map(|n| n.saturating_sub(3)..n).collect::<Vec<_>>(),
-                proptest::collection::vec(any::<u32>(), bridges),
-                proptest::collection::vec((0..bridges, any::<u32>()), stations),
-                proptest::collection::vec(
-                    (
-                        0..stations,
-                        proptest::collection::vec(0..stations, 1..5),
-                        0_u8..8,
-                        64_u32..1522,
-                        2_000_000_u64..40_000_000,
-                        any::<u32>(),
-                    ),
-                    1..9,
+    let delays = prop_oneof![Just(0), Just(50_000_u64), 0_u64..3_000_000];
+    (2_usize..9, 2_usize..8, delays, any::<bool>()).prop_flat_map(|(bridges, stations, delay_ps, is_static)| {
+        (
+            (1..bridges).map(|n| n.saturating_sub(3)..n).collect::<Vec<_>>(),
+            proptest::collection::vec(any::<u32>(), bridges),
+            proptest::collection::vec((0..bridges, any::<u32>()), stations),
+            proptest::collection::vec(
+                (
+                    0..stations,
+                    proptest::collection::vec(0..stations, 1..5),
+                    0_u8..8,
+                    64_u32..1522,
+                    2_000_000_u64..40_000_000,
+                    any::<u32>(),
                 ),
-            )
-                .prop_map(move |(parents, kinds, stations, streams)| Plan {
-                    parents,
-                    kinds,
-                    stations,
-                    streams,
-                    delay_ps,
-                })
-        },
-    )
+                1..9,
+            ),
+        )
+            .prop_map(move |(parents, kinds, stations, streams)| Plan {
+                parents,
+                kinds,
+                stations,
+                streams,
+                delay_ps,
+                is_static,
+            })
+    })
 }
 
 const HOST: u64 = 0x0200_0000_0000;
@@ -87,7 +89,16 @@ impl Plan {
         for (n, &(bridge, _)) in self.stations.iter().enumerate() {
             links.push(json!({"a": take(bridge), "b": [bridges + n, 0], "rate_bps": 1_000_000_000, "delay_ps": 7_000}));
         }
-        let described: Vec<_> = (0..bridges).map(|n| self.bridge(n, ports[n])).collect();
+        let described: Vec<_> = (0..bridges)
+            .map(|n| {
+                let mut bridge = self.bridge(n, ports[n]);
+                if self.is_static {
+                    bridge["config"]["learning_enable"] = false.into();
+                    bridge["config"]["static_addresses"] = self.addresses(n, &links);
+                }
+                bridge
+            })
+            .collect();
         let stations = self
             .stations
             .iter()
@@ -96,6 +107,31 @@ impl Plan {
         let stations: Vec<_> = stations.collect();
         json!({"duration_ps": 400_000_000_u64, "drain_ps": 300_000_000_u64, "bridges": described, "stations": stations,
             "links": links, "streams": self.streams(), "statistics": {"exact_up_to": 40}})
+    }
+
+    /// Ports of a bridge that lead to the listeners of each destination.
+    fn addresses(&self, bridge: usize, links: &[Value]) -> Value {
+        let bridges = self.kinds.len();
+        let towards = |station: usize| -> u64 {
+            let mut came: Vec<Option<u64>> = vec![None; bridges + self.stations.len()];
+            let mut waiting = vec![bridge];
+            while let Some(node) = waiting.pop() {
+                for (from, to) in links.iter().flat_map(|link| [(&link["a"], &link["b"]), (&link["b"], &link["a"])]) {
+                    let next = to[0].as_u64().unwrap() as usize;
+                    if from[0] == node && next != bridge && came[next].is_none() {
+                        came[next] = if node == bridge { from[1].as_u64() } else { came[node] };
+                        waiting.push(next);
+                    }
+                }
+            }
+            1 << came[bridges + station].unwrap()
+        };
+        let hosts = (0..self.stations.len()).map(|n| json!([HOST + n as u64, 1, towards(n)]));
+        let groups = self.streams.iter().enumerate().map(|(n, stream)| {
+            let ports = stream.1.iter().filter(|to| **to != stream.0).fold(0, |ports, &to| ports | towards(to));
+            json!([GROUP + n as u64, 1, ports])
+        });
+        hosts.chain(groups).collect()
     }
 
     fn bridge(&self, n: usize, ports: u16) -> Value {
@@ -280,4 +316,72 @@ proptest! {
         }
         prop_assert!(files.windows(2).all(|pair| pair[0] == pair[1]));
     }
+}
+
+/// Stations at both ends of a line of bridges, which send for longer than anybody waits.
+fn endless() -> Network {
+    let kinds = vec![2; 6];
+    let plan = Plan {
+        parents: (0..5).collect(),
+        kinds,
+        stations: vec![(0, 3 << 16), (5, 3 << 16)],
+        streams: vec![(0, vec![1], 2, 64, 1, 2), (1, vec![0], 2, 64, 1, 2)],
+        delay_ps: 50_000,
+        is_static: true,
+    };
+    let mut network: Network = serde_json::from_value(plan.network()).unwrap();
+    for stream in &mut network.streams {
+        if let penstock_net::describe::Source::BackToBack { count, .. } = &mut stream.source {
+            *count = None;
+        }
+    }
+    network.duration_ps = 100_000_000_000_000;
+    network
+}
+
+#[test]
+fn an_interrupted_run_gives_what_it_has() {
+    let network = endless();
+    let mut rows = Rows { stop_at: Some(2), ..Rows::default() };
+    let outcome = run_on(3, network.clone(), Guests::default(), &mut rows).unwrap();
+    assert!(outcome.interrupted && outcome.simulation.end_ps < network.duration_ps);
+    for (index, statistics) in outcome.statistics.iter().enumerate() {
+        let dropped = statistics.dropped.iter().sum::<u64>();
+        assert_eq!(statistics.copies, statistics.delivered + statistics.inside + dropped);
+        let is_delivered = |rows: &Columns, row: usize| rows.event[row] == 5 && rows.stream[row] == index as u32;
+        let told = rows.chunks.iter().map(|rows| (0..rows.len()).filter(|&row| is_delivered(rows, row)).count() as u64);
+        assert_eq!(told.sum::<u64>(), statistics.delivered);
+    }
+}
+
+#[test]
+fn rows_that_are_not_taken_end_the_run() {
+    let mut rows = Rows { refuse: true, ..Rows::default() };
+    let error = run_on(2, endless(), Guests::default(), &mut rows).err().unwrap();
+    assert_eq!(error.to_string(), "the rows of the trace were not taken");
+}
+
+/// Described wrongly, as on one core.
+#[test]
+fn what_is_wrong_is_said() {
+    let mut network = endless();
+    network.streams[0].to = vec![9];
+    let refused =
+        |cores| run_on(cores, network.clone(), Guests::default(), &mut Rows::default()).err().unwrap().to_string();
+    assert_eq!(refused(1), "stream \"x0\": there is no station 9; 0 to 1 are there");
+    assert_eq!(refused(2), refused(1));
+}
+
+/// Nothing happens for long: that costs nothing.
+#[test]
+fn idle_time_is_skipped() {
+    let mut network = endless();
+    network.duration_ps = 1_000_000_000_000_000;
+    for stream in &mut network.streams {
+        stream.source = serde_json::from_value(
+            json!({"kind": "periodic", "frame_bytes": 64, "period_ps": 100_000_000_000_000_u64}),
+        )
+        .unwrap();
+    }
+    assert_equal(&simulate(&network, 1), &simulate(&network, 3));
 }

@@ -145,13 +145,14 @@ impl Observer for Listener {
 
 /// Runs a network, and gives what it left.
 #[pyfunction]
-#[pyo3(signature = (network_json, sink = None, progress = None, nodes = None))]
+#[pyo3(signature = (network_json, sink = None, progress = None, nodes = None, cores = 1))]
 fn run<'py>(
     py: Python<'py>,
     network_json: &str,
     sink: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
     nodes: Option<BTreeMap<String, Py<PyAny>>>,
+    cores: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut network: Network =
         serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))?;
@@ -160,7 +161,7 @@ fn run<'py>(
     let mut listener = Listener { sink, progress, raised: None };
     let raised = Raised::default();
     let guests = guests(py, &network, nodes.unwrap_or_default(), &raised)?;
-    let result = py.detach(|| penstock_net::run(network, guests, &mut listener));
+    let result = py.detach(|| penstock_net::run_on(cores, network, guests, &mut listener));
     let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(error) = listener.raised.or(raised) {
         return Err(error);

@@ -54,9 +54,9 @@ impl Kernel {
         let Crossing { frame, bridge, port, arrives, .. } = crossing;
         let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
         let place = self.ledger.routes().hop(frame.hop).map(|hop| hop.place);
-        let bytes = frame.bytes;
+        let told = frame.told_hop();
         let (_, due) = model.receive(arrives, port, frame, place, Reason::NONE);
-        self.queue.push(Event::judgement(due, bridge, port, bytes));
+        self.queue.push(Event::judgement(due, bridge, port, told));
         due
     }
 

@@ -72,13 +72,13 @@ impl Kernel {
         let row =
             is_traced.then(|| frame.row((wire.node, wire.port), Event::Received, arrives, traffic_class, Reason::NONE));
         let (hop, stream) = (frame.hop, frame.stream);
+        let told = frame.told_hop();
         let received = match &mut self.members[wire.node as usize] {
             Member::Model(model) => {
                 let place = self.ledger.routes().hop(hop).map(|hop| hop.place);
-                let bytes = frame.bytes;
                 let fault = if damaged.is_some() { reason::FCS } else { Reason::NONE };
                 let (received, due) = model.receive(arrives, wire.port, frame, place, fault);
-                self.queue.push(queue::Event::judgement(due, wire.node, wire.port, bytes));
+                self.queue.push(queue::Event::judgement(due, wire.node, wire.port, told));
                 received
             }
             Member::Foreign { clock, partition } => {

@@ -64,7 +64,7 @@ fn frames_a_second(network: &Network, stream: usize, depth: usize) -> f64 {
         Source::BackToBack { frame_bytes, .. } => {
             let station = network.bridges.len() + network.streams[stream].from;
             let link = network.links.iter().find(|link| link.a.0 == station || link.b.0 == station);
-            link.map_or(LITTLE, |link| link.rate_bps as f64 / (8.0 * f64::from(frame_bytes + 20)))
+            link.map_or(LITTLE, |link| link.rate_bps as f64 / (8.0 * (f64::from(*frame_bytes) + 20.0)))
         }
         // Answers to answers end somewhere.
         Source::Response { to_stream, .. } if *to_stream < network.streams.len() && depth < 8 => {
@@ -80,7 +80,8 @@ impl Load {
         let graph = Graph::new(network);
         let mut of_bridge = vec![LITTLE; bridges];
         let mut of_port: HashMap<(usize, u16), f64> = HashMap::new();
-        for (index, stream) in network.streams.iter().enumerate() {
+        // A stream without its stations is refused later.
+        for (index, stream) in network.streams.iter().enumerate().filter(|(_, stream)| network.has_stations(stream)) {
             let frames = frames_a_second(network, index, 0);
             for (bridge, port, _) in graph.branches(network, stream)? {
                 of_bridge[bridge as usize] += frames;

@@ -8,18 +8,19 @@
 //! A frame never leaves through the port it came by, so a frame that goes away from a border does not count for it.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use super::cut::Division;
+use super::foresight::{Foresight, StreamWays, UNKNOWN};
 use crate::clock::CYCLE_PS;
 use crate::describe::{self, Network, Source};
-use crate::link::{Rate, Wire, PS_BITS};
+use crate::error::RunError;
+use crate::link::{Rate, Wire};
 use crate::links::Links;
 use crate::queue::{Event, Kind};
 
 /// In picoseconds; what is longer counts as this, 4 ms.
-type Least = u32;
-const FAR: Least = Least::MAX;
+pub type Least = u32;
+pub const FAR: Least = Least::MAX;
 /// No frame is shorter.
 const SHORTEST_BYTES: u32 = 64;
 /// Cut-through waits for so many.
@@ -28,36 +29,25 @@ const BILLION: u128 = 1_000_000_000;
 
 /// From events to what can follow from them.
 #[derive(Clone, Debug)]
-struct Ways {
+pub struct Ways {
     /// From a judgement of a frame that came by a port, of all ports of all bridges.
-    judged: Vec<Least>,
+    pub judged: Vec<Least>,
     /// From a selection at a port.
-    selected: Vec<Least>,
+    pub selected: Vec<Least>,
     /// From an event at a station.
-    station: Vec<Least>,
+    pub station: Vec<Least>,
 }
 
 /// From this partition to one that frames go to.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     pub partition: u32,
-    /// Of the shortest frame.
-    time: Ways,
-    /// Of each byte by which a frame is longer.
-    per_byte: Ways,
+    ways: Ways,
+    foresight: Foresight,
     /// Per partition: from a judgement of a frame that came from it.
     through: Vec<Least>,
     /// The least of all.
     pub least: u64,
-    lengths: Lengths,
-}
-
-/// How long frames are, at the least.
-#[derive(Clone, Debug)]
-struct Lengths {
-    of_any: u32,
-    of_stream: Arc<[u32]>,
-    of_station: Arc<[u32]>,
 }
 
 impl Neighbour {
@@ -65,33 +55,30 @@ impl Neighbour {
     #[inline]
     pub fn after(&self, event: Event, first_port: &[u32]) -> u64 {
         let node = event.node() as usize;
-        let (least, per_byte, bytes) = match (first_port.get(node), event.kind()) {
-            (None, kind) => {
-                let station = node - first_port.len();
-                let bytes = match kind {
-                    Kind::Release => self.lengths.of_stream[event.index() as usize],
-                    _ => self.lengths.of_station[station],
-                };
-                (self.time.station[station], self.per_byte.station[station], bytes)
-            }
-            (Some(first), Kind::Judge) => {
-                let port = (first + u32::from(event.port())) as usize;
-                (self.time.judged[port], self.per_byte.judged[port], event.bytes())
-            }
-            (Some(first), _) => {
-                let port = (first + u32::from(event.port())) as usize;
-                (self.time.selected[port], 0, self.lengths.of_any)
-            }
+        let least = match (first_port.get(node), event.kind()) {
+            (None, Kind::Release) => self.foresight.of_stream[event.index() as usize],
+            (None, _) => self.foresight.of_station[node - first_port.len()],
+            (Some(first), Kind::Judge) => match self.foresight.of_hop.get(event.hop() as usize) {
+                Some(&least) if least != UNKNOWN => least,
+                _ => self.ways.judged[(first + u32::from(event.port())) as usize],
+            },
+            (Some(first), _) => self.foresight.of_port[(first + u32::from(event.port())) as usize],
         };
-        let longer = u64::from(bytes.saturating_sub(self.lengths.of_any));
-        event.time().saturating_add(u64::from(least) + longer * u64::from(per_byte))
+        event.time().saturating_add(u64::from(least))
     }
 
     /// With every way longer by so much than it is.
     #[cfg(test)]
     pub fn lengthened(mut self, ps: Least) -> Self {
-        let Ways { judged, selected, station } = &mut self.time;
-        judged.iter_mut().chain(selected).chain(station).for_each(|least| *least = least.saturating_add(ps));
+        let Ways { judged, selected, station } = &mut self.ways;
+        let Foresight { of_hop, of_stream, of_station, of_port } = &mut self.foresight;
+        let foreseen = of_hop.iter_mut().chain(of_stream).chain(of_station).chain(of_port);
+        judged
+            .iter_mut()
+            .chain(selected)
+            .chain(station)
+            .chain(foreseen)
+            .for_each(|least| *least = sum(ps.into(), *least));
         self
     }
 
@@ -101,18 +88,12 @@ impl Neighbour {
     }
 }
 
-/// What is summed up along a way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Measure {
-    Time,
-    PerByte,
-}
-
 /// What the bridges of a network take, at the least.
-struct Bounds<'a> {
-    network: &'a Network,
-    links: &'a Links,
-    shortest: u32,
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    pub network: &'a Network,
+    pub links: &'a Links,
+    pub shortest: u32,
 }
 
 impl Bounds<'_> {
@@ -126,54 +107,34 @@ impl Bounds<'_> {
     }
 
     /// From the first bit of a frame to its judgement.
-    fn reception(&self, bridge: usize, rate: Rate, measure: Measure) -> u64 {
+    fn reception(&self, bridge: usize, rate: Rate) -> u64 {
         let described = &self.network.bridges[bridge];
-        let cut_through = matches!(described.timing, describe::Timing::Ideal { cut_through: true, .. });
-        match measure {
-            Measure::PerByte if cut_through => 0,
-            Measure::PerByte => Self::elapsed(&described.clock, per_byte(rate)),
-            Measure::Time if cut_through => Self::elapsed(&described.clock, rate.duration(CUT_THROUGH_BYTES)),
-            Measure::Time => Self::elapsed(&described.clock, self.shortest(rate)),
-        }
-    }
-
-    /// How long the shortest frame takes. What takes no whole number of picoseconds is rounded up once for all of its bytes.
-    fn shortest(&self, rate: Rate) -> u64 {
-        let is_whole = PS_BITS.is_multiple_of(rate.bps());
-        rate.duration(self.shortest) - u64::from(!is_whole)
+        let bytes = match described.timing {
+            describe::Timing::Ideal { cut_through: true, .. } => self.shortest.min(CUT_THROUGH_BYTES),
+            _ => self.shortest,
+        };
+        Self::elapsed(&described.clock, rate.duration(bytes))
     }
 
     /// From a judgement to the selection of the frame.
-    fn processing(&self, bridge: usize, measure: Measure) -> u64 {
+    pub fn processing(&self, bridge: usize) -> u64 {
         let described = &self.network.bridges[bridge];
         match described.timing {
-            describe::Timing::Ideal { processing_delay_ps, .. } if measure == Measure::Time => {
-                Self::elapsed(&described.clock, processing_delay_ps)
-            }
-            _ => 0,
+            describe::Timing::Ideal { processing_delay_ps, .. } => Self::elapsed(&described.clock, processing_delay_ps),
+            describe::Timing::Hardware => 0,
         }
     }
 
     /// From a selection at a node to what its frame causes at the other end of the wire.
-    fn hop(&self, from: &describe::Clock, wire: &Wire, measure: Measure) -> u64 {
+    pub fn hop(&self, from: &describe::Clock, wire: &Wire) -> u64 {
+        let lead = Self::elapsed(from, wire.rate.lead());
         let reception = match self.network.bridges.len() {
-            bridges if (wire.node as usize) < bridges => self.reception(wire.node as usize, wire.rate, measure),
+            bridges if (wire.node as usize) < bridges => self.reception(wire.node as usize, wire.rate),
             // A station answers behind the last bit.
-            _ if measure == Measure::PerByte => per_byte(wire.rate),
-            _ => self.shortest(wire.rate),
+            _ => wire.rate.duration(self.shortest),
         };
-        match measure {
-            Measure::Time => {
-                Self::elapsed(from, wire.rate.lead()).saturating_add(wire.delay_ps).saturating_add(reception)
-            }
-            Measure::PerByte => reception,
-        }
+        lead.saturating_add(wire.delay_ps).saturating_add(reception)
     }
-}
-
-/// In whole picoseconds.
-fn per_byte(rate: Rate) -> u64 {
-    PS_BITS / rate.bps()
 }
 
 /// What judgements are to come later than what a partition was promised, so that none is unknown when a frame that finds
@@ -187,7 +148,7 @@ pub fn margin(bridge: &describe::Bridge) -> u64 {
 }
 
 /// The length of the shortest frame of a source.
-fn shortest_of(source: &Source) -> u32 {
+pub fn shortest_of(source: &Source) -> u32 {
     match source {
         Source::Capture { .. } => SHORTEST_BYTES,
         Source::Periodic { frame_bytes, .. }
@@ -197,20 +158,6 @@ fn shortest_of(source: &Source) -> u32 {
         | Source::Normal { frame_bytes, .. }
         | Source::Response { frame_bytes, .. } => *frame_bytes,
         Source::Pattern { sizes, .. } => sizes.iter().flatten().copied().min().unwrap_or(SHORTEST_BYTES),
-    }
-}
-
-impl Lengths {
-    fn of(network: &Network) -> Self {
-        let of_stream: Arc<[u32]> = network.streams.iter().map(|stream| shortest_of(&stream.source)).collect();
-        let mut of_station = vec![u32::MAX; network.stations.len()];
-        for (stream, bytes) in network.streams.iter().zip(of_stream.iter()) {
-            if let Some(of_station) = of_station.get_mut(stream.from) {
-                *of_station = (*of_station).min(*bytes);
-            }
-        }
-        let of_any = of_stream.iter().copied().min().unwrap_or(SHORTEST_BYTES);
-        Self { of_any, of_stream, of_station: of_station.into() }
     }
 }
 
@@ -229,7 +176,6 @@ struct Search<'a> {
     within: u32,
     /// Stations that answer.
     answering: &'a [bool],
-    measure: Measure,
     found: Ways,
     through: Vec<Least>,
     waiting: BinaryHeap<Reverse<(Least, Cause)>>,
@@ -291,7 +237,7 @@ impl Search<'_> {
             }
         };
         if let Some(wire) = wire {
-            self.relax(cause, sum(self.bounds.hop(clock, &wire, self.measure), behind));
+            self.relax(cause, sum(self.bounds.hop(clock, &wire), behind));
         }
     }
 
@@ -302,16 +248,14 @@ impl Search<'_> {
                     if least > self.found.selected[self.index(bridge, port)] {
                         continue;
                     }
-                    let judged = sum(self.bounds.processing(bridge as usize, self.measure), least);
+                    let judged = sum(self.bounds.processing(bridge as usize), least);
                     let ports = self.bounds.network.bridges[bridge as usize].ports;
                     (0..ports).filter(|&came| came != port).for_each(|came| self.judged(bridge, came, judged));
                 }
                 Cause::Station(station) => {
                     let wire = self.bounds.links.of_station(station as usize);
                     if let Some(wire) = wire.filter(|_| self.answering[station as usize]) {
-                        // The answer is another frame.
-                        let behind = if self.measure == Measure::Time { least } else { 0 };
-                        self.relax_over(Cause::Selected { bridge: wire.node, port: wire.port }, behind);
+                        self.relax_over(Cause::Selected { bridge: wire.node, port: wire.port }, least);
                     }
                 }
             }
@@ -320,14 +264,15 @@ impl Search<'_> {
     }
 }
 
-fn sum(ps: u64, behind: Least) -> Least {
+pub fn sum(ps: u64, behind: Least) -> Least {
     Least::try_from(ps.saturating_add(u64::from(behind))).unwrap_or(FAR)
 }
 
 /// Of each partition: the partitions that its frames go to.
-pub fn neighbours(network: &Network, links: &Links, division: &Division) -> Vec<Vec<Neighbour>> {
-    let lengths = Lengths::of(network);
-    let bounds = Bounds { network, links, shortest: lengths.of_any };
+pub fn neighbours(network: &Network, links: &Links, division: &Division) -> Result<Vec<Vec<Neighbour>>, RunError> {
+    let shortest = network.streams.iter().map(|stream| shortest_of(&stream.source)).min().unwrap_or(SHORTEST_BYTES);
+    let bounds = Bounds { network, links, shortest };
+    let ways_of_streams = StreamWays::new(network, links)?;
     let mut answering = vec![false; network.stations.len()];
     for stream in &network.streams {
         if let Some(answering) = answering.get_mut(stream.from) {
@@ -342,31 +287,21 @@ pub fn neighbours(network: &Network, links: &Links, division: &Division) -> Vec<
             if to == within || all[within as usize].iter().any(|known| known.partition == to) {
                 continue;
             }
-            let search = |measure| search(&bounds, division, within, to, &answering, measure);
-            let (time, through) = search(Measure::Time);
-            let (per_byte, _) = search(Measure::PerByte);
-            let least = u64::from(time.selected.iter().copied().min().unwrap_or(FAR));
-            let lengths = lengths.clone();
-            all[within as usize].push(Neighbour { partition: to, time, per_byte, through, least, lengths });
+            let (ways, through) = search(&bounds, division, within, to, &answering);
+            let least = u64::from(ways.selected.iter().copied().min().unwrap_or(FAR));
+            let foresight = ways_of_streams.foresee(&bounds, division, (within, to), &ways);
+            all[within as usize].push(Neighbour { partition: to, ways, foresight, through, least });
         }
     }
-    all
+    Ok(all)
 }
 
-fn search(
-    bounds: &Bounds,
-    division: &Division,
-    within: u32,
-    to: u32,
-    answering: &[bool],
-    measure: Measure,
-) -> (Ways, Vec<Least>) {
+fn search(bounds: &Bounds, division: &Division, within: u32, to: u32, answering: &[bool]) -> (Ways, Vec<Least>) {
     let (network, ports) = (bounds.network, bounds.links.ports());
     let found =
         Ways { judged: vec![FAR; ports], selected: vec![FAR; ports], station: vec![FAR; network.stations.len()] };
     let through = vec![FAR; division.partitions as usize];
-    let mut search =
-        Search { bounds, division, within, answering, measure, found, through, waiting: BinaryHeap::new() };
+    let mut search = Search { bounds, division, within, answering, found, through, waiting: BinaryHeap::new() };
     for (bridge, described) in network.bridges.iter().enumerate() {
         if division.of_bridge[bridge] != within {
             continue;

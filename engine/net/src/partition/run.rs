@@ -33,7 +33,7 @@ pub fn run(cores: usize, network: Network, observer: &mut dyn Observer) -> Resul
     limits::check(&network)?;
     let links = Links::new(&network)?;
     let division = Division::new(&network, cores)?;
-    let neighbours = neighbours(&network, &links, &division);
+    let neighbours = neighbours(&network, &links, &division)?;
     run_divided(network, &division, links.first_ports(), neighbours, observer)
 }
 
@@ -240,11 +240,13 @@ mod tests {
         }
     }
 
-    /// Two bridges with a station each, which sends the shortest frames to the other.
-    fn pair() -> Network {
-        let bridge = |name| {
+    /// Two bridges with a station each, which sends the shortest frames to the other. `learning`: the bridges do not know yet
+    /// where stations are.
+    fn pair(learning: bool) -> Network {
+        let bridge = |name, here: u64, there: u64| {
             format!(
-                r#"{{"name":"{name}","kind":"model","ports":2,"config":{{}},
+                r#"{{"name":"{name}","kind":"model","ports":2,"config":{{"learning_enable":{learning},
+                "static_addresses":[[{here},1,2],[{there},1,1]]}},
                 "timing":{{"kind":"ideal","processing_delay_ps":300}}}}"#
             )
         };
@@ -252,15 +254,15 @@ mod tests {
             format!(
                 r#"{{"name":"{name}","from":{from},"to":[{to}],"source":{{"kind":"periodic","frame_bytes":64,
                 "period_ps":9000000}},"frame":{{"destination_mac":"02:00:00:00:00:0{to}",
-                "source_mac":"02:00:00:00:00:0{from}","payload":{{"kind":"raw"}}}}}}"#
+                "source_mac":"02:00:00:00:00:0{from}","vlan":1,"payload":{{"kind":"raw"}}}}}}"#
             )
         };
         let link = |a, b| format!(r#"{{"a":{a},"b":{b},"rate_bps":1000000000,"delay_ps":50000}}"#);
         let text = format!(
             r#"{{"duration_ps":1000000000,"bridges":[{},{}],"stations":[{{"name":"a"}},{{"name":"b"}}],
             "links":[{},{},{}],"streams":[{},{}]}}"#,
-            bridge("s"),
-            bridge("t"),
+            bridge("s", 0x0200_0000_0000, 0x0200_0000_0001),
+            bridge("t", 0x0200_0000_0001, 0x0200_0000_0000),
             link("[0,0]", "[1,0]"),
             link("[0,1]", "[2,0]"),
             link("[1,1]", "[3,0]"),
@@ -273,11 +275,11 @@ mod tests {
     /// The bounds are as long as can be, and what comes before them is noticed.
     #[test]
     fn a_lookahead_that_is_too_long_by_one_is_seen() {
-        for too_long in [0, 1] {
-            let network = pair();
+        for (too_long, learning) in [(0, false), (0, true), (1, false), (1, true)] {
+            let network = pair(learning);
             let links = Links::new(&network).unwrap();
             let division = Division::new(&network, 2).unwrap();
-            let mut neighbours = neighbours(&network, &links, &division);
+            let mut neighbours = neighbours(&network, &links, &division).unwrap();
             for neighbour in neighbours.iter_mut().flatten() {
                 *neighbour = neighbour.clone().lengthened(too_long);
             }

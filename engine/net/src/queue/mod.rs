@@ -30,8 +30,9 @@ pub struct Event(u128);
 
 const KIND_SHIFT: u32 = 62;
 const NODE_SHIFT: u32 = 36;
-/// Of the length of a frame that is judged, below its port.
-const JUDGED_BITS: u32 = 16;
+/// Of the hop of a frame that is judged, below its port.
+const HOP_BITS: u32 = 26;
+pub const NO_HOP: u32 = (1 << HOP_BITS) - 1;
 /// Nodes that an event can name.
 pub const MOST_NODES: usize = 1 << (KIND_SHIFT - NODE_SHIFT);
 
@@ -42,22 +43,23 @@ impl Event {
         Self(u128::from(time) << 64 | u128::from(key))
     }
 
-    /// A bridge judges a frame of so many bytes.
+    /// A bridge judges a frame that came into one of its 64 ports; beside its port the event names the frame's hop, if that
+    /// is one of the first 2^26.
     #[inline]
-    pub fn judgement(time: u64, node: u32, port: u16, bytes: u16) -> Self {
-        Self::new(time, Kind::Judge, node, u32::from(port) << JUDGED_BITS | u32::from(bytes))
+    pub fn judgement(time: u64, node: u32, port: u16, hop: u32) -> Self {
+        Self::new(time, Kind::Judge, node, u32::from(port) << HOP_BITS | hop.min(NO_HOP))
     }
 
     /// Of a judgement or a selection of a bridge.
     #[inline]
     pub fn port(self) -> u16 {
-        (if self.kind() == Kind::Judge { self.index() >> JUDGED_BITS } else { self.index() }) as u16
+        (if self.kind() == Kind::Judge { self.index() >> HOP_BITS } else { self.index() }) as u16
     }
 
-    /// Of the frame that is judged.
+    /// Of the frame that is judged; [`NO_HOP`]: none that is named.
     #[inline]
-    pub fn bytes(self) -> u32 {
-        self.index() & ((1 << JUDGED_BITS) - 1)
+    pub fn hop(self) -> u32 {
+        self.index() & NO_HOP
     }
 
     pub fn time(self) -> u64 {
