@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frames that one place holds: it names them by numbers, which are used again.
+//! The frames of a kernel: in stations, on wires and in models of bridges a frame stays where it is, and is named by the
+//! number of its place.
 use std::ops::{Deref, DerefMut};
 
 use crate::frame::Frame;
@@ -9,7 +10,7 @@ use crate::frame::Frame;
 #[repr(align(64))]
 pub struct Held {
     frame: Frame,
-    /// That are in this place; none: nothing is held here.
+    /// That are in this place, all of one node; none: nothing is held here.
     pub copies: u32,
 }
 
@@ -61,8 +62,20 @@ impl Frames {
         &mut self.slots[slot as usize]
     }
 
-    /// Gives one copy away; with the last one, the slot may be taken by another frame.
+    /// One copy goes on by itself: gives its place, which is the same unless other copies stay.
     #[inline(always)]
+    pub fn part(&mut self, slot: u32) -> u32 {
+        let held = &mut self.slots[slot as usize];
+        if held.copies <= 1 {
+            return slot;
+        }
+        held.copies -= 1;
+        let frame = held.copy();
+        self.insert(frame)
+    }
+
+    /// Gives one copy away; with the last one, the slot may be taken by another frame.
+    #[inline]
     pub fn remove(&mut self, slot: u32) -> Frame {
         let held = &mut self.slots[slot as usize];
         held.copies = held.copies.saturating_sub(1);

@@ -101,7 +101,7 @@ impl Outbox<'_> {
 
     /// A bridge has judged a frame that came into a port. Gives how many copies of it are queued, instead of the one that
     /// came ([`Frame::copy`]); if there are none, the caller has the frame leave.
-    #[inline]
+    #[inline(always)]
     pub fn judged(&mut self, frame: &mut Frame, port: u16, clock: &Clock, judgement: &Judgement) -> u32 {
         if judgement.reason != Reason::NONE {
             let at = clock.time(judgement.decided);

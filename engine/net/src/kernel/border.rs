@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::Kernel;
 use crate::error::RunError;
-use crate::frame::Frame;
 use crate::link::Wire;
 use crate::nodes::Member;
 use crate::partition::exchange::{Crossing, Exchange};
@@ -42,8 +41,9 @@ impl Kernel {
         self.border.as_ref().is_none_or(|border| border.stations[station as usize])
     }
 
-    pub(super) fn cross(&mut self, mut frame: Frame, to: u32, wire: Wire, arrives: u64) {
+    pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64) {
         let Some(border) = &self.border else { return };
+        let mut frame = self.frames.remove(slot);
         self.ledger.part(&mut frame);
         let crossing = Crossing { frame, bridge: wire.node, port: wire.port, arrives, promised: 0 };
         border.exchange.post(border.partition, to as usize, crossing);
@@ -55,7 +55,8 @@ impl Kernel {
         let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
         let place = self.ledger.routes().hop(frame.hop).map(|hop| hop.place);
         let told = frame.told_hop();
-        let (_, due) = model.receive(arrives, port, frame, place, Reason::NONE);
+        let slot = self.frames.insert(frame);
+        let (_, due) = model.receive(arrives, port, (slot, self.frames.get(slot)), place, Reason::NONE);
         self.queue.push(Event::judgement(due, bridge, port, told));
         due
     }

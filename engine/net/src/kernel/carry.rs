@@ -5,42 +5,44 @@ use crate::bridge::reason;
 use crate::error::{wrong, RunError};
 use crate::frame::Frame;
 use crate::link::Wire;
-use crate::nodes::Member;
-use crate::outbox::Departure;
+use crate::nodes::{Leaving, Member};
 use crate::queue::{self, Kind};
 use crate::trace::{Event, Reason, Row, Trace};
 
 impl Kernel {
     /// What a node has sent goes onto its wire, if there is one.
     #[inline(always)]
-    pub(super) fn depart(&mut self, node: u32, departure: Departure) -> Result<(), RunError> {
-        let Departure { mut frame, port, traffic_class, first } = departure;
-        self.row(&frame, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
+    pub(super) fn depart(&mut self, node: u32, leaving: Leaving) -> Result<(), RunError> {
+        let Leaving { slot, port, traffic_class, first } = leaving;
+        let slot = self.frames.part(slot);
+        self.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
         let wire = self.links.from(node, port);
         let mut damaged = None;
         if let Some(wire) = wire.filter(|_| !self.faults.is_empty()) {
-            let Some(passed) = self.brave(frame, (node, port), wire, first, traffic_class) else { return Ok(()) };
-            (frame, damaged) = passed;
+            let Some(passed) = self.brave(slot, (node, port), wire, first, traffic_class) else { return Ok(()) };
+            damaged = passed;
         }
-        frame.hop = self.ledger.routes().after(frame.hop, port);
         let Some(wire) = wire else {
             self.simulation.frame_hops += 1;
-            self.ledger.leave(frame);
+            self.ledger.leave(self.frames.remove(slot));
             return Ok(());
         };
-        self.carry(frame, wire, first, traffic_class, damaged).map(drop)
+        let frame = self.frames.get_mut(slot);
+        frame.hop = self.ledger.routes().after(frame.hop, port);
+        self.carry(slot, wire, first, traffic_class, damaged).map(drop)
     }
 
     /// A talker's frame goes into the network.
     #[inline]
-    pub(super) fn enter(&mut self, mut frame: Frame, from: u32, wire: Wire, first: u64) -> Result<(), RunError> {
+    pub(super) fn enter(&mut self, slot: u32, from: u32, wire: Wire, first: u64) -> Result<(), RunError> {
+        let frame = self.frames.get(slot);
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         let mut damaged = None;
         if !self.faults.is_empty() {
-            let Some(passed) = self.brave(frame, (from, 0), wire, first, Trace::NO_CLASS) else { return Ok(()) };
-            (frame, damaged) = passed;
+            let Some(passed) = self.brave(slot, (from, 0), wire, first, Trace::NO_CLASS) else { return Ok(()) };
+            damaged = passed;
         }
-        let received = self.carry(frame, wire, first, Trace::NO_CLASS, damaged)?;
+        let received = self.carry(slot, wire, first, Trace::NO_CLASS, damaged)?;
         if let Some(conformance) = &mut self.ledger.statistics(stream).conformance {
             conformance.see(received + wire.rate.duration(bytes), bytes);
         }
@@ -52,7 +54,7 @@ impl Kernel {
     #[inline(always)]
     fn carry(
         &mut self,
-        mut frame: Frame,
+        slot: u32,
         wire: Wire,
         first: u64,
         traffic_class: u8,
@@ -62,12 +64,13 @@ impl Kernel {
         let arrives = first.saturating_add(wire.delay_ps);
         if wire.node as usize >= self.members.len() {
             match damaged {
-                None => self.deliver(frame, wire, arrives, traffic_class)?,
-                Some(_) => self.deliver_damaged(frame, wire, arrives, traffic_class),
+                None => self.deliver(slot, wire, arrives, traffic_class)?,
+                Some(_) => self.deliver_damaged(slot, wire, arrives, traffic_class),
             }
             return Ok(arrives);
         }
-        self.ledger.arrive(&mut frame, wire.node);
+        let frame = self.frames.get_mut(slot);
+        self.ledger.arrive(frame, wire.node);
         let is_traced = self.trace.wants(Event::Received, wire.node);
         let row =
             is_traced.then(|| frame.row((wire.node, wire.port), Event::Received, arrives, traffic_class, Reason::NONE));
@@ -77,16 +80,19 @@ impl Kernel {
             Member::Model(model) => {
                 let place = self.ledger.routes().hop(hop).map(|hop| hop.place);
                 let fault = if damaged.is_some() { reason::FCS } else { Reason::NONE };
-                let (received, due) = model.receive(arrives, wire.port, frame, place, fault);
+                let (received, due) = model.receive(arrives, wire.port, (slot, frame), place, fault);
                 self.queue.push(queue::Event::judgement(due, wire.node, wire.port, told));
                 received
             }
             Member::Foreign { clock, partition } => {
                 let (received, partition) = (clock.time(clock.at_or_after(arrives)), *partition);
-                self.cross(frame, partition, wire, arrives);
+                self.cross(slot, partition, wire, arrives);
                 received
             }
-            Member::Other(_) => self.receive_guest(frame, wire, arrives, damaged)?,
+            Member::Other(_) => {
+                let frame = self.frames.remove(slot);
+                self.receive_guest(frame, wire, arrives, damaged)?
+            }
         };
         if self.is_large {
             self.bring_hops(hop, stream);
@@ -97,7 +103,8 @@ impl Kernel {
         Ok(received)
     }
 
-    fn deliver(&mut self, mut frame: Frame, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {
+    fn deliver(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {
+        let mut frame = self.frames.remove(slot);
         let station = wire.node - self.members.len() as u32;
         self.simulation.passed(time);
         if self.captures.wants(station as usize) {
@@ -105,7 +112,7 @@ impl Kernel {
             self.captures.add(station as usize, time, &self.buffer)?;
         }
         if self.ledger.deliver(&mut frame, station, time) {
-            self.row(&frame, (wire.node, 0), Event::Delivered, time, traffic_class, Reason::NONE);
+            self.keep(frame.row((wire.node, 0), Event::Delivered, time, traffic_class, Reason::NONE));
             if !self.origins[frame.stream as usize].answers.is_empty() {
                 self.answer(frame.stream, station, time + wire.rate.duration(u32::from(frame.bytes)));
             }
@@ -154,7 +161,7 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn row(
         &mut self,
-        frame: &Frame,
+        slot: u32,
         place: (u32, u16),
         event: Event,
         time_ps: u64,
@@ -162,7 +169,7 @@ impl Kernel {
         reason: Reason,
     ) {
         if self.trace.wants(event, place.0) {
-            self.trace.keep(frame.row(place, event, time_ps, traffic_class, reason));
+            self.trace.keep(self.frames.get(slot).row(place, event, time_ps, traffic_class, reason));
         }
     }
 

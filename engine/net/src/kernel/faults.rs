@@ -2,7 +2,6 @@
 //! Faults of links and nodes.
 use super::Kernel;
 use crate::faults::{Change, Fate, Moment};
-use crate::frame::Frame;
 use crate::link::Wire;
 use crate::nodes::Member;
 use crate::outbox::Outbox;
@@ -51,7 +50,7 @@ impl Kernel {
                 copies: 0,
             };
             match port {
-                None => model.die(at, &mut out),
+                None => model.die(at, &mut self.frames, &mut out),
                 Some(port) => model.cut(port, at, until, &mut out),
             }
         }
@@ -111,23 +110,24 @@ impl Kernel {
         true
     }
 
-    /// What becomes of a frame that leaves a port; none: it is lost on the wire.
+    /// What becomes of a frame that leaves a port: which bit of it is damaged, if one is; none: it is lost on the wire.
     #[cold]
     pub(super) fn brave(
         &mut self,
-        mut frame: Frame,
+        slot: u32,
         from: (u32, u16),
         wire: Wire,
         first: u64,
         traffic_class: u8,
-    ) -> Option<(Frame, Option<u64>)> {
-        match self.faults.fate(from, wire, first, u32::from(frame.bytes)) {
-            Fate::Whole => Some((frame, None)),
-            Fate::Damaged(bit) => Some((frame, Some(bit))),
+    ) -> Option<Option<u64>> {
+        match self.faults.fate(from, wire, first, u32::from(self.frames.get(slot).bytes)) {
+            Fate::Whole => Some(None),
+            Fate::Damaged(bit) => Some(Some(bit)),
             Fate::Lost { at, reason } => {
                 self.simulation.frame_hops += 1;
                 self.simulation.passed(at);
-                self.row(&frame, from, Event::Dropped, at, traffic_class, reason);
+                self.row(slot, from, Event::Dropped, at, traffic_class, reason);
+                let mut frame = self.frames.remove(slot);
                 let is_bridge = (from.0 as usize) < self.members.len();
                 let behind = if is_bridge { self.ledger.routes().behind(frame.hop, from.1) } else { frame.open };
                 self.ledger.miss(&mut frame, behind, reason);
@@ -139,10 +139,11 @@ impl Kernel {
 
     /// A station sees by the FCS of a frame that it is damaged.
     #[cold]
-    pub(super) fn deliver_damaged(&mut self, mut frame: Frame, wire: Wire, time: u64, traffic_class: u8) {
+    pub(super) fn deliver_damaged(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) {
+        let mut frame = self.frames.remove(slot);
         let at = time + wire.rate.duration(u32::from(frame.bytes));
         self.simulation.passed(at);
-        self.row(&frame, (wire.node, 0), Event::Dropped, at, traffic_class, crate::bridge::reason::FCS);
+        self.keep(frame.row((wire.node, 0), Event::Dropped, at, traffic_class, crate::bridge::reason::FCS));
         let station = wire.node - self.members.len() as u32;
         let listeners = u32::from(self.ledger.listens(frame.stream, station));
         self.ledger.miss(&mut frame, listeners, crate::bridge::reason::FCS);

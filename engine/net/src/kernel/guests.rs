@@ -4,8 +4,8 @@ use super::Kernel;
 use crate::error::RunError;
 use crate::frame::Frame;
 use crate::link::Wire;
-use crate::nodes::Member;
-use crate::outbox::Outbox;
+use crate::nodes::{Leaving, Member};
+use crate::outbox::{Departure, Outbox};
 use crate::queue::{self, Kind};
 
 impl Kernel {
@@ -79,7 +79,10 @@ impl Kernel {
         guest.node.advance(now, &mut out)?;
         guest.copies = guest.copies.saturating_add_signed(out.copies);
         let mut sent = std::mem::take(&mut self.sent);
-        let departed = sent.drain(..).try_for_each(|departure| self.depart(node, departure));
+        let departed = sent.drain(..).try_for_each(|Departure { frame, port, traffic_class, first }| {
+            let slot = self.frames.insert(frame);
+            self.depart(node, Leaving { slot, port, traffic_class, first })
+        });
         self.sent = sent;
         departed
     }

@@ -23,7 +23,7 @@ use crate::faults::Faults;
 use crate::frames::Frames;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
-use crate::nodes::{Leaving, Member};
+use crate::nodes::Member;
 use crate::outbox::{Departure, Outbox};
 use crate::partition::notes::Notes;
 use crate::queue::{self, Kind, Queue};
@@ -88,7 +88,6 @@ pub(crate) struct Kernel {
     captures: Captures,
     faults: Faults,
     duration: u64,
-    /// Those that wait at stations.
     frames: Frames,
     simulation: Simulation,
     /// Whether it is worth while to fetch ahead.
@@ -257,13 +256,12 @@ impl Kernel {
             copies: 0,
         };
         let leaving = if judges {
-            model.judge(time, port, &mut self.judgement, &mut out)
+            model.judge(time, port, &mut self.frames, &mut self.judgement, &mut out)
         } else {
-            model.select(time, port, &mut out)
+            model.select(time, port, &mut self.frames, &mut out)
         };
-        let Some(Leaving { slot, port, traffic_class, first }) = leaving else { return Ok(()) };
-        let frame = model.take(slot);
-        self.depart(node, Departure { frame, port, traffic_class, first })
+        let Some(leaving) = leaving else { return Ok(()) };
+        self.depart(node, leaving)
     }
 
     /// False: the run is to end.

@@ -16,10 +16,7 @@ impl Kernel {
             let node = index as u32;
             let violation = match member {
                 Member::Foreign { .. } => None,
-                Member::Model(model) => {
-                    model.inside(&mut |frame, _| ledger.inside(frame));
-                    model.audit(node, is_idle)
-                }
+                Member::Model(model) => model.audit(node, is_idle),
                 Member::Other(guest) => {
                     let mut holds = 0;
                     guest.node.inside(&mut |frame, copies| {

@@ -104,8 +104,8 @@ impl Kernel {
     /// A frame ends at its talker's port.
     #[cold]
     pub(super) fn drop_at_talker(&mut self, talker: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
+        self.row(slot, (self.node_of(talker), 0), Event::Dropped, at, traffic_class, reason);
         let mut frame = self.frames.remove(slot);
-        self.row(&frame, (self.node_of(talker), 0), Event::Dropped, at, traffic_class, reason);
         let (open, stream, bytes) = (frame.open, frame.stream, u32::from(frame.bytes));
         self.ledger.miss(&mut frame, open, reason);
         self.ledger.leave(frame);
@@ -136,8 +136,8 @@ impl Kernel {
         let talker = self.origins[index as usize].talker;
         let frame = self.ledger.create(now, index, released);
         self.bring_first(index);
-        self.row(&frame, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         let slot = self.frames.insert(frame);
+        self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
 
@@ -163,15 +163,17 @@ impl Kernel {
             }
         };
         let Sent { frame, traffic_class, first, again } = sent;
-        let mut frame = self.frames.remove(frame);
-        self.ledger.send(&mut frame, first);
-        if let Some(Release::WhenFree(_)) | None = self.origins[frame.stream as usize].generator.next_release() {
-            self.have_next(frame.stream, again);
+        let slot = frame;
+        let frame = self.frames.get_mut(slot);
+        let stream = frame.stream;
+        self.ledger.send(frame, first);
+        if let Some(Release::WhenFree(_)) | None = self.origins[stream as usize].generator.next_release() {
+            self.have_next(stream, again);
         }
         self.await_next(index);
-        self.row(&frame, (self.node_of(index), 0), Event::Sent, first, traffic_class, Reason::NONE);
+        self.row(slot, (self.node_of(index), 0), Event::Sent, first, traffic_class, Reason::NONE);
         let wire = self.stations[index as usize].wire;
-        self.enter(frame, self.node_of(index), wire, first)
+        self.enter(slot, self.node_of(index), wire, first)
     }
 
     /// A station that selected tells when it does so again.

@@ -14,7 +14,7 @@ use crate::outbox::Outbox;
 use crate::queue::Kind;
 use crate::trace::Reason;
 
-/// A copy that leaves a port, which [`BridgeNode::take`] gives.
+/// A copy that leaves a port.
 pub(crate) struct Leaving {
     pub slot: u32,
     pub port: u16,
@@ -26,7 +26,8 @@ pub(crate) struct Leaving {
 pub(crate) struct BridgeNode {
     bridge: Bridge,
     clock: Clock,
-    frames: Frames,
+    /// Of frames, that are inside.
+    copies: u64,
     memos: Memos,
     headers: Headers,
     /// Nothing is done ahead that comes at or after it.
@@ -40,9 +41,9 @@ pub(crate) struct BridgeNode {
 impl BridgeNode {
     /// By which so many streams come; the run is over at `end`.
     pub fn new(bridge: Bridge, clock: Clock, streams: usize, headers: &Arc<[Header]>, end: u64) -> Self {
-        let (frames, memos) = (Frames::default(), Memos::new(streams));
+        let memos = Memos::new(streams);
         let end = clock.at_or_before(end.saturating_sub(1));
-        Self { bridge, clock, frames, memos, headers: Headers::over(headers), end, fresh: None, streams }
+        Self { bridge, clock, copies: 0, memos, headers: Headers::over(headers), end, fresh: None, streams }
     }
 
     /// It can die, and comes back as it is now.
@@ -56,17 +57,19 @@ impl BridgeNode {
     }
 
     /// It loses all frames, and what it has learnt.
-    pub fn die(&mut self, at: u64, out: &mut Outbox<'_>) {
+    pub fn die(&mut self, at: u64, frames: &mut Frames, out: &mut Outbox<'_>) {
         let Some(fresh) = self.fresh.clone() else { return };
         for Inside { frame: slot, port, traffic_class } in self.bridge.lose_all(self.clock.at_or_before(at)) {
+            let frame = frames.remove(slot);
             match traffic_class {
-                Some(class) => out.drop(self.frames.remove(slot), port, class, at, Reason::NODE_DOWN),
+                Some(class) => out.drop(frame, port, class, at, Reason::NODE_DOWN),
                 None => {
-                    self.release_header(slot);
-                    out.lose(self.frames.remove(slot), port, at, Reason::NODE_DOWN);
+                    self.release_header(&frame);
+                    out.lose(frame, port, at, Reason::NODE_DOWN);
                 }
             }
         }
+        self.copies = 0;
         self.bridge = *fresh;
         self.memos = Memos::new(self.streams);
     }
@@ -81,8 +84,8 @@ impl BridgeNode {
 
     /// What was kept of a header that a node has written, and that was judged.
     #[inline]
-    fn release_header(&mut self, slot: u32) {
-        if let Some(content) = &self.frames.get(slot).content {
+    fn release_header(&mut self, frame: &Frame) {
+        if let Some(content) = &frame.content {
             let header = self.headers.find(&content.header);
             header.into_iter().for_each(|header| self.headers.release(header));
         }
@@ -92,35 +95,50 @@ impl BridgeNode {
     /// is what is wrong with it. Gives
     /// when the bridge has it, and when its port is to judge.
     #[inline(always)]
-    pub fn receive(&mut self, at: u64, port: u16, frame: Frame, place: Option<u32>, fault: Reason) -> (u64, u64) {
+    pub fn receive(
+        &mut self,
+        at: u64,
+        port: u16,
+        (slot, frame): (u32, &Frame),
+        place: Option<u32>,
+        fault: Reason,
+    ) -> (u64, u64) {
         let tick = self.clock.at_or_after(at);
         let bytes = frame.bytes;
         let (header, memo) = match &frame.content {
             None => (frame.header, place),
             Some(content) => (self.headers.intern(&content.header), None),
         };
-        let frame = self.frames.insert(frame);
-        let arrival = Arrival { frame, header, bytes, first: tick, fault, memo, is_alone: true };
+        self.copies += 1;
+        let arrival = Arrival { frame: slot, header, bytes, first: tick, fault, memo, is_alone: true };
         let due = self.bridge.arrive(port, arrival);
         (self.clock.time(tick), self.clock.time(due))
     }
 
     /// A port judges the frame that came to it. `judgement` is memory that is used again.
     #[inline(always)]
-    pub fn judge(&mut self, time: u64, port: u16, judgement: &mut Judgement, out: &mut Outbox<'_>) -> Option<Leaving> {
+    pub fn judge(
+        &mut self,
+        time: u64,
+        port: u16,
+        frames: &mut Frames,
+        judgement: &mut Judgement,
+        out: &mut Outbox<'_>,
+    ) -> Option<Leaving> {
         let now = self.clock.at_or_before(time);
         self.bridge.judge(now, port, &self.headers, &mut self.memos, self.end, judgement);
         let slot = judgement.frame;
-        self.release_header(slot);
-        let frame = self.frames.get_mut(slot);
+        let frame = frames.get_mut(slot);
+        self.release_header(frame);
         let copies = out.judged(frame, port, &self.clock, judgement);
         frame.copies = copies.max(1);
+        if copies == 0 {
+            out.leave(frames.remove(slot));
+        }
+        self.copies = self.copies.saturating_add_signed(out.copies);
         if let Some(Passed { egress, at, first }) = judgement.passed {
             out.acted(self.clock.time(at));
             return Some(self.leaving(slot, egress, judgement.traffic_class, first));
-        }
-        if copies == 0 {
-            out.leave(self.frames.remove(slot));
         }
         for &wake in &judgement.wakes {
             out.wake(&self.clock, Kind::Select, wake);
@@ -130,7 +148,7 @@ impl BridgeNode {
 
     /// A port selects.
     #[inline(always)]
-    pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
+    pub fn select(&mut self, time: u64, port: u16, frames: &mut Frames, out: &mut Outbox<'_>) -> Option<Leaving> {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
         let (Selection::Idle { next } | Selection::Sent { next, .. } | Selection::Expired { next, .. }) = selection
         else {
@@ -144,7 +162,8 @@ impl BridgeNode {
                 Some(self.leaving(frame, port, traffic_class, first))
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
-                out.drop(self.frames.remove(frame), port, traffic_class, self.clock.time(at), reason);
+                out.drop(frames.remove(frame), port, traffic_class, self.clock.time(at), reason);
+                self.copies = self.copies.saturating_sub(1);
                 None
             }
             Selection::Stale | Selection::Idle { .. } => None,
@@ -152,24 +171,14 @@ impl BridgeNode {
     }
 
     #[inline]
-    fn leaving(&self, slot: u32, port: u16, traffic_class: u8, first: Tick) -> Leaving {
+    fn leaving(&mut self, slot: u32, port: u16, traffic_class: u8, first: Tick) -> Leaving {
+        self.copies = self.copies.saturating_sub(1);
         Leaving { slot, port, traffic_class, first: self.clock.time(first) }
-    }
-
-    /// Gives away the copy that leaves.
-    #[inline(always)]
-    pub fn take(&mut self, slot: u32) -> Frame {
-        self.frames.remove(slot)
-    }
-
-    /// At the end of a run: shows each frame that is inside, with the number of its copies.
-    pub fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
-        self.frames.iter().for_each(|held| show(held, held.copies));
     }
 
     /// At the end of a run: what is wrong by the bridge's own books.
     pub fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
-        let given = self.frames.iter().map(|held| u64::from(held.copies)).sum();
+        let given = self.copies;
         let holds = self.bridge.inside();
         if holds != given {
             return Some(Violation::Count { node, holds, given });
