@@ -71,7 +71,7 @@ CONTROL, VIDEO = "classes.7 = {", 'idle_slope = "20Mb/s"'
 # What is changed, and line, key, what is wrong and what is allowed.
 CASES = {
     "ATS": (CONTROL, CONTROL + ' selection = "ats",', 9, "stations.plc.classes.7.selection", '"ats" is not known',
-        '"strict" or "cbs"'),
+        '"strict", "cbs" or "round_robin"'),
     "a residence time": (CONTROL, CONTROL + ' max_residence = "1ms",', 9, "stations.plc.classes.7.max_residence",
         'unknown key "max_residence"', "selection"),
     "a class that does not exist": (VIDEO, VIDEO + ' }\nclasses.8 = { name = "more"', 12, "stations.plc.classes.8",

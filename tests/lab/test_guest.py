@@ -116,9 +116,9 @@ def test_a_scenario_runs_and_its_gates_hold(tmp_path: Path) -> None:
     # Released at 500 us of a cycle whose gate opens with the next one: the gate decides, and not the talker.
     latency = summary["streams"]["control"]["latency_ns"]
     assert 1_490_000 < latency["min"] < latency["max"] < 1_700_000
-    # Half of the frames meet a closed gate for 200 us, the others none.
+    # Half of the frames meet a closed gate for 200 us or more, the others none.
     assert summary["streams"]["bulk"]["latency_ns"]["min"] < 100_000
-    assert summary["streams"]["bulk"]["latency_ns"]["p50"] > 150_000
+    assert summary["streams"]["bulk"]["latency_ns"]["mean"] > 100_000
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
 
 

@@ -27,7 +27,8 @@ def _root() -> None:
 @app.command()
 def engine(
     networks: Annotated[
-        list[str] | None, typer.Argument(metavar=f"[{'|'.join(NETWORKS)}]...", help="All if none is named.")
+        list[str] | None,
+        typer.Argument(metavar="[NETWORK]...", help=f"All if none is named: {', '.join(NETWORKS)}."),
     ] = None,
     duration_ms: Annotated[
         int, typer.Option("--duration-ms", min=1, help="Network time; a fifth of it is traced.")

@@ -264,7 +264,7 @@ mod tests {
             reception: (frame % 4) as u16,
             traffic_class,
             pool: Pool::Shared,
-            shaped: frame % 3 == 0,
+            shaped: frame.is_multiple_of(3),
         };
         let mut queues = Queues::new(PORTS);
         let mut expected = Vec::new();
