@@ -14,6 +14,7 @@ __version__: str
 KINDS: tuple[str, ...]
 EVENTS: tuple[str, ...]
 REASONS: tuple[str, ...]
+HARDWARE_REASONS: tuple[str, ...]
 FLAG_DAMAGED: int
 FLAG_TX_ER: int
 FLAG_SHORT_GAP: int

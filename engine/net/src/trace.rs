@@ -27,6 +27,8 @@ pub struct Reason(pub u8);
 
 impl Reason {
     pub const COUNT: usize = 20;
+    /// Those of `reason_e`.
+    pub const OF_HARDWARE: usize = 17;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "none",
         "preamble",

@@ -230,7 +230,9 @@ impl Switch {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Switch>()?;
     module.add("KINDS", PyList::new(module.py(), Kind::NAMES)?.to_tuple())?;
-    module.add("REASONS", PyList::new(module.py(), penstock_net::Reason::NAMES)?.to_tuple())?;
+    let reasons = PyList::new(module.py(), penstock_net::Reason::NAMES)?.to_tuple();
+    module.add("HARDWARE_REASONS", reasons.get_slice(0, penstock_net::Reason::OF_HARDWARE))?;
+    module.add("REASONS", reasons)?;
     module.add("EVENTS", PyList::new(module.py(), penstock_net::Event::NAMES)?.to_tuple())?;
     for (name, flag) in [
         ("FLAG_DAMAGED", device::FLAG_DAMAGED),

@@ -42,6 +42,10 @@ class Network:
         """VLAN of frames that name none, per port."""
         return [1] * (self.ports - 1) + [20]
 
+    def shapes(self, destination: bytes, vlan: int | None) -> bool:
+        """Whether a frame is of a shaped stream, which one that is not shaped may overtake."""
+        return vlan == 10 and destination in {station_address(port, 0) for port in self.vlans[10]}
+
     def configuration(self) -> SwitchConfig:
         """Every station shapes what it sends to the first station of each other port in VLAN 10."""
         streams = [
@@ -73,7 +77,7 @@ class Sent:
 
     frame: Frame
     gap: int  # byte times of silence before it
-    flow: int  # frames of one reception port, output and flow stay in order
+    flow: tuple[int | None, bool]  # PCP and whether it is shaped: of one reception port, output and flow, in order
     destinations: frozenset[int]  # empty: it must not come out anywhere
     reason: str | None  # why not, as the switch has to count it
 
@@ -145,7 +149,8 @@ class Generator:
             frame = replace(frame, **wrong)
             destinations, reason = frozenset(), harm
         self.busy_until[port] += frame.carrier_cycles + gap
-        return Sent(frame, gap, 8 if tag_vlan is None else pcp, destinations, reason)
+        flow = None if tag_vlan is None else pcp, self.network.shapes(destination, tag_vlan)
+        return Sent(frame, gap, flow, destinations, reason)
 
     def _forward(self, port: int, destination: bytes, tag_vlan: int | None) -> tuple[frozenset[int], str | None]:
         vlan = tag_vlan or self.network.port_vlan_id[port]

@@ -16,7 +16,7 @@ class Scoreboard:
     """Follows every copy from the wire in to the wire out."""
 
     inside: dict[int, tuple[Sent, set[int]]] = field(default_factory=dict)  # by number: the frame, its open copies
-    latest: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    latest: dict[tuple[int, int, tuple[int | None, bool]], int] = field(default_factory=dict)
     sent: int = 0
     delivered: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
