@@ -19,41 +19,57 @@ pub(crate) struct Departure {
     pub first: u64,
 }
 
+/// What surrounds the nodes of a kernel.
+pub(crate) struct Surroundings {
+    pub queue: Queue,
+    pub ledger: Ledger,
+    pub trace: Trace,
+    pub simulation: Simulation,
+    /// Memory that is used again.
+    pub sent: Vec<Departure>,
+}
+
+impl Surroundings {
+    pub fn new(ledger: Ledger, trace: Trace) -> Self {
+        Self { queue: Queue::default(), ledger, trace, simulation: Simulation::default(), sent: Vec::new() }
+    }
+}
+
 /// Of one node, while it acts.
 pub struct Outbox<'a> {
-    pub(crate) node: u32,
-    pub(crate) ledger: &'a mut Ledger,
-    pub(crate) trace: &'a mut Trace,
-    pub(crate) queue: &'a mut Queue,
-    pub(crate) simulation: &'a mut Simulation,
-    pub(crate) sent: &'a mut Vec<Departure>,
+    node: u32,
+    around: &'a mut Surroundings,
     /// How many more copies the node has than before; fewer: below zero.
     pub(crate) copies: i64,
 }
 
-impl Outbox<'_> {
+impl<'a> Outbox<'a> {
+    pub(crate) fn new(node: u32, around: &'a mut Surroundings) -> Self {
+        Self { node, around, copies: 0 }
+    }
+
     /// A frame leaves a port, with the first bit after its delimiter at `first`.
     #[inline]
     pub fn send(&mut self, frame: Frame, port: u16, traffic_class: u8, first: u64) {
         self.copies -= 1;
-        self.sent.push(Departure { frame, port, traffic_class, first });
+        self.around.sent.push(Departure { frame, port, traffic_class, first });
     }
 
     /// Another copy of a frame that the node has, beside those that its way wants.
     pub fn duplicate(&mut self, frame: &mut Frame) -> Frame {
         self.copies += 1;
-        self.ledger.duplicate(frame)
+        self.around.ledger.duplicate(frame)
     }
 
     /// A copy of a frame that the node has and keeps, for a port; `sent` are the ports to which it was sent before. Where its
     /// way does not want it, the copy is one more, as of [`Self::duplicate`].
     pub fn forward(&mut self, frame: &mut Frame, port: u16, sent: u64) -> Frame {
-        let wanted = self.ledger.routes().ports(frame.hop) & !sent;
+        let wanted = self.around.ledger.routes().ports(frame.hop) & !sent;
         if wanted >> port & 1 == 0 {
             return self.duplicate(frame);
         }
         self.copies += 1;
-        self.ledger.fork(frame, 2);
+        self.around.ledger.fork(frame, 2);
         frame.copy()
     }
 
@@ -63,11 +79,11 @@ impl Outbox<'_> {
         if sent == 0 {
             return self.swallow(frame, port, at);
         }
-        let wanted = self.ledger.routes().ports(frame.hop);
+        let wanted = self.around.ledger.routes().ports(frame.hop);
         for egress in ports(wanted & !sent) {
             self.row(&frame, egress, Event::Dropped, at, Trace::NO_CLASS, Reason::NO_DESTINATION);
-            let behind = self.ledger.routes().behind(frame.hop, egress);
-            self.ledger.miss(&mut frame, behind, Reason::NO_DESTINATION);
+            let behind = self.around.ledger.routes().behind(frame.hop, egress);
+            self.around.ledger.miss(&mut frame, behind, Reason::NO_DESTINATION);
         }
         self.leave(frame);
     }
@@ -76,17 +92,17 @@ impl Outbox<'_> {
     pub fn swallow(&mut self, frame: Frame, port: u16, at: u64) {
         self.copies -= 1;
         let row = frame.row((self.node, port), Event::Dropped, at, Trace::NO_CLASS, Reason::SWALLOWED);
-        if self.ledger.swallow(frame) && self.trace.wants(Event::Dropped, self.node) {
-            self.trace.keep(row);
+        if self.around.ledger.swallow(frame) && self.around.trace.wants(Event::Dropped, self.node) {
+            self.around.trace.keep(row);
         }
     }
 
     /// A copy is dropped that waited for a port.
     pub fn drop(&mut self, mut frame: Frame, port: u16, traffic_class: u8, at: u64, reason: Reason) {
-        self.simulation.passed(at);
+        self.around.simulation.passed(at);
         self.row(&frame, port, Event::Dropped, at, traffic_class, reason);
-        let behind = self.ledger.routes().behind(frame.hop, port);
-        self.ledger.miss(&mut frame, behind, reason);
+        let behind = self.around.ledger.routes().behind(frame.hop, port);
+        self.around.ledger.miss(&mut frame, behind, reason);
         self.leave(frame);
     }
 
@@ -94,8 +110,8 @@ impl Outbox<'_> {
     #[cold]
     pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, at: u64, reason: Reason) {
         self.row(&frame, port, Event::Dropped, at, Trace::NO_CLASS, reason);
-        let behind = self.ledger.routes().behind_all(frame.hop);
-        self.ledger.miss(&mut frame, behind, reason);
+        let behind = self.around.ledger.routes().behind_all(frame.hop);
+        self.around.ledger.miss(&mut frame, behind, reason);
         self.leave(frame);
     }
 
@@ -106,17 +122,17 @@ impl Outbox<'_> {
         if judgement.reason != Reason::NONE {
             let at = clock.time(judgement.decided);
             self.row(frame, port, Event::Dropped, at, Trace::NO_CLASS, judgement.reason);
-            let behind = self.ledger.routes().behind_all(frame.hop);
-            self.ledger.miss(frame, behind, judgement.reason);
+            let behind = self.around.ledger.routes().behind_all(frame.hop);
+            self.around.ledger.miss(frame, behind, judgement.reason);
             return 0;
         }
         let copies = judgement.destination.count_ones();
-        self.ledger.fork(frame, copies);
+        self.around.ledger.fork(frame, copies);
         self.copies += i64::from(copies.max(1)) - 1;
-        if self.trace.wants(Event::Queued, self.node) || self.trace.wants(Event::Eligible, self.node) {
+        if self.around.trace.wants(Event::Queued, self.node) || self.around.trace.wants(Event::Eligible, self.node) {
             self.tell_queued(frame, clock, judgement);
         }
-        let wanted = self.ledger.routes().ports(frame.hop);
+        let wanted = self.around.ledger.routes().ports(frame.hop);
         let without = judgement.refused() | (wanted & !judgement.destination);
         if without != 0 {
             self.refuse(frame, without, clock, judgement);
@@ -142,8 +158,8 @@ impl Outbox<'_> {
             let refused = judgement.refused() >> egress & 1 != 0;
             let reason = if refused { judgement.refused_reason(egress) } else { Reason::NO_DESTINATION };
             self.row(frame, egress, Event::Dropped, at, judgement.traffic_class, reason);
-            let behind = self.ledger.routes().behind(frame.hop, egress);
-            self.ledger.miss(frame, behind, reason);
+            let behind = self.around.ledger.routes().behind(frame.hop, egress);
+            self.around.ledger.miss(frame, behind, reason);
         }
     }
 
@@ -151,12 +167,12 @@ impl Outbox<'_> {
     #[inline]
     pub fn leave(&mut self, frame: Frame) {
         self.copies -= 1;
-        self.ledger.leave(frame);
+        self.around.ledger.leave(frame);
     }
 
     /// Something happened that must never be.
     pub fn violated(&mut self, violation: Violation) {
-        self.ledger.violated(violation);
+        self.around.ledger.violated(violation);
     }
 
     /// The node's number in the run.
@@ -167,20 +183,20 @@ impl Outbox<'_> {
     /// Something was done in this instant, though no event said so.
     #[inline]
     pub(crate) fn acted(&mut self, at: u64) {
-        self.simulation.events += 1;
-        self.simulation.passed(at);
+        self.around.simulation.events += 1;
+        self.around.simulation.passed(at);
     }
 
     /// The node's clock, and when a port is to act by it.
     #[inline]
     pub(crate) fn wake(&mut self, clock: &Clock, kind: Kind, (port, due): (u16, Tick)) {
-        self.queue.push(queue::Event::new(clock.time(due), kind, self.node, u32::from(port)));
+        self.around.queue.push(queue::Event::new(clock.time(due), kind, self.node, u32::from(port)));
     }
 
     #[inline]
     fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
-        if self.trace.wants(event, self.node) {
-            self.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
+        if self.around.trace.wants(event, self.node) {
+            self.around.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
         }
     }
 }

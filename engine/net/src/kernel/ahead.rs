@@ -22,24 +22,24 @@ impl Kernel {
     /// A new frame will come to the first hop of its route.
     #[inline]
     pub(super) fn bring_first(&self, stream: u32) {
-        let Route { first, first_bridge, first_place, .. } = *self.ledger.route(stream);
-        self.ledger.routes().bring(first);
+        let Route { first, first_bridge, first_place, .. } = *self.around.ledger.route(stream);
+        self.around.ledger.routes().bring(first);
         self.bring_place(first_bridge, first_place);
     }
 
     /// A frame is on its way to a hop.
     #[inline]
     pub(super) fn bring_hops(&self, hop: u32, stream: u32) {
-        self.ledger.routes().bring(hop + 4);
-        let Some([here, next, after]) = self.ledger.routes().from(hop) else { return };
+        self.around.ledger.routes().bring(hop + 4);
+        let Some([here, next, after]) = self.around.ledger.routes().from(hop) else { return };
         if let Some(Member::Model(model)) = self.members.get(here.bridge as usize) {
             model.bring_scheduler(here.place);
         }
         self.bring_place(next.bridge, next.place);
         if next.is_end() {
-            self.ledger.bring_ends(stream);
+            self.around.ledger.bring_ends(stream);
         } else if after.is_end() {
-            self.ledger.bring(stream);
+            self.around.ledger.bring(stream);
             near(&self.origins[stream as usize].answers);
         }
     }
@@ -54,10 +54,10 @@ impl Kernel {
     /// Sources that release frames soon.
     #[inline]
     pub(super) fn bring_releases(&self) {
-        for event in self.queue.tomorrow().iter().filter(|event| event.kind() == Kind::Release) {
+        for event in self.around.queue.tomorrow().iter().filter(|event| event.kind() == Kind::Release) {
             let talker = event.node() as usize - self.members.len();
             self.origins[event.index() as usize].bring();
-            self.ledger.bring_wait(event.index());
+            self.around.ledger.bring_wait(event.index());
             self.stations[talker].bring();
         }
     }

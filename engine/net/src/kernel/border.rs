@@ -28,13 +28,13 @@ impl Kernel {
     /// Before the first event of a partition.
     pub fn begin_part(&mut self) {
         if let Some(border) = &self.border {
-            self.ledger.note(self.trace.is_wanted(), (border.partition as u64) << PARTITION_SHIFT);
+            self.around.ledger.note(self.around.trace.is_wanted(), (border.partition as u64) << PARTITION_SHIFT);
         }
         self.begin();
     }
 
     pub fn has_trace(&self) -> bool {
-        self.trace.is_wanted()
+        self.around.trace.is_wanted()
     }
 
     pub(super) fn is_own(&self, station: u32) -> bool {
@@ -44,7 +44,7 @@ impl Kernel {
     pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64) {
         let Some(border) = &self.border else { return };
         let mut frame = self.frames.remove(slot);
-        self.ledger.part(&mut frame);
+        self.around.ledger.part(&mut frame);
         let crossing = Crossing { frame, bridge: wire.node, port: wire.port, arrives, promised: 0 };
         border.exchange.post(border.partition, to as usize, crossing);
     }
@@ -53,28 +53,28 @@ impl Kernel {
     pub fn come(&mut self, crossing: Crossing) -> u64 {
         let Crossing { frame, bridge, port, arrives, .. } = crossing;
         let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
-        let place = self.ledger.routes().hop(frame.hop).map(|hop| hop.place);
+        let place = self.around.ledger.routes().hop(frame.hop).map(|hop| hop.place);
         let told = frame.told_hop();
         let slot = self.frames.insert(frame);
         let (_, due) = model.receive(arrives, port, (slot, self.frames.get(slot)), place, Reason::NONE);
-        self.queue.push(Event::judgement(due, bridge, port, told));
+        self.around.queue.push(Event::judgement(due, bridge, port, told));
         due
     }
 
     /// Acts on some events before a time; on how many, and up to when.
     pub fn go_on(&mut self, until: u64, most: u32) -> Result<(u32, u64), RunError> {
-        let mut day = self.queue.day();
+        let mut day = self.around.queue.day();
         let mut now = until;
         for acted in 0..most {
-            let Some(event) = self.queue.pop_before(until) else { return Ok((acted, until)) };
-            if self.is_large && self.queue.day() != day {
-                day = self.queue.day();
+            let Some(event) = self.around.queue.pop_before(until) else { return Ok((acted, until)) };
+            if self.is_large && self.around.queue.day() != day {
+                day = self.around.queue.day();
                 self.bring_releases();
             }
             self.act(event)?;
-            let created = self.ledger.created();
-            if let Some(notes) = &mut self.ledger.notes {
-                notes.mark(event, self.trace.chunk.len(), created);
+            let created = self.around.ledger.created();
+            if let Some(notes) = &mut self.around.ledger.notes {
+                notes.mark(event, self.around.trace.chunk.len(), created);
             }
             now = event.time();
         }
@@ -82,24 +82,24 @@ impl Kernel {
     }
 
     pub fn next_time(&mut self) -> Option<u64> {
-        self.queue.next_time()
+        self.around.queue.next_time()
     }
 
     /// See [`crate::queue::Queue::survey`].
     pub fn survey(&self, seen: impl FnMut(Event) -> u64) {
-        self.queue.survey(seen);
+        self.around.queue.survey(seen);
     }
 
     /// Rows that were not handed out.
     pub fn rows(&self) -> usize {
-        self.trace.chunk.len()
+        self.around.trace.chunk.len()
     }
 
     /// What was noted since the last one; none: nothing was.
     pub fn batch(&mut self) -> Option<Batch> {
         let from = self.border.as_ref()?.partition;
-        let notes = self.ledger.notes.as_mut().filter(|notes| !notes.is_empty())?;
-        Some(notes.batch(from, std::mem::take(&mut self.trace.chunk)))
+        let notes = self.around.ledger.notes.as_mut().filter(|notes| !notes.is_empty())?;
+        Some(notes.batch(from, std::mem::take(&mut self.around.trace.chunk)))
     }
 
     pub fn flush(&mut self) -> Result<(), RunError> {

@@ -23,12 +23,12 @@ impl Kernel {
             damaged = passed;
         }
         let Some(wire) = wire else {
-            self.simulation.frame_hops += 1;
-            self.ledger.leave(self.frames.remove(slot));
+            self.around.simulation.frame_hops += 1;
+            self.around.ledger.leave(self.frames.remove(slot));
             return Ok(());
         };
         let frame = self.frames.get_mut(slot);
-        frame.hop = self.ledger.routes().after(frame.hop, port);
+        frame.hop = self.around.ledger.routes().after(frame.hop, port);
         self.carry(slot, wire, first, traffic_class, damaged).map(drop)
     }
 
@@ -43,7 +43,7 @@ impl Kernel {
             damaged = passed;
         }
         let received = self.carry(slot, wire, first, Trace::NO_CLASS, damaged)?;
-        if let Some(conformance) = &mut self.ledger.statistics(stream).conformance {
+        if let Some(conformance) = &mut self.around.ledger.statistics(stream).conformance {
             conformance.see(received + wire.rate.duration(bytes), bytes);
         }
         Ok(())
@@ -60,7 +60,7 @@ impl Kernel {
         traffic_class: u8,
         damaged: Option<u64>,
     ) -> Result<u64, RunError> {
-        self.simulation.frame_hops += 1;
+        self.around.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);
         if wire.node as usize >= self.members.len() {
             match damaged {
@@ -70,18 +70,18 @@ impl Kernel {
             return Ok(arrives);
         }
         let frame = self.frames.get_mut(slot);
-        self.ledger.arrive(frame, wire.node);
-        let is_traced = self.trace.wants(Event::Received, wire.node);
+        self.around.ledger.arrive(frame, wire.node);
+        let is_traced = self.around.trace.wants(Event::Received, wire.node);
         let row =
             is_traced.then(|| frame.row((wire.node, wire.port), Event::Received, arrives, traffic_class, Reason::NONE));
         let (hop, stream) = (frame.hop, frame.stream);
         let told = frame.told_hop();
         let received = match &mut self.members[wire.node as usize] {
             Member::Model(model) => {
-                let place = self.ledger.routes().hop(hop).map(|hop| hop.place);
+                let place = self.around.ledger.routes().hop(hop).map(|hop| hop.place);
                 let fault = if damaged.is_some() { reason::FCS } else { Reason::NONE };
                 let (received, due) = model.receive(arrives, wire.port, (slot, frame), place, fault);
-                self.queue.push(queue::Event::judgement(due, wire.node, wire.port, told));
+                self.around.queue.push(queue::Event::judgement(due, wire.node, wire.port, told));
                 received
             }
             Member::Foreign { clock, partition } => {
@@ -98,7 +98,7 @@ impl Kernel {
             self.bring_hops(hop, stream);
         }
         if let Some(row) = row {
-            self.trace.keep(Row { time_ps: received, ..row });
+            self.around.trace.keep(Row { time_ps: received, ..row });
         }
         Ok(received)
     }
@@ -106,12 +106,12 @@ impl Kernel {
     fn deliver(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {
         let mut frame = self.frames.remove(slot);
         let station = wire.node - self.members.len() as u32;
-        self.simulation.passed(time);
+        self.around.simulation.passed(time);
         if self.captures.wants(station as usize) {
             self.fill(&frame)?;
             self.captures.add(station as usize, time, &self.buffer)?;
         }
-        if self.ledger.deliver(&mut frame, station, time) {
+        if self.around.ledger.deliver(&mut frame, station, time) {
             self.keep(frame.row((wire.node, 0), Event::Delivered, time, traffic_class, Reason::NONE));
             if !self.origins[frame.stream as usize].answers.is_empty() {
                 self.answer(frame.stream, station, time + wire.rate.duration(u32::from(frame.bytes)));
@@ -120,7 +120,7 @@ impl Kernel {
         if self.programs.contains_key(&station) {
             self.hear(&frame, station, wire, time)?;
         }
-        self.ledger.leave(frame);
+        self.around.ledger.leave(frame);
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl Kernel {
             let time = clock.time_of_schedule(local).unwrap_or(came).max(came);
             if time < self.duration {
                 let node = self.node_of(station);
-                self.queue.push(queue::Event::new(time, Kind::Release, node, index));
+                self.around.queue.push(queue::Event::new(time, Kind::Release, node, index));
             }
         }
     }
@@ -168,15 +168,15 @@ impl Kernel {
         traffic_class: u8,
         reason: Reason,
     ) {
-        if self.trace.wants(event, place.0) {
-            self.trace.keep(self.frames.get(slot).row(place, event, time_ps, traffic_class, reason));
+        if self.around.trace.wants(event, place.0) {
+            self.around.trace.keep(self.frames.get(slot).row(place, event, time_ps, traffic_class, reason));
         }
     }
 
     /// A row that was made beforehand.
     pub(super) fn keep(&mut self, row: Row) {
-        if self.trace.wants(row.event, row.node) {
-            self.trace.keep(row);
+        if self.around.trace.wants(row.event, row.node) {
+            self.around.trace.keep(row);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Kernel {
     /// What happens up to a time.
     pub(super) fn break_things(&mut self, now: u64) {
         while let Some(Moment { at, until, change }) = self.faults.take(now) {
-            self.simulation.events += 1;
+            self.around.simulation.events += 1;
             let (node, port) = match change {
                 Change::Dies { node } => (node, None),
                 Change::Cut { node, port } => (node, Some(port)),
@@ -38,17 +38,9 @@ impl Kernel {
             // Hardware sends into nothing.
             let Member::Model(model) = member else { continue };
             if port.is_none() {
-                self.queue.cancel(node);
+                self.around.queue.cancel(node);
             }
-            let mut out = Outbox {
-                node,
-                ledger: &mut self.ledger,
-                trace: &mut self.trace,
-                queue: &mut self.queue,
-                simulation: &mut self.simulation,
-                sent: &mut self.sent,
-                copies: 0,
-            };
+            let mut out = Outbox::new(node, &mut self.around);
             match port {
                 None => model.die(at, &mut self.frames, &mut out),
                 Some(port) => model.cut(port, at, until, &mut out),
@@ -90,7 +82,7 @@ impl Kernel {
             Some(Release::OnRequest) => _ = generator.take(),
             Some(Release::WhenFree(_)) if station.makes_frames() => return false, // its port is held
             Some(Release::WhenFree(_)) if until < self.duration => {
-                self.queue.push(queue::Event::new(until, Kind::Release, node, index));
+                self.around.queue.push(queue::Event::new(until, Kind::Release, node, index));
             }
             Some(Release::WhenFree(_)) => {}
             Some(Release::At(_)) => {
@@ -124,14 +116,14 @@ impl Kernel {
             Fate::Whole => Some(None),
             Fate::Damaged(bit) => Some(Some(bit)),
             Fate::Lost { at, reason } => {
-                self.simulation.frame_hops += 1;
-                self.simulation.passed(at);
+                self.around.simulation.frame_hops += 1;
+                self.around.simulation.passed(at);
                 self.row(slot, from, Event::Dropped, at, traffic_class, reason);
                 let mut frame = self.frames.remove(slot);
                 let is_bridge = (from.0 as usize) < self.members.len();
-                let behind = if is_bridge { self.ledger.routes().behind(frame.hop, from.1) } else { frame.open };
-                self.ledger.miss(&mut frame, behind, reason);
-                self.ledger.leave(frame);
+                let behind = if is_bridge { self.around.ledger.routes().behind(frame.hop, from.1) } else { frame.open };
+                self.around.ledger.miss(&mut frame, behind, reason);
+                self.around.ledger.leave(frame);
                 None
             }
         }
@@ -142,11 +134,11 @@ impl Kernel {
     pub(super) fn deliver_damaged(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) {
         let mut frame = self.frames.remove(slot);
         let at = time + wire.rate.duration(u32::from(frame.bytes));
-        self.simulation.passed(at);
+        self.around.simulation.passed(at);
         self.keep(frame.row((wire.node, 0), Event::Dropped, at, traffic_class, crate::bridge::reason::FCS));
         let station = wire.node - self.members.len() as u32;
-        let listeners = u32::from(self.ledger.listens(frame.stream, station));
-        self.ledger.miss(&mut frame, listeners, crate::bridge::reason::FCS);
-        self.ledger.leave(frame);
+        let listeners = u32::from(self.around.ledger.listens(frame.stream, station));
+        self.around.ledger.miss(&mut frame, listeners, crate::bridge::reason::FCS);
+        self.around.ledger.leave(frame);
     }
 }

@@ -50,7 +50,7 @@ impl Kernel {
         let Member::Other(guest) = &mut self.members[node as usize] else { return };
         let Some(next) = guest.node.next().map(|next| next.max(now)).filter(|next| *next < guest.due) else { return };
         guest.due = next;
-        self.queue.push(queue::Event::new(next, Kind::Advance, node, 0));
+        self.around.queue.push(queue::Event::new(next, Kind::Advance, node, 0));
     }
 
     /// A node goes on, or the program of a station, unless an earlier advance has come since.
@@ -67,23 +67,15 @@ impl Kernel {
 
     fn let_advance(&mut self, now: u64, node: u32) -> Result<(), RunError> {
         let Member::Other(guest) = &mut self.members[node as usize] else { return Ok(()) };
-        let mut out = Outbox {
-            node,
-            ledger: &mut self.ledger,
-            trace: &mut self.trace,
-            queue: &mut self.queue,
-            simulation: &mut self.simulation,
-            sent: &mut self.sent,
-            copies: 0,
-        };
+        let mut out = Outbox::new(node, &mut self.around);
         guest.node.advance(now, &mut out)?;
         guest.copies = guest.copies.saturating_add_signed(out.copies);
-        let mut sent = std::mem::take(&mut self.sent);
+        let mut sent = std::mem::take(&mut self.around.sent);
         let departed = sent.drain(..).try_for_each(|Departure { frame, port, traffic_class, first }| {
             let slot = self.frames.insert(frame);
             self.depart(node, Leaving { slot, port, traffic_class, first })
         });
-        self.sent = sent;
+        self.around.sent = sent;
         departed
     }
 }

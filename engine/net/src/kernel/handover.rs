@@ -21,14 +21,14 @@ impl Kernel {
             let Some(handover) = &mut self.origins[index as usize].handover else { return };
             let handed = handover.hand(&clock, now, nominal);
             handover.waiting.push_back(Waiting { at: handed.at, slot, class });
-            self.ledger.statistics(index).launch_missed += u64::from(handed.missed.is_some());
+            self.around.ledger.statistics(index).launch_missed += u64::from(handed.missed.is_some());
             let node = self.node_of(talker);
             if let Some(launch) = handed.missed {
                 let row = self.frames.get(slot).row((node, 0), Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
                 self.keep(row);
             }
             if handed.at > now {
-                self.queue.push(queue::Event::new(handed.at, Kind::Release, node, index));
+                self.around.queue.push(queue::Event::new(handed.at, Kind::Release, node, index));
             }
         }
         if created {

@@ -24,9 +24,9 @@ use crate::frames::Frames;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
 use crate::nodes::Member;
-use crate::outbox::{Departure, Outbox};
+use crate::outbox::{Outbox, Surroundings};
 use crate::partition::notes::Notes;
-use crate::queue::{self, Kind, Queue};
+use crate::queue::{self, Kind};
 use crate::simulation::Simulation;
 use crate::source::{Generator, Handover};
 use crate::station::Station;
@@ -77,25 +77,21 @@ pub(crate) struct Parts {
 }
 
 pub(crate) struct Kernel {
-    queue: Queue,
+    around: Surroundings,
     members: Vec<Member>,
     stations: Vec<Station>,
     programs: BTreeMap<u32, Hosted>,
     links: Links,
     origins: Vec<Origin>,
-    ledger: Ledger,
-    trace: Trace,
     captures: Captures,
     faults: Faults,
     duration: u64,
     frames: Frames,
-    simulation: Simulation,
     /// Whether it is worth while to fetch ahead.
     is_large: bool,
     looked: Instant,
     // Memory that is used again.
     judgement: Judgement,
-    sent: Vec<Departure>,
     buffer: Vec<u8>,
     border: Option<Border>,
 }
@@ -120,23 +116,19 @@ impl Kernel {
         let Parts { members, stations, programs, links, origins, ledger, trace, captures, faults, duration, border } =
             parts;
         Self {
-            queue: Queue::default(),
             is_large: ahead::is_large(ledger.routes().hops()),
+            around: Surroundings::new(ledger, trace),
             members,
             stations,
             programs,
             links,
             origins,
-            ledger,
-            trace,
             captures,
             faults,
             duration,
             frames: Frames::default(),
-            simulation: Simulation::default(),
             looked: Instant::now(),
             judgement: Judgement::default(),
-            sent: Vec::new(),
             buffer: Vec::new(),
             border,
         }
@@ -151,14 +143,14 @@ impl Kernel {
         if ended == Ended::Done {
             self.end_guests(end)?;
         }
-        if !self.trace.chunk.is_empty() {
+        if !self.around.trace.chunk.is_empty() {
             self.hand_out(observer)?;
         }
         self.captures.flush()?;
         if ended == Ended::Done {
             observer.progress(1.0); // nothing is left to interrupt
         }
-        let is_idle = ended == Ended::Done && self.queue.next_time().is_none();
+        let is_idle = ended == Ended::Done && self.around.queue.next_time().is_none();
         Ok((self.close(is_idle), ended))
     }
 
@@ -173,9 +165,9 @@ impl Kernel {
 
     pub fn close(mut self, is_idle: bool) -> Closed {
         self.settle(is_idle);
-        let notes = self.ledger.notes.take();
-        let (streams, violations) = self.ledger.close();
-        Closed { streams, violations, simulation: self.simulation, notes }
+        let notes = self.around.ledger.notes.take();
+        let (streams, violations) = self.around.ledger.close();
+        Closed { streams, violations, simulation: self.around.simulation, notes }
     }
 
     /// From one fault to the next.
@@ -193,8 +185,8 @@ impl Kernel {
             }
             self.break_things(stop);
         }
-        if self.queue.next_time().is_some() {
-            self.simulation.end_ps = end;
+        if self.around.queue.next_time().is_some() {
+            self.around.simulation.end_ps = end;
         }
         Ok(Ended::Done)
     }
@@ -202,13 +194,13 @@ impl Kernel {
     fn work_until(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
         let mut left = EVENTS_PER_LOOK;
         let mut day = 0;
-        while let Some(event) = self.queue.pop_before(end) {
-            if self.is_large && self.queue.day() != day {
-                day = self.queue.day();
+        while let Some(event) = self.around.queue.pop_before(end) {
+            if self.is_large && self.around.queue.day() != day {
+                day = self.around.queue.day();
                 self.bring_releases();
             }
             self.act(event)?;
-            if self.trace.is_full() {
+            if self.around.trace.is_full() {
                 self.hand_out(observer)?;
             }
             // What is not a model may take long.
@@ -229,8 +221,8 @@ impl Kernel {
         if event.kind() == Kind::Advance {
             return self.advance(time, node);
         }
-        self.simulation.events += 1;
-        self.simulation.passed(time);
+        self.around.simulation.events += 1;
+        self.around.simulation.passed(time);
         match event.kind() {
             Kind::Judge => self.act_model(time, node, event.port(), true),
             Kind::Select if (node as usize) < self.members.len() => self.act_model(time, node, index as u16, false),
@@ -246,15 +238,7 @@ impl Kernel {
     #[inline(always)]
     fn act_model(&mut self, time: u64, node: u32, port: u16, judges: bool) -> Result<(), RunError> {
         let Member::Model(model) = &mut self.members[node as usize] else { return Ok(()) };
-        let mut out = Outbox {
-            node,
-            ledger: &mut self.ledger,
-            trace: &mut self.trace,
-            queue: &mut self.queue,
-            simulation: &mut self.simulation,
-            sent: &mut self.sent,
-            copies: 0,
-        };
+        let mut out = Outbox::new(node, &mut self.around);
         let leaving = if judges {
             model.judge(time, port, &mut self.frames, &mut self.judgement, &mut out)
         } else {
@@ -274,8 +258,8 @@ impl Kernel {
     }
 
     fn hand_out(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
-        let is_taken = observer.rows(&mut self.trace.chunk);
-        self.trace.next_chunk();
+        let is_taken = observer.rows(&mut self.around.trace.chunk);
+        self.around.trace.next_chunk();
         if is_taken {
             Ok(())
         } else {

@@ -44,7 +44,7 @@ impl Kernel {
         let next = hosted.program.next().map(|next| next.max(from));
         let Some(next) = next.filter(|next| *next < hosted.due && *next < self.duration) else { return };
         hosted.due = next;
-        self.queue.push(queue::Event::new(next, Kind::Advance, node, 0));
+        self.around.queue.push(queue::Event::new(next, Kind::Advance, node, 0));
     }
 
     pub(super) fn advance_program(&mut self, now: u64, station: u32) -> Result<(), RunError> {

@@ -10,7 +10,7 @@ impl Kernel {
     pub(super) fn settle(&mut self, is_idle: bool) {
         // What waits for what never comes back is not stuck.
         let is_idle = is_idle && !self.faults.last_for_ever();
-        let ledger = &mut self.ledger;
+        let ledger = &mut self.around.ledger;
         self.frames.iter().for_each(|frame| ledger.inside(frame));
         for (index, member) in self.members.iter().enumerate() {
             let node = index as u32;
@@ -24,8 +24,8 @@ impl Kernel {
                         ledger.inside(frame);
                     });
                     let (simulated, jumped) = guest.node.cycles();
-                    self.simulation.cycles_simulated += simulated;
-                    self.simulation.cycles_jumped += jumped;
+                    self.around.simulation.cycles_simulated += simulated;
+                    self.around.simulation.cycles_jumped += jumped;
                     let given = guest.copies;
                     let lost = (holds != given).then_some(Violation::Count { node, holds, given });
                     guest.node.audit(node, is_idle).or(lost)

@@ -43,7 +43,7 @@ impl Kernel {
         };
         let node = self.node_of(self.origins[index as usize].talker);
         if time < self.duration {
-            self.queue.push(queue::Event::new(time, Kind::Release, node, index));
+            self.around.queue.push(queue::Event::new(time, Kind::Release, node, index));
         }
     }
 
@@ -82,7 +82,7 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn await_selection(&mut self, station: u32, at: Option<u64>) {
         if let Some(at) = at {
-            self.queue.push(queue::Event::new(at, Kind::Select, self.node_of(station), 0));
+            self.around.queue.push(queue::Event::new(at, Kind::Select, self.node_of(station), 0));
         }
     }
 
@@ -107,8 +107,8 @@ impl Kernel {
         self.row(slot, (self.node_of(talker), 0), Event::Dropped, at, traffic_class, reason);
         let mut frame = self.frames.remove(slot);
         let (open, stream, bytes) = (frame.open, frame.stream, u32::from(frame.bytes));
-        self.ledger.miss(&mut frame, open, reason);
-        self.ledger.leave(frame);
+        self.around.ledger.miss(&mut frame, open, reason);
+        self.around.ledger.leave(frame);
         let station = &self.stations[talker as usize];
         let again = station.clock.after(at, station.wire.rate.occupancy(bytes));
         self.have_next(stream, again);
@@ -134,7 +134,7 @@ impl Kernel {
     #[inline(always)]
     fn create_released(&mut self, now: u64, index: u32, released: &Released) -> (u32, u8) {
         let talker = self.origins[index as usize].talker;
-        let frame = self.ledger.create(now, index, released);
+        let frame = self.around.ledger.create(now, index, released);
         self.bring_first(index);
         let slot = self.frames.insert(frame);
         self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
@@ -166,7 +166,7 @@ impl Kernel {
         let slot = frame;
         let frame = self.frames.get_mut(slot);
         let stream = frame.stream;
-        self.ledger.send(frame, first);
+        self.around.ledger.send(frame, first);
         if let Some(Release::WhenFree(_)) | None = self.origins[stream as usize].generator.next_release() {
             self.have_next(stream, again);
         }
@@ -201,7 +201,7 @@ impl Kernel {
         let again = station.clock.after(at, if pauses { origin.generator.pause() } else { 0 });
         if again < self.duration {
             let node = self.node_of(talker);
-            self.queue.push(queue::Event::new(again, Kind::Release, node, index));
+            self.around.queue.push(queue::Event::new(again, Kind::Release, node, index));
         }
     }
 }
