@@ -23,15 +23,17 @@ pub(crate) struct Leaving {
     pub first: u64,
 }
 
+/// What every frame needs stands first and together.
+#[repr(C, align(64))]
 pub(crate) struct BridgeNode {
-    bridge: Bridge,
     clock: Clock,
+    /// Nothing is done ahead that comes at or after it.
+    end: Tick,
     /// Of frames, that are inside.
     copies: u64,
     memos: Memos,
+    bridge: Bridge,
     headers: Headers,
-    /// Nothing is done ahead that comes at or after it.
-    end: Tick,
     /// As it is configured, of one that may die.
     fresh: Option<Box<Bridge>>,
     /// By which so many streams come.
