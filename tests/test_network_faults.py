@@ -16,9 +16,11 @@ import pytest
 import penstock as ps
 from penstock.bound.way import bound
 from penstock.errors import InputError
+from penstock.report import figures, latency, style
 from penstock.run import observe, statistics
 from penstock.run import run as run_network
 from penstock.scenario import load
+from penstock.trace import NO_FRAME, NO_STREAM
 from shaped import KINDS, MBPS, Bridge, begins, frames, gates
 
 MODELS = KINDS[:2]
@@ -374,3 +376,73 @@ def test_nothing_is_lost_without_a_reason(seed: int) -> None:
         # A frame that is sent or received meanwhile had begun before.
         begun = acted.filter(pl.col("event").is_in(["created", "queued"]))
         assert not begun.filter(pl.col("time_ps").is_between(fault.at_ps, until, closed="none")).height
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_trace_says_when_each_fault_begins_and_ends(tmp_path: Path, kind: str) -> None:
+    """Of a link at both its ends, of a node once; what would come when all is silent does not come."""
+    run = Bridge(tmp_path, kind)
+    broken = (
+        cut("b", "listener", "250us", "550us")
+        + cut("b", "listener", "550us", "600us")
+        + dead("b", "700us", "710us")
+        + cut("t1", "b", "100us", "900us", bit_error_rate="1e-12")
+        + cut("t0", "b", "800us")
+        + cut("t3", "b", "900us", "3ms")
+    )
+    run("", TEN + broken, duration="1ms")
+    rows = run.trace.filter(pl.col("event").is_in(["fault_begin", "fault_end"]))
+    assert rows["frame_id"].unique().to_list() == [NO_FRAME]
+    assert rows["stream"].unique().to_list() == [NO_STREAM]
+    assert rows["bytes"].unique().to_list() == [0]
+    told = [
+        (time // 1_000_000, node, port, event.removeprefix("fault_"), str(reason))
+        for time, node, port, event, reason in rows.select("time_ps", "node", "port", "event", "reason").iter_rows()
+    ]
+    assert told == [
+        (100, "b", 1, "begin", "bit_errors"),
+        (100, "t1", 0, "begin", "bit_errors"),
+        (250, "b", 2, "begin", "link_down"),
+        (250, "listener", 0, "begin", "link_down"),
+        (550, "b", 2, "end", "link_down"),
+        (550, "listener", 0, "end", "link_down"),
+        (550, "b", 2, "begin", "link_down"),
+        (550, "listener", 0, "begin", "link_down"),
+        (600, "b", 2, "end", "link_down"),
+        (600, "listener", 0, "end", "link_down"),
+        (700, "b", 0, "begin", "node_down"),
+        (710, "b", 0, "end", "node_down"),
+        (800, "b", 0, "begin", "link_down"),
+        (800, "t0", 0, "begin", "link_down"),
+        (900, "b", 1, "end", "bit_errors"),
+        (900, "t1", 0, "end", "bit_errors"),
+        (900, "b", 3, "begin", "link_down"),
+        (900, "t3", 0, "begin", "link_down"),
+    ]
+
+
+def test_faults_are_marked_in_the_report(tmp_path: Path) -> None:
+    """From 0.25 to 0.55 ms, and from 0.9 ms to the end; the one that never began is not drawn."""
+    Bridge(tmp_path, MODELS[0])(
+        "",
+        TEN
+        + cut("b", "listener", "250us", "550us")
+        + cut("t3", "b", "900us")
+        + cut("t1", "b", "2ms", bit_error_rate="1e-9"),
+        duration="1ms",
+    )
+    summary, view = observe(load(tmp_path / "scenario.toml"))
+    looks = style.looks(list(summary["streams"]))
+    arrived = latency.delivered(view, summary)
+    pictures = {each.title: each for each in figures.of_frames(view, arrived, summary, looks)}
+    for title in ("Latency over time", "Queue depth"):
+        shapes = [(s["x0"], s["x1"]) for s in pictures[title].figure.to_dict()["layout"]["shapes"] if "x0" in s]
+        assert shapes == [(0.25, 0.55), (0.9, 1.0)]
+        assert "Shaded: while a fault lasts." in pictures[title].note
+
+
+def test_rows_of_faults_can_be_left_out() -> None:
+    network = drawn(3) | {"trace": {"events": ["fault_end"], "nodes": ["b0", "s0"]}}
+    _, view = observe(load(network))
+    assert set(view.trace["event"].cast(pl.String)) <= {"fault_end"}
+    assert set(view.trace["node"].cast(pl.String)) <= {"b0", "s0"}

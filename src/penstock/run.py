@@ -30,7 +30,7 @@ from penstock.own import Own
 from penstock.scenario.network import Network, TraceFilter
 from penstock.signals import handled
 from penstock.summary import summarize, summarize_statistics
-from penstock.trace import TraceWriter, read_trace, write_sorted
+from penstock.trace import NO_STREAM, TraceWriter, read_trace, write_sorted
 from penstock.wave import Wanted
 
 Progress = Callable[[str, float], None]  # what is being done, and the part of it that is done
@@ -295,7 +295,7 @@ def _run(
     if not description["trace"]["enabled"]:
         return engine.run(json.dumps(description), None, keep_on), 0
     names = {
-        "stream": list(network.streams),
+        "stream": [*network.streams, NO_STREAM],
         "node": [*network.bridges, *network.stations],
         "event": engine.events,
         "reason": engine.reasons,

@@ -12,6 +12,8 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+NO_FRAME = 2**64 - 1  # `frame_id` of rows that are of no frame: the begin and the end of a fault
+NO_STREAM = ""  # and their `stream`
 PARTIAL = "penstock.partial"  # key in the file's metadata: "true" when the run was interrupted
 
 # What the engine's chunks hold; columns of names hold indices.

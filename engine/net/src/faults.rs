@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::describe::{Fault, Network, Place};
 use crate::error::{wrong, RunError};
 use crate::link::Wire;
-use crate::trace::Reason;
+use crate::trace::{Event, Reason};
 
 /// Longer than any run.
 pub(crate) const FOR_EVER: u64 = u64::MAX;
@@ -101,6 +101,17 @@ pub(crate) enum Change {
     Dies { node: u32 },
     /// The link of a port is down, for some time.
     Cut { node: u32, port: u16 },
+    /// A fault begins or is over, which the trace says and nothing else.
+    Told(Told),
+}
+
+/// What the trace says of a fault at a node; of a link at both its ends, of a node at port 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub node: u32,
+    pub port: u16,
+    pub event: Event,
+    pub reason: Reason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +142,7 @@ impl Faults {
                     let link = at(&network.links, link)?;
                     let outage = outage(at_ps, until_ps, Reason::LINK_DOWN)?;
                     found.cut([link.a, link.b], outage);
+                    found.tell(&[link.a, link.b], outage);
                 }
                 Fault::NodeDown { node, at_ps, until_ps } => {
                     if node >= nodes {
@@ -143,10 +155,12 @@ impl Faults {
                     let (node, until) = (node as u32, outage.until);
                     found.down.push((node, at_ps, until));
                     found.moments.push(Moment { at: at_ps, until, change: Change::Dies { node } });
+                    found.tell(&[(node as usize, 0)], outage);
                 }
                 Fault::BitErrors { link, at_ps, until_ps, rate, seed } => {
                     let link = at(&network.links, link)?;
-                    let Outage { from, until, .. } = outage(at_ps, until_ps, Reason::NONE)?;
+                    let lasting @ Outage { from, until, .. } = outage(at_ps, until_ps, Reason::BIT_ERRORS)?;
+                    found.tell(&[link.a, link.b], lasting);
                     for (direction, (node, port)) in [link.a, link.b].into_iter().enumerate() {
                         let errors = BitErrors::new(from, until, rate, seed.wrapping_add(direction as u64))?;
                         found.wires.entry((node as u32, port)).or_default().errors.push(errors);
@@ -161,11 +175,14 @@ impl Faults {
                 change: Change::Cut { node, port },
             }));
         }
-        // Of one instant, nodes die before their links go down; the rest in the order of nodes and ports.
+        // Of one instant, what is over is told before what begins, and nodes die before their links go down; the rest in
+        // the order of nodes and ports.
         found.moments.sort_by_key(|moment| {
             std::cmp::Reverse(match moment.change {
-                Change::Dies { node } => (moment.at, 0, node, 0),
-                Change::Cut { node, port } => (moment.at, 1, node, port),
+                Change::Told(Told { node, port, event: Event::FaultEnd, .. }) => (moment.at, 0, node, port),
+                Change::Told(Told { node, port, .. }) => (moment.at, 1, node, port),
+                Change::Dies { node } => (moment.at, 2, node, 0),
+                Change::Cut { node, port } => (moment.at, 3, node, port),
             })
         });
         Ok(found)
@@ -174,6 +191,15 @@ impl Faults {
     fn cut(&mut self, ends: [Place; 2], outage: Outage) {
         for (node, port) in ends {
             self.wires.entry((node as u32, port)).or_default().add(outage);
+        }
+    }
+
+    fn tell(&mut self, places: &[Place], Outage { from, until, reason }: Outage) {
+        for &(node, port) in places {
+            for (at, event) in [(from, Event::FaultBegin), (until, Event::FaultEnd)] {
+                let change = Change::Told(Told { node: node as u32, port, event, reason });
+                self.moments.push(Moment { at, until, change });
+            }
         }
     }
 

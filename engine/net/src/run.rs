@@ -355,7 +355,7 @@ fn streams(
 
 fn filter(network: &Network) -> Result<Filter, RunError> {
     let described = &network.trace;
-    let mut events = if described.events.is_none() { u8::MAX } else { 0 };
+    let mut events = if described.events.is_none() { u16::MAX } else { 0 };
     for name in described.events.iter().flatten() {
         let Some(event) = Event::NAMES.iter().position(|known| known == name) else {
             let known = Event::NAMES.join(", ");

@@ -14,11 +14,25 @@ pub enum Event {
     Dropped = 6,
     /// A frame's launch time came before the frame; the time is the launch time.
     Missed = 7,
+    /// A link is cut, a node dies, or bits begin to flip: of no frame.
+    FaultBegin = 8,
+    /// It is over.
+    FaultEnd = 9,
 }
 
 impl Event {
-    pub const NAMES: [&'static str; 8] =
-        ["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"];
+    pub const NAMES: [&'static str; 10] = [
+        "created",
+        "received",
+        "queued",
+        "eligible",
+        "sent",
+        "delivered",
+        "dropped",
+        "missed",
+        "fault_begin",
+        "fault_end",
+    ];
 }
 
 /// Why a frame was dropped: the number of `reason_e` in pen_pkg.sv, and after them what no hardware does.
@@ -26,7 +40,7 @@ impl Event {
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const COUNT: usize = 20;
+    pub const COUNT: usize = 21;
     /// Those of `reason_e`.
     pub const OF_HARDWARE: usize = 17;
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -50,6 +64,7 @@ impl Reason {
         "swallowed",
         "link_down",
         "node_down",
+        "bit_errors",
     ];
     pub const NONE: Self = Self(0);
     pub const NO_DESTINATION: Self = Self(10);
@@ -60,6 +75,8 @@ impl Reason {
     pub const LINK_DOWN: Self = Self(18);
     /// In a node that died, or on its wires.
     pub const NODE_DOWN: Self = Self(19);
+    /// Of a fault, not of a drop: what they hit is dropped by its FCS.
+    pub const BIT_ERRORS: Self = Self(20);
 
     pub fn name(self) -> &'static str {
         Self::NAMES.get(usize::from(self.0)).copied().unwrap_or("unknown")
@@ -69,6 +86,7 @@ impl Reason {
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
+    /// [`Row::NO_FRAME`]: of none.
     pub frame: u64,
     pub stream: u32,
     pub node: u32,
@@ -78,6 +96,10 @@ pub struct Row {
     pub bytes: u32,
     pub traffic_class: u8,
     pub reason: Reason,
+}
+
+impl Row {
+    pub const NO_FRAME: u64 = u64::MAX;
 }
 
 /// Rows in columns.
@@ -151,7 +173,7 @@ impl Columns {
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     /// A bit per event.
-    pub events: u8,
+    pub events: u16,
     /// Per node; none: all of them.
     pub nodes: Option<Vec<bool>>,
 }

@@ -47,7 +47,7 @@ def run(description: Path, traced: bool, library: Path | None) -> dict[str, Any]
     described["trace"]["enabled"] = traced
     text = json.dumps(described)
     names = {
-        "stream": [stream["name"] for stream in described["streams"]],
+        "stream": [*(stream["name"] for stream in described["streams"]), ""],
         "node": [node["name"] for node in described["bridges"] + described["stations"]],
         "event": engine.EVENTS,
         "reason": engine.REASONS,

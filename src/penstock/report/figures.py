@@ -43,6 +43,6 @@ def of_frames(
         latency.over_time(arrived, of_stream, summary, looks),
         latency.distribution(of_stream, summary, looks),
         latency.intervals(of_stream, looks),
-        queues.depth(view.hops),
-        *queues.drops(view.network, view.journeys),
+        queues.depth(view.hops, summary),
+        *queues.drops(view.network, view.journeys, summary),
     ]

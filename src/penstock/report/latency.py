@@ -11,6 +11,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
 from penstock.journeys import View
+from penstock.report import breaks
 from penstock.report.page import Picture
 from penstock.report.style import MOST_IN_LEGEND, OTHER, Look, axes
 from penstock.report.thin import visible
@@ -83,6 +84,7 @@ def over_time(arrived: pl.DataFrame, of_stream: Streams, summary: Mapping[str, A
         )
     if late.height:
         note += f" Crosses: {_draw_late(figure, late, looks)} Click on one to see what held it."
+    note += breaks.mark(figure, summary)
     _draw_limits(figure, of_stream, summary, looks)
     axes(figure, "time sent / ms", "latency / us", log_y=True, height=420)
     figure.update_layout(showlegend=len(of_stream) <= MOST_IN_LEGEND)

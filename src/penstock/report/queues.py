@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 import polars as pl
 
+from penstock.report import breaks
 from penstock.report.page import Picture
 from penstock.report.style import axes, looks, plain
 from penstock.report.thin import visible
@@ -19,7 +23,7 @@ _MOST_KINDS = 12  # of drops
 _MOST_STEPS = 2_000
 
 
-def depth(steps: pl.DataFrame) -> Picture:
+def depth(steps: pl.DataFrame, summary: Mapping[str, Any]) -> Picture:
     figure = go.Figure()
     steps = steps.filter(pl.col("queued").is_not_null()).with_columns(pl.col("bytes").cast(pl.Int64))
     left = pl.coalesce("sent", "dropped")
@@ -51,10 +55,11 @@ def depth(steps: pl.DataFrame) -> Picture:
         )
     axes(figure, "time / ms", "queued for the port / kB")
     which = f"the {_MOST_PORTS} deepest of {deepest.height:,} ports" if deepest.height > _MOST_PORTS else "each port"
-    return Picture("Queue depth", f"What waits for {which}, from being queued to being selected.", figure)
+    note = f"What waits for {which}, from being queued to being selected." + breaks.mark(figure, summary)
+    return Picture("Queue depth", note, figure)
 
 
-def drops(network: Network, steps: pl.DataFrame) -> list[Picture]:
+def drops(network: Network, steps: pl.DataFrame, summary: Mapping[str, Any]) -> list[Picture]:
     lost = steps.filter(pl.col("delivered").is_null() & pl.col("dropped").is_not_null()).with_columns(
         pl.col("stream", "reason", "dropped_at").cast(pl.String)
     )
@@ -70,6 +75,7 @@ def drops(network: Network, steps: pl.DataFrame) -> list[Picture]:
     counted = lost.group_by("stream", "reason").len().sort("len", "stream", "reason", descending=[True, False, False])
     if counted.height > _MOST_KINDS:
         note += f" The {_MOST_KINDS} greatest of {counted.height:,} kinds are drawn."
+    note += breaks.mark(figure, summary)
     kinds = [(stream, reason) for stream, reason, _ in counted.head(_MOST_KINDS).iter_rows()]
     color = looks([f"{stream}: {reason}" for stream, reason in kinds])
     for stream, reason in kinds:

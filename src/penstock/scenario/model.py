@@ -46,7 +46,9 @@ from penstock.scenario.priorities import STREAM_RESERVATION, ClassOfPriority
 from penstock.scenario.source_keys import Count, Source
 
 Nodes = Literal["model", "rtl", "linux"]
-Event = Literal["created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed"]
+Event = Literal[
+    "created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed", "fault_begin", "fault_end"
+]
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
 _PLACE = re.compile(r"([^.\s]+)\.([0-9]{1,5})")

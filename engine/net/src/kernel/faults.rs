@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults of links and nodes.
 use super::Kernel;
-use crate::faults::{Change, Fate, Moment};
+use crate::faults::{Change, Fate, Moment, Told};
 use crate::link::Wire;
 use crate::nodes::Member;
 use crate::outbox::Outbox;
 use crate::queue::{self, Kind};
 use crate::source::Release;
-use crate::trace::{Event, Reason, Trace};
+use crate::trace::{Event, Reason, Row, Trace};
 
 impl Kernel {
     /// Nodes do nothing ahead that a fault at `stop` could change.
@@ -22,11 +22,15 @@ impl Kernel {
     /// What happens up to a time.
     pub(super) fn break_things(&mut self, now: u64) {
         while let Some(Moment { at, until, change }) = self.faults.take(now) {
-            self.around.simulation.events += 1;
             let (node, port) = match change {
+                Change::Told(told) => {
+                    self.tell_fault(at, told);
+                    continue;
+                }
                 Change::Dies { node } => (node, None),
                 Change::Cut { node, port } => (node, Some(port)),
             };
+            self.around.simulation.events += 1;
             let Some(member) = self.members.get_mut(node as usize) else {
                 let station = node - self.members.len() as u32;
                 match port {
@@ -45,6 +49,15 @@ impl Kernel {
                 None => model.die(at, &mut self.frames, &mut out),
                 Some(port) => model.cut(port, at, until, &mut out),
             }
+        }
+    }
+
+    /// A row of no frame, unless the network is silent for good by then.
+    fn tell_fault(&mut self, time_ps: u64, Told { node, port, event, reason }: Told) {
+        if time_ps <= self.duration || self.around.queue.next_time().is_some() {
+            let (frame, stream) = (Row::NO_FRAME, self.origins.len() as u32);
+            let (bytes, traffic_class) = (0, Trace::NO_CLASS);
+            self.keep(Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason });
         }
     }
 
