@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dimension-order routing: first along the rows of tiles, then along their columns, then within the tile."""
+
+from __future__ import annotations
+
+from penstock.tiles.grid import SIDES, Grid, Port
+from penstock.tiles.identity import Node
+
+
+def preferred(grid: Grid, node: Node, destination: Node) -> Port:
+    """The port by which a frame leaves a node that is not its destination, when no link is dead."""
+    here, there = grid.identity(node), grid.identity(destination)
+    place = here.row, here.column
+    side = _side(grid, place, there.tile_column - here.tile_column, grid.tiles[1], Port.WEST, Port.EAST)
+    side = side or _side(grid, place, there.tile_row - here.tile_row, grid.tiles[0], Port.NORTH, Port.SOUTH)
+    row, column = SIDES[grid.tile][side] if side else (there.row, there.column)
+    if side and place == (row, column):
+        return side
+    return Port.ROW if here.column != column else Port.COLUMN
+
+
+def _side(grid: Grid, place: tuple[int, int], distance: int, count: int, back: Port, forth: Port) -> Port | None:
+    """The side by which the tile is left, the shorter way round; where both are as long, that which is nearer."""
+    if not grid.wraps:
+        return forth if distance > 0 else back if distance < 0 else None
+    distance %= count
+    if distance == 0:
+        return None
+    if 2 * distance == count:
+        sides = SIDES[grid.tile]
+        return back if _far(place, sides[back]) < _far(place, sides[forth]) else forth
+    return forth if 2 * distance < count else back
+
+
+def _far(a: tuple[int, int], b: tuple[int, int]) -> int:
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])

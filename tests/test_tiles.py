@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of tiles: identities, links, and the table that leads around what is dead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.tiles.detours import Routing
+from penstock.tiles.dimension_order import preferred
+from penstock.tiles.grid import Grid, Port
+from penstock.tiles.identity import LARGEST, Identity, Node, ipv4_address, mac_address, node_of_address
+from penstock.tiles.walk import Outcome, cut, follow, links_of
+
+GRIDS = st.builds(
+    Grid, st.tuples(st.integers(2, 8), st.integers(2, 8)), st.sampled_from([(1, 1), (2, 2)]), st.just(True)
+)
+
+
+def test_an_identity_is_32_bits_and_two_bytes_of_each_address() -> None:
+    identity = Identity(3, 1, 1, 0)
+    assert identity.number == 0x03010100
+    assert Identity.from_number(0x03010100) == Identity.parse("3,1,1,0") == Identity.parse("0x3010100") == identity
+    node = identity.node((2, 2))
+    assert node == Node(7, 2)
+    assert str(ipv4_address(node)) == "10.0.8.3"
+    assert mac_address(node, 2) == "02:00:00:02:08:03"
+
+
+@given(st.tuples(st.integers(0, LARGEST - 1), st.integers(0, LARGEST - 1)), st.integers(0, 255))
+def test_addresses_and_identities_lead_back(place: tuple[int, int], port: int) -> None:
+    node = Node(*place)
+    assert node_of_address(str(ipv4_address(node))) == node_of_address(mac_address(node, port)) == node
+    identity = Identity.of(node, (2, 2))
+    assert Identity.from_number(identity.number).node((2, 2)) == Identity.parse(str(identity)).node((2, 2)) == node
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0,0,0", "0,0,0,256", "1,2,3,4,5", "0x100000000", "-1", "0,0,0,x", "\uff11,0,0,0"]
+)
+def test_what_is_no_identity_is_told_what_is_allowed(text: str) -> None:
+    with pytest.raises(ValueError, match=r"0xffffffff|four numbers"):
+        Identity.parse(text)
+
+
+@pytest.mark.parametrize(
+    "address", ["10.0.0.1", "10.1.1.1", "10.0.255.1", "02:00:00:00:00:01", "02:00:01:00:01:01", "x"]
+)
+def test_what_is_no_address_of_a_node_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="no address of a node"):
+        node_of_address(address)
+
+
+def test_a_place_outside_of_its_tile_is_refused() -> None:
+    with pytest.raises(ValueError, match="outside of a tile of 2 x 2"):
+        Identity(0, 0, 2, 0).node((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("tiles", "tile", "wraps", "what"),
+    [
+        ((1, 1), (2, 2), True, "more than one tile"),
+        ((0, 3), (2, 2), True, "1 or more rows"),
+        ((2, 2), (3, 3), True, "2 x 2, where a node"),
+        ((2, 2), (2, 1), False, "2 x 2, where a node"),
+        ((128, 2), (2, 2), True, "254 of each"),
+    ],
+)
+def test_what_is_no_grid_is_told_what_is_allowed(
+    tiles: tuple[int, int], tile: tuple[int, int], wraps: bool, what: str
+) -> None:
+    with pytest.raises(ValueError, match=what):
+        Grid(tiles, tile, wraps)
+
+
+def test_a_node_has_two_ports_within_its_tile_and_one_outside() -> None:
+    grid = Grid((2, 3))
+    assert len(grid.nodes) == 24
+    assert len(grid.links) == 24 * 3 // 2
+    assert grid.neighbours[Node(0, 0)] == {
+        Port.ROW: (Node(0, 1), Port.ROW),
+        Port.COLUMN: (Node(1, 0), Port.COLUMN),
+        Port.WEST: (Node(0, 5), Port.EAST),
+    }
+    assert grid.neighbours[Node(1, 1)][Port.SOUTH] == (Node(3, 0), Port.NORTH)
+    assert [set(grid.neighbours[n]) - {Port.ROW, Port.COLUMN} for n in (Node(0, 1), Node(1, 0))] == [
+        {Port.EAST},
+        {Port.NORTH},
+    ]
+
+
+def test_a_mesh_ends_where_a_torus_wraps() -> None:
+    mesh, torus = Grid((2, 3), wraps=False), Grid((2, 3))
+    assert set(mesh.links) < set(torus.links)
+    assert len(torus.links) - len(mesh.links) == 2 + 3
+
+
+def test_the_testbed_of_the_paper_is_a_tile_with_a_node_on_each_side() -> None:
+    outer = {Node(0, 0), Node(1, 0), Node(1, 1), Node(1, 4), Node(0, 5), Node(1, 5)}
+    grid = Grid((1, 3), wraps=False, absent=frozenset(outer))
+    routing = Routing(grid)
+    west, east = Node(0, 1), Node(0, 4)
+    assert [*follow(routing, west, east).nodes] == [west, Node(0, 2), Node(0, 3), east]
+    dead = ((Node(0, 2), Port.ROW), (Node(0, 3), Port.ROW))
+    assert dead in grid.links
+    assert [*follow(routing, west, east, [dead]).nodes] == [
+        west, Node(0, 2), Node(1, 2), Node(1, 3), Node(0, 3), east,
+    ]  # fmt: skip
+    assert list(cut(routing, [dead])) == []
+
+
+@pytest.mark.parametrize("wraps", [True, False])
+def test_dimension_order_leads_to_each_destination_in_all_sizes(wraps: bool) -> None:
+    for rows in range(1, 9):
+        for columns in range(1, 9):
+            if wraps and rows == columns == 1:
+                continue
+            grid = Grid((rows, columns), wraps=wraps)
+            for destination in grid.nodes[:: 1 if rows * columns < 20 else 7]:
+                arrived = {destination}
+                for node in grid.nodes:
+                    way = [node]
+                    while way[-1] not in arrived:
+                        way.append(grid.neighbours[way[-1]][preferred(grid, way[-1], destination)][0])
+                        assert len(way) <= len(grid.nodes), f"{rows} x {columns}: from {node} to {destination}"
+                    arrived.update(way)
+
+
+@settings(max_examples=20, deadline=None)
+@given(GRIDS, st.data())
+def test_no_single_dead_link_cuts_a_torus(grid: Grid, data: st.DataObject) -> None:
+    routing = Routing(grid)
+    destination = data.draw(st.sampled_from(grid.nodes))
+    for _ in range(20):
+        link = data.draw(st.sampled_from(grid.links))
+        for source in data.draw(st.permutations(grid.nodes))[:20]:
+            if source != destination:
+                assert follow(routing, source, destination, [link]).outcome is Outcome.ARRIVED
+
+
+@pytest.mark.parametrize("grid", [Grid((2, 2)), Grid((2, 3)), Grid((4, 4), (1, 1)), Grid((2, 5), (1, 1))])
+def test_no_single_dead_link_cuts_these_at_all(grid: Grid) -> None:
+    routing = Routing(grid)
+    assert [link for link in grid.links if next(cut(routing, [link]), None)] == []
+
+
+@pytest.mark.parametrize("grid", [Grid((2, 2)), Grid((3, 3), wraps=False), Grid((4, 4), (1, 1)), Grid((1, 4))])
+def test_no_frame_goes_back_over_the_link_it_came_from(grid: Grid) -> None:
+    routing = Routing(grid)
+    for destination in grid.nodes:
+        for (node, reception), ports in routing.towards(destination).items():
+            assert reception not in ports
+            assert len(set(ports)) == len(ports)
+            if reception is None or reception != preferred(grid, node, destination):
+                assert ports[0] == preferred(grid, node, destination)
+
+
+def test_a_dead_node_cuts_nobody_else_of_a_torus() -> None:
+    grid = Grid((4, 4), (1, 1))
+    routing = Routing(grid)
+    for node in grid.nodes:
+        found = [(a, b) for a, b, _ in cut(routing, links_of(grid, node), {node})]
+        assert found == []
+
+
+def test_two_dead_links_end_every_frame() -> None:
+    grid = Grid((3, 3), (1, 1))
+    routing = Routing(grid)
+    outcomes: Counter[Outcome] = Counter()
+    for dead in [(a, b) for a in grid.links for b in grid.links if a < b]:
+        for source, destination in permutations(grid.nodes, 2):
+            outcomes[follow(routing, source, destination, dead).outcome] += 1
+    assert outcomes == {Outcome.ARRIVED: 10908, Outcome.STUCK: 108}
