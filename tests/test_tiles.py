@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given, settings
@@ -167,11 +167,17 @@ def test_a_dead_node_cuts_nobody_else_of_a_torus() -> None:
         assert found == []
 
 
-def test_two_dead_links_end_every_frame() -> None:
-    grid = Grid((3, 3), (1, 1))
+@pytest.mark.parametrize(
+    ("grid", "expected"),
+    [
+        (Grid((3, 3), (1, 1)), {Outcome.ARRIVED: 10980, Outcome.STUCK: 36}),
+        (Grid((2, 2)), {Outcome.ARRIVED: 65252, Outcome.STUCK: 832, Outcome.LOOPED: 156}),
+    ],
+)
+def test_how_many_ways_two_dead_links_cut_is_as_the_page_says(grid: Grid, expected: dict[Outcome, int]) -> None:
     routing = Routing(grid)
     outcomes: Counter[Outcome] = Counter()
-    for dead in [(a, b) for a in grid.links for b in grid.links if a < b]:
+    for dead in combinations(grid.links, 2):
         for source, destination in permutations(grid.nodes, 2):
             outcomes[follow(routing, source, destination, dead).outcome] += 1
-    assert outcomes == {Outcome.ARRIVED: 10908, Outcome.STUCK: 108}
+    assert outcomes == expected

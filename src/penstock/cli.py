@@ -29,6 +29,7 @@ from penstock.report.cli import report
 from penstock.schema.cli import schema
 from penstock.show.cli import show
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
+from penstock.torus.cli import app as torus
 from penstock.version import __version__
 from penstock.words import count
 
@@ -319,6 +320,7 @@ app.command()(report)
 app.command()(lab)
 app.command()(doctor)
 app.add_typer(linux, name="linux")
+app.add_typer(torus, name="torus")
 app.command()(talk)
 app.command()(listen)
 app.command()(schema)

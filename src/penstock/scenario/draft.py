@@ -17,6 +17,7 @@ from penstock.scenario.network import Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import AlreadyToldError, Report, missing
 from penstock.scenario.routing import Routes
+from penstock.scenario.tilings import Tilings
 from penstock.scenario.validation import validate
 
 Place = tuple[str, int]  # a node and a port
@@ -37,6 +38,7 @@ class Draft:
         self.gate_lists: dict[tuple[KeyPath, Hashable], GateList | None] = {}  # by place, and by what runs them
         self.rate_origin: dict[str, KeyPath] = {}  # of each link: which key says its rate
         self.routes = Routes((), ())  # until the links are known
+        self.tilings = Tilings(self.scenario.topology)
         for section in ("stations", "streams"):
             self._check_there(section, values, getattr(self.scenario, section))
         if not values.get("topology"):

@@ -79,6 +79,7 @@ def _network(draft: Draft, override: str | None) -> Network:
         links=tuple(links),
         trace=_trace_filter(draft, bridges, stations),
         warnings=report.warnings,
+        tilings=draft.tilings.routing,
     )
     network = replace(network, faults=faults_of(draft, network))
     check_schedulers(draft, network)

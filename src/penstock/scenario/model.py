@@ -44,6 +44,8 @@ from penstock.scenario.limits import (
 from penstock.scenario.linux_keys import LinuxPort
 from penstock.scenario.priorities import STREAM_RESERVATION, ClassOfPriority
 from penstock.scenario.source_keys import Count, Source
+from penstock.scenario.tile_keys import KINDS as TILED
+from penstock.scenario.tile_keys import Tiles
 
 Nodes = Literal["model", "rtl", "linux"]
 Event = Literal[
@@ -311,13 +313,13 @@ class Bridge(Table):
     )
 
 
-class Topology(Table):
+class Topology(Tiles):
     """Bridges and the links between them, made by a rule."""
 
-    kind: Literal["line", "ring", "star", "tree", "mesh", "grid"] = Field(
+    kind: Literal["line", "ring", "star", "tree", "mesh", "grid", "torus", "mesh2d"] = Field(
         description="The rule by which bridges are joined."
     )
-    bridges: Annotated[int, Whole(1, 10_000)] = Field(description="How many.")
+    bridges: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, description="How many, but of tiles.")
     children: Annotated[int | None, Whole(1, 63)] = Field(default=None, description="Of each bridge of a tree.")
     columns: Annotated[int | None, Whole(1, 10_000)] = Field(default=None, description="Of a grid.")
     rate: LinkRate | None = Field(default=None, description="Of its links.")
@@ -326,14 +328,26 @@ class Topology(Table):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Topology:
-        for key, kind in (("children", "tree"), ("columns", "grid")):
-            if getattr(self, key) is not None and self.kind != kind:
-                raise refuse(f"says nothing about a {self.kind}", f'only with kind = "{kind}"', key)
+        of_tiles = ((key, TILED) for key in Tiles.model_fields)
+        for key, kinds in (("children", ("tree",)), ("columns", ("grid",)), *of_tiles):
+            if getattr(self, key) and self.kind not in kinds:
+                raise refuse(f"says nothing about a {self.kind}", f'only with kind = "{kinds[0]}"', key)
+        if self.kind in TILED:
+            if self.bridges is not None:
+                raise refuse(f"a {self.kind} has as many as its tiles have", "the key is left out", "bridges")
+            self.check_tiles()
+        elif self.bridges is None:
+            raise refuse("the key is missing", 'every topology has "bridges"', "bridges")
         if self.kind == "grid" and self.columns is None:
             raise refuse("a grid has columns", 'columns = 4 beside kind = "grid"')
-        if self.kind == "ring" and self.bridges < 3:
-            raise refuse(f"{self.bridges} bridges are no ring", "3 or more", "bridges")
+        if self.kind == "ring" and self.count < 3:
+            raise refuse(f"{self.count} bridges are no ring", "3 or more", "bridges")
         return self
+
+    @property
+    def count(self) -> int:
+        """How many bridges it has."""
+        return len(self.grid.nodes) if self.bridges is None else self.bridges
 
 
 class Station(Table):

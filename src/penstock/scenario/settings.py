@@ -31,7 +31,7 @@ def collect_bridges(draft: Draft) -> None:
     scenario, report = draft.scenario, draft.report
     by_topology: dict[str, str] = {}
     for name, topology in scenario.topology.items():
-        for number in range(topology.bridges):
+        for number in range(topology.count):
             bridge = f"{name}{number}"
             if bridge in by_topology:
                 what = f'its bridge "{bridge}" is also one of "{by_topology[bridge]}"'
@@ -54,7 +54,7 @@ def collect_bridges(draft: Draft) -> None:
         common = topology.bridge
         if common.ports is None:
             common = common.model_copy(update={"ports": min(ports + 2, 64)})
-        for number in range(topology.bridges):
+        for number in range(topology.count):
             bridge_name = f"{name}{number}"
             own = scenario.bridges.get(bridge_name)
             said = {} if own is None else {key: getattr(own, key) for key in own.model_fields_set}

@@ -20,7 +20,7 @@ def tree_of(
     ends = [(s.bridge, s.port) for s in listeners]
     if stream.route is None:
         goals = list(dict.fromkeys(bridge for bridge, _ in ends))
-        found = routes.shortest(first, goals)
+        found = draft.tilings.ways(first, goals) or routes.shortest(first, goals)
         lost = [bridge for bridge, way in found.items() if way is None]
         for index, listener in enumerate(listeners):
             if listener.bridge in lost and not draft.lacks_links:

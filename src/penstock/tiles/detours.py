@@ -7,8 +7,9 @@ link that is not of the tree leads out of the subtree; from there the tree leads
 link. A node knows such a frame by the port that it comes in by, the one towards the root: so the table needs no mark in
 the frame, and none goes back over the link that it came from.
 
-Exits are chosen from the root down, the shortest first. A node through which an out was led keeps it for all above:
-what leaves the larger subtree leaves the smaller one too.
+Exits are chosen from the root down, the shortest first. A node through which one was led keeps it for all above: what
+leaves the larger subtree leaves the smaller one too. A node's own frames try all of its ports in the end, for the case
+that two links are dead.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class _Tree:
             up = self.up[node]
             out = self._exit(node, node, self._ways_down(node))
             self._keep(out)
-            found[node, None] = (up, out.port) if out else (up,)
+            found[node, None] = tuple(dict.fromkeys((up, *((out.port,) if out else ()), *self.neighbours[node])))
             found[node, up] = (self.down[node],) if node in self.down else ()
             for reception in self.neighbours[node]:
                 if reception != up:

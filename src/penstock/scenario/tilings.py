@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways through networks of tiles: by dimension, as their nodes route."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.scenario.model import Topology
+from penstock.scenario.tile_keys import KINDS
+from penstock.tiles.detours import Routing
+from penstock.tiles.identity import Node
+from penstock.tiles.walk import Outcome, follow
+
+
+class Tilings:
+    """The topologies of a scenario that are made of tiles, and the bridges that are their nodes."""
+
+    def __init__(self, topologies: Mapping[str, Topology]) -> None:
+        self.routing = {name: Routing(each.grid) for name, each in topologies.items() if each.kind in KINDS}
+        self.node: dict[str, tuple[str, Node]] = {}
+        self.bridge: dict[tuple[str, Node], str] = {}
+        for name, routing in self.routing.items():
+            for number, node in enumerate(routing.grid.nodes):
+                bridge = f"{name}{number}"
+                self.node[bridge] = name, node
+                self.bridge[name, node] = bridge
+
+    def ways(self, start: str, goals: Sequence[str]) -> dict[str, list[str] | None] | None:
+        """The way to each of these bridges, None where there is none; None if not all are of one topology of tiles."""
+        nodes = [self.node.get(bridge) for bridge in (start, *goals)]
+        if nodes[0] is None or any(node is None or node[0] != nodes[0][0] for node in nodes):
+            return None
+        found: dict[str, list[str] | None] = {}
+        for goal in goals:
+            (name, source), (_, destination) = self.node[start], self.node[goal]
+            way = follow(self.routing[name], source, destination)
+            arrived = way.outcome is Outcome.ARRIVED
+            found[goal] = [self.bridge[name, node] for node in way.nodes] if arrived else None
+        return found
