@@ -108,9 +108,35 @@ pub struct Station {
     /// Of its port 0; none: the highest class first, and nothing else.
     #[serde(default)]
     pub shapers: Option<ShapersConfig>,
+    /// Of its port; none: nothing is held before it is queued.
+    #[serde(default)]
+    pub ats: Option<Ats>,
     /// Of the queues of its port, where they are not as long as any may be.
     #[serde(default)]
     pub queue_limits: Vec<QueueLimit>,
+}
+
+/// The ATS schedulers of a talker.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ats {
+    /// Frames of others pass.
+    pub classes: Vec<u8>,
+    /// That is counted around a frame.
+    pub overhead_bytes: i16,
+    /// (class, nanoseconds): MaxResidenceTime, where it is not the longest.
+    #[serde(default)]
+    pub max_residence_ns: Vec<(u8, u32)>,
+    pub schedulers: Vec<AtsScheduler>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AtsScheduler {
+    /// Among the streams, all of this talker: those that share it.
+    pub streams: Vec<u32>,
+    pub rate_bps: u64,
+    pub burst_bytes: u64,
 }
 
 /// What the queue of a traffic class holds at most; what comes beyond it is dropped.

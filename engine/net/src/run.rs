@@ -285,9 +285,26 @@ fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> 
         if let Some(config) = &station.shapers {
             made.shape(config).map_err(|source| RunError::Station { station: name.clone(), source })?;
         }
+        if let Some(config) = &station.ats {
+            check_schedulers(network, index, config)?;
+            made.schedule(config).map_err(|source| RunError::Station { station: name.clone(), source })?;
+        }
         stations.push(made);
     }
     Ok(stations)
+}
+
+/// A talker holds what is its own.
+fn check_schedulers(network: &Network, station: usize, config: &describe::Ats) -> Result<(), RunError> {
+    for &stream in config.schedulers.iter().flat_map(|scheduler| &scheduler.streams) {
+        if network.streams.get(stream as usize).is_none_or(|stream| stream.from != station) {
+            let name = &network.stations[station].name;
+            return Err(wrong(format!(
+                "station \"{name}\": an ATS scheduler of stream {stream}, which is not its own"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn streams(

@@ -16,7 +16,7 @@ const MAX_FRAME_CYCLES: Tick = 4;
 const SHORTEST_BYTES: u16 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Received {
+pub(crate) struct Received {
     pub frame: u32,
     pub header: HeaderId,
     pub memo: Option<u32>,

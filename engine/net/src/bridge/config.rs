@@ -183,11 +183,11 @@ pub enum BridgeError {
     Config { what: String, allowed: String },
 }
 
-pub(super) fn refuse(what: String, allowed: impl Into<String>) -> BridgeError {
+pub(crate) fn refuse(what: String, allowed: impl Into<String>) -> BridgeError {
     BridgeError::Config { what, allowed: allowed.into() }
 }
 
-pub(super) fn within<T: PartialOrd + std::fmt::Display>(
+pub(crate) fn within<T: PartialOrd + std::fmt::Display>(
     what: &str,
     value: T,
     least: T,

@@ -148,7 +148,9 @@ impl Bridge {
                 let ports = self.ports();
                 self.meters.shape_in_cycles(group, way.stream, received, &metering, ports)
             }
-            Clock::Ideal(_) => self.meters.shape(group, way.stream, received, &metering, earliest),
+            Clock::Ideal(_) => {
+                self.meters.shape(group, way.stream, (received.last, received.bytes), &metering, earliest)
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ATS schedulers of a bridge, and when a frame of theirs may be selected.
+//! The ATS schedulers of a bridge, or of a talker, and when a frame of theirs may be selected.
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::ats::{process_frame_at, Group, Rate, Scheduler, MAX_RESIDENCE_NS, TICKS_PER_NS};
 use prefetch_index::prefetch_index;
@@ -15,7 +15,7 @@ const PS_PER_NS: u64 = 1_000;
 
 /// What an ATS scheduler says of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     pub visible: Tick,
     /// It does not stay too long.
     pub pass: bool,
@@ -23,7 +23,7 @@ pub(super) struct Shape {
 
 /// What counts for a frame. The hardware reads the delay twice: to compare, and to add.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Metering {
+pub(crate) struct Metering {
     pub overhead_bytes: i32,
     pub residence_ns: u32,
     pub delay_to_compare_ns: u32,
@@ -31,7 +31,7 @@ pub(super) struct Metering {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Meters {
+pub(crate) struct Meters {
     groups: Vec<Group>,
     residences_ns: Vec<u32>,
     schedulers: Vec<Scheduler>,
@@ -45,19 +45,25 @@ fn group_of(port: u16, traffic_class: u8) -> usize {
 }
 
 impl Meters {
-    /// For so many streams, of a bridge that delays frames by this.
-    pub fn new(ports: u16, config: &BridgeConfig, streams: u32, delay_ns: u32) -> Result<Self, BridgeError> {
-        let highest = config.streams.iter().map(|s| usize::from(s.stream) + 1).max().unwrap_or(0);
+    /// With full buckets: so many schedulers, which count these bytes around a frame, and a group for each reception port
+    /// and class of a node that delays frames by this.
+    pub fn new(ports: u16, schedulers: usize, overhead_bytes: i16, delay_ns: u32) -> Result<Self, BridgeError> {
         let groups = usize::from(ports) * CLASSES;
         let (least, most) = OVERHEAD_BYTES.into_inner();
-        let overhead_bytes = within("overhead in bytes", i32::from(config.overhead_bytes), least, most)?;
-        let mut meters = Self {
+        Ok(Self {
             groups: vec![Group::default(); groups],
             residences_ns: vec![MAX_RESIDENCE_NS; groups],
-            schedulers: vec![Scheduler::new(Rate::from_bits(0, 0)); highest.max(streams as usize)],
-            overhead_bytes,
-            processing_delay_max_ns: config.processing_delay_max_ns.unwrap_or(delay_ns),
-        };
+            schedulers: vec![Scheduler::new(Rate::from_bits(0, 0)); schedulers],
+            overhead_bytes: within("overhead in bytes", i32::from(overhead_bytes), least, most)?,
+            processing_delay_max_ns: delay_ns,
+        })
+    }
+
+    /// Those of a bridge with so many streams, that delays frames by this unless it is said.
+    pub fn of_bridge(ports: u16, config: &BridgeConfig, streams: u32, delay_ns: u32) -> Result<Self, BridgeError> {
+        let highest = config.streams.iter().map(|s| usize::from(s.stream) + 1).max().unwrap_or(0);
+        let delay_ns = config.processing_delay_max_ns.unwrap_or(delay_ns);
+        let mut meters = Self::new(ports, highest.max(streams as usize), config.overhead_bytes, delay_ns)?;
         for &(port, class, ns) in &config.max_residence_ns {
             within("reception port of a group", port, 0, ports - 1)?;
             meters.set_residence_ns(port, within("traffic class of a group", class, 0, 7)?, ns);
@@ -70,6 +76,14 @@ impl Meters {
 
     pub fn processing_delay_max_ns(&self) -> u32 {
         self.processing_delay_max_ns
+    }
+
+    /// As after a start: all buckets are full, and nothing has passed.
+    pub fn restart(&mut self) {
+        self.groups.fill(Group::default());
+        for scheduler in &mut self.schedulers {
+            *scheduler = Scheduler::new(scheduler.rate());
+        }
     }
 
     /// One that does not exist is left out.
@@ -130,24 +144,25 @@ impl Meters {
         Some(process_frame_at(group, scheduler, arrival, length))
     }
 
-    /// When a frame of a stream may be selected, in picoseconds and not before `earliest`.
+    /// When a frame of a stream, which has so many bytes and came at `last`, may be selected, in picoseconds and not before
+    /// `earliest`.
     pub fn shape(
         &mut self,
         group: (u16, u8),
         stream: u32,
-        received: &Received,
+        (last, bytes): (Tick, u16),
         metering: &Metering,
         earliest: Tick,
     ) -> Shape {
         // Rounded down; a division of 128 bit would take long.
-        let (ns, ps) = (received.last / PS_PER_NS, received.last % PS_PER_NS);
+        let (ns, ps) = (last / PS_PER_NS, last % PS_PER_NS);
         let arrival = i128::from(ns) * TICKS_PER_NS + i128::from((ps << TICKS_PER_NS.trailing_zeros()) / PS_PER_NS);
-        let Some((eligible, pass)) = self.process(group, stream, arrival, received.bytes, metering) else {
+        let Some((eligible, pass)) = self.process(group, stream, arrival, bytes, metering) else {
             return Shape { visible: NEVER, pass: false };
         };
         let wait_ps = ((eligible - arrival) * i128::from(PS_PER_NS) + TICKS_PER_NS - 1) / TICKS_PER_NS;
         let delay_ps = u64::from(metering.delay_ns) * PS_PER_NS;
-        let visible = i128::from(received.last) + wait_ps + i128::from(delay_ps);
+        let visible = i128::from(last) + wait_ps + i128::from(delay_ps);
         Shape { visible: earliest.max(Tick::try_from(visible).unwrap_or(NEVER)), pass }
     }
 

@@ -19,7 +19,7 @@ mod forwarding;
 mod judge;
 pub(crate) mod lifetime;
 mod memos;
-mod meters;
+pub(crate) mod meters;
 mod outage;
 mod pass;
 mod ports;
@@ -46,7 +46,7 @@ pub use start::RATE_BEFORE_START;
 use crate::header::HeaderId;
 use crate::trace::Reason;
 use arrivals::Arrivals;
-use config::within;
+pub(crate) use config::{refuse, within};
 use forwarding::Forwarding;
 use meters::Meters;
 use ports::Ports;
@@ -201,7 +201,7 @@ impl Bridge {
             arrivals: Arrivals::new(ports, max_frame_bytes),
             tables: Tables::new(ports, config, streams)?,
             forwarding: Forwarding::new(config, matches!(timing, Timing::Hardware))?,
-            meters: Meters::new(ports, config, streams, delay_ns)?,
+            meters: Meters::of_bridge(ports, config, streams, delay_ns)?,
             row: Row::default(),
             store: Store::new(ports, config),
             ports: Ports::new(ports, config, &clock)?,

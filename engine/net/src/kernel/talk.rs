@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::frame::Content;
 use crate::queue::{self, Kind};
 use crate::source::{Release, Released};
-use crate::station::{Selected, Sent};
+use crate::station::{Enqueued, Selected, Sent};
 use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
@@ -94,9 +94,17 @@ impl Kernel {
     /// A frame comes to its talker's port.
     #[inline]
     pub(super) fn enqueue(&mut self, now: u64, talker: u32, slot: u32, class: u8) {
-        let bytes = self.frames.get(slot).bytes;
-        match self.stations[talker as usize].enqueue(now, slot, class, bytes) {
-            Ok(wake) => self.await_selection(talker, wake),
+        let (stream, bytes) = {
+            let frame = self.frames.get(slot);
+            (frame.stream, frame.bytes)
+        };
+        match self.stations[talker as usize].enqueue(now, slot, stream, class, bytes) {
+            Ok(Enqueued { select, eligible }) => {
+                self.await_selection(talker, select);
+                if let Some(at) = eligible {
+                    self.row(slot, (self.node_of(talker), 0), Event::Eligible, at, class, Reason::NONE);
+                }
+            }
             Err(reason) => self.drop_at_talker(talker, slot, now, class, reason),
         }
     }

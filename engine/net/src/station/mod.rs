@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A station sends the frames of its streams over one link, by the egress port that every node has. A frame is eligible in
-//! the instant in which it is released; nothing else delays it.
+//! the instant in which it is released, or when its ATS scheduler says; nothing else delays it.
 //!
 //! It knows the time of the run, and neither reads nor writes anything. Whoever drives it calls [`Station::enqueue`] when
 //! a frame comes to its port, and [`Station::select`] at the times that it is told.
 mod greedy;
 mod line;
 mod room;
+mod schedulers;
 
 use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, LineTime, Queued, Tick, NEVER};
@@ -15,6 +16,7 @@ use penstock_shaper::ptp_clock::PtpClock;
 use crate::bridge::start::{check_ports, gate_time, shape, start_list};
 use crate::bridge::{reason, timing, BridgeError, ShapersConfig};
 use crate::clock::Clock;
+use crate::describe::Ats;
 use crate::faults::FOR_EVER;
 use crate::link::Wire;
 use crate::near::near;
@@ -22,6 +24,7 @@ use crate::trace::{Reason, Trace};
 use greedy::Greedy;
 use line::{Line, Ticks};
 pub use room::Room;
+use schedulers::Schedulers;
 
 pub const CLASSES: usize = 8;
 /// What a station's port is called, and the only port that it receives frames from: itself.
@@ -37,6 +40,15 @@ pub struct Sent {
     pub first: u64,
     /// When a stream that always has a frame has its next one.
     pub again: u64,
+}
+
+/// What came of a frame that is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enqueued {
+    /// When the station is to select, if that is new.
+    pub select: Option<u64>,
+    /// When its ATS scheduler lets it go, if it has one.
+    pub eligible: Option<u64>,
 }
 
 /// What a station did.
@@ -73,6 +85,8 @@ pub struct Station {
     pub room: [Room; CLASSES],
     pub class_of_pcp: [u8; 8],
     greedy: Greedy,
+    /// None: no frame is held before it is queued.
+    schedulers: Option<Box<Schedulers>>,
     gate_time: GateTime,
 }
 
@@ -88,6 +102,7 @@ impl Station {
             room: [Room::default(); CLASSES],
             class_of_pcp,
             greedy: Greedy::default(),
+            schedulers: None,
             gate_time: GateTime::new(PtpClock::new(0, 0), GateDelays::default()),
         }
     }
@@ -102,6 +117,13 @@ impl Station {
         let line = timing::Line { clock: &clock, gate_time: &self.gate_time, port: PORT, count_gap: self.count_gap };
         shape(&mut self.port, &line, config)?;
         config.gates.iter().try_for_each(|gates| start_list(&mut self.port, &line, config.ptp, gates, start))
+    }
+
+    /// Frames of its streams are held by ATS schedulers, from before the run on.
+    pub fn schedule(&mut self, config: &Ats) -> Result<(), BridgeError> {
+        self.ticks = Ticks::OfClock;
+        self.schedulers = Some(Box::new(Schedulers::new(config)?));
+        Ok(())
     }
 
     /// Has what a frame needs fetched into the cache.
@@ -157,11 +179,25 @@ impl Station {
         }
     }
 
-    /// Queues a frame, or tells why not; and when it is to select, if that is new.
+    /// Queues a frame of a stream, or tells why not.
     #[inline]
-    pub fn enqueue(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: u16) -> Result<Option<u64>, Reason> {
+    pub fn enqueue(
+        &mut self,
+        now: u64,
+        frame: u32,
+        stream: u32,
+        traffic_class: u8,
+        bytes: u16,
+    ) -> Result<Enqueued, Reason> {
         let class = usize::from(traffic_class) % CLASSES;
         let now = self.tick(now);
+        let (mut visible, mut shaped) = (now, false);
+        if let Some(shape) = self.schedulers.as_mut().and_then(|all| all.assign(stream, traffic_class, now, bytes)) {
+            if !shape.pass {
+                return Err(reason::RESIDENCE);
+            }
+            (visible, shaped) = (shape.visible, true);
+        }
         let (port, line) = self.line();
         if port.is_shaped() && port.is_too_long(&line, now, class, bytes) {
             return Err(reason::MAX_SDU);
@@ -169,18 +205,18 @@ impl Station {
         if !self.room[class].take(bytes) {
             return Err(reason::QUEUE_FULL);
         }
-        let (pool, shaped) = (Pool::Queue, false);
-        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
+        let copy = Queued { visible, frame, bytes, reception: PORT, traffic_class, pool: Pool::Queue, shaped };
         let is_first = self.port.enqueue(copy);
-        Ok(match is_first {
+        let select = match is_first {
             false => None,
             true if self.port.is_shaped() => {
                 let before = self.due;
                 self.plan(now);
                 (self.due != before && self.due < NEVER).then(|| self.time(self.due))
             }
-            true => self.select_by(self.port.free().max(now)),
-        })
+            true => self.select_by(self.port.free().max(visible)),
+        };
+        Ok(Enqueued { select, eligible: shaped.then(|| self.time(visible)) })
     }
 
     /// The port is to select by a tick; tells when that is, if it is new.
@@ -257,9 +293,12 @@ impl Station {
         self.next().filter(|_| self.due != before)
     }
 
-    /// Takes out all frames that wait for the port, with their classes.
+    /// Takes out all frames that wait for the port, with their classes; its schedulers start anew.
     pub fn lose_all(&mut self, at: u64) -> Vec<(u32, u8)> {
         let at = self.tick(at);
+        if let Some(schedulers) = &mut self.schedulers {
+            schedulers.restart();
+        }
         let mut lost = Vec::new();
         for class in (0..CLASSES).rev() {
             loop {
