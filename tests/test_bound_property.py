@@ -15,6 +15,7 @@ import polars as pl
 
 from penstock import plan
 from penstock.bound import Conformance, WayBound, applies, conformance, ways_of
+from penstock.bound.contracts import contract_of
 from penstock.captures import CapturedFrame, write_pcapng
 from penstock.errors import InputError
 from penstock.scenario import Network, load
@@ -226,6 +227,49 @@ def test_no_frame_takes_longer_than_its_bound() -> None:
     assert {1, 2, 3, 4} <= set(tally.hops)
     assert tally.classes == set(ATS_PRIORITIES.values())
     assert max(tally.ratios) > 0.9
+
+
+def with_schedulers_of_talkers(described: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Talkers hold what they talk, and most of them bring more at once than their bursts are."""
+    draw = random.Random(seed)
+    for station in described["stations"].values():
+        station["classes"] = {str(number): {"selection": "ats"} for number in ATS_PRIORITIES.values()}
+        station["overhead"] = described["bridges"]["b0"]["overhead"]
+    for stream in described["streams"].values():
+        if "ats" in stream and draw.random() < 0.7:
+            longest = stream["source"].get("frames", "464B").removesuffix("B")
+            stream["ats"]["burst"] = f"{int(longest) + 30}B"
+    return described
+
+
+def test_bounds_hold_behind_the_schedulers_of_talkers() -> None:
+    """What is proved before a run is so, and what is held against its bound keeps it."""
+    tally, proved, held_back = Tally(), 0, 0
+    for seed in SEEDS[:30]:
+        try:
+            network = load(with_schedulers_of_talkers(drawn(seed), seed))
+        except InputError:
+            continue
+        seen = simulated(network)
+        for name, stream in network.streams.items():
+            if stream.ats is None:
+                continue
+            contract = contract_of(network, name)
+            assert contract is not None
+            if contract.state in ("kept", "broken"):
+                proved += contract.state == "kept"
+                assert seen.conforming[name].ok is (contract.state == "kept"), (seed, name, contract)
+            waits = seen.of("eligible", name, stream.talker).join(
+                seen.of("created", name, stream.talker).select("frame_id", created="time_ps"), on="frame_id"
+            )
+            held_back += waits.filter(pl.col("time_ps") > pl.col("created")).height > 0
+            tally.shaped += 1
+            for way in ways_of(network, name):
+                if way.reason is None and applies(network, name, seen.conforming) is None:
+                    hold(seen, way, seed, tally)
+    assert proved > tally.shaped // 4
+    assert held_back > tally.shaped // 3
+    assert tally.ways > tally.shaped // 2
 
 
 def test_a_higher_class_that_goes_on_at_its_rate(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def network_json(
         "duration_ps": network.duration_ps,
         "drain_ps": DRAIN_PS,
         "bridges": bridges,
-        "stations": [_station(station) for station in network.stations.values()],
+        "stations": [_station(network, station, streams) for station in network.stations.values()],
         "links": [
             {
                 "a": [nodes[link.a[0]], link.a[1]],
@@ -109,9 +109,10 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
     station = network.stations[talker]
     first = network.bridges[station.bridge]
     link = {"rate_bps": station.link_rate_bps, "delay_ps": station.link_delay_ps}
+    numbers = {stream.name: number for number, stream in enumerate(network.streams_from[talker])}
     return {
         "duration_ps": network.duration_ps,
-        "drain_ps": 0,
+        "drain_ps": DRAIN_PS,
         "bridges": [
             {
                 "name": "first",
@@ -122,7 +123,7 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
                 "config": model_config(SwitchConfig(ports=2)),
             }
         ],
-        "stations": [_station(station) | {"name": "talker"}, {"name": "listener"}],
+        "stations": [_station(network, station, numbers) | {"name": "talker"}, {"name": "listener"}],
         "links": [{"a": [0, 0], "b": [1, 0], **link}, {"a": [0, 1], "b": [2, 0], **link}],
         "streams": [
             {
@@ -140,7 +141,7 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
     }
 
 
-def _station(station: Station) -> dict[str, Any]:
+def _station(network: Network, station: Station, numbers: Mapping[str, int]) -> dict[str, Any]:
     described = {
         "name": station.name,
         "clock": _clock(station.clock),
@@ -150,7 +151,27 @@ def _station(station: Station) -> dict[str, Any]:
             for number, limit in station.queue_limits.items()
         ],
     }
+    if station.ats_classes:
+        described["ats"] = _ats(network, station, numbers)
     return described | _shapers(station)
+
+
+def _ats(network: Network, station: Station, numbers: Mapping[str, int]) -> dict[str, Any]:
+    """The schedulers of a talker, and the numbers of the streams that each is of."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for stream in network.streams_from[station.name]:
+        if stream.ats is None or not network.is_held_by_talker(stream):
+            continue
+        ats, shared = stream.ats.at_node(station.name), stream.ats.scheduler
+        key = ("stream", stream.name) if shared is None else ("scheduler", shared)
+        new = {"streams": [], "rate_bps": ats.rate_bps, "burst_bytes": ats.burst_bytes}
+        found.setdefault(key, new)["streams"].append(numbers[stream.name])
+    return {
+        "classes": sorted(station.ats_classes),
+        "overhead_bytes": station.overhead_bytes,
+        "max_residence_ns": [list(limit) for limit in station.max_residence_ns.items()],
+        "schedulers": list(found.values()),
+    }
 
 
 def port_json(node: Bridge | Station, port: int, rate_bps: int) -> dict[str, Any]:
@@ -226,7 +247,7 @@ def _committed(network: Network, stream: Stream) -> dict[str, int] | None:
     if stream.ats is None:
         return None
     first = network.bridges[stream.tree[0].bridge]
-    ats = stream.ats.at_bridge(first.name)
+    ats = stream.ats.at_node(first.name)
     return {"rate_bps": ats.rate_bps, "burst_bytes": ats.burst_bytes, "overhead_bytes": first.overhead_bytes}
 
 
@@ -357,7 +378,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     for stream, hop in network.passing[bridge.name]:
         if stream.ats is None or not bridge.is_ats(network.class_at(stream, bridge.name)):
             continue
-        ats = stream.ats.at_bridge(bridge.name)
+        ats = stream.ats.at_node(bridge.name)
         entry = StreamEntry(
             name=stream.name,
             port=hop.entry,

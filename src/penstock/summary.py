@@ -253,7 +253,7 @@ def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformanc
     assert stream.ats is not None
     first = stream.tree[0].bridge
     once = steps.filter(pl.col("node") == first).unique("frame_id", keep="first", maintain_order=True).sort("arrived")
-    ats, overhead = stream.ats.at_bridge(first), network.bridges[first].overhead_bytes
+    ats, overhead = stream.ats.at_node(first), network.bridges[first].overhead_bytes
     pairs = list(once.select("arrived", "bytes").iter_rows())
     return conformance(pairs, ats.rate_bps, ats.burst_bytes, overhead)
 

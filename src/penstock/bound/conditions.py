@@ -133,7 +133,7 @@ def _why_not_shaped_again(network: Network, step: Step, before: Step, traffic_cl
         return f"ATS counts {here} B around a frame, but {there} B at the bridge before, which lets more pass"
     for other in group:
         assert other.ats is not None
-        now, then = other.ats.at_bridge(step.bridge), other.ats.at_bridge(before.bridge)
+        now, then = other.ats.at_node(step.bridge), other.ats.at_node(before.bridge)
         if now.rate_bps < then.rate_bps or now.burst_bytes < then.burst_bytes:
             return f'rate or burst of "{other.name}" is less than at the bridge before, and its frames may be held here'
     return None

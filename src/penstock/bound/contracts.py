@@ -156,9 +156,11 @@ def _with_remedy(
 ) -> Contract:  # fmt: skip
     assert stream.ats is not None
     first = network.bridges[stream.tree[0].bridge]
-    ats, overhead = stream.ats.at_bridge(first.name), first.overhead_bytes
+    ats, overhead = stream.ats.at_node(first.name), first.overhead_bytes
     rate, burst = ats.rate_bps, ats.burst_bytes
-    if releases.cycle_ps is not None and releases.frames > len(releases.times_ps):
+    # What a scheduler of the talker lets go is not what the source releases.
+    released = not network.is_held_by_talker(stream)
+    if released and releases.cycle_ps is not None and releases.frames > len(releases.times_ps):
         bits = sum(size + overhead for size in releases.frame_bytes) * 8
         mean = ceil_div(bits * PS, releases.cycle_ps)
         if mean > rate:
@@ -176,7 +178,7 @@ def _held_ps(network: Network, stream: Stream, releases: Releases, wait_ps: int)
     """For how long a scheduler may hold a frame, not above 0 if it never does; None if that is too much to look at."""
     assert stream.ats is not None
     first = network.bridges[stream.tree[0].bridge]
-    ats, overhead = stream.ats.at_bridge(first.name), first.overhead_bytes
+    ats, overhead = stream.ats.at_node(first.name), first.overhead_bytes
     cost, burst = committed(ats.rate_bps, ats.burst_bytes)
     slack_ps = releases.slack_ps + wait_ps
     talker = network.stations[stream.talker]
@@ -244,7 +246,7 @@ def _worst_of(frames: Sequence[Spaced], slack: int, across_groups: bool) -> int:
 def _wait_ps(network: Network, stream: Stream) -> int | None:
     """For how long a frame may wait for those of other streams at its talker; None if that is not known."""
     talker = network.stations[stream.talker]
-    if talker.gates or talker.credit:
+    if talker.gates or talker.credit or talker.ats_classes:
         return None
     if stream.source.back_to_back:
         return 0  # it leaves at the rate of the link, and nothing is faster
@@ -266,7 +268,7 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
         higher += found[1] if of > own else 0
     slowest = talker.link_rate_bps * (1 - higher)
     first = stream.tree[0].bridge
-    if shares > 1 or stream.ats is None or stream.ats.at_bridge(first).rate_bps > slowest:
+    if shares > 1 or stream.ats is None or stream.ats.at_node(first).rate_bps > slowest:
         return None
     waited = (blocking + ahead) / (1 - higher) * Fraction(10**9, 10**9 + min(talker.clock.drift_ppb, 0))
     return ceil(waited)

@@ -95,6 +95,6 @@ def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int) -> Committe
     assert stream.ats is not None
     counted = stream.min_frame_bytes + min(bridge.overhead_bytes, WIRE_OVERHEAD_BYTES)
     on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
-    ats = stream.ats.at_bridge(bridge.name)
+    ats = stream.ats.at_node(bridge.name)
     rate, burst = (ceil_div(n * on_wire, counted) for n in (ats.rate_bps, ats.burst_bytes))
     return Committed(stream.name, traffic_class, rate, burst)

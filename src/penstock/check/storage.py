@@ -236,10 +236,11 @@ def _curve(network: Network, stream: Stream, bridge: Bridge) -> _Curve | None:
     rate = network.stations[stream.talker].link_rate_bps
     pieces = []
     found = brought(network, stream, rate)
-    if found is not None:
+    # What a scheduler of the talker held may come closer together than it was released.
+    if found is not None and not network.stations[stream.talker].ats_classes:
         pieces.append((float(found[0]) * rate / (8 * PS), float(found[1]) * rate / 8))
     if stream.ats is not None and stream.ats.scheduler is None:
-        ats = stream.ats.at_bridge(stream.tree[0].bridge)
+        ats = stream.ats.at_node(stream.tree[0].bridge)
         pieces.append((ats.burst_bytes, ats.rate_bps / 8))
     if not pieces:
         return None

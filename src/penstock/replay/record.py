@@ -136,7 +136,7 @@ def _run_toml(tap: Tap, frames: pl.DataFrame) -> Iterator[str]:
         )
         if tap.is_shaped(stream):
             assert stream.ats is not None
-            ats = stream.ats.at_bridge(tap.bridge.name)
+            ats = stream.ats.at_node(tap.bridge.name)
             yield (f"committed_information_rate_bps = {ats.rate_bps}\ncommitted_burst_size_bytes = {ats.burst_bytes}\n")
             residence_ns = config.max_residence_ns.get((hop.entry, traffic_class))
             if residence_ns is not None:

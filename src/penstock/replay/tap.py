@@ -115,6 +115,6 @@ def _limits(tap: Tap, stream: Stream) -> Iterator[tuple[str, int, int, int]]:
     yield "the longest frame", stream.max_frame_bytes, MIN_FRAME_BYTES, MAX_FRAME_BYTES
     if tap.is_shaped(stream):
         assert stream.ats is not None
-        ats = stream.ats.at_bridge(tap.bridge.name)
+        ats = stream.ats.at_node(tap.bridge.name)
         yield "the rate in b/s", ats.rate_bps, MIN_RATE_BPS, LINK_BPS
         yield "the burst in bytes", ats.burst_bytes, MIN_BURST_BYTES, MAX_BURST_BYTES

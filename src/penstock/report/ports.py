@@ -139,12 +139,18 @@ class Passage:
         """The frames of a station's streams, with their classes there."""
         network, station = self.view.network, self.place.node
         classes = {stream.name: network.class_at_talker(stream) for stream in network.streams_from[station.name]}
-        rows = self.view.journeys.unique("frame_id").with_columns(pl.col("stream").cast(pl.String))
+        held = self.view.rows.filter(
+            (pl.col("event") == "eligible") & (pl.col("node") == pl.lit(station.name, dtype=pl.Categorical))
+        ).select("frame_id", pl.col("time_ps").alias("eligible"))
+        rows = (
+            self.view.journeys.unique("frame_id")
+            .with_columns(pl.col("stream").cast(pl.String))
+            .join(held, on="frame_id", how="left")
+        )
         lost_here = pl.col("dropped_at").cast(pl.String) == station.name
         return rows.filter(pl.col("stream").is_in(list(classes))).with_columns(
             pl.col("talker_sent").alias("sent"),
             pl.col("created").alias("ready"),
-            pl.lit(None, pl.Int64).alias("eligible"),
             pl.when(lost_here).then("dropped").alias("dropped"),
             pl.when(lost_here).then("reason").alias("reason"),
             pl.col("stream").replace_strict(classes, default=0, return_dtype=pl.UInt8).alias("traffic_class"),

@@ -16,7 +16,14 @@ from penstock.scenario.limits import (
     SHORTEST_INTERVAL_NS,
 )
 from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
-from penstock.scenario.port_keys import CLASSES, check_class_keys, classes_of_priority, index, keys_of_bridge
+from penstock.scenario.port_keys import (
+    CLASSES,
+    check_class_keys,
+    check_residence,
+    classes_of_priority,
+    index,
+    keys_of_bridge,
+)
 from penstock.scenario.shapers import shapers_of
 from penstock.scenario.units import show_rate
 
@@ -88,12 +95,9 @@ def _bridge(
         with report.part():
             number = index(draft, (*path, "classes", key), key, CLASSES, "traffic class")
             residence = None if entry.max_residence is None else entry.max_residence // 1000
-            selection = keys.selection(number)
-            if residence is not None and selection != "ats":
-                where = (*path, "classes", key, "max_residence")
-                report.refuse(where, "only ATS has a residence time", 'selection = "ats"')
+            check_residence(draft, keys, (*path, "classes", key), entry.max_residence)
             check_class_keys(draft, keys, (*path, "classes", key), entry, None)
-            classes[number] = TrafficClass(selection, residence)
+            classes[number] = TrafficClass(keys.selection(number), residence)
     table = classes_of_priority(draft, path, settings.class_of_priority)
     processing = settings.processing_delay
     residence_ns = {

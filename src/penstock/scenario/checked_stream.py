@@ -40,10 +40,10 @@ class Ats:
     burst_bytes: int
     # Shared by the streams that name it: one scheduler at each reception port of a bridge. None: the stream's own.
     scheduler: str | None = None
-    at: Mapping[str, Ats] = field(default_factory=dict)  # by bridge, where it is not the same
+    at: Mapping[str, Ats] = field(default_factory=dict)  # by bridge or talker, where it is not the same
 
-    def at_bridge(self, name: str) -> Ats:
-        """Rate and burst as a bridge has them."""
+    def at_node(self, name: str) -> Ats:
+        """Rate and burst as a bridge has them, or the talker."""
         return self.at.get(name, self)
 
 

@@ -38,6 +38,7 @@ PacketTime = Annotated[int, Quantity(TIME, 1, 1000 * _S)]
 # Of cables and of bridges.
 Delay = Annotated[int, Quantity(TIME, 0, _MS)]
 StatedDelay = Annotated[int, Quantity(TIME, 0, _MS, "ns")]
+LONGEST_RESIDENCE_NS = 10**9  # of ATS, and what it is where nothing is said
 Residence = Annotated[int, Quantity(TIME, 1000, _S, "ns")]
 # Of gates.
 BaseTime = Annotated[int, Quantity(TIME, 0, YEARS_PS, "ns")]

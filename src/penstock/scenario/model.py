@@ -233,9 +233,15 @@ class ClassAtPort(_ClassKeys):
     )
 
 
-class ClassAtStation(ClassAtPort):
+class ClassAtStation(_ClassKeys):
     """How a station serves a traffic class."""
 
+    selection: Literal["ats", "strict", "cbs", "round_robin"] | None = Field(
+        default=None, description="How frames of the class are selected; of ATS, also when they may be."
+    )
+    max_residence: Residence | None = Field(
+        default=None, description="Of ATS: how long a frame may wait for its scheduler."
+    )
     queue_limit: QueueLimit | None = Field(default=None, description="What its queue holds at most: frames or bytes.")
 
     name: str | None = Field(default=None, description="What gate lists may call the class.")
@@ -367,6 +373,9 @@ class Station(Table):
     )
     gates: Gates | None = Field(default=None, description="The gate control list of its port.")
     count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")
+    overhead: Overhead = Field(
+        default=20, description="What ATS counts beside the frame; below zero, what it leaves out of it."
+    )
     linux: LinuxPort | None = Field(default=None, description="Its interface, if it is a Linux host.")
 
 
@@ -380,7 +389,9 @@ class Committed(Table):
 class Ats(Committed):
     """The committed rate and burst of ATS schedulers, the same at all bridges or not."""
 
-    at: dict[str, Committed] = Field(default_factory=dict, description="At single bridges, by name, another rate.")
+    at: dict[str, Committed] = Field(
+        default_factory=dict, description="At single bridges or at the talker, by name, another rate."
+    )
 
 
 class Identify(Table):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -127,6 +127,9 @@ class Station(Egress):
     link_delay_ps: int
     clock: Clock
     class_of_pcp: tuple[int, ...]
+    ats_classes: frozenset[int] = frozenset()  # whose frames pass ATS schedulers before they are queued
+    max_residence_ns: Mapping[int, int] = field(default_factory=dict)  # by class
+    overhead_bytes: int = 20
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,11 @@ class Network:
     def class_at_talker(self, stream: Stream) -> int:
         """The traffic class that the talker puts the stream's frames into; those without a tag count as priority 0."""
         return self.stations[stream.talker].class_of_pcp[0 if stream.vlan is None else stream.pcp]
+
+    def is_held_by_talker(self, stream: Stream) -> bool:
+        """Whether the talker has an ATS scheduler for the stream."""
+        talker = self.stations[stream.talker]
+        return stream.ats is not None and self.class_at_talker(stream) in talker.ats_classes
 
     def vlan_at(self, stream: Stream, bridge: str, port: int) -> int:
         """The VLAN that a bridge puts the stream's frames into, received at a port."""

@@ -114,6 +114,12 @@ def check_class_keys(draft: Draft, keys: PortKeys, path: KeyPath, entry: ClassKe
             draft.report.refuse((*path, name), f'says nothing about selection = "{selection}"', 'selection = "cbs"')
 
 
+def check_residence(draft: Draft, keys: PortKeys, path: KeyPath, residence: int | None) -> None:
+    """Whether a class that has a residence time is ATS."""
+    if residence is not None and keys.selection(int(path[-1])) != "ats":
+        draft.report.refuse((*path, "max_residence"), "only ATS has a residence time", 'selection = "ats"')
+
+
 def classes_of_priority(draft: Draft, path: KeyPath, table: tuple[int, ...]) -> tuple[int, ...]:
     """The traffic class of each priority code point; told once of each place that says too few or too many."""
     if len(table) != CLASSES:

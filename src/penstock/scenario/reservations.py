@@ -10,7 +10,7 @@ from penstock.scenario.checked_stream import Ats, Stream
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.egress import Egress
 from penstock.scenario.limits import LINE_RATE_BPS
-from penstock.scenario.network import Bridge, Network
+from penstock.scenario.network import Bridge, Network, Station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.schedulers import key_of
 from penstock.scenario.units import show_rate, show_time
@@ -35,26 +35,33 @@ def check_reservations(draft: Draft, network: Network) -> None:
     report = draft.report
     for stream in network.streams.values():
         if stream.ats is None:
-            if network.bridges[network.stations[stream.talker].bridge].is_ats(stream.traffic_class):
+            talker = network.stations[stream.talker]
+            if network.class_at_talker(stream) in talker.ats_classes:
+                number = network.class_at_talker(stream)
+                what = f'class {number} of "{talker.name}" is ATS but the stream has no rate: it passes unshaped'
+                report.warn(("streams", stream.name), what)
+            elif network.bridges[talker.bridge].is_ats(stream.traffic_class):
                 what = f"class {stream.traffic_class} is ATS but the stream has no rate: it passes unshaped"
                 report.warn(("streams", stream.name), what)
             continue
         if _reserve(draft, network, stream, reserved):
-            for path, ats, bridges in _by_place(network, stream):
-                _check_scheduler(draft, path, ats, stream, max(bridge.overhead_bytes for bridge in bridges))
+            for path, ats, held_at in _by_place(network, stream):
+                _check_scheduler(draft, path, ats, stream, max(node.overhead_bytes for node in held_at))
         _warn_ats(draft, network, stream)
 
 
-def _by_place(network: Network, stream: Stream) -> list[tuple[KeyPath, Ats, list[Bridge]]]:
-    """The rates and bursts of a stream, where they are said, and the bridges that have them."""
+def _by_place(network: Network, stream: Stream) -> list[tuple[KeyPath, Ats, list[Bridge | Station]]]:
+    """The rates and bursts of a stream, where they are said, and the nodes that have them."""
     assert stream.ats is not None
-    passed = [network.bridges[hop.bridge] for hop in stream.tree]
+    passed: list[Bridge | Station] = [network.bridges[hop.bridge] for hop in stream.tree]
+    if network.is_held_by_talker(stream):
+        passed.append(network.stations[stream.talker])
     if not stream.ats.at:
         return [(key_of(stream, passed[0].name), stream.ats, passed)]
-    found: dict[KeyPath, tuple[Ats, list[Bridge]]] = {}
-    for bridge in passed:
-        found.setdefault(key_of(stream, bridge.name), (stream.ats.at_bridge(bridge.name), []))[1].append(bridge)
-    return [(path, ats, bridges) for path, (ats, bridges) in found.items()]
+    found: dict[KeyPath, tuple[Ats, list[Bridge | Station]]] = {}
+    for node in passed:
+        found.setdefault(key_of(stream, node.name), (stream.ats.at_node(node.name), []))[1].append(node)
+    return [(path, ats, nodes) for path, (ats, nodes) in found.items()]
 
 
 def _check_scheduler(draft: Draft, path: KeyPath, ats: Ats, stream: Stream, overhead: int) -> None:
@@ -78,17 +85,18 @@ def _check_scheduler(draft: Draft, path: KeyPath, ats: Ats, stream: Stream, over
 def _reserve(draft: Draft, network: Network, stream: Stream, reserved: _Reserved) -> bool:
     """Adds the stream's rate to each link on its way, that of a shared scheduler once; False if one is too slow."""
     assert stream.ats is not None
-    # Each port, the bridge whose rate counts there, and where frames come to its schedulers.
-    ports: list[tuple[Place, str, int | None]] = [((stream.talker, 0), stream.tree[0].bridge, None)]
+    # Each port, the node whose rate counts there, and where frames come to its schedulers.
+    source = stream.talker if network.is_held_by_talker(stream) else stream.tree[0].bridge
+    ports: list[tuple[Place, str, int | None]] = [((stream.talker, 0), source, None)]
     ports += [((hop.bridge, egress), hop.bridge, hop.entry) for hop in stream.tree for egress in hop.egress]
     slow = [
         (limit, port, bridge)
         for port, bridge, _ in ports
-        if stream.ats.at_bridge(bridge).rate_bps > (limit := network.link_at[port].rate_bps)
+        if stream.ats.at_node(bridge).rate_bps > (limit := network.link_at[port].rate_bps)
     ]
     if slow:
         limit, port, bridge = min(slow, key=lambda each: each[0])
-        rate, link = show_rate(stream.ats.at_bridge(bridge).rate_bps), show_rate(limit)
+        rate, link = show_rate(stream.ats.at_node(bridge).rate_bps), show_rate(limit)
         which = "" if port[0] == stream.talker else f" from {port[0]}.{port[1]}"
         draft.report.add(
             (*key_of(stream, bridge), "rate"), f"{rate} is above the link's {link}{which}", f"up to {link}"
@@ -100,7 +108,7 @@ def _reserve(draft: Draft, network: Network, stream: Stream, reserved: _Reserved
             if (port, entry, shared) in reserved.shared:
                 continue
             reserved.shared.add((port, entry, shared))
-        own, limit = stream.ats.at_bridge(bridge).rate_bps, network.link_at[port].rate_bps
+        own, limit = stream.ats.at_node(bridge).rate_bps, network.link_at[port].rate_bps
         total = reserved.bps[port] = reserved.bps[port] + own
         if total > limit and port not in reserved.full:
             reserved.full.add(port)  # once for each link
@@ -124,7 +132,7 @@ def _warn_ats(draft: Draft, network: Network, stream: Stream) -> None:
         limit = network.bridges[hop.bridge].max_residence_ns.get((hop.entry, number))
         if limit is None:
             continue
-        ats = stream.ats.at_bridge(hop.bridge)
+        ats = stream.ats.at_node(hop.bridge)
         fill_ps = ats.burst_bytes * 8 * 10**12 // ats.rate_bps
         if limit * 1000 < fill_ps // 2:
             draft.report.warn(

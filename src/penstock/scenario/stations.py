@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from penstock.scenario import model
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.gate_lists import able_of
 from penstock.scenario.links import place_named
 from penstock.scenario.network import Link, Station
-from penstock.scenario.port_keys import check_class_keys, classes_of_priority, keys_of_station
+from penstock.scenario.port_keys import check_class_keys, check_residence, classes_of_priority, keys_of_station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.shapers import shapers_of
 
@@ -70,6 +71,11 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
             for key, entry in station.classes.items():
                 with draft.report.part():
                     check_class_keys(draft, keys, (*path, "classes", key), entry, None)
+                    check_residence(draft, keys, (*path, "classes", key), entry.max_residence)
+            ats_classes = frozenset(number for number in keys.named if keys.selection(number) == "ats")
+            if ats_classes and draft.nodes == "linux":
+                where = (*path, "classes", str(min(ats_classes)), "selection")
+                draft.report.add(where, "no qdisc of Linux is ATS", '"strict" or "cbs", or nodes = "model"')
             shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else "model"), {0: rate})
             found[name] = Station(
                 name=name,
@@ -87,7 +93,16 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 count_gap=station.count_gap,
                 class_names=shapers.names,
                 queue_limits=shapers.queue_limits,
+                ats_classes=ats_classes,
+                max_residence_ns=_residences_ns(station, ats_classes),
+                overhead_bytes=station.overhead,
             )
             draft.rate_origin[name] = ("links", "rate") if station.rate is None else (*path, "rate")
             links.append(Link(name, (bridge, port), (name, 0), rate, delay))
     return found
+
+
+def _residences_ns(station: model.Station, ats_classes: frozenset[int]) -> dict[int, int]:
+    """MaxResidenceTime of the talker's ATS classes that have one."""
+    said = ((number, station.classes[str(number)].max_residence) for number in sorted(ats_classes))
+    return {number: residence // 1000 for number, residence in said if residence is not None}

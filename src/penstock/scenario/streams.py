@@ -46,9 +46,11 @@ def _stream(
     else:
         traffic = made(draft, path, number, stream, longest, talker, stations)
     first = bridges[talker.bridge]
-    ats = committed_of(draft, path, stream, passed)
+    ats = committed_of(draft, path, stream, talker, passed)
     if ats is not None:
-        _check_class(draft, (*path, "ats" if stream.scheduler is None else "scheduler"), traffic, first, passed)
+        where: KeyPath = (*path, "ats" if stream.scheduler is None else "scheduler")
+        at_talker = talker.class_of_pcp[0 if traffic.vlan is None else traffic.pcp] in talker.ats_classes
+        _check_class(draft, where, traffic, first, passed, at_talker)
     return Stream(
         name=name,
         talker=stream.talker,
@@ -101,10 +103,12 @@ def _ends(
     return talker, listeners
 
 
-def _check_class(draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, passed: Sequence[Bridge]) -> None:
-    """Whether a stream that is to be shaped is of a class that is."""
+def _check_class(
+    draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, passed: Sequence[Bridge], at_talker: bool
+) -> None:
+    """Whether a stream that is to be shaped is of a class that is, at a bridge or at its talker."""
     shaped_at = [bridge for bridge in passed if bridge.is_ats(_class_at(bridge, traffic))]
-    if not shaped_at:
+    if not shaped_at and not at_talker:
         traffic_class = _class_at(first, traffic)
         selection = first.selection(traffic_class)
         classes = [p for p in range(8) if first.is_ats(first.class_of_pcp[p])]
