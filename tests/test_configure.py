@@ -62,7 +62,7 @@ def test_default_equals_reset() -> None:
 def test_rate_is_exact_to_one_part_in_a_million() -> None:
     for rate in (10_000, 10_001, 64_000, 999_983, 20_000_000, 123_456_789, 1_000_000_000):
         byte_time = (rate_entry(rate, 1542) & (1 << 44) - 1) / 2**24
-        assert 0 <= byte_time * rate / 8e9 - 1 < 1e-6
+        assert 0 <= 1 - byte_time * rate / 8e9 < 1e-6
     assert rate_entry(1_000_000_000, 1000) == (8000 << 16) << 44 | 8 << 24
 
 

@@ -50,9 +50,9 @@ def test_eligibility_is_the_standards_to_the_rounding(rate: int, burst: int, fra
         got = twin.frame(0, 7, 0, arrival, length)
         if expected is None or got is None:
             break  # at the very limit of residence the two may differ
-        # Rounded up: one tick a frame, and the byte time by at most 2^-24 ns.
-        late = Fraction(got, TICKS_PER_NS) - expected
-        assert 0 <= late <= Fraction(2 * count, TICKS_PER_NS) + Fraction(count * 20_000, 1 << 24)
+        # Rounded down: one tick a frame, and the byte time by at most 2^-24 ns.
+        early = expected - Fraction(got, TICKS_PER_NS)
+        assert 0 <= early <= Fraction(2 * count, TICKS_PER_NS) + Fraction(count * 20_000, 1 << 24)
 
 
 def test_residence_and_limits() -> None:

@@ -38,14 +38,14 @@ class Reference:
         self.max_residence_ns: dict[tuple[int, int], int] = {}
 
     def set_rate(self, stream: int, rate_bps: int, burst_bytes: int) -> None:
-        per_byte = -(-8 * 10**9 * 2**24 // rate_bps)
-        self.rate[stream] = (per_byte, burst_bytes * per_byte // 256)
+        per_byte = 8 * 10**9 * 2**24 // rate_bps
+        self.rate[stream] = (per_byte, -(-burst_bytes * per_byte // 256))
         self.bucket_empty[stream] = -(1 << 90)
 
     def frame(self, port: int, traffic_class: int, stream: int, arrival_ns: int, wire_bytes: int) -> int | None:
         per_byte, empty_to_full = self.rate[stream]
         arrival = arrival_ns * TICKS
-        recovery = -(-wire_bytes * per_byte // 256)
+        recovery = wire_bytes * per_byte // 256
         scheduler_eligibility = self.bucket_empty[stream] + recovery
         bucket_full = self.bucket_empty[stream] + empty_to_full
         eligibility = max(arrival, self.group.get((port, traffic_class), -(1 << 90)), scheduler_eligibility)

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Asynchronous Traffic Shaping, IEEE 802.1Q-2022 8.6.11.3. Twin of `pen_ats`.
 //!
-//! Times are in *ticks* of 2^-16 ns. A rate is held as the time that a byte takes, in 2^-24 ns and rounded up, so that
-//! a shaper is never faster than its rate: slower by at most one part in 10^8 at 1 Gb/s, plus one tick a frame.
+//! Times are in *ticks* of 2^-16 ns. A rate is held as the time that a byte takes, in 2^-24 ns and rounded down, and the
+//! burst's time is rounded up, so that a frame of a stream that keeps to its rate and burst is never held. So a shaper is
+//! faster than its rate, by at most one part in 10^8 at 1 Gb/s, plus one tick a frame: less than one part in 10^6.
 use penstock_frame::{BitsPerSecond, Bytes};
 use thiserror::Error;
 
 pub const TICKS_PER_NS: i128 = 1 << 16;
 /// Long before every frame: at this bucket empty time every bucket is full.
 pub const LONG_AGO: i128 = -(1 << 78);
-/// Until it is set, and the longest that may be set.
+/// Until it is set, and the longest that acts: what is set beyond it acts as this.
 pub const MAX_RESIDENCE_NS: u32 = 1_000_000_000;
+/// The longest ProcessingDelayMax that acts in the hardware, likewise: no frame is due further ahead than half the range
+/// of its cycles.
+pub const MAX_PROCESSING_DELAY_NS: u32 = (1 << 26) - 1;
 
 const NS_PER_BYTE_BITS: u32 = 44;
 const EMPTY_TO_FULL_BITS: u32 = 52;
@@ -43,12 +47,12 @@ impl Rate {
         if !(Self::LEAST..=Self::MOST).contains(&rate) {
             return Err(RateError::Rate { bps: rate.0 });
         }
-        let ns_per_byte = (8_000_000_000_u64 << 24).div_ceil(rate.0);
-        let most = ((1_u64 << (EMPTY_TO_FULL_BITS + 8)) - 1) / ns_per_byte;
+        let ns_per_byte = (8_000_000_000_u64 << 24) / rate.0;
+        let most = (((1_u64 << EMPTY_TO_FULL_BITS) - 1) << 8) / ns_per_byte;
         if !(1..=most).contains(&burst.0) {
             return Err(RateError::Burst { bytes: burst.0, most });
         }
-        Ok(Self { ns_per_byte, empty_to_full: (burst.0 * ns_per_byte) >> 8 })
+        Ok(Self { ns_per_byte, empty_to_full: (burst.0 * ns_per_byte).div_ceil(1 << 8) })
     }
 
     /// From what a register holds.
@@ -80,9 +84,9 @@ impl Rate {
         self.empty_to_full
     }
 
-    /// LengthRecoveryDuration in ticks, rounded up.
+    /// LengthRecoveryDuration in ticks, rounded down.
     fn recovery(self, length: u32) -> i128 {
-        (i128::from(length) * i128::from(self.ns_per_byte) + 255) >> 8
+        (i128::from(length) * i128::from(self.ns_per_byte)) >> 8
     }
 }
 
@@ -119,12 +123,12 @@ impl Default for Group {
 
 impl Group {
     pub fn new(max_residence_ns: u32) -> Self {
-        Self { max_residence_ns, eligibility: LONG_AGO }
+        Self { max_residence_ns: max_residence_ns.min(MAX_RESIDENCE_NS), eligibility: LONG_AGO }
     }
 
     /// As the table write does: the group eligibility time stays.
     pub fn set_max_residence_ns(&mut self, max_residence_ns: u32) {
-        self.max_residence_ns = max_residence_ns;
+        self.max_residence_ns = max_residence_ns.min(MAX_RESIDENCE_NS);
     }
 }
 
@@ -158,7 +162,8 @@ pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i
 /// The first cycle of 8 ns in which a frame may be selected.
 pub fn visible_cycle(eligibility: i128, processing_delay_max_ns: u32) -> u64 {
     let ticks_per_cycle = 8 * TICKS_PER_NS;
-    let assigned = eligibility + i128::from(processing_delay_max_ns) * TICKS_PER_NS;
+    let delay_ns = processing_delay_max_ns.min(MAX_PROCESSING_DELAY_NS);
+    let assigned = eligibility + i128::from(delay_ns) * TICKS_PER_NS;
     u64::try_from((assigned + ticks_per_cycle - 1).div_euclid(ticks_per_cycle)).unwrap_or(0)
 }
 
@@ -200,6 +205,29 @@ mod tests {
         assert!(process_frame(&mut group, &mut scheduler, recovered, 100).is_some());
     }
 
+    /// A byte at 900 Mb/s is no whole number of 2^-24 ns: what is rounded up adds up.
+    #[test]
+    fn a_source_at_exactly_its_rate_is_not_held_after_a_day() {
+        let frames_a_day = 86_400_000_000_u64 / 12;
+        let mut group = Group::default();
+        let mut scheduler = Scheduler::new(rate(900_000_000, 1350));
+        for n in (0..2_000_000).chain(frames_a_day..frames_a_day + 10) {
+            assert_eq!(process_frame(&mut group, &mut scheduler, 12_000 * n, 1350), Some(i128::from(12_000 * n) << 16));
+        }
+    }
+
+    #[test]
+    fn a_residence_beyond_the_longest_acts_as_the_longest() {
+        let mut group = Group::new(u32::MAX);
+        let mut scheduler = Scheduler::new(rate(10_000, 2020));
+        assert!(process_frame(&mut group, &mut scheduler, 0, 2020).is_some());
+        assert_eq!(process_frame(&mut group, &mut scheduler, 0, 1251), None, "it would stay for 1.0008 s");
+        group.set_max_residence_ns(u32::MAX);
+        assert_eq!(process_frame(&mut group, &mut scheduler, 0, 1251), None);
+        let most = process_frame(&mut group, &mut scheduler, 0, 1250);
+        assert_eq!(most, Some(i128::from(MAX_RESIDENCE_NS) * TICKS_PER_NS));
+    }
+
     #[test]
     fn limits_are_stated() {
         assert_eq!(Rate::new(BitsPerSecond(9_999), Bytes(1)), Err(RateError::Rate { bps: 9_999 }));
@@ -221,6 +249,7 @@ mod tests {
         assert_eq!(visible_cycle(8 * TICKS_PER_NS, 0), 1);
         assert_eq!(visible_cycle(8 * TICKS_PER_NS, 9), 3);
         assert_eq!(visible_cycle(LONG_AGO, 9), 0);
+        assert_eq!(visible_cycle(0, u32::MAX), 1 << 23, "what acts is limited");
     }
 
     #[test]
@@ -292,14 +321,14 @@ mod tests {
                 eligible[stream].push((e, length));
             }
             // Eligible bytes of any window [from, to] stay within CBS + CIR·(to - from), in whole numbers:
-            // bytes · 8e9 · 2^16 ≤ CBS · 8e9 · 2^16 + bps · ticks, with the rate as held (never above the one asked for).
+            // bytes · 8e9 · 2^16 ≤ CBS · 8e9 · 2^16 + bps · ticks, with the rate as held, and a tick for each frame.
             for (frames, rate) in eligible.iter().zip(&rates) {
                 for from in 0..frames.len() {
                     let mut bytes = 0;
-                    for (e, length) in &frames[from..] {
+                    for (number, (e, length)) in frames[from..].iter().enumerate() {
                         bytes += i128::from(*length);
                         let ticks = e - frames[from].0;
-                        let allowed = i128::from(rate.empty_to_full()) + ticks;
+                        let allowed = i128::from(rate.empty_to_full()) + ticks + number as i128 + 1;
                         prop_assert!(bytes * i128::from(rate.ns_per_byte()) <= allowed << 8);
                     }
                 }
@@ -307,12 +336,35 @@ mod tests {
         }
 
         #[test]
-        fn the_held_rate_is_never_above_the_one_asked_for(bps in 10_000_u64..=1_000_000_000, burst in 1_u64..80_000) {
+        fn the_held_rate_is_never_below_the_one_asked_for(bps in 10_000_u64..=1_000_000_000, burst in 1_u64..80_000) {
             let rate = rate(bps, burst);
             let exact = (8e9 * f64::from(1 << 24)) / bps as f64;
-            prop_assert!(u128::from(rate.ns_per_byte()) * u128::from(bps) >= 8_000_000_000_u128 << 24);
-            prop_assert!(rate.ns_per_byte() as f64 / exact - 1.0 < 1e-7);
-            prop_assert!(u128::from(rate.empty_to_full()) << 8 <= u128::from(burst) * u128::from(rate.ns_per_byte()));
+            prop_assert!(u128::from(rate.ns_per_byte()) * u128::from(bps) <= 8_000_000_000_u128 << 24);
+            prop_assert!(1.0 - (rate.ns_per_byte() as f64 / exact) < 1e-7);
+            prop_assert!(u128::from(rate.empty_to_full()) << 8 >= u128::from(burst) * u128::from(rate.ns_per_byte()));
+        }
+
+        /// However long it goes on: frames that come as early as rate and burst allow, in whole numbers, are not held.
+        #[test]
+        fn a_stream_that_keeps_to_its_rate_is_never_held(
+            bps in 10_000_u64..=1_000_000_000,
+            burst in 0_u64..20_000,
+            frames in prop::collection::vec((84_u32..=2020, prop_oneof![3 => Just(0_u64), 1 => 0..50_000_000_u64]), 1..300),
+        ) {
+            let mut group = Group::default();
+            let mut scheduler = Scheduler::new(rate(bps, burst + 2020));
+            let capacity = i128::from(burst + 2020) * 8_000_000_000 * TICKS_PER_NS;
+            let byte = 8_000_000_000 * TICKS_PER_NS;
+            // What the bucket holds, in bytes times 8e9 ticks: a tick earns `bps` of it.
+            let (mut now, mut tokens) = (0_i128, capacity);
+            for (length, pause_ns) in frames {
+                let missing = (i128::from(length) * byte - tokens).max(0);
+                let wait = (missing + i128::from(bps) - 1) / i128::from(bps) + i128::from(pause_ns) * TICKS_PER_NS;
+                now += wait;
+                tokens = capacity.min(tokens + wait * i128::from(bps)) - i128::from(length) * byte;
+                let (eligible, passes) = process_frame_at(&mut group, &mut scheduler, now, length);
+                prop_assert!(passes && eligible == now, "held by {} ticks", eligible - now);
+            }
         }
 
         #[test]

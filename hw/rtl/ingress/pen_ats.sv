@@ -8,10 +8,14 @@
 //            read_i     ...                  products              time                   ...      state
 //
 // Times are signed fixed-point nanoseconds, FRACTION_W bits of fraction ("ticks"). Per stream, software gives
-//   ns_per_byte   = ceil(8e9 * 2^RATE_FRACTION_W / CIR)          nanoseconds, RATE_FRACTION_W bits of fraction
-//   empty_to_full = floor(CBS * ns_per_byte / 2^(RATE_FRACTION_W - FRACTION_W))                        ticks
-// and the length recovery duration is ceil(length * ns_per_byte / 2^(RATE_FRACTION_W - FRACTION_W)) ticks: all
-// roundings are towards a lower rate. The state changes only with frames that pass.
+//   ns_per_byte   = floor(8e9 * 2^RATE_FRACTION_W / CIR)         nanoseconds, RATE_FRACTION_W bits of fraction
+//   empty_to_full = ceil(CBS * ns_per_byte / 2^(RATE_FRACTION_W - FRACTION_W))                         ticks
+// and the length recovery duration is floor(length * ns_per_byte / 2^(RATE_FRACTION_W - FRACTION_W)) ticks: all
+// roundings are towards a higher rate, so that a stream that keeps to its rate is never held. The state changes only
+// with frames that pass.
+//
+// MaxResidenceTime and ProcessingDelayMax act up to a limit: no frame is due further ahead than half the range of
+// visible_o, so that the sign of a difference tells what is earlier.
 //
 // A stream belongs to one port, and a port's frames are further apart than the pipeline is long. So no frame can read
 // a state that one before it has still to write.
@@ -29,6 +33,8 @@ module pen_ats #(
   parameter int unsigned RATE_FRACTION_W = 24,
   parameter int unsigned FULL_W = 52,
   parameter int unsigned RESIDENCE_W = 32,
+  parameter int unsigned MAX_RESIDENCE_NS = 1_000_000_000,     // what is set beyond it acts as this
+  parameter int unsigned MAX_DELAY_NS = 2**26 - 1,             // likewise; a power of two less one
   parameter int unsigned CYCLE_W = 28
 ) (
   input  logic                       clk_i,
@@ -87,6 +93,15 @@ module pen_ats #(
     $fatal(1, "pen_ats: NEAR_W must be RESIDENCE_W + 4 and CYCLE_W + 3 or more, TIME_W at most, is %0d (%m)", NEAR_W);
   end
 
+  localparam int unsigned KEPT_RESIDENCE_W = $clog2(MAX_RESIDENCE_NS + 1);
+  localparam int unsigned DELAY_W = $clog2(MAX_DELAY_NS + 1);
+  if (KEPT_RESIDENCE_W > RESIDENCE_W || DELAY_W >= RESIDENCE_W || 1 << DELAY_W != MAX_DELAY_NS + 1) begin : g_check_6
+    $fatal(1, "pen_ats: MAX_RESIDENCE_NS and MAX_DELAY_NS must fit RESIDENCE_W, MAX_DELAY_NS be 2^n - 1 (%m)");
+  end
+  if (longint'(MAX_RESIDENCE_NS) + longint'(MAX_DELAY_NS) >= longint'(8) << (CYCLE_W - 1)) begin : g_check_7
+    $fatal(1, "pen_ats: MAX_RESIDENCE_NS + MAX_DELAY_NS must be below 2^%0d ns (%m)", CYCLE_W + 2);
+  end
+
   typedef logic signed [TICK_W-1:0] ticks_t;
   typedef logic signed [TIME_W-1:0] ns_t;
   typedef logic signed [NEAR_W-1:0] near_ns_t;
@@ -95,9 +110,9 @@ module pen_ats #(
   typedef logic [GROUP_W-1:0]       group_t;
   typedef logic [STREAM_W-1:0]      handle_t;
   typedef logic [CYCLE_W-1:0]       visible_t;
+  typedef logic [KEPT_RESIDENCE_W-1:0] residence_t;
 
   localparam ticks_t LONG_AGO = {2'b11, {(TICK_W - 2) {1'b0}}};
-  localparam logic [RESIDENCE_W-1:0] RESIDENCE_INIT = RESIDENCE_W'(1_000_000_000);
 
   function automatic ticks_t ticks(input ns_t ns);
     return {ns, {FRACTION_W{1'b0}}};
@@ -117,7 +132,8 @@ module pen_ats #(
   logic [RATE_W-1:0] ns_per_byte_1;
   logic [FULL_W-1:0] empty_to_full_1;
   ticks_t            bucket_empty_1, bucket_new_q, group_2, group_new_q;
-  logic [RESIDENCE_W-1:0] residence_2;
+  residence_t        residence_2, write_residence_ns;
+  logic [DELAY_W-1:0] delay_ns;
   logic              store_q;
   logic              write_rate;
   handle_t           write_handle;
@@ -128,6 +144,10 @@ module pen_ats #(
   assign init_group   = init_busy_i && 16'(init_index_i) < 16'(GROUPS);
   assign write_handle = handle_t'(write_rate_index_i);
   assign write_group  = group_t'({write_group_port_i, write_group_class_i});
+  assign write_residence_ns = init_busy_i || write_residence_ns_i > RESIDENCE_W'(MAX_RESIDENCE_NS)
+      ? residence_t'(MAX_RESIDENCE_NS) : residence_t'(write_residence_ns_i);
+  assign delay_ns     = processing_delay_max_ns_i[DELAY_W-1:0]
+      | {DELAY_W{processing_delay_max_ns_i[RESIDENCE_W-1:DELAY_W] != '0}};
   assign write_rate   = write_rate_i && write_rate_ready_o && 32'(write_rate_index_i) < STREAMS;
 
   // A stream's rate waits while a frame of it is on its way, and its frames keep their distance.
@@ -161,11 +181,11 @@ module pen_ats #(
     .read_data_o (group_2)
   );
 
-  pen_lutram_1r1w #(.WIDTH(RESIDENCE_W), .DEPTH(GROUPS)) u_residences (
+  pen_lutram_1r1w #(.WIDTH(KEPT_RESIDENCE_W), .DEPTH(GROUPS)) u_residences (
     .clk_i,
     .write_i     (init_group || (write_group_i && 32'(write_group_port_i) < PORTS)),
     .write_addr_i(init_busy_i ? group_t'(init_index_i) : write_group),
-    .write_data_i(write_residence_ns_i | (init_busy_i ? RESIDENCE_INIT : '0)),
+    .write_data_i(write_residence_ns),
     .read_addr_i (group_q[2]),
     .read_data_o (residence_2)
   );
@@ -214,7 +234,7 @@ module pen_ats #(
   ns_t                           arrival_3_q;
   near_ns_t                      earliest_3_q;
   ticks_t                        bucket_empty_3_q, bucket_full_3_q, group_3_q;
-  logic [RESIDENCE_W-1:0]        residence_3_q;
+  residence_t                    residence_3_q;
 
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) earliest_3_q <= near_ns_t'(arrival_2_q) + near_ns_t'(EARLIEST_NS);
@@ -233,8 +253,7 @@ module pen_ats #(
   // ---- Cycle 4: recovery, and the limits that the eligibility time is held against
   localparam int unsigned SUM_W = 3 * PART + LENGTH_W;
   logic [SUM_W-1:0]              outer_3, inner_3;
-  logic [SUM_W-DROP_W:0]         sum_3;             // and one bit below
-  logic                          round_3;
+  logic [SUM_W-DROP_W-1:0]       sum_3;
   logic [RECOVERY_W-1:0]         recovery_4_q;
   visible_t                      earliest_4_q;
   ns_t                           arrival_4_q;
@@ -242,19 +261,18 @@ module pen_ats #(
   ticks_t                        bucket_empty_4_q, bucket_full_4_q, group_4_q;
   logic                          group_later_4_q;
 
-  // The outer two products do not overlap: PART + LENGTH_W is at most 2 * PART. Rounding up is the carry into the sum.
+  // The outer two products do not overlap: PART + LENGTH_W is at most 2 * PART. The inner one has nothing to drop.
   assign outer_3 = {part_3_q[2], {(PART - LENGTH_W) {1'b0}}, part_3_q[0]};
   assign inner_3 = {PART'(0), part_3_q[1], PART'(0)};
-  assign round_3 = |outer_3[DROP_W-1:0];
-  assign sum_3   = {outer_3[SUM_W-1:DROP_W], 1'b1} + {inner_3[SUM_W-1:DROP_W], round_3};
+  assign sum_3   = outer_3[SUM_W-1:DROP_W] + inner_3[SUM_W-1:DROP_W];
 
   always_ff @(posedge clk_i) begin
     if (valid_q[3]) earliest_4_q <= earliest_3_q[3+:CYCLE_W];
     if (shape_q[3]) begin
-      recovery_4_q     <= sum_3[1+:RECOVERY_W];
+      recovery_4_q     <= sum_3[RECOVERY_W-1:0];
       arrival_4_q      <= arrival_3_q;
       limit_4_q        <= near_ns_t'(arrival_3_q) + near_ns_t'({1'b0, residence_3_q});
-      late_4_q         <= earliest_3_q - near_ns_t'({1'b0, processing_delay_max_ns_i});
+      late_4_q         <= earliest_3_q - near_ns_t'({1'b0, delay_ns});
       bucket_empty_4_q <= bucket_empty_3_q;
       bucket_full_4_q  <= bucket_full_3_q;
       group_4_q        <= group_3_q;
@@ -292,7 +310,7 @@ module pen_ats #(
 
   always_ff @(posedge clk_i) begin
     // To the end of the cycle that the eligibility time falls into.
-    delay_q <= VISIBLE_W'({processing_delay_max_ns_i, {FRACTION_W{1'b0}}}) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1);
+    delay_q <= VISIBLE_W'({delay_ns, {FRACTION_W{1'b0}}}) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1);
     if (valid_q[5]) earliest_6_q <= earliest_5_q;
     if (shape_q[5]) begin
       stream_6_q       <= stream_5_q;
@@ -347,14 +365,16 @@ module pen_ats #(
   end
 
   logic unused;
-  assign unused = ^{valid_q[1], valid_q[8], shape_q[1], shape_q[8], sum_3, inner_3, earliest_3_q, visible_6};
+  assign unused = ^{valid_q[1], valid_q[8], shape_q[1], shape_q[8], outer_3, sum_3, inner_3, earliest_3_q, visible_6};
 
 `ifdef FORMAL
   // Contract, for frames that keep their distance: 1. no frame is eligible before it has arrived, nor visible before it
-  // is eligible; 2. the eligibility times of a group never go back; 3. what a stream sends in any window stays within
+  // is eligible, nor later than MAX_RESIDENCE_NS and MAX_DELAY_NS after its arrival; 2. the eligibility times of a group never go back; 3. what a stream sends in any window stays within
   // CBS + CIR * t: from a frame i to a frame j, the recovery durations of all its frames that pass add up to no more
   // than empty_to_full + eligibility(j) - eligibility(i). Stream, group and frame i are arbitrary.
-  localparam ticks_t F_LATEST = ticks_t'(2 ** FRACTION_W * (32 + 2 ** RESIDENCE_W));  // no overflow below this
+  localparam ticks_t F_LATEST = ticks_t'(2 ** FRACTION_W * (32 + MAX_RESIDENCE_NS));  // no overflow below this
+  localparam ns_t F_LATEST_VISIBLE = ns_t'(MAX_RESIDENCE_NS + MAX_DELAY_NS > EARLIEST_NS
+      ? MAX_RESIDENCE_NS + MAX_DELAY_NS + 7 : EARLIEST_NS);
   localparam ticks_t F_RECOVERY = ticks_t'(2 ** (PRODUCT_W - DROP_W));
 
   logic              f_past_q = 1'b0;
@@ -374,7 +394,8 @@ module pen_ats #(
   assign f_bucket     = u_buckets.memory[f_stream_q];
   assign f_group      = u_groups.memory[f_group_q];
   assign f_full       = ticks_t'({1'b0, u_rates.memory[f_stream_q][RATE_W+:FULL_W]});
-  assign f_delay      = ticks_t'({1'b0, processing_delay_max_ns_i, {FRACTION_W{1'b0}}});
+  assign f_delay      = ticks(ns_t'(processing_delay_max_ns_i > RESIDENCE_W'(MAX_DELAY_NS)
+      ? RESIDENCE_W'(MAX_DELAY_NS) : processing_delay_max_ns_i));
 
   always_comb begin
     for (int unsigned i = 2; i <= 8; i++) begin
@@ -411,6 +432,7 @@ module pen_ats #(
       assume (bucket_new_q == LONG_AGO && group_new_q == LONG_AGO);
       assume (f_bucket == LONG_AGO);
       assume (f_group == LONG_AGO);
+      for (int unsigned g = 0; g < GROUPS; g++) assume (u_residences.memory[g] == residence_t'(MAX_RESIDENCE_NS));
     end
     assume (arrival_ns_i < 32);
     assume (((32'(arrival_ns_i) + EARLIEST_NS) & 7) == 0);
@@ -432,12 +454,14 @@ module pen_ats #(
       if (shape_q[7]) assert (eligible_7_q >= ticks(f_arrival_q[7]));
       if (valid_q[7] && pass_o) begin
         assert (ns_t'({1'b0, visible_o, 3'b0}) >= f_arrival_q[7] + ns_t'(EARLIEST_NS));
+        assert (ns_t'({1'b0, visible_o, 3'b0}) <= f_arrival_q[7] + F_LATEST_VISIBLE);
         if (shape_q[7]) assert (ticks(ns_t'({1'b0, visible_o, 3'b0})) >= eligible_7_q + f_delay);
       end
       if (store_q && f_ours[8]) assert (group_new_q >= f_group);
       if (store_q && f_mine[8] && f_open_q) assert (f_eligible_8_q >= f_floor_q + f_recovery_q[8]);
       cover (store_q && f_mine[8] && f_open_q && f_eligible_8_q == f_floor_q + f_recovery_q[8]);
       cover (shape_q[7] && !pass_o);
+      cover (shape_q[7] && pass_o && ns_t'({1'b0, visible_o, 3'b0}) == f_arrival_q[7] + F_LATEST_VISIBLE);
     end
   end
 
@@ -499,24 +523,25 @@ module pen_ats #(
       if (f_ours[6]) assert (other_6_q >= f_group && other_6_q <= F_LATEST);
       if (f_ours[7]) assert (eligible_7_q >= f_group && (!pass_o || eligible_7_q <= F_LATEST));
       if (f_ours[8] && store_q) assert (group_new_q >= f_group && group_new_q <= F_LATEST);
-      if (shape_q[3]) assert (arrival_3_q == f_arrival_q[3]);
+      for (int unsigned g = 0; g < GROUPS; g++) assert (u_residences.memory[g] <= residence_t'(MAX_RESIDENCE_NS));
+      if (shape_q[3]) assert (arrival_3_q == f_arrival_q[3] && residence_3_q <= residence_t'(MAX_RESIDENCE_NS));
       if (shape_q[4]) begin
         assert (arrival_4_q == f_arrival_q[4] && group_later_4_q == (group_4_q > ticks(arrival_4_q)));
-        assert (limit_4_q >= arrival_4_q && limit_4_q <= arrival_4_q + ns_t'(2 ** RESIDENCE_W));
+        assert (limit_4_q >= arrival_4_q && limit_4_q <= arrival_4_q + ns_t'(MAX_RESIDENCE_NS));
         assert (ticks(late_4_q) == ticks(f_arrival_q[4] + ns_t'(EARLIEST_NS)) - f_delay);
       end
       if (shape_q[5]) begin
         assert (other_5_q >= ticks(f_arrival_q[5]));
-        assert (limit_5_q >= f_arrival_q[5] && limit_5_q <= f_arrival_q[5] + ns_t'(2 ** RESIDENCE_W));
+        assert (limit_5_q >= f_arrival_q[5] && limit_5_q <= f_arrival_q[5] + ns_t'(MAX_RESIDENCE_NS));
         assert (ticks(late_5_q) == ticks(f_arrival_q[5] + ns_t'(EARLIEST_NS)) - f_delay);
       end
       if (shape_q[6]) begin
         assert (other_6_q >= ticks(f_arrival_q[6]) && stream_later_6_q == (stream_6_q > other_6_q));
-        assert (!stream_later_6_q || !pass_6_q[0] || stream_6_q <= F_LATEST);
-        assert (!pass_6_q[1] || other_6_q <= F_LATEST);
+        assert (!stream_later_6_q || !pass_6_q[0] || stream_6_q <= ticks(f_arrival_q[6] + ns_t'(MAX_RESIDENCE_NS)));
+        assert (!pass_6_q[1] || other_6_q <= ticks(f_arrival_q[6] + ns_t'(MAX_RESIDENCE_NS)));
         assert (late_6_q[chosen] == (eligible_6 > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay));
       end
-      if (shape_q[7] && pass_o) assert (eligible_7_q <= F_LATEST);
+      if (shape_q[7] && pass_o) assert (eligible_7_q <= ticks(f_arrival_q[7] + ns_t'(MAX_RESIDENCE_NS)));
     end
   end
 `elsif SYNTHESIS

@@ -47,7 +47,7 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
         return port.unshaped
     link = network.link_at[step.bridge, step.egress]
     # A class whose rate is all that the higher ones leave still has a bound: the queue that bursts make never grows.
-    if port.committed_bps > link.rate_bps or port.higher_bps >= link.rate_bps:
+    if port.committed_bps > link.rate_bps or port.higher_fastest_bps >= link.rate_bps:
         peer = network.peer(step.bridge, step.egress)
         where = f'the {show_rate(link.rate_bps)} of the link to "{peer[0] if peer else "nothing"}"'
         return f"the committed rates add up to {port.committed_bps / 1e6:g} Mb/s on the wire, above {where}"

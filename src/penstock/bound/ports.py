@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import Committed, ceil_div
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
@@ -18,6 +19,7 @@ class Port:
     committed: tuple[Committed, ...]  # of the higher classes and, after them, the same
     burst_bytes: int  # of all these
     higher_bps: int
+    higher_fastest_bps: int  # the same, as their schedulers have it
     same_bps: int
     shortest_bytes: int  # of the same class
     blocking_bytes: int  # longest of the lower classes, whatever serves them: a frame that has begun is not cut short
@@ -73,6 +75,7 @@ def _port(network: Network, step: Step, traffic_class: int) -> Port:
         (*higher, *same),
         sum(each.burst_bytes for each in (*higher, *same)),
         sum(each.rate_bps for each in higher),
+        sum(each.fastest_bps for each in higher),
         sum(each.rate_bps for each in same),
         shortest,
         blocking,
@@ -96,5 +99,6 @@ def _on_the_wire(bridge: Bridge, stream: Stream, traffic_class: int) -> Committe
     counted = stream.min_frame_bytes + min(bridge.overhead_bytes, WIRE_OVERHEAD_BYTES)
     on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
     ats = stream.ats.at_node(bridge.name)
-    rate, burst = (ceil_div(n * on_wire, counted) for n in (ats.rate_bps, ats.burst_bytes))
-    return Committed(stream.name, traffic_class, rate, burst)
+    fastest = fastest_bps(ats.rate_bps, counted)
+    rate, burst, fastest = (ceil_div(n * on_wire, counted) for n in (ats.rate_bps, ats.burst_bytes, fastest))
+    return Committed(stream.name, traffic_class, rate, burst, fastest)

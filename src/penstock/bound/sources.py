@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from penstock import _engine
+from penstock.bound.terms import ceil_div
 from penstock.scenario.network import Network
 from penstock.words import count
 
@@ -54,9 +56,16 @@ def committed(rate_bps: int, burst_bytes: int) -> tuple[Callable[[int], int], in
     ns_per_byte, empty_to_full = _engine.ats_rate(rate_bps, burst_bytes)
 
     def cost(counted_bytes: int) -> int:
-        return -(-counted_bytes * ns_per_byte // 2**8) * _UNITS_PER_TICK
+        return (counted_bytes * ns_per_byte >> 8) * _UNITS_PER_TICK
 
     return cost, empty_to_full * _UNITS_PER_TICK
+
+
+def fastest_bps(rate_bps: int, shortest_bytes: int) -> int:
+    """The rate that a scheduler really has, for frames of so many counted bytes or more: it rounds towards more."""
+    ns_per_byte, _ = _engine.ats_rate(rate_bps, 1)
+    most_cut = 2**8 - gcd(ns_per_byte, 2**8)  # of a frame's time, which is held in whole ticks
+    return ceil_div(8 * 10**9 * 2**24 * shortest_bytes, ns_per_byte * shortest_bytes - most_cut)
 
 
 def applies(network: Network, name: str, conforming: Mapping[str, Conformance]) -> str | None:

@@ -32,6 +32,7 @@ class Committed:
     traffic_class: int
     rate_bps: int
     burst_bytes: int
+    fastest_bps: int  # the rate that its scheduler has, after rounding
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Contention:
     l_lp_bytes: int  # the longest frame of the lower classes; 0 without one
     l_lp_stream: str | None  # whose frame it is
     link_rate_bps: int
-    higher_rates_bps: int  # the sum of r over F_H
+    higher_rates_bps: int  # the sum of r over F_H, as their schedulers have it
 
     @cached_property
     def ps(self) -> int:

@@ -79,7 +79,7 @@ def grid(bridge: Bridge, port: Port, rate_bps: int) -> tuple[int, str]:
     step = CLOCK_PS if bridge.hardware_timing else _FINE_PS
     delay = bridge.processing_delay_max_ps
     early = 0 if delay is None else max(0, _visible_ps(bridge) - delay)
-    growth = ceil_div(port.committed_bps * (step + early), rate_bps - port.higher_bps)
+    growth = ceil_div(port.committed_bps * (step + early), rate_bps - port.higher_fastest_bps)
     said = "two cycles of 8 ns" if bridge.hardware_timing else "twice 1 ns"
     return 2 * step + growth, f"{said}: arrival and eligibility are rounded up, and what comes meanwhile"
 

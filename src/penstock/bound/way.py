@@ -87,7 +87,7 @@ def _hop(
             l_lp_bytes=port.blocking_bytes,
             l_lp_stream=port.blocking_stream,
             link_rate_bps=rate,
-            higher_rates_bps=port.higher_bps,
+            higher_rates_bps=port.higher_fastest_bps,
         ),
         clock_grid_ps=grid_ps,
         clock_grid_said=grid_said,

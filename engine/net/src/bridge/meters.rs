@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ATS schedulers of a bridge, or of a talker, and when a frame of theirs may be selected.
 use penstock_shaper::admission::CLASSES;
-use penstock_shaper::ats::{process_frame_at, Group, Rate, Scheduler, MAX_RESIDENCE_NS, TICKS_PER_NS};
+use penstock_shaper::ats::{
+    process_frame_at, Group, Rate, Scheduler, MAX_PROCESSING_DELAY_NS, MAX_RESIDENCE_NS, TICKS_PER_NS,
+};
 use prefetch_index::prefetch_index;
 
 use super::arrivals::Received;
@@ -181,11 +183,12 @@ impl Meters {
             return Shape { visible: NEVER, pass: false };
         };
         let visible = received.last + visible_cycles(ports);
-        if eligible <= ticks(CYCLE_NS * visible) - ticks(u64::from(metering.delay_to_compare_ns)) {
+        let delay = |ns: u32| ticks(u64::from(ns.min(MAX_PROCESSING_DELAY_NS)));
+        if eligible <= ticks(CYCLE_NS * visible) - delay(metering.delay_to_compare_ns) {
             return Shape { visible, pass };
         }
         let cycle = ticks(CYCLE_NS);
-        let assigned = (eligible + ticks(u64::from(metering.delay_ns)) + cycle - 1).div_euclid(cycle);
+        let assigned = (eligible + delay(metering.delay_ns) + cycle - 1).div_euclid(cycle);
         Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
     }
 }
