@@ -70,10 +70,10 @@ CONTROL, VIDEO = "classes.7 = {", 'idle_slope = "20Mb/s"'
 
 # What is changed, and line, key, what is wrong and what is allowed.
 CASES = {
-    "ATS": (CONTROL, CONTROL + ' selection = "ats",', 9, "stations.plc.classes.7.selection", '"ats" is not known',
+    "no selection": (CONTROL, CONTROL + ' selection = "at",', 9, "stations.plc.classes.7.selection", '"at" is not known',
         '"strict", "cbs" or "round_robin"'),
     "a residence time": (CONTROL, CONTROL + ' max_residence = "1ms",', 9, "stations.plc.classes.7.max_residence",
-        'unknown key "max_residence"', "selection"),
+        "only ATS has a residence time", 'selection = "ats"'),
     "a class that does not exist": (VIDEO, VIDEO + ' }\nclasses.8 = { name = "more"', 12, "stations.plc.classes.8",
         'no traffic class "8"', "0 to 7"),
     "too few classes": ("5, 6, 7]", "5, 6]", 8, "stations.plc.class_of_priority", "has 7 entries", "a class per PCP"),
