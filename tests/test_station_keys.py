@@ -70,7 +70,7 @@ CONTROL, VIDEO = "classes.7 = {", 'idle_slope = "20Mb/s"'
 
 # What is changed, and line, key, what is wrong and what is allowed.
 CASES = {
-    "no selection": (CONTROL, CONTROL + ' selection = "at",', 9, "stations.plc.classes.7.selection", '"at" is not known',
+    "no such": (CONTROL, CONTROL + ' selection = "at",', 9, "stations.plc.classes.7.selection", '"at" is not known',
         '"strict", "cbs" or "round_robin"'),
     "a residence time": (CONTROL, CONTROL + ' max_residence = "1ms",', 9, "stations.plc.classes.7.max_residence",
         "only ATS has a residence time", 'selection = "ats"'),
