@@ -3,6 +3,7 @@
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::credit::{self, Credit, Inputs};
 use penstock_shaper::egress::{EgressPort, GateTime};
+use penstock_shaper::gates::Lists;
 use serde::Deserialize;
 
 use crate::bridge::start::{credit_of, gate_time, shape, start_list};
@@ -64,7 +65,7 @@ impl Picture {
         let mut egress = EgressPort::new(1);
         shape(&mut egress, &line, shapers).map_err(refused)?;
         for gates in shapers.gates.iter().filter(|gates| gates.port == *port) {
-            start_list(&mut egress, &line, shapers.ptp, gates, start).map_err(refused)?;
+            start_list(&mut egress, &line, shapers.ptp, gates, start, &mut Lists::default()).map_err(refused)?;
         }
         let mut credit = [None; CLASSES];
         for of_class in shapers.credit.iter().filter(|credit| credit.port == *port) {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use penstock_shaper::gates::Lists;
+
 use crate::bridge::{Bridge, Timing};
 use crate::capture::Captures;
 use crate::clock::Clock;
@@ -174,7 +176,7 @@ fn members(
     let stations = network.stations.iter().map(|station| &station.name);
     once("nodes", network.bridges.iter().map(|bridge| &bridge.name).chain(stations))?;
     let mut guests = guests.into_iter();
-    let mut made = Vec::new();
+    let (mut made, mut lists) = (Vec::new(), Lists::default());
     for (index, bridge) in network.bridges.iter().enumerate() {
         let name = &bridge.name;
         let describe::Clock { offset_ps, drift_ppb } = bridge.clock;
@@ -220,7 +222,7 @@ fn members(
                 };
                 let wrong = |source| RunError::Bridge { bridge: name.clone(), source };
                 let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
-                model.start_clock(clock.at_or_before(0), &bridge.config).map_err(wrong)?;
+                model.start_clock(clock.at_or_before(0), &bridge.config, &mut lists).map_err(wrong)?;
                 let mut model = BridgeNode::new(model, clock, routes.passing(index), headers, end);
                 if network.faults.iter().any(|fault| matches!(fault, Fault::NodeDown { node, .. } if *node == index)) {
                     model.set_mortal();
@@ -263,7 +265,7 @@ fn programs(
 }
 
 fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> {
-    let mut stations = Vec::new();
+    let (mut stations, mut lists) = (Vec::new(), Lists::default());
     for (index, station) in network.stations.iter().enumerate() {
         let name = &station.name;
         let clock = Clock::fine(station.clock.offset_ps, station.clock.drift_ppb);
@@ -283,7 +285,7 @@ fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> 
             *room = Room::of(limit);
         }
         if let Some(config) = &station.shapers {
-            made.shape(config).map_err(|source| RunError::Station { station: name.clone(), source })?;
+            made.shape(config, &mut lists).map_err(|source| RunError::Station { station: name.clone(), source })?;
         }
         if let Some(config) = &station.ats {
             check_schedulers(network, index, config)?;

@@ -150,6 +150,12 @@ impl Credit {
         (self.credit + ticks * self.idle).min(0)
     }
 
+    /// Nothing has waited for so long that there is neither credit nor debt.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.credit = 0;
+    }
+
     /// So many ticks with the same inputs.
     #[inline]
     pub fn advance(&mut self, ticks: u64, inputs: Inputs) {

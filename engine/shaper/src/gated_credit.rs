@@ -10,13 +10,15 @@ pub struct GatedCredit {
     /// At tick `at`, with all that happened before.
     credit: Credit,
     at: u64,
+    /// The first tick without debt, if it is known.
+    without_debt: Option<u64>,
     open: OpenTicks,
 }
 
 impl GatedCredit {
     /// Of a traffic class, from a tick on.
     pub fn new(traffic_class: usize, at: u64, credit: Credit) -> Self {
-        Self { credit, at, open: OpenTicks::new(traffic_class) }
+        Self { credit, at, without_debt: None, open: OpenTicks::new(traffic_class) }
     }
 
     /// The tick up to which everything is known.
@@ -28,14 +30,9 @@ impl GatedCredit {
         &self.credit
     }
 
-    /// The class is selected in this tick.
-    pub fn selected(&mut self) {
-        self.credit.selected();
-    }
-
-    /// The transmission has ended: this is the first tick in which the class no longer transmits.
-    pub fn sent(&mut self) {
-        self.credit.sent();
+    /// What is transmitted, the gates or their clock will be others than [`Self::without_debt_from`] went by.
+    pub fn forget(&mut self) {
+        self.without_debt = None;
     }
 
     /// The class transmits up to a tick.
@@ -52,20 +49,29 @@ impl GatedCredit {
         }
         self.at = to;
         // Credit that nothing waits for is given up behind a closed gate too.
-        let is_counted = gates.is_enabled() && (waiting || self.credit.credit() < 0);
-        let open = if is_counted { self.open.between(gates, time, from, to) } else { to - from };
+        let is_without_debt = || self.without_debt.is_some_and(|at| at <= to);
+        if !waiting && (self.credit.credit() >= 0 || is_without_debt()) {
+            return self.credit.rest();
+        }
+        let open = if gates.is_enabled() { self.open.between(gates, time, from, to) } else { to - from };
         self.credit.advance(open, Inputs { transmitting: false, gate_open: true, waiting });
     }
 
     /// The first tick without debt, if the class transmits up to `sending` and nothing else happens; `u64::MAX`: none.
+    /// It is kept until [`Self::forget`].
     pub fn without_debt_from(&mut self, gates: &Gates, time: &GateTime, sending: Option<u64>) -> u64 {
+        if let Some(tick) = self.without_debt {
+            return tick.max(self.at);
+        }
         let from = sending.map_or(self.at, |until| until.max(self.at));
         let wanted = transmitted(self.credit, from - self.at).ticks_to_zero();
-        match gates.is_enabled() {
+        let tick = match gates.is_enabled() {
             _ if wanted == 0 => from,
             true => self.open.after(gates, time, from, wanted).unwrap_or(u64::MAX),
             false => from.saturating_add(wanted),
-        }
+        };
+        self.without_debt = Some(tick);
+        tick
     }
 }
 
@@ -125,6 +131,9 @@ mod tests {
                 let transmitting = matches!(act, Act::Transmit);
                 let waiting = !matches!(act, Act::Rest);
                 let sending = Some(at + ticks).filter(|_| transmitting);
+                if transmitting {
+                    credit.forget();
+                }
                 let free = credit.without_debt_from(&gates, &time, sending);
                 for _ in 0..ticks {
                     let gate_open = gates.states(time.at(at)) >> CLASS & 1 == 1;

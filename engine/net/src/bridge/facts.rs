@@ -201,7 +201,7 @@ impl Bridge {
             let limits = self.store.limits();
             let class = usize::from(class);
             read(&mut facts.too_long, begin + 1, until, || {
-                self.ports.too_long(&self.clock, begin + 1, class, received.bytes)
+                self.ports.too_long(&self.clock, begin + 1, u64::MAX, class, received.bytes)
             });
             read(&mut facts.queue_limits, begin + 1, until, || (limits.queue[class], limits.queue_guarantee));
             read(&mut facts.class_limit, begin + 2, until, || limits.class[class]);

@@ -171,7 +171,7 @@ impl Bridge {
         let class = usize::from(out.traffic_class);
         let (limits, too_long) = match limits {
             Some((limits, too_long)) => (Some(limits), *too_long),
-            None => (None, self.ports.too_long(&self.clock, begin + 1, class, received.bytes)),
+            None => (None, self.ports.too_long(&self.clock, begin + 1, wanted, class, received.bytes)),
         };
         let decision = self.store.decide(begin, limits, wanted, too_long, class, port, received.bytes);
         out.destination = decision.accepted;

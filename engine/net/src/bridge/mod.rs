@@ -31,6 +31,7 @@ mod tables;
 pub(crate) mod timing;
 
 use penstock_shaper::gate_config::GateConfig;
+use penstock_shaper::gates::Lists;
 
 pub use change::Change;
 pub use config::{
@@ -212,8 +213,8 @@ impl Bridge {
 
     /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if
     /// they always had.
-    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig) -> Result<(), BridgeError> {
-        self.ports.start_clock(tick, config, &self.clock)
+    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig, lists: &mut Lists) -> Result<(), BridgeError> {
+        self.ports.start_clock(tick, config, &self.clock, lists)
     }
 
     pub fn ports(&self) -> u16 {

@@ -19,11 +19,13 @@ impl Bridge {
     ) -> Option<Passed> {
         let (state, line) = self.ports.at(&self.clock, egress);
         let due = copy.visible.max(state.egress.free());
-        let is_free = state.due == NEVER && state.egress.is_idle();
+        let is_free = state.due == NEVER && state.egress.is_empty();
         if !is_free || due >= before || !state.lifetime.is_idle() {
             return None;
         }
-        if !self.clock.is_settled(now, due, self.arrivals.next_judgement()) {
+        if !self.clock.is_settled(now, due, self.arrivals.next_judgement())
+            || !state.egress.would_select(&line, due, copy)
+        {
             return None;
         }
         state.lifetime.enqueued(decided, true);

@@ -3,7 +3,7 @@
 use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gate_config::GatedPorts;
-use penstock_shaper::gates::Gates;
+use penstock_shaper::gates::{Gates, Lists};
 use penstock_shaper::ptp_clock::PtpClock;
 
 use super::change::Change;
@@ -54,17 +54,27 @@ impl Ports {
             shape(&mut state.egress, &line, &shapers)?;
             made.is_shaped |= made.ports[usize::from(port)].egress.is_shaped();
         }
-        made.start_clock(0, config, clock)?;
+        made.start_clock(0, config, clock, &mut Lists::default())?;
         Ok(made)
     }
 
     /// The PTP clock shows its start in this tick (with another rate than the bridge's, about that), and lists run as if
     /// they always had.
-    pub fn start_clock(&mut self, tick: Tick, config: &BridgeConfig, clock: &Clock) -> Result<(), BridgeError> {
+    pub fn start_clock(
+        &mut self,
+        tick: Tick,
+        config: &BridgeConfig,
+        clock: &Clock,
+        lists: &mut Lists,
+    ) -> Result<(), BridgeError> {
         self.gate_time = gate_time(clock, config.ptp, tick)?;
         for gates in &config.gates {
             let (state, line) = self.at(clock, gates.port);
-            start_list(&mut state.egress, &line, config.ptp, gates, tick)?;
+            start_list(&mut state.egress, &line, config.ptp, gates, tick, lists)?;
+        }
+        for port in 0..self.count() {
+            let (state, line) = self.at(clock, port);
+            state.egress.begin(&line, tick);
         }
         Ok(())
     }
@@ -89,23 +99,27 @@ impl Ports {
         (&mut self.ports[usize::from(port)], line)
     }
 
-    /// Egress ports for which a frame is too long, as far as that is read at `at`.
+    /// Of a mask of egress ports those for which a frame is too long, as far as that is read at `at`.
     #[inline(always)]
-    pub fn too_long(&self, clock: &Clock, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
+    pub fn too_long(&self, clock: &Clock, at: Tick, wanted: u64, traffic_class: usize, bytes: u16) -> u64 {
         if self.is_shaped {
-            self.too_long_if_shaped(clock, at, traffic_class, bytes)
+            self.too_long_if_shaped(clock, at, wanted, traffic_class, bytes)
         } else {
             0
         }
     }
 
     #[inline(never)]
-    fn too_long_if_shaped(&self, clock: &Clock, at: Tick, traffic_class: usize, bytes: u16) -> u64 {
-        let is_long = |(port, state): &(usize, &Port)| {
-            let line = Line { clock, gate_time: &self.gate_time, port: *port as u16, count_gap: self.count_gap };
-            state.egress.is_too_long(&line, at, traffic_class, bytes)
-        };
-        self.ports.iter().enumerate().filter(is_long).fold(0, |mask, (port, _)| mask | 1 << port)
+    fn too_long_if_shaped(&self, clock: &Clock, at: Tick, wanted: u64, traffic_class: usize, bytes: u16) -> u64 {
+        let (mut left, mut too_long) = (wanted, 0);
+        while left != 0 {
+            let port = left.trailing_zeros() as u16;
+            let Some(state) = self.ports.get(usize::from(port)) else { break };
+            let line = Line { clock, gate_time: &self.gate_time, port, count_gap: self.count_gap };
+            too_long |= u64::from(state.egress.is_too_long(&line, at, traffic_class, bytes)) << port;
+            left &= left - 1;
+        }
+        too_long
     }
 
     /// Ports that are to select at another tick since something changed.

@@ -118,7 +118,7 @@ impl Port {
             if eligible.saturating_add(lifetime(line.clock)) < due {
                 self.lifetime.look = next_look(line.clock, &self.egress, now);
             }
-            if self.egress.is_gated() {
+            if self.egress.may_be_too_long() {
                 let long = next_look_at_long(&self.egress, line, now);
                 self.lifetime.look = [self.lifetime.look, long].into_iter().flatten().min_by_key(|look| look.at);
             }

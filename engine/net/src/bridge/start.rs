@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::egress::{EgressPort, GateTime};
-use penstock_shaper::gates::{AdminList, Capacity, Entry, List};
+use penstock_shaper::gates::{AdminList, Capacity, Entry, List, Lists};
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT, TIME_END_NS};
 
 use super::config::{refuse, within, BridgeError, CreditConfig, GatesConfig, PtpConfig, ShapersConfig};
@@ -70,9 +70,10 @@ pub fn start_list(
     ptp: PtpConfig,
     gates: &GatesConfig,
     tick: Tick,
+    lists: &mut Lists,
 ) -> Result<(), BridgeError> {
     let now = line.gate_time.at(tick);
-    if let Some((list, change_time)) = list_at_start(line, ptp, gates, now)? {
+    if let Some((list, change_time)) = list_at_start(line, ptp, gates, now, lists)? {
         egress.change_gates(line, 0).propose(now, list, change_time);
     }
     Ok(())
@@ -111,6 +112,7 @@ fn list_at_start(
     ptp: PtpConfig,
     gates: &GatesConfig,
     now: u64,
+    lists: &mut Lists,
 ) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
     if gates.entries.is_empty() {
         return Ok(None);
@@ -162,10 +164,10 @@ fn list_at_start(
         horizon: (hardware.horizon * unit).saturating_mul(credit::PORT_RATE_BPS.div_ceil(rate)),
         ..hardware
     };
-    let list = List::compile(&admin, &capacity).map_err(|error| refuse(what(), error.to_string()))?;
+    let list = lists.compile(admin, capacity).map_err(|error| refuse(what(), error.to_string()))?;
     let past = now.saturating_sub(list.base_time());
     let change_time = list.base_time() + past / list.cycle_time() * list.cycle_time();
-    Ok(Some((Arc::new(list), change_time)))
+    Ok(Some((list, change_time)))
 }
 
 #[cfg(test)]
@@ -199,7 +201,7 @@ mod tests {
         let line = Line { clock, gate_time: &gate_time, port: 0, count_gap: true };
         let mut egress = EgressPort::new(2);
         egress.change_gates(&line, 0).set_enabled(true);
-        start_list(&mut egress, &line, ptp, &gates(base_time_ns), TICK).unwrap();
+        start_list(&mut egress, &line, ptp, &gates(base_time_ns), TICK, &mut Lists::default()).unwrap();
         let ticks = |ns: u64| if matches!(clock, Clock::Hardware(_)) { ns / 8 } else { ns * 1_000 };
         let lead = if matches!(clock, Clock::Hardware(_)) { 3 - 7 } else { 0 };
         let at = |ns: &u64| gate_time.at((TICK + ticks(*ns)).wrapping_add_signed(lead));

@@ -11,6 +11,7 @@ mod schedulers;
 
 use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, LineTime, Queued, Tick, NEVER};
+use penstock_shaper::gates::Lists;
 use penstock_shaper::ptp_clock::PtpClock;
 
 use crate::bridge::start::{check_ports, gate_time, shape, start_list};
@@ -108,7 +109,7 @@ impl Station {
     }
 
     /// Its port gets gates, credit, longest frames or turns, before the run begins.
-    pub fn shape(&mut self, config: &ShapersConfig) -> Result<(), BridgeError> {
+    pub fn shape(&mut self, config: &ShapersConfig, lists: &mut Lists) -> Result<(), BridgeError> {
         let start = self.clock.at_or_before(0);
         let clock = timing::Clock::Ideal(timing::Ideal::new(0, false, vec![self.wire.rate.bps()]));
         self.gate_time = gate_time(&clock, config.ptp, start)?;
@@ -116,7 +117,11 @@ impl Station {
         check_ports(config, 1)?;
         let line = timing::Line { clock: &clock, gate_time: &self.gate_time, port: PORT, count_gap: self.count_gap };
         shape(&mut self.port, &line, config)?;
-        config.gates.iter().try_for_each(|gates| start_list(&mut self.port, &line, config.ptp, gates, start))
+        for gates in &config.gates {
+            start_list(&mut self.port, &line, config.ptp, gates, start, lists)?;
+        }
+        self.port.begin(&line, start);
+        Ok(())
     }
 
     /// Frames of its streams are held by ATS schedulers, from before the run on.
@@ -323,7 +328,7 @@ impl Station {
         let ready = if self.greedy.is_ready() { self.port.free().max(now) } else { NEVER };
         let (port, line) = self.line();
         let mut due = port.next_selection(&line, now).min(ready);
-        if port.is_gated() {
+        if port.may_be_too_long() {
             due = (0..CLASSES).filter_map(|class| port.never_fits_from(&line, now, class)).fold(due, Tick::min);
         }
         self.due = due;
@@ -333,7 +338,7 @@ impl Station {
 /// Takes out a frame that waits for a window that no longer comes.
 #[inline]
 fn too_long(port: &mut EgressPort, line: &Line, now: Tick) -> Option<Queued> {
-    if !port.is_gated() {
+    if !port.may_be_too_long() {
         return None;
     }
     let class = (0..CLASSES).find(|&class| port.never_fits(line, now, class))?;

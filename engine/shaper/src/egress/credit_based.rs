@@ -13,6 +13,8 @@ use super::{GateTime, Sending, Tick};
 /// Of all classes of a port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CreditBased {
+    /// Bit k: class k has one.
+    classes: u8,
     shapers: [Option<GatedCredit>; CLASSES],
     /// A class is being searched for its next frame until then, and counts as one that waits.
     searched: Option<Sending>,
@@ -21,6 +23,7 @@ pub(super) struct CreditBased {
 impl CreditBased {
     /// A class gets other settings; its credit becomes zero in this tick.
     pub fn set(&mut self, at: Tick, class: usize, credit: Option<Credit>) {
+        self.classes = self.classes & !(1 << class) | u8::from(credit.is_some()) << class;
         self.shapers[class] = credit.map(|credit| GatedCredit::new(class, at, credit));
     }
 
@@ -35,6 +38,11 @@ impl CreditBased {
         self.searched = Some(Sending::new(class, until));
     }
 
+    #[inline]
+    fn shaper(&mut self, class: usize) -> Option<&mut GatedCredit> {
+        (self.classes >> class & 1 == 1).then(|| self.shapers[class].as_mut()).flatten()
+    }
+
     /// Credit of a class up to a tick; `visible` is when its first frame may be selected.
     pub fn settle(
         &mut self,
@@ -45,17 +53,15 @@ impl CreditBased {
         visible: Option<Tick>,
         sending: Sending,
     ) {
-        let Some(shaper) = &mut self.shapers[class] else { return };
+        let searched = self.searched;
+        let Some(shaper) = self.shaper(class) else { return };
         while shaper.at() < to {
             let from = shaper.at();
             if sending.is_of(class, from) {
                 shaper.transmit(sending.until.min(to));
-                if sending.until <= to {
-                    shaper.sent();
-                }
                 continue;
             }
-            let searched = self.searched.filter(|searched| searched.is_of(class, from)).map(|searched| searched.until);
+            let searched = searched.filter(|searched| searched.is_of(class, from)).map(|searched| searched.until);
             let waiting = searched.is_some() || visible.is_some_and(|visible| visible <= from);
             let change = searched.or(visible.filter(|&visible| visible > from));
             shaper.pass(&gated.gates, time, change.map_or(to, |change| change.min(to)), waiting);
@@ -64,20 +70,21 @@ impl CreditBased {
 
     /// The first tick from `from` on in which credit is not negative, if nothing is sent.
     pub fn from(&mut self, gated: &Gated, time: &GateTime, class: usize, from: Tick, sending: Sending) -> Tick {
-        let Some(shaper) = &mut self.shapers[class] else { return from };
+        let Some(shaper) = self.shaper(class) else { return from };
         let sending = sending.is_of(class, shaper.at()).then_some(sending.until);
         shaper.without_debt_from(&gated.gates, time, sending).max(from)
     }
 
-    /// Whether a class may be served as far as its settled credit goes.
-    pub fn is_ready(&self, class: usize) -> bool {
-        self.shapers[class].as_ref().is_none_or(|shaper| shaper.credit().credit() >= 0)
+    /// Gates, their clock, or what is on the wire change after this: what follows from them is not known any more.
+    pub fn forget(&mut self) {
+        self.shapers.iter_mut().flatten().for_each(GatedCredit::forget);
     }
 
     /// A class is served, which its settled credit allows.
+    #[inline]
     pub fn selected(&mut self, class: usize) {
-        if let Some(shaper) = &mut self.shapers[class] {
-            shaper.selected();
+        if let Some(shaper) = self.shaper(class) {
+            shaper.forget();
         }
     }
 }

@@ -21,29 +21,55 @@ impl Default for Gated {
     }
 }
 
-impl Gated {
-    pub fn fits(&self, time: &GateTime, at: Tick, class: usize, wire: u64) -> bool {
-        self.gates.fits(time.at(at), class, wire)
-    }
+/// Ticks in which a frame may start, from when on it was asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Starts {
+    /// It is the first from this tick on; [`Tick::MAX`]: nothing is known.
+    pub asked: Tick,
+    /// [`Tick::MAX`]: never.
+    pub first: Tick,
+    /// The gate time until which each later tick will do.
+    last: u64,
+}
 
-    /// The first tick from `from` on in which a frame may start, if nothing is changed; `Tick::MAX`: none.
-    pub fn fits_from(&self, time: &GateTime, from: Tick, class: usize, wire: u64) -> Tick {
-        if from == Tick::MAX || !self.gates.is_enabled() {
-            return from;
+impl Starts {
+    pub const UNKNOWN: Self = Self { asked: Tick::MAX, first: 0, last: 0 };
+
+    /// The first of them from a tick on, if that is known.
+    #[inline]
+    pub fn from(&self, time: &GateTime, tick: Tick) -> Option<Tick> {
+        match *self {
+            Self { asked, .. } if tick < asked => None,
+            Self { first, .. } if tick <= first => Some(first),
+            Self { last, .. } => (last == u64::MAX || time.at(tick) <= last).then_some(tick),
+        }
+    }
+}
+
+impl Gated {
+    /// The first ticks from `asked` on in which a frame may start that may not before `from`, if nothing is changed. Of many
+    /// windows that all lie between two ticks only some are looked at; then `first` is a tick in which to ask again.
+    pub fn starts_from(&self, time: &GateTime, asked: Tick, from: Tick, class: usize, wire: u64) -> Starts {
+        let never = Starts { asked, first: Tick::MAX, last: 0 };
+        if from == Tick::MAX {
+            return never;
+        }
+        if !self.gates.is_enabled() {
+            return Starts { asked, first: from, last: u64::MAX };
         }
         // A tick may lie beyond the time at which the frame would still have fitted, of each window. After some of them
         // the port looks again, so that time goes on.
         let mut at = from;
         for _ in 0..MOST_WINDOWS {
             let now = time.at(at);
-            let Some(fits) = self.gates.fits_from(now, class, wire) else { return Tick::MAX };
-            let tick = if fits == now { at } else { time.tick_of(fits).max(at) };
-            if tick == at || self.fits(time, tick, class, wire) {
-                return tick;
+            let Some(starts) = self.gates.starts_from(now, class, wire) else { return never };
+            let first = if starts.first == now { at } else { time.tick_of(starts.first).max(at) };
+            if first == at || time.at(first) <= starts.last {
+                return Starts { asked, first, last: starts.last };
             }
-            at = tick;
+            at = first;
         }
-        at
+        Starts { first: at, ..Starts::UNKNOWN }
     }
 
     /// Whether a frame is longer than any window of its gate.

@@ -29,7 +29,7 @@ pub use crate::gates::{GateDelays, GateTime};
 use crate::gates::{Gates, List};
 
 use credit_based::CreditBased;
-use gated::Gated;
+use gated::{Gated, Starts};
 pub use queues::Queued;
 use queues::Queues;
 use round_robin::RoundRobin;
@@ -73,10 +73,41 @@ impl Sending {
 }
 
 /// What few ports have.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Shaping {
+    /// When the first frame of each class may start as far as gate and credit go, as long as nothing changes.
+    starts: [Starts; CLASSES],
     gated: Gated,
     credit: CreditBased,
+    /// A frame that is queued may have become longer than any window of its gate.
+    may_be_too_long: bool,
+}
+
+impl Default for Shaping {
+    fn default() -> Self {
+        let (gated, credit) = (Gated::default(), CreditBased::default());
+        Self { starts: [Starts::UNKNOWN; CLASSES], gated, credit, may_be_too_long: false }
+    }
+}
+
+impl Shaping {
+    /// The first tick from `from` on in which a frame of a class may start, if nothing is sent meanwhile.
+    fn start(&mut self, line: &impl LineTime, class: usize, bytes: u16, from: Tick, sending: Sending) -> Tick {
+        let time = line.gate_time();
+        if let Some(start) = self.starts[class].from(time, from) {
+            return start;
+        }
+        let with_credit = self.credit.from(&self.gated, time, class, from, sending);
+        let starts = self.gated.starts_from(time, from, with_credit, class, line.wire(bytes));
+        self.starts[class] = starts;
+        starts.first
+    }
+
+    /// Gates, credit or their time change.
+    fn forget(&mut self) {
+        self.starts = [Starts::UNKNOWN; CLASSES];
+        self.credit.forget();
+    }
 }
 
 /// One egress port. What every frame needs stands first and together.
@@ -129,7 +160,13 @@ impl EgressPort {
     /// Queues a copy; true: it stands at the head of its queue, so that the port may have to select earlier.
     #[inline(always)]
     pub fn enqueue(&mut self, copy: Queued) -> bool {
-        self.queues.push(copy)
+        let is_head = self.queues.push(copy);
+        if let (true, Some(shaping)) = (is_head, &mut self.shaping) {
+            if self.queues.goes_first(&copy) {
+                shaping.starts[usize::from(copy.traffic_class)] = Starts::UNKNOWN;
+            }
+        }
+        is_head
     }
 
     /// When the first frame of a class is eligible, if it has any.
@@ -166,16 +203,15 @@ impl EgressPort {
         let Some(shaping) = &mut self.shaping else {
             return self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free));
         };
-        let Shaping { gated, credit } = &mut **shaping;
         let mut next = NEVER;
         if free == NEVER {
             return next;
         }
-        for class in 0..CLASSES {
+        let mut classes = self.queues.waiting();
+        while let Some(class) = strict::first(classes) {
+            classes ^= 1 << class;
             let Some(head) = self.queues.head(class) else { continue };
-            let from = head.visible.max(free);
-            let from = credit.from(gated, line.gate_time(), class, from, sending);
-            next = next.min(gated.fits_from(line.gate_time(), from, class, line.wire(head.bytes)));
+            next = next.min(shaping.start(line, class, head.bytes, head.visible.max(free), sending));
         }
         next
     }
@@ -203,19 +239,25 @@ impl EgressPort {
     fn is_ready(&mut self, line: &impl LineTime, now: Tick, class: usize) -> bool {
         let sending = self.sending();
         let (Some(shaping), Some(head)) = (&mut self.shaping, self.queues.head(class)) else { return true };
-        let Shaping { gated, credit } = &mut **shaping;
-        let time = line.gate_time();
-        credit.settle(gated, time, class, now, Some(head.visible), sending);
-        credit.is_ready(class) && gated.fits(time, now, class, line.wire(head.bytes))
+        shaping.start(line, class, head.bytes, now, sending) == now
     }
 
-    /// Whether a frame that comes would be selected as soon as it is eligible: nothing is queued, gated or has credit.
+    /// Whether a copy that comes to an empty port would be selected in a tick in which it is eligible and the line free.
     #[inline(always)]
-    pub fn is_idle(&self) -> bool {
-        self.shaping.is_none() && self.queues.is_empty()
+    pub fn would_select(&mut self, line: &impl LineTime, at: Tick, copy: &Queued) -> bool {
+        self.queues.is_empty() && (self.shaping.is_none() || self.would_start(line, at, copy))
     }
 
-    /// Transmits a copy that was not queued, since nothing that is goes before it, at a port that is free and not shaped.
+    #[inline(never)]
+    fn would_start(&mut self, line: &impl LineTime, at: Tick, copy: &Queued) -> bool {
+        let sending = self.sending();
+        let Some(shaping) = &mut self.shaping else { return true };
+        let class = usize::from(copy.traffic_class);
+        shaping.starts[class] = Starts::UNKNOWN;
+        !shaping.may_be_too_long && shaping.start(line, class, copy.bytes, at, sending) == at
+    }
+
+    /// Transmits a copy that was not queued, in a tick in which it would be selected.
     #[inline(always)]
     pub fn pass(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
         self.transmit(line, now, copy);
@@ -235,13 +277,14 @@ impl EgressPort {
     fn pay(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
         let before = self.sending();
         let Some(shaping) = &mut self.shaping else { return };
-        let Shaping { gated, credit } = &mut **shaping;
+        let Shaping { gated, credit, starts, .. } = &mut **shaping;
         let (time, class) = (line.gate_time(), usize::from(copy.traffic_class));
         if before.traffic_class != copy.traffic_class {
             credit.settle(gated, time, usize::from(before.traffic_class), before.until.min(now), None, before);
         }
         credit.settle(gated, time, class, now, Some(copy.visible), before);
         credit.selected(class);
+        starts[class] = Starts::UNKNOWN;
     }
 
     /// Nothing is selected before a tick.
@@ -253,6 +296,7 @@ impl EgressPort {
     /// another tick, [`NEVER`] at the latest.
     pub fn interrupt(&mut self, line: &impl LineTime, at: Tick, until: Tick) {
         self.settle(line, at);
+        self.forget();
         self.sending_until = self.sending_until.min(at);
         self.free = until;
     }
@@ -260,6 +304,7 @@ impl EgressPort {
     /// Takes out the first frame of a class, which is dropped in this tick.
     pub fn drop_head(&mut self, line: &impl LineTime, at: Tick, class: usize) -> Option<Queued> {
         self.settle(line, at);
+        self.forget();
         self.queues.take(class)
     }
 
@@ -301,9 +346,15 @@ impl EgressPort {
     fn settle(&mut self, line: &impl LineTime, at: Tick) {
         let sending = self.sending();
         let Some(shaping) = &mut self.shaping else { return };
-        let Shaping { gated, credit } = &mut **shaping;
+        let Shaping { gated, credit, .. } = &mut **shaping;
         for class in 0..CLASSES {
             credit.settle(gated, line.gate_time(), class, at, self.queues.candidate(class), sending);
+        }
+    }
+
+    fn forget(&mut self) {
+        if let Some(shaping) = &mut self.shaping {
+            shaping.forget();
         }
     }
 
@@ -325,13 +376,31 @@ impl EgressPort {
     /// The gates, or the clock that they go by, change in this tick.
     pub fn change_gates(&mut self, line: &impl LineTime, at: Tick) -> &mut Gates {
         self.settle(line, at);
-        &mut self.shaping.get_or_insert_default().gated.gates
+        let shaping = self.shaping.get_or_insert_default();
+        shaping.forget();
+        shaping.may_be_too_long = true;
+        &mut shaping.gated.gates
+    }
+
+    /// Nothing has been received before this tick. If the list has begun that runs then, frames will be judged by it.
+    pub fn begin(&mut self, line: &impl LineTime, at: Tick) {
+        if let Some(shaping) = &mut self.shaping {
+            let time = line.gate_time().of_windows(at);
+            shaping.may_be_too_long = !self.queues.is_empty() || shaping.gated.gates.pending(time).is_some();
+        }
+    }
+
+    /// Whether a frame that is queued may be longer than any window of its gate: gates were changed, or a list is to begin.
+    pub fn may_be_too_long(&self) -> bool {
+        self.shaping.as_ref().is_some_and(|shaping| shaping.may_be_too_long && shaping.gated.gates.is_enabled())
     }
 
     /// A class gets other credit, which becomes zero in this tick, or none.
     pub fn set_credit(&mut self, line: &impl LineTime, at: Tick, class: usize, credit: Option<Credit>) {
         self.settle(line, at);
-        self.shaping.get_or_insert_default().credit.set(at, class, credit);
+        let shaping = self.shaping.get_or_insert_default();
+        shaping.forget();
+        shaping.credit.set(at, class, credit);
     }
 
     /// Sum of the idle slopes of all other classes.

@@ -123,6 +123,12 @@ impl Queues {
         self.classes[usize::from(copy.traffic_class)].has(copy.queue())
     }
 
+    /// Whether the queue of a copy goes first of its class.
+    #[inline(always)]
+    pub fn goes_first(&self, copy: &Queued) -> bool {
+        self.classes[usize::from(copy.traffic_class)].first().queue == copy.queue()
+    }
+
     /// Bit k: class k has frames.
     #[inline(always)]
     pub fn waiting(&self) -> u8 {

@@ -111,8 +111,19 @@ impl Line {
         if self.increment == 0 {
             return u64::MAX;
         }
+        let tick = self.first_tick(time);
+        u64::try_from(tick).unwrap_or(if tick < 0 { 0 } else { u64::MAX })
+    }
+
+    /// The same, which may be before all ticks, of time that does not stand still.
+    #[inline]
+    pub fn first_tick(&self, time: u64) -> i128 {
         let way = (i128::from(time) << self.fraction_bits) - self.time;
-        let ticks = -(-way).div_euclid(i128::from(self.increment));
-        u64::try_from(i128::from(self.tick) + ticks).unwrap_or(if ticks < 0 { 0 } else { u64::MAX })
+        // Few rates need a division of 128 bit, which costs more than all else here.
+        let back = match self.increment.is_power_of_two() {
+            true => -way >> self.increment.trailing_zeros(),
+            false => (-way).div_euclid(i128::from(self.increment)),
+        };
+        i128::from(self.tick) - back
     }
 }

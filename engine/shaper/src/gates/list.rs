@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gate control lists: what is refused, how a list is fitted to its cycle, and for how long each class stays open. Twin of
 //! `pen_gate_config`.
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use thiserror::Error;
 
+use super::port::Starts;
 use super::windows::Windows;
 use crate::admission::CLASSES;
 
@@ -14,7 +18,7 @@ pub const MOST_ENTRIES: usize = 1024;
 /// Set-Gate-States, Set-And-Hold-MAC, Set-And-Release-MAC (Table 8-7). Without preemption they do the same.
 pub const OPERATIONS: u8 = 3;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
     pub operation: u8,
     /// Bit k: the gate of class k is open.
@@ -23,7 +27,7 @@ pub struct Entry {
 }
 
 /// The administrative parameters of a port (8.6.9.4).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AdminList {
     pub entries: Vec<Entry>,
     pub base_time: u64,
@@ -32,7 +36,7 @@ pub struct AdminList {
 }
 
 /// What a list may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Capacity {
     pub entries: usize,
     /// Of an interval, and of the cycle.
@@ -71,17 +75,29 @@ pub enum ListError {
 }
 
 /// A list that can run: its entries fill the cycle exactly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct List {
     pub(super) base_time: u64,
     pub(super) cycle_time: u64,
     pub(super) extension: u64,
     pub(super) least: u64,
     pub(super) horizon: u64,
+    /// For each class the longest that it is open without a break.
+    largest: [u64; CLASSES],
     /// (start in the cycle, states).
     pub(super) entries: Vec<(u64, u8)>,
     windows: [Windows; CLASSES],
 }
+
+impl PartialEq for List {
+    /// Windows follow from the entries.
+    fn eq(&self, other: &Self) -> bool {
+        let key = |list: &Self| (list.base_time, list.cycle_time, list.extension, list.least, list.horizon);
+        key(self) == key(other) && self.entries == other.entries
+    }
+}
+
+impl Eq for List {}
 
 impl List {
     /// Checks a list and fits it to its cycle (8.6.9.1.2): what goes beyond is cut off, and the last entry of a shorter list
@@ -119,6 +135,7 @@ impl List {
             entries.push((start, states));
             start = start.saturating_add(interval);
         }
+        let windows: [Windows; CLASSES] = std::array::from_fn(|class| Windows::new(&entries, cycle, class));
         Ok(Self {
             base_time: admin.base_time,
             cycle_time: cycle,
@@ -126,7 +143,8 @@ impl List {
             extension: admin.cycle_time_extension.clamp(least.saturating_sub(1), cycle - 1),
             least,
             horizon: capacity.horizon,
-            windows: std::array::from_fn(|class| Windows::new(&entries, cycle, class)),
+            largest: std::array::from_fn(|class| windows[class].largest()),
+            windows,
             entries,
         })
     }
@@ -151,8 +169,9 @@ impl List {
     }
 
     /// The longest that a class is open without a break, also across the cycle's end; [`HORIZON`] when it never closes.
+    #[inline]
     pub fn largest_window(&self, class: usize) -> u64 {
-        self.windows[class].largest()
+        self.largest[class]
     }
 
     /// How long a class is open in each cycle.
@@ -174,6 +193,16 @@ impl List {
         self.entries.partition_point(begun) - 1
     }
 
+    /// The first times from `now` on at which a frame may start, of cycles one of which begins at `start` or began then.
+    #[inline]
+    pub(super) fn starts_from(&self, start: u64, now: u64, class: usize, wire: u64) -> Option<Starts> {
+        let since = now.saturating_sub(start);
+        let offset = since % self.cycle_time;
+        let cycle = start + (since - offset);
+        let (first, last) = self.windows[class].starts_from(offset, wire)?;
+        Some(Starts { first: cycle.saturating_add(first), last: cycle.saturating_add(last) })
+    }
+
     /// When the gate of a class is open.
     pub(super) fn windows(&self, class: usize) -> &Windows {
         &self.windows[class]
@@ -185,5 +214,25 @@ impl List {
             Some(&(start, _)) if start + self.least <= length => start,
             _ => length,
         }
+    }
+}
+
+/// Lists of ports that all may have the same one: what is equal is compiled once and shared, so that the lists of a large
+/// network stay in the cache of a processor.
+#[derive(Debug, Default)]
+pub struct Lists {
+    compiled: HashMap<(AdminList, Capacity), Arc<List>>,
+}
+
+impl Lists {
+    /// As [`List::compile`].
+    pub fn compile(&mut self, admin: AdminList, capacity: Capacity) -> Result<Arc<List>, ListError> {
+        let key = (admin, capacity);
+        if let Some(list) = self.compiled.get(&key) {
+            return Ok(Arc::clone(list));
+        }
+        let list = Arc::new(List::compile(&key.0, &key.1)?);
+        self.compiled.insert(key, Arc::clone(&list));
+        Ok(list)
     }
 }

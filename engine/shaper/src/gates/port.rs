@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::list::{AdminList, Capacity, List, ListError, HORIZON};
+use super::view::{cycle, last_cycle, whole_cycle, Cycle, Now, Pattern, View};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
@@ -19,68 +20,18 @@ enum Phase {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Pending {
-    list: Arc<List>,
-    change_time: u64,
+pub(super) struct Pending {
+    pub list: Arc<List>,
+    pub change_time: u64,
     /// Ends of cycles from here on are decided knowing it.
-    since: u64,
+    pub since: u64,
 }
 
-/// What holds at an instant.
-#[derive(Clone, Copy)]
-enum Now<'a> {
-    Initial(u8),
-    Running(Cycle<'a>),
-    Holding { list: &'a Arc<List>, states: u8, start: u64 },
-}
-
-/// What holds at an instant, and the change that is still to come: what is due has acted.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    now: Now<'a>,
-    change: Option<&'a Pending>,
-}
-
-/// A cycle of a list that runs.
-#[derive(Clone, Copy)]
-struct Cycle<'a> {
-    list: &'a Arc<List>,
-    start: u64,
-    end: u64,
-    /// The pending list takes over at its end.
-    is_last: bool,
-}
-
-impl Cycle<'_> {
-    fn entry(&self, now: u64) -> usize {
-        self.list.entry(now - self.start, self.end - self.start)
-    }
-
-    fn states(&self, now: u64) -> u8 {
-        self.list.entries[self.entry(now)].1
-    }
-
-    /// When its last entry begins, which holds until its end.
-    fn last_entry(&self) -> u64 {
-        let length = self.end - self.start;
-        self.list.entries[self.list.entry(length, length)].0
-    }
-
-    /// Where the entry ends that holds now.
-    fn edge(&self, now: u64) -> u64 {
-        self.start + self.list.entry_end(self.entry(now), self.end - self.start)
-    }
-}
-
-/// What the gates do until something changes.
-#[derive(Clone, Copy)]
-pub(super) enum Pattern<'a> {
-    States(u8),
-    /// Cycles of a list, one of which begins then.
-    Cycles {
-        list: &'a Arc<List>,
-        start: u64,
-    },
+/// Times at which a frame may start: all from the first to the last one, and maybe more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starts {
+    pub first: u64,
+    pub last: u64,
 }
 
 /// The gates of one port.
@@ -176,10 +127,23 @@ impl Gates {
     }
 
     /// The list that runs at `now`.
+    #[inline]
     pub fn list(&self, now: u64) -> Option<&Arc<List>> {
-        match self.view(now).now {
-            Now::Initial(_) => None,
-            Now::Running(Cycle { list, .. }) | Now::Holding { list, .. } => Some(list),
+        match (&self.pending, &self.phase) {
+            (Some(due), _) if due.change_time <= now => Some(&due.list),
+            (_, Phase::Running { list, .. } | Phase::Holding { list, .. }) => Some(list),
+            (_, Phase::Initial) => None,
+        }
+    }
+
+    /// The list that runs at `now` with nothing to take its place, and when one of its cycles begins.
+    #[inline]
+    fn steady(&self, now: u64) -> Option<(&Arc<List>, u64)> {
+        match (&self.pending, &self.phase) {
+            (Some(due), _) if due.change_time <= now => Some((&due.list, due.change_time)),
+            (None, Phase::Running { list, start }) => Some((list, *start)),
+            (None, Phase::Holding { list, start, .. }) if *start <= now => Some((list, *start)),
+            _ => None,
         }
     }
 
@@ -209,8 +173,8 @@ impl Gates {
     }
 
     fn view(&self, now: u64) -> View<'_> {
-        if let Some(due) = self.pending.as_ref().filter(|pending| pending.change_time <= now) {
-            return View { now: Now::Running(whole_cycle(&due.list, due.change_time, now)), change: None };
+        if let Some((list, start)) = self.steady(now) {
+            return View { now: Now::Running(whole_cycle(list, start, now)), change: None };
         }
         let change = self.pending.as_ref();
         let now = match (&self.phase, self.hold_end()) {
@@ -275,124 +239,26 @@ impl Gates {
         !self.enabled || self.view(now).fits(now, class, wire)
     }
 
-    /// The first time from `now` on at which such a frame may start, if nothing is changed; none: never.
-    pub fn fits_from(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
+    /// The first times from `now` on at which such a frame may start, if nothing is changed; none: never.
+    pub fn starts_from(&self, now: u64, class: usize, wire: u64) -> Option<Starts> {
+        if !self.enabled {
+            return Some(Starts { first: now, last: u64::MAX });
+        }
         let mut at = now;
-        while !self.fits(at, class, wire) {
-            at = self.view(at).next_place(at, class, wire)?;
-        }
-        Some(at)
-    }
-}
-
-impl View<'_> {
-    fn next_edge(&self, now: u64) -> Option<u64> {
-        match self.now {
-            Now::Initial(_) => self.change.map(|change| change.change_time),
-            Now::Holding { start, .. } => Some(start),
-            Now::Running(cycle) => Some(cycle.edge(now)),
-        }
-    }
-
-    fn fits(&self, now: u64, class: usize, wire: u64) -> bool {
-        self.close(now, class).is_some_and(|close| now.saturating_add(wire) <= close)
-    }
-
-    fn close(&self, now: u64, class: usize) -> Option<u64> {
-        if let View { now: Now::Running(Cycle { list, start, .. }), change: None } = *self {
-            return list.windows(class).closes(now - start).map(|closes| start.saturating_add(closes));
-        }
-        let is_open = |states: u8| (states >> class & 1 == 1).then_some(());
-        let close = match self.now {
-            Now::Initial(states) => is_open(states).map(|()| now.saturating_add(HORIZON)),
-            Now::Holding { list, states, start } => is_open(states).map(|()| {
-                let is_followed = self.change.is_none_or(|change| change.change_time > start);
-                match is_followed && self.is_cut_off(list, start, start) {
-                    true => start,
-                    false => start.saturating_add(list.initial_window(class)),
-                }
-            }),
-            Now::Running(cycle) => is_open(cycle.states(now)).map(|()| self.close_of(&cycle, now, class)),
-        }?;
-        Some(match self.change {
-            Some(change) if close >= change.change_time => {
-                change.change_time.saturating_add(change.list.initial_window(class))
+        loop {
+            if let Some((list, start)) = self.steady(at) {
+                return list.starts_from(start, at, class, wire);
             }
-            _ => close,
-        })
-    }
-
-    /// When the gate of a class closes that is open now; short of the change, anything beyond it stands for it.
-    fn close_of(&self, cycle: &Cycle, now: u64, class: usize) -> u64 {
-        let (list, edge) = (cycle.list, cycle.edge(now));
-        if !cycle.is_last && self.is_cut_off(list, cycle.start, edge) {
-            return edge;
-        }
-        let length = cycle.end - cycle.start;
-        let to = if edge == cycle.end { length } else { list.windows(class).open_until(edge - cycle.start) };
-        if cycle.is_last {
-            let is_open_to_the_end = edge == cycle.end || to > cycle.last_entry();
-            return if is_open_to_the_end { u64::MAX } else { cycle.start + to };
-        }
-        match to < list.cycle_time {
-            true => cycle.start + to,
-            false => cycle.end.saturating_add(list.initial_window(class)),
-        }
-    }
-
-    /// What the list says about the time beyond the end of an entry is not what will be: a short last cycle follows.
-    fn is_cut_off(&self, list: &List, start: u64, end: u64) -> bool {
-        self.cut_off_from(list, start).is_some_and(|(from, last)| (from..=last).contains(&end))
-    }
-
-    /// The first and the last end of an entry that are before a short last cycle.
-    fn cut_off_from(&self, list: &List, start: u64) -> Option<(u64, u64)> {
-        let (last, change) = last_cycle(list, start, self.change?);
-        (change - last < list.horizon).then_some((last.saturating_sub(list.horizon), last))
-    }
-
-    /// The next time at which a frame may start that may not now; it is to be asked again.
-    fn next_place(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
-        let Now::Running(Cycle { list, start, end, is_last }) = self.now else { return self.next_edge(now) };
-        let windows = list.windows(class);
-        if is_last {
-            let last = Cycle { list, start, end, is_last }.last_entry();
-            return Some(windows.opens_before(wire, now - start, last).map_or(end, |opens| start + opens));
-        }
-        let opens = windows.opens_for(wire, now - start).map(|opens| start.saturating_add(opens));
-        let Some(change) = self.change else { return opens };
-        // Before a short last cycle, what fits moves with the ends of entries; in any last one, with the change.
-        let moves_from = self.cut_off_from(list, start).map_or(last_cycle(list, start, change).0, |(from, _)| from);
-        match opens.filter(|&opens| opens < moves_from) {
-            Some(opens) => Some(opens),
-            None => {
-                let at = now.max(moves_from.saturating_sub(1));
-                Some(cycle(list, start, at, Some(change)).edge(at))
+            let view = self.view(at);
+            if view.fits(at, class, wire) {
+                return Some(Starts { first: at, last: at });
             }
+            at = view.next_place(at, class, wire)?;
         }
     }
-}
 
-/// The cycle at `now` of a list that runs from `start` on, unless something changes.
-fn whole_cycle(list: &Arc<List>, start: u64, now: u64) -> Cycle<'_> {
-    let start = start + now.saturating_sub(start) / list.cycle_time * list.cycle_time;
-    Cycle { list, start, end: start.saturating_add(list.cycle_time), is_last: false }
-}
-
-/// The cycle at `now` of a list that runs from `start` on; the last one before a change ends with it.
-fn cycle<'a>(list: &'a Arc<List>, start: u64, now: u64, change: Option<&Pending>) -> Cycle<'a> {
-    match change.map(|change| last_cycle(list, start, change)) {
-        Some((start, end)) if now >= start => Cycle { list, start, end, is_last: true },
-        _ => whole_cycle(list, start, now),
+    /// The first of them.
+    pub fn fits_from(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
+        self.starts_from(now, class, wire).map(|starts| starts.first)
     }
-}
-
-/// The last cycle before a change, of a list that runs from `start` on: its start and end.
-fn last_cycle(list: &List, start: u64, change: &Pending) -> (u64, u64) {
-    let end = change.change_time;
-    let rest = end.saturating_sub(start) % list.cycle_time;
-    let border = end - rest;
-    // CycleTimeExtension reaches from the border to the change, and it is known in time: 8.6.9.1.1 c.
-    let is_prolonged = rest <= list.extension && border > start && border >= change.since;
-    (if is_prolonged { border - list.cycle_time } else { border }, end)
 }

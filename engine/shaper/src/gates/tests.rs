@@ -122,6 +122,11 @@ proptest! {
                     let first = (at..now + 2_400).find(|&at| gates.fits(at, class, wire));
                     let found = gates.fits_from(at, class, wire);
                     prop_assert_eq!(found.filter(|&at| at < now + 2_400), first, "{} at {}", class, at);
+                    let Some(Starts { first, last }) = gates.starts_from(at, class, wire) else { continue };
+                    let all = (first..=last.min(now + 2_400)).all(|at| gates.fits(at, class, wire));
+                    prop_assert!(all, "{} from {} to {}", class, first, last);
+                    let is_known = first >= change_time && last < now + 2_400;
+                    prop_assert!(!is_known || !gates.fits(last + 1, class, wire), "{} to {}", class, last);
                 }
             }
             let list = Arc::clone(gates.list(now + 2_400).unwrap());

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When the gate of one class is open in each cycle of a list, prepared so that every question is a search.
+use std::sync::OnceLock;
+
+use super::borders::Borders;
+use super::gate_time::Line;
 use super::list::HORIZON;
 
 /// A time in which the gate is open, from the cycle's start; neighbours that are both open are one.
@@ -9,13 +13,19 @@ pub(super) struct Window {
     pub to: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Windows {
     windows: Vec<Window>,
     cycle: u64,
     initial: u64,
     /// A heap of maxima: the lengths stand in its second half, those across the cycle's end joined.
     longest: Vec<u64>,
+    /// How many windows have ended by the begin of each part of the cycle, and by its end. Parts are of 2^`part_bits`, and
+    /// about as many as windows.
+    ended: Vec<u32>,
+    part_bits: u32,
+    /// Prepared when they are first asked for; all ports whose clocks run at that rate share them.
+    borders: OnceLock<Borders>,
 }
 
 impl Windows {
@@ -44,7 +54,22 @@ impl Windows {
         for node in (1..size).rev() {
             longest[node] = longest[2 * node].max(longest[2 * node + 1]);
         }
-        Self { windows, cycle, initial, longest }
+        let count = windows.len() as u64;
+        let part_bits = (0..u64::BITS - 1).find(|bits| cycle >> bits <= 2 * count).unwrap_or(u64::BITS - 1);
+        let parts = 0..=(cycle - 1) >> part_bits;
+        let ended_by = |at: u64| windows.partition_point(|window| window.to <= at) as u32;
+        let ended = parts.map(|part| ended_by(part << part_bits)).chain([windows.len() as u32]).collect();
+        Self { windows, cycle, initial, longest, ended, part_bits, borders: OnceLock::new() }
+    }
+
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// In ticks, of the rate of the line that asked first.
+    #[inline]
+    pub fn borders(&self, line: &Line) -> &Borders {
+        self.borders.get_or_init(|| Borders::new(self, line))
     }
 
     pub fn all(&self) -> &[Window] {
@@ -62,14 +87,53 @@ impl Windows {
     }
 
     /// How many have ended by this time of the cycle.
+    #[inline]
     pub fn ended_by(&self, offset: u64) -> usize {
-        self.windows.partition_point(|window| window.to <= offset)
+        let part = (offset >> self.part_bits) as usize;
+        let Some(&[least, most]) = self.ended.get(part..part + 2) else { return self.windows.len() };
+        let (least, most) = (least as usize, most as usize);
+        least + self.windows[least..most].partition_point(|window| window.to <= offset)
+    }
+
+    /// When a window closes, which may be in the next cycle.
+    #[inline]
+    fn close_of(&self, window: Window) -> u64 {
+        if window.to < self.cycle {
+            window.to
+        } else {
+            self.cycle.saturating_add(self.initial)
+        }
     }
 
     /// When it closes that is open at a time of a cycle, which others follow; none: it is closed.
     pub fn closes(&self, offset: u64) -> Option<u64> {
         let window = self.windows.get(self.ended_by(offset)).filter(|window| window.from <= offset)?;
-        Some(if window.to < self.cycle { window.to } else { self.cycle.saturating_add(self.initial) })
+        Some(self.close_of(*window))
+    }
+
+    /// The first and the last of the first times from an offset on at which what takes so long may start and is over when
+    /// the gate closes; none: no cycle has one. What takes no time needs an open gate.
+    #[inline]
+    pub fn starts_from(&self, offset: u64, wire: u64) -> Option<(u64, u64)> {
+        let wire = wire.max(1);
+        let ended = self.ended_by(offset);
+        let open = self.windows.get(ended).filter(|window| window.from <= offset);
+        if let Some(last) = open.and_then(|window| self.close_of(*window).checked_sub(wire)) {
+            if offset <= last {
+                return Some((offset, last));
+            }
+        }
+        let of = |index: usize| {
+            let window = self.windows[index];
+            (window.from, self.close_of(window) - wire)
+        };
+        match self.first_of(wire, ended + usize::from(open.is_some())) {
+            Some(index) => Some(of(index)),
+            None => self.first_of(wire, 0).map(|index| {
+                let (first, last) = of(index);
+                (self.cycle.saturating_add(first), self.cycle.saturating_add(last))
+            }),
+        }
     }
 
     /// How long it stays open from an entry's end on, in a whole cycle; the end itself when it is closed then.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::super::floors::sum_of_floors;
+use super::super::{AdminList, Capacity, Entry, GateDelays};
+use super::*;
+use crate::admission::CLASSES;
+use crate::ptp_clock::{Command, PtpClock, FRACTION_BITS};
+use proptest::prelude::*;
+
+const CAPACITY: Capacity = Capacity { entries: 16, least_interval: 1, time_end: 1 << 40, horizon: 64 };
+
+/// Lists that are shorter and longer than their cycle, with entries of one unit.
+fn lists() -> impl Strategy<Value = AdminList> {
+    let interval = prop_oneof![Just(1_u64), 1_u64..5, 1_u64..60];
+    let entry = (prop_oneof![any::<u8>(), Just(0), Just(0xFF)], interval).prop_map(|(states, interval)| Entry {
+        operation: 0,
+        states,
+        interval,
+    });
+    (prop::collection::vec(entry, 1..8), 0_u64..900, 1_u64..120, 0_u64..60).prop_map(
+        |(entries, base_time, cycle_time, cycle_time_extension)| AdminList {
+            entries,
+            base_time,
+            cycle_time,
+            cycle_time_extension,
+        },
+    )
+}
+
+fn increments() -> impl Strategy<Value = u64> {
+    let unit = 1_u64 << FRACTION_BITS;
+    prop_oneof![
+        Just(8 * unit),
+        Just(unit),
+        Just(unit * 3 / 2),
+        8 * unit - 100_000..8 * unit + 100_000,
+        unit - 50_000_000..unit + 50_000_000,
+        unit..40 * unit,
+    ]
+}
+
+fn times() -> impl Strategy<Value = GateTime> {
+    let slew = prop::option::of((-60_i32..60, 1_u32..=u32::MAX));
+    (increments(), 0_u64..40, slew, 0..3).prop_map(|(increment, ns, slew, delays)| {
+        let mut clock = PtpClock::new(20, ns).with_increment(increment);
+        if let Some((ns, rate)) = slew.filter(|_| increment > 2 << FRACTION_BITS) {
+            clock.command(30, Command::Slew { ns, rate }).unwrap();
+        }
+        match delays {
+            0 => GateTime::new(clock, GateDelays { lead: 56, states: 3, windows: 4 }),
+            1 => GateTime::new(clock, GateDelays::default()),
+            _ => GateTime::of_picoseconds(20, ns, increment),
+        }
+    })
+}
+
+fn gates(initial: u8, admin: &AdminList, change: Option<&(AdminList, u64)>, is_enabled: bool) -> Gates {
+    let mut gates = Gates::default();
+    gates.set_enabled(is_enabled);
+    gates.set_initial_states(initial);
+    gates.commit(0, 0, admin, &CAPACITY).unwrap();
+    if let Some((change, ahead)) = change {
+        gates.commit(1_000, 1_000 + ahead, change, &CAPACITY).unwrap();
+    }
+    gates
+}
+
+/// From edge to edge.
+fn walk(gates: &Gates, time: &GateTime, class: usize, from: u64, to: u64) -> u64 {
+    let (mut at, mut count) = (from, 0);
+    while at < to {
+        let now = time.at(at);
+        let edge = gates.next_edge(now).filter(|_| gates.is_enabled());
+        let end = edge.map_or(to, |edge| time.tick_of(edge).max(at + 1).min(to));
+        count += (end - at) * u64::from(gates.states(now) >> class & 1);
+        at = end;
+    }
+    count
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn counted_is_what_a_walk_counts(
+        initial in any::<u8>(), admin in lists(), change in prop::option::of((lists(), 1_u64..900)),
+        is_enabled in prop::bool::weighted(0.95), time in times(),
+        from in 0_u64..3_000, ways in prop::collection::vec(0_u64..3_000, 3), class in 0..CLASSES,
+    ) {
+        let gates = gates(initial, &admin, change.as_ref(), is_enabled);
+        let mut open = OpenTicks::new(class);
+        // One after the other, since what is prepared is kept.
+        let mut from = if change.is_some() { from.max(time.tick_of(1_000)) } else { from };
+        for way in ways {
+            let to = from + way;
+            let each = (from..to).filter(|&tick| gates.states(time.at(tick)) >> class & 1 == 1).count() as u64;
+            prop_assert_eq!(walk(&gates, &time, class, from, to), each);
+            prop_assert_eq!(open.between(&gates, &time, from, to), each);
+            let mut left = each;
+            let first = (from..to).find(|&tick| {
+                left -= u64::from(gates.states(time.at(tick)) >> class & 1);
+                left == 0
+            });
+            let reached = open.after(&gates, &time, from, each);
+            prop_assert_eq!(reached, if each == 0 { Some(from) } else { first.map(|tick| tick + 1) });
+            from = to;
+        }
+    }
+
+    #[test]
+    fn far_away_too(
+        admin in lists(), time in times(), from in 0_u64..3_000, way in 0_u64..200_000, class in 0..CLASSES,
+    ) {
+        let gates = gates(0, &admin, None, true);
+        let mut open = OpenTicks::new(class);
+        let count = walk(&gates, &time, class, from, from + way);
+        prop_assert_eq!(open.between(&gates, &time, from, from + way), count);
+        if count > 0 {
+            let last = open.after(&gates, &time, from, count).unwrap();
+            prop_assert!(last <= from + way);
+            prop_assert_eq!(walk(&gates, &time, class, from, last), count);
+            prop_assert_eq!(walk(&gates, &time, class, from, last - 1), count - 1);
+        }
+    }
+
+    /// Where no walk comes to an end: what is found is consistent.
+    #[test]
+    fn years_away(
+        admin in lists(), time in times(), from in 0_u64..3_000, count in 1_u64..1 << 50, class in 0..CLASSES,
+    ) {
+        let gates = gates(0, &admin, None, true);
+        let mut open = OpenTicks::new(class);
+        match open.after(&gates, &time, from, count) {
+            Some(tick) => {
+                prop_assert_eq!(open.between(&gates, &time, from, tick), count);
+                prop_assert_eq!(open.between(&gates, &time, from, tick - 1), count - 1);
+            }
+            None => prop_assert!(open.between(&gates, &time, from, 1 << 60) < count),
+        }
+    }
+
+    #[test]
+    fn sums_of_floors(n in 0_u128..200, m in 1_u128..500, a in 0_u128..500, b in 0_u128..2_000) {
+        prop_assert_eq!(sum_of_floors(n, m, a, b), (0..n).map(|k| (a * k + b) / m).sum::<u128>());
+    }
+}
