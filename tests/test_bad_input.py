@@ -624,7 +624,7 @@ SHAPER_CASES = {
         11, "bridges.sw.classes.4.idle_slope", 'nothing about selection = "strict"', "cbs"),
     "an idle slope of an ATS class": (
         'classes.6 = { selection = "ats"', 'classes.6 = { idle_slope = "1Mb/s"',
-        9, "bridges.sw.classes.6.idle_slope", 'nothing about selection = "ats"', "cbs"),
+        9, "bridges.sw.classes.6.idle_slope", "class 6 is ATS, as nothing else is said", "cbs"),
     "a residence time of a class with credit": (
         'idle_slope = "200Mb/s"', 'idle_slope = "200Mb/s", max_residence = "1ms"',
         11, "bridges.sw.classes.4.max_residence", "only ATS", "ats"),

@@ -92,6 +92,19 @@ def test_streams_of_a_scheduler_share_it_at_their_talker_too() -> None:
     assert sent(result, "c") == [81_600 * (n + 1) for n in range(5)]
 
 
+def test_credit_holds_what_is_eligible() -> None:
+    """A frame of 980 B, 8 us, costs 6000 bits of credit, which are earned again in 24 us."""
+    ats = {"rate": "100Mb/s", "burst": "2000B"}
+    source = {"frames": "980B", "burst": 4, "every": "1ms"}
+    talker = {"classes": {"3": HELD | {"idle_slope": "250Mb/s"}}}
+    assert sent(ran(network(talker, {"burst": {"ats": ats, "source": source}})), "burst") == [
+        0,
+        32_000,
+        80_000,
+        160_000,
+    ]
+
+
 def test_what_held_a_frame_is_told() -> None:
     described = network({"classes": {"3": HELD}}, {"burst": {"ats": COMMITTED}})
     checked = load(described)

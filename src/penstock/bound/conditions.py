@@ -31,6 +31,10 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
         return f"class {traffic_class} is {how}: the stream is not shaped"
     if step.egress in bridge.gates:
         return "the port has gates, and equation (1) is about a link that is always there"
+    credited = [number for port, number in bridge.credit if port == step.egress and number >= traffic_class]
+    held = next((number for number in sorted(credited, reverse=True) if bridge.is_ats(number)), None)
+    if held is not None:
+        return f"{bridge.class_name(held)} is ATS and held by credit too, of which equation (1) knows nothing"
     level = bridge.round_robin.get(step.egress, frozenset())
     if level and max(level) > traffic_class:
         turns = " and ".join(bridge.class_name(number) for number in sorted(level, reverse=True))

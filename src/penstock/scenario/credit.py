@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.limits import START_TIME_NS
+from penstock.scenario.model import SHAPER_KEYS
 from penstock.scenario.port_keys import PortKeys
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.units import show_rate, show_time
@@ -80,9 +81,11 @@ def _open_beside(number: int, others: Mapping[int, CreditShaper], gates: GateLis
 
 
 def _class_at_port(keys: PortKeys, port: int, number: int) -> _AtPort | None:
-    """The class as the port serves it, if that is by credit."""
+    """The class as the port serves it, if that is by credit, alone or behind ATS schedulers."""
     said = keys.said_of(port, number)
-    if keys.selection_at(port, number) != "cbs":
+    selection = keys.selection_at(port, number)
+    both = selection == "ats" and any(getattr(entry, name) is not None for _, entry in said for name in SHAPER_KEYS)
+    if selection != "cbs" and not both:
         return None
     return _AtPort(
         path=said[0][0],

@@ -109,7 +109,8 @@ def _check_selection(draft: Draft, path: KeyPath, port: HostPort, network: Netwo
     shaped = sorted({network.class_at(s, port.node) for s in port.streams if s.ats is not None})
     for number in shaped:
         if bridge.is_ats(number):
-            what = f"Linux has no ATS: {port.class_name(number)} is served by strict priority there"
+            how = "credit alone" if number in port.credit else "strict priority"
+            what = f"Linux has no ATS: {port.class_name(number)} is served by {how} there"
             draft.report.warn(path, what)
 
 

@@ -43,6 +43,11 @@ class PortKeys:
             return known.selection
         return "ats" if traffic_class >= 6 and not self.is_station else "strict"
 
+    def is_said(self, traffic_class: int) -> bool:
+        """Whether the node says how it serves a class."""
+        known = self.classes.get(str(traffic_class))
+        return known is not None and known.selection is not None
+
     def selection_at(self, port: int, traffic_class: int) -> Selection:
         """How a port serves a class."""
         said = (entry.selection for _, entry in self.said_of(port, traffic_class))
@@ -110,8 +115,14 @@ def check_class_keys(draft: Draft, keys: PortKeys, path: KeyPath, entry: ClassKe
             draft.report.refuse((*path, "selection"), what, f'classes.{key} = {{ selection = "strict" }} of the bridge')
         selection = entry.selection or selection
     for name in model.SHAPER_KEYS:
-        if getattr(entry, name) is not None and selection != "cbs":
-            draft.report.refuse((*path, name), f'says nothing about selection = "{selection}"', 'selection = "cbs"')
+        if getattr(entry, name) is None or selection == "cbs":
+            continue
+        if selection != "ats":
+            what, allowed = f'says nothing about selection = "{selection}"', 'selection = "cbs" or "ats"'
+            draft.report.refuse((*path, name), what, allowed)
+        if not keys.is_said(int(key)):
+            what = f"class {key} is ATS, as nothing else is said"
+            draft.report.refuse((*path, name), what, 'selection = "cbs", or selection = "ats" for both')
 
 
 def check_residence(draft: Draft, keys: PortKeys, path: KeyPath, residence: int | None) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from penstock.scenario.checked_stream import Ats, Stream
 from penstock.scenario.draft import Draft, Place
-from penstock.scenario.egress import Egress
 from penstock.scenario.limits import LINE_RATE_BPS
 from penstock.scenario.network import Bridge, Network, Station
 from penstock.scenario.positions import KeyPath
@@ -28,10 +27,11 @@ class _Reserved:
 
 def check_reservations(draft: Draft, network: Network) -> None:
     reserved = _Reserved()
-    nodes: dict[str, Egress] = {**network.bridges, **network.stations}
+    nodes: dict[str, Bridge | Station] = {**network.bridges, **network.stations}
     for name, node in nodes.items():
-        for (port, _), shaper in node.credit.items():
-            reserved.bps[name, port] += shaper.reserved_bps
+        for (port, number), shaper in node.credit.items():
+            if number not in node.ats_classes:  # there the rates of the streams count
+                reserved.bps[name, port] += shaper.reserved_bps
     report = draft.report
     for stream in network.streams.values():
         if stream.ats is None:

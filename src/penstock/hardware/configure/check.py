@@ -30,11 +30,9 @@ def check_place(config: SwitchConfig, port: int, traffic_class: int, what: str) 
 
 
 def check_slopes(config: SwitchConfig, most_bps: int) -> None:
-    """Raises ConfigurationError for an idle slope that no port has, or on a class of ATS."""
+    """Raises ConfigurationError for an idle slope that no port has."""
     for (port, traffic_class), slope in config.idle_slope_bps.items():
         where = check_place(config, port, traffic_class, "idle_slope_bps")
-        if traffic_class in config.ats_classes:
-            raise ConfigurationError(f"class {traffic_class} is ATS", where, "a class is served by ATS or by credit")
         check(slope, 8, most_bps, "idle slope in bits per second", where)
 
 
