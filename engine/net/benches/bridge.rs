@@ -2,9 +2,10 @@
 //! A frame's way through a bridge: arrival, judgement and selection.
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use penstock_net::bridge::{
-    reason, Arrival, Bridge, BridgeConfig, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
+    Arrival, Bridge, BridgeConfig, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
 };
 use penstock_net::header::{Header, HeaderId, Headers, VlanTag};
+use penstock_net::Reason;
 use std::hint::black_box;
 
 const PORTS: u16 = 4;
@@ -73,9 +74,8 @@ impl Bench {
                 header,
                 bytes: BYTES,
                 first: self.now,
-                fault: reason::NONE,
+                fault: Reason::NONE,
                 memo: Some(port.into()),
-                is_alone: true,
             };
             due[usize::from(port)] = (self.bridge.arrive(port, arrival), port);
         }

@@ -67,8 +67,22 @@ impl Reason {
         "bit_errors",
     ];
     pub const NONE: Self = Self(0);
+    pub const PREAMBLE: Self = Self(1);
+    pub const RX_ER: Self = Self(2);
+    pub const GIANT: Self = Self(3);
+    pub const RUNT: Self = Self(4);
+    pub const FCS: Self = Self(5);
+    pub const OVERRUN: Self = Self(6);
+    pub const PORT_DISABLED: Self = Self(7);
+    pub const RESERVED_ADDRESS: Self = Self(8);
+    pub const VLAN: Self = Self(9);
     pub const NO_DESTINATION: Self = Self(10);
+    pub const RESIDENCE: Self = Self(11);
+    pub const STORE_FULL: Self = Self(12);
+    pub const QUEUE_FULL: Self = Self(13);
+    pub const CLASS_FULL: Self = Self(14);
     pub const LIFETIME: Self = Self(15);
+    pub const MAX_SDU: Self = Self(16);
     /// A node kept it for itself.
     pub const SWALLOWED: Self = Self(17);
     /// On the wire of a link that was cut.

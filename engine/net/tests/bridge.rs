@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bridge as its callers use it.
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_net::bridge::{
-    reason, Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
+    Arrival, Bridge, BridgeConfig, Change, CreditConfig, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
     StreamKey, Tick, Timing,
 };
-use penstock_net::header::{Header, HeaderId, Headers};
+use penstock_net::header::{Header, HeaderId, Headers, VlanTag as Tag};
+use penstock_net::Reason;
+use penstock_shaper::ats::Rate;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 const STATION: u64 = 0x0200_0000_0000;
 
@@ -17,7 +22,7 @@ fn header(destination: u64, source: u64) -> Header {
 }
 
 fn arrival(frame: u32, header: HeaderId, bytes: u16, first: Tick) -> Arrival {
-    Arrival { frame, header, bytes, first, fault: reason::NONE, memo: None, is_alone: true }
+    Arrival { frame, header, bytes, first, fault: Reason::NONE, memo: None }
 }
 
 fn sent(selection: Selection) -> (u32, Tick) {
@@ -37,7 +42,7 @@ fn an_idle_hardware_bridge_takes_a_constant_time() {
             let mut out = Judgement::default();
             let at = bridge.arrive(0, arrival(7, id, 100, 1000 + phase));
             bridge.judge(at, 0, &headers, &mut Memos::default(), 0, &mut out);
-            assert_eq!((out.frame, out.reason, out.destination), (7, reason::NONE, (1 << ports) - 2));
+            assert_eq!((out.frame, out.reason, out.destination), (7, Reason::NONE, (1 << ports) - 2));
             let visible = 1000 + phase + 100 + 4 + 2 * u64::from(ports) + 19;
             assert_eq!(out.visible, visible);
             assert!(at < visible && out.decided <= visible - 2);
@@ -118,11 +123,11 @@ fn a_shaped_stream_waits_for_its_bucket_and_no_longer_than_it_may() {
         assert!(out.shaped && out.stream == Some(0));
         (out.reason, out.visible)
     };
-    assert_eq!(visible(0), (reason::NONE, last(0) + 1_000_000));
-    assert_eq!(visible(1), (reason::NONE, last(0) + 81_600_000 + 1_000_000));
+    assert_eq!(visible(0), (Reason::NONE, last(0) + 1_000_000));
+    assert_eq!(visible(1), (Reason::NONE, last(0) + 81_600_000 + 1_000_000));
     // Eligible 163.2 us after the first, and more than 82 us after its arrival.
-    assert_eq!(visible(2).0, reason::RESIDENCE);
-    assert_eq!(visible(10), (reason::NONE, last(0) + 163_200_000 + 1_000_000));
+    assert_eq!(visible(2).0, Reason::RESIDENCE);
+    assert_eq!(visible(10), (Reason::NONE, last(0) + 163_200_000 + 1_000_000));
 }
 
 #[test]
@@ -139,17 +144,17 @@ fn what_is_kept_of_a_header_is_forgotten_when_a_table_changes() {
         let (out, judged) = judge_by(bridge, &headers, 0, arrival, &mut memos);
         (judged, out.reason, out.destination, out.traffic_class)
     };
-    assert_eq!(next(&mut bridge), (Judged::Read, reason::NONE, 0b110, 5));
-    assert_eq!(next(&mut bridge), (Judged::Kept, reason::NONE, 0b110, 5));
+    assert_eq!(next(&mut bridge), (Judged::Read, Reason::NONE, 0b110, 5));
+    assert_eq!(next(&mut bridge), (Judged::Kept, Reason::NONE, 0b110, 5));
     let none = Headers::new();
     bridge.change(0, &Change::Vlan { vlan: 1, members: 0b101 }, &none);
     bridge.change(0, &Change::ClassOfUntagged(2), &none);
-    assert_eq!(next(&mut bridge), (Judged::Read, reason::NONE, 0b100, 2));
+    assert_eq!(next(&mut bridge), (Judged::Read, Reason::NONE, 0b100, 2));
     bridge.change(0, &Change::PortVlan { port: 0, vlan: 7 }, &none);
-    assert_eq!(next(&mut bridge), (Judged::Read, reason::VLAN, 0, 2));
-    assert_eq!(next(&mut bridge), (Judged::Kept, reason::VLAN, 0, 2));
+    assert_eq!(next(&mut bridge), (Judged::Read, Reason::VLAN, 0, 2));
+    assert_eq!(next(&mut bridge), (Judged::Kept, Reason::VLAN, 0, 2));
     bridge.change(0, &Change::PortEnable(0b110), &none);
-    assert_eq!(next(&mut bridge), (Judged::Read, reason::PORT_DISABLED, 0, 2));
+    assert_eq!(next(&mut bridge), (Judged::Read, Reason::PORT_DISABLED, 0, 2));
 }
 
 #[test]
@@ -197,7 +202,7 @@ fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
         due = due.or(out.wakes.first().copied());
     }
     // Nothing was selected meanwhile.
-    assert_eq!(refused, [reason::NONE, reason::NONE, reason::NONE, reason::QUEUE_FULL, reason::QUEUE_FULL]);
+    assert_eq!(refused, [Reason::NONE, Reason::NONE, Reason::NONE, Reason::QUEUE_FULL, Reason::QUEUE_FULL]);
     let (port, mut at) = due.unwrap();
     let mut order = Vec::new();
     while let Selection::Sent { frame, next, .. } = bridge.select(at, port) {
@@ -215,41 +220,51 @@ fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
     assert_eq!(bridge.inside(), 0);
 }
 
-/// Lets all frames through, `(reception, destination, bytes, first)` in the order of `first`; gives what leaves where and
-/// when, and how many copies were sent at once. `is_alone`: of each frame there is no other copy.
-fn departures(
-    timing: &Timing,
-    frames: &[(u16, u64, u16, Tick)],
-    before: Tick,
-    is_alone: bool,
-) -> (Vec<(u32, u16, Tick)>, usize) {
+/// A frame on its way into a port: the station that it is for, with those above the ports for all others.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    port: u16,
+    destination: u64,
+    pcp: u8,
+    bytes: u16,
+    first: Tick,
+}
+
+/// What becomes of frames, in their order: how each was judged, and what left where and when.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    judged: Vec<(u32, Reason, Tick, u64)>,
+    left: Vec<(u32, u16, Tick)>,
+}
+
+/// Lets all frames through, in the order of `first`; says too how many copies were sent at once.
+fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before: Tick) -> (Outcome, usize) {
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     enum Step {
         Arrive(usize),
         Judge(u16),
         Select(u16),
     }
-    let ports = 3;
-    let static_addresses = (0..u64::from(ports)).map(|port| (STATION + port, 1, 1 << port)).collect();
-    let config = BridgeConfig { static_addresses, ..BridgeConfig::default() };
-    let mut bridge = Bridge::new(ports, &config, timing).unwrap();
+    let mut bridge = Bridge::new(PORTS, config, timing).unwrap();
     let mut headers = Headers::new();
     let mut steps: BinaryHeap<_> =
-        frames.iter().enumerate().map(|(n, frame)| Reverse((frame.3, Step::Arrive(n)))).collect();
-    let (mut left, mut passed, mut out) = (Vec::new(), 0, Judgement::default());
+        frames.iter().enumerate().map(|(n, frame)| Reverse((frame.first, Step::Arrive(n)))).collect();
+    let (mut outcome, mut passed, mut out) = (Outcome::default(), 0, Judgement::default());
     while let Some(Reverse((at, step))) = steps.pop() {
         match step {
             Step::Arrive(n) => {
-                let (port, destination, bytes, first) = frames[n];
-                let id = headers.intern(&header(destination, 9));
-                let due = bridge.arrive(port, Arrival { is_alone, ..arrival(n as u32, id, bytes, first) });
+                let Coming { port, destination, pcp, bytes, first } = frames[n];
+                let tag = Some(Tag { pcp, vlan: 1 });
+                let id = headers.intern(&Header { tag, ..header(destination, 9) });
+                let due = bridge.arrive(port, arrival(n as u32, id, bytes, first));
                 steps.push(Reverse((due, Step::Judge(port))));
             }
             Step::Judge(port) => {
                 bridge.judge(at, port, &headers, &mut Memos::default(), before, &mut out);
+                outcome.judged.push((out.frame, out.reason, out.visible, out.destination));
                 if let Some(sent) = out.passed {
                     passed += 1;
-                    left.push((out.frame, sent.egress, sent.first));
+                    outcome.left.push((out.frame, sent.egress, sent.first));
                 }
                 steps.extend(out.wakes.iter().map(|&(port, due)| Reverse((due, Step::Select(port)))));
             }
@@ -260,41 +275,86 @@ fn departures(
                     Selection::Stale => (None, None),
                     expired => panic!("{expired:?}"),
                 };
-                left.extend(sent);
+                outcome.left.extend(sent);
                 steps.extend(next.map(|next| Reverse((next, Step::Select(port)))));
             }
         }
     }
     assert_eq!(bridge.inside(), 0);
-    left.sort_unstable();
-    (left, passed)
+    outcome.judged.sort_unstable();
+    outcome.left.sort_unstable();
+    (outcome, passed)
 }
 
-proptest! {
-    /// What is sent at once leaves when it would have left from its queue, and so does everything else.
-    #[test]
-    fn a_frame_that_finds_its_port_free_leaves_as_from_its_queue(
-        drawn in proptest::collection::vec((0_u16..3, 1_u64..3, 64_u16..400, 0_u64..500), 1..80),
-        processing_cycles in 0_u64..200,
-    ) {
+const PORTS: u16 = 3;
+
+/// Classes of ATS, of turns, and of credit at some ports, all of them at random, over each other; streams of ATS by the
+/// station that they are for.
+fn shaped_bridge() -> impl Strategy<Value = BridgeConfig> {
+    let credit = (any::<bool>(), 0..8_u8, 1_000_000..300_000_000_u64);
+    let rate = (any::<bool>(), 1_000_000..500_000_000_u64, 420..2_000_u64);
+    let ports = usize::from(PORTS);
+    (any::<u8>(), prop::collection::vec((any::<u8>(), credit), ports), prop::collection::vec(rate, ports * ports))
+        .prop_map(|(ats, at_ports, rates)| {
+            let static_addresses = (0..u64::from(PORTS))
+                .flat_map(|port| {
+                    [(STATION + port, 1, 1 << port), (STATION + u64::from(PORTS) + port, 1, !(1 << port) & 0b111)]
+                })
+                .collect();
+            let mut config = BridgeConfig {
+                static_addresses,
+                class_of_pcp: [0, 1, 2, 3, 4, 5, 6, 7],
+                ats_classes: (0..8).filter(|class| ats >> class & 1 == 1).collect(),
+                identify: Identify { destination: true, ..Identify::default() },
+                ..BridgeConfig::default()
+            };
+            for (port, (members, (has_credit, class, idle_slope_bps))) in (0..PORTS).zip(at_ports) {
+                config.round_robin.push((port, members));
+                config.credit.extend(has_credit.then_some(CreditConfig { port, class, idle_slope_bps }));
+            }
+            for (stream, (has_rate, bps, burst)) in (0_u16..).zip(rates) {
+                let key = StreamKey::Destination { mac: STATION + u64::from(stream / PORTS), vlan: 1 };
+                let rate = Rate::new(BitsPerSecond(bps), Bytes(burst)).unwrap();
+                let (ns_per_byte, empty_to_full) = (rate.ns_per_byte(), rate.empty_to_full());
+                let port = stream % PORTS;
+                let stream = StreamConfig { stream, port, key, slot: None, ns_per_byte, empty_to_full };
+                config.streams.extend(has_rate.then_some(stream));
+            }
+            config
+        })
+}
+
+/// What is sent at once leaves when it would have left from its queue, and so does everything else, whatever serves the
+/// classes.
+#[test]
+fn a_frame_that_finds_its_port_free_leaves_as_from_its_queue() {
+    let frame = (0..PORTS, 1_u64..4, 0..8_u8, 64_u16..400, 0_u64..800);
+    let drawn = (prop::collection::vec(frame, 1..80), shaped_bridge(), 0_u64..200);
+    let (copies, at_once) = (Cell::new(0), Cell::new(0));
+    let checked = TestRunner::default().run(&drawn, |(drawn, config, processing_cycles)| {
         let hardware = (Timing::Hardware, 1);
         for (timing, byte) in [hardware, (ideal(8_000 * processing_cycles, 3), 8_000)] {
             let mut free = [1_000_000_u64; 3];
             let mut frames: Vec<_> = drawn
                 .iter()
-                .map(|&(port, other, bytes, gap)| {
+                .map(|&(port, other, pcp, bytes, gap)| {
                     let first = free[usize::from(port)] + gap * byte;
                     free[usize::from(port)] = first + (u64::from(bytes) + 20) * byte;
-                    (port, (u64::from(port) + other) % 3, bytes, first)
+                    let ports = u64::from(PORTS);
+                    let destination = if other == ports { ports } else { 0 } + (u64::from(port) + other) % ports;
+                    Coming { port, destination, pcp, bytes, first }
                 })
                 .collect();
-            frames.sort_unstable_by_key(|frame| frame.3);
-            let (queued, none) = departures(&timing, &frames, 0, true);
-            let (at_once, some) = departures(&timing, &frames, Tick::MAX, true);
+            frames.sort_unstable_by_key(|frame| frame.first);
+            let (queued, none) = departures(&timing, &config, &frames, 0);
+            let (passed, some) = departures(&timing, &config, &frames, Tick::MAX);
             prop_assert_eq!(none, 0);
-            prop_assert_eq!(departures(&timing, &frames, Tick::MAX, false), (queued.clone(), 0), "copies elsewhere wait");
-            prop_assert!(some > 0 || processing_cycles == 0, "the first frame finds its port free");
-            prop_assert_eq!(queued, at_once);
+            copies.set(copies.get() + queued.left.len());
+            at_once.set(at_once.get() + some);
+            prop_assert_eq!(queued, passed);
         }
-    }
+        Ok(())
+    });
+    checked.unwrap();
+    assert!(at_once.get() > copies.get() / 10, "{} of {} were sent at once", at_once.get(), copies.get());
 }

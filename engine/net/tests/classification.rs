@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use penstock_net::bridge::{
-    reason, Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
-    StreamKey, Tick, Timing,
+    Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Judgement, Memos, Selection, StreamConfig, StreamKey,
+    Tick, Timing,
 };
 use penstock_net::header::{Header, Headers, Ipv4Fields, VlanTag};
 use penstock_net::Reason;
@@ -98,15 +98,7 @@ fn play(network: &Network, timing: &Timing, used: Use) -> (Seen, Met) {
             Step::Arrive(n) => {
                 let Frame { port, header, bytes, fault, .. } = network.frames[n];
                 let memo = (used == Use::Run).then_some((ids[header] * u32::from(PORTS) + u32::from(port)) % 7);
-                let arrival = Arrival {
-                    frame: n as u32,
-                    header: ids[header],
-                    bytes,
-                    first: firsts[n],
-                    fault,
-                    memo,
-                    is_alone: true,
-                };
+                let arrival = Arrival { frame: n as u32, header: ids[header], bytes, first: firsts[n], fault, memo };
                 steps.push(Reverse((bridge.arrive(port, arrival), Step::Judge(port))));
             }
             Step::Judge(port) => {
@@ -121,7 +113,7 @@ fn play(network: &Network, timing: &Timing, used: Use) -> (Seen, Met) {
                 let changes = network.changes.iter().map(|change| change.0 * byte).filter(|&change| change > at);
                 let before = if used == Use::Run { changes.min().unwrap_or(Tick::MAX) } else { 0 };
                 bridge.judge(at, port, &headers, &mut memos, before, &mut out);
-                let is_dropped = out.reason != reason::NONE;
+                let is_dropped = out.reason != Reason::NONE;
                 seen.judged.push((
                     out.frame,
                     out.reason.0,
@@ -184,7 +176,7 @@ fn header() -> impl Strategy<Value = Header> {
 fn frame(headers: usize) -> impl Strategy<Value = Frame> {
     let bytes = prop_oneof![8 => 64_u16..300, 2 => 300_u16..1530, 1 => 10_u16..64];
     let gap = prop_oneof![3 => Just(0_u64), 3 => 0_u64..200, 1 => 0_u64..20_000];
-    let fault = prop_oneof![9 => Just(reason::NONE), 1 => Just(reason::FCS)];
+    let fault = prop_oneof![9 => Just(Reason::NONE), 1 => Just(Reason::FCS)];
     (0..PORTS, 0..headers, bytes, gap, fault).prop_map(|(port, header, bytes, gap, fault)| Frame {
         port,
         header,
@@ -313,7 +305,7 @@ fn frames_go_each_way() {
         source: STATION + source,
         ..Header::default()
     };
-    let frame = |port: u16| Frame { port, header: port.into(), bytes: 64, gap: 1_000, fault: reason::NONE };
+    let frame = |port: u16| Frame { port, header: port.into(), bytes: 64, gap: 1_000, fault: Reason::NONE };
     let network = Network {
         config: BridgeConfig::default(),
         headers: vec![header(1, 0), header(0, 1)],

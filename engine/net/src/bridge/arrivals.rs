@@ -2,18 +2,18 @@
 //! Frames from the wire to their judgement: their lengths and faults, and when each is judged.
 use std::collections::VecDeque;
 
+use penstock_frame::MIN_FRAME_BYTES;
 use penstock_shaper::reception::Reception;
 
 use super::facts::Facts;
 use super::fifo::Fifo;
 use super::timing::Clock;
-use super::{reason, Arrival, Tick, NEVER};
+use super::{Arrival, Tick, NEVER};
 use crate::header::HeaderId;
 use crate::trace::Reason;
 
 /// From a register's new value to the receive MAC's seeing it.
 const MAX_FRAME_CYCLES: Tick = 4;
-const SHORTEST_BYTES: u16 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Received {
@@ -22,7 +22,6 @@ pub(crate) struct Received {
     pub memo: Option<u32>,
     pub bytes: u16,
     pub fault: Reason,
-    pub is_alone: bool,
     /// Hardware: the cycle in which the first byte is taken.
     pub taken: Tick,
     /// Hardware: the cycle in which the last byte is taken; else when the last bit has arrived.
@@ -104,21 +103,20 @@ impl Arrivals {
         let state = &mut self.ports[usize::from(port)];
         let bytes = arrival.bytes.min(longest + 1);
         let fault = match arrival.fault {
-            reason::PREAMBLE | reason::RX_ER => arrival.fault,
-            _ if bytes > longest => reason::GIANT,
-            _ if bytes < SHORTEST_BYTES => reason::RUNT,
+            Reason::PREAMBLE | Reason::RX_ER => arrival.fault,
+            _ if bytes > longest => Reason::GIANT,
+            _ if u32::from(bytes) < MIN_FRAME_BYTES => Reason::RUNT,
             fault => fault,
         };
-        let Arrival { frame, header, memo, is_alone, .. } = arrival;
-        let mut received =
-            Received { frame, header, memo, bytes, fault, is_alone, taken: arrival.first, last: 0, turn: 0 };
+        let Arrival { frame, header, memo, .. } = arrival;
+        let mut received = Received { frame, header, memo, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
         match clock {
             Clock::Hardware(_) => {
                 // An end without content is handed on as one byte of no meaning.
                 let first = if bytes == 0 { arrival.first.saturating_sub(1) } else { arrival.first };
                 let taken = state.reception.take(first, bytes.max(1));
                 if let Some(kept) = taken.overrun {
-                    received.fault = reason::OVERRUN;
+                    received.fault = Reason::OVERRUN;
                     received.bytes = kept + 1;
                 }
                 received.taken = taken.first;

@@ -16,7 +16,7 @@
 use super::arrivals::Received;
 use super::tables::{Egress, Filter, Ingress, Tables};
 use super::timing::Cycles;
-use super::{reason, Tick};
+use super::Tick;
 use crate::header::{Header, VlanTag};
 use crate::trace::Reason;
 
@@ -38,13 +38,13 @@ impl<'a> Seen<'a> {
     }
 
     pub fn is_whole(&self) -> bool {
-        self.fault == reason::NONE
+        self.fault == Reason::NONE
     }
 
     /// If it was received.
     fn tag(&self) -> Option<VlanTag> {
         // The byte that ends a frame of which the rest was lost reads as zero.
-        let lost_at = self.bytes - u16::from(self.fault == reason::OVERRUN);
+        let lost_at = self.bytes - u16::from(self.fault == Reason::OVERRUN);
         let tag = self.header.tag.filter(|_| self.bytes > PCP_AT)?;
         Some(if lost_at == PCP_AT { VlanTag { pcp: 0, ..tag } } else { tag })
     }
@@ -159,11 +159,11 @@ impl Classification {
     pub fn refused(&self, header: &Header) -> Reason {
         match self.filter {
             Some(filter) if filter.is_enabled => match () {
-                () if header.is_reserved() => reason::RESERVED_ADDRESS,
-                () if !filter.is_member(self.port) => reason::VLAN,
-                () => reason::NONE,
+                () if header.is_reserved() => Reason::RESERVED_ADDRESS,
+                () if !filter.is_member(self.port) => Reason::VLAN,
+                () => Reason::NONE,
             },
-            _ => reason::PORT_DISABLED,
+            _ => Reason::PORT_DISABLED,
         }
     }
 

@@ -8,8 +8,9 @@ use super::classify::{Classification, Seen};
 use super::memos::{key_of, Classified, Memos, Way, NOT_FOUND, NO_STREAM};
 use super::meters::Shape;
 use super::timing::{Clock, ADMISSION_TO_VERDICT};
-use super::{reason, Bridge, Judged, Judgement, Tick};
+use super::{Bridge, Judged, Judgement, Tick};
 use crate::header::Headers;
+use crate::trace::Reason;
 
 impl Bridge {
     /// Judges the frame of a port that is next; `out` is overwritten. A frame that finds its port free is sent at once
@@ -53,7 +54,7 @@ impl Bridge {
             self.finish(port, &received, facts, begin, headers);
         }
         out.reason = received.fault;
-        if received.fault != reason::NONE {
+        if received.fault != Reason::NONE {
             let seen = Seen::new(port, &received, headers.get(received.header));
             out.traffic_class = match &facts {
                 Some(facts) => facts.classification.traffic_class(),
@@ -68,7 +69,7 @@ impl Bridge {
         out.traffic_class = way.traffic_class;
         out.stream = (way.stream != NO_STREAM).then_some(way.stream);
         out.reason = way.reason();
-        if out.reason != reason::NONE {
+        if out.reason != Reason::NONE {
             return;
         }
         if way.is_shaped {
@@ -79,7 +80,7 @@ impl Bridge {
             out.shaped = true;
             out.visible = shape.visible;
             if !shape.pass {
-                out.reason = reason::RESIDENCE;
+                out.reason = Reason::RESIDENCE;
                 return;
             }
         }
@@ -201,7 +202,7 @@ impl Bridge {
                 pool: decision.pool_of(usize::from(egress)),
                 shaped: out.shaped,
             };
-            if is_only && received.is_alone {
+            if is_only {
                 out.passed = self.pass(now, out.decided, before, egress, &copy);
                 if out.passed.is_some() {
                     return;

@@ -5,7 +5,6 @@ use prefetch_index::prefetch_index;
 
 use super::classify::{Classification, Seen};
 use super::forwarding::{Forwarding, Place};
-use super::reason;
 use super::tables::Tables;
 use crate::header::{Header, HeaderId};
 use crate::trace::Reason;
@@ -44,7 +43,7 @@ impl Way {
     #[inline(always)]
     pub fn reason(&self) -> Reason {
         if self.wanted == 0 && self.refused == Reason::NONE {
-            return reason::NO_DESTINATION;
+            return Reason::NO_DESTINATION;
         }
         self.refused
     }

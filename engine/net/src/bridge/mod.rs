@@ -23,7 +23,6 @@ pub(crate) mod meters;
 mod outage;
 mod pass;
 mod ports;
-pub mod reason;
 mod select;
 pub(crate) mod start;
 mod store;
@@ -71,8 +70,6 @@ pub struct Arrival {
     pub fault: Reason,
     /// The place in [`Memos`] of frames of its kind at this bridge.
     pub memo: Option<u32>,
-    /// There is no other copy of it, so that this one may be sent ahead of what others do.
-    pub is_alone: bool,
 }
 
 /// What became of a received frame. Bit e of a mask is the copy for egress port e.
@@ -135,11 +132,11 @@ impl Judgement {
     pub fn refused_reason(&self, egress: u16) -> Reason {
         let has = |mask: u64| mask >> egress & 1 == 1;
         match () {
-            () if has(self.max_sdu) => reason::MAX_SDU,
-            () if has(self.queue_full) => reason::QUEUE_FULL,
-            () if has(self.class_full) => reason::CLASS_FULL,
-            () if has(self.store_full) => reason::STORE_FULL,
-            () => reason::NONE,
+            () if has(self.max_sdu) => Reason::MAX_SDU,
+            () if has(self.queue_full) => Reason::QUEUE_FULL,
+            () if has(self.class_full) => Reason::CLASS_FULL,
+            () if has(self.store_full) => Reason::STORE_FULL,
+            () => Reason::NONE,
         }
     }
 }

@@ -5,7 +5,8 @@ use penstock_shaper::egress::Queued;
 use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
 use super::ports::Port;
 use super::timing::{Clock, Line};
-use super::{reason, Bridge, Selection, Tick, NEVER};
+use super::{Bridge, Selection, Tick, NEVER};
+use crate::trace::Reason;
 
 impl Bridge {
     /// Lets an egress port select, at the tick that was told.
@@ -80,7 +81,7 @@ impl Bridge {
         };
         let next = state.plan(&line, now.max(look.at + 1));
         self.store.release(port, released, &copy);
-        let reason = if is_long { reason::MAX_SDU } else { reason::LIFETIME };
+        let reason = if is_long { Reason::MAX_SDU } else { Reason::LIFETIME };
         Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
+use penstock_frame::{wire_length, Bytes, PREAMBLE_BYTES};
 use penstock_shaper::egress::{GateDelays, GateTime, LineTime};
 use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::turns::Turns;
@@ -83,7 +84,7 @@ impl Cycles {
     /// The first cycle in which a selected frame no longer costs credit.
     #[inline(always)]
     pub fn sent(self, selection: Tick, bytes: u16, gap: bool) -> Tick {
-        selection + Tick::from(bytes) + if gap { SELECTION_TO_NEXT } else { AHEAD_BYTES }
+        selection + Tick::from(bytes) + if gap { SELECTION_TO_NEXT } else { Tick::from(PREAMBLE_BYTES) }
     }
 
     #[inline(always)]
@@ -128,9 +129,6 @@ pub struct Ideal {
     rates: Vec<Rate>,
 }
 
-/// Preamble and delimiter.
-const AHEAD_BYTES: u64 = 8;
-const GAP_BYTES: u64 = 12;
 /// Cut-through begins behind the longest header.
 const CUT_THROUGH_BYTES: u64 = 64;
 
@@ -165,17 +163,23 @@ impl Ideal {
 
     #[inline(always)]
     pub fn first_bit(&self, port: u16, selection: Tick) -> Tick {
-        selection + self.duration(port, AHEAD_BYTES)
+        selection + self.rates[usize::from(port)].lead()
+    }
+
+    /// How long a frame has the wire, its gap counted.
+    #[inline(always)]
+    fn wire(&self, port: u16, bytes: u16) -> Tick {
+        self.rates[usize::from(port)].occupancy(u32::from(bytes))
     }
 
     #[inline(always)]
     pub fn end(&self, port: u16, selection: Tick, bytes: u16) -> Tick {
-        selection + self.duration(port, AHEAD_BYTES + u64::from(bytes))
+        selection + self.duration(port, u64::from(PREAMBLE_BYTES) + u64::from(bytes))
     }
 
     #[inline(always)]
     pub fn next_selection(&self, port: u16, selection: Tick, bytes: u16) -> Tick {
-        selection + self.duration(port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES)
+        selection + self.wire(port, bytes)
     }
 }
 
@@ -259,8 +263,8 @@ impl LineTime for Line<'_> {
 
     fn wire(&self, bytes: u16) -> u64 {
         match self.clock {
-            Clock::Hardware(_) => CYCLE_NS * (AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
-            Clock::Ideal(ideal) => ideal.duration(self.port, AHEAD_BYTES + u64::from(bytes) + GAP_BYTES),
+            Clock::Hardware(_) => CYCLE_NS * wire_length(Bytes(u64::from(bytes))).0,
+            Clock::Ideal(ideal) => ideal.wire(self.port, bytes),
         }
     }
 

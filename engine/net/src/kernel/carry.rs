@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From an egress port to the next node.
 use super::Kernel;
-use crate::bridge::reason;
 use crate::error::{wrong, RunError};
 use crate::frame::Frame;
 use crate::link::Wire;
@@ -79,7 +78,7 @@ impl Kernel {
         let received = match &mut self.members[wire.node as usize] {
             Member::Model(model) => {
                 let place = self.around.ledger.routes().hop(hop).map(|hop| hop.place);
-                let fault = if damaged.is_some() { reason::FCS } else { Reason::NONE };
+                let fault = if damaged.is_some() { Reason::FCS } else { Reason::NONE };
                 let (received, due) = model.receive(arrives, wire.port, (slot, frame), place, fault);
                 self.around.queue.push(queue::Event::judgement(due, wire.node, wire.port, told));
                 received

@@ -148,10 +148,10 @@ impl Kernel {
         let mut frame = self.frames.remove(slot);
         let at = time + wire.rate.duration(u32::from(frame.bytes));
         self.around.simulation.passed(at);
-        self.keep(frame.row((wire.node, 0), Event::Dropped, at, traffic_class, crate::bridge::reason::FCS));
+        self.keep(frame.row((wire.node, 0), Event::Dropped, at, traffic_class, Reason::FCS));
         let station = wire.node - self.members.len() as u32;
         let listeners = u32::from(self.around.ledger.listens(frame.stream, station));
-        self.around.ledger.miss(&mut frame, listeners, crate::bridge::reason::FCS);
+        self.around.ledger.miss(&mut frame, listeners, Reason::FCS);
         self.around.ledger.leave(frame);
     }
 }

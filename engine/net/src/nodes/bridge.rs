@@ -112,7 +112,7 @@ impl BridgeNode {
             Some(content) => (self.headers.intern(&content.header), None),
         };
         self.copies += 1;
-        let arrival = Arrival { frame: slot, header, bytes, first: tick, fault, memo, is_alone: true };
+        let arrival = Arrival { frame: slot, header, bytes, first: tick, fault, memo };
         let due = self.bridge.arrive(port, arrival);
         (self.clock.time(tick), self.clock.time(due))
     }

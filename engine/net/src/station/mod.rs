@@ -15,7 +15,7 @@ use penstock_shaper::gates::Lists;
 use penstock_shaper::ptp_clock::PtpClock;
 
 use crate::bridge::start::{check_ports, gate_time, shape, start_list};
-use crate::bridge::{reason, timing, BridgeError, ShapersConfig};
+use crate::bridge::{timing, BridgeError, ShapersConfig};
 use crate::clock::Clock;
 use crate::describe::Ats;
 use crate::faults::FOR_EVER;
@@ -199,16 +199,16 @@ impl Station {
         let (mut visible, mut shaped) = (now, false);
         if let Some(shape) = self.schedulers.as_mut().and_then(|all| all.assign(stream, traffic_class, now, bytes)) {
             if !shape.pass {
-                return Err(reason::RESIDENCE);
+                return Err(Reason::RESIDENCE);
             }
             (visible, shaped) = (shape.visible, true);
         }
         let (port, line) = self.line();
         if port.is_shaped() && port.is_too_long(&line, now, class, bytes) {
-            return Err(reason::MAX_SDU);
+            return Err(Reason::MAX_SDU);
         }
         if !self.room[class].take(bytes) {
-            return Err(reason::QUEUE_FULL);
+            return Err(Reason::QUEUE_FULL);
         }
         let copy = Queued { visible, frame, bytes, reception: PORT, traffic_class, pool: Pool::Queue, shaped };
         let is_first = self.port.enqueue(copy);
@@ -256,7 +256,7 @@ impl Station {
             self.plan(now);
             self.room[usize::from(copy.traffic_class)].give(copy.bytes);
             let (frame, traffic_class, at) = (copy.frame, copy.traffic_class, self.time(now));
-            return Selected::Dropped { frame, traffic_class, reason: reason::MAX_SDU, at };
+            return Selected::Dropped { frame, traffic_class, reason: Reason::MAX_SDU, at };
         }
         let Some(copy) = port.select(&line, now) else {
             self.plan(now);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the receive MAC makes of a carrier. Twin of `pen_mac_rx`.
-use crate::bridge::reason;
 use crate::header::Header;
 use crate::trace::Reason;
 
@@ -49,16 +48,16 @@ impl Carrier {
             return Reception {
                 offset: self.length(),
                 bytes: 0,
-                fault: reason::PREAMBLE,
+                fault: Reason::PREAMBLE,
                 header: Header::default(),
                 is_whole: false,
             };
         };
         let content = &self.bytes[start..];
         let fault = match error_at.filter(|at| (start..self.bytes.len()).contains(at)) {
-            Some(_) => reason::RX_ER,
-            None if penstock_frame::fcs_is_good(content) => reason::NONE,
-            None => reason::FCS,
+            Some(_) => Reason::RX_ER,
+            None if penstock_frame::fcs_is_good(content) => Reason::NONE,
+            None => Reason::FCS,
         };
         Reception {
             offset: self.header_bytes() + start as u64,
@@ -71,15 +70,15 @@ impl Carrier {
 
     /// What is wrong if only so many bytes are looked at.
     pub fn fault_within(&self, received: &Reception, longest: u16) -> Reason {
-        if received.fault != reason::RX_ER {
+        if received.fault != Reason::RX_ER {
             return received.fault;
         }
         let start = received.offset - self.header_bytes();
         let seen = start + u64::from(longest) + 1;
         if self.rx_er_at.is_some_and(|at| u64::from(at) < seen) {
-            reason::RX_ER
+            Reason::RX_ER
         } else {
-            reason::FCS
+            Reason::FCS
         }
     }
 }

@@ -9,6 +9,7 @@ mod wire;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
+use penstock_frame::GAP_BYTES;
 use thiserror::Error;
 
 pub use registers::Sizes;
@@ -16,10 +17,10 @@ pub use wire::{Event, Frame, FrameError, Kind, State};
 pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
 use super::{
-    reason, Arrival, Bridge, BridgeConfig, BridgeError, Change, Judged, Judgement, Memos, Passed, Selection, Tick,
-    Timing,
+    Arrival, Bridge, BridgeConfig, BridgeError, Change, Judged, Judgement, Memos, Passed, Selection, Tick, Timing,
 };
 use crate::header::{HeaderId, Headers};
+use crate::trace::Reason;
 use mac::Carrier;
 use registers::Registers;
 
@@ -27,7 +28,6 @@ use registers::Registers;
 const FIRST_CYCLE: Tick = 4096 + 128;
 /// Until the wires count as quiet.
 const QUIET_CYCLES: Tick = 64;
-const GAP: u64 = 12;
 const SELECTED_TOLD: Tick = 2;
 /// Fewer than there are headers, so that some take the place of others.
 const MEMOS: usize = 256;
@@ -268,7 +268,7 @@ impl Device {
         let wire = &mut self.wires[usize::from(port)];
         let Some(number) = wire.queue.pop_front() else { return };
         let Some(frame) = self.frames.get_mut(&number) else { return };
-        frame.short_gap = at - wire.free_since < GAP;
+        frame.short_gap = at - wire.free_since < u64::from(GAP_BYTES);
         frame.start = at;
         wire.free_since = at + frame.carrier.length();
         self.waiting -= 1;
@@ -295,8 +295,7 @@ impl Device {
         let header = self.headers.intern(&reception.header);
         frame.header = Some(header);
         let memo = Some(header.wrapping_mul(u32::from(self.sizes.ports)).wrapping_add(u32::from(port)) % MEMOS as u32);
-        let arrival =
-            Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo, is_alone: true };
+        let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo };
         let judge = self.bridge.arrive(port, arrival);
         self.steps.push(Reverse((judge, Step::Judge { port })));
     }
@@ -333,7 +332,7 @@ impl Device {
             event.flags |= FLAG_SHAPED;
         }
         let Some(frame) = self.frames.get_mut(&number) else { return };
-        if frame.short_gap && out.reason != reason::OVERRUN {
+        if frame.short_gap && out.reason != Reason::OVERRUN {
             event.flags |= FLAG_SHORT_GAP;
         }
         frame.copies = out.destination;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes over the wires of a switch, and what it tells: the same of the model and of the hardware under simulation.
+use penstock_frame::GAP_BYTES;
 use thiserror::Error;
 
 use super::Tick;
@@ -44,7 +45,7 @@ pub enum FrameError {
 impl<'a> Frame<'a> {
     /// With nothing wrong.
     pub fn new(port: usize, start_cycle: Tick, bytes: &'a [u8]) -> Self {
-        Self { port, start_cycle, bytes, preamble: 7, delimiter: true, gap: 12, rx_er_at: None }
+        Self { port, start_cycle, bytes, preamble: 7, delimiter: true, gap: GAP_BYTES, rx_er_at: None }
     }
 
     /// Whether a switch with so many ports can be given it.
