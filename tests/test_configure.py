@@ -241,7 +241,6 @@ def test_each_list_is_committed_after_its_entries() -> None:
             r"idle_slope_bps\[0, 5\]: idle slope in bits per second is 10000",
         ),
         ({"idle_slope_bps": {(0, 5): 0}}, "idle slope in bits per second is 0"),
-        ({"idle_slope_bps": {(0, 7): 1_000}}, "class 7 is ATS"),
         ({"max_class_frame_bytes": {(0, 8): 100}}, "traffic class is 8"),
         ({"max_class_frame_bytes": {(0, 1): 63}}, "longest frame in bytes is 63"),
     ],
