@@ -11,10 +11,12 @@ A request is a line of JSON, and so is its answer: {"error": text}, or what the 
 from __future__ import annotations
 
 import base64
+import contextlib
 import ctypes
 import fcntl
 import json
 import os
+import selectors
 import shutil
 import signal
 import socket
@@ -28,6 +30,7 @@ from typing import Any
 
 _NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 _ETHTOOL = 0x8946  # SIOCETHTOOL
+_RECEIVE_TTL = 12  # IP_RECVTTL
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
@@ -124,6 +127,33 @@ class Executor:
         with self._inside(host), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
             fcntl.ioctl(opened.fileno(), _ETHTOOL, request.ljust(40, b"\0"))
         return {"data": base64.b64encode(content.raw[:size]).decode()}
+
+    def do_reach(self, addresses: dict[str, str], port: int, silence_s: float) -> dict[str, Any]:
+        """Each host sends a datagram to each other, until none has come for a while.
+
+        Gives from, to, and what was left of the hop limit, of those that came.
+        """
+        host_of = {address: host for host, address in addresses.items()}
+        found: list[tuple[str, str, int]] = []
+        with selectors.DefaultSelector() as ready, contextlib.ExitStack() as opened:
+            sockets: dict[str, socket.socket] = {}
+            for host, address in addresses.items():
+                with self._inside(host):
+                    each = opened.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                each.bind((address, port))
+                each.setsockopt(socket.IPPROTO_IP, _RECEIVE_TTL, 1)
+                ready.register(each, selectors.EVENT_READ, host)
+                sockets[host] = each
+            for host, each in sockets.items():
+                for other, address in addresses.items():
+                    if other != host:
+                        with contextlib.suppress(OSError):  # no way is an answer, too
+                            each.sendto(b"", (address, port))
+            while keys := ready.select(silence_s):
+                for key, _ in keys:
+                    _, ancillary, _, sender = sockets[key.data].recvmsg(1, socket.CMSG_SPACE(4))
+                    found.append((host_of[sender[0]], key.data, int.from_bytes(ancillary[0][2], sys.byteorder)))
+        return {"came": found}
 
     def do_about(self) -> dict[str, Any]:
         """The kernel, and how far its TAI is from UTC."""

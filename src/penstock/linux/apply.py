@@ -4,24 +4,19 @@
 from __future__ import annotations
 
 import errno
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 from penstock.linux.commands import SEGMENTATION
 from penstock.linux.compare import Difference, differences
-from penstock.linux.errors import ApplyError, KernelError, TerminatedError
+from penstock.linux.errors import ApplyError, KernelError
 from penstock.linux.host import Host
 from penstock.linux.journal import Change, Journal
 from penstock.linux.netlink.links import Link
 from penstock.linux.plan import HostPlan, PortPlan
 from penstock.linux.qdisc import ROOT, Placed, show_handle
-from penstock.signals import handled
-
-_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+from penstock.linux.signals import Signals
 
 
 def apply(plan: HostPlan, host: Host, folder: Path | None = None) -> None:
@@ -32,7 +27,7 @@ def apply(plan: HostPlan, host: Host, folder: Path | None = None) -> None:
     """
     links = host.links()
     journals = [Journal(port.interface, links[port.interface].index, folder) for port in plan.ports]
-    signals = _Signals()
+    signals = Signals()
     with signals.held():
         try:
             for port, journal in zip(plan.ports, journals, strict=True):
@@ -60,7 +55,7 @@ def remove(plan: HostPlan, host: Host, folder: Path | None = None) -> tuple[list
             continue
         journal = Journal(port.interface, link.index, folder)
         if journal.read():
-            with _Signals().held():
+            with Signals().held():
                 left += undo(journal, host)
             done.append(port.interface)
     return done, left
@@ -153,25 +148,3 @@ def _undo(change: Change, journal: Journal, host: Host) -> None:
 
 def _is(placed: Placed, change: Change) -> bool:
     return placed.parent == ROOT and (placed.handle, placed.qdisc.kind) == (change.handle, change.name)
-
-
-class _Signals:
-    """Signals that end a process wait while something changes, and are heard between two changes."""
-
-    def __init__(self) -> None:
-        self._first: int | None = None
-
-    def check(self) -> None:
-        """Raises if a signal has come."""
-        if self._first is not None:
-            raise TerminatedError(self._first)
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """No signal interrupts what is in here."""
-        with handled(self._note, *_SIGNALS):
-            yield
-
-    def _note(self, number: int, _: FrameType | None) -> None:
-        if self._first is None:
-            self._first = number

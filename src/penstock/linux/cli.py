@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.markup import escape
 
 from penstock.command.answer import answer
-from penstock.command.console import complain, output, say, warn
+from penstock.command.console import output, warn
 from penstock.command.ending import end
 from penstock.command.options import JsonOption, ScenarioArgument
-from penstock.linux.errors import ApplyError, CollectedHostError, HostError, TerminatedError
+from penstock.linux.changing import need_root, tell, undone_when_told_to_end
+from penstock.linux.errors import ApplyError, CollectedHostError, HostError
 from penstock.words import count
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def apply(
 
     plan = _plan(scenario, host)
     if not dry_run:
-        _need_root("apply")
-    with _undone_when_told_to_end(), ThisHost() as this:
+        need_root("linux apply")
+    with undone_when_told_to_end(), ThisHost() as this:
         if changes.applied(plan, this):
             found = changes.verify(plan, this)
             if found:
                 what = "something else of an earlier apply is there"
                 raise HostError(what, f"penstock linux remove {scenario} {host}, then apply")
-            _say(as_json, {"ok": True, "changed": False}, "already applied, and as planned")
+            tell(as_json, {"ok": True, "changed": False}, "already applied, and as planned")
             return
         notes = _prepare(plan, this, yes)
         if dry_run:
@@ -72,7 +72,7 @@ def apply(
         changes.apply(plan, this)
     names = ", ".join(port.interface for port in plan.ports)
     _warn(notes, as_json)
-    _say(
+    tell(
         as_json,
         {"ok": True, "changed": True, "warnings": notes},
         f"applied to {names}: {_counted(plan)}, read back and equal",
@@ -101,7 +101,7 @@ def verify(
 
         differing, findings = written.verify(file, plan)
         _tell_differences(differing, plan, as_json, findings)
-    with _undone_when_told_to_end(), ThisHost() as this:
+    with undone_when_told_to_end(), ThisHost() as this:
         found = changes.verify(plan, this)
     _tell_differences(found, plan, as_json)
 
@@ -113,13 +113,13 @@ def remove(scenario: ScenarioArgument, host: HostArgument, as_json: JsonOption =
     from penstock.linux.host import ThisHost
 
     plan = _plan(scenario, host)
-    _need_root("remove")
-    with _undone_when_told_to_end(), ThisHost() as this:
+    need_root("linux remove")
+    with undone_when_told_to_end(), ThisHost() as this:
         done, left = changes.remove(plan, this)
     if left:
         raise ApplyError("not all could be undone:\n" + "\n".join(left))
     said = f"removed from {', '.join(done)}" if done else "nothing of an apply is there"
-    _say(as_json, {"ok": True, "removed": done}, said)
+    tell(as_json, {"ok": True, "removed": done}, said)
 
 
 def _plan(scenario: Path, host: str) -> HostPlan:
@@ -127,14 +127,6 @@ def _plan(scenario: Path, host: str) -> HostPlan:
     from penstock.scenario import load
 
     return plan_host(load(scenario), host)
-
-
-def _need_root(command: str) -> None:
-    from penstock.linux.host import may_configure
-
-    if not may_configure():
-        what = f"penstock linux {command} changes interfaces and needs CAP_NET_ADMIN"
-        raise HostError(what, "root, by sudo")
 
 
 def _prepare(plan: HostPlan, this: ThisHost, yes: bool) -> list[str]:
@@ -187,23 +179,6 @@ def _tell_differences(
     end(not found and not findings)
 
 
-@contextmanager
-def _undone_when_told_to_end() -> Iterator[None]:
-    """A signal that asked for the end was obeyed, after everything was undone."""
-    try:
-        yield
-    except TerminatedError as error:
-        complain(f"{error}: all that had been changed was undone")
-        raise typer.Exit(128 + error.number) from None
-
-
 def _warn(notes: list[str], as_json: bool) -> None:
     for note in notes if not as_json else ():
         warn(note)
-
-
-def _say(as_json: bool, content: dict[str, Any], text: str) -> None:
-    if as_json:
-        answer(content)
-    else:
-        say(text)

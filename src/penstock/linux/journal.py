@@ -3,16 +3,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from penstock.linux.host import namespace
-
-_FOLDER = "/run/penstock"
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
+from penstock.linux.state import StateFile
 
 What = Literal["feature", "root", "vlan"]
 
@@ -33,17 +28,21 @@ class Journal:
         self.interface = interface
         self.index = index
         self.changes: list[Change] = []
-        base = folder or Path(os.environ.get("PENSTOCK_STATE") or _FOLDER)
-        self.file = base / f"linux-{namespace()}-{interface}.json"
+        self._state = StateFile("linux", interface, folder)
+
+    @property
+    def file(self) -> Path:
+        """Where they are written down."""
+        return self._state.path
 
     def read(self) -> bool:
         """Takes what an earlier run has left, if it was this interface in this namespace since the last start."""
         try:
-            kept: dict[str, Any] = json.loads(self.file.read_text())
-            if kept["boot"] != _boot() or kept["index"] != self.index:
+            kept = self._state.read()
+            if kept is None or kept["index"] != self.index:
                 return False
             self.changes = [Change(**change) for change in kept["changes"]]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             return False
         return bool(self.changes)
 
@@ -58,18 +57,7 @@ class Journal:
         if self.changes:
             self._write()
         else:
-            self.file.unlink(missing_ok=True)
+            self._state.forget()
 
     def _write(self) -> None:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        content = {"boot": _boot(), "index": self.index, "changes": [asdict(change) for change in self.changes]}
-        temporary = self.file.with_suffix(".new")
-        with temporary.open("w") as opened:
-            json.dump(content, opened)
-            opened.flush()
-            os.fsync(opened.fileno())
-        temporary.replace(self.file)
-
-
-def _boot() -> str:
-    return _BOOT.read_text().strip()
+        self._state.write({"index": self.index, "changes": [asdict(change) for change in self.changes]})

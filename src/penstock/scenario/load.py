@@ -79,7 +79,7 @@ def _network(draft: Draft, override: str | None) -> Network:
         links=tuple(links),
         trace=_trace_filter(draft, bridges, stations),
         warnings=report.warnings,
-        tilings=draft.tilings.routing,
+        tilings=draft.tilings.by_name,
     )
     network = replace(network, faults=faults_of(draft, network))
     check_schedulers(draft, network)

@@ -17,7 +17,7 @@ from penstock.scenario.findings import Finding
 
 if TYPE_CHECKING:
     from penstock.scenario.host_port import HostPort
-    from penstock.tiles.detours import Routing
+    from penstock.scenario.tilings import Tiling
 
 _HARDWARE_CYCLE_PS = 8000
 
@@ -157,8 +157,8 @@ class Network:
     trace: TraceFilter = TraceFilter()
     warnings: list[Finding] = field(default_factory=list)
     faults: tuple[Fault, ...] = ()
-    # How the nodes of each topology of tiles route; node i of NAME is bridge NAMEi.
-    tilings: dict[str, Routing] = field(default_factory=dict)
+    # The topologies of tiles; node i of NAME is bridge NAMEi.
+    tilings: dict[str, Tiling] = field(default_factory=dict)
     # The interfaces of Linux hosts, by node and port; filled when all else is checked.
     linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
 

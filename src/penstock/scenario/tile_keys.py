@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from penstock.scenario.keys import Table, Whole, refuse, said
+from penstock.scenario.linux_keys import Interface
 from penstock.tiles.grid import Grid
 from penstock.tiles.identity import Identity
 
@@ -36,6 +37,10 @@ class Tiles(Table):
     tiles: RowsAndColumns | None = Field(default=None, description="Rows and columns of tiles, of a torus or a mesh2d.")
     tile: RowsAndColumns | None = Field(default=None, description="Rows and columns of a tile: [2, 2] or [1, 1].")
     absent: list[TileNode] = Field(default_factory=list, description="Nodes that are not there.")
+    interfaces: dict[str, Interface] = Field(
+        default_factory=dict,
+        description="Of nodes that are Linux hosts: row, column and side, or north, east and so on.",
+    )
 
     def check_tiles(self) -> None:
         """Whether there is such a grid."""
@@ -44,6 +49,10 @@ class Tiles(Table):
         except ValueError as error:
             what, _, allowed = str(error).partition(": ")
             raise refuse(what, allowed) from None
+        if self.interfaces:
+            keys = ("north", "east", "south", "west") if self.tile == (1, 1) else ("row", "column", "side")
+            if set(self.interfaces) != set(keys) or len(set(self.interfaces.values())) < len(keys):
+                raise refuse("are not one interface for each port of a node", f"{', '.join(keys)}", "interfaces")
 
     @cached_property
     def grid(self) -> Grid:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from penstock.scenario.model import Topology
 from penstock.scenario.tile_keys import KINDS
@@ -12,15 +13,25 @@ from penstock.tiles.identity import Node
 from penstock.tiles.walk import Outcome, follow
 
 
+@dataclass(frozen=True)
+class Tiling:
+    """A topology of tiles: how its nodes route, and the names of their interfaces where they are Linux hosts."""
+
+    routing: Routing
+    interfaces: Mapping[str, str]
+
+
 class Tilings:
     """The topologies of a scenario that are made of tiles, and the bridges that are their nodes."""
 
     def __init__(self, topologies: Mapping[str, Topology]) -> None:
-        self.routing = {name: Routing(each.grid) for name, each in topologies.items() if each.kind in KINDS}
+        self.by_name = {
+            name: Tiling(Routing(each.grid), each.interfaces) for name, each in topologies.items() if each.kind in KINDS
+        }
         self.node: dict[str, tuple[str, Node]] = {}
         self.bridge: dict[tuple[str, Node], str] = {}
-        for name, routing in self.routing.items():
-            for number, node in enumerate(routing.grid.nodes):
+        for name, tiling in self.by_name.items():
+            for number, node in enumerate(tiling.routing.grid.nodes):
                 bridge = f"{name}{number}"
                 self.node[bridge] = name, node
                 self.bridge[name, node] = bridge
@@ -33,7 +44,7 @@ class Tilings:
         found: dict[str, list[str] | None] = {}
         for goal in goals:
             (name, source), (_, destination) = self.node[start], self.node[goal]
-            way = follow(self.routing[name], source, destination)
+            way = follow(self.by_name[name].routing, source, destination)
             arrived = way.outcome is Outcome.ARRIVED
             found[goal] = [self.bridge[name, node] for node in way.nodes] if arrived else None
         return found

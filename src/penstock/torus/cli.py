@@ -7,20 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from penstock.command.answer import answer
 from penstock.command.console import output, say
-from penstock.command.ending import end
+from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption, ScenarioArgument
 from penstock.command.tables import new_table, print_whole
 from penstock.errors import InputError
+from penstock.linux.changing import need_root, tell, undone_when_told_to_end
 from penstock.words import count
 
 if TYPE_CHECKING:
+    from penstock.torus.host_plan import NodePlan
     from penstock.torus.of_scenario import Torus
 
 app = typer.Typer(no_args_is_help=True, help="Networks of tiles: who nodes are, and how they reach each other.")
 
+HostArgument = Annotated[str, typer.Argument(metavar="NODE", help="Which node this host is.")]
 NodeHelp = "A node: TILE_ROW,TILE_COLUMN,ROW,COLUMN, its 32 bits, an address, or the name of its bridge."
 DeadOption = Annotated[
     list[str] | None,
@@ -135,6 +139,123 @@ def cut(
     said = f"cuts {count(len(rows), 'pair')}" if rows else "cuts no pair"
     say(f"{tried}: {said} of {pairs_each} of {count(len(torus.nodes), 'node')}")
     end(not rows)
+
+
+@app.command()
+def show(
+    scenario: ScenarioArgument, host: HostArgument, topology: TopologyOption = None, as_json: JsonOption = False
+) -> None:
+    """Print the exact ip commands that make a host this node. Changes nothing."""
+    from penstock.torus.host_commands import commands
+
+    plan = _plan(scenario, host, topology)
+    lines = commands(plan)
+    if as_json:
+        answer({"node": plan.name, "commands": lines})
+        return
+    for line in lines:
+        say(line)
+
+
+@app.command()
+def apply(
+    scenario: ScenarioArgument,
+    host: HostArgument,
+    topology: TopologyOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Also change an interface that has the default route.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make this host a node, read back and compare; all or nothing. Needs CAP_NET_ADMIN."""
+    from penstock.torus.host_apply import NodeHost
+
+    plan = _plan(scenario, host, topology)
+    need_root("torus apply")
+    with undone_when_told_to_end(), NodeHost() as this:
+        if this.is_changed() and not this.differences(plan):
+            tell(as_json, {"ok": True, "changed": False}, "already applied, and as planned")
+            return
+        this.check(plan, yes)
+        this.apply(plan)
+    counts = {"rule": len(plan.rules), "route": len(plan.routes), "neighbour": len(plan.neighbours)}
+    counted = ", ".join(count(number, what) for what, number in counts.items())
+    tell(
+        as_json, {"ok": True, "changed": True}, f"{plan.name} by {', '.join(plan.macs)}: {counted}, read back and equal"
+    )
+
+
+@app.command()
+def verify(
+    scenario: ScenarioArgument, host: HostArgument, topology: TopologyOption = None, as_json: JsonOption = False
+) -> None:
+    """Compare this host with what the node should be; exit status 1 with each difference. Changes nothing."""
+    from penstock.torus.host_apply import NodeHost
+
+    plan = _plan(scenario, host, topology)
+    with NodeHost() as this:
+        found = this.differences(plan)
+    tell(as_json, {"ok": not found, "differences": found}, "\n".join(found) or f"{plan.name}: as planned")
+    end(not found)
+
+
+@app.command()
+def watch(
+    scenario: ScenarioArgument,
+    host: HostArgument,
+    topology: TopologyOption = None,
+) -> None:
+    """Put back routes when links come up again, until interrupted: the kernel forgets those of a link set down."""
+    from penstock.torus.host_watch import restored
+
+    plan = _plan(scenario, host, topology)
+    need_root("torus watch")
+    for number in restored(plan):
+        say(f"{plan.name}: {count(number, 'entry')} put back")
+
+
+@app.command()
+def lab(scenario: ScenarioArgument, topology: TopologyOption = None, as_json: JsonOption = False) -> None:
+    """Real hosts in namespaces: whether each reaches each as the tables say, with each link and each node dead in turn.
+
+    Exit status 1 where hosts and tables differ.
+    """
+    from dataclasses import asdict
+
+    from penstock.torus.laboratory import Laboratory
+
+    with interruptible(), Laboratory(_torus(scenario, topology)) as hosts:
+        cases = list(hosts.cases())
+    wrong = [f"{each.dead} dead: {what}" for each in cases for what in each.wrong]
+    if as_json:
+        answer({"ok": not wrong, "cases": [asdict(each) for each in cases]})
+        end(not wrong)
+    table = new_table(("dead",), ("reached", "of pairs", "longest way", "links more", "settled ms"))
+    for each in cases:
+        numbers = (each.arrived, each.pairs, each.longest, each.more, f"{1e3 * each.settled_s:.0f}")
+        table.add_row(each.dead, *map(str, numbers))
+    print_whole(table, output())
+    for what in wrong:
+        output().print(f"[red]differs[/] {escape(what)}", soft_wrap=True)
+    asked = sum(each.pairs for each in cases)
+    say(f"{asked - len(wrong):,} of {asked:,} ways as the tables say")
+    end(not wrong)
+
+
+@app.command()
+def remove(as_json: JsonOption = False) -> None:
+    """Undo exactly what apply changed at this host, also if it was killed. Needs CAP_NET_ADMIN."""
+    from penstock.torus.host_apply import NodeHost
+
+    need_root("torus remove")
+    with undone_when_told_to_end(), NodeHost() as this:
+        was = this.remove()
+    tell(as_json, {"ok": True, "removed": was}, "removed" if was else "nothing of an apply is there")
+
+
+def _plan(scenario: Path, host: str, topology: str | None) -> NodePlan:
+    from penstock.torus.host_plan import plan_node
+
+    torus = _torus(scenario, topology)
+    return plan_node(torus, torus.node(host))
 
 
 def _torus(scenario: Path, topology: str | None) -> Torus:

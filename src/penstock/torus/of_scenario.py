@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.errors import InputError
@@ -19,6 +19,7 @@ class Torus:
 
     name: str
     routing: Routing
+    interfaces: Mapping[str, str]
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -76,9 +77,9 @@ def torus_of(network: Network, name: str | None = None) -> Torus:
     """The network of tiles of this name, or the only one."""
     known = network.tilings
     if name is None and len(known) == 1:
-        return Torus(*next(iter(known.items())))
+        name = next(iter(known))
     if name is None or name not in known:
         what = f'has no torus or mesh2d "{name}"' if name else "has several" if known else "has no torus or mesh2d"
         allowed = " or ".join(known) or '[topology.NAME] with kind = "torus"'
         raise InputError(what, allowed=allowed, file=network.file)
-    return Torus(name, known[name])
+    return Torus(name, known[name].routing, known[name].interfaces)

@@ -87,6 +87,13 @@ def set_up(connection: Connection, index: int) -> None:
     connection.request(request, _NEW_LINK)
 
 
+def set_down(connection: Connection, index: int) -> None:
+    """Takes an interface down."""
+    request = ifinfmsg()
+    request["index"], request["flags"], request["change"] = index, 0, _UP
+    connection.request(request, _NEW_LINK)
+
+
 def delete_link(connection: Connection, index: int) -> None:
     """Removes an interface."""
     request = ifinfmsg()

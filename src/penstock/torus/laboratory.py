@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network of tiles of Linux hosts in namespaces: whether each reaches each as the tables say, whatever is dead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from penstock.lab.machine import Machine
+from penstock.tiles.grid import End
+from penstock.tiles.identity import Node, ipv4_address
+from penstock.tiles.walk import Link, Outcome, follow, links_of
+from penstock.torus.host_commands import entries, interfaces, preparation
+from penstock.torus.host_plan import interface_key, plan_node
+from penstock.torus.of_scenario import Torus
+
+_HOP_LIMIT = 64
+_PORT = 7
+_SILENCE_S = 0.3
+_PATIENCE_S = 5.0
+# Neighbour discovery of hundreds of hosts is work for nothing. The filter acts where either value says so.
+_FIRST = "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What hosts did while something was dead, against the tables."""
+
+    dead: str
+    pairs: int  # of hosts that live
+    arrived: int
+    longest: int  # links of the longest way
+    more: int  # links that a way had more than without what is dead, at most
+    settled_s: float  # from the fault until all ways were those of the tables
+    wrong: list[str] = field(default_factory=list)
+
+
+class Laboratory:
+    """The hosts; gone when it is closed."""
+
+    def __init__(self, torus: Torus) -> None:
+        self.torus = torus
+        self.grid = torus.routing.grid
+        self.plans = {node: plan_node(torus, node) for node in torus.nodes}
+        self._machine = Machine()
+        try:
+            self._build()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all hosts."""
+        self._machine.close()
+
+    def cases(self) -> Iterator[Case]:
+        """Nothing dead; then each link, now at its one end and now at its other; then each node."""
+        yield self.case("nothing", ())
+        for number, link in enumerate(self.grid.links):
+            ends = (self.torus.said(link[0][0]), self.torus.said(link[1][0]))
+            yield self._without([link[number % 2]], "/".join(ends), [link])
+        for node in self.torus.nodes:
+            yield self.case_of_node(node)
+
+    def case_of_node(self, node: Node) -> Case:
+        """The others, while this one is dead."""
+        ends = [(node, port) for port in self.grid.neighbours[node]]
+        return self._without(ends, self.torus.said(node), links_of(self.grid, node), {node})
+
+    def _without(self, ends: Sequence[End], dead: str, links: Sequence[Link], without: Collection[Node] = ()) -> Case:
+        self._set(ends, "down")
+        found = self.case(dead, links, without)
+        self._set(ends, "up")
+        return found
+
+    def case(
+        self, dead: str, links: Sequence[Link], without: Collection[Node] = (), patience_s: float = _PATIENCE_S
+    ) -> Case:
+        """Measures until all is as the tables say, or patience ends."""
+        begin = time.monotonic()
+        while True:
+            found = self._measure(dead, links, without, begin)
+            if not found.wrong or time.monotonic() - begin > patience_s:
+                return found
+
+    def disturb(self, node: Node, words: str) -> None:
+        """Has `ip` do something at a host that is not planned."""
+        self._batch(node, [words])
+
+    def _measure(self, dead: str, links: Sequence[Link], without: Collection[Node], begin: float) -> Case:
+        nodes = [node for node in self.torus.nodes if node not in without]
+        addresses = {self._name(node): str(ipv4_address(node)) for node in nodes}
+        sent = time.monotonic() - begin
+        answer = self._machine.ask("reach", addresses=addresses, port=_PORT, silence_s=_SILENCE_S)
+        came = {(source, target): _HOP_LIMIT - left + 1 for source, target, left in answer["came"]}
+        wrong, more = [], 0
+        for source in nodes:
+            for target in nodes:
+                if source != target:
+                    way = follow(self.torus.routing, source, target, links)
+                    wanted = way.links if way.outcome is Outcome.ARRIVED else None
+                    has = came.get((self._name(source), self._name(target)))
+                    if has != wanted:
+                        ends = f"{self.torus.said(source)} to {self.torus.said(target)}"
+                        wrong.append(f"{ends}: {_links(has)}, by the tables {_links(wanted)}")
+                    elif wanted is not None:
+                        more = max(more, wanted - follow(self.torus.routing, source, target).links)
+        pairs = len(nodes) * (len(nodes) - 1)
+        return Case(dead, pairs, len(came), max(came.values(), default=0), more, sent, wrong)
+
+    def _build(self) -> None:
+        paths = {node: self._machine.ask("namespace", host=self._name(node))["path"] for node in self.torus.nodes}
+        for node in self.torus.nodes:
+            self._machine.run(self._name(node), ["sh", "-c", _FIRST])
+        lines = []
+        for number, (a, b) in enumerate(self.grid.links):
+            lines.append(f"link add a{number} type veth peer name b{number}")
+            for end, (node, port) in (("a", a), ("b", b)):
+                name = self.torus.interfaces[interface_key(self.grid.tile, port)]
+                lines.append(f"link set {end}{number} netns {paths[node]} name {name}")
+        self._machine.run(None, ["ip", "-batch", "-"], "\n".join(lines) + "\n")
+        for node, plan in self.plans.items():
+            self._machine.run(self._name(node), ["sh", "-e", "-s"], "\n".join(preparation(plan)) + "\n")
+            self._batch(node, [*interfaces(plan), *entries(plan)])
+
+    def _set(self, ends: Sequence[End], state: str) -> None:
+        """Sets interfaces down, or up again with what they have lost."""
+        by_node: dict[Node, set[str]] = {}
+        for node, port in ends:
+            key = interface_key(self.grid.tile, port)
+            by_node.setdefault(node, set()).add(self.torus.interfaces[key])
+        for node, names in by_node.items():
+            lines = [f"link set dev {name} {state}" for name in sorted(names)]
+            if state == "up":
+                lines += entries(self.plans[node], names)
+            self._batch(node, lines)
+
+    def _batch(self, node: Node, lines: Sequence[str]) -> None:
+        self._machine.run(self._name(node), ["ip", "-batch", "-"], "\n".join(lines) + "\n")
+
+    def _name(self, node: Node) -> str:
+        return f"{node.row}.{node.column}"
+
+
+def _links(number: int | None) -> str:
+    return "does not arrive" if number is None else f"{number} links"
