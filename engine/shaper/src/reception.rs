@@ -140,7 +140,97 @@ impl Reception {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Of a frame, or the one that ends a frame of which bytes were lost.
+    #[derive(Clone, Copy)]
+    struct Beat {
+        frame: usize,
+        written: Tick,
+        is_last: bool,
+    }
+
+    /// The FIFO and its port, cycle by cycle; frames are (first cycle on the wire, bytes).
+    fn in_cycles(ports: u16, port: u16, frames: &[(Tick, u16)]) -> Vec<Taken> {
+        let turns = Turns::new(ports);
+        let mut taken = vec![Taken { first: 0, last: 0, turn: 0, overrun: None }; frames.len()];
+        let mut fifo: VecDeque<Beat> = VecDeque::new();
+        // Places that beats have left, by when they can be written again.
+        let mut left: VecDeque<Tick> = VecDeque::new();
+        let mut owed: VecDeque<(usize, Tick)> = VecDeque::new();
+        let (mut free, mut next, mut taken_of) = (0, 0, 0);
+        for cycle in 0.. {
+            if let Some(&beat) = fifo.front().filter(|beat| beat.written + THROUGH_FIFO <= cycle && cycle >= free) {
+                fifo.pop_front();
+                left.push_back(cycle + BACK);
+                let state = &mut taken[beat.frame];
+                if taken_of == 0 {
+                    state.first = cycle;
+                }
+                taken_of += 1;
+                if beat.is_last {
+                    let is_turn = |at: &Tick| turns.turn(port, *at) == *at;
+                    let turn = (cycle + 1..).find(is_turn).unwrap();
+                    (state.last, state.turn) = (cycle, turn);
+                    free = (turn + 1..).find(is_turn).unwrap() + 1;
+                    taken_of = 0;
+                }
+            }
+            while left.front().is_some_and(|&back| back <= cycle) {
+                left.pop_front();
+            }
+            let has_room = fifo.len() + left.len() < FIFO_BYTES as usize;
+            let written = frames.get(next).map(|&(first, bytes)| (first + TO_FIFO, Tick::from(bytes)));
+            if let Some((write, bytes)) = written.filter(|&(write, _)| write <= cycle) {
+                let n = cycle - write;
+                if taken[next].overrun.is_none() && (!has_room || (n == 0 && !owed.is_empty())) {
+                    taken[next].overrun = Some(n as u16);
+                    owed.push_back((next, cycle + 1));
+                } else if taken[next].overrun.is_none() {
+                    fifo.push_back(Beat { frame: next, written: cycle, is_last: n + 1 == bytes });
+                }
+                next += usize::from(n + 1 == bytes);
+            }
+            if let Some(&(frame, _)) = owed.front().filter(|(_, from)| *from <= cycle && has_room) {
+                owed.pop_front();
+                fifo.push_back(Beat { frame, written: cycle, is_last: true });
+            }
+            if next == frames.len() && fifo.is_empty() && owed.is_empty() {
+                return taken;
+            }
+        }
+        taken
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn as_in_cycles(
+            ports in 2_u16..=8,
+            port in 0_u16..8,
+            drawn in prop::collection::vec(
+                (prop_oneof![1_u64..4, 1_u64..40], prop_oneof![1_u16..4, 1_u16..90]), 1..80,
+            ),
+        ) {
+            let mut next = 100;
+            let frames: Vec<_> = drawn
+                .into_iter()
+                .map(|(gap, bytes)| {
+                    let first = next + gap;
+                    next = first + u64::from(bytes);
+                    (first, bytes)
+                })
+                .collect();
+            let mut reception = Reception::new(ports, port % ports);
+            let taken: Vec<_> = frames.iter().map(|&(first, bytes)| reception.take(first, bytes)).collect();
+            prop_assert_eq!(taken, in_cycles(ports, port % ports, &frames));
+        }
+    }
 
     #[test]
     fn a_frame_is_taken_five_cycles_after_it_is_on_the_wire() {
