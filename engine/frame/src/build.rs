@@ -14,8 +14,10 @@ const IPV4_UDP_BYTES: u32 = 20 + 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The tag of 802.1Q, without the drop eligible indicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
+    /// 0: priority-tagged, the VLAN is that of the port.
     pub vlan: u16,
     pub pcp: u8,
 }

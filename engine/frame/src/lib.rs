@@ -6,6 +6,7 @@
 
 mod build;
 mod capture;
+mod header;
 mod media;
 mod percentile;
 mod units;
@@ -13,6 +14,7 @@ mod units;
 pub use build::{BuildError, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
+pub use header::{Header, Ipv4Fields};
 pub use media::{Avtp, AvtpFormat, Rtp};
 pub use percentile::Percentile;
 pub use units::{BitsPerSecond, Bytes, Picoseconds};

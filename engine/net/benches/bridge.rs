@@ -4,7 +4,7 @@ use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Through
 use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
 };
-use penstock_net::header::{Header, HeaderId, Headers, VlanTag};
+use penstock_net::header::{Header, HeaderId, Headers, Tag};
 use penstock_net::Reason;
 use std::hint::black_box;
 
@@ -48,7 +48,7 @@ impl Bench {
             headers.intern(&Header {
                 destination: STATION + u64::from((port + 1) % PORTS),
                 source: STATION + u64::from(port),
-                tag: Some(VlanTag { pcp: 3, vlan: 10 }),
+                tag: Some(Tag { pcp: 3, vlan: 10 }),
                 ipv4: None,
             })
         });

@@ -9,7 +9,7 @@ use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, CreditConfig, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
     StreamKey, Tick, Timing,
 };
-use penstock_net::header::{Header, HeaderId, Headers, VlanTag as Tag};
+use penstock_net::header::{Header, HeaderId, Headers, Tag};
 use penstock_net::Reason;
 use penstock_shaper::ats::Rate;
 use proptest::prelude::*;

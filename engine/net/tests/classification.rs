@@ -8,7 +8,7 @@ use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Judgement, Memos, Selection, StreamConfig, StreamKey,
     Tick, Timing,
 };
-use penstock_net::header::{Header, Headers, Ipv4Fields, VlanTag};
+use penstock_net::header::{Header, Headers, Ipv4Fields, Tag};
 use penstock_net::Reason;
 use proptest::prelude::*;
 
@@ -157,7 +157,7 @@ fn header() -> impl Strategy<Value = Header> {
     let destination = prop_oneof![8 => (0_u64..5).prop_map(|n| STATION + n), 1 => Just(GROUP), 1 => Just(RESERVED)];
     let source = prop_oneof![9 => (0_u64..5).prop_map(|n| STATION + n), 1 => Just(GROUP)];
     let vlan = prop_oneof![4 => Just(1_u16), 3 => Just(10), 1 => Just(0), 1 => Just(20), 1 => Just(0xFFF)];
-    let tag = proptest::option::of((0_u8..8, vlan).prop_map(|(pcp, vlan)| VlanTag { pcp, vlan }));
+    let tag = proptest::option::of((0_u8..8, vlan).prop_map(|(pcp, vlan)| Tag { pcp, vlan }));
     let ipv4 = proptest::option::of((0_u32..2, 0_u16..2).prop_map(|(source, source_port)| Ipv4Fields {
         source,
         destination: 9,

@@ -17,7 +17,7 @@ use super::arrivals::Received;
 use super::tables::{Egress, Filter, Ingress, Tables};
 use super::timing::Cycles;
 use super::Tick;
-use crate::header::{Header, VlanTag};
+use crate::header::{Header, Tag};
 use crate::trace::Reason;
 
 /// Place of the priority code point.
@@ -42,11 +42,11 @@ impl<'a> Seen<'a> {
     }
 
     /// If it was received.
-    fn tag(&self) -> Option<VlanTag> {
+    fn tag(&self) -> Option<Tag> {
         // The byte that ends a frame of which the rest was lost reads as zero.
         let lost_at = self.bytes - u16::from(self.fault == Reason::OVERRUN);
         let tag = self.header.tag.filter(|_| self.bytes > PCP_AT)?;
-        Some(if lost_at == PCP_AT { VlanTag { pcp: 0, ..tag } } else { tag })
+        Some(if lost_at == PCP_AT { Tag { pcp: 0, ..tag } } else { tag })
     }
 }
 
