@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames: built for raw sockets, and read from what a packet socket gives. Reading is a pure function of bytes.
-use std::fmt;
+//! Frames of talkers, read from what a packet socket gives: a pure function of bytes.
 use std::net::Ipv4Addr;
-use std::str::FromStr;
 
-use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
+use penstock_frame::{MacAddress, Tag, ADDRESSES_BYTES, IPV4_ETHERTYPE, VLAN_ETHERTYPE};
 use thiserror::Error;
 
 use crate::header::{Header, HeaderError};
@@ -12,94 +10,7 @@ use crate::rtp;
 
 /// IEEE 802 local experimental EtherType 1, of raw frames unless the plan says otherwise.
 pub const LOCAL_ETHERTYPE: u16 = 0x88B5;
-pub const VLAN_ETHERTYPE: u16 = 0x8100;
-pub const IPV4_ETHERTYPE: u16 = 0x0800;
-pub const ADDRESSES_BYTES: usize = 12;
-pub const ETHERTYPE_BYTES: usize = 2;
-pub const TAG_BYTES: usize = 4;
-pub const FCS_BYTES: usize = 4;
-/// IPv4 without options, and UDP.
-pub const IPV4_UDP_BYTES: usize = 20 + 8;
 const PROTOCOL_UDP: u8 = 17;
-
-/// An Ethernet address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MacAddress(pub [u8; 6]);
-
-impl fmt::Display for MacAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
-
-#[derive(Debug, Error)]
-#[error("\"{0}\" is no Ethernet address; allowed: six pairs of hexadecimal digits, as 02:00:00:00:00:01")]
-pub struct MacAddressError(String);
-
-impl FromStr for MacAddress {
-    type Err = MacAddressError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fault = || MacAddressError(text.to_owned());
-        let mut bytes = [0; 6];
-        let mut parts = text.split(':');
-        for byte in &mut bytes {
-            let part = parts.next().ok_or_else(fault)?;
-            if part.len() != 2 || !part.bytes().all(|b| b.is_ascii_hexdigit()) {
-                return Err(fault());
-            }
-            *byte = u8::from_str_radix(part, 16).map_err(|_| fault())?;
-        }
-        if parts.next().is_some() {
-            return Err(fault());
-        }
-        Ok(MacAddress(bytes))
-    }
-}
-
-impl Serialize for MacAddress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for MacAddress {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-/// The tag of 802.1Q.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
-    pub vlan: u16,
-    pub pcp: u8,
-}
-
-impl Tag {
-    /// From the tag control information; the drop eligible indicator does not matter here.
-    pub fn from_tci(tci: u16) -> Tag {
-        Tag { vlan: tci & 0xFFF, pcp: (tci >> 13) as u8 }
-    }
-
-    fn tci(self) -> u16 {
-        (u16::from(self.pcp) << 13) | (self.vlan & 0xFFF)
-    }
-}
-
-/// The bytes of a raw frame before its payload.
-pub fn link_header(destination: MacAddress, source: MacAddress, tag: Option<Tag>, ethertype: u16) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(18);
-    bytes.extend(destination.0);
-    bytes.extend(source.0);
-    if let Some(tag) = tag {
-        bytes.extend(VLAN_ETHERTYPE.to_be_bytes());
-        bytes.extend(tag.tci().to_be_bytes());
-    }
-    bytes.extend(ethertype.to_be_bytes());
-    bytes
-}
 
 /// What carries the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::frame::MacAddress;
 use crate::plan::{self, Audio, LateAction, Mode, Plan, Pmc, Receive, Send, StampChoice, Stream};
 use crate::rtp;
+use penstock_frame::MacAddress;
 
 const DEFAULT_BYTES: u32 = 128;
 

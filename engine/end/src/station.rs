@@ -10,10 +10,10 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::clock;
-use crate::frame::MacAddress;
 use crate::plan::{Plan, RealTime};
 use crate::realtime::{self, Grant};
 use crate::sys;
+use penstock_frame::MacAddress;
 
 /// What ends a talker or listener.
 #[derive(Debug, Error)]

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges read of a frame, as `pen_ingress_port` reads it.
-use crate::{Tag, FCS_BYTES};
+use crate::{Tag, FCS_BYTES, IPV4_ETHERTYPE, VLAN_ETHERTYPE};
 
-const TYPE_VLAN: [u8; 2] = [0x81, 0x00];
-const TYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const UDP: u8 = 17;
 const TCP: u8 = 6;
 
@@ -55,12 +53,15 @@ impl Header {
 
     /// Of the bytes from the destination address to the FCS; what a frame is too short for reads as zero or none.
     pub fn parse(frame: &[u8]) -> Self {
-        let tagged = frame.get(12..14) == Some(&TYPE_VLAN) && frame.len() > 14;
+        let tagged = frame.get(12..14) == Some(&VLAN_ETHERTYPE.to_be_bytes()) && frame.len() > 14;
         let at = |index: usize| frame.get(index).copied().unwrap_or(0);
         let tag = tagged.then(|| Tag { pcp: at(14) >> 5, vlan: u16::from_be_bytes([at(14) & 0xF, at(15)]) });
         let ethertype = if tagged { 16 } else { 12 };
-        let ipv4 =
-            if frame.get(ethertype..ethertype + 2) == Some(&TYPE_IPV4) { ipv4(&frame[ethertype + 2..]) } else { None };
+        let ipv4 = if frame.get(ethertype..ethertype + 2) == Some(&IPV4_ETHERTYPE.to_be_bytes()) {
+            ipv4(&frame[ethertype + 2..])
+        } else {
+            None
+        };
         Self { destination: address(frame, 0), source: address(frame, 6), tag, ipv4 }
     }
 }

@@ -7,14 +7,17 @@
 mod build;
 mod capture;
 mod header;
+mod link;
 mod media;
 mod percentile;
 mod units;
 
-pub use build::{BuildError, FrameSpec, Ipv4Udp, MacAddress, Payload, Tag};
+pub use build::{BuildError, FrameSpec, Ipv4Udp, Payload, IPV4_UDP_BYTES};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
 pub use header::{Header, Ipv4Fields};
+pub use link::{append_link_header, link_header_bytes, MacAddress, Tag};
+pub use link::{ADDRESSES_BYTES, IPV4_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
 pub use media::{Avtp, AvtpFormat, Rtp};
 pub use percentile::Percentile;
 pub use units::{BitsPerSecond, Bytes, Picoseconds};

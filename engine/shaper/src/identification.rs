@@ -42,13 +42,13 @@ impl StreamTable {
         Self { slots, ..Self::default() }
     }
 
-    /// A slot beyond the table does not exist; the write does nothing.
+    /// No key is looked for in a slot beyond the table.
     pub fn write(&mut self, table: usize, slot: usize, entry: Option<(Key, u16)>) {
         let table = &mut self.tables[table & 1];
-        match entry {
-            Some(entry) if slot < self.slots => drop(table.insert(slot, entry)),
-            _ => drop(table.remove(&slot)),
-        }
+        let _ = match entry {
+            Some(entry) => table.insert(slot, entry),
+            None => table.remove(&slot),
+        };
     }
 
     pub fn add(&mut self, key: Key, stream: u16) {
@@ -84,10 +84,25 @@ mod tests {
     }
 
     #[test]
+    fn a_key_has_its_fields_where_the_hardware_has_them() {
+        let address = 0xFEDC_BA98_7654_u64;
+        assert_eq!(ipv4_key(5, FIELDS), (5 << 104) + ((1 << 104) - 1));
+        assert_eq!(destination_key(3, 0xFFF, address), (0b01_011 << 104) + (0xFFF << 48) + u128::from(address));
+        assert_eq!(source_key(7, 1, address), (0b10_111 << 104) + (1 << 48) + u128::from(address));
+        assert_eq!(source_key(0x2E, 1, 0), (5 << 109) + (0b10_110 << 104) + (1 << 48));
+    }
+
+    #[test]
     fn a_key_is_found_in_its_slots_only() {
         let mut table = StreamTable::new(512);
         let key = destination_key(3, 10, 0x0200_0000_0001);
         let slot = crc(&key.to_le_bytes()[..14]) as usize;
+        table.write(0, slot & 511, Some((key ^ 1, 4)));
+        assert_eq!(table.find(key), None, "another one is there");
+        table.write(0, slot & 511, Some((key, 5)));
+        assert_eq!(table.find(key), Some(5));
+        table.write(0, slot & 511, None);
+        table.write(1, slot & 511, Some((key, 6)));
         table.write(0, (slot + 1) & 511, Some((key, 7)));
         assert_eq!(table.find(key), None);
         table.write(1, (slot >> 16) & 511, Some((key, 7)));

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use penstock_frame::{FCS_BYTES, TAG_BYTES};
+
 use crate::clock::{self, Evidence, Identity};
 use crate::frame::{self, Fault, Received};
 use crate::header::{flags, Header, HeaderError};
@@ -146,8 +148,8 @@ impl<'a> Listener<'a> {
         let (frame, bytes) = match arrived.datagram {
             None => {
                 let frame = frame::parse(arrived.bytes, arrived.message.stripped_tci).map_err(kind)?;
-                let tag = if arrived.message.stripped_tci.is_some() { frame::TAG_BYTES } else { 0 };
-                (frame, arrived.bytes.len() + tag + frame::FCS_BYTES)
+                let tag = if arrived.message.stripped_tci.is_some() { TAG_BYTES } else { 0 };
+                (frame, arrived.bytes.len() + tag + FCS_BYTES as usize)
             }
             Some(carrier) => {
                 let header = rtp::find_header(arrived.bytes).map_err(|error| match error {
@@ -169,11 +171,8 @@ impl<'a> Listener<'a> {
         // A datagram shows neither headers nor tag.
         let bytes = if bytes == 0 { arrived.bytes.len() + stream.overhead_bytes() } else { bytes };
         let tag_known = self.tag_known && arrived.datagram.is_none();
-        let bytes = if tag_known || stream.vlan.is_none() || arrived.datagram.is_some() {
-            bytes
-        } else {
-            bytes + frame::TAG_BYTES
-        };
+        let bytes =
+            if tag_known || stream.vlan.is_none() || arrived.datagram.is_some() { bytes } else { bytes + TAG_BYTES };
         if let Some(kind) = self.streams[n].refuses(&frame, bytes, tag_known) {
             return Err(kind);
         }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::mpsc::{channel, Sender};
 use std::thread::{self, JoinHandle};
 
-use crate::frame::{MacAddress, Tag};
 use crate::station::{cell, kernel, EndError, Output};
+use penstock_frame::{MacAddress, Tag};
 
 const HEAD: &str = "arrival,stream,stream_id,sequence,kind,bytes,vlan,pcp,source_mac,construction_tai_ns,due_tai_ns,\
 launch_time,user_tai_ns,kernel_realtime_ns,hardware_ns";

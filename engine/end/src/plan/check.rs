@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is wrong with a plan that could be read: all of it, with what is allowed.
+use penstock_frame::{IPV4_ETHERTYPE, VLAN_ETHERTYPE};
+
 use super::{Mode, Plan, Receive, Stream, MAX_FRAMES, MAX_FRAME_BYTES, MAX_TIME_NS, VERSION};
-use crate::frame;
 
 /// Something in a plan is wrong: where, what, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,9 +135,7 @@ fn stream_faults(plan: &Plan, stream: &Stream) -> Vec<(&'static str, String, &'s
             if stream.destination_mac.is_none() && stream.capture.is_none() {
                 faults.push(("destination_mac", "is missing".into(), "an address, for a raw stream"));
             }
-            if stream.ethertype().lt(&0x0600)
-                || [frame::VLAN_ETHERTYPE, frame::IPV4_ETHERTYPE].contains(&stream.ethertype())
-            {
+            if stream.ethertype().lt(&0x0600) || [VLAN_ETHERTYPE, IPV4_ETHERTYPE].contains(&stream.ethertype()) {
                 faults.push((
                     "ethertype",
                     format!("{:#06x} has a meaning of its own", stream.ethertype()),

@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use penstock_frame::{link_header_bytes, MacAddress, FCS_BYTES, IPV4_UDP_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, Send};
-use crate::frame::{self, MacAddress};
+use crate::frame;
 use crate::header::HEADER_BYTES;
 use crate::rtp;
 
@@ -206,8 +207,7 @@ impl Stream {
 
     /// Headers before the payload in what is counted as the frame, FCS included.
     pub fn overhead_bytes(&self) -> usize {
-        let tag = if self.vlan.is_some() { frame::TAG_BYTES } else { 0 };
-        let carrier = if self.mode == Mode::Udp { frame::IPV4_UDP_BYTES } else { 0 };
-        frame::ADDRESSES_BYTES + frame::ETHERTYPE_BYTES + tag + carrier + frame::FCS_BYTES
+        let carrier = if self.mode == Mode::Udp { IPV4_UDP_BYTES } else { 0 };
+        link_header_bytes(self.vlan.is_some()) + (carrier + FCS_BYTES) as usize
     }
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use libc::{c_char, c_int, c_void};
 
 use super::checked;
-use crate::frame::MacAddress;
+use penstock_frame::MacAddress;
 
 const ETHTOOL_GDRVINFO: u32 = 0x0000_0003;
 const ETHTOOL_GET_TS_INFO: u32 = 0x0000_0041;

@@ -9,7 +9,7 @@ use libc::{c_int, c_void};
 
 use super::ancillary::{Control, ErrorMessage, Message};
 use super::checked;
-use crate::frame::MacAddress;
+use penstock_frame::MacAddress;
 
 const PACKET_IGNORE_OUTGOING: c_int = 23;
 const PACKET_MR_UNICAST: c_int = 3;

@@ -2,10 +2,10 @@
 //! What the frames of a stream carry: zeros, sound, or what was captured.
 use std::path::Path;
 
-use crate::frame::FCS_BYTES;
 use crate::plan::{Plan, Stream};
 use crate::rtp::Sound;
 use crate::station::EndError;
+use penstock_frame::FCS_BYTES;
 
 /// Shortest frame without FCS.
 const LEAST_BYTES: usize = 60;
@@ -37,7 +37,7 @@ pub fn with_captures(plan: &Plan) -> Result<Plan, EndError> {
     for stream in &mut plan.streams {
         let Some(file) = &stream.capture else { continue };
         let times: Vec<(u64, u32)> =
-            frames(file)?.iter().map(|(at, bytes)| (*at, (bytes.len() + FCS_BYTES) as u32)).collect();
+            frames(file)?.iter().map(|(at, bytes)| (*at, bytes.len() as u32 + FCS_BYTES)).collect();
         stream.bytes = times.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
         stream.count = Some(stream.count.unwrap_or(u64::MAX).min(times.len() as u64));
         stream.period_ns = times.last().map(|&(at, _)| at + 1);

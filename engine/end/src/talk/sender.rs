@@ -3,9 +3,10 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use penstock_frame::{append_link_header, Tag};
+
 use super::content::Content;
 use super::schedule::Slot;
-use crate::frame::{link_header, Tag};
 use crate::header::{Header, HEADER_BYTES};
 use crate::plan::{Mode, Plan, Send, Stream};
 use crate::rtp;
@@ -91,7 +92,15 @@ impl Sender {
 fn link(stream: &Stream, interface: &Interface) -> Vec<u8> {
     let tag = stream.vlan.map(|vlan| Tag { vlan, pcp: stream.pcp });
     let destination = stream.destination_mac.unwrap_or_default();
-    link_header(destination, stream.source_mac.unwrap_or(interface.address), tag, stream.ethertype())
+    let mut bytes = Vec::new();
+    append_link_header(
+        &mut bytes,
+        destination,
+        stream.source_mac.unwrap_or(interface.address),
+        tag,
+        stream.ethertype(),
+    );
+    bytes
 }
 
 fn udp(plan: &Plan, stream: &Stream) -> io::Result<Socket> {
