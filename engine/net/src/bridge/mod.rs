@@ -17,7 +17,6 @@ mod facts;
 mod fifo;
 mod forwarding;
 mod judge;
-pub(crate) mod lifetime;
 mod memos;
 pub(crate) mod meters;
 mod outage;

@@ -4,11 +4,11 @@ use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gate_config::GatedPorts;
 use penstock_shaper::gates::{Gates, Lists};
+use penstock_shaper::lifetime::{Lifetime, Look};
 use penstock_shaper::ptp_clock::PtpClock;
 
 use super::change::Change;
 use super::config::{BridgeConfig, BridgeError};
-use super::lifetime::{Lifetime, Look};
 use super::start::{check_ports, gate_time, shape, start_list};
 use super::timing::{Clock, Line, GATE_DELAYS};
 use super::{Tick, NEVER};

@@ -2,11 +2,11 @@
 //! Selection for transmission.
 use penstock_shaper::egress::Queued;
 
-use super::lifetime::{lifetime, next_look, next_look_at_long, Look};
 use super::ports::Port;
 use super::timing::{Clock, Line};
 use super::{Bridge, Selection, Tick, NEVER};
 use crate::trace::Reason;
+use penstock_shaper::lifetime::Look;
 
 impl Bridge {
     /// Lets an egress port select, at the tick that was told.
@@ -53,12 +53,12 @@ impl Bridge {
         let egress = &mut state.egress;
         let class = look.traffic_class;
         let is_long = look.is_long.unwrap_or_else(|| egress.never_fits(&line, look.at, class));
-        let age = lifetime(line.clock);
+        let age = line.clock.pace().lifetime();
         let old = is_long || egress.eligible(class).is_some_and(|visible| visible + age <= look.at);
         // Without gates and credit, one that could have been sent was.
         let is_held = egress.is_shaped() || egress.free() > look.at + 1;
         let taken = match line.clock {
-            Clock::Hardware(cycles) => old && state.lifetime.is_taken(look, *cycles) && is_held,
+            Clock::Hardware(cycles) => old && state.lifetime.is_taken(look, cycles.ports as u16) && is_held,
             Clock::Ideal(_) => old,
         };
         state.lifetime.look = None;
@@ -73,7 +73,7 @@ impl Bridge {
                     turn += cycles.ports;
                 }
                 state.lifetime.popped(turn, egress.was_last(&copy));
-                let rest = state.lifetime.rest(*cycles);
+                let rest = state.lifetime.rest(cycles.ports as u16);
                 state.search(class, rest);
                 (turn, turn + 1)
             }
@@ -100,7 +100,7 @@ impl Port {
         }
         self.lifetime.enqueued(at, head);
         if let (Clock::Hardware(cycles), Some((traffic_class, _))) = (line.clock, self.lifetime.search) {
-            let rest = self.lifetime.rest(*cycles);
+            let rest = self.lifetime.rest(cycles.ports as u16);
             self.search(traffic_class, rest);
         }
     }
@@ -116,11 +116,11 @@ impl Port {
         // A look that has been is judged as it was.
         if self.lifetime.look.is_none_or(|look| look.at >= now) {
             self.lifetime.look = None;
-            if eligible.saturating_add(lifetime(line.clock)) < due {
-                self.lifetime.look = next_look(line.clock, &self.egress, now);
+            if eligible.saturating_add(line.clock.pace().lifetime()) < due {
+                self.lifetime.look = line.clock.pace().next_look(&self.egress, now);
             }
             if self.egress.may_be_too_long() {
-                let long = next_look_at_long(&self.egress, line, now);
+                let long = line.clock.pace().next_look_at_long(&self.egress, line, now);
                 self.lifetime.look = [self.lifetime.look, long].into_iter().flatten().min_by_key(|look| look.at);
             }
             self.lifetime.look = self.lifetime.look.filter(|look| look.at.saturating_add(1) < due);
@@ -136,7 +136,10 @@ impl Port {
     #[inline(always)]
     fn known(&self, clock: &Clock) -> Tick {
         match clock {
-            Clock::Hardware(cycles) if !self.lifetime.is_idle() => self.due.max(self.lifetime.known(*cycles, self.due)),
+            Clock::Hardware(cycles) if !self.lifetime.is_idle() => {
+                let last = self.lifetime.last_enqueue(self.due);
+                last.map_or(self.due, |last| self.due.max(cycles.enqueues_known(last)))
+            }
             _ => self.due,
         }
     }

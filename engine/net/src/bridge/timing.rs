@@ -3,6 +3,7 @@
 use penstock_frame::{wire_length, Bytes, PREAMBLE_BYTES};
 use penstock_shaper::egress::{GateDelays, GateTime, LineTime};
 use penstock_shaper::gate_config::GATES_CYCLES;
+use penstock_shaper::lifetime::Pace;
 use penstock_shaper::turns::Turns;
 pub use penstock_shaper::turns::CYCLE_NS;
 
@@ -190,6 +191,15 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// When its ports look for frames to give up.
+    #[inline]
+    pub fn pace(&self) -> Pace {
+        match self {
+            Self::Hardware(_) => Pace::InRounds,
+            Self::Ideal(_) => Pace::AtOnce,
+        }
+    }
+
     /// Whether a frame that is judged after `now` comes too late for a selection at `due`, if the next one that has
     /// arrived is judged at `next`. One that has not arrived yet is not judged within the bridge's own delay.
     #[inline(always)]
