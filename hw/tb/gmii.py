@@ -10,7 +10,10 @@ import zlib
 from dataclasses import dataclass
 from itertools import groupby
 
-REASONS = ("NONE", "PREAMBLE", "RX_ER", "GIANT", "RUNT", "FCS", "OVERRUN")
+from penstock import _engine
+from penstock.ethernet import GAP_BYTES
+
+REASONS = tuple(_engine.REASONS[:7])  # those of a MAC
 NONE, PREAMBLE, RX_ER, GIANT, RUNT, FCS, OVERRUN = range(len(REASONS))
 IDLE = (0, 0, 0)
 
@@ -27,7 +30,7 @@ def random_frame(size: int) -> bytes:
 
 
 def carrier(
-    frame: bytes, preamble: int = 7, gap: int = 12, errors: frozenset[int] | set[int] = frozenset()
+    frame: bytes, preamble: int = 7, gap: int = GAP_BYTES, errors: frozenset[int] | set[int] = frozenset()
 ) -> list[Sample]:
     """A gap, then a frame behind its preamble; `errors` are the frame's bytes that come with rx_er."""
     lead = bytes([0x55] * preamble + [0xD5])

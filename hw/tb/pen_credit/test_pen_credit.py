@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 
 from penstock import _engine
+from penstock.ethernet import AHEAD_BYTES, WIRE_OVERHEAD_BYTES
 
 RATE = 1 << 27
 FRACTION = 24
@@ -96,7 +97,7 @@ class Bench:
             assert self.may_send(grant)
             self.grants += 1
             self.highest[grant] = max(self.highest[grant], bits(of_class[grant]))
-            self.sending = (grant, now + length + (20 if self.gap else 8))
+            self.sending = (grant, now + length + (WIRE_OVERHEAD_BYTES if self.gap else AHEAD_BYTES))
             self.free_at = now + length + 20
         on_wire = self.sending is not None and now < self.sending[1]
         told = int(dut.sending_o.value)
@@ -178,7 +179,7 @@ async def spacing(dut):
             if granted is not None:
                 times.append(bench.cycle_count)
             await bench.cycle(granted, length)
-        cost = length + (20 if gap else 8)
+        cost = length + (WIRE_OVERHEAD_BYTES if gap else AHEAD_BYTES)
         gaps = {b - a for a, b in pairwise(times)}
         assert gaps == {share * cost}, gaps
         assert bench.highest[5] == 0 and bench.lowest[5] == -8 * cost * (share - 1) // share

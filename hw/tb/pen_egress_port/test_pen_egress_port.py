@@ -11,9 +11,10 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 from structs import pack, unpack
 
+from penstock.ethernet import GAP_BYTES
+
 WRAP = 1 << 28
 START = 4  # cycles from selection to the first byte of the preamble
-GAP = 12
 
 
 class Bench:
@@ -176,7 +177,7 @@ async def back_to_back(dut):
         await bench.cycle(frame)
     await drain(bench, len(frames))
     bench.check(frames)
-    assert set(bench.gaps()) == {GAP}
+    assert set(bench.gaps()) == {GAP_BYTES}
 
 
 @cocotb.test()
@@ -219,7 +220,7 @@ async def mixed(dut):
             await bench.cycle()
     await drain(bench, len(frames))
     bench.check(frames)
-    assert min(bench.gaps()) >= GAP
+    assert min(bench.gaps()) >= GAP_BYTES
 
 
 async def gates(bench, states, remaining_ns=None):

@@ -11,9 +11,10 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 from structs import pack, unpack, width
 
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
+
 CELL = 128
 FIRST_BYTE = 9  # cycles from start_o to the first byte, from grant_i two more
-SPACING = 20  # bytes on the wire beside the frame: preamble, delimiter, gap
 
 
 class Bench:
@@ -168,7 +169,7 @@ async def without_pause(dut):
             pass
     await bench.finish()
     for (a, frame), (b, _) in zip(bench.started, bench.started[1:], strict=False):
-        assert b - a == frame["length"] + SPACING
+        assert b - a == frame["length"] + WIRE_OVERHEAD_BYTES
 
 
 @cocotb.test()
