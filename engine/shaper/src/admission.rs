@@ -110,7 +110,7 @@ impl Admission {
             if total <= limits.queue[traffic_class] && guaranteed <= limits.queue_guarantee {
                 *account = Account { guaranteed, total };
                 self.classes[traffic_class] += cells;
-                return Decision { accepted: wanted, guaranteed: wanted, ..Decision::NONE };
+                return Decision { accepted: wanted, ..Decision::NONE };
             }
         }
         self.decide_about_all(limits, wanted, too_long, traffic_class, reception, cells)

@@ -240,6 +240,20 @@ mod tests {
         assert_eq!(rate(1_000_000_000, 1).ns_per_byte(), 8 << 24);
         assert!(Rate::from_registers(0, 1).is_err());
         assert!(Rate::from_registers(1 << 44, 1).is_err());
+        assert!(Rate::from_registers(1, 1 << 52).is_err());
+        let widest = Rate::from_bits((1 << 44) - 1, (1 << 52) - 1);
+        assert_eq!(Rate::from_registers((1 << 44) - 1, (1 << 52) - 1), Ok(widest));
+        assert_eq!(Rate::from_bits(u64::MAX, u64::MAX), widest);
+        assert_eq!(Rate::from_bits(5 << 44 | 7, 3 << 52 | 9), Rate::from_bits(7, 9));
+    }
+
+    #[test]
+    fn another_residence_acts_from_the_next_frame_on() {
+        let (mut group, mut scheduler) = (Group::new(0), Scheduler::new(rate(1_000_000, 100)));
+        assert!(process_frame(&mut group, &mut scheduler, 0, 100).is_some());
+        assert_eq!(process_frame(&mut group, &mut scheduler, 0, 100), None);
+        group.set_max_residence_ns(800_000);
+        assert_eq!(process_frame(&mut group, &mut scheduler, 0, 100), Some(800_000 * TICKS_PER_NS));
     }
 
     #[test]
@@ -249,6 +263,8 @@ mod tests {
         assert_eq!(visible_cycle(8 * TICKS_PER_NS, 0), 1);
         assert_eq!(visible_cycle(8 * TICKS_PER_NS, 9), 3);
         assert_eq!(visible_cycle(LONG_AGO, 9), 0);
+        // A tick more than the longest delay, 2^26 - 1 ns.
+        assert_eq!(visible_cycle(1, u32::MAX), 1 << 23);
         assert_eq!(visible_cycle(0, u32::MAX), 1 << 23, "what acts is limited");
     }
 
