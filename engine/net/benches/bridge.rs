@@ -2,7 +2,7 @@
 //! A frame's way through a bridge: arrival, judgement and selection.
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use penstock_net::bridge::{
-    Arrival, Bridge, BridgeConfig, Identify, Judgement, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
+    Arrival, Bridge, BridgeConfig, Identify, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
 };
 use penstock_net::header::{Header, HeaderId, Headers, Tag};
 use penstock_net::Reason;
@@ -37,7 +37,6 @@ struct Bench {
     memos: Memos,
     of_port: Vec<HeaderId>,
     now: Tick,
-    judgement: Judgement,
     selections: Vec<(Tick, u16)>,
 }
 
@@ -59,7 +58,6 @@ impl Bench {
             memos: Memos::new(usize::from(PORTS)),
             of_port,
             now: 1_000,
-            judgement: Judgement::default(),
             selections: Vec::new(),
         }
     }
@@ -69,21 +67,15 @@ impl Bench {
         let mut due = [(0, 0); PORTS as usize];
         for port in 0..PORTS {
             let header = self.of_port[usize::from(port)];
-            let arrival = Arrival {
-                frame: 0,
-                header,
-                bytes: BYTES,
-                first: self.now,
-                fault: Reason::NONE,
-                memo: Some(port.into()),
-            };
+            let arrival =
+                Arrival { frame: 0, header, bytes: BYTES, first: self.now, fault: Reason::NONE, memo: port.into() };
             due[usize::from(port)] = (self.bridge.arrive(port, arrival), port);
         }
         due.sort_unstable();
         self.selections.clear();
         for (at, port) in due {
-            self.bridge.judge(at, port, &self.headers, &mut self.memos, 0, &mut self.judgement);
-            self.selections.extend(self.judgement.wakes.iter().map(|&(port, at)| (at, port)));
+            let judgement = self.bridge.judge(at, port, &self.headers, &mut self.memos, 0);
+            self.selections.extend(self.bridge.wakes(&judgement).map(|(port, at)| (at, port)));
         }
         let mut sent = 0;
         for &(at, port) in &self.selections {

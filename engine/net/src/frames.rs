@@ -65,10 +65,15 @@ impl Frames {
     /// One copy goes on by itself: gives its place, which is the same unless other copies stay.
     #[inline(always)]
     pub fn part(&mut self, slot: u32) -> u32 {
-        let held = &mut self.slots[slot as usize];
-        if held.copies <= 1 {
+        if self.slots[slot as usize].copies <= 1 {
             return slot;
         }
+        self.part_one(slot)
+    }
+
+    #[inline(never)]
+    fn part_one(&mut self, slot: u32) -> u32 {
+        let held = &mut self.slots[slot as usize];
         held.copies -= 1;
         let frame = held.copy();
         self.insert(frame)

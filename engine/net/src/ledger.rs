@@ -155,12 +155,20 @@ impl Ledger {
     }
 
     /// Finds its place in the route of its stream, at a bridge.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&self, frame: &mut Frame, bridge: u32) {
+        if !self.routes.hop(frame.hop).is_some_and(|hop| hop.bridge == bridge) {
+            self.arrive_beside(frame, bridge);
+        }
+    }
+
+    #[cold]
+    fn arrive_beside(&self, frame: &mut Frame, bridge: u32) {
         frame.hop = self.routes.at(frame.hop, &self.streams[frame.stream as usize].route, bridge);
     }
 
     /// One copy becomes several, one for each branch of its way.
+    #[inline(never)]
     pub fn fork(&mut self, frame: &mut Frame, copies: u32) {
         let more = copies.saturating_sub(1);
         if more > 0 {

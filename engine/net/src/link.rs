@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One direction of a link.
+use std::num::NonZeroU64;
+
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
 
 /// Bits of a byte, times picoseconds of a second.
@@ -8,7 +10,7 @@ const PS_BITS: u64 = 8_000_000_000_000;
 /// How long bytes take on a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
-    bps: u64,
+    bps: NonZeroU64,
     /// Zero where it is no whole number.
     ps_per_byte: u64,
 }
@@ -19,11 +21,12 @@ impl Rate {
 
     /// Of a link, `LEAST` to `MOST`.
     pub fn new(bps: u64) -> Self {
-        Self { bps, ps_per_byte: if PS_BITS.is_multiple_of(bps) { PS_BITS / bps } else { 0 } }
+        let ps_per_byte = if PS_BITS.is_multiple_of(bps) { PS_BITS / bps } else { 0 };
+        Self { bps: NonZeroU64::new(bps).unwrap_or(NonZeroU64::MIN), ps_per_byte }
     }
 
     pub fn bps(self) -> u64 {
-        self.bps
+        self.bps.get()
     }
 
     /// Rounded up.
@@ -37,7 +40,7 @@ impl Rate {
 
     #[cold]
     fn divided(self, bytes: u32) -> u64 {
-        (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps)) as u64
+        (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps.get())) as u64
     }
 
     /// Preamble and delimiter.
@@ -53,14 +56,17 @@ impl Rate {
     }
 }
 
-/// Where an egress port leads.
+/// Where an egress port leads. Two fill a line of the cache, also those that may be missing.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct Wire {
     pub node: u32,
     pub port: u16,
     pub rate: Rate,
     pub delay_ps: u64,
 }
+
+const _: () = assert!(size_of::<Option<Wire>>() == 32);
 
 #[cfg(test)]
 mod tests {

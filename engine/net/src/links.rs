@@ -95,9 +95,14 @@ impl Links {
     }
 
     /// Where a port of a bridge leads.
-    #[inline]
     pub fn from(&self, bridge: u32, port: u16) -> Option<Wire> {
-        self.of_bridges[(self.first[bridge as usize] + u32::from(port)) as usize]
+        self.at(self.index(bridge, port))
+    }
+
+    /// Where a port leads that has this place among those of all bridges.
+    #[inline]
+    pub fn at(&self, index: usize) -> Option<Wire> {
+        self.of_bridges[index]
     }
 
     /// To which bridge a port of a bridge leads, if to one.

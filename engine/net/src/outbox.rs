@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a node tells what it did. What it says of a frame goes to the ledger and to the trace at once; frames that it
 //! sends go onto their wires when it has told all.
-use crate::bridge::{Judgement, Tick};
+use crate::bridge::{Judgement, Memos, Straight, Tick};
 use crate::clock::Clock;
 use crate::conservation::Violation;
 use crate::frame::Frame;
+use crate::frames::Frames;
 use crate::ledger::Ledger;
 use crate::queue::{self, Kind, Queue};
 use crate::simulation::Simulation;
@@ -22,7 +23,10 @@ pub(crate) struct Departure {
 /// What surrounds the nodes of a kernel.
 pub(crate) struct Surroundings {
     pub queue: Queue,
+    pub frames: Frames,
     pub ledger: Ledger,
+    /// What bridges keep of headers, by hop.
+    pub memos: Memos,
     pub trace: Trace,
     pub simulation: Simulation,
     /// Memory that is used again.
@@ -31,14 +35,22 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     pub fn new(ledger: Ledger, trace: Trace) -> Self {
-        Self { queue: Queue::default(), ledger, trace, simulation: Simulation::default(), sent: Vec::new() }
+        Self {
+            queue: Queue::default(),
+            frames: Frames::default(),
+            memos: Memos::new(ledger.routes().hops()),
+            ledger,
+            trace,
+            simulation: Simulation::default(),
+            sent: Vec::new(),
+        }
     }
 }
 
 /// Of one node, while it acts.
 pub struct Outbox<'a> {
     node: u32,
-    around: &'a mut Surroundings,
+    pub(crate) around: &'a mut Surroundings,
     /// How many more copies the node has than before; fewer: below zero.
     pub(crate) copies: i64,
 }
@@ -109,9 +121,8 @@ impl<'a> Outbox<'a> {
     /// A frame is lost that no bridge has judged, which came into a port.
     #[cold]
     pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, at: u64, reason: Reason) {
-        self.row(&frame, port, Event::Dropped, at, Trace::NO_CLASS, reason);
-        let behind = self.around.ledger.routes().behind_all(frame.hop);
-        self.around.ledger.miss(&mut frame, behind, reason);
+        let Surroundings { ledger, trace, .. } = &mut *self.around;
+        Books { node: self.node, ledger, trace }.refuse_whole(&mut frame, port, at, reason);
         self.leave(frame);
     }
 
@@ -119,47 +130,40 @@ impl<'a> Outbox<'a> {
     /// came ([`Frame::copy`]); if there are none, the caller has the frame leave.
     #[inline(always)]
     pub fn judged(&mut self, frame: &mut Frame, port: u16, clock: &Clock, judgement: &Judgement) -> u32 {
-        if judgement.reason != Reason::NONE {
-            let at = clock.time(judgement.decided);
-            self.row(frame, port, Event::Dropped, at, Trace::NO_CLASS, judgement.reason);
-            let behind = self.around.ledger.routes().behind_all(frame.hop);
-            self.around.ledger.miss(frame, behind, judgement.reason);
-            return 0;
-        }
-        let copies = judgement.destination.count_ones();
-        self.around.ledger.fork(frame, copies);
+        let Surroundings { ledger, trace, .. } = &mut *self.around;
+        let copies = Books { node: self.node, ledger, trace }.tell(frame, port, clock, judgement);
         self.copies += i64::from(copies.max(1)) - 1;
-        if self.around.trace.wants(Event::Queued, self.node) || self.around.trace.wants(Event::Eligible, self.node) {
-            self.tell_queued(frame, clock, judgement);
-        }
-        let wanted = self.around.ledger.routes().ports(frame.hop);
-        let without = judgement.refused() | (wanted & !judgement.destination);
-        if without != 0 {
-            self.refuse(frame, without, clock, judgement);
-        }
         copies
     }
 
-    fn tell_queued(&mut self, frame: &Frame, clock: &Clock, judgement: &Judgement) {
-        let (at, visible) = (clock.time(judgement.decided), clock.time(judgement.visible));
-        for egress in ports(judgement.destination) {
-            self.row(frame, egress, Event::Queued, at, judgement.traffic_class, Reason::NONE);
-            if judgement.shaped {
-                self.row(frame, egress, Event::Eligible, visible, judgement.traffic_class, Reason::NONE);
-            }
+    /// The same of one of the kernel's frames, of which one copy is queued or sent.
+    #[inline(always)]
+    pub(crate) fn judged_straight(&mut self, slot: u32, clock: &Clock, straight: Straight) {
+        let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
+        let wanted = ledger.routes().ports(frames.get(slot).hop);
+        if trace.wants(Event::Queued, self.node)
+            || trace.wants(Event::Eligible, self.node)
+            || wanted & !(1 << straight.egress) != 0
+        {
+            let frame = frames.get_mut(slot);
+            Books { node: self.node, ledger, trace }.tell(frame, 0, clock, &straight.into());
         }
     }
 
-    /// Copies that were not queued, and listeners behind ports to which nothing was forwarded.
-    #[cold]
-    fn refuse(&mut self, frame: &mut Frame, without: u64, clock: &Clock, judgement: &Judgement) {
-        let at = clock.time(judgement.decided);
-        for egress in ports(without) {
-            let refused = judgement.refused() >> egress & 1 != 0;
-            let reason = if refused { judgement.refused_reason(egress) } else { Reason::NO_DESTINATION };
-            self.row(frame, egress, Event::Dropped, at, judgement.traffic_class, reason);
-            let behind = self.around.ledger.routes().behind(frame.hop, egress);
-            self.around.ledger.miss(frame, behind, reason);
+    /// The same of one of the kernel's frames.
+    pub(crate) fn judged_slot(&mut self, slot: u32, port: u16, clock: &Clock, judgement: &Judgement) {
+        let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
+        let frame = frames.get_mut(slot);
+        match (Books { node: self.node, ledger, trace }).tell(frame, port, clock, judgement) {
+            1 => {}
+            0 => {
+                let frame = frames.remove(slot);
+                self.leave(frame);
+            }
+            copies => {
+                frame.copies = copies;
+                self.copies += i64::from(copies) - 1;
+            }
         }
     }
 
@@ -173,6 +177,13 @@ impl<'a> Outbox<'a> {
     /// Something happened that must never be.
     pub fn violated(&mut self, violation: Violation) {
         self.around.ledger.violated(violation);
+    }
+
+    /// Nothing that was kept of headers at this bridge holds any more.
+    #[cold]
+    pub(crate) fn forget_memos(&mut self) {
+        let Surroundings { ledger, memos, .. } = &mut *self.around;
+        ledger.routes().hops_at(self.node).for_each(|hop| memos.forget(hop));
     }
 
     /// The node's number in the run.
@@ -197,6 +208,76 @@ impl<'a> Outbox<'a> {
     fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
         if self.around.trace.wants(event, self.node) {
             self.around.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
+        }
+    }
+}
+
+/// Where it is written down what a bridge said of a frame.
+struct Books<'a> {
+    node: u32,
+    ledger: &'a mut Ledger,
+    trace: &'a mut Trace,
+}
+
+impl Books<'_> {
+    /// Gives how many copies are queued.
+    #[inline(never)]
+    fn tell(&mut self, frame: &mut Frame, port: u16, clock: &Clock, judgement: &Judgement) -> u32 {
+        if judgement.reason != Reason::NONE {
+            self.refuse_whole(frame, port, clock.time(judgement.decided), judgement.reason);
+            return 0;
+        }
+        let destination = judgement.destination;
+        let copies = if destination.is_power_of_two() { 1 } else { destination.count_ones() };
+        if copies > 1 {
+            self.ledger.fork(frame, copies);
+        }
+        if self.trace.wants(Event::Queued, self.node) || self.trace.wants(Event::Eligible, self.node) {
+            self.tell_queued(frame, clock, *judgement);
+        }
+        let wanted = self.ledger.routes().ports(frame.hop);
+        let without = judgement.refused() | (wanted & !destination);
+        if without != 0 {
+            self.refuse(frame, without, clock, *judgement);
+        }
+        copies
+    }
+
+    /// Out of the way of runs without a trace.
+    #[inline(never)]
+    fn tell_queued(&mut self, frame: &Frame, clock: &Clock, judgement: Judgement) {
+        let (at, visible) = (clock.time(judgement.decided), clock.time(judgement.visible));
+        for egress in ports(judgement.destination) {
+            self.row(frame, egress, Event::Queued, at, judgement.traffic_class, Reason::NONE);
+            if judgement.shaped {
+                self.row(frame, egress, Event::Eligible, visible, judgement.traffic_class, Reason::NONE);
+            }
+        }
+    }
+
+    #[cold]
+    fn refuse_whole(&mut self, frame: &mut Frame, port: u16, at: u64, reason: Reason) {
+        self.row(frame, port, Event::Dropped, at, Trace::NO_CLASS, reason);
+        let behind = self.ledger.routes().behind_all(frame.hop);
+        self.ledger.miss(frame, behind, reason);
+    }
+
+    /// Copies that were not queued, and listeners behind ports to which nothing was forwarded.
+    #[cold]
+    fn refuse(&mut self, frame: &mut Frame, without: u64, clock: &Clock, judgement: Judgement) {
+        let at = clock.time(judgement.decided);
+        for egress in ports(without) {
+            let refused = judgement.refused() >> egress & 1 != 0;
+            let reason = if refused { judgement.refused_reason(egress) } else { Reason::NO_DESTINATION };
+            self.row(frame, egress, Event::Dropped, at, judgement.traffic_class, reason);
+            let behind = self.ledger.routes().behind(frame.hop, egress);
+            self.ledger.miss(frame, behind, reason);
+        }
+    }
+
+    fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+        if self.trace.wants(event, self.node) {
+            self.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
         }
     }
 }

@@ -12,8 +12,6 @@ use crate::frame::NONE;
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     pub bridge: u32,
-    /// Of the stream among those that come by that bridge.
-    pub place: u32,
     /// Egress ports with listeners behind them.
     pub ports: u64,
     /// Where its branches begin.
@@ -29,7 +27,7 @@ impl Hop {
 }
 
 /// Follows the last hop of each stream.
-const END: Hop = Hop { bridge: u32::MAX, place: 0, ports: 0, first: 0 };
+const END: Hop = Hop { bridge: u32::MAX, ports: 0, first: 0 };
 
 /// What is behind an egress port.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +43,13 @@ pub struct Routes {
     hops: Vec<Hop>,
     /// Per hop, those of its ports in their order.
     branches: Vec<Branch>,
-    /// Per bridge: the streams that come by.
-    passing: Vec<u32>,
 }
 
 /// The part of one stream.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// Its first hop, where a new frame is expected, and the place there.
+    /// Its first hop, where a new frame is expected.
     pub first: u32,
-    pub first_bridge: u32,
-    pub first_place: u32,
     /// Its hops in the order of bridges.
     sorted: Vec<u32>,
 }
@@ -72,8 +66,7 @@ impl Routes {
         branches.sort_by_key(|&(bridge, port, _)| (place[&bridge], port));
         for (bridge, port, listeners) in branches {
             if self.hops[first as usize..].last().is_none_or(|hop| hop.bridge != bridge) {
-                let place = self.pass(bridge);
-                self.hops.push(Hop { bridge, place, ports: 0, first: self.branches.len() as u32 });
+                self.hops.push(Hop { bridge, ports: 0, first: self.branches.len() as u32 });
             }
             if let Some(hop) = self.hops.last_mut() {
                 hop.ports |= 1 << port;
@@ -84,28 +77,17 @@ impl Routes {
         let mut sorted: Vec<u32> = (first..self.hops.len() as u32).collect();
         sorted.sort_by_key(|&hop| self.hops[hop as usize].bridge);
         self.hops.push(END);
-        let Hop { bridge: first_bridge, place: first_place, .. } = self.hops[first as usize];
-        Route { first, first_bridge, first_place, sorted }
-    }
-
-    /// The place of a further stream among those of a bridge.
-    fn pass(&mut self, bridge: u32) -> u32 {
-        let bridge = bridge as usize;
-        if bridge >= self.passing.len() {
-            self.passing.resize(bridge + 1, 0);
-        }
-        self.passing[bridge] += 1;
-        self.passing[bridge] - 1
-    }
-
-    /// Streams that come by a bridge; their places are below this.
-    pub fn passing(&self, bridge: usize) -> usize {
-        self.passing.get(bridge).map_or(0, |&streams| streams as usize)
+        Route { first, sorted }
     }
 
     /// Of all streams.
     pub fn hops(&self) -> usize {
         self.hops.len()
+    }
+
+    /// At a bridge, of all streams.
+    pub fn hops_at(&self, bridge: u32) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.hops).filter(move |(_, hop)| hop.bridge == bridge).map(|(hop, _)| hop)
     }
 
     /// None beside the route.
@@ -324,8 +306,7 @@ mod tests {
         let route = routes.add(vec![(5, 1, 1), (5, 3, 1), (2, 0, 1), (9, 0, 1)], neighbour);
         assert_eq!((routes.after(route.first, 1), routes.after(route.first, 3)), (route.first + 1, route.first + 2));
         assert_eq!((routes.after(route.first, 0), routes.after(route.first + 2, 7)), (NONE, NONE));
-        assert_eq!((routes.passing(5), routes.passing(9), routes.passing(77)), (1, 1, 0));
         let again = routes.add(vec![(5, 0, 1)], neighbour);
-        assert_eq!((again.first_bridge, again.first_place, routes.passing(5)), (5, 1, 2));
+        assert!(routes.hops_at(5).eq([route.first, again.first]));
     }
 }

@@ -19,7 +19,7 @@ use crate::ledger::{Ledger, Listeners, StreamLedger};
 use crate::limits;
 use crate::links::Links;
 use crate::node::Node;
-use crate::nodes::{BridgeNode, Guest, Member};
+use crate::nodes::{BridgeNode, Foreign, Guest, Member};
 use crate::partition::{self, cut::Division, exchange::Exchange};
 use crate::program::Program;
 use crate::routes::{Graph, Routes};
@@ -137,7 +137,7 @@ pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<
     let programs = programs(network, guests.programs)?;
     check_deaths(network, &programs)?;
     Ok(Kernel::new(Parts {
-        members: members(network, guests.nodes, &links, &routes, &headers.into_lasting(), end, part)?,
+        members: members(network, guests.nodes, &links, &headers.into_lasting(), end, part)?,
         stations,
         programs,
         links,
@@ -168,7 +168,6 @@ fn members(
     network: &Network,
     guests: Vec<Box<dyn Node>>,
     links: &Links,
-    routes: &Routes,
     headers: &Arc<[Header]>,
     end: u64,
     part: Option<&Part>,
@@ -198,9 +197,10 @@ fn members(
             }
         }
         if let Some(partition) = part.and_then(|part| part.foreign(index)) {
-            made.push(Member::Foreign { clock, partition });
+            made.push(Member::Foreign(Box::new(Foreign { clock, partition })));
             continue;
         }
+        let first_port = links.index(index as u32, 0) as u32;
         made.push(match bridge.kind {
             BridgeKind::Rtl | BridgeKind::Own => {
                 let node = guests.next().ok_or_else(|| wrong(format!("bridge \"{name}\": no node for it")))?;
@@ -208,7 +208,7 @@ fn members(
                     let (has, wanted) = (node.ports(), bridge.ports);
                     return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its node has {has}")));
                 }
-                Member::Other(Guest::new(node))
+                Member::Other(Box::new(Guest::new(node, first_port)))
             }
             BridgeKind::Model => {
                 let timing = match bridge.timing {
@@ -223,7 +223,7 @@ fn members(
                 let wrong = |source| RunError::Bridge { bridge: name.clone(), source };
                 let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
                 model.start_clock(clock.at_or_before(0), &bridge.config, &mut lists).map_err(wrong)?;
-                let mut model = BridgeNode::new(model, clock, routes.passing(index), headers, end);
+                let mut model = BridgeNode::new(model, clock, first_port, headers, end);
                 if network.faults.iter().any(|fault| matches!(fault, Fault::NodeDown { node, .. } if *node == index)) {
                     model.set_mortal();
                 }

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, CreditConfig, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
-    StreamKey, Tick, Timing,
+    StreamKey, Tick, Timing, NO_PLACE,
 };
 use penstock_net::header::{Header, HeaderId, Headers, Tag};
 use penstock_net::Reason;
@@ -22,7 +22,7 @@ fn header(destination: u64, source: u64) -> Header {
 }
 
 fn arrival(frame: u32, header: HeaderId, bytes: u16, first: Tick) -> Arrival {
-    Arrival { frame, header, bytes, first, fault: Reason::NONE, memo: None }
+    Arrival { frame, header, bytes, first, fault: Reason::NONE, memo: NO_PLACE }
 }
 
 fn sent(selection: Selection) -> (u32, Tick) {
@@ -39,14 +39,14 @@ fn an_idle_hardware_bridge_takes_a_constant_time() {
             let mut bridge = Bridge::new(ports, &BridgeConfig::default(), &Timing::Hardware).unwrap();
             let mut headers = Headers::new();
             let id = headers.intern(&header(1, 2));
-            let mut out = Judgement::default();
             let at = bridge.arrive(0, arrival(7, id, 100, 1000 + phase));
-            bridge.judge(at, 0, &headers, &mut Memos::default(), 0, &mut out);
+            let out = bridge.judge(at, 0, &headers, &mut Memos::default(), 0);
             assert_eq!((out.frame, out.reason, out.destination), (7, Reason::NONE, (1 << ports) - 2));
             let visible = 1000 + phase + 100 + 4 + 2 * u64::from(ports) + 19;
             assert_eq!(out.visible, visible);
             assert!(at < visible && out.decided <= visible - 2);
-            for &(port, due) in &out.wakes {
+            let wakes: Vec<_> = bridge.wakes(&out).collect();
+            for (port, due) in wakes {
                 assert_eq!(sent(bridge.select(due, port)), (7, visible + 12));
             }
             assert_eq!(bridge.inside(), 0);
@@ -65,12 +65,12 @@ fn other_makers_store_and_forward_or_cut_through() {
         let mut bridge = Bridge::new(3, &BridgeConfig::default(), &ideal(cut_through)).unwrap();
         let mut headers = Headers::new();
         let id = headers.intern(&header(1, 2));
-        let mut out = Judgement::default();
         let first = 50_000_000;
         let at = bridge.arrive(0, arrival(1, id, 1000, first));
-        bridge.judge(at, 0, &headers, &mut Memos::default(), 0, &mut out);
+        let out = bridge.judge(at, 0, &headers, &mut Memos::default(), 0);
         let last = first + 8_000_000;
-        let mut first_bits: Vec<_> = out.wakes.iter().map(|&(p, due)| (p, sent(bridge.select(due, p)).1)).collect();
+        let wakes: Vec<_> = bridge.wakes(&out).collect();
+        let mut first_bits: Vec<_> = wakes.iter().map(|&(p, due)| (p, sent(bridge.select(due, p)).1)).collect();
         first_bits.sort_unstable();
         let slow_at = (last as i64 + slow + 640_000) as Tick;
         assert_eq!(first_bits, [(1, slow_at), (2, last + fast + 6_400)]);
@@ -94,11 +94,9 @@ fn judge_by(
     arrival: Arrival,
     memos: &mut Memos,
 ) -> (Judgement, Judged) {
-    let mut out = Judgement::default();
     let at = bridge.arrive(port, arrival);
     let judged = bridge.next_judged(port, memos);
-    bridge.judge(at, port, headers, memos, 0, &mut out);
-    (out, judged)
+    (bridge.judge(at, port, headers, memos, 0), judged)
 }
 
 #[test]
@@ -140,7 +138,7 @@ fn what_is_kept_of_a_header_is_forgotten_when_a_table_changes() {
     let mut first = 0;
     let mut next = |bridge: &mut Bridge| {
         first += 20_000_000;
-        let arrival = Arrival { memo: Some(0), ..arrival(0, id, 64, first) };
+        let arrival = Arrival { memo: 0, ..arrival(0, id, 64, first) };
         let (out, judged) = judge_by(bridge, &headers, 0, arrival, &mut memos);
         (judged, out.reason, out.destination, out.traffic_class)
     };
@@ -167,7 +165,7 @@ fn what_is_kept_is_of_one_header_at_one_port() {
     for (n, (port, id)) in [(0, 0), (1, 0), (1, 1), (0, 1)].into_iter().enumerate() {
         for judged in [Judged::Read, Judged::Kept] {
             let first = 20_000_000 * (2 * n as u64 + if judged == Judged::Read { 1 } else { 2 });
-            let arrival = Arrival { memo: Some(0), ..arrival(0, ids[id], 64, first) };
+            let arrival = Arrival { memo: 0, ..arrival(0, ids[id], 64, first) };
             let (out, by) = judge_by(&mut bridge, &headers, port, arrival, &mut memos);
             assert_eq!((by, out.destination), (judged, 0b111 & !(1 << port)));
         }
@@ -199,7 +197,7 @@ fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
     for n in 0..5 {
         let out = judge(&mut bridge, &headers, 0, arrival(n, id, 64, 1_000 + 84 * u64::from(n)));
         refused.push(out.refused_reason(1));
-        due = due.or(out.wakes.first().copied());
+        due = due.or(bridge.wakes(&out).next());
     }
     // Nothing was selected meanwhile.
     assert_eq!(refused, [Reason::NONE, Reason::NONE, Reason::NONE, Reason::QUEUE_FULL, Reason::QUEUE_FULL]);
@@ -249,7 +247,7 @@ fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before:
     let mut headers = Headers::new();
     let mut steps: BinaryHeap<_> =
         frames.iter().enumerate().map(|(n, frame)| Reverse((frame.first, Step::Arrive(n)))).collect();
-    let (mut outcome, mut passed, mut out) = (Outcome::default(), 0, Judgement::default());
+    let (mut outcome, mut passed) = (Outcome::default(), 0);
     while let Some(Reverse((at, step))) = steps.pop() {
         match step {
             Step::Arrive(n) => {
@@ -260,13 +258,13 @@ fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before:
                 steps.push(Reverse((due, Step::Judge(port))));
             }
             Step::Judge(port) => {
-                bridge.judge(at, port, &headers, &mut Memos::default(), before, &mut out);
+                let out = bridge.judge(at, port, &headers, &mut Memos::default(), before);
                 outcome.judged.push((out.frame, out.reason, out.visible, out.destination));
                 if let Some(sent) = out.passed {
                     passed += 1;
                     outcome.left.push((out.frame, sent.egress, sent.first));
                 }
-                steps.extend(out.wakes.iter().map(|&(port, due)| Reverse((due, Step::Select(port)))));
+                steps.extend(bridge.wakes(&out).map(|(port, due)| Reverse((due, Step::Select(port)))));
             }
             Step::Select(port) => {
                 let (sent, next) = match bridge.select(at, port) {

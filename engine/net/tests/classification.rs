@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use penstock_net::bridge::{
-    Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Judgement, Memos, Selection, StreamConfig, StreamKey,
-    Tick, Timing,
+    Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
+    NO_PLACE,
 };
 use penstock_net::header::{Header, Headers, Ipv4Fields, Tag};
 use penstock_net::Reason;
@@ -91,13 +91,14 @@ fn play(network: &Network, timing: &Timing, used: Use) -> (Seen, Met) {
         steps.push(Reverse((firsts[n], Step::Arrive(n))));
     }
     steps.extend(network.changes.iter().enumerate().map(|(n, change)| Reverse((change.0 * byte, Step::Change(n)))));
-    let (mut seen, mut met, mut out) = (Seen::default(), Met::default(), Judgement::default());
+    let (mut seen, mut met) = (Seen::default(), Met::default());
     while let Some(Reverse((at, step))) = steps.pop() {
         match step {
             Step::Change(n) => bridge.change(at, &network.changes[n].1, &headers),
             Step::Arrive(n) => {
                 let Frame { port, header, bytes, fault, .. } = network.frames[n];
-                let memo = (used == Use::Run).then_some((ids[header] * u32::from(PORTS) + u32::from(port)) % 7);
+                let memo =
+                    if used == Use::Run { (ids[header] * u32::from(PORTS) + u32::from(port)) % 7 } else { NO_PLACE };
                 let arrival = Arrival { frame: n as u32, header: ids[header], bytes, first: firsts[n], fault, memo };
                 steps.push(Reverse((bridge.arrive(port, arrival), Step::Judge(port))));
             }
@@ -112,7 +113,7 @@ fn play(network: &Network, timing: &Timing, used: Use) -> (Seen, Met) {
                 }
                 let changes = network.changes.iter().map(|change| change.0 * byte).filter(|&change| change > at);
                 let before = if used == Use::Run { changes.min().unwrap_or(Tick::MAX) } else { 0 };
-                bridge.judge(at, port, &headers, &mut memos, before, &mut out);
+                let out = bridge.judge(at, port, &headers, &mut memos, before);
                 let is_dropped = out.reason != Reason::NONE;
                 seen.judged.push((
                     out.frame,
@@ -128,7 +129,7 @@ fn play(network: &Network, timing: &Timing, used: Use) -> (Seen, Met) {
                     met.passed += 1;
                     seen.left.push((out.frame, passed.egress, passed.first));
                 }
-                steps.extend(out.wakes.iter().map(|&(port, due)| Reverse((due, Step::Select(port)))));
+                steps.extend(bridge.wakes(&out).map(|(port, due)| Reverse((due, Step::Select(port)))));
             }
             Step::Select(port) => {
                 let next = match bridge.select(at, port) {

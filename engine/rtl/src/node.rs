@@ -229,7 +229,6 @@ fn judgement(event: &Event) -> Judgement {
     Judgement {
         frame: 0,
         bytes: event.length as u16,
-        memo: None,
         reason: Reason(event.reason),
         destination: u64::from(event.destination),
         queue_full: refused(QUEUE_FULL),
@@ -241,7 +240,7 @@ fn judgement(event: &Event) -> Judgement {
         stream: (event.flags & FLAG_STREAM != 0).then_some(u32::from(event.stream)),
         shaped: event.flags & FLAG_SHAPED != 0,
         decided: event.cycle,
-        wakes: Vec::new(),
+        wakes: 0,
         passed: None,
     }
 }

@@ -103,17 +103,27 @@ impl Admission {
         reception: usize,
         cells: u32,
     ) -> Decision {
-        // A single copy within what is guaranteed to its queue depends on no other account.
         if wanted & !too_long == wanted && wanted.is_power_of_two() {
-            let account = &mut self.queues[wanted.trailing_zeros() as usize][traffic_class];
-            let (total, guaranteed) = (account.total + cells, account.guaranteed + cells);
-            if total <= limits.queue[traffic_class] && guaranteed <= limits.queue_guarantee {
-                *account = Account { guaranteed, total };
-                self.classes[traffic_class] += cells;
+            let egress = wanted.trailing_zeros() as usize;
+            if self.take_guaranteed(limits, egress, traffic_class, cells) {
                 return Decision { accepted: wanted, ..Decision::NONE };
             }
         }
         self.decide_about_all(limits, wanted, too_long, traffic_class, reception, cells)
+    }
+
+    /// Whether a single copy is within what is guaranteed to its queue, of which it then takes a part: that depends on no
+    /// other account.
+    #[inline(always)]
+    pub fn take_guaranteed(&mut self, limits: &Limits, egress: usize, traffic_class: usize, cells: u32) -> bool {
+        let account = &mut self.queues[egress][traffic_class];
+        let (total, guaranteed) = (account.total + cells, account.guaranteed + cells);
+        let fits = total <= limits.queue[traffic_class] && guaranteed <= limits.queue_guarantee;
+        if fits {
+            *account = Account { guaranteed, total };
+            self.classes[traffic_class] += cells;
+        }
+        fits
     }
 
     #[inline(never)]

@@ -19,7 +19,7 @@ const MAX_FRAME_CYCLES: Tick = 4;
 pub(crate) struct Received {
     pub frame: u32,
     pub header: HeaderId,
-    pub memo: Option<u32>,
+    pub memo: u32,
     pub bytes: u16,
     pub fault: Reason,
     /// Hardware: the cycle in which the first byte is taken.

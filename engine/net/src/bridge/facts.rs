@@ -195,7 +195,13 @@ impl Bridge {
         if facts.shape.is_none() && turn + 10 < until && facts.is_shaped(seen) {
             let (stream, metering) = (facts.way(seen.header).stream, facts.metering(now));
             let group = (seen.port, class);
-            facts.shape = Some(self.meters.shape_in_cycles(group, stream, received, &metering, self.ports()));
+            facts.shape = Some(self.meters.shape_in_cycles(
+                group,
+                stream,
+                (received.last, received.bytes),
+                &metering,
+                self.ports(),
+            ));
         }
         if let Some(begin) = facts.begin {
             let limits = self.store.limits();

@@ -5,6 +5,7 @@ use penstock_shaper::egress::Queued;
 
 use super::arrivals::{Pending, Received};
 use super::classify::{Classification, Seen};
+use super::facts::Facts;
 use super::memos::{key_of, Classified, Memos, Way, NOT_FOUND, NO_STREAM};
 use super::meters::Shape;
 use super::timing::{Clock, ADMISSION_TO_VERDICT};
@@ -13,29 +14,26 @@ use crate::header::Headers;
 use crate::trace::Reason;
 
 impl Bridge {
-    /// Judges the frame of a port that is next; `out` is overwritten. A frame that finds its port free is sent at once
-    /// when its selection comes before `before` and nothing can come between.
-    #[inline(always)]
-    pub fn judge(
+    /// Judges the frame of a port that is next. A frame that finds its port free is sent at once when its selection comes
+    /// before `before` and nothing can come between.
+    pub fn judge(&mut self, now: Tick, port: u16, headers: &Headers, memos: &mut Memos, before: Tick) -> Judgement {
+        self.verdict(now, port, headers, memos, before).into()
+    }
+
+    /// Judges a frame, whatever is to be said of it.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // what was kept of the frame, and what is kept of its kind
+    pub(super) fn judge_any(
         &mut self,
         now: Tick,
         port: u16,
+        received: Received,
+        mut facts: Option<Box<Facts>>,
         headers: &Headers,
         memos: &mut Memos,
         before: Tick,
-        out: &mut Judgement,
-    ) {
-        out.wakes.clear();
-        out.passed = None;
-        out.destination = 0;
-        (out.queue_full, out.class_full, out.store_full, out.max_sdu) = (0, 0, 0, 0);
-        out.stream = None;
-        out.shaped = false;
-        let Some(Pending { received, mut facts }) = self.arrivals.next(&self.clock, port) else {
-            *out = Judgement::default();
-            return;
-        };
-        (out.frame, out.bytes, out.memo) = (received.frame, received.bytes, received.memo);
+    ) -> Judgement {
+        let mut out = Judgement { frame: received.frame, bytes: received.bytes, ..Judgement::default() };
         let begin = match &self.clock {
             Clock::Hardware(cycles) => {
                 out.visible = received.last + cycles.visible();
@@ -60,7 +58,7 @@ impl Bridge {
                 Some(facts) => facts.classification.traffic_class(),
                 None => Classification::now(&seen, &self.tables).traffic_class(),
             };
-            return;
+            return out;
         }
         let way = match &facts {
             Some(facts) => facts.way(headers.get(received.header)),
@@ -70,22 +68,23 @@ impl Bridge {
         out.stream = (way.stream != NO_STREAM).then_some(way.stream);
         out.reason = way.reason();
         if out.reason != Reason::NONE {
-            return;
+            return out;
         }
         if way.is_shaped {
             let shape = match facts.as_ref().and_then(|facts| facts.shape) {
                 Some(shape) => shape,
-                None => self.shape(port, &received, &way, out.visible),
+                None => self.shape(port, received.last, received.bytes, &way, out.visible),
             };
             out.shaped = true;
             out.visible = shape.visible;
             if !shape.pass {
                 out.reason = Reason::RESIDENCE;
-                return;
+                return out;
             }
         }
         let limits = facts.map(|facts| (facts.limits(self.store.limits()), facts.too_long()));
-        self.admit(now, begin, port, &received, way.wanted, limits.as_ref(), before, out);
+        self.admit(now, begin, port, &received, way.wanted, limits.as_ref(), before, &mut out);
+        out
     }
 
     /// Where a frame goes: what is kept of its header, or else what the tables say.
@@ -99,7 +98,7 @@ impl Bridge {
 
     /// What is kept of a header, if nothing of it has changed.
     #[inline(always)]
-    fn kept(&self, port: u16, received: &Received, memos: &Memos) -> Option<Way> {
+    pub(super) fn kept(&self, port: u16, received: &Received, memos: &Memos) -> Option<Way> {
         let version = self.forwarding.version(received.turn);
         let known = memos.get(received.memo, key_of(port, received.header), self.tables.version());
         known.filter(|seen| version == Some(seen.found_version)).map(|seen| seen.way)
@@ -140,23 +139,39 @@ impl Bridge {
         seen.way
     }
 
-    /// When a frame of a shaped stream may be selected.
-    fn shape(&mut self, port: u16, received: &Received, way: &Way, earliest: Tick) -> Shape {
+    /// When a frame of a shaped stream may be selected, whose last bit came at `last`.
+    pub(super) fn shape(&mut self, port: u16, last: Tick, bytes: u16, way: &Way, earliest: Tick) -> Shape {
         let group = (port, way.traffic_class);
         let metering = self.meters.metering(port, way.traffic_class);
         match &self.clock {
             Clock::Hardware(_) => {
                 let ports = self.ports();
-                self.meters.shape_in_cycles(group, way.stream, received, &metering, ports)
+                self.meters.shape_in_cycles(group, way.stream, (last, bytes), &metering, ports)
             }
-            Clock::Ideal(_) => {
-                self.meters.shape(group, way.stream, (received.last, received.bytes), &metering, earliest)
-            }
+            Clock::Ideal(_) => self.meters.shape(group, way.stream, (last, bytes), &metering, earliest),
         }
     }
 
+    /// Queues the copies that are accepted of a frame of which all else is known.
+    #[cold]
+    #[allow(clippy::too_many_arguments)] // as of `admit`
+    pub(super) fn admit_rest(
+        &mut self,
+        now: Tick,
+        begin: Tick,
+        port: u16,
+        received: Received,
+        wanted: u64,
+        before: Tick,
+        mut known: Judgement,
+    ) -> Judgement {
+        if known.reason == Reason::NONE {
+            self.admit(now, begin, port, &received, wanted, None, before, &mut known);
+        }
+        known
+    }
+
     /// Queues the copies that are accepted.
-    #[inline(always)]
     #[allow(clippy::too_many_arguments)] // limits and lengths may be of another time
     fn admit(
         &mut self,
@@ -208,20 +223,25 @@ impl Bridge {
                     return;
                 }
             }
-            let (state, line) = self.ports.at(&self.clock, egress);
-            let head = state.egress.enqueue(copy);
-            state.enqueued(&line, out.decided, head);
-            if state.egress.is_shaped() {
-                let before = state.due;
-                let due = if head { state.plan(&line, now) } else { None };
-                out.wakes.extend(due.filter(|due| *due != before).map(|due| (egress, due)));
-                continue;
-            }
-            let due = visible.max(state.egress.free());
-            if head && due < state.due {
-                state.due = due;
-                out.wakes.push((egress, due));
-            }
+            out.wakes |= u64::from(self.enqueue(now, out.decided, egress, copy)) << egress;
         }
+    }
+
+    /// Queues a copy. True: its port is to select at another tick than before.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, now: Tick, decided: Tick, egress: u16, copy: Queued) -> bool {
+        let (state, line) = self.ports.at(&self.clock, egress);
+        let head = state.egress.enqueue(copy);
+        state.enqueued(&line, decided, head);
+        if state.egress.is_shaped() {
+            let before = state.due;
+            return head && state.plan(&line, now).is_some_and(|due| due != before);
+        }
+        let due = copy.visible.max(state.egress.free());
+        let is_sooner = head && due < state.due;
+        if is_sooner {
+            state.due = due;
+        }
+        is_sooner
     }
 }

@@ -48,6 +48,12 @@ impl Way {
         self.refused
     }
 
+    /// It goes to one port.
+    #[inline(always)]
+    pub fn is_single(&self) -> bool {
+        self.refused == Reason::NONE && self.wanted.is_power_of_two()
+    }
+
     pub fn is_forwarded(&self) -> bool {
         self.reason() == Reason::NONE
     }
@@ -126,7 +132,10 @@ pub(super) fn key_of(port: u16, header: HeaderId) -> u64 {
     u64::from(port) << 32 | u64::from(header)
 }
 
-/// What the caller keeps of frames of one kind at one bridge, by places that it gives to them.
+/// No place: of frames of such a kind nothing is kept.
+pub const NO_PLACE: u32 = u32::MAX;
+
+/// What is kept of frames of one kind at one bridge, by places that the caller gives to them.
 #[derive(Clone, Debug, Default)]
 pub struct Memos(Vec<Classified>);
 
@@ -144,17 +153,22 @@ impl Memos {
     /// The stream that frames of a place had last; [`NO_STREAM`]: none.
     #[inline]
     pub fn stream(&self, place: u32) -> u32 {
-        self.0[place as usize].way.stream
+        self.0.get(place as usize).map_or(NO_STREAM, |kept| kept.way.stream)
+    }
+
+    /// Nothing is kept at a place any more.
+    pub fn forget(&mut self, place: u32) {
+        self.put(place, Classified::NONE);
     }
 
     /// What is kept, if it follows from this header at this port and these tables.
     #[inline]
-    pub(super) fn get(&self, place: Option<u32>, key: u64, version: u32) -> Option<&Classified> {
-        self.0.get(place? as usize).filter(|found| found.key == key && found.version == version)
+    pub(super) fn get(&self, place: u32, key: u64, version: u32) -> Option<&Classified> {
+        self.0.get(place as usize).filter(|found| found.key == key && found.version == version)
     }
 
-    pub(super) fn put(&mut self, place: Option<u32>, classified: Classified) {
-        if let Some(kept) = place.and_then(|place| self.0.get_mut(place as usize)) {
+    pub(super) fn put(&mut self, place: u32, classified: Classified) {
+        if let Some(kept) = self.0.get_mut(place as usize) {
             *kept = classified;
         }
     }

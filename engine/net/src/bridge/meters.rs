@@ -6,7 +6,6 @@ use penstock_shaper::ats::{
 };
 use prefetch_index::prefetch_index;
 
-use super::arrivals::Received;
 use super::change::Change;
 use super::config::{within, BridgeConfig, BridgeError};
 use super::timing::{visible_cycles, CYCLE_NS, RX_LATENCY_CYCLES};
@@ -173,16 +172,16 @@ impl Meters {
         &mut self,
         group: (u16, u8),
         stream: u32,
-        received: &Received,
+        (last, bytes): (Tick, u16),
         metering: &Metering,
         ports: u16,
     ) -> Shape {
         let ticks = |ns: u64| i128::from(ns) * TICKS_PER_NS;
-        let arrival = ticks(CYCLE_NS * (received.last - RX_LATENCY_CYCLES));
-        let Some((eligible, pass)) = self.process(group, stream, arrival, received.bytes, metering) else {
+        let arrival = ticks(CYCLE_NS * (last - RX_LATENCY_CYCLES));
+        let Some((eligible, pass)) = self.process(group, stream, arrival, bytes, metering) else {
             return Shape { visible: NEVER, pass: false };
         };
-        let visible = received.last + visible_cycles(ports);
+        let visible = last + visible_cycles(ports);
         let delay = |ns: u32| ticks(u64::from(ns.min(MAX_PROCESSING_DELAY_NS)));
         if eligible <= ticks(CYCLE_NS * visible) - delay(metering.delay_to_compare_ns) {
             return Shape { visible, pass };

@@ -25,6 +25,7 @@ mod ports;
 mod select;
 pub(crate) mod start;
 mod store;
+mod straight;
 mod tables;
 pub(crate) mod timing;
 
@@ -36,11 +37,12 @@ pub use config::{
     BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, ShapersConfig, StreamConfig, StreamKey,
     Timing, MAX_PORTS,
 };
-pub use memos::Memos;
+pub use memos::{Memos, NO_PLACE};
 pub use outage::Inside;
 pub use penstock_shaper::gate_config::GateRegisters;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 pub use start::RATE_BEFORE_START;
+pub use straight::{Straight, Verdict};
 
 use crate::header::HeaderId;
 use crate::trace::Reason;
@@ -67,17 +69,15 @@ pub struct Arrival {
     pub first: Tick,
     /// What is wrong with it: none, preamble, rx_er, giant, runt or FCS. Length is checked by the bridge too.
     pub fault: Reason,
-    /// The place in [`Memos`] of frames of its kind at this bridge.
-    pub memo: Option<u32>,
+    /// The place in [`Memos`] of frames of its kind at this bridge, or [`NO_PLACE`].
+    pub memo: u32,
 }
 
 /// What became of a received frame. Bit e of a mask is the copy for egress port e.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Judgement {
     pub frame: u32,
     pub bytes: u16,
-    /// As of its arrival.
-    pub memo: Option<u32>,
     /// Why the whole frame was dropped.
     pub reason: Reason,
     /// Copies queued.
@@ -95,8 +95,8 @@ pub struct Judgement {
     pub shaped: bool,
     /// When it was decided.
     pub decided: Tick,
-    /// Egress ports, and when [`Bridge::select`] is to be called for each.
-    pub wakes: Vec<(u16, Tick)>,
+    /// Egress ports that are to select at another tick than before, which [`Bridge::wakes`] tells.
+    pub wakes: u64,
     /// The copy was sent at once.
     pub passed: Option<Passed>,
 }
@@ -236,6 +236,23 @@ impl Bridge {
     #[inline]
     pub fn bring_scheduler(&self, stream: u32) {
         self.meters.bring(stream);
+    }
+
+    /// When [`Self::select`] is to be called for which egress ports, after a judgement.
+    #[inline(always)]
+    pub fn wakes(&self, judgement: &Judgement) -> impl Iterator<Item = (u16, Tick)> + '_ {
+        let mut left = judgement.wakes;
+        std::iter::from_fn(move || {
+            let port = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (port < 64).then(|| (port as u16, self.due(port as u16)))
+        })
+    }
+
+    /// When [`Self::select`] is to be called for an egress port; [`NEVER`]: not known.
+    #[inline(always)]
+    pub fn due(&self, egress: u16) -> Tick {
+        self.ports.get(egress).due
     }
 
     /// Frames that have arrived and are not judged, and copies that are queued.

@@ -99,6 +99,18 @@ impl Ports {
         (&mut self.ports[usize::from(port)], line)
     }
 
+    /// Whether a frame is too long for an egress port, as far as that is read at `at`.
+    #[inline(always)]
+    pub fn is_too_long(&self, clock: &Clock, at: Tick, egress: u16, traffic_class: usize, bytes: u16) -> bool {
+        self.is_shaped && self.is_too_long_if_shaped(clock, at, egress, traffic_class, bytes)
+    }
+
+    #[inline(never)]
+    fn is_too_long_if_shaped(&self, clock: &Clock, at: Tick, port: u16, traffic_class: usize, bytes: u16) -> bool {
+        let line = Line { clock, gate_time: &self.gate_time, port, count_gap: self.count_gap };
+        self.ports.get(usize::from(port)).is_some_and(|state| state.egress.is_too_long(&line, at, traffic_class, bytes))
+    }
+
     /// Of a mask of egress ports those for which a frame is too long, as far as that is read at `at`.
     #[inline(always)]
     pub fn too_long(&self, clock: &Clock, at: Tick, wanted: u64, traffic_class: usize, bytes: u16) -> u64 {
@@ -114,9 +126,7 @@ impl Ports {
         let (mut left, mut too_long) = (wanted, 0);
         while left != 0 {
             let port = left.trailing_zeros() as u16;
-            let Some(state) = self.ports.get(usize::from(port)) else { break };
-            let line = Line { clock, gate_time: &self.gate_time, port, count_gap: self.count_gap };
-            too_long |= u64::from(state.egress.is_too_long(&line, at, traffic_class, bytes)) << port;
+            too_long |= u64::from(self.is_too_long_if_shaped(clock, at, port, traffic_class, bytes)) << port;
             left &= left - 1;
         }
         too_long

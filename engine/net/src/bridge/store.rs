@@ -96,6 +96,16 @@ impl Store {
         self.admission.decide(limits, wanted, too_long, class, reception.into(), cells_of(bytes.into()))
     }
 
+    /// Whether the only copy of a frame finds room that is guaranteed to its queue, which it then takes; for a decision that
+    /// begins at `begin`.
+    #[inline(always)]
+    pub fn take_guaranteed(&mut self, begin: Tick, egress: u16, class: usize, bytes: u16) -> bool {
+        if self.next_release < begin {
+            self.release_before(begin);
+        }
+        self.admission.take_guaranteed(&self.limits, egress.into(), class, cells_of(bytes.into()))
+    }
+
     /// The cells of a copy come back at a tick.
     #[inline(always)]
     pub fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {

@@ -220,6 +220,12 @@ impl Clock {
         }
     }
 
+    /// Some frames are forwarded before they are whole.
+    #[inline(always)]
+    pub fn cuts_through(&self) -> bool {
+        matches!(self, Self::Ideal(ideal) if ideal.cut_through)
+    }
+
     pub fn new(ports: u16, timing: &Timing) -> Result<Self, BridgeError> {
         let refuse = |what: String, allowed: &str| Err(BridgeError::Config { what, allowed: allowed.to_owned() });
         match timing {

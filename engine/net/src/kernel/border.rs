@@ -43,7 +43,7 @@ impl Kernel {
 
     pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64) {
         let Some(border) = &self.border else { return };
-        let mut frame = self.frames.remove(slot);
+        let mut frame = self.around.frames.remove(slot);
         self.around.ledger.part(&mut frame);
         let crossing = Crossing { frame, bridge: wire.node, port: wire.port, arrives, promised: 0 };
         border.exchange.post(border.partition, to as usize, crossing);
@@ -53,10 +53,9 @@ impl Kernel {
     pub fn come(&mut self, crossing: Crossing) -> u64 {
         let Crossing { frame, bridge, port, arrives, .. } = crossing;
         let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
-        let place = self.around.ledger.routes().hop(frame.hop).map(|hop| hop.place);
         let told = frame.told_hop();
-        let slot = self.frames.insert(frame);
-        let (_, due) = model.receive(arrives, port, (slot, self.frames.get(slot)), place, Reason::NONE);
+        let slot = self.around.frames.insert(frame);
+        let (_, due) = model.receive(arrives, port, (slot, self.around.frames.get(slot)), Reason::NONE);
         self.around.queue.push(Event::judgement(due, bridge, port, told));
         due
     }

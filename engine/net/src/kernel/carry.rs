@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From an egress port to the next node.
+use super::ahead::bring_hops;
 use super::Kernel;
 use crate::error::{wrong, RunError};
 use crate::frame::Frame;
 use crate::link::Wire;
 use crate::nodes::{Leaving, Member};
+use crate::outbox::Surroundings;
 use crate::queue::{self, Kind};
 use crate::trace::{Event, Reason, Row, Trace};
 
@@ -12,29 +14,33 @@ impl Kernel {
     /// What a node has sent goes onto its wire, if there is one.
     #[inline(always)]
     pub(super) fn depart(&mut self, node: u32, leaving: Leaving) -> Result<(), RunError> {
-        let Leaving { slot, port, traffic_class, first } = leaving;
-        let slot = self.frames.part(slot);
+        let Leaving { slot, port, traffic_class, place, first } = leaving;
+        let slot = self.around.frames.part(slot);
         self.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
-        let wire = self.links.from(node, port);
+        let Some(wire) = self.links.at(place as usize) else {
+            self.end_nowhere(slot);
+            return Ok(());
+        };
         let mut damaged = None;
-        if let Some(wire) = wire.filter(|_| !self.faults.is_empty()) {
+        if !self.faults.is_empty() {
             let Some(passed) = self.brave(slot, (node, port), wire, first, traffic_class) else { return Ok(()) };
             damaged = passed;
         }
-        let Some(wire) = wire else {
-            self.around.simulation.frame_hops += 1;
-            self.around.ledger.leave(self.frames.remove(slot));
-            return Ok(());
-        };
-        let frame = self.frames.get_mut(slot);
+        let frame = self.around.frames.get_mut(slot);
         frame.hop = self.around.ledger.routes().after(frame.hop, port);
         self.carry(slot, wire, first, traffic_class, damaged).map(drop)
+    }
+
+    #[cold]
+    fn end_nowhere(&mut self, slot: u32) {
+        self.around.simulation.frame_hops += 1;
+        self.around.ledger.leave(self.around.frames.remove(slot));
     }
 
     /// A talker's frame goes into the network.
     #[inline]
     pub(super) fn enter(&mut self, slot: u32, from: u32, wire: Wire, first: u64) -> Result<(), RunError> {
-        let frame = self.frames.get(slot);
+        let frame = self.around.frames.get(slot);
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         let mut damaged = None;
         if !self.faults.is_empty() {
@@ -50,7 +56,9 @@ impl Kernel {
 
     /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it. Of a
     /// damaged one, this bit flips.
-    #[inline(always)]
+    ///
+    /// One for all that send: where it was part of each, the loop did not fit into the processor's cache of instructions.
+    #[inline(never)]
     fn carry(
         &mut self,
         slot: u32,
@@ -59,51 +67,63 @@ impl Kernel {
         traffic_class: u8,
         damaged: Option<u64>,
     ) -> Result<u64, RunError> {
-        self.around.simulation.frame_hops += 1;
+        let around = &mut self.around;
+        around.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);
-        if wire.node as usize >= self.members.len() {
+        let Some(member) = self.members.get_mut(wire.node as usize) else {
             match damaged {
                 None => self.deliver(slot, wire, arrives, traffic_class)?,
                 Some(_) => self.deliver_damaged(slot, wire, arrives, traffic_class),
             }
             return Ok(arrives);
+        };
+        let frame = around.frames.get_mut(slot);
+        around.ledger.arrive(frame, wire.node);
+        let Member::Model(model) = member else {
+            return self.carry_to_other(slot, wire, arrives, traffic_class, damaged);
+        };
+        let fault = if damaged.is_some() { Reason::FCS } else { Reason::NONE };
+        let (received, due) = model.receive(arrives, wire.port, (slot, frame), fault);
+        around.queue.push(queue::Event::judgement(due, wire.node, wire.port, frame.told_hop()));
+        if self.is_large {
+            let Surroundings { ledger, memos, .. } = around;
+            model.bring_scheduler(memos.stream(frame.hop));
+            memos.bring(frame.hop.saturating_add(1));
+            bring_hops(ledger, &self.origins, frame.hop, frame.stream);
         }
-        let frame = self.frames.get_mut(slot);
-        self.around.ledger.arrive(frame, wire.node);
-        let is_traced = self.around.trace.wants(Event::Received, wire.node);
-        let row =
-            is_traced.then(|| frame.row((wire.node, wire.port), Event::Received, arrives, traffic_class, Reason::NONE));
-        let (hop, stream) = (frame.hop, frame.stream);
-        let told = frame.told_hop();
-        let received = match &mut self.members[wire.node as usize] {
-            Member::Model(model) => {
-                let place = self.around.ledger.routes().hop(hop).map(|hop| hop.place);
-                let fault = if damaged.is_some() { Reason::FCS } else { Reason::NONE };
-                let (received, due) = model.receive(arrives, wire.port, (slot, frame), place, fault);
-                self.around.queue.push(queue::Event::judgement(due, wire.node, wire.port, told));
-                received
-            }
-            Member::Foreign { clock, partition } => {
-                let (received, partition) = (clock.time(clock.at_or_after(arrives)), *partition);
+        self.row(slot, (wire.node, wire.port), Event::Received, received, traffic_class, Reason::NONE);
+        Ok(received)
+    }
+
+    /// As [`Self::carry`], to a node that is no model of this kernel.
+    #[cold]
+    fn carry_to_other(
+        &mut self,
+        slot: u32,
+        wire: Wire,
+        arrives: u64,
+        traffic_class: u8,
+        damaged: Option<u64>,
+    ) -> Result<u64, RunError> {
+        let frame = self.around.frames.get(slot);
+        let row = frame.row((wire.node, wire.port), Event::Received, arrives, traffic_class, Reason::NONE);
+        let received = match &self.members[wire.node as usize] {
+            Member::Foreign(foreign) => {
+                let (clock, partition) = (foreign.clock, foreign.partition);
                 self.cross(slot, partition, wire, arrives);
-                received
+                clock.time(clock.at_or_after(arrives))
             }
-            Member::Other(_) => {
-                let frame = self.frames.remove(slot);
+            _ => {
+                let frame = self.around.frames.remove(slot);
                 self.receive_guest(frame, wire, arrives, damaged)?
             }
         };
-        if self.is_large {
-            self.bring_hops(hop, stream);
-        }
-        if let Some(row) = row {
-            self.around.trace.keep(Row { time_ps: received, ..row });
-        }
+        self.keep(Row { time_ps: received, ..row });
         Ok(received)
     }
 
     fn deliver(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) -> Result<(), RunError> {
-        let mut frame = self.frames.remove(slot);
+        let mut frame = self.around.frames.remove(slot);
         let station = wire.node - self.members.len() as u32;
         self.around.simulation.passed(time);
         if self.captures.wants(station as usize) {
@@ -168,7 +188,7 @@ impl Kernel {
         reason: Reason,
     ) {
         if self.around.trace.wants(event, place.0) {
-            self.around.trace.keep(self.frames.get(slot).row(place, event, time_ps, traffic_class, reason));
+            self.around.trace.keep(self.around.frames.get(slot).row(place, event, time_ps, traffic_class, reason));
         }
     }
 

@@ -46,7 +46,7 @@ impl Kernel {
             }
             let mut out = Outbox::new(node, &mut self.around);
             match port {
-                None => model.die(at, &mut self.frames, &mut out),
+                None => model.die(at, &mut out),
                 Some(port) => model.cut(port, at, until, &mut out),
             }
         }
@@ -125,14 +125,14 @@ impl Kernel {
         first: u64,
         traffic_class: u8,
     ) -> Option<Option<u64>> {
-        match self.faults.fate(from, wire, first, u32::from(self.frames.get(slot).bytes)) {
+        match self.faults.fate(from, wire, first, u32::from(self.around.frames.get(slot).bytes)) {
             Fate::Whole => Some(None),
             Fate::Damaged(bit) => Some(Some(bit)),
             Fate::Lost { at, reason } => {
                 self.around.simulation.frame_hops += 1;
                 self.around.simulation.passed(at);
                 self.row(slot, from, Event::Dropped, at, traffic_class, reason);
-                let mut frame = self.frames.remove(slot);
+                let mut frame = self.around.frames.remove(slot);
                 let is_bridge = (from.0 as usize) < self.members.len();
                 let behind = if is_bridge { self.around.ledger.routes().behind(frame.hop, from.1) } else { frame.open };
                 self.around.ledger.miss(&mut frame, behind, reason);
@@ -145,7 +145,7 @@ impl Kernel {
     /// A station sees by the FCS of a frame that it is damaged.
     #[cold]
     pub(super) fn deliver_damaged(&mut self, slot: u32, wire: Wire, time: u64, traffic_class: u8) {
-        let mut frame = self.frames.remove(slot);
+        let mut frame = self.around.frames.remove(slot);
         let at = time + wire.rate.duration(u32::from(frame.bytes));
         self.around.simulation.passed(at);
         self.keep(frame.row((wire.node, 0), Event::Dropped, at, traffic_class, Reason::FCS));

@@ -70,10 +70,11 @@ impl Kernel {
         let mut out = Outbox::new(node, &mut self.around);
         guest.node.advance(now, &mut out)?;
         guest.copies = guest.copies.saturating_add_signed(out.copies);
+        let first_port = guest.first_port;
         let mut sent = std::mem::take(&mut self.around.sent);
         let departed = sent.drain(..).try_for_each(|Departure { frame, port, traffic_class, first }| {
-            let slot = self.frames.insert(frame);
-            self.depart(node, Leaving { slot, port, traffic_class, first })
+            let (slot, place) = (self.around.frames.insert(frame), first_port + u32::from(port));
+            self.depart(node, Leaving { slot, port, traffic_class, place, first })
         });
         self.around.sent = sent;
         departed

@@ -24,7 +24,8 @@ impl Kernel {
             self.around.ledger.statistics(index).launch_missed += u64::from(handed.missed.is_some());
             let node = self.node_of(talker);
             if let Some(launch) = handed.missed {
-                let row = self.frames.get(slot).row((node, 0), Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
+                let row =
+                    self.around.frames.get(slot).row((node, 0), Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
                 self.keep(row);
             }
             if handed.at > now {

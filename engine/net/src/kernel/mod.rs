@@ -15,12 +15,10 @@ use std::time::{Duration, Instant};
 
 pub(crate) use border::Border;
 
-use crate::bridge::Judgement;
 use crate::capture::Captures;
 use crate::conservation::Violations;
 use crate::error::RunError;
 use crate::faults::Faults;
-use crate::frames::Frames;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
 use crate::nodes::Member;
@@ -86,12 +84,10 @@ pub(crate) struct Kernel {
     captures: Captures,
     faults: Faults,
     duration: u64,
-    frames: Frames,
     /// Whether it is worth while to fetch ahead.
     is_large: bool,
     looked: Instant,
-    // Memory that is used again.
-    judgement: Judgement,
+    /// Memory that is used again.
     buffer: Vec<u8>,
     border: Option<Border>,
 }
@@ -126,9 +122,7 @@ impl Kernel {
             captures,
             faults,
             duration,
-            frames: Frames::default(),
             looked: Instant::now(),
-            judgement: Judgement::default(),
             buffer: Vec::new(),
             border,
         }
@@ -239,11 +233,7 @@ impl Kernel {
     fn act_model(&mut self, time: u64, node: u32, port: u16, judges: bool) -> Result<(), RunError> {
         let Member::Model(model) = &mut self.members[node as usize] else { return Ok(()) };
         let mut out = Outbox::new(node, &mut self.around);
-        let leaving = if judges {
-            model.judge(time, port, &mut self.frames, &mut self.judgement, &mut out)
-        } else {
-            model.select(time, port, &mut self.frames, &mut out)
-        };
+        let leaving = if judges { model.judge(time, port, &mut out) } else { model.select(time, port, &mut out) };
         let Some(leaving) = leaving else { return Ok(()) };
         self.depart(node, leaving)
     }

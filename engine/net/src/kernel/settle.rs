@@ -11,11 +11,11 @@ impl Kernel {
         // What waits for what never comes back is not stuck.
         let is_idle = is_idle && !self.faults.last_for_ever();
         let ledger = &mut self.around.ledger;
-        self.frames.iter().for_each(|frame| ledger.inside(frame));
+        self.around.frames.iter().for_each(|frame| ledger.inside(frame));
         for (index, member) in self.members.iter().enumerate() {
             let node = index as u32;
             let violation = match member {
-                Member::Foreign { .. } => None,
+                Member::Foreign(_) => None,
                 Member::Model(model) => model.audit(node, is_idle),
                 Member::Other(guest) => {
                     let mut holds = 0;

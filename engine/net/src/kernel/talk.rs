@@ -95,7 +95,7 @@ impl Kernel {
     #[inline]
     pub(super) fn enqueue(&mut self, now: u64, talker: u32, slot: u32, class: u8) {
         let (stream, bytes) = {
-            let frame = self.frames.get(slot);
+            let frame = self.around.frames.get(slot);
             (frame.stream, frame.bytes)
         };
         match self.stations[talker as usize].enqueue(now, slot, stream, class, bytes) {
@@ -113,7 +113,7 @@ impl Kernel {
     #[cold]
     pub(super) fn drop_at_talker(&mut self, talker: u32, slot: u32, at: u64, traffic_class: u8, reason: Reason) {
         self.row(slot, (self.node_of(talker), 0), Event::Dropped, at, traffic_class, reason);
-        let mut frame = self.frames.remove(slot);
+        let mut frame = self.around.frames.remove(slot);
         let (open, stream, bytes) = (frame.open, frame.stream, u32::from(frame.bytes));
         self.around.ledger.miss(&mut frame, open, reason);
         self.around.ledger.leave(frame);
@@ -129,7 +129,7 @@ impl Kernel {
         released.bytes = content.bytes.len().min(usize::from(u16::MAX)) as u16;
         released.pcp = content.header.tag.map_or(0, |tag| tag.pcp);
         let (slot, class) = self.create_released(now, index, &released);
-        self.frames.get_mut(slot).content = Some(content);
+        self.around.frames.get_mut(slot).content = Some(content);
         self.enqueue(now, self.origins[index as usize].talker, slot, class);
     }
 
@@ -144,7 +144,7 @@ impl Kernel {
         let talker = self.origins[index as usize].talker;
         let frame = self.around.ledger.create(now, index, released);
         self.bring_first(index);
-        let slot = self.frames.insert(frame);
+        let slot = self.around.frames.insert(frame);
         self.row(slot, (self.node_of(talker), 0), Event::Created, now, Trace::NO_CLASS, Reason::NONE);
         (slot, self.stations[talker as usize].class_of_pcp[usize::from(released.pcp & 7)])
     }
@@ -161,7 +161,7 @@ impl Kernel {
             Selected::Sent(sent) => sent,
             Selected::Make(stream) => {
                 let (slot, class) = self.create(now, stream);
-                let bytes = self.frames.get(slot).bytes;
+                let bytes = self.around.frames.get(slot).bytes;
                 self.stations[index as usize].send(slot, class, bytes)
             }
             Selected::Dropped { frame, traffic_class, reason, at } => {
@@ -172,7 +172,7 @@ impl Kernel {
         };
         let Sent { frame, traffic_class, first, again } = sent;
         let slot = frame;
-        let frame = self.frames.get_mut(slot);
+        let frame = self.around.frames.get_mut(slot);
         let stream = frame.stream;
         self.around.ledger.send(frame, first);
         if let Some(Release::WhenFree(_)) | None = self.origins[stream as usize].generator.next_release() {

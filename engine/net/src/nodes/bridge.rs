@@ -3,12 +3,11 @@
 //! spends its time there.
 use std::sync::Arc;
 
-use crate::bridge::{Arrival, Bridge, Inside, Judgement, Memos, Passed, Selection, Tick, NEVER};
+use crate::bridge::{Arrival, Bridge, Inside, Judgement, Passed, Selection, Straight, Tick, Verdict, NEVER, NO_PLACE};
 use crate::clock::Clock;
 use crate::conservation::Violation;
 use crate::faults::FOR_EVER;
-use crate::frame::Frame;
-use crate::frames::Frames;
+use crate::frame::{Content, Frame};
 use crate::header::{Header, Headers};
 use crate::outbox::Outbox;
 use crate::queue::Kind;
@@ -19,6 +18,8 @@ pub(crate) struct Leaving {
     pub slot: u32,
     pub port: u16,
     pub traffic_class: u8,
+    /// Of the port, among those of all bridges.
+    pub place: u32,
     /// Of its first bit after the delimiter.
     pub first: u64,
 }
@@ -31,21 +32,19 @@ pub(crate) struct BridgeNode {
     end: Tick,
     /// Of frames, that are inside.
     copies: u64,
-    memos: Memos,
+    /// The place of its first port among those of all bridges.
+    first_port: u32,
     bridge: Bridge,
     headers: Headers,
     /// As it is configured, of one that may die.
     fresh: Option<Box<Bridge>>,
-    /// By which so many streams come.
-    streams: usize,
 }
 
 impl BridgeNode {
-    /// By which so many streams come; the run is over at `end`.
-    pub fn new(bridge: Bridge, clock: Clock, streams: usize, headers: &Arc<[Header]>, end: u64) -> Self {
-        let memos = Memos::new(streams);
+    /// Whose first port has this place among those of all bridges; the run is over at `end`.
+    pub fn new(bridge: Bridge, clock: Clock, first_port: u32, headers: &Arc<[Header]>, end: u64) -> Self {
         let end = clock.at_or_before(end.saturating_sub(1));
-        Self { bridge, clock, copies: 0, memos, headers: Headers::over(headers), end, fresh: None, streams }
+        Self { bridge, clock, copies: 0, first_port, headers: Headers::over(headers), end, fresh: None }
     }
 
     /// It can die, and comes back as it is now.
@@ -59,21 +58,21 @@ impl BridgeNode {
     }
 
     /// It loses all frames, and what it has learnt.
-    pub fn die(&mut self, at: u64, frames: &mut Frames, out: &mut Outbox<'_>) {
+    pub fn die(&mut self, at: u64, out: &mut Outbox<'_>) {
         let Some(fresh) = self.fresh.clone() else { return };
         for Inside { frame: slot, port, traffic_class } in self.bridge.lose_all(self.clock.at_or_before(at)) {
-            let frame = frames.remove(slot);
+            let frame = out.around.frames.remove(slot);
             match traffic_class {
                 Some(class) => out.drop(frame, port, class, at, Reason::NODE_DOWN),
                 None => {
-                    self.release_header(&frame);
+                    frame.content.iter().for_each(|content| release(&mut self.headers, content));
                     out.lose(frame, port, at, Reason::NODE_DOWN);
                 }
             }
         }
         self.copies = 0;
         self.bridge = *fresh;
-        self.memos = Memos::new(self.streams);
+        out.forget_memos();
     }
 
     /// The link of a port is down for some time.
@@ -84,65 +83,54 @@ impl BridgeNode {
         }
     }
 
-    /// What was kept of a header that a node has written, and that was judged.
-    #[inline]
-    fn release_header(&mut self, frame: &Frame) {
-        if let Some(content) = &frame.content {
-            let header = self.headers.find(&content.header);
-            header.into_iter().for_each(|header| self.headers.release(header));
-        }
-    }
-
-    /// A frame comes, see [`crate::Node::receive`]; one that its way leads here has a place among those that come by; `fault`
-    /// is what is wrong with it. Gives
-    /// when the bridge has it, and when its port is to judge.
+    /// A frame comes, see [`crate::Node::receive`]; `fault` is what is wrong with it. Gives when the bridge has it, and when
+    /// its port is to judge.
     #[inline(always)]
-    pub fn receive(
-        &mut self,
-        at: u64,
-        port: u16,
-        (slot, frame): (u32, &Frame),
-        place: Option<u32>,
-        fault: Reason,
-    ) -> (u64, u64) {
+    pub fn receive(&mut self, at: u64, port: u16, (slot, frame): (u32, &Frame), fault: Reason) -> (u64, u64) {
         let tick = self.clock.at_or_after(at);
-        let bytes = frame.bytes;
         let (header, memo) = match &frame.content {
-            None => (frame.header, place),
-            Some(content) => (self.headers.intern(&content.header), None),
+            None => (frame.header, frame.hop),
+            Some(content) => (self.headers.intern(&content.header), NO_PLACE),
         };
         self.copies += 1;
-        let arrival = Arrival { frame: slot, header, bytes, first: tick, fault, memo };
+        let arrival = Arrival { frame: slot, header, bytes: frame.bytes, first: tick, fault, memo };
         let due = self.bridge.arrive(port, arrival);
         (self.clock.time(tick), self.clock.time(due))
     }
 
-    /// A port judges the frame that came to it. `judgement` is memory that is used again.
+    /// A port judges the frame that came to it.
     #[inline(always)]
-    pub fn judge(
-        &mut self,
-        time: u64,
-        port: u16,
-        frames: &mut Frames,
-        judgement: &mut Judgement,
-        out: &mut Outbox<'_>,
-    ) -> Option<Leaving> {
+    pub fn judge(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
         let now = self.clock.at_or_before(time);
-        self.bridge.judge(now, port, &self.headers, &mut self.memos, self.end, judgement);
+        let straight = match self.bridge.verdict(now, port, &self.headers, &mut out.around.memos, self.end) {
+            Verdict::Straight(straight) => straight,
+            Verdict::Other(judgement) => return self.judged(port, judgement, out),
+        };
+        let Straight { frame: slot, egress, traffic_class, wakes, passed, .. } = straight;
+        out.judged_straight(slot, &self.clock, straight);
+        let Some(Passed { at, first, .. }) = passed else {
+            if wakes {
+                out.wake(&self.clock, Kind::Select, (egress, self.bridge.due(egress)));
+            }
+            return None;
+        };
+        out.acted(self.clock.time(at));
+        Some(self.leaving(slot, egress, traffic_class, first))
+    }
+
+    #[inline(never)]
+    fn judged(&mut self, port: u16, judgement: Judgement, out: &mut Outbox<'_>) -> Option<Leaving> {
         let slot = judgement.frame;
-        let frame = frames.get_mut(slot);
-        self.release_header(frame);
-        let copies = out.judged(frame, port, &self.clock, judgement);
-        frame.copies = copies.max(1);
-        if copies == 0 {
-            out.leave(frames.remove(slot));
+        if let Some(content) = &out.around.frames.get(slot).content {
+            release(&mut self.headers, content);
         }
+        out.judged_slot(slot, port, &self.clock, &judgement);
         self.copies = self.copies.saturating_add_signed(out.copies);
         if let Some(Passed { egress, at, first }) = judgement.passed {
             out.acted(self.clock.time(at));
             return Some(self.leaving(slot, egress, judgement.traffic_class, first));
         }
-        for &wake in &judgement.wakes {
+        for wake in self.bridge.wakes(&judgement) {
             out.wake(&self.clock, Kind::Select, wake);
         }
         None
@@ -150,7 +138,7 @@ impl BridgeNode {
 
     /// A port selects.
     #[inline(always)]
-    pub fn select(&mut self, time: u64, port: u16, frames: &mut Frames, out: &mut Outbox<'_>) -> Option<Leaving> {
+    pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
         let (Selection::Idle { next } | Selection::Sent { next, .. } | Selection::Expired { next, .. }) = selection
         else {
@@ -164,7 +152,8 @@ impl BridgeNode {
                 Some(self.leaving(frame, port, traffic_class, first))
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
-                out.drop(frames.remove(frame), port, traffic_class, self.clock.time(at), reason);
+                let frame = out.around.frames.remove(frame);
+                out.drop(frame, port, traffic_class, self.clock.time(at), reason);
                 self.copies = self.copies.saturating_sub(1);
                 None
             }
@@ -172,10 +161,10 @@ impl BridgeNode {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn leaving(&mut self, slot: u32, port: u16, traffic_class: u8, first: Tick) -> Leaving {
         self.copies = self.copies.saturating_sub(1);
-        Leaving { slot, port, traffic_class, first: self.clock.time(first) }
+        Leaving { slot, port, traffic_class, place: self.first_port + u32::from(port), first: self.clock.time(first) }
     }
 
     /// At the end of a run: what is wrong by the bridge's own books.
@@ -188,15 +177,16 @@ impl BridgeNode {
         (is_idle && holds > 0).then_some(Violation::Stuck { node, copies: holds })
     }
 
-    /// A frame with this place is on its way here: has what a judgement needs fetched into the cache.
-    #[inline]
-    pub fn bring(&self, place: u32) {
-        self.memos.bring(place);
+    /// A frame is on its way here whose stream had this number last: has what a judgement needs fetched into the cache.
+    #[inline(always)]
+    pub fn bring_scheduler(&self, stream: u32) {
+        self.bridge.bring_scheduler(stream);
     }
+}
 
-    /// As [`Self::bring`], of the scheduler that frames of this place had last.
-    #[inline]
-    pub fn bring_scheduler(&self, place: u32) {
-        self.bridge.bring_scheduler(self.memos.stream(place));
-    }
+/// What was kept of a header that a node has written, and that was judged.
+#[cold]
+fn release(headers: &mut Headers, content: &Content) {
+    let header = headers.find(&content.header);
+    header.into_iter().for_each(|header| headers.release(header));
 }

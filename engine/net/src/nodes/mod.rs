@@ -7,15 +7,20 @@ pub(crate) use bridge::{BridgeNode, Leaving};
 use crate::clock::Clock;
 use crate::node::Node;
 
-/// Models are known, since calls that are found out while running cost a part of what a network of them takes.
+/// Models are known, since calls that are found out while running cost a part of what a network of them takes. Small, so
+/// that all of a network lie near.
 pub(crate) enum Member {
     Model(Box<BridgeNode>),
-    Other(Guest),
-    /// A model that another partition of the network simulates.
-    Foreign {
-        clock: Clock,
-        partition: u32,
-    },
+    Other(Box<Guest>),
+    Foreign(Box<Foreign>),
+}
+
+const _: () = assert!(size_of::<Member>() == 16);
+
+/// A model that another partition of the network simulates.
+pub(crate) struct Foreign {
+    pub clock: Clock,
+    pub partition: u32,
 }
 
 /// A node of which only the trait is known.
@@ -25,10 +30,12 @@ pub(crate) struct Guest {
     pub due: u64,
     /// Copies that it was given and that have not left it.
     pub copies: u64,
+    /// The place of its first port among those of all bridges.
+    pub first_port: u32,
 }
 
 impl Guest {
-    pub fn new(node: Box<dyn Node>) -> Self {
-        Self { node, due: u64::MAX, copies: 0 }
+    pub fn new(node: Box<dyn Node>, first_port: u32) -> Self {
+        Self { node, due: u64::MAX, copies: 0, first_port }
     }
 }

@@ -110,7 +110,7 @@ impl StreamWays {
                 is_all_known &= known.is_some_and(|ports| (0..count).all(|port| ports >> port & 1 == 0 || stays(port)));
             }
             let entry = links.of_station(stream.from).map(|wire| wire.node);
-            is_all_known &= entry == Some(route.first_bridge);
+            is_all_known &= entry == routes.hop(route.first).map(|hop| hop.bridge);
             of_stream.push(Some(route));
         }
         Ok(Self { routes, of_stream, ports, is_all_known })

@@ -16,9 +16,7 @@ pub use registers::Sizes;
 pub use wire::{Event, Frame, FrameError, Kind, State};
 pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
-use super::{
-    Arrival, Bridge, BridgeConfig, BridgeError, Change, Judged, Judgement, Memos, Passed, Selection, Tick, Timing,
-};
+use super::{Arrival, Bridge, BridgeConfig, BridgeError, Change, Judged, Memos, Passed, Selection, Tick, Timing};
 use crate::header::{HeaderId, Headers};
 use crate::trace::Reason;
 use mac::Carrier;
@@ -111,7 +109,6 @@ pub struct Device {
     /// Events that were kept so far.
     told_so_far: u64,
     events: Vec<Event>,
-    judgement: Judgement,
     /// Changes that act later than others, in their order.
     late: VecDeque<(Tick, Change)>,
 }
@@ -154,7 +151,6 @@ impl Device {
             kept: HashMap::new(),
             told_so_far: 0,
             events: Vec::new(),
-            judgement: Judgement::default(),
             late: VecDeque::new(),
         })
     }
@@ -294,14 +290,13 @@ impl Device {
         frame.damaged = !reception.is_whole;
         let header = self.headers.intern(&reception.header);
         frame.header = Some(header);
-        let memo = Some(header.wrapping_mul(u32::from(self.sizes.ports)).wrapping_add(u32::from(port)) % MEMOS as u32);
+        let memo = header.wrapping_mul(u32::from(self.sizes.ports)).wrapping_add(u32::from(port)) % MEMOS as u32;
         let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo };
         let judge = self.bridge.arrive(port, arrival);
         self.steps.push(Reverse((judge, Step::Judge { port })));
     }
 
     fn judge(&mut self, at: Tick, port: u16) {
-        let mut out = std::mem::take(&mut self.judgement);
         match self.bridge.next_judged(port, &self.memos) {
             Judged::Staged => self.ways.staged += 1,
             Judged::Kept => self.ways.kept += 1,
@@ -310,7 +305,7 @@ impl Device {
         // As in a run; what changes by then is known.
         let changes = [self.late.front().map(|late| late.0), self.bridge.next_gate_step()];
         let before = changes.into_iter().flatten().fold(self.until, Tick::min);
-        self.bridge.judge(at, port, &self.headers, &mut self.memos, before, &mut out);
+        let out = self.bridge.judge(at, port, &self.headers, &mut self.memos, before);
         let number = self.number(out.frame);
         let known = out.decided;
         let mut event = self.event(Kind::Verdict, known, port, number);
@@ -351,10 +346,8 @@ impl Device {
         if out.destination == 0 {
             self.forget(number);
         }
-        for &(egress, due) in &out.wakes {
-            self.steps.push(Reverse((due, Step::Select { port: egress })));
-        }
-        self.judgement = out;
+        let wakes = self.bridge.wakes(&out).map(|(port, due)| Reverse((due, Step::Select { port })));
+        self.steps.extend(wakes);
     }
 
     fn select(&mut self, at: Tick, port: u16) {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The judgement of a frame of which nothing is out of the ordinary: it came whole, what its header says is known, and it
+//! goes to one port, where there is room that is guaranteed to its queue. In a network without much loss and flooding that
+//! is nearly every frame. What it does is what `judge` does, with less around it: held equal by the tests of `judge`, which
+//! all go by here first.
+use penstock_shaper::admission::Pool;
+use penstock_shaper::egress::Queued;
+
+use super::arrivals::Pending;
+use super::memos::{Memos, NO_STREAM};
+use super::timing::{Clock, ADMISSION_TO_VERDICT};
+use super::{Bridge, Judgement, Passed, Tick};
+use crate::header::Headers;
+use crate::trace::Reason;
+
+/// The one copy of a frame was queued, or sent at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Straight {
+    pub frame: u32,
+    pub bytes: u16,
+    pub egress: u16,
+    pub traffic_class: u8,
+    pub shaped: bool,
+    /// The port is to select at another tick than before.
+    pub wakes: bool,
+    /// [`NO_STREAM`]: none.
+    stream: u32,
+    pub visible: Tick,
+    pub decided: Tick,
+    pub passed: Option<Passed>,
+}
+
+/// What a judgement came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Verdict {
+    Straight(Straight),
+    Other(Judgement),
+}
+
+impl From<Straight> for Judgement {
+    fn from(straight: Straight) -> Self {
+        let Straight { frame, bytes, egress, traffic_class, shaped, wakes, stream, visible, decided, passed } =
+            straight;
+        let (destination, wakes) = (1 << egress, u64::from(wakes) << egress);
+        let stream = (stream != NO_STREAM).then_some(stream);
+        Self {
+            frame,
+            bytes,
+            destination,
+            traffic_class,
+            visible,
+            stream,
+            shaped,
+            decided,
+            wakes,
+            passed,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Verdict> for Judgement {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Straight(straight) => straight.into(),
+            Verdict::Other(judgement) => judgement,
+        }
+    }
+}
+
+impl Bridge {
+    /// As [`Self::judge`].
+    #[inline(always)]
+    pub fn verdict(&mut self, now: Tick, port: u16, headers: &Headers, memos: &mut Memos, before: Tick) -> Verdict {
+        let Some(Pending { received, facts }) = self.arrivals.next(&self.clock, port) else {
+            return Verdict::Other(Judgement::default());
+        };
+        let is_whole = facts.is_none() && received.fault == Reason::NONE && !self.clock.cuts_through();
+        let way = if is_whole { self.kept(port, &received, memos).filter(|way| way.is_single()) } else { None };
+        let Some(way) = way else {
+            return Verdict::Other(self.judge_any(now, port, received, facts, headers, memos, before));
+        };
+        let (frame, bytes, shaped) = (received.frame, received.bytes, way.is_shaped);
+        let (traffic_class, stream, egress) = (way.traffic_class, way.stream, way.wanted.trailing_zeros() as u16);
+        let (begin, mut visible, decided) = match &self.clock {
+            Clock::Hardware(cycles) => {
+                let begin = self.row.place(received.turn);
+                (begin, received.last + cycles.visible(), begin + ADMISSION_TO_VERDICT)
+            }
+            Clock::Ideal(ideal) => (now + 1, received.last + ideal.processing_delay_ps, now),
+        };
+        let mut reason = Reason::NONE;
+        if shaped {
+            let shape = self.shape(port, received.last, bytes, &way, visible);
+            visible = shape.visible;
+            reason = if shape.pass { Reason::NONE } else { Reason::RESIDENCE };
+        }
+        let class = usize::from(traffic_class);
+        let finds_room = reason == Reason::NONE
+            && !self.ports.is_too_long(&self.clock, begin + 1, egress, class, bytes)
+            && self.store.take_guaranteed(begin, egress, class, bytes);
+        if !finds_room {
+            let stream = (stream != NO_STREAM).then_some(stream);
+            let known = Judgement {
+                frame,
+                bytes,
+                reason,
+                traffic_class,
+                visible,
+                stream,
+                shaped,
+                decided,
+                ..Judgement::default()
+            };
+            return Verdict::Other(self.admit_rest(now, begin, port, received, way.wanted, before, known));
+        }
+        let copy = Queued { visible, frame, bytes, reception: port, traffic_class, pool: Pool::Queue, shaped };
+        let passed = self.pass(now, decided, before, egress, &copy);
+        let wakes = passed.is_none() && self.enqueue(now, decided, egress, copy);
+        let straight =
+            Straight { frame, bytes, egress, traffic_class, shaped, wakes, stream, visible, decided, passed };
+        Verdict::Straight(straight)
+    }
+}
