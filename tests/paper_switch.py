@@ -19,9 +19,9 @@ from = "{talker}"
 to = ["d"]
 vlan = 1
 pcp = {pcp}
-source = {{ frames = "1522B", every = "1ms" }}
 {more}
 """
+_SOURCE = 'source = { frames = "1522B", every = "1ms" }\n'
 ATS = 'ats = { rate = "100Mb/s", burst = "1542B" }\n'
 
 Stream = tuple[str, str, int, str]  # name, talker, priority code point, further keys
@@ -29,5 +29,7 @@ Stream = tuple[str, str, int, str]  # name, talker, priority code point, further
 
 def write(folder: Path, *streams: Stream) -> None:
     """Writes the scenario into a folder."""
-    text = _HEAD + "".join(_STREAM.format(name=n, talker=t, pcp=p, more=m) for n, t, p, m in streams)
+    text = _HEAD + "".join(
+        _STREAM.format(name=n, talker=t, pcp=p, more=m if ".source]" in m else _SOURCE + m) for n, t, p, m in streams
+    )
     (folder / "scenario.toml").write_text(text)

@@ -126,10 +126,10 @@ def test_no_bound_for_what_a_shared_scheduler_may_hold(tmp_path: Path) -> None:
     far = frames("far", 7, 100, 0, talker=1, more='ats = { rate = "8Mb/s", burst = "120B" }')
     Bridge(tmp_path, "model")("", SHARED + member("a", 0) + member("b", 10_000) + own + far)
     network = load(tmp_path)
-    why = 'the scheduler "cameras" of its group is shared, and equation (1) is about one for each stream'
+    why = 'the scheduler "cameras" of its group is shared, and the analysis is about one for each stream'
     assert {name: bound(network, name).reason for name in ("a", "own")} == {"a": why, "own": why}
     # Bursts of cameras, own and far, less its own frame; l_LP is none.
-    assert ways_of(network, "far")[0].hops[0].contention.equation == "(120 + 120 + 120 - 120 + 0) B / (1000 - 0) Mb/s"
+    assert ways_of(network, "far")[0].hops[0].waits_for == "(120 + 120 + 120 - 120 + 0) B / (1000 - 0) Mb/s"
 
 
 @pytest.mark.parametrize(

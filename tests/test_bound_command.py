@@ -88,27 +88,25 @@ def test_json_shows_what_a_bound_is_made_of(bound: Bound) -> None:
     assert (hop["bridge"], hop["entry"], hop["egress"], hop["traffic_class"]) == ("sw", 0, 3, 7)
     assert hop["media"] == {"ns": 12_290.0, "cable_ns": 50.0, "frame_ns": 12_176.0, "preamble_ns": 64.0}
     assert (hop["processing"]["ns"], hop["processing"]["processing_delay_max_ns"]) == (336.0, 248.0)
-    assert hop["clock_grid"]["ns"] == 16.8
-    assert hop["bound_ns"] == 12_290.0 + 336.0 + 12_336.0 + 16.8
+    assert hop["clock_grid"]["ns"] == 32.8
+    assert hop["bound_ns"] == 12_290.0 + 336.0 + 12_336.0 + 32.8
     assert way["bound_ns"] == stream["bound_ns"] == hop["bound_ns"] + way["last_cable_ns"]
     assert way["bound_ns"] == pytest.approx(sum(way["parts"].values()))
-    assert told["rows"] == [
+    assert [row for row in told["rows"] if row["id"].startswith("f7")] == [
         {"id": "f7/d/sw", "quantity": "worst case of the hop", "unit": "ns", "bound": hop["bound_ns"], "ok": True},
         {"id": "f7/d", "quantity": "worst-case latency", "unit": "ns", "bound": way["bound_ns"], "ok": True},
     ]
 
 
-def test_best_effort_is_named_and_nothing_is_asked_of_it(bound: Bound) -> None:
+def test_best_effort_has_a_bound_and_nothing_is_asked_of_it(bound: Bound) -> None:
     status, out, _ = bound([F7, BEST_EFFORT])
     assert status == 0
-    assert "without committed rate, and so without a bound: be" in out
-    told = as_json(bound, F7, BEST_EFFORT)
-    be = told["streams"]["be"]
-    assert (be["ok"], be["required"], be["bound_ns"]) == (True, False, None)
-    assert be["reason"] == "the stream has no committed rate and burst (ats)"
+    be = as_json(bound, F7, BEST_EFFORT)["streams"]["be"]
+    assert (be["ok"], be["required"], be["reason"]) == (True, False, None)
+    # A frame of f7 may be in the way; only one comes while it waits, since f7 has one frame in 123 us.
+    assert 26_000 < be["bound_ns"] < 27_000
     status, out, _ = bound([BEST_EFFORT])
-    assert status == 0
-    assert "there is nothing to bound" in out
+    assert (status, "every ATS stream has a bound" in out) == (0, True)
 
 
 def test_the_table_says_every_term(bound: Bound) -> None:
@@ -116,32 +114,27 @@ def test_the_table_says_every_term(bound: Bound) -> None:
     assert (status, err) == (0, "")
     assert "…" not in out
     lines = [" ".join(line.replace("│", " ").split()) for line in out.splitlines()]
-    assert f"f6 d 1 12.340 0.336 27.413 0.018 40.107 {NOTHING} ok" in lines
-    assert "sw 6 0.050 12.176 0.336 27.413 0.064 0.018 40.057" in lines
+    assert f"f6 d 1 12.340 0.336 27.413 0.034 40.123 {NOTHING} ok" in lines
+    assert "sw 6 0.050 12.176 0.336 27.413 0.064 0.034 40.073" in lines
     assert "sw: 27.413 us = (1542 + 1542 - 1542 + 1542) B / (1000 - 100) Mb/s" in lines
     assert "b: f7 1542 B, f6 1542 B; l_min 1542 B; l_LP 1542 B of be; r: f7 100 Mb/s" in lines
 
 
-def test_a_stream_without_a_rate_refuses_those_it_is_in_the_way_of(bound: Bound) -> None:
+def test_a_stream_that_takes_all_refuses_those_it_is_in_the_way_of(bound: Bound) -> None:
     """It is of an ATS class itself, which nobody means to be unshaped."""
-    wild = ("wild", "b", 3, "")
+    wild = ("wild", "b", 3, "[streams.wild.source]\npoisson = '1ms'\nframes = '1522B'\n")
     told = as_json(bound, wild, F6)
     assert told["ok"] is False
     refused = told["streams"]["f6"]["listeners"]["d"]
-    assert refused["reason"] == '"wild" in the higher class has no committed rate and burst'
+    assert refused["reason"] == "more may come than class 6 is served with, as long as it lasts"
     assert (refused["refused_at"], refused["bound_ns"], refused["hops"]) == ("sw", None, [])
-    assert (told["streams"]["wild"]["required"], told["streams"]["wild"]["ok"]) == (True, False)
-    assert [(row["id"], row["bound"], row["ok"]) for row in told["rows"]] == [
-        ("wild/d", None, False),
-        ("f6/d", None, False),
-    ]
     # Of a class above it keeps its bound: one frame may be in the way.
-    told = as_json(bound, ("wild", "b", 2, ""), F7)
+    told = as_json(bound, ("wild", "b", 2, wild[3]), F7)
     assert told["streams"]["f7"]["bound_ns"] is not None
     status, out, _ = bound([wild, F6])
     assert status == 1
-    assert 'no bound for f6 to d: "wild" in the higher class has no committed rate and burst (at "sw")' in out
-    assert "2 of 2 have no bound" in out
+    assert "no bound for f6 to d: more may come than class 6 is served with, as long as it lasts" in out
+    assert "1 of 2 have no bound" in out
 
 
 def test_a_deadline_below_the_bound_is_not_met(bound: Bound) -> None:
@@ -150,10 +143,10 @@ def test_a_deadline_below_the_bound_is_not_met(bound: Bound) -> None:
     assert status == 1
     assert "above the deadline" in out
     told = as_json(bound, tight, BEST_EFFORT)
-    assert told["rows"][-1]["goal"] == 25_000.0
-    assert told["rows"][-1]["ok"] is False
+    (whole,) = [row for row in told["rows"] if row["id"] == "f7/d"]
+    assert (whole["goal"], whole["ok"]) == (25_000.0, False)
     wide = ("f7", "a", 3, ATS + 'deadline = "25.1us"\n')
-    assert as_json(bound, wide, BEST_EFFORT)["rows"][-1]["ok"] is True
+    assert all(row["ok"] for row in as_json(bound, wide, BEST_EFFORT)["rows"])
 
 
 def test_rates_above_the_link_are_bad_input(bound: Bound) -> None:

@@ -280,7 +280,7 @@ def test_bounds_fit() -> None:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
     assert max(map(len, plain.splitlines())) <= 80
     assert "…" not in plain
-    assert re.search(r"^picture +disk +3 +35.096 +1.008 +114.780 +0.063 +150.947 +500.000 +ok$", plain, re.MULTILINE)
+    assert re.search(r"^picture +disk +3 +35.096 +1.008 +103.199 +0.074 +139.377 +500.000 +ok$", plain, re.MULTILINE)
 
 
 def test_a_sweep_fits(summary: dict[str, Any]) -> None:

@@ -136,6 +136,7 @@ class Conformance(TypedDict):
     worst_ps: int
     first_late: int | None
 
+def bounds(network: str) -> str: ...
 def conformance(
     arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
 ) -> Conformance: ...

@@ -162,8 +162,24 @@ app.command()(check)
 
 
 @app.command()
-def bound(scenario: ScenarioArgument, as_json: JsonOption = False) -> None:
-    """The worst case of each ATS stream, per hop and end to end, term by term; runs nothing."""
+def bound(
+    scenario: Annotated[
+        Path | None, typer.Argument(metavar="SCENARIO", help="A folder with scenario.toml, or one file.")
+    ] = None,
+    campaign: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="N random networks are run instead, and each stream held against its bound."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the first random network.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """The worst case of each stream, per hop and end to end, term by term; runs nothing."""
+    if campaign is not None:
+        from penstock.bound.campaign import run_campaign
+
+        end(run_campaign(campaign, seed, as_json))
+    if scenario is None:
+        raise InputError("there is no scenario", allowed="SCENARIO, or --campaign N", file="")
     from penstock.bound.analysis import analyse
     from penstock.bound.show import show
     from penstock.bound.tables import as_json as described

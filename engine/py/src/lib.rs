@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod ats;
+mod bound;
 mod column;
 mod driven;
 mod guest;
@@ -41,6 +42,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("HardwareError", py.get_type::<HardwareError>())?;
     module.add("ConservationError", py.get_type::<ConservationError>())?;
     ats::register(module)?;
+    bound::register(module)?;
     module.add_class::<guest::PyFrame>()?;
     run::register(module)?;
     picture::register(module)?;

@@ -20,7 +20,7 @@ class StreamBounds:
 
     stream: Stream
     ways: tuple[WayBound, ...]
-    required: bool  # it is an ATS stream; of others nothing is asked
+    required: bool  # it is an ATS stream; others have a bound where there is one
     contract: Contract | None  # whether its source keeps to rate and burst; None if it has none
 
     @property
@@ -92,7 +92,7 @@ def _may_drop(network: Network, way: WayBound) -> list[str]:
     found = []
     for before, hop in pairwise(way.hops):
         limit_ns = network.bridges[hop.bridge].max_residence_ns.get((hop.entry, hop.traffic_class))
-        held_ps = before.contention.ps + before.clock_grid_ps
+        held_ps = before.wait_ps + before.clock_grid_ps
         if limit_ns is not None and limit_ns * 1000 < held_ps:
             found.append(
                 f"{hop.bridge}: class {hop.traffic_class} drops what it would hold for more than"

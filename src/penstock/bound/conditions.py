@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where equation (1) holds."""
+"""Why a stream has no bound at a bridge, in words, with what would mend it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from penstock.bound.ports import port_at
+from penstock.bound.describe import Place, committed_on_wire
+from penstock.bound.releases import releases_of
 from penstock.bound.sharing import sharing
+from penstock.bound.solution import Solution
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import SELECTION_WORDS, Network, Step
+from penstock.scenario.network import Network, Step
 from penstock.scenario.units import show_rate
 
-NO_RATE = "the stream has no committed rate and burst (ats)"
 
-
-def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -> str | None:
-    """Why equation (1) says nothing about the stream at a bridge; None where it holds.
-
-    `before` is the step at the bridge before, None at the first.
-    """
+def why_not(
+    network: Network, solution: Solution, stream: Stream, way: Sequence[Step], number: int, shaped: Sequence[bool]
+) -> str | None:
+    """Why there is no bound at a step of a way; None where there is one. `shaped`: where an ATS scheduler is."""
+    step = way[number]
     broken = _broken(network, stream)
     if broken is not None:
         return broken
@@ -26,40 +26,71 @@ def why_not(network: Network, stream: Stream, step: Step, before: Step | None) -
     if bridge.nodes == "own":
         return "the bridge is a node of one's own, of which no more is known"
     traffic_class = network.class_at(stream, step.bridge)
-    if not bridge.is_ats(traffic_class):
-        how = SELECTION_WORDS[bridge.selection(traffic_class)]
-        return f"class {traffic_class} is {how}: the stream is not shaped"
-    if step.egress in bridge.gates:
-        return "the port has gates, and equation (1) is about a link that is always there"
-    credited = [number for port, number in bridge.credit if port == step.egress and number >= traffic_class]
-    held = next((number for number in sorted(credited, reverse=True) if bridge.is_ats(number)), None)
-    if held is not None:
-        return f"{bridge.class_name(held)} is ATS and held by credit too, of which equation (1) knows nothing"
-    level = bridge.round_robin.get(step.egress, frozenset())
-    if level and max(level) > traffic_class:
-        turns = " and ".join(bridge.class_name(number) for number in sorted(level, reverse=True))
-        return f"{turns} take turns before class {traffic_class}, for which no bound is known"
     if bridge.cut_through:
-        return "the bridge forwards by cut-through, and equation (1) is about whole frames"
+        return "the bridge forwards by cut-through, and bounds are of whole frames; store and forward has one"
     if not bridge.static_forwarding:
         return "the bridge learns its addresses, and may flood other streams to the same port"
-    shared = _once(network, "shared", step, traffic_class, lambda: _shared_in_group(network, step, traffic_class))
-    if shared is not None:
-        return shared
-    port = port_at(network, step, traffic_class)
-    if port.unshaped is not None:
-        return port.unshaped
-    link = network.link_at[step.bridge, step.egress]
-    # A class whose rate is all that the higher ones leave still has a bound: the queue that bursts make never grows.
-    if port.committed_bps > link.rate_bps or port.higher_fastest_bps >= link.rate_bps:
-        peer = network.peer(step.bridge, step.egress)
-        where = f'the {show_rate(link.rate_bps)} of the link to "{peer[0] if peer else "nothing"}"'
-        return f"the committed rates add up to {port.committed_bps / 1e6:g} Mb/s on the wire, above {where}"
-    if before is None:
-        return _why_not_as_released(network, stream, step, traffic_class)
-    return _once(
-        network, "again", step, traffic_class, lambda: _why_not_shaped_again(network, step, before, traffic_class)
-    )
+    if shaped[number]:
+        shared = _once(network, "shared", step, traffic_class, lambda: _shared_in_group(network, step, traffic_class))
+        if shared is not None:
+            return shared
+    found = _of_queue(network, solution, (step.bridge, step.egress), traffic_class)
+    if found is not None:
+        return found
+    if shaped[number]:
+        return _once(network, "again", step, traffic_class, lambda: _why_held(network, step, traffic_class))
+    return None
+
+
+def _of_queue(network: Network, solution: Solution, place: Place, traffic_class: int) -> str | None:
+    """Why a class has no bound at a port."""
+    why = solution.queues[place, traffic_class]["why"]
+    if why is None:
+        return None
+    bridge = network.bridges[place[0]]
+    if isinstance(why, dict) and "above" in why:
+        above = why["above"]["class"]
+        return f"class {above} goes first: {_of_queue(network, solution, place, above) or 'it has no limit'}"
+    if isinstance(why, dict):
+        name = list(network.streams)[why["no_contract"]["stream"]]
+        return f'"{name}" brings what it will: {_no_contract(network, network.streams[name])}'
+    rate = network.link_at[place].rate_bps
+    peer = network.peer(*place)
+    link = f'the {show_rate(rate)} of the link to "{peer[0] if peer else "nothing"}"'
+    match why:
+        case "no_window":
+            return f"no window of class {traffic_class} is as long as its longest frame and a lower one before"
+        case "credit":
+            return f"the credit of class {traffic_class} has no limit: classes above it take what it earns"
+        case "growing":
+            return "waits go on growing around a circle of streams; ATS at its bridges breaks it"
+        case "unknown_port":
+            return "its gates begin to act during the run, and are not all open before"
+    offered = _offered_bps(network, place, traffic_class)
+    if offered > rate:
+        return f"the committed rates add up to {offered / 1e6:g} Mb/s on the wire, above {link}"
+    shaper = bridge.credit.get((place[1], traffic_class))
+    served = f", idleSlope {show_rate(shaper.idle_slope_bps)}" if shaper is not None else ""
+    gated = ", behind its gate" if place[1] in bridge.gates else ""
+    return f"more may come than class {traffic_class} is served with{served}{gated}, as long as it lasts"
+
+
+def _offered_bps(network: Network, place: Place, traffic_class: int) -> int:
+    bridge, found = network.bridges[place[0]], 0
+    for stream in network.streams_at[place]:
+        of = network.class_at(stream, place[0])
+        if of >= traffic_class and stream.ats is not None and bridge.is_ats(of):
+            found += committed_on_wire(bridge, stream)[0]
+    return found
+
+
+def _no_contract(network: Network, stream: Stream) -> str:
+    releases = releases_of(network, stream) if stream.source.response_to is None else "it answers other frames"
+    if stream.source.back_to_back:
+        return "it takes all that its link carries; ats or a source with a period has a contract"
+    if isinstance(releases, str):
+        return f"{releases}; ats gives it a contract"
+    return "of what it waits for at its talker nothing is known"
 
 
 def _broken(network: Network, stream: Stream) -> str | None:
@@ -68,7 +99,7 @@ def _broken(network: Network, stream: Stream) -> str | None:
         return None
     outage = next((fault for fault in network.faults if fault.is_outage), None)
     if outage is not None:
-        return f"{outage.said} (faults), and equation (1) is about a network that is whole"
+        return f"{outage.said} (faults), and a bound is about a network that is whole"
     ports = [(stream.talker, 0), *((hop.bridge, egress) for hop in stream.tree for egress in hop.egress)]
     passed = {network.link_at[port].name for port in ports}
     for fault in network.faults:
@@ -93,51 +124,69 @@ def _shared_in_group(network: Network, step: Step, traffic_class: int) -> str | 
             assert stream.ats is not None
             if network.class_at(stream, step.bridge) == traffic_class:
                 shared = f'the scheduler "{stream.ats.scheduler}" of its group is shared'
-                return f"{shared}, and equation (1) is about one for each stream"
+                return f"{shared}, and the analysis is about one for each stream"
     return None
 
 
-def _why_not_as_released(network: Network, stream: Stream, step: Step, traffic_class: int) -> str | None:
-    """Why frames may come to the first bridge closer together than their sources release them.
+def _why_held(network: Network, step: Step, traffic_class: int) -> str | None:
+    """Why a scheduler of the group may hold a frame for longer than the queue before it did.
 
-    The scheduler group counts as one: what the talker holds of one of its streams, the others may wait for.
+    An interleaved regulator adds nothing only behind what is first in, first out for all of its streams, since they
+    were last held to the same contracts, or since they entered the network (Le Boudec, 2018).
     """
-    talker = network.stations[stream.talker]
-    if talker.gates:
-        return f'the port of "{talker.name}" has gates, behind which frames wait that then come faster than released'
-    for other in network.streams_from[talker.name]:
-        number = network.class_at_talker(other)
-        if network.class_at(other, step.bridge) != traffic_class:
-            continue
-        level = talker.round_robin.get(0, frozenset())
-        if level and number <= max(level):
-            return (
-                f'the port of "{talker.name}" has classes that take turns, for which frames wait that then come faster '
-                "than released"
-            )
-        if (0, number) in talker.credit:
-            return (
-                f'{talker.class_name(number)} of "{talker.name}" is served by credit, for which frames wait that then '
-                "come faster than released"
-            )
-    return None
-
-
-def _why_not_shaped_again(network: Network, step: Step, before: Step, traffic_class: int) -> str | None:
-    """Why a scheduler of the group could hold a frame for longer than the queue before it did."""
     group = [
-        other
-        for other in network.streams_at[before.bridge, before.egress]
-        if other.ats is not None and network.class_at(other, step.bridge) == traffic_class
+        stream
+        for stream, hop in network.passing[step.bridge]
+        if hop.entry == step.entry and stream.ats is not None and network.class_at(stream, step.bridge) == traffic_class
     ]
-    if len({network.class_at(other, before.bridge) for other in group}) > 1:
-        return "streams of its scheduler group were of different classes at the bridge before"
-    here, there = (network.bridges[each.bridge].overhead_bytes for each in (step, before))
-    if here > there:
-        return f"ATS counts {here} B around a frame, but {there} B at the bridge before, which lets more pass"
+    overhead = network.bridges[step.bridge].overhead_bytes
+    node, entry = step.bridge, step.entry
+    while True:
+        before = network.peer(node, entry)
+        assert before is not None, "a stream comes by a link"
+        if before[0] in network.stations:
+            return _why_not_as_released(network, group, before[0])
+        bridge = network.bridges[before[0]]
+        classes = {network.class_at(other, bridge.name) for other in group}
+        if len(classes) > 1:
+            return "streams of its scheduler group were of different classes at the bridge before"
+        if bridge.is_ats(classes.pop()):
+            break
+        entries = {hop.entry for other, hop in network.passing[bridge.name] if other in group}
+        if len(entries) > 1:
+            return (
+                f'streams of its scheduler group came together at "{bridge.name}" without being shaped there; '
+                "ATS at that bridge has a bound"
+            )
+        node, entry = bridge.name, entries.pop()
+    if overhead > bridge.overhead_bytes:
+        there = bridge.overhead_bytes
+        return f"ATS counts {overhead} B around a frame, but {there} B at the bridge before, which lets more pass"
     for other in group:
         assert other.ats is not None
-        now, then = other.ats.at_node(step.bridge), other.ats.at_node(before.bridge)
+        now, then = other.ats.at_node(step.bridge), other.ats.at_node(bridge.name)
         if now.rate_bps < then.rate_bps or now.burst_bytes < then.burst_bytes:
             return f'rate or burst of "{other.name}" is less than at the bridge before, and its frames may be held here'
+    return None
+
+
+def _why_not_as_released(network: Network, group: Sequence[Stream], talker: str) -> str | None:
+    """Why frames may come from a talker in another order than they were released."""
+    station = network.stations[talker]
+    for name in dict.fromkeys(stream.name for stream in group):
+        stream = network.streams[name]
+        number = network.class_at_talker(stream)
+        if station.gates:
+            return f'the port of "{talker}" has gates, behind which frames wait that then come faster than released'
+        level = station.round_robin.get(0, frozenset())
+        if level and number <= max(level):
+            return (
+                f'the port of "{talker}" has classes that take turns, for which frames wait that then come faster '
+                "than released"
+            )
+        if (0, number) in station.credit:
+            return (
+                f'{station.class_name(number)} of "{talker}" is served by credit, for which frames wait that then '
+                "come faster than released"
+            )
     return None

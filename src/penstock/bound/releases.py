@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from penstock.bound.way import bound
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Handover, Jitter, Stream
 from penstock.scenario.network import Network
@@ -171,6 +170,9 @@ def _answers(network: Network, stream: Stream) -> Releases | str:
     known = releases_of(network, asked)
     if isinstance(known, str):
         return f'it answers "{asked.name}": {known}'
+    # The analysis takes nothing from here.
+    from penstock.bound.way import bound
+
     latency = bound(network, asked.name).total_ps
     if latency is None:
         return f'it answers "{asked.name}", which has no bound'

@@ -8,26 +8,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.bound.analysis import Analysis, StreamBounds
-from penstock.bound.tables import reason
-from penstock.bound.terms import HopBound, WayBound
+from penstock.bound.tables import asked, reason
+from penstock.bound.terms import Contention, HopBound, WayBound
 from penstock.command.tables import new_table, print_whole, say
 from penstock.table import us
 
 _MOST_WAYS = 40
 _MOST_DETAILED = 8
 _MOST_NAMES = 6
-_NOT_ASKED = "without committed rate, and so without a bound"
 
 Way = tuple[StreamBounds, WayBound]
 
 
 def show(analysis: Analysis, console: Console) -> None:
-    """Prints a row per ATS stream and listener, the terms of each hop, and why some have no bound."""
-    ways = [(each, way) for each in analysis.streams if each.required for way in each.ways]
+    """Prints a row per stream and listener, the terms of each hop, and why some have no bound."""
+    ways = [(each, way) for each in analysis.streams for way in each.ways if asked(each, way)]
     bounded = [pair for pair in ways if pair[1].reason is None]
     chosen = _most_urgent(bounded)
     if chosen:
-        say(console, f"[italic]{escape(analysis.network.title)}: worst case of ATS streams[/]")
+        say(console, f"[italic]{escape(analysis.network.title)}: worst case of its streams[/]")
         print_whole(_overview(chosen), console)
     if len(chosen) < len(bounded):
         say(console, f"{len(chosen)} of {len(bounded):,} ways, those nearest to their deadlines; --json has all")
@@ -37,12 +36,16 @@ def show(analysis: Analysis, console: Console) -> None:
         say(console, f"the terms of {len(bounded) - _MOST_DETAILED:,} ways more are in --json")
     _refused([pair for pair in ways if pair[1].reason is not None], console)
     _contracts(analysis, console)
-    others = [each.stream.name for each in analysis.streams if not each.required]
-    if others:
-        say(console, f"{_NOT_ASKED}: {escape(_some(others))}")
+    for each, way in _without(analysis)[:_MOST_WAYS]:
+        where = f"{escape(each.stream.name)} to {escape(way.listener)}"
+        say(console, f"without a bound, which nobody asks for: {where}: {escape(reason(way) or '')}")
     for warning in analysis.warnings[:_MOST_WAYS]:
         say(console, f"[yellow]warning[/] {escape(warning)}")
     say(console, _verdict(analysis, ways))
+
+
+def _without(analysis: Analysis) -> list[Way]:
+    return [(each, way) for each in analysis.streams for way in each.ways if not asked(each, way)]
 
 
 def _most_urgent(ways: list[Way]) -> list[Way]:
@@ -69,9 +72,15 @@ def _overview(ways: list[Way]) -> Table:
             str(len(way.hops)),
             *map(_us, parts),
             _us(each.stream.deadline_ps),
-            "[green]ok[/]" if each.way_ok(way) else "[red]above the deadline[/]",
+            _judgement(each, way),
         )
     return table
+
+
+def _judgement(each: StreamBounds, way: WayBound) -> str:
+    if not each.late(way):
+        return "[green]ok[/]"
+    return f"[{'red' if each.required else 'yellow'}]above the deadline[/]"
 
 
 def _detail(way: WayBound, console: Console) -> None:
@@ -88,9 +97,9 @@ def _detail(way: WayBound, console: Console) -> None:
     table.add_row("in all", *[""] * 7, f"[bold]{_us(way.total_ps)}[/]")
     print_whole(table, console)
     for hop in way.hops:
-        equation = f"  {hop.bridge}: {_us(hop.contention.ps)} us = {hop.contention.equation}"
-        say(console, escape(equation))
-        say(console, escape(f"    {_numbers(hop)}"))
+        say(console, escape(f"  {hop.bridge}: {_us(hop.wait_ps)} us = {hop.waits_for}"))
+        if hop.contention is not None:
+            say(console, escape(f"    {_numbers(hop, hop.contention)}"))
     for what, said in (
         ("processing", [hop.processing_said for hop in way.hops]),
         ("clock grid", [hop.clock_grid_said for hop in way.hops]),
@@ -103,14 +112,13 @@ def _detail(way: WayBound, console: Console) -> None:
 
 def _columns(hop: HopBound) -> tuple[int, ...]:
     return (
-        hop.cable_ps, hop.frame_ps, hop.processing_ps, hop.contention.ps, hop.preamble_ps, hop.clock_grid_ps,
+        hop.cable_ps, hop.frame_ps, hop.processing_ps, hop.wait_ps, hop.preamble_ps, hop.clock_grid_ps,
         hop.total_ps,
     )  # fmt: skip
 
 
-def _numbers(hop: HopBound) -> str:
+def _numbers(hop: HopBound, one: Contention) -> str:
     """What each number of equation (1) is."""
-    one = hop.contention
     bursts = _some([f"{each.stream} {each.burst_bytes} B" for each in one.committed])
     blocking = "0 B, no lower class" if one.l_lp_stream is None else f"{one.l_lp_bytes} B of {one.l_lp_stream}"
     higher = [each for each in one.committed if each.traffic_class > hop.traffic_class]
@@ -141,14 +149,16 @@ def _contracts(analysis: Analysis, console: Console) -> None:
 
 def _verdict(analysis: Analysis, ways: list[Way]) -> str:
     if not ways:
-        return "no stream is shaped by ATS: there is nothing to bound"
+        return "no stream has a bound, and none has to have one"
     if analysis.ok:
         assumed = any(each.contract is not None and each.contract.state == "assumed" for each in analysis.streams)
         condition = ", as long as the sources by chance keep to rate and burst" if assumed else ""
-        return f"[bold green]every ATS stream has a bound[/]{condition}"
+        beside = sum(1 for each, way in ways if not each.required and each.late(way))
+        late = f"; {beside:,} of streams without ATS are above their deadline" if beside else ""
+        return f"[bold green]every ATS stream has a bound[/]{condition}{late}"
     counts = {
         "have no bound": sum(1 for _, way in ways if way.reason is not None),
-        "have one above the deadline": sum(1 for each, way in ways if each.late(way)),
+        "have one above the deadline": sum(1 for each, way in ways if each.required and each.late(way)),
     }
     said = ", ".join(f"{count:,} of {len(ways):,} {what}" for what, count in counts.items() if count)
     return f"[bold red]a requirement was not met[/]: {said}"

@@ -91,10 +91,17 @@ def _deadline_ok(each: StreamBounds, way: WayBound) -> bool | None:
 def _hop_values(hop: HopBound) -> tuple[Any, ...]:
     one = hop.contention
     times = (
-        hop.cable_ps, hop.frame_ps, hop.preamble_ps, hop.processing_ps, one.ps, hop.clock_grid_ps, hop.total_ps
+        hop.cable_ps, hop.frame_ps, hop.preamble_ps, hop.processing_ps, hop.wait_ps, hop.clock_grid_ps, hop.total_ps
     )  # fmt: skip
-    numbers = (one.sum_of_bursts_bytes, one.l_min_bytes, one.l_lp_bytes, one.link_rate_bps, one.higher_rates_bps)
-    return hop.bridge, hop.entry, hop.egress, hop.traffic_class, *map(_ns, times), *numbers, one.equation
+    numbers: tuple[int | None, ...] = (None,) * 5
+    if one is not None:
+        numbers = (one.sum_of_bursts_bytes, one.l_min_bytes, one.l_lp_bytes, one.link_rate_bps, one.higher_rates_bps)
+    return hop.bridge, hop.entry, hop.egress, hop.traffic_class, *map(_ns, times), *numbers, hop.waits_for
+
+
+def asked(each: StreamBounds, way: WayBound) -> bool:
+    """Whether a way is told of: it has a bound, or should have one."""
+    return each.required or way.reason is None
 
 
 def reason(way: WayBound) -> str | None:
@@ -107,7 +114,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
     return {
         "ok": analysis.ok,
         "name": analysis.network.name,
-        "rows": [row for each in analysis.streams if each.required for way in each.ways for row in _rows(each, way)],
+        "rows": [row for each in analysis.streams for way in each.ways if asked(each, way) for row in _rows(each, way)],
         "streams": {each.stream.name: _stream(each) for each in analysis.streams},
         "warnings": list(analysis.warnings),
     }
@@ -128,7 +135,7 @@ def _rows(each: StreamBounds, way: WayBound) -> list[dict[str, Any]]:
         whole["goal"] = _ns(each.stream.deadline_ps)
     if way.reason is not None:
         whole["reason"] = reason(way)
-    return [*rows, {**whole, "ok": each.way_ok(way)}]
+    return [*rows, {**whole, "ok": not each.required or each.way_ok(way)}]
 
 
 def _stream(each: StreamBounds) -> dict[str, Any]:
@@ -181,7 +188,7 @@ def _hop(hop: HopBound) -> dict[str, Any]:
         "egress": hop.egress,
         "traffic_class": hop.traffic_class,
         "bound_ns": _ns(hop.total_ps),
-        "contention": _contention(hop.contention),
+        "contention": _contention(hop),
         "media": {
             "ns": _ns(hop.media_ps),
             "cable_ns": _ns(hop.cable_ps),
@@ -197,10 +204,13 @@ def _hop(hop: HopBound) -> dict[str, Any]:
     }
 
 
-def _contention(one: Contention) -> dict[str, Any]:
+def _contention(hop: HopBound) -> dict[str, Any]:
+    said = {"ns": _ns(hop.wait_ps), "equation": hop.waits_for}
+    return said if hop.contention is None else said | _numbers(hop.contention)
+
+
+def _numbers(one: Contention) -> dict[str, Any]:
     return {
-        "ns": _ns(one.ps),
-        "equation": one.equation,
         "bursts": [
             {
                 "stream": each.stream,

@@ -79,7 +79,9 @@ class HopBound:
     processing_said: str  # where that is from
     processing_delay_max_ps: int  # what the bridge adds to eligibility times
     preamble_ps: int
-    contention: Contention
+    wait_ps: int
+    waits_for: str  # in words or as an equation
+    contention: Contention | None  # where equation (1) is about the port
     clock_grid_ps: int
     clock_grid_said: str
 
@@ -91,7 +93,11 @@ class HopBound:
     @cached_property
     def total_ps(self) -> int:
         """Of the hop alone."""
-        return self.media_ps + self.processing_ps + self.contention.ps + self.clock_grid_ps
+        return self.media_ps + self.processing_ps + self.wait_ps + self.clock_grid_ps
+
+    @property
+    def _contention_said(self) -> str:
+        return self.waits_for if self.contention is None else f"equation (1): {self.waits_for}"
 
     def terms(self, label: str = "") -> tuple[Term, ...]:
         """In the order in which a frame meets them."""
@@ -99,7 +105,7 @@ class HopBound:
             Term(f"{label}link to the bridge", self.arrives_from, self.cable_ps),
             Term(f"{label}frame on the wire", f"{self.max_frame_bytes} B stored before it is forwarded", self.frame_ps),
             Term(f"{label}processing", self.processing_said, self.processing_ps),
-            Term(f"{label}contention", f"equation (1): {self.contention.equation}", self.contention.ps),
+            Term(f"{label}contention", self._contention_said, self.wait_ps),
             Term(f"{label}preamble", "8 B before the frame's first bit on the link out", self.preamble_ps),
             Term(f"{label}clock grid", self.clock_grid_said, self.clock_grid_ps),
         )
@@ -141,8 +147,8 @@ class WayBound:
 
     @property
     def contention_ps(self) -> int:
-        """Equation (1), summed over the hops."""
-        return sum(hop.contention.ps for hop in self.hops)
+        """Waiting for others, summed over the hops."""
+        return sum(hop.wait_ps for hop in self.hops)
 
     @property
     def clock_ps(self) -> int:
@@ -164,4 +170,4 @@ class Bound:
     total_ps: int | None
     reason: str | None = None
     terms: tuple[Term, ...] = ()
-    contention: str = ""  # equation (1) with its numbers
+    contention: str = ""  # what it waits for, hop by hop

@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from penstock.bound.ports import Port
 from penstock.bound.terms import PS, Term, ceil_div
 from penstock.ethernet import AHEAD_BYTES
 from penstock.scenario.network import Bridge, Network, Step, hardware_visible_ps
 from penstock.scenario.units import show_time
 
 CLOCK_PS = 8000
+# What a source may be early and still conforms (`engine/net/src/conformance.rs`): its first scheduler holds it so long.
+TOLERANCE_PS = 16_000
 _FINE_PS = 1000  # bridges with other timing shape in whole nanoseconds
+STATION_STEP_PS = _FINE_PS
 
 # From a frame's last bit at a port to the first bit after the delimiter at an idle output: what the switch promises.
 PROCESSING_PS = 400_000
@@ -74,22 +76,33 @@ def _visible_ps(bridge: Bridge) -> int:
     return bridge.processing_delay_ps
 
 
-def grid(bridge: Bridge, port: Port, rate_bps: int) -> tuple[int, str]:
-    """What the rounding of arrivals and eligibility times to the bridge's clock may cost, and how it is said."""
-    step = CLOCK_PS if bridge.hardware_timing else _FINE_PS
+def grid_step_ps(bridge: Bridge) -> int:
+    """To what a bridge rounds arrivals and eligibility times up."""
+    return CLOCK_PS if bridge.hardware_timing else _FINE_PS
+
+
+def visible_early_ps(bridge: Bridge) -> int:
+    """By how much eligibility times may be before a frame can be selected: ProcessingDelayMax is too small."""
     delay = bridge.processing_delay_max_ps
-    early = 0 if delay is None else max(0, _visible_ps(bridge) - delay)
-    growth = ceil_div(port.committed_bps * (step + early), rate_bps - port.higher_fastest_bps)
+    return 0 if delay is None else max(0, _visible_ps(bridge) - delay)
+
+
+def grid_said(bridge: Bridge) -> str:
+    """What the rounding of arrivals and eligibility times is called."""
     said = "two cycles of 8 ns" if bridge.hardware_timing else "twice 1 ns"
-    return 2 * step + growth, f"{said}: arrival and eligibility are rounded up, and what comes meanwhile"
+    return f"{said}: arrival and eligibility are rounded up, and what comes meanwhile"
 
 
-def drift(network: Network, way: Sequence[Step], total_ps: int) -> Term | None:
-    """What clocks that disagree may cost over the run, beside a bound of `total_ps` for clocks that agree."""
+def drift(network: Network, way: Sequence[Step], total_ps: int, shaped: Sequence[bool]) -> Term | None:
+    """What clocks that disagree may cost over the run, beside a bound of `total_ps` for clocks that agree.
+
+    Where a step is `shaped`, a slower clock lets less pass than comes in.
+    """
     drifts = [network.bridges[step.bridge].clock.drift_ppb for step in way]
     if not any(drifts):
         return None
-    apart = sum(abs(after - before) for before, after in pairwise((0, *drifts)))
+    regulated = [0, *(found for found, is_shaped in zip(drifts, shaped, strict=True) if is_shaped)]
+    apart = sum(max(0, before - after) for before, after in pairwise(regulated))
     most = max(map(abs, drifts))
     # What falls behind does so for as long as the run lasts, and that includes this term and the stretch.
     stretched = total_ps + ceil_div(total_ps * most, 10**9 - most)

@@ -3,15 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from penstock.bound.conditions import NO_RATE, why_not
+from penstock.bound.conditions import why_not
 from penstock.bound.ports import port_at
+from penstock.bound.solution import Solution, solve
 from penstock.bound.terms import PS, Bound, Contention, HopBound, WayBound, ceil_div
-from penstock.bound.timing import drift, grid, preamble_ps, processing, processing_delay_max_ps
+from penstock.bound.timing import (
+    TOLERANCE_PS,
+    drift,
+    grid_said,
+    grid_step_ps,
+    preamble_ps,
+    processing,
+    processing_delay_max_ps,
+)
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import Network, Step
+from penstock.scenario.network import SELECTION_WORDS, Network, Step
+from penstock.scenario.units import show_time
 
 Measured = int | Mapping[str, int]
 
@@ -27,52 +37,64 @@ def bound(network: Network, name: str, measured_ps: Measured | None = None) -> B
         one = without.refused_at is None or len(network.way(network.streams[name], without.listener)) == 1
         return Bound(None, without.reason if one else f'{without.reason} (at "{without.refused_at}")')
     worst = max(ways, key=lambda way: way.total_ps or 0)
-    equations = "; ".join(hop.contention.equation for hop in worst.hops)
-    return Bound(worst.total_ps, None, worst.terms(), equations)
+    return Bound(worst.total_ps, None, worst.terms(), "; ".join(hop.waits_for for hop in worst.hops))
 
 
 def ways_of(network: Network, name: str, measured_ps: Measured | None = None) -> tuple[WayBound, ...]:
     """The bound of a stream to each of its listeners, in their order; `measured_ps` as of `bound`."""
     stream = network.streams[name]
-    if stream.ats is None:
-        return tuple(WayBound(name, listener, reason=NO_RATE) for listener in stream.listeners)
-    return tuple(_to(network, stream, listener, measured_ps or 0) for listener in stream.listeners)
+    solution = solve(network)
+    return tuple(_to(network, solution, stream, listener, measured_ps or 0) for listener in stream.listeners)
 
 
-def _to(network: Network, stream: Stream, listener: str, measured_ps: Measured) -> WayBound:
+def _to(network: Network, solution: Solution, stream: Stream, listener: str, measured_ps: Measured) -> WayBound:
     way = network.way(stream, listener)
+    shaped = [_is_shaped(network, stream, step) for step in way]
     hops: list[HopBound] = []
-    before: Step | None = None
-    for step in way:
-        reason = why_not(network, stream, step, before)
+    for number, step in enumerate(way):
+        reason = why_not(network, solution, stream, way, number, shaped)
         if reason is not None:
             return WayBound(stream.name, listener, reason=reason, refused_at=step.bridge)
-        hops.append(_hop(network, stream, step, before, step is way[-1], measured_ps))
-        before = step
+        hops.append(_hop(network, solution, stream, way, number, shaped, measured_ps))
     last_cable_ps = network.stations[listener].link_delay_ps
     ideal_ps = sum(hop.total_ps for hop in hops) + last_cable_ps
-    return WayBound(stream.name, listener, tuple(hops), last_cable_ps, drift(network, way, ideal_ps))
+    return WayBound(stream.name, listener, tuple(hops), last_cable_ps, drift(network, way, ideal_ps, shaped))
+
+
+def _is_shaped(network: Network, stream: Stream, step: Step) -> bool:
+    return stream.ats is not None and network.bridges[step.bridge].is_ats(_class(network, stream, step))
+
+
+def _class(network: Network, stream: Stream, step: Step) -> int:
+    return network.class_at(stream, step.bridge)
 
 
 def _hop(
-    network: Network, stream: Stream, step: Step, before: Step | None, last: bool, measured_ps: Measured
-) -> HopBound:
+    network: Network, solution: Solution, stream: Stream, way: Sequence[Step], number: int, shaped: Sequence[bool],
+    measured_ps: Measured,
+) -> HopBound:  # fmt: skip
+    step = way[number]
     bridge = network.bridges[step.bridge]
     entry = network.link_at[step.bridge, step.entry]
     rate = network.link_at[step.bridge, step.egress].rate_bps
-    traffic_class = network.class_at(stream, step.bridge)
-    port = port_at(network, step, traffic_class)
-    # The next bridge may hold a frame for one before it, and that one may have waited for as long as any of the class.
-    l_min = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES if last else port.shortest_bytes
+    traffic_class = _class(network, stream, step)
+    # A scheduler ahead may hold a frame for one before it, which may have waited for as long as any of the class.
+    for_any = any(shaped[number + 1 :])
+    wait_ps = solution.wait_ps(stream.name, (step.bridge, step.egress), traffic_class, for_any)
+    assert wait_ps is not None, "why_not tells where there is none"
     measured = measured_ps if isinstance(measured_ps, int) else measured_ps.get(step.bridge, 0)
     processing_ps, processing_said = processing(bridge, rate, measured)
-    grid_ps, grid_said = grid(bridge, port, rate)
+    contention = _equation(network, stream, step, traffic_class, for_any)
+    in_turn = wait_ps if contention is None else min(wait_ps, contention.ps)
+    grid_ps = 2 * grid_step_ps(bridge) + wait_ps - in_turn
+    if number == 0 and shaped[0]:
+        grid_ps += TOLERANCE_PS
     return HopBound(
         bridge=step.bridge,
         entry=step.entry,
         egress=step.egress,
         traffic_class=traffic_class,
-        arrives_from=stream.talker if before is None else before.bridge,
+        arrives_from=stream.talker if number == 0 else way[number - 1].bridge,
         max_frame_bytes=stream.max_frame_bytes,
         cable_ps=entry.delay_ps,
         frame_ps=ceil_div(stream.max_frame_bytes * 8 * PS, entry.rate_bps),
@@ -80,15 +102,53 @@ def _hop(
         processing_said=processing_said,
         processing_delay_max_ps=processing_delay_max_ps(bridge),
         preamble_ps=preamble_ps(rate),
-        contention=Contention(
-            committed=port.committed,
-            sum_of_bursts_bytes=port.burst_bytes,
-            l_min_bytes=l_min,
-            l_lp_bytes=port.blocking_bytes,
-            l_lp_stream=port.blocking_stream,
-            link_rate_bps=rate,
-            higher_rates_bps=port.higher_fastest_bps,
-        ),
+        wait_ps=in_turn,
+        waits_for=_waits_for(network, step, traffic_class, contention, in_turn),
+        contention=contention,
         clock_grid_ps=grid_ps,
-        clock_grid_said=grid_said,
+        clock_grid_said=grid_said(bridge),
     )
+
+
+def _equation(network: Network, stream: Stream, step: Step, traffic_class: int, for_any: bool) -> Contention | None:
+    """Equation (1) with its numbers, where it is about this port."""
+    bridge = network.bridges[step.bridge]
+    port = port_at(network, step, traffic_class)
+    rate = network.link_at[step.bridge, step.egress].rate_bps
+    plain = step.egress not in bridge.gates and (step.egress, traffic_class) not in bridge.credit
+    turns = bridge.round_robin.get(step.egress, frozenset())
+    if (
+        not plain
+        or (turns and max(turns) >= traffic_class)
+        or port.unshaped is not None
+        or port.higher_fastest_bps >= rate
+    ):
+        return None
+    return Contention(
+        committed=port.committed,
+        sum_of_bursts_bytes=port.burst_bytes,
+        l_min_bytes=port.shortest_bytes if for_any else stream.min_frame_bytes + WIRE_OVERHEAD_BYTES,
+        l_lp_bytes=port.blocking_bytes,
+        l_lp_stream=port.blocking_stream,
+        link_rate_bps=rate,
+        higher_rates_bps=port.higher_fastest_bps,
+    )
+
+
+def _waits_for(network: Network, step: Step, traffic_class: int, contention: Contention | None, wait_ps: int) -> str:
+    """In words, or as equation (1)."""
+    if contention is not None:
+        less = "" if wait_ps == contention.ps else ", and less since they come one after the other by a link"
+        return contention.equation + less
+    bridge = network.bridges[step.bridge]
+    selection = bridge.selection(traffic_class)
+    if selection != "ats" or (step.egress, traffic_class) in bridge.credit:
+        selection = bridge.selection_at(step.egress, traffic_class)
+    said = f"class {traffic_class}, {SELECTION_WORDS[selection]}"
+    shaper = bridge.credit.get((step.egress, traffic_class))
+    if shaper is not None:
+        said += f" at {shaper.idle_slope_bps / 10**6:g} Mb/s"
+    gates = bridge.gates.get(step.egress)
+    if gates is not None:
+        said += f", behind gates of a cycle of {show_time(gates.cycle_time_ns * 1000)}"
+    return f"{said}: the others of its class, those above, a lower frame"

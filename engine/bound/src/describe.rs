@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The network that is analysed, as plain data. Lengths are on the wire, rates and times those of the network's clock: who
+//! describes a node makes good for its clock's drift.
+use serde::Deserialize;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    pub ports: Vec<Port>,
+    pub regulators: Vec<Bucket>,
+    pub streams: Vec<Stream>,
+}
+
+/// An egress port, of a bridge or of a station.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// b/s, no more than the link has.
+    pub slowest_bps: i64,
+    /// b/s, no less than the link has.
+    pub fastest_bps: i64,
+    /// Why nothing is known of what comes here.
+    #[serde(default)]
+    pub unknown: bool,
+    #[serde(default)]
+    pub credit: Vec<Credit>,
+    /// Bit k: class k takes turns.
+    #[serde(default)]
+    pub turns: u8,
+    #[serde(default)]
+    pub gates: Option<Gates>,
+}
+
+/// The credit-based shaper of a class.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credit {
+    #[serde(rename = "class")]
+    pub traffic_class: u8,
+    /// b/s, no more than it has.
+    pub slowest_bps: i64,
+    /// b/s, no less than it has.
+    pub fastest_bps: i64,
+    /// Of a frame on the wire, what spends no credit.
+    pub free_bytes: i64,
+    /// Credit above this is lost, in bits.
+    pub most_bits: i64,
+}
+
+/// A gate control list as it acts: its entries fill the cycle.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gates {
+    /// States, bit k for class k, and for how long, in ps.
+    pub entries: Vec<(u8, i64)>,
+    /// By how much an edge may be early or late, in ps.
+    pub edge_ps: i64,
+    /// For a while all of them are open, before the list acts.
+    #[serde(default)]
+    pub late: bool,
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// 10^-3 bit
+    pub burst_millibits: i64,
+    pub rate_bps: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// What its source releases; nothing is known without any.
+    pub buckets: Vec<Bucket>,
+    pub min_bytes: i64,
+    pub max_bytes: i64,
+    /// Its source always has a frame.
+    #[serde(default)]
+    pub fills: bool,
+    /// Each after the one that it comes from.
+    pub hops: Vec<Hop>,
+}
+
+/// A queue that the stream passes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hop {
+    pub port: usize,
+    #[serde(rename = "class")]
+    pub traffic_class: u8,
+    /// The hop before, none at the talker.
+    pub from: Option<usize>,
+    /// By how much what is between the ports may take longer once than another time, waiting apart, in ps.
+    pub jitter_ps: i64,
+    /// Of the scheduler that it passes before this queue.
+    pub regulator: Option<usize>,
+    /// It is proven that the scheduler holds nothing back.
+    #[serde(default)]
+    pub conforms: bool,
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Worst cases of a network by network calculus: how long a frame may wait at each port, whatever else conforms to its
+//! contract. Total flow analysis: every class of every port is one queue, whose arrivals follow from what its streams were
+//! promised at their sources and from how long they may have waited before; a fixed point closes the circle, cycles of
+//! streams too. Any vector of delays that the analysis maps to nothing larger is a bound (FP-TFA: Thomas, Le Boudec,
+//! Mifdaoui, RTSS 2019).
+//!
+//! Integers decide: times are whole picoseconds, amounts 10^-12 bit, so that a rate in b/s times a time in ps is exact.
+//! What does not divide is rounded towards the larger bound.
+//!
+//! | file | what it knows |
+//! |---|---|
+//! | `describe` | the network as plain data: ports, their classes and gates, streams, contracts, regulators |
+//! | `curve` | arrival curves: the least of some token buckets, sums, what a link lets through, jitter |
+//! | `windows` | the gate cycle of a port from the view of one class: when it can be served, and when others can |
+//! | `service` | what a class gets from a phase of that cycle on, against all that goes before it |
+//! | `wait` | the longest wait of a class: the horizontal deviation of its arrivals from that service; and its credit |
+//! | `flow` | arrivals from port to port, and the fixed point |
+//!
+//! A class is served by strict priority, by credit, in turns with others of its level, behind gates or not. What comes by
+//! an ATS scheduler comes by its rate and burst. All lengths are on the wire: frame, preamble, delimiter and gap.
+#![forbid(unsafe_code)]
+
+mod curve;
+pub mod describe;
+mod flow;
+mod service;
+mod wait;
+mod windows;
+
+pub use flow::{analyse, Hop, Outcome, Queue, Why};
+
+/// 10^-12 bit.
+pub type Amount = i128;
+/// Picoseconds.
+pub type Time = i64;
+
+/// Of a byte.
+const BYTE: Amount = 8_000_000_000_000;
+
+/// The quotient of what is not negative, rounded up.
+fn ceil_div(numerator: Amount, denominator: Amount) -> Amount {
+    -((-numerator).div_euclid(denominator))
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The longest wait of a frame, from the instant in which it may be selected to its selection, and the most credit.
+use crate::curve::Curve;
+use crate::service::{Segment, Service, ANY};
+use crate::windows::{Cycle, Phase};
+use crate::{ceil_div, Amount, Time};
+
+/// Segments that are looked at for one phase; a class that has not caught up by then has no bound.
+const MOST_SEGMENTS: usize = 20_000;
+/// Between two whole picoseconds, and between two of the instants that are looked at.
+const GRID: Time = 2;
+
+/// Of frames of `shortest` on the wire or more, whose class is served as `service` says. None: it grows without limit.
+///
+/// A frame that comes at `t` after the class, or a class above, began to wait has arrivals(t) - shortest before it.
+pub(crate) fn by_service(service: &Service, arrivals: &Curve, shortest: Amount) -> Option<Time> {
+    match &service.cycle {
+        None => of_phase(service, ANY, arrivals, shortest),
+        Some(cycle) if cycle.phases.is_empty() => None,
+        Some(cycle) => {
+            let mut longest = 0;
+            for &phase in &cycle.phases {
+                longest = longest.max(of_phase(service, phase, arrivals, shortest)?);
+            }
+            Some(longest)
+        }
+    }
+}
+
+fn of_phase(service: &Service, phase: Phase, arrivals: &Curve, shortest: Amount) -> Option<Time> {
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut busy = Time::MAX;
+    let mut count = 0;
+    let is_limited = service.walk(phase, |segment| {
+        count += 1;
+        if segment.usable {
+            segments.push(*segment);
+            if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(segment.to) {
+                busy = segment.to;
+                return false;
+            }
+        }
+        count < MOST_SEGMENTS
+    });
+    let last = segments.last()?;
+    let is_endless = last.to == Time::MAX;
+    if !is_limited || (busy == Time::MAX && !is_endless) || (is_endless && last.slope < arrivals.last().rate) {
+        return None;
+    }
+    deviation(&Served::new(segments), arrivals, shortest, busy)
+}
+
+/// The usable segments, and the most that is served by the end of each.
+struct Served {
+    segments: Vec<Segment>,
+    most: Vec<Amount>,
+}
+
+impl Served {
+    fn new(segments: Vec<Segment>) -> Self {
+        let mut most = Vec::with_capacity(segments.len());
+        let mut so_far = Amount::MIN;
+        for segment in &segments {
+            let end = match segment.to {
+                Time::MAX if segment.slope > 0 => Amount::MAX,
+                Time::MAX => segment.served,
+                // A frame begins in a whole picosecond, and no longer when the segment is over.
+                to => segment.at(to - 1),
+            };
+            so_far = so_far.max(segment.served).max(end);
+            most.push(so_far);
+        }
+        Self { segments, most }
+    }
+
+    /// The first time at which so much has been served and a frame can begin.
+    fn first(&self, amount: Amount) -> Option<Time> {
+        let segment = self.segments.get(self.most.partition_point(|&most| most < amount))?;
+        let missing = amount - segment.served;
+        if missing <= 0 {
+            return Some(segment.from);
+        }
+        let way = ceil_div(missing, Amount::from(segment.slope));
+        Some(segment.from + Time::try_from(way).ok()?)
+    }
+}
+
+fn deviation(served: &Served, arrivals: &Curve, shortest: Amount, busy: Time) -> Option<Time> {
+    let wait = |time: Time| served.first(arrivals.at(time) - shortest).map(|served| served - time);
+    let mut longest = wait(0)?;
+    let mut look = |time: Time| -> Option<()> {
+        for near in [time - 1, time] {
+            if near > 0 && near < busy {
+                longest = longest.max(wait(near)? + GRID);
+            }
+        }
+        Some(())
+    };
+    for turn in arrivals.turns() {
+        look(turn)?;
+    }
+    for segment in &served.segments {
+        let end = (segment.to < Time::MAX).then(|| segment.at(segment.to));
+        for level in [Some(segment.served), end].into_iter().flatten() {
+            if let Some(time) = arrivals.first_above(level + shortest) {
+                look(time)?;
+            }
+        }
+    }
+    Some(longest)
+}
+
+/// The most credit that a class can have whose slope is `idle`: what it earns while others keep it from being served. None:
+/// without limit.
+pub(crate) fn most_credit(service: &Service, idle: i64) -> Option<Amount> {
+    match &service.cycle {
+        None => credit_of_phase(service, ANY, idle),
+        Some(cycle) => {
+            let mut most = 0;
+            for &phase in cycle.phases.iter().chain(&cycle.openings) {
+                most = most.max(credit_of_phase(service, phase, idle)?);
+            }
+            Some(most)
+        }
+    }
+}
+
+fn credit_of_phase(service: &Service, phase: Phase, idle: i64) -> Option<Amount> {
+    let idle = Amount::from(idle);
+    let (mut most, mut served, mut count) = (idle * Amount::from(phase.slack), 0, 0);
+    let mut is_over = false;
+    let is_limited = service.walk(phase, |segment| {
+        count += 1;
+        let earned =
+            |time: Time| idle * Amount::from(segment.opened + if segment.may_open { time - segment.from } else { 0 });
+        served = segment.served.max(served);
+        most = most.max(earned(segment.from) - served);
+        // As long as no more is served than was before, all that is earned remains.
+        if segment.slope > 0 && segment.served < served {
+            let caught_up =
+                segment.from + Time::try_from(ceil_div(served - segment.served, segment.slope.into())).unwrap_or(0);
+            if caught_up < segment.to {
+                most = most.max(earned(caught_up) - served);
+            }
+        }
+        if segment.to == Time::MAX {
+            is_over = Amount::from(segment.slope) >= idle;
+            return false;
+        }
+        served = segment.at(segment.to).max(served);
+        most = most.max(earned(segment.to) - served);
+        is_over = served > 0 && served >= earned(segment.to);
+        !is_over && count < MOST_SEGMENTS
+    });
+    (is_limited && is_over).then_some(most + idle * Amount::from(GRID))
+}
+
+/// The wait of a class for its credit, which is `most` at most: idle * O(t) - most is what it is served.
+pub(crate) fn by_credit(
+    cycle: Option<&Cycle>,
+    idle: i64,
+    most: Amount,
+    arrivals: &Curve,
+    shortest: Amount,
+) -> Option<Time> {
+    let idle_wide = Amount::from(idle);
+    let Some(cycle) = cycle else {
+        if idle < arrivals.last().rate {
+            return None;
+        }
+        let wait = |time: Time| {
+            let owed = arrivals.at(time) - shortest + most;
+            Time::try_from(ceil_div(owed, idle_wide)).ok().map(|earned| earned - time)
+        };
+        let mut longest = wait(0)?;
+        for turn in arrivals.turns().filter(|&turn| turn > 0) {
+            longest = longest.max(wait(turn - 1)? + GRID).max(wait(turn)? + GRID);
+        }
+        return Some(longest);
+    };
+    let open: Time = cycle.pieces.iter().filter(|piece| piece.is_open).map(|piece| piece.length).sum();
+    if open == 0 || idle_wide * Amount::from(open) < Amount::from(arrivals.last().rate) * Amount::from(cycle.length) {
+        return None;
+    }
+    let mut longest = 0;
+    let always = [0];
+    let closings = if cycle.closings.is_empty() { &always[..] } else { &cycle.closings[..] };
+    for &begin in closings {
+        // Open stretches from there on: begin, and how much was open before.
+        let mut stretches: Vec<(Time, Time, Time)> = Vec::new();
+        let (mut index, mut passed) = cycle.piece_at(begin);
+        let (mut at, mut before) = (0, 0);
+        while at < cycle.length {
+            let piece = cycle.pieces[index];
+            let length = (piece.length - passed).min(cycle.length - at);
+            if piece.is_open {
+                stretches.push((at, before, length));
+                before += length;
+            }
+            at += length;
+            (index, passed) = ((index + 1) % cycle.pieces.len(), 0);
+        }
+        let wait = |time: Time| -> Option<Time> {
+            let owed = arrivals.at(time) - shortest + most;
+            let needed = owed.max(0) / idle_wide + 1;
+            let whole = (needed - 1) / Amount::from(open);
+            let rest = Time::try_from(needed - whole * Amount::from(open)).ok()?;
+            let &(at, before, _) = stretches.iter().find(|&&(_, before, length)| rest <= before + length)?;
+            let earned = Amount::from(cycle.length) * whole + Amount::from(at + rest - before);
+            Some(Time::try_from(earned).ok()? - time)
+        };
+        let last = arrivals.turns().last().unwrap_or(0).saturating_add(cycle.length);
+        let mut look = |time: Time| -> Option<()> {
+            for near in [time - 1, time] {
+                if (0..=last).contains(&near) {
+                    longest = longest.max(wait(near)? + GRID);
+                }
+            }
+            Some(())
+        };
+        look(0)?;
+        for turn in arrivals.turns() {
+            look(turn)?;
+        }
+        // Where one more picosecond of open time has to be waited for until the gate opens again.
+        let from = (arrivals.at(0) - shortest + most).max(0) / (idle_wide * Amount::from(open));
+        let to = (arrivals.at(last) - shortest + most).max(0) / (idle_wide * Amount::from(open)) + 1;
+        if to - from > MOST_SEGMENTS as Amount {
+            return None;
+        }
+        for turn in from..=to {
+            for &(_, before, length) in &stretches {
+                let level = idle_wide * (turn * Amount::from(open) + Amount::from(before + length)) - most - 1;
+                if let Some(time) = arrivals.first_above(level + shortest) {
+                    look(time)?;
+                }
+            }
+        }
+    }
+    Some(longest)
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A gate cycle from the view of one class: when a frame of it can begin whatever its length, when its gate is open, and when
+//! those of others are. What may be early or late by an edge is taken the worse way.
+use crate::describe::Gates;
+use crate::Time;
+
+const CLASSES: usize = 8;
+/// Of a stretch in which phases differ by what others may send.
+const PARTS: Time = 4;
+
+/// A part of the cycle in which nothing changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub length: Time,
+    /// The longest frame of the class can begin: its gate is open for as long as that takes, and no frame of a lower class
+    /// that began while the gate was shut is still on the wire.
+    pub usable: bool,
+    /// Its gate may be open.
+    pub may_open: bool,
+    /// Its gate is open for certain.
+    pub is_open: bool,
+    /// Bit k: the gate of class k may be open.
+    pub others: u8,
+}
+
+/// A phase in which a class may begin to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Phase {
+    /// In the cycle.
+    pub begin: Time,
+    /// For so long a lower frame is on the wire that had begun when the gate was open and nothing waited.
+    pub blocked: Time,
+    /// It stands for all that are earlier by so much or less.
+    pub slack: Time,
+    /// Bit k: the gate of class k may be open meanwhile.
+    pub others: u8,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Cycle {
+    pub length: Time,
+    pub pieces: Vec<Piece>,
+    /// Of waiting for others.
+    pub phases: Vec<Phase>,
+    /// When a gate that was shut may open: of waiting for credit, beside the others.
+    pub openings: Vec<Phase>,
+    /// When a gate that was open is shut for certain.
+    pub closings: Vec<Time>,
+}
+
+/// A stretch of a circle.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: Time,
+    length: Time,
+}
+
+impl Stretch {
+    fn of(from: Time, to: Time, cycle: Time) -> Option<Self> {
+        (to > from).then(|| Self { from: from.rem_euclid(cycle), length: (to - from).min(cycle) })
+    }
+
+    fn holds(self, time: Time, cycle: Time) -> bool {
+        (time - self.from).rem_euclid(cycle) < self.length
+    }
+}
+
+/// When the gate of a class is open; neighbours are one, across the cycle's end too. A gate that is always open has one
+/// stretch of the whole cycle.
+fn open(gates: &Gates, cycle: Time, class: usize) -> Vec<Stretch> {
+    let mut found: Vec<Stretch> = Vec::new();
+    let mut at = 0;
+    for &(states, interval) in &gates.entries {
+        if states >> class & 1 == 1 {
+            match found.last_mut() {
+                Some(last) if last.from + last.length == at => last.length += interval,
+                _ => found.push(Stretch { from: at, length: interval }),
+            }
+        }
+        at += interval;
+    }
+    if found.len() > 1 && found[0].from == 0 && found[found.len() - 1].from + found[found.len() - 1].length == cycle {
+        let first = found.remove(0);
+        if let Some(last) = found.last_mut() {
+            last.length += first.length;
+        }
+    }
+    found
+}
+
+impl Cycle {
+    /// Of a class whose longest frame takes `own`; `lower` are the longest of the classes that it goes before.
+    pub fn new(gates: &Gates, class: usize, own: Time, lower: &[(usize, Time)]) -> Self {
+        let cycle: Time = gates.entries.iter().map(|&(_, interval)| interval).sum();
+        let edge = gates.edge_ps;
+        let windows: [Vec<Stretch>; CLASSES] = std::array::from_fn(|each| open(gates, cycle, each));
+        let wide = |class: usize| -> Vec<Stretch> {
+            let widened = |of: &Stretch| Stretch::of(of.from - edge, of.from + of.length + edge, cycle);
+            windows[class].iter().filter_map(widened).collect()
+        };
+        let is_always = windows[class].first().is_some_and(|window| window.length >= cycle);
+        let narrow: Vec<Stretch> = match is_always {
+            true => windows[class].clone(),
+            false => {
+                let narrowed = |of: &Stretch| Stretch::of(of.from + edge, of.from + of.length - edge, cycle);
+                windows[class].iter().filter_map(narrowed).collect()
+            }
+        };
+        // Of a lower class whose gate is open across a time: how long its frame may still last.
+        let across = |at: Time| {
+            if gates.late {
+                return lower.iter().map(|&(_, longest)| longest).max().unwrap_or(0);
+            }
+            let lasting = |&(low, longest): &(usize, Time)| {
+                let still = windows[low].iter().filter(|of| of.holds(at - 1, cycle) && of.holds(at, cycle));
+                still.map(|of| longest.min(of.length - (at - of.from).rem_euclid(cycle) + edge)).max()
+            };
+            lower.iter().filter_map(lasting).max().unwrap_or(0)
+        };
+        let blocking = |window: &Stretch| {
+            let meets =
+                |low: usize| windows[low].iter().any(|of| of.holds(window.from, cycle) || window.holds(of.from, cycle));
+            lower.iter().filter(|&&(low, _)| gates.late || meets(low)).map(|&(_, longest)| longest).max().unwrap_or(0)
+        };
+        let usable: Vec<(Stretch, Time)> = windows[class]
+            .iter()
+            .filter_map(|window| match is_always {
+                true => Some((*window, blocking(window))),
+                false => {
+                    let from = window.from + edge + across(window.from);
+                    let to = window.from + window.length - edge - own;
+                    // The very end still is a place to begin at.
+                    Stretch::of(from, to + 1, cycle).map(|found| (found, blocking(window)))
+                }
+            })
+            .collect();
+
+        let always = |_| vec![Stretch { from: 0, length: cycle }];
+        let masks: [Vec<Stretch>; CLASSES] =
+            if gates.late { std::array::from_fn(always) } else { std::array::from_fn(wide) };
+        let ends = |of: &Stretch| [of.from, (of.from + of.length).rem_euclid(cycle)];
+        let mut cuts: Vec<Time> = vec![0];
+        cuts.extend(usable.iter().flat_map(|(of, _)| ends(of)));
+        cuts.extend(narrow.iter().chain(masks.iter().flatten()).flat_map(ends));
+        cuts.sort_unstable();
+        cuts.dedup();
+        let holds = |stretches: &[Stretch], at: Time| stretches.iter().any(|of| of.holds(at, cycle));
+        let others = |at: Time| (0..CLASSES).filter(|&k| holds(&masks[k], at)).fold(0, |mask, k| mask | 1 << k);
+        let pieces = cuts
+            .iter()
+            .zip(cuts[1..].iter().chain([&cycle]))
+            .map(|(&from, &to)| Piece {
+                length: to - from,
+                usable: usable.iter().any(|(of, _)| of.holds(from, cycle)),
+                may_open: holds(&masks[class], from),
+                is_open: holds(&narrow, from),
+                others: others(from),
+            })
+            .collect();
+
+        let mut phases = Vec::new();
+        for &(stretch, blocked) in &usable {
+            // In the order in which they come from the stretch's begin on.
+            let mut places: Vec<Time> = cuts.iter().map(|&cut| (cut - stretch.from).rem_euclid(cycle)).collect();
+            places.retain(|&place| place < stretch.length);
+            places.extend([0, stretch.length - 1]);
+            places.sort_unstable();
+            places.dedup();
+            let phase = |place: Time, slack: Time, others: u8| Phase {
+                begin: (stretch.from + place).rem_euclid(cycle),
+                blocked: blocked + edge,
+                slack,
+                others,
+            };
+            phases.push(phase(0, 0, 0));
+            for pair in places.windows(2) {
+                let mask = others((stretch.from + pair[0]).rem_euclid(cycle)) & !(1 << class);
+                let parts = if mask == 0 { 1 } else { PARTS };
+                for part in 0..parts {
+                    let way = |part: Time| pair[0] + (pair[1] - pair[0]) * part / parts;
+                    let (from, to) = (way(part), way(part + 1));
+                    if to > from {
+                        phases.push(phase(to, to - from, mask));
+                    }
+                }
+            }
+        }
+        let of_windows = |windows: &[Stretch]| -> Vec<Stretch> {
+            windows.iter().filter(|window| window.length < cycle).copied().collect()
+        };
+        let openings = of_windows(&masks[class])
+            .iter()
+            .map(|of| Phase { begin: of.from, blocked: 0, slack: 0, others: 0 })
+            .collect();
+        let closings = of_windows(&narrow).iter().map(|of| (of.from + of.length).rem_euclid(cycle)).collect();
+        Self { length: cycle, pieces, phases, openings, closings }
+    }
+
+    /// The piece that holds at a time of the cycle, and what has passed of it.
+    pub fn piece_at(&self, time: Time) -> (usize, Time) {
+        let mut rest = time.rem_euclid(self.length);
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if rest < piece.length {
+                return (index, rest);
+            }
+            rest -= piece.length;
+        }
+        (0, 0)
+    }
+}
