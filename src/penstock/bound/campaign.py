@@ -185,6 +185,9 @@ class _Draw:
         for i in range(draw.randint(3, 7)):
             at = draw.choice([b for b in range(count) if self.free[b] < 8])
             stations[f"e{i}"] = {"at": self.port(at), "rate": draw.choice(self.rates), "clock": self.clock()}
+            if draw.random() < 0.3:
+                stations[f"e{i}"]["class_of_priority"] = _IDENTITY
+                stations[f"e{i}"]["classes"] = {str(number): {"selection": "ats"} for number in range(8)}
         classes = self.classes()
         gates = self.gates() if draw.random() < 0.6 else None
         bridges: dict[str, Any] = {}
@@ -230,7 +233,7 @@ class _Draw:
             if turns and number in (1, 3, 4):
                 how = "round_robin"
             found[str(number)] = {"selection": how}
-            if how == "cbs":
+            if how == "cbs" or (how == "ats" and draw.random() < 0.2):
                 found[str(number)]["idle_slope"] = f"{draw.choice([2, 5, 10, 20])}Mb/s"
         return found
 
