@@ -176,3 +176,95 @@ impl Arrivals {
         self.ports.iter().map(|port| port.pending.len()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::{Timing, NO_PLACE};
+
+    fn ideal(cut_through: bool) -> Clock {
+        let rates_bps = vec![1_000_000_000; 3];
+        Clock::new(3, &Timing::Ideal { processing_delay_ps: 0, cut_through, rates_bps }).unwrap()
+    }
+
+    fn arrival(bytes: u16, first: Tick, fault: Reason) -> Arrival {
+        Arrival { frame: 7, header: 0, bytes, first, fault, memo: NO_PLACE }
+    }
+
+    fn received(clock: &Clock, arrival: Arrival) -> Received {
+        let mut arrivals = Arrivals::new(2, 1522);
+        let judge = arrivals.take(clock, 1, arrival);
+        assert_eq!((arrivals.next_judgement(), arrivals.len()), (judge, 1));
+        assert!(arrivals.next(clock, 0).is_none());
+        let next = arrivals.next(clock, 1).unwrap();
+        assert_eq!((arrivals.next_judgement(), arrivals.len()), (NEVER, 0));
+        next.received
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_frame_first_is_told() {
+        let fault = |bytes, fault| received(&ideal(false), arrival(bytes, 0, fault)).fault;
+        for (bytes, expected) in [(63, Reason::RUNT), (64, Reason::FCS), (1522, Reason::FCS), (1523, Reason::GIANT)] {
+            assert_eq!(fault(bytes, Reason::FCS), expected);
+            assert_eq!(fault(bytes, Reason::PREAMBLE), Reason::PREAMBLE);
+            assert_eq!(fault(bytes, Reason::RX_ER), Reason::RX_ER);
+        }
+        assert_eq!([64, 1522].map(|bytes| fault(bytes, Reason::NONE)), [Reason::NONE; 2]);
+        assert_eq!(received(&ideal(false), arrival(2000, 0, Reason::NONE)).bytes, 1523, "no more of it is taken");
+    }
+
+    #[test]
+    fn a_frame_is_judged_when_it_is_whole_or_its_header_is() {
+        let whole = received(&ideal(false), arrival(1000, 500, Reason::NONE));
+        assert_eq!((whole.last, whole.turn), (500 + 8_000_000, 500 + 8_000_000));
+        let cut = received(&ideal(true), arrival(1000, 500, Reason::NONE));
+        assert_eq!((cut.last, cut.turn), (500 + 8_000_000, 500 + 512_000));
+        // Five cycles to the last byte taken, then its port's next turn.
+        let hardware = received(&Clock::new(2, &Timing::Hardware).unwrap(), arrival(1000, 500, Reason::NONE));
+        assert_eq!((hardware.taken, hardware.last, hardware.turn), (505, 1504, 1505));
+    }
+
+    /// 32 bytes of the receive FIFO are full when a port cannot follow.
+    #[test]
+    fn of_an_overrun_what_was_taken_counts() {
+        let clock = Clock::new(2, &Timing::Hardware).unwrap();
+        let mut arrivals = Arrivals::new(2, 1522);
+        for n in 0..200 {
+            arrivals.take(&clock, 0, arrival(1, 100 + 2 * n, Reason::NONE));
+        }
+        let faults: Vec<_> = (0..200).map(|_| arrivals.next(&clock, 0).unwrap().received).collect();
+        let first = faults.iter().position(|frame| frame.fault == Reason::OVERRUN).unwrap();
+        assert!(first > 32 && faults[..first].iter().all(|frame| frame.fault == Reason::RUNT));
+        assert_eq!(faults[first].bytes, 1);
+    }
+
+    #[test]
+    fn another_longest_frame_is_seen_when_the_receiver_sees_it() {
+        for (clock, delay) in [(ideal(false), 0), (Clock::new(2, &Timing::Hardware).unwrap(), 4)] {
+            let mut arrivals = Arrivals::new(2, 1522);
+            arrivals.change_max_frame(&clock, 1_000, 100);
+            arrivals.change_max_frame(&clock, 2_000, 200);
+            let seen = [0, 999 + delay, 1_000 + delay, 1_999 + delay, 2_000 + delay, 9_000];
+            assert_eq!(seen.map(|first| arrivals.max_frame_bytes(first)), [1522, 1522, 100, 100, 200, 200]);
+        }
+    }
+
+    #[test]
+    fn frames_are_given_in_their_order_and_the_next_judgement_is_that_of_any_port() {
+        let clock = ideal(false);
+        let mut arrivals = Arrivals::new(3, 1522);
+        let late = arrivals.take(&clock, 2, arrival(1000, 0, Reason::NONE));
+        let early = arrivals.take(&clock, 0, arrival(64, 0, Reason::NONE));
+        let second = arrivals.take(&clock, 0, Arrival { frame: 8, ..arrival(64, 600_000, Reason::NONE) });
+        assert_eq!((early, second, late), (512_000, 1_112_000, 8_000_000));
+        assert_eq!((arrivals.next_judgement(), arrivals.len()), (early, 3));
+        let places: Vec<_> = arrivals.iter().map(|(port, place, of)| (port, place, of.received.frame)).collect();
+        assert_eq!(places, [(0, 0, 7), (0, 1, 8), (2, 0, 7)]);
+        assert_eq!(arrivals.get(0, 1).unwrap().received.frame, 8);
+        arrivals.get_mut(0, 1).unwrap().facts = Some(Box::default());
+        assert_eq!(arrivals.next(&clock, 0).unwrap().received.frame, 7);
+        assert_eq!(arrivals.next_judgement(), second);
+        assert!(arrivals.first(0).unwrap().facts.is_some() && arrivals.next(&clock, 0).unwrap().facts.is_some());
+        assert_eq!(arrivals.next_judgement(), late);
+    }
+}

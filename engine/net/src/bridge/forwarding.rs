@@ -92,3 +92,67 @@ impl Forwarding {
         self.fdb.learn(turn, set, address_of(vlan, source), port, allowed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: u64 = 0x0200_0000_0001;
+
+    fn forwarding(config: &BridgeConfig) -> Forwarding {
+        Forwarding::new(config, true).unwrap()
+    }
+
+    #[test]
+    fn static_entries_go_before_what_is_learnt() {
+        let static_addresses = vec![(MAC + 2, 1, 0b100), (MAC, 2, 0b10), (MAC, 1, 0b1)];
+        let mut forwarding = forwarding(&BridgeConfig { static_addresses, ..BridgeConfig::default() });
+        let mut find = |vlan, address| {
+            let place = forwarding.place_of(vlan, address);
+            forwarding.find(0, place, vlan, address)
+        };
+        assert_eq!([find(1, MAC), find(2, MAC), find(1, MAC + 2)], [0b1, 0b10, 0b100]);
+        assert_eq!([find(3, MAC), find(1, MAC + 1)], [u64::MAX; 2]);
+    }
+
+    #[test]
+    fn an_address_that_was_heard_leads_to_its_port() {
+        let mut forwarding = forwarding(&BridgeConfig::default());
+        let set = forwarding.source_set(1, MAC);
+        assert_eq!(forwarding.place_of(1, MAC), Place { set, ports: 0 });
+        assert!(!forwarding.knows(set, 1, MAC, 2));
+        let before = forwarding.version(1_000);
+        forwarding.learn(1_000, set, 1, MAC, 2, false);
+        assert_eq!(forwarding.find(1_100, Place { set, ports: 0 }, 1, MAC), u64::MAX, "not allowed");
+        forwarding.learn(2_000, set, 1, MAC, 2, true);
+        assert_eq!(forwarding.find(2_100, Place { set, ports: 0 }, 1, MAC), 0b100);
+        assert!(forwarding.knows(set, 1, MAC, 2) && !forwarding.knows(set, 1, MAC, 1));
+        assert!(before.is_some() && forwarding.version(2_100) != before);
+    }
+
+    #[test]
+    fn entries_of_the_tables_stand_where_they_are_put() {
+        let mut config = BridgeConfig { fdb_sets: 4, ..BridgeConfig::default() };
+        let set = forwarding(&config).source_set(1, MAC);
+        config.fdb = vec![(1, set, MAC, 1, 0b1000)];
+        let mut made = forwarding(&config);
+        assert_eq!(made.find(0, Place { set, ports: 0 }, 1, MAC), 0b1000);
+        config.fdb = vec![(0, set ^ 1, MAC, 1, 0b1000)];
+        assert_eq!(forwarding(&config).find(0, Place { set, ports: 0 }, 1, MAC), u64::MAX);
+        made.write_at(10, 1, set, Entry::new(true, true, STATIC_AGE, 0b10, 1, MAC));
+        assert_eq!(made.find(100, Place { set, ports: 0 }, 1, MAC), 0b10);
+    }
+
+    #[test]
+    fn tables_that_cannot_be_are_refused() {
+        let refused = |config: BridgeConfig| Forwarding::new(&config, true).err().map(|error| error.to_string());
+        for (sets, is_refused) in [(0, true), (1, true), (2, false), (3, true), (1 << 20, false), (1 << 21, true)] {
+            let config = BridgeConfig { fdb_sets: sets, ..BridgeConfig::default() };
+            assert_eq!(refused(config).is_some(), is_refused, "{sets}");
+        }
+        let with = |way, set| BridgeConfig { fdb_sets: 4, fdb: vec![(way, set, MAC, 1, 1)], ..BridgeConfig::default() };
+        assert_eq!(refused(with(1, 3)), None);
+        assert!(refused(with(2, 3)).unwrap().contains("way of an address is 2"));
+        assert!(refused(with(1, 4)).unwrap().contains("set of an address is 4"));
+    }
+}

@@ -191,3 +191,103 @@ impl Meters {
         Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A byte in 80 ns, 100 Mb/s, and a bucket of 1000 of them.
+    fn rate() -> Rate {
+        Rate::from_bits(80 << 24, (1000 * 80) << 16)
+    }
+
+    fn meters(overhead_bytes: i16, delay_ns: u32) -> Meters {
+        let mut meters = Meters::new(2, 2, overhead_bytes, delay_ns).unwrap();
+        meters.set_rate(0, rate());
+        meters.set_rate(1, rate());
+        meters
+    }
+
+    /// When a frame of 1000 bytes that comes at `last` may be selected, by its group and stream.
+    fn shape(meters: &mut Meters, group: (u16, u8), stream: u32, last: Tick) -> (Tick, bool) {
+        let metering = meters.metering(group.0, group.1);
+        let shape = meters.shape(group, stream, (last, 1000), &metering, last);
+        (shape.visible, shape.pass)
+    }
+
+    #[test]
+    fn a_wait_is_counted_from_the_picosecond_of_the_arrival() {
+        let mut meters = meters(0, 3);
+        assert_eq!(shape(&mut meters, (0, 7), 0, 1_000_500), (1_003_500, true));
+        // 80 us after the first, which came at 1000.5 ns, as far as 2^-16 ns tell it.
+        let (visible, pass) = shape(&mut meters, (0, 7), 0, 2_000_000);
+        assert!(pass && visible.abs_diff(1_000_500 + 80_000_000 + 3_000) < 16, "{visible}");
+    }
+
+    #[test]
+    fn what_is_counted_around_a_frame_is_earned_too() {
+        for (overhead, wait) in [(-63, 937 - 63), (0, 1000), (255, 1255 + 255)] {
+            let mut meters = meters(overhead, 0);
+            shape(&mut meters, (0, 7), 0, 0);
+            // The second is there when 2 · length - burst is earned.
+            assert_eq!(shape(&mut meters, (0, 7), 0, 200_000).0.max(200_000), wait * 80_000, "{overhead}");
+        }
+        assert!(Meters::new(2, 2, -64, 0).is_err() && Meters::new(2, 2, 256, 0).is_err());
+    }
+
+    #[test]
+    fn a_group_is_of_one_port_and_class() {
+        let mut meters = meters(0, 0);
+        shape(&mut meters, (0, 7), 0, 0);
+        assert_eq!(shape(&mut meters, (0, 7), 0, 0), (80_000_000, true));
+        // Another stream with a full bucket waits in the same group only.
+        let with_bucket = meters.clone();
+        for (group, visible) in [((0, 7), 80_000_000), ((1, 7), 0), ((0, 6), 0)] {
+            assert_eq!(shape(&mut with_bucket.clone(), group, 1, 0), (visible, true));
+        }
+    }
+
+    #[test]
+    fn each_setting_can_change() {
+        let mut meters = meters(0, 0);
+        shape(&mut meters, (0, 7), 0, 0);
+        let second = |meters: &Meters| shape(&mut meters.clone(), (0, 7), 0, 0);
+        assert_eq!(second(&meters), (80_000_000, true));
+        let changed = |change: Change| {
+            let mut changed = meters.clone();
+            changed.change(&change);
+            second(&changed)
+        };
+        assert_eq!(changed(Change::OverheadBytes(10)), (1010 * 80_000, true));
+        assert_eq!(changed(Change::ProcessingDelayMaxNs(7)), (80_007_000, true));
+        let residence = |traffic_class, ns| Change::Residence { port: 0, traffic_class, ns };
+        assert!(!changed(residence(7, 79_999)).1 && changed(residence(7, 80_000)).1 && changed(residence(6, 0)).1);
+        let (ns_per_byte, empty_to_full) = (rate().ns_per_byte(), rate().empty_to_full());
+        assert_eq!(changed(Change::Rate { stream: 0, ns_per_byte, empty_to_full }), (0, true), "a full bucket");
+        assert_eq!(changed(Change::Rate { stream: 1, ns_per_byte, empty_to_full }), (80_000_000, true));
+        let mut restarted = meters.clone();
+        restarted.restart();
+        assert_eq!(second(&restarted), (0, true));
+    }
+
+    #[test]
+    fn what_there_is_none_of_is_left_out() {
+        let mut meters = meters(0, 0);
+        meters.set_rate(2, rate());
+        meters.set_residence_ns(2, 7, 0);
+        assert_eq!(shape(&mut meters, (0, 7), 2, 0), (NEVER, false));
+        let metering = meters.metering(0, 7);
+        assert!(!meters.shape_in_cycles((0, 7), 2, (2_000, 1000), &metering, 4).pass);
+    }
+
+    #[test]
+    fn in_cycles_a_frame_that_is_not_held_is_visible_at_once() {
+        let mut meters = meters(0, 248);
+        let metering = meters.metering(0, 7);
+        let mut at = |last| meters.shape_in_cycles((0, 7), 0, (last, 1000), &metering, 4);
+        let first = at(2_000);
+        assert_eq!((first.visible, first.pass), (2_000 + 27, true));
+        // 80 us, 10 000 cycles, after the first frame's last byte was taken four cycles late; 248 ns are 31 cycles.
+        assert_eq!(at(2_100).visible, 2_000 - 4 + 10_000 + 31);
+    }
+}

@@ -141,3 +141,75 @@ impl Store {
         self.next_release = next;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(config: BridgeConfig) -> Store {
+        Store::new(2, &config)
+    }
+
+    /// Of 64 bytes, for port 1 and of class 3.
+    fn copy(decision: &Decision) -> Queued {
+        let pool = decision.pool_of(1);
+        Queued { visible: 0, frame: 0, bytes: 64, reception: 0, traffic_class: 3, pool, shaped: false }
+    }
+
+    fn decide(store: &mut Store, begin: Tick) -> Decision {
+        store.decide(begin, None, 0b10, 0, 3, 0, 64)
+    }
+
+    #[test]
+    fn a_store_is_divided_as_the_hardware_does() {
+        // 36 and 24 cells a port; of three quarters of the store what is left is the queues', 12 each at most.
+        assert_eq!(shares(4, 1024), (12, 24, 1024 - 4 * (60 + 8 * 12)));
+        assert_eq!(shares(8, 1024), ((768 - 480) / 64, 24, 1024 - 8 * (60 + 8 * 4)));
+        assert_eq!(shares(8, 5120), (12, 24, 5120 - 8 * (60 + 8 * 12)));
+        assert_eq!(shares(2, 100), (0, 24, 0));
+    }
+
+    #[test]
+    fn cells_come_back_for_decisions_behind_their_turn() {
+        let mut store = store(BridgeConfig { queue_limit: [2; CLASSES], ..BridgeConfig::default() });
+        let first = decide(&mut store, 10);
+        assert_eq!((first.accepted, decide(&mut store, 11).accepted), (0b10, 0b10));
+        assert_eq!(decide(&mut store, 12).queue_full, 0b10);
+        store.release(1, 30, &copy(&first));
+        store.release(1, 20, &copy(&first));
+        assert_eq!(store.releases(1).collect::<Vec<_>>(), [30, 20]);
+        assert_eq!(store.releases(0).count(), 0);
+        assert_eq!(decide(&mut store, 20).accepted, 0, "the turn is not over");
+        assert_eq!(decide(&mut store, 21).accepted, 0b10);
+        assert_eq!(store.releases(1).collect::<Vec<_>>(), [30]);
+        assert_eq!(decide(&mut store, 30).accepted, 0);
+        assert_eq!(decide(&mut store, 31).accepted, 0b10);
+    }
+
+    #[test]
+    fn each_limit_can_change_and_others_act_for_one_decision() {
+        let of_class = |traffic_class, cells| Change::QueueLimit { traffic_class, cells };
+        let mut store = store(BridgeConfig::default());
+        let full = |store: &Store, limits: Option<&Limits>| {
+            let decision = store.clone().decide(0, limits, 0b10, 0, 3, 0, 64);
+            (decision.queue_full, decision.class_full, decision.store_full)
+        };
+        assert_eq!(full(&store, None), (0, 0, 0));
+        store.change(&of_class(2, 0));
+        assert_eq!(full(&store, None), (0, 0, 0), "of another class");
+        let before = *store.limits();
+        store.change(&of_class(3 + 8, 0));
+        assert_eq!(full(&store, None), (0b10, 0, 0), "three bits count");
+        assert_eq!(full(&store, Some(&before)), (0, 0, 0));
+        store.change(&of_class(3, 1));
+        for change in [Change::QueueGuarantee(0), Change::ReceptionGuarantee(0)] {
+            assert_eq!(full(&store, None), (0, 0, 0));
+            store.change(&change);
+        }
+        store.change(&Change::SharedLimit(0));
+        assert_eq!(full(&store, None), (0, 0, 0b10));
+        store.change(&Change::SharedLimit(1));
+        store.change(&Change::ClassLimit { traffic_class: 3, cells: 0 });
+        assert_eq!(full(&store, None), (0, 0b10, 0));
+    }
+}
