@@ -101,7 +101,7 @@ def test_chunks_are_bounded_and_whole() -> None:
     result, chunks = run(busy)
     rows = [chunk["rows"] for chunk in chunks]
     assert len(rows) > 3
-    assert all(1 << 17 <= n < (1 << 17) + 300 for n in rows[:-1])
+    assert all(1 << 13 <= n < (1 << 13) + 300 for n in rows[:-1])
     frames = np.concatenate([np.frombuffer(c["frame_id"], "<u8") for c in chunks])
     assert len(frames) == sum(rows)
     created = result["conservation"]["x"]["created"]

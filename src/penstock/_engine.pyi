@@ -117,6 +117,20 @@ def write_pcapng(
     path: str | PathLike[str], interface: str, application: str, frames: Sequence[tuple[int, bytes, int]]
 ) -> None: ...
 
+class TraceFile:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        streams: Sequence[str],
+        nodes: Sequence[str],
+        events: Sequence[str],
+        reasons: Sequence[str],
+        metadata: Sequence[tuple[str, str]],
+    ) -> None: ...
+    def __call__(self, chunk: Mapping[str, object]) -> None: ...
+    def tell(self, key: str, value: str) -> None: ...
+    def close(self) -> int: ...
+
 class Distribution(TypedDict):
     """Times in ps. Without values all is None but `count`; `percentile_error` is relative, 0 for exact."""
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -30,55 +31,37 @@ _TYPES = {
 }
 NAMED = ("stream", "node", "event", "reason")
 COLUMNS = tuple(_TYPES)
-
-_NUMBERS = tuple(column for column in COLUMNS if column not in NAMED)
-# Measured on a core, in million rows a second and bytes a row: this 18 and 8.7; differences in place of bytes of equal
-# weight 15 and 8; the library's defaults 5 and 12. Indices of names are as short as they can be and not compressed.
-# Statistics of the time alone, since those of the other columns take more than half of the time.
-_OPTIONS: dict[str, Any] = {
-    "compression": {column: "none" if column in NAMED else "lz4" for column in COLUMNS},
-    "use_dictionary": list(NAMED),
-    "write_statistics": ["time_ps"],
-    "column_encoding": dict.fromkeys(_NUMBERS, "BYTE_STREAM_SPLIT"),
-}
+_KINDS = {name: pa.dictionary(kind, pa.string()) if name in NAMED else kind for name, kind in _TYPES.items()}
+_SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _KINDS.items()])
+_NO_NAMES: dict[str, list[str]] = {column: [] for column in NAMED}
 
 
 class TraceWriter:
-    """Writes the engine's chunks to Parquet as they come; memory does not grow with the run."""
+    """Writes rows to Parquet as they come; memory does not grow with the run.
+
+    `write` is what the engine takes as a sink; anyone else calls it with a chunk: a buffer of each column, and the
+    indices of names as 4 bytes (stream, node) or one (event, reason).
+    """
 
     def __init__(self, path: Path, names: Mapping[str, Sequence[str]]) -> None:
         """`names` are those of each column in NAMED."""
-        self.rows = 0
-        self._names = {column: pa.array(list(names[column]), pa.string()) for column in NAMED}
-        kinds = {c: pa.dictionary(t, pa.string()) if c in NAMED else t for c, t in _TYPES.items()}
-        # Without nulls there are no definition levels to write.
-        self._schema = pa.schema([pa.field(column, kind, nullable=False) for column, kind in kinds.items()])
-        self._file = pq.ParquetWriter(path, self._schema, **_OPTIONS)
+        from penstock import _engine
 
-    def write(self, chunk: Mapping[str, Any]) -> None:
-        """Writes a chunk: `rows`, and a buffer of each column."""
-        rows = int(chunk["rows"])
-        if rows == 0:
-            return
-        arrays = [self._array(column, rows, chunk[column]) for column in COLUMNS]
-        self._file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self.rows += rows
-
-    def _array(self, column: str, rows: int, data: Any) -> Any:
-        array = pa.Array.from_buffers(_TYPES[column], rows, [None, pa.py_buffer(data)])
-        if column in NAMED:
-            return pa.DictionaryArray.from_arrays(array, self._names[column], safe=False)
-        return array
+        # By it readers know that names are a dictionary, as they do of the files that Arrow's own library writes.
+        schema = base64.b64encode(_SCHEMA.serialize()).decode()
+        streams, nodes, events, reasons = (list(names[column]) for column in NAMED)
+        self.write = _engine.TraceFile(path, streams, nodes, events, reasons, [("ARROW:schema", schema)])
+        self.rows = 0  # known once all are written
 
     def mark_partial(self) -> None:
         """Says in the file that the run was interrupted."""
-        self._file.add_key_value_metadata({PARTIAL: "true"})
+        self.write.tell(PARTIAL, "true")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._file.close()
+        self.rows = self.write.close()
 
 
 def read_trace(path: Path) -> pl.DataFrame:
@@ -93,9 +76,15 @@ def last_time_ps(trace: pl.DataFrame) -> int:
 
 def write_sorted(path: Path, trace: pl.DataFrame) -> None:
     """Writes a trace again that was read, in its order, and keeps what the file says of itself."""
-    metadata = {PARTIAL: "true"} if is_partial(path) else None
+    table = trace.to_arrow().combine_chunks()
+    names = {column: table[column].chunk(0).dictionary.to_pylist() for column in NAMED} if table.num_rows else _NO_NAMES
     new = path.with_suffix(".sorted")
-    pq.write_table(trace.to_arrow().replace_schema_metadata(metadata), new, row_group_size=1 << 18, **_OPTIONS)
+    with TraceWriter(new, names) as writer:
+        if is_partial(path):
+            writer.mark_partial()
+        for batch in table.to_batches(max_chunksize=1 << 18):
+            indices = {c: batch[c].indices.cast(_TYPES[c]) if c in NAMED else batch[c] for c in COLUMNS}
+            writer.write({column: array.to_numpy().view("u1") for column, array in indices.items()})
     new.replace(path)
 
 

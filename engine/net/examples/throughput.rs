@@ -3,7 +3,7 @@
 //! `cargo run --release --example throughput NETWORK.json [trace] [CORES]`. `penstock bench engine --describe DIR` writes such files.
 use std::time::Instant;
 
-use penstock_net::{run_on, Columns, Guests, Observer};
+use penstock_net::{run_on, Guests, Observer, Row};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -14,7 +14,7 @@ struct Count {
 }
 
 impl Observer for Count {
-    fn rows(&mut self, rows: &mut Columns) -> bool {
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
         self.rows += rows.len() as u64;
         true
     }

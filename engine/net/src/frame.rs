@@ -103,7 +103,7 @@ impl Frame {
         traffic_class: u8,
         reason: Reason,
     ) -> Row {
-        let (frame, stream, bytes) = (self.id, self.stream, u32::from(self.bytes));
+        let (frame, stream, bytes) = (self.id, self.stream, self.bytes);
         Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason }
     }
 }

@@ -53,4 +53,4 @@ pub use run::{run, run_on, Guests, Outcome};
 pub use simulation::Simulation;
 pub use source::SourceError;
 pub use statistics::{Distribution, StreamStatistics, Summary};
-pub use trace::{Columns, Event, Reason, Row};
+pub use trace::{Event, Reason, Row};

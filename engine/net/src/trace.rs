@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One row per event, in columns, handed out in chunks. Rows stand in the order in which they became known.
+//! One row per event, handed out in chunks. Rows stand in the order in which they became known.
 
 /// What happened; the number stands in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +32,19 @@ impl Event {
         "missed",
         "fault_begin",
         "fault_end",
+    ];
+    /// By number.
+    pub const ALL: [Self; Self::NAMES.len()] = [
+        Self::Created,
+        Self::Received,
+        Self::Queued,
+        Self::Eligible,
+        Self::Sent,
+        Self::Delivered,
+        Self::Dropped,
+        Self::Missed,
+        Self::FaultBegin,
+        Self::FaultEnd,
     ];
 }
 
@@ -107,80 +120,13 @@ pub struct Row {
     pub port: u16,
     pub event: Event,
     pub time_ps: u64,
-    pub bytes: u32,
+    pub bytes: u16,
     pub traffic_class: u8,
     pub reason: Reason,
 }
 
 impl Row {
     pub const NO_FRAME: u64 = u64::MAX;
-}
-
-/// Rows in columns.
-#[derive(Clone, Debug, Default)]
-pub struct Columns {
-    pub frame_id: Vec<u64>,
-    pub stream: Vec<u32>,
-    pub node: Vec<u32>,
-    pub port: Vec<u16>,
-    pub event: Vec<u8>,
-    pub time_ps: Vec<u64>,
-    pub bytes: Vec<u32>,
-    pub traffic_class: Vec<u8>,
-    pub reason: Vec<u8>,
-}
-
-impl Columns {
-    /// Without rows, and with room for so many.
-    pub(crate) fn empty(&mut self, rows: usize) {
-        fn empty<T>(column: &mut Vec<T>, rows: usize) {
-            column.clear();
-            column.reserve(rows);
-        }
-        empty(&mut self.frame_id, rows);
-        empty(&mut self.stream, rows);
-        empty(&mut self.node, rows);
-        empty(&mut self.port, rows);
-        empty(&mut self.event, rows);
-        empty(&mut self.time_ps, rows);
-        empty(&mut self.bytes, rows);
-        empty(&mut self.traffic_class, rows);
-        empty(&mut self.reason, rows);
-    }
-
-    #[inline]
-    pub fn push(&mut self, row: Row) {
-        self.frame_id.push(row.frame);
-        self.stream.push(row.stream);
-        self.node.push(row.node);
-        self.port.push(row.port);
-        self.event.push(row.event as u8);
-        self.time_ps.push(row.time_ps);
-        self.bytes.push(row.bytes);
-        self.traffic_class.push(row.traffic_class);
-        self.reason.push(row.reason.0);
-    }
-
-    /// Adds some rows of others.
-    pub(crate) fn append(&mut self, others: &Self, rows: std::ops::Range<usize>) {
-        self.frame_id.extend_from_slice(&others.frame_id[rows.clone()]);
-        self.stream.extend_from_slice(&others.stream[rows.clone()]);
-        self.node.extend_from_slice(&others.node[rows.clone()]);
-        self.port.extend_from_slice(&others.port[rows.clone()]);
-        self.event.extend_from_slice(&others.event[rows.clone()]);
-        self.time_ps.extend_from_slice(&others.time_ps[rows.clone()]);
-        self.bytes.extend_from_slice(&others.bytes[rows.clone()]);
-        self.traffic_class.extend_from_slice(&others.traffic_class[rows.clone()]);
-        self.reason.extend_from_slice(&others.reason[rows]);
-    }
-
-    pub fn len(&self) -> usize {
-        self.frame_id.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.frame_id.is_empty()
-    }
 }
 
 /// Which rows are kept.
@@ -195,26 +141,27 @@ pub(crate) struct Filter {
 /// Rows that nobody has taken yet.
 pub(crate) struct Trace {
     filter: Filter,
-    pub chunk: Columns,
+    pub chunk: Vec<Row>,
 }
 
 impl Trace {
     /// Of a frame that no bridge has classified yet.
     pub const NO_CLASS: u8 = 255;
-    /// Rows of a chunk.
-    pub const CHUNK: usize = 1 << 17;
+    /// Rows of a chunk: few enough for the caches of a core, where they are still when they are handed out.
+    pub const CHUNK: usize = 1 << 13;
     /// Rows that one event of the kernel can make beyond a full chunk, before there is a chance to hand it out.
     const SPARE: usize = 256;
 
     pub fn new(filter: Filter) -> Self {
-        let mut trace = Self { filter, chunk: Columns::default() };
+        let mut trace = Self { filter, chunk: Vec::new() };
         trace.next_chunk();
         trace
     }
 
     /// Begins a new one.
     pub fn next_chunk(&mut self) {
-        self.chunk.empty(if self.filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE });
+        self.chunk.clear();
+        self.chunk.reserve(if self.filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE });
     }
 
     /// Out of the way of runs without a trace.

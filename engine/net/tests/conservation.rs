@@ -2,8 +2,7 @@
 //! A node that loses, doubles or damages frames does not get away with it; one that says what it does with them does.
 use penstock_net::bridge::Judgement;
 use penstock_net::{
-    run, Clock, Columns, Frame, Guests, Network, Node, NodeError, Observer, Outbox, Outcome, Reason, RunError,
-    Violation,
+    run, Clock, Frame, Guests, Network, Node, NodeError, Observer, Outbox, Outcome, Reason, Row, RunError, Violation,
 };
 
 /// Frame 3 is treated so.
@@ -91,7 +90,7 @@ impl Node for Bridge {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn rows(&mut self, rows: &mut Columns) -> bool {
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
         assert!(!rows.is_empty());
         true
     }

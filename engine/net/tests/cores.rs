@@ -2,19 +2,19 @@
 //! A run on several cores is that of one, bit by bit: rows and their order, numbers of frames, statistics, captures.
 use std::path::{Path, PathBuf};
 
-use penstock_net::{run_on, Columns, Distribution, Guests, Network, Observer, Outcome};
+use penstock_net::{run_on, Distribution, Event, Guests, Network, Observer, Outcome, Row};
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
 #[derive(Default)]
 struct Rows {
-    chunks: Vec<Columns>,
+    chunks: Vec<Vec<Row>>,
     stop_at: Option<usize>,
     refuse: bool,
 }
 
 impl Observer for Rows {
-    fn rows(&mut self, rows: &mut Columns) -> bool {
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
         self.chunks.push(std::mem::take(rows));
         !self.refuse
     }
@@ -269,19 +269,8 @@ fn assert_equal(one: &(Outcome, Rows), several: &(Outcome, Rows)) {
     assert_eq!(one.1.chunks.len(), several.1.chunks.len());
     for (first, second) in one.1.chunks.iter().zip(&several.1.chunks) {
         assert_eq!(first.len(), second.len());
-        for row in 0..first.len() {
-            let of = |rows: &Columns| {
-                let place = (rows.node[row], rows.port[row], rows.event[row], rows.time_ps[row]);
-                (
-                    rows.frame_id[row],
-                    rows.stream[row],
-                    place,
-                    rows.bytes[row],
-                    rows.traffic_class[row],
-                    rows.reason[row],
-                )
-            };
-            assert_eq!(of(first), of(second), "row {row}");
+        for (number, (first, second)) in first.iter().zip(second).enumerate() {
+            assert_eq!(first, second, "row {number}");
         }
     }
 }
@@ -348,9 +337,9 @@ fn an_interrupted_run_gives_what_it_has() {
     for (index, statistics) in outcome.statistics.iter().enumerate() {
         let dropped = statistics.dropped.iter().sum::<u64>();
         assert_eq!(statistics.copies, statistics.delivered + statistics.inside + dropped);
-        let is_delivered = |rows: &Columns, row: usize| rows.event[row] == 5 && rows.stream[row] == index as u32;
-        let told = rows.chunks.iter().map(|rows| (0..rows.len()).filter(|&row| is_delivered(rows, row)).count() as u64);
-        assert_eq!(told.sum::<u64>(), statistics.delivered);
+        let told =
+            rows.chunks.iter().flatten().filter(|row| (row.event, row.stream) == (Event::Delivered, index as u32));
+        assert_eq!(told.count() as u64, statistics.delivered);
     }
 }
 

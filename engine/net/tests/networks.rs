@@ -4,29 +4,21 @@ use std::collections::{BTreeMap, HashMap};
 
 use penstock_frame::Percentile;
 use penstock_net::describe::BridgeKind;
-use penstock_net::{run, Columns, Event, Guests, Network, Observer, Outcome, Reason, RunError};
+use penstock_net::{run, Event, Guests, Network, Observer, Outcome, Reason, Row, RunError};
 use proptest::prelude::*;
 
 /// Keeps all rows.
 #[derive(Default)]
 struct Rows {
-    columns: Columns,
+    rows: Vec<Row>,
     chunks: usize,
     stop_at: Option<usize>,
 }
 
 impl Observer for Rows {
-    fn rows(&mut self, rows: &mut Columns) -> bool {
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
         self.chunks += 1;
-        self.columns.frame_id.extend(&rows.frame_id);
-        self.columns.stream.extend(&rows.stream);
-        self.columns.node.extend(&rows.node);
-        self.columns.port.extend(&rows.port);
-        self.columns.event.extend(&rows.event);
-        self.columns.time_ps.extend(&rows.time_ps);
-        self.columns.bytes.extend(&rows.bytes);
-        self.columns.traffic_class.extend(&rows.traffic_class);
-        self.columns.reason.extend(&rows.reason);
+        self.rows.append(rows);
         true
     }
     fn progress(&mut self, _done: f64) -> bool {
@@ -37,8 +29,7 @@ impl Observer for Rows {
 impl Rows {
     /// Times of an event at a node, in the order in which they became known.
     fn times(&self, event: Event, node: u32) -> Vec<u64> {
-        let rows = (0..self.columns.len()).filter(|&row| self.columns.event[row] == event as u8);
-        rows.filter(|&row| self.columns.node[row] == node).map(|row| self.columns.time_ps[row]).collect()
+        self.rows.iter().filter(|row| (row.event, row.node) == (event, node)).map(|row| row.time_ps).collect()
     }
 }
 
@@ -233,10 +224,10 @@ fn filters_keep_what_is_wanted() {
     all.trace.events = Some(vec!["sent".into(), "received".into()]);
     all.trace.nodes = Some(vec![1]);
     let (outcome, rows) = simulate(&all);
-    assert_eq!((rows.columns.len(), wanted), (2000, 2000));
+    assert_eq!((rows.rows.len(), wanted), (2000, 2000));
     all.trace.enabled = false;
     let (silent, rows) = simulate(&all);
-    assert!(rows.columns.is_empty());
+    assert!(rows.rows.is_empty());
     assert_eq!(silent.fates, outcome.fates);
     all.trace.events = Some(vec!["send".into()]);
     let error = run(all, Guests::default(), &mut Rows::default()).err().unwrap().to_string();
@@ -451,18 +442,17 @@ proptest! {
         let bridges = network.bridges.len() as u32;
         prop_assert!(network.bridges.iter().all(|bridge| bridge.kind == BridgeKind::Model));
         let (outcome, rows) = simulate(&network);
-        let columns = &rows.columns;
         for (index, stream) in network.streams.iter().enumerate() {
             let mut created: BTreeMap<u64, u64> = BTreeMap::new();
             let mut sent: HashMap<u64, u64> = HashMap::new();
             let mut delivered: BTreeMap<Key, u64> = BTreeMap::new();
-            for row in (0..columns.len()).filter(|&row| columns.stream[row] == index as u32) {
-                let (frame, node, time) = (columns.frame_id[row], columns.node[row], columns.time_ps[row]);
-                if columns.event[row] == Event::Created as u8 {
+            for row in rows.rows.iter().filter(|row| row.stream == index as u32) {
+                let (frame, node, time) = (row.frame, row.node, row.time_ps);
+                if row.event == Event::Created {
                     prop_assert!(created.insert(frame, time).is_none());
-                } else if columns.event[row] == Event::Sent as u8 && node >= bridges {
+                } else if row.event == Event::Sent && node >= bridges {
                     prop_assert!(sent.insert(frame, time).is_none());
-                } else if columns.event[row] == Event::Delivered as u8 {
+                } else if row.event == Event::Delivered {
                     prop_assert!(delivered.insert((frame, node), time).is_none());
                     prop_assert!(stream.to.contains(&((node - bridges) as usize)));
                 }
@@ -491,9 +481,9 @@ proptest! {
             prop_assert_eq!(statistics.first_delivered_ps, delivered.values().min().copied());
             prop_assert_eq!(statistics.last_delivered_ps, delivered.values().max().copied());
         }
-        let received = columns.event.iter().filter(|&&event| event == Event::Received as u8).count() as u64;
+        let received = rows.rows.iter().filter(|row| row.event == Event::Received).count() as u64;
         prop_assert!(outcome.simulation.frame_hops >= received);
-        prop_assert!(columns.reason.iter().all(|&reason| usize::from(reason) < Reason::COUNT));
+        prop_assert!(rows.rows.iter().all(|row| usize::from(row.reason.0) < Reason::COUNT));
     }
 
     /// The same network gives the same run.
@@ -501,8 +491,7 @@ proptest! {
     fn runs_repeat(tree in trees()) {
         let network = tree.network(true);
         let (first, second) = (simulate(&network).1, simulate(&network).1);
-        prop_assert_eq!(first.columns.time_ps, second.columns.time_ps);
-        prop_assert_eq!(first.columns.frame_id, second.columns.frame_id);
+        prop_assert_eq!(first.rows, second.rows);
     }
 }
 

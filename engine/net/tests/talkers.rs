@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! ATS schedulers of a talker, against numbers that are worked out by hand.
-use penstock_net::{run, Columns, Event, Guests, Network, Observer, Outcome, RunError};
+use penstock_net::{run, Event, Guests, Network, Observer, Outcome, Row, RunError};
 use serde_json::{json, Value};
 
 /// (stream, event, time in ns, class) of what happens at the talker, in the order of time.
@@ -11,12 +11,9 @@ const EVENTS: [Event; 4] = [Event::Created, Event::Eligible, Event::Sent, Event:
 const TALKER: u32 = 1;
 
 impl Observer for AtTalker {
-    fn rows(&mut self, rows: &mut Columns) -> bool {
-        for row in (0..rows.len()).filter(|&row| rows.node[row] == TALKER) {
-            let event = EVENTS.into_iter().find(|&event| event as u8 == rows.event[row]);
-            let (time, class) = (rows.time_ps[row] as f64 / 1000.0, rows.traffic_class[row]);
-            self.0.extend(event.map(|event| (rows.stream[row], event, time, class)));
-        }
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
+        let seen = rows.iter().filter(|row| row.node == TALKER && EVENTS.contains(&row.event));
+        self.0.extend(seen.map(|row| (row.stream, row.event, row.time_ps as f64 / 1000.0, row.traffic_class)));
         true
     }
     fn progress(&mut self, _done: f64) -> bool {

@@ -13,6 +13,7 @@ mod picture;
 mod run;
 mod shapers;
 mod switch;
+mod trace;
 
 /// A large network lies in large pages then, which it needs more than anything else.
 #[global_allocator]
@@ -48,5 +49,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     picture::register(module)?;
     shapers::register(module)?;
     switch::register(module)?;
+    module.add_class::<trace::PyTraceFile>()?;
     Ok(())
 }

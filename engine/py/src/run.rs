@@ -7,17 +7,16 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zerocopy::IntoBytes;
 
 use penstock_frame::FrameToWrite;
 use penstock_net::describe::{BridgeKind, Committed, Link};
-use penstock_net::{Clock, Columns, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate};
-use penstock_net::{Reason, RunError, Simulation, StreamStatistics};
+use penstock_net::{Clock, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate, Reason};
+use penstock_net::{Row, RunError, Simulation, StreamStatistics};
 use penstock_rtl::SwitchNode;
 
 use crate::arrays::array;
-use crate::column::Column;
 use crate::guest::{PyNode, PyProgram, Raised};
+use crate::trace::Sink;
 use crate::{ConservationError, HardwareError, InputError};
 
 fn run_error(error: RunError) -> PyErr {
@@ -100,7 +99,7 @@ fn guests(
 
 /// Hands chunks and progress to Python, and keeps what it raises.
 struct Listener {
-    sink: Option<Py<PyAny>>,
+    sink: Option<Sink>,
     progress: Option<Py<PyAny>>,
     raised: Option<PyErr>,
 }
@@ -115,13 +114,9 @@ impl Listener {
 }
 
 impl Observer for Listener {
-    fn rows(&mut self, rows: &mut Columns) -> bool {
-        let Some(sink) = &self.sink else { return true };
-        let shared = Arc::new(std::mem::take(rows));
-        let taken = Python::attach(|py| sink.call1(py, (columns(py, &shared)?,)).map(|_| true));
-        // The memory of rows that the sink has not kept is used again.
-        *rows = Arc::into_inner(shared).unwrap_or_default();
-        self.keep(taken, false)
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
+        let taken = self.sink.as_ref().map_or(Ok(()), |sink| sink.take(rows));
+        self.keep(taken.map(|()| true), false)
     }
 
     /// An interrupt from the keyboard ends the run early; what was simulated stays.
@@ -143,13 +138,14 @@ impl Observer for Listener {
     }
 }
 
-/// Runs a network, and gives what it left.
+/// Runs a network, and gives what it left. Rows of the trace go to a [`crate::trace::PyTraceFile`], or in chunks to whatever
+/// can be called.
 #[pyfunction]
 #[pyo3(signature = (network_json, sink = None, progress = None, nodes = None, cores = 1))]
 fn run<'py>(
     py: Python<'py>,
     network_json: &str,
-    sink: Option<Py<PyAny>>,
+    sink: Option<Bound<'py, PyAny>>,
     progress: Option<Py<PyAny>>,
     nodes: Option<BTreeMap<String, Py<PyAny>>>,
     cores: usize,
@@ -158,7 +154,7 @@ fn run<'py>(
         serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))?;
     // Rows that nobody takes need not be made.
     network.trace.enabled &= sink.is_some();
-    let mut listener = Listener { sink, progress, raised: None };
+    let mut listener = Listener { sink: sink.map(Sink::new), progress, raised: None };
     let raised = Raised::default();
     let guests = guests(py, &network, nodes.unwrap_or_default(), &raised)?;
     let result = py.detach(|| penstock_net::run_on(cores, network, guests, &mut listener));
@@ -210,22 +206,6 @@ fn simulation<'py>(py: Python<'py>, simulation: &Simulation) -> PyResult<Bound<'
     dict.set_item("cycles_simulated", simulation.cycles_simulated)?;
     dict.set_item("cycles_jumped", simulation.cycles_jumped)?;
     dict.set_item("end_ps", simulation.end_ps)?;
-    Ok(dict)
-}
-
-/// The columns of a chunk, without a copy.
-fn columns<'py>(py: Python<'py>, rows: &Arc<Columns>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("rows", rows.len())?;
-    dict.set_item("frame_id", Column::new(rows, |rows| rows.frame_id.as_bytes()))?;
-    dict.set_item("stream", Column::new(rows, |rows| rows.stream.as_bytes()))?;
-    dict.set_item("node", Column::new(rows, |rows| rows.node.as_bytes()))?;
-    dict.set_item("port", Column::new(rows, |rows| rows.port.as_bytes()))?;
-    dict.set_item("event", Column::new(rows, |rows| &rows.event))?;
-    dict.set_item("time_ps", Column::new(rows, |rows| rows.time_ps.as_bytes()))?;
-    dict.set_item("bytes", Column::new(rows, |rows| rows.bytes.as_bytes()))?;
-    dict.set_item("traffic_class", Column::new(rows, |rows| &rows.traffic_class))?;
-    dict.set_item("reason", Column::new(rows, |rows| &rows.reason))?;
     Ok(dict)
 }
 

@@ -28,14 +28,14 @@ use crate::queue::{self, Kind};
 use crate::simulation::Simulation;
 use crate::source::{Generator, Handover};
 use crate::station::Station;
-use crate::trace::{Columns, Trace};
+use crate::trace::{Row, Trace};
 pub(crate) use programs::Hosted;
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
     /// Rows, in the order in which they became known. What is left in them is dropped, and their memory used again. False:
     /// they could not be taken, and the run fails.
-    fn rows(&mut self, rows: &mut Columns) -> bool;
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool;
     /// Which part of the duration is over. False interrupts the run.
     fn progress(&mut self, done: f64) -> bool;
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::notes::{Batch, Change, Mark, PARTITION_SHIFT};
 use crate::conservation::{Fates, Violation, Violations};
-use crate::trace::{Columns, Reason, Trace};
+use crate::trace::{Reason, Row, Trace};
 
 /// A frame with copies in several partitions.
 struct Parted {
@@ -64,7 +64,7 @@ pub struct Merge {
     /// Per stream, of frames that were parted.
     pub fates: Vec<Fates>,
     pub violations: Violations,
-    pub rows: Columns,
+    pub rows: Vec<Row>,
     has_trace: bool,
 }
 
@@ -77,14 +77,14 @@ impl Merge {
             parted: HashMap::new(),
             fates: vec![Fates::default(); streams],
             violations: Violations::default(),
-            rows: Columns::default(),
+            rows: Vec::new(),
             has_trace,
         }
     }
 
     /// Drops the rows that were handed out.
     pub fn next_chunk(&mut self) {
-        self.rows.empty(Trace::CHUNK);
+        self.rows.clear();
     }
 
     pub fn add(&mut self, batch: Batch) {
@@ -119,9 +119,9 @@ impl Merge {
             numbers.extend(self.created..self.created + u64::from(mark.created - created));
             self.created += u64::from(mark.created - created);
             let first = self.rows.len();
-            self.rows.append(&batch.rows, rows as usize..mark.rows as usize);
-            for frame in &mut self.rows.frame_id[first..] {
-                *frame = number(&self.numbers, *frame);
+            self.rows.extend_from_slice(&batch.rows[rows as usize..mark.rows as usize]);
+            for row in &mut self.rows[first..] {
+                row.frame = number(&self.numbers, row.frame);
             }
         }
         for change in &batch.changes[changes as usize..mark.changes as usize] {

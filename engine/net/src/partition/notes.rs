@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a partition leaves while it runs, event by event, so that all of it can be put into the order of one core.
 use crate::queue::Event;
-use crate::trace::{Columns, Reason};
+use crate::trace::{Reason, Row};
 
 /// Of a frame that has copies in several partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Mark {
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     pub from: usize,
-    pub rows: Columns,
+    pub rows: Vec<Row>,
     pub marks: Vec<Mark>,
     pub changes: Vec<Change>,
     /// Frames that are nowhere any more, if there is a trace.
@@ -102,7 +102,7 @@ impl Notes {
     }
 
     /// Hands out what was noted, with its rows.
-    pub fn batch(&mut self, from: usize, rows: Columns) -> Batch {
+    pub fn batch(&mut self, from: usize, rows: Vec<Row>) -> Batch {
         self.created += self.marks.last().map_or(0, |mark| u64::from(mark.created));
         Batch {
             from,

@@ -227,12 +227,12 @@ impl Taker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Columns;
+    use crate::trace::Row;
 
     struct Nobody;
 
     impl Observer for Nobody {
-        fn rows(&mut self, _rows: &mut Columns) -> bool {
+        fn rows(&mut self, _rows: &mut Vec<Row>) -> bool {
             true
         }
         fn progress(&mut self, _done: f64) -> bool {
