@@ -252,3 +252,104 @@ impl GatedPorts for OfClock<'_> {
         self.ports.replan(self.clock, at, port);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use penstock_shaper::admission::Pool;
+    use penstock_shaper::egress::{LineTime, Queued};
+
+    use super::*;
+    use crate::bridge::Timing;
+
+    fn made() -> (Clock, Ports) {
+        let clock = Clock::new(3, &Timing::Hardware).unwrap();
+        let ports = Ports::new(3, &BridgeConfig::default(), &clock).unwrap();
+        (clock, ports)
+    }
+
+    /// Of class 3, visible in cycle 1000.
+    fn queue(ports: &mut Ports, clock: &Clock, port: u16) -> Option<Tick> {
+        let (state, line) = ports.at(clock, port);
+        let copy = Queued {
+            visible: 1_000,
+            frame: 0,
+            bytes: 64,
+            reception: 0,
+            traffic_class: 3,
+            pool: Pool::Queue,
+            shaped: false,
+        };
+        state.egress.enqueue(copy);
+        state.plan(&line, 900)
+    }
+
+    fn wakes(ports: &mut Ports) -> Vec<(u16, Tick)> {
+        ports.take_wakes().collect()
+    }
+
+    #[test]
+    fn a_port_is_told_of_when_a_gate_makes_it_select_at_another_tick() {
+        let (clock, mut ports) = made();
+        assert_eq!(queue(&mut ports, &clock, 1), Some(1_000));
+        assert_eq!((ports.count(), ports.queued(), ports.get(1).due, ports.get(0).due), (3, 1, 1_000, NEVER));
+        ports.change(&clock, 900, &Change::GateStates { port: 1, states: 0b1111_0111 });
+        ports.change(&clock, 900, &Change::GateEnable(0b010));
+        let given_up = ports.get(1).due;
+        assert!(given_up > 120 << 20, "its gate is closed, and nothing opens it");
+        assert_eq!(wakes(&mut ports), [(1, given_up)]);
+        assert_eq!([0, 1, 2].map(|port| ports.get(port).egress.is_gated()), [false, true, false]);
+        ports.change(&clock, 950, &Change::GateStates { port: 3, states: 0 });
+        ports.change(&clock, 950, &Change::GateStates { port: 1, states: 0b0000_1000 });
+        assert_eq!((wakes(&mut ports), ports.get(1).due), (vec![(1, 1_000)], 1_000));
+        ports.change(&clock, 960, &Change::GateStates { port: 1, states: 0 });
+        ports.change(&clock, 2_000, &Change::GateEnable(0b100));
+        assert_eq!(wakes(&mut ports), [(1, given_up), (1, 2_000)], "without gates it may go at once");
+        ports.change(&clock, 2_100, &Change::GateEnable(0b100));
+        assert_eq!(wakes(&mut ports), []);
+    }
+
+    #[test]
+    fn a_frame_is_too_long_for_ports_that_say_so() {
+        let (clock, mut ports) = made();
+        assert_eq!(ports.too_long(&clock, 0, 0b111, 3, 2_000), 0);
+        ports.change(&clock, 0, &Change::MaxSdu { port: 3, traffic_class: 3, bytes: 10 });
+        assert!(!ports.is_shaped);
+        ports.change(&clock, 0, &Change::MaxSdu { port: 2, traffic_class: 3 + 8, bytes: 100 });
+        ports.change(&clock, 0, &Change::MaxSdu { port: 0, traffic_class: 3, bytes: 99 });
+        let of = |wanted, class, bytes| ports.too_long(&clock, 0, wanted, class, bytes);
+        assert_eq!([of(0b111, 3, 99), of(0b111, 3, 100), of(0b111, 3, 101)], [0, 0b001, 0b101]);
+        assert_eq!([of(0b110, 3, 101), of(0b011, 3, 101), of(0b111, 2, 101)], [0b100, 0b001, 0]);
+        let single = |port, bytes| ports.is_too_long(&clock, 0, port, 3, bytes);
+        assert_eq!([single(2, 100), single(2, 101), single(1, 101)], [false, true, false]);
+    }
+
+    #[test]
+    fn slopes_above_the_rate_of_a_port_are_without_effect_but_for_gated_ones() {
+        let (clock, mut ports) = made();
+        let mut write = |traffic_class, enable, idle_slope, gated| {
+            ports.change(&clock, 0, &Change::Credit { port: 1, traffic_class, enable, idle_slope, gated });
+            [7, 6].map(|class| ports.get(1).egress.idle_slopes_beside(class))
+        };
+        let most = credit::PORT_RATE;
+        let sums = |six: u64, seven: u64| [i128::from(six), i128::from(seven)];
+        assert_eq!(write(6, true, most - 10, false), sums(most - 10, 0));
+        assert_eq!(write(7, true, 11, false), sums(most - 10, 0), "a unit above");
+        assert_eq!(write(7 + 8, true, 10, false), sums(most - 10, 10), "three bits count");
+        assert_eq!(write(7, true, 11, true), sums(most - 10, 11));
+        assert_eq!(write(6, true, most + 1, true), sums(most - 10, 11), "none is above the rate by itself");
+        assert_eq!(write(6, false, most + 1, false), sums(0, 11));
+        assert_eq!(write(7, false, 5, false), sums(0, 0));
+        ports.change(&clock, 0, &Change::RoundRobin { port: 1, members: 0b110 });
+        ports.change(&clock, 0, &Change::RoundRobin { port: 3, members: 0b110 });
+        assert_eq!([0, 1, 2].map(|port| ports.get(port).egress.round_robin()), [0, 0b110, 0]);
+    }
+
+    #[test]
+    fn the_gap_counts_from_the_change_on() {
+        let (clock, mut ports) = made();
+        let spent = |ports: &mut Ports| LineTime::spent(&ports.at(&clock, 0).1, 100, 64);
+        assert_eq!(spent(&mut ports), 100 + 64 + 8);
+        ports.change(&clock, 0, &Change::CountGap(true));
+        assert_eq!(spent(&mut ports), 100 + 64 + 20);
+    }
+}
