@@ -104,6 +104,7 @@ pub struct Lifetime {
 
 impl Lifetime {
     /// No class is looked at or searched.
+    #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.look.is_none() && self.search.is_none()
     }
@@ -117,15 +118,25 @@ impl Lifetime {
     }
 
     /// A selection at `at`.
+    #[inline(always)]
     pub fn popped(&mut self, at: Tick, last: bool) {
         self.pop = Some(Pop { at: at + 1, last });
     }
 
+    #[inline(always)]
     pub fn enqueued(&mut self, at: Tick, head: bool) {
-        if self.look.is_some() || self.search.is_some() {
-            self.enqueues.get_or_insert_default().push(Enqueue { at, head });
-        } else {
+        if !self.is_idle() || self.enqueues.is_some() {
+            self.note(Enqueue { at, head });
+        }
+    }
+
+    /// What matters to nobody any more is forgotten.
+    #[cold]
+    fn note(&mut self, enqueue: Enqueue) {
+        if self.is_idle() {
             self.enqueues = None;
+        } else {
+            self.enqueues.get_or_insert_default().push(enqueue);
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Pending {
     pub facts: Option<Box<Facts>>,
 }
 
+const _: () = assert!(size_of::<Fifo<Pending>>() == 64, "one line of the cache");
+
 /// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]

@@ -29,6 +29,7 @@ impl Bridge {
         port: u16,
         received: Received,
         mut facts: Option<Box<Facts>>,
+        known: Option<Way>,
         headers: &Headers,
         memos: &mut Memos,
         before: Tick,
@@ -62,7 +63,7 @@ impl Bridge {
         }
         let way = match &facts {
             Some(facts) => facts.way(headers.get(received.header)),
-            None => self.way(port, &received, headers, memos),
+            None => known.unwrap_or_else(|| self.way(port, &received, headers, memos)),
         };
         out.traffic_class = way.traffic_class;
         out.stream = (way.stream != NO_STREAM).then_some(way.stream);
@@ -89,7 +90,7 @@ impl Bridge {
 
     /// Where a frame goes: what is kept of its header, or else what the tables say.
     #[inline(always)]
-    fn way(&mut self, port: u16, received: &Received, headers: &Headers, memos: &mut Memos) -> Way {
+    pub(super) fn way(&mut self, port: u16, received: &Received, headers: &Headers, memos: &mut Memos) -> Way {
         match self.kept(port, received, memos) {
             Some(way) => way,
             None => self.find_way(port, received, headers, memos),
@@ -98,7 +99,7 @@ impl Bridge {
 
     /// What is kept of a header, if nothing of it has changed.
     #[inline(always)]
-    pub(super) fn kept(&self, port: u16, received: &Received, memos: &Memos) -> Option<Way> {
+    fn kept(&self, port: u16, received: &Received, memos: &Memos) -> Option<Way> {
         let version = self.forwarding.version(received.turn);
         let known = memos.get(received.memo, key_of(port, received.header), self.tables.version());
         known.filter(|seen| version == Some(seen.found_version)).map(|seen| seen.way)
@@ -152,10 +153,10 @@ impl Bridge {
         }
     }
 
-    /// Queues the copies that are accepted of a frame of which all else is known.
+    /// Decides about a frame that is too long for its port, and of which all else is known.
     #[cold]
     #[allow(clippy::too_many_arguments)] // as of `admit`
-    pub(super) fn admit_rest(
+    pub(super) fn admit_too_long(
         &mut self,
         now: Tick,
         begin: Tick,
@@ -165,9 +166,7 @@ impl Bridge {
         before: Tick,
         mut known: Judgement,
     ) -> Judgement {
-        if known.reason == Reason::NONE {
-            self.admit(now, begin, port, &received, wanted, None, before, &mut known);
-        }
+        self.admit(now, begin, port, &received, wanted, None, before, &mut known);
         known
     }
 

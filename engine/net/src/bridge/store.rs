@@ -96,14 +96,34 @@ impl Store {
         self.admission.decide(limits, wanted, too_long, class, reception.into(), cells_of(bytes.into()))
     }
 
-    /// Whether the only copy of a frame finds room that is guaranteed to its queue, which it then takes; for a decision that
-    /// begins at `begin`.
+    /// Where the only copy of a frame finds room, for a decision that begins at `begin`; or why it finds none.
     #[inline(always)]
-    pub fn take_guaranteed(&mut self, begin: Tick, egress: u16, class: usize, bytes: u16) -> bool {
+    pub fn take(
+        &mut self,
+        begin: Tick,
+        egress: u16,
+        class: usize,
+        reception: u16,
+        bytes: u16,
+    ) -> Result<Pool, Decision> {
         if self.next_release < begin {
             self.release_before(begin);
         }
-        self.admission.take_guaranteed(&self.limits, egress.into(), class, cells_of(bytes.into()))
+        if self.admission.take_guaranteed(&self.limits, egress.into(), class, cells_of(bytes.into())) {
+            return Ok(Pool::Queue);
+        }
+        self.take_shared(egress, class, reception, bytes)
+    }
+
+    #[inline(never)]
+    fn take_shared(&mut self, egress: u16, class: usize, reception: u16, bytes: u16) -> Result<Pool, Decision> {
+        let cells = cells_of(bytes.into());
+        let decision = self.admission.decide(&self.limits, 1 << egress, 0, class, reception.into(), cells);
+        if decision.accepted == 0 {
+            Err(decision)
+        } else {
+            Ok(decision.pool_of(egress.into()))
+        }
     }
 
     /// The cells of a copy come back at a tick.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The judgement of a frame of which nothing is out of the ordinary: it came whole, what its header says is known, and it
-//! goes to one port, where there is room that is guaranteed to its queue. In a network without much loss and flooding that
-//! is nearly every frame. What it does is what `judge` does, with less around it: held equal by the tests of `judge`, which
+//! The judgement of a frame of which nothing is out of the ordinary: it came whole, and it goes to one port, where
+//! there is room. In a network without much loss and flooding that is nearly every frame. What it does is what `judge` does, with less around it: held equal by the tests of `judge`, which
 //! all go by here first.
-use penstock_shaper::admission::Pool;
+use penstock_shaper::admission::Decision;
 use penstock_shaper::egress::Queued;
 
 use super::arrivals::Pending;
@@ -75,11 +74,13 @@ impl Bridge {
         let Some(Pending { received, facts }) = self.arrivals.next(&self.clock, port) else {
             return Verdict::Other(Judgement::default());
         };
-        let is_whole = facts.is_none() && received.fault == Reason::NONE && !self.clock.cuts_through();
-        let way = if is_whole { self.kept(port, &received, memos).filter(|way| way.is_single()) } else { None };
-        let Some(way) = way else {
-            return Verdict::Other(self.judge_any(now, port, received, facts, headers, memos, before));
-        };
+        if facts.is_some() || received.fault != Reason::NONE || self.clock.cuts_through() {
+            return Verdict::Other(self.judge_any(now, port, received, facts, None, headers, memos, before));
+        }
+        let way = self.way(port, &received, headers, memos);
+        if !way.is_single() {
+            return Verdict::Other(self.judge_any(now, port, received, None, Some(way), headers, memos, before));
+        }
         let (frame, bytes, shaped) = (received.frame, received.bytes, way.is_shaped);
         let (traffic_class, stream, egress) = (way.traffic_class, way.stream, way.wanted.trailing_zeros() as u16);
         let (begin, mut visible, decided) = match &self.clock {
@@ -89,32 +90,29 @@ impl Bridge {
             }
             Clock::Ideal(ideal) => (now + 1, received.last + ideal.processing_delay_ps, now),
         };
-        let mut reason = Reason::NONE;
+        let mut passes = true;
         if shaped {
             let shape = self.shape(port, received.last, bytes, &way, visible);
-            visible = shape.visible;
-            reason = if shape.pass { Reason::NONE } else { Reason::RESIDENCE };
+            (visible, passes) = (shape.visible, shape.pass);
+        }
+        let known = || {
+            let stream = (stream != NO_STREAM).then_some(stream);
+            Judgement { frame, bytes, traffic_class, visible, stream, shaped, decided, ..Judgement::default() }
+        };
+        if !passes {
+            return Verdict::Other(Judgement { reason: Reason::RESIDENCE, ..known() });
         }
         let class = usize::from(traffic_class);
-        let finds_room = reason == Reason::NONE
-            && !self.ports.is_too_long(&self.clock, begin + 1, egress, class, bytes)
-            && self.store.take_guaranteed(begin, egress, class, bytes);
-        if !finds_room {
-            let stream = (stream != NO_STREAM).then_some(stream);
-            let known = Judgement {
-                frame,
-                bytes,
-                reason,
-                traffic_class,
-                visible,
-                stream,
-                shaped,
-                decided,
-                ..Judgement::default()
-            };
-            return Verdict::Other(self.admit_rest(now, begin, port, received, way.wanted, before, known));
+        if self.ports.is_too_long(&self.clock, begin + 1, egress, class, bytes) {
+            return Verdict::Other(self.admit_too_long(now, begin, port, received, way.wanted, before, known()));
         }
-        let copy = Queued { visible, frame, bytes, reception: port, traffic_class, pool: Pool::Queue, shaped };
+        let pool = match self.store.take(begin, egress, class, port, bytes) {
+            Ok(pool) => pool,
+            Err(Decision { queue_full, class_full, store_full, .. }) => {
+                return Verdict::Other(Judgement { queue_full, class_full, store_full, ..known() });
+            }
+        };
+        let copy = Queued { visible, frame, bytes, reception: port, traffic_class, pool, shaped };
         let passed = self.pass(now, decided, before, egress, &copy);
         let wakes = passed.is_none() && self.enqueue(now, decided, egress, copy);
         let straight =

@@ -35,7 +35,6 @@ pub(super) struct Eligible {
 
 /// The queues of one class that have frames.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
 pub(super) struct Heads {
     /// The head that goes first, if any queue has frames.
     first: Eligible,

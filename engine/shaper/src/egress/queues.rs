@@ -44,15 +44,16 @@ struct List {
     tail: u32,
 }
 
+/// Whether anything waits stands first, in the line of the cache in which what surrounds the queues ends.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Queues {
-    lists: Vec<[List; CLASSES]>,
-    nodes: Vec<Node>,
-    free: u32,
     count: u32,
+    free: u32,
     /// Bit k: class k has frames.
     waiting: u8,
+    lists: Vec<[List; CLASSES]>,
+    nodes: Vec<Node>,
     classes: [Heads; CLASSES],
 }
 
@@ -77,8 +78,9 @@ impl Queues {
         self.count == 0
     }
 
-    /// Whether the copy stands at the head of its queue.
-    #[inline(always)]
+    /// Whether the copy stands at the head of its queue. Once in the program: copies of it cost the processor's cache of
+    /// instructions more than the call does.
+    #[inline(never)]
     pub fn push(&mut self, copy: Queued) -> bool {
         let node = Node { copy, next: NONE };
         let index = if self.free == NONE {
@@ -158,7 +160,7 @@ impl Queues {
         (self.waiting >> traffic_class & 1 == 1).then(|| self.pop(traffic_class))
     }
 
-    #[inline]
+    #[inline(never)]
     fn pop(&mut self, class: usize) -> Queued {
         let Self { lists, nodes, classes, .. } = self;
         let heads = &mut classes[class];
