@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The functions of `penstock_msg.h`: one node for a process.
+#![allow(unsafe_code)] // callers in C vouch for their pointers
+use std::cell::RefCell;
+use std::ffi::{c_char, c_int, c_uint, CString};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::endpoint::{Endpoint, Options};
+use crate::error::Error;
+use crate::identity::{Identity, Tile};
+use crate::inbox::held;
+
+static NODE: Mutex<Option<Arc<Endpoint>>> = Mutex::new(None);
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// `struct penstock_msg_options`.
+#[repr(C)]
+pub struct COptions {
+    tile_rows: u8,
+    tile_columns: u8,
+    network: [u8; 2],
+    port: u16,
+    priority: c_int,
+    timeout_ms: c_uint,
+}
+
+fn ended(result: Result<(), Error>) -> c_int {
+    let Err(error) = result else { return 0 };
+    LAST.with_borrow_mut(|last| *last = CString::new(error.to_string()).unwrap_or_default());
+    error.code()
+}
+
+fn node() -> Result<Arc<Endpoint>, Error> {
+    held(&NODE).clone().ok_or(Error::NotOpen)
+}
+
+/// Fills in what is usual.
+///
+/// # Safety
+/// `options` points to a `struct penstock_msg_options`.
+#[no_mangle]
+pub unsafe extern "C" fn penstock_msg_defaults(options: *mut COptions) {
+    let usual = Options::default();
+    let Tile { rows, columns } = usual.tile;
+    let Options { network, port, priority, .. } = usual;
+    let filled = COptions { tile_rows: rows, tile_columns: columns, network, port, priority, timeout_ms: 0 };
+    // SAFETY: the caller vouches for the pointer.
+    unsafe { options.write(filled) };
+}
+
+/// Makes this process a node.
+///
+/// # Safety
+/// `options` is null or points to a `struct penstock_msg_options`.
+#[no_mangle]
+pub unsafe extern "C" fn penstock_msg_open(own: u32, options: *const COptions) -> c_int {
+    // SAFETY: the caller vouches for the pointer.
+    let options = unsafe { options.as_ref() }.map_or_else(Options::default, |given| Options {
+        tile: Tile { rows: given.tile_rows, columns: given.tile_columns },
+        network: given.network,
+        port: given.port,
+        priority: given.priority,
+        timeout: (given.timeout_ms > 0).then(|| Duration::from_millis(u64::from(given.timeout_ms))),
+    });
+    held(&NODE).take(); // its address is free again before it is asked for
+    ended(Endpoint::open(Identity(own), options).map(|opened| *held(&NODE) = Some(Arc::new(opened))))
+}
+
+/// Ends the node of this process; who waits gets an error.
+#[no_mangle]
+pub extern "C" fn penstock_msg_close() {
+    if let Some(node) = held(&NODE).take() {
+        node.close();
+    }
+}
+
+/// Sends `size` bytes to a node.
+///
+/// # Safety
+/// `data` points to `size` bytes.
+#[no_mangle]
+pub unsafe extern "C" fn send_msg(data: *const u8, size: usize, to: u32) -> c_int {
+    // SAFETY: the caller vouches for the pointer; without bytes it is not looked at.
+    let message = if size == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data, size) } };
+    ended(node().and_then(|node| node.send(Identity(to), message)))
+}
+
+/// Waits for `size` bytes from a node.
+///
+/// # Safety
+/// `buffer` points to `size` bytes that may be written.
+#[no_mangle]
+pub unsafe extern "C" fn recv_msg(buffer: *mut u8, size: usize, from: u32) -> c_int {
+    // SAFETY: the caller vouches for the pointer; without bytes it is not looked at.
+    let place = if size == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(buffer, size) } };
+    ended(node().and_then(|node| node.receive(Identity(from), place)))
+}
+
+/// Waits for the next message from a node and gives its bytes, 1 to 2^32 - 1; below zero a code.
+#[no_mangle]
+pub extern "C" fn penstock_msg_next(from: u32) -> i64 {
+    match node().and_then(|node| node.next_bytes(Identity(from))) {
+        Ok(bytes) => i64::from(bytes),
+        Err(error) => i64::from(ended(Err(error))),
+    }
+}
+
+/// What the last code of this thread means, in words; until its next call.
+#[no_mangle]
+pub extern "C" fn penstock_msg_error() -> *const c_char {
+    LAST.with_borrow(|last| last.as_ptr())
+}
