@@ -10,6 +10,7 @@ use nix::sys::socket::{self, sockopt, AddressFamily, SockFlag, SockType, Sockadd
 /// Begins each connection; the last byte is the version.
 const MAGIC: [u8; 4] = *b"pmg1";
 const HEADER_BYTES: usize = 4;
+const AHEAD_BYTES: usize = 1 << 14;
 /// A peer that says nothing for so long while it is asked is dead.
 const KEEP_ALIVE_S: u32 = 2;
 
@@ -57,9 +58,9 @@ pub fn send(stream: &mut TcpStream, message: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// How far a receiver got.
+/// What a peer does next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Read1 {
+pub enum Next {
     /// A message of so many bytes is next.
     Message(u32),
     /// The other side has closed it between two messages.
@@ -78,13 +79,17 @@ pub enum Broken {
     Strange,
 }
 
-/// What comes from a peer. Nothing is lost when time is over before a message has begun to be read.
+/// What comes from a peer. Nothing is lost when time is over before a message has begun to be taken.
 #[derive(Debug)]
 pub struct Incoming {
     stream: TcpStream,
+    /// What the kernel was told last.
+    timeout: Option<Duration>,
     is_known: bool,
-    held: [u8; HEADER_BYTES],
-    count: usize,
+    /// Read ahead, so that short messages take one call each, or fewer.
+    ahead: Box<[u8]>,
+    from: usize,
+    to: usize,
 }
 
 impl Incoming {
@@ -93,55 +98,75 @@ impl Incoming {
         socket::setsockopt(&stream, sockopt::TcpKeepIdle, &KEEP_ALIVE_S)?;
         socket::setsockopt(&stream, sockopt::TcpKeepInterval, &KEEP_ALIVE_S)?;
         socket::setsockopt(&stream, sockopt::TcpKeepCount, &3)?;
-        Ok(Self { stream, is_known: false, held: [0; HEADER_BYTES], count: 0 })
+        let ahead = vec![0; AHEAD_BYTES].into_boxed_slice();
+        Ok(Self { stream, timeout: None, is_known: false, ahead, from: 0, to: 0 })
     }
 
     /// Waits for the length of the next message, which stays until it is taken.
-    pub fn next(&mut self, until: Option<Instant>) -> Result<Read1, Broken> {
+    pub fn next(&mut self, until: Option<Instant>) -> Result<Next, Broken> {
         loop {
-            while self.count < HEADER_BYTES {
-                match self.some(self.count, until)? {
-                    0 if self.count == 0 => return Ok(Read1::Ended),
+            while self.to - self.from < HEADER_BYTES {
+                if self.from > 0 {
+                    self.ahead.copy_within(self.from..self.to, 0);
+                    (self.from, self.to) = (0, self.to - self.from);
+                }
+                self.wait(until)?;
+                match read(&mut self.stream, &mut self.ahead[self.to..])? {
+                    0 if self.to == 0 => return Ok(Next::Ended),
                     0 => return Err(Broken::Lost),
-                    read => self.count += read,
+                    read => self.to += read,
                 }
             }
+            let mut word = [0; HEADER_BYTES];
+            word.copy_from_slice(&self.ahead[self.from..self.from + HEADER_BYTES]);
             if self.is_known {
-                return Ok(Read1::Message(u32::from_le_bytes(self.held)));
+                return Ok(Next::Message(u32::from_le_bytes(word)));
             }
-            if self.held != MAGIC {
+            if word != MAGIC {
                 return Err(Broken::Strange);
             }
-            (self.is_known, self.count) = (true, 0);
+            self.is_known = true;
+            self.from += HEADER_BYTES;
         }
-    }
-
-    fn some(&mut self, from: usize, until: Option<Instant>) -> Result<usize, Broken> {
-        wait(&self.stream, until)?;
-        read(&mut self.stream, &mut self.held[from..])
     }
 
     /// The message that is next; its length is the buffer's.
     pub fn take(&mut self, buffer: &mut [u8], until: Option<Instant>) -> Result<(), Broken> {
-        let mut done = 0;
+        let begin = self.from + HEADER_BYTES;
+        let mut done = buffer.len().min(self.to - begin);
+        buffer[..done].copy_from_slice(&self.ahead[begin..begin + done]);
+        if done == 0 {
+            // Of the message itself nothing is here: it stays until something comes.
+            self.wait(until)?;
+            done = match read(&mut self.stream, buffer)? {
+                0 => return Err(Broken::Lost),
+                read => read,
+            };
+            (self.from, self.to) = (0, 0);
+        } else {
+            self.from = begin + done;
+        }
         while done < buffer.len() {
-            wait(&self.stream, until)?;
-            match read(&mut self.stream, &mut buffer[done..]) {
+            let came = self.wait(until).and_then(|()| read(&mut self.stream, &mut buffer[done..]));
+            match came {
                 Ok(0) => return Err(Broken::Lost),
                 Ok(read) => done += read,
-                Err(Broken::TimedOut) if done > 0 => return Err(Broken::Late),
+                Err(Broken::TimedOut) => return Err(Broken::Late),
                 Err(broken) => return Err(broken),
             }
-            self.count = 0;
         }
         Ok(())
     }
-}
 
-fn wait(stream: &TcpStream, until: Option<Instant>) -> Result<(), Broken> {
-    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-    // A timeout of zero would be none.
-    stream.set_read_timeout(left.map(|left| left.max(Duration::from_micros(1)))).map_err(|_| Broken::Lost)
+    fn wait(&mut self, until: Option<Instant>) -> Result<(), Broken> {
+        // A timeout of zero would be none.
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()).max(Duration::from_micros(1)));
+        if left != self.timeout {
+            self.stream.set_read_timeout(left).map_err(|_| Broken::Lost)?;
+            self.timeout = left;
+        }
+        Ok(())
+    }
 }
 
 fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<usize, Broken> {
@@ -149,10 +174,8 @@ fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<usize, Broken> {
         return match stream.read(buffer) {
             Ok(read) => Ok(read),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                // ETIMEDOUT of a dead peer is not the end of our patience.
-                Err(if error.raw_os_error() == Some(nix::libc::ETIMEDOUT) { Broken::Lost } else { Broken::TimedOut })
-            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(Broken::TimedOut),
+            // Also ETIMEDOUT, of a peer that is dead.
             Err(_) => Err(Broken::Lost),
         };
     }

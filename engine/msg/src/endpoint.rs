@@ -112,8 +112,16 @@ impl Endpoint {
     /// # Errors
     /// As of [`Self::receive`].
     pub fn next_bytes(&self, from: Identity) -> Result<u32, Error> {
+        self.next_bytes_until(from, self.until())
+    }
+
+    /// As [`Self::next_bytes`], with a time of its own; none: as long as the peer lives.
+    ///
+    /// # Errors
+    /// As of [`Self::receive`].
+    pub fn next_bytes_until(&self, from: Identity, until: Option<Instant>) -> Result<u32, Error> {
         from.address(self.options.tile, self.options.network)?;
-        self.inbox.next(from, self.until())
+        self.inbox.next(from, until)
     }
 
     /// Who waits for messages gets an error, and who asks later.

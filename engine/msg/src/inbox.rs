@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::connection::{Broken, Incoming, Read1};
+use crate::connection::{Broken, Incoming, Next};
 use crate::error::Error;
 use crate::identity::Identity;
 
@@ -79,8 +79,8 @@ impl Inbox {
             }
             let Some(connection) = lane.front_mut() else { continue };
             match connection.next(until) {
-                Ok(Read1::Message(bytes)) => return Ok(bytes),
-                Ok(Read1::Ended) => _ = lane.pop_front(),
+                Ok(Next::Message(bytes)) => return Ok(bytes),
+                Ok(Next::Ended) => _ = lane.pop_front(),
                 Err(Broken::TimedOut) => return Err(Error::TimedOut { node: from }),
                 Err(broken) => {
                     lane.pop_front();

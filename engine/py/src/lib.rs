@@ -9,6 +9,7 @@ mod bound;
 mod column;
 mod driven;
 mod guest;
+mod messages;
 mod picture;
 mod run;
 mod shapers;
@@ -45,6 +46,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ats::register(module)?;
     bound::register(module)?;
     module.add_class::<guest::PyFrame>()?;
+    messages::register(module)?;
     run::register(module)?;
     picture::register(module)?;
     shapers::register(module)?;
