@@ -23,7 +23,12 @@ A, B = "0,0,0,0", "0,1,1,0"
 def test_messages_are_whole_and_in_order() -> None:
     with Node(A, network=LOOPBACK, port=21001) as a, Node(B, network=LOOPBACK, port=21001, timeout_s=20) as b:
         sent = [bytes([n]) * size for n, size in enumerate((1, 100, 200_000, 3))]
-        sender = threading.Thread(target=lambda: [a.send(each, B) for each in sent])
+
+        def send() -> None:
+            for each in sent:
+                a.send(each, B)
+
+        sender = threading.Thread(target=send)
         sender.start()
         assert [b.receive(Identity(0, 0, 0, 0)) for _ in sent] == sent
         sender.join()
@@ -100,7 +105,7 @@ def test_the_example_in_c_greets_itself_and_python(library: Path, tmp_path: Path
     subprocess.run(["cc", *flags, "-o", program, source, *link], check=True, timeout=60)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(library)}
     port = {"shared": 21005, "static": 21006}[kind]
-    words = [program, "0x00010100", "0", "127", str(port)]
+    words: list[str | Path] = [program, "0x00010100", "0", "127", str(port)]
     with (
         subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as there,
         Node(A, network=LOOPBACK, port=port, timeout_s=20) as here,

@@ -13,11 +13,11 @@ Who = Identity | int | str
 
 
 class Node:
-    """This process as a node, whose address one of the host's interfaces has.
+    """A node that is this process; one of the host's interfaces has its address.
 
-    All nodes of a network have the same `tile` (rows and columns of nodes), `network` (the first two bytes of addresses)
-    and TCP `port`. `priority` is that of frames in the kernel (SO_PRIORITY). Without `timeout_s` receiving waits as long
-    as the other node lives.
+    All nodes of a network have the same `tile` (rows and columns of nodes), `network` (the first two bytes of
+    addresses) and TCP `port`. `priority` is that of frames in the kernel (SO_PRIORITY). Without `timeout_s` receiving
+    waits as long as the other node lives.
 
     Raises `MessageError` with a code of `penstock_msg.h` and a sentence; `TimeoutError` when time is over.
     """
