@@ -235,8 +235,15 @@ struct Outcome {
     left: Vec<(u32, u16, Tick)>,
 }
 
-/// Lets all frames through, in the order of `first`; says too how many copies were sent at once.
-fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before: Tick) -> (Outcome, usize) {
+/// Lets all frames through, in the order of `first`, at once before a tick and by what it `keeps` of headers; says too how
+/// many copies were sent at once.
+fn departures(
+    timing: &Timing,
+    config: &BridgeConfig,
+    frames: &[Coming],
+    before: Tick,
+    keeps: bool,
+) -> (Outcome, usize) {
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     enum Step {
         Arrive(usize),
@@ -244,6 +251,7 @@ fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before:
         Select(u16),
     }
     let mut bridge = Bridge::new(PORTS, config, timing).unwrap();
+    let mut memos = Memos::new(HEADERS);
     let mut headers = Headers::new();
     let mut steps: BinaryHeap<_> =
         frames.iter().enumerate().map(|(n, frame)| Reverse((frame.first, Step::Arrive(n)))).collect();
@@ -253,12 +261,13 @@ fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before:
             Step::Arrive(n) => {
                 let Coming { port, destination, pcp, bytes, first } = frames[n];
                 let tag = Some(Tag { pcp, vlan: 1 });
-                let id = headers.intern(&Header { tag, ..header(destination, 9) });
-                let due = bridge.arrive(port, arrival(n as u32, id, bytes, first));
+                let id = headers.intern(&Header { tag, ..header(destination, 9 + u64::from(port)) });
+                let memo = if keeps { id } else { NO_PLACE };
+                let due = bridge.arrive(port, Arrival { memo, ..arrival(n as u32, id, bytes, first) });
                 steps.push(Reverse((due, Step::Judge(port))));
             }
             Step::Judge(port) => {
-                let out = bridge.judge(at, port, &headers, &mut Memos::default(), before);
+                let out = bridge.judge(at, port, &headers, &mut memos, before);
                 outcome.judged.push((out.frame, out.reason, out.visible, out.destination));
                 if let Some(sent) = out.passed {
                     passed += 1;
@@ -285,6 +294,8 @@ fn departures(timing: &Timing, config: &BridgeConfig, frames: &[Coming], before:
 }
 
 const PORTS: u16 = 3;
+/// From each port, to stations and groups, with each priority.
+const HEADERS: usize = (PORTS * 2 * PORTS * 8) as usize;
 
 /// Classes of ATS, of turns, and of credit at some ports, all of them at random, over each other; streams of ATS by the
 /// station that they are for.
@@ -344,12 +355,15 @@ fn a_frame_that_finds_its_port_free_leaves_as_from_its_queue() {
                 })
                 .collect();
             frames.sort_unstable_by_key(|frame| frame.first);
-            let (queued, none) = departures(&timing, &config, &frames, 0);
-            let (passed, some) = departures(&timing, &config, &frames, Tick::MAX);
+            let (queued, none) = departures(&timing, &config, &frames, 0, false);
             prop_assert_eq!(none, 0);
-            copies.set(copies.get() + queued.left.len());
-            at_once.set(at_once.get() + some);
-            prop_assert_eq!(queued, passed);
+            prop_assert_eq!(&departures(&timing, &config, &frames, 0, true).0, &queued);
+            for keeps in [false, true] {
+                let (passed, some) = departures(&timing, &config, &frames, Tick::MAX, keeps);
+                copies.set(copies.get() + passed.left.len());
+                at_once.set(at_once.get() + some);
+                prop_assert_eq!(&passed, &queued);
+            }
         }
         Ok(())
     });
