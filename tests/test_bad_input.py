@@ -336,6 +336,16 @@ NETWORK_CASES = {
     "hardware with another's timing": (
         "lone = { ports = 2 }", 'lone = { ports = 2, nodes = "rtl", switching = "cut_through" }',
         19, "bridges.lone.switching", "what it is", "model"),
+    "a header in hardware": (
+        "lone = { ports = 2 }",
+        'lone = { ports = 2, nodes = "rtl", switching = "cut_through", cut_through_header = "64B" }',
+        19, "bridges.lone.cut_through_header", "what it is", "model"),
+    "a header of a bridge that stores": (
+        "lone = { ports = 2 }", 'lone = { ports = 2, cut_through_header = "64B" }',
+        19, "bridges.lone.cut_through_header", "reads all of them", 'switching = "cut_through"'),
+    "a header without its tag": (
+        "lone = { ports = 2 }", 'lone = { ports = 2, switching = "cut_through", cut_through_header = "15B" }',
+        19, "bridges.lone.cut_through_header", "15B", "16B"),
     "a station in hardware": ('"core0.2"', '"core0.2", nodes = "rtl"', 24, "stations.c.nodes", "rtl", "model"),
     "learning in a ring": (
         "bridge = { ports = 4 }", 'bridge = { ports = 4, forwarding = "learned" }',

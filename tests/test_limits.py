@@ -79,12 +79,15 @@ LINK = some(rate=at(limits.LinkRate), delay=at(limits.Delay))
 QUEUE_LIMIT = st.one_of(
     st.sampled_from([{"frames": 1}, {"frames": 10**9}]), at(limits.QueueBytes).map(lambda size: {"bytes": size})
 )
-BRIDGE = st.fixed_dictionaries(
+SWITCHING = st.one_of(
+    st.sampled_from([{}, {"switching": "store_and_forward"}, {"switching": "cut_through"}]),
+    at(limits.HeaderBytes).map(lambda size: {"switching": "cut_through", "cut_through_header": size}),
+)
+_BRIDGE = st.fixed_dictionaries(
     {"ports": st.just(4)},
     optional={
         "clock": CLOCK,
         "gates": GATES,
-        "switching": st.sampled_from(["store_and_forward", "cut_through"]),
         "processing_delay": at(limits.Delay),
         "processing_delay_max": at(limits.StatedDelay),
         "max_frame": at(limits.FrameBytes),
@@ -99,6 +102,7 @@ BRIDGE = st.fixed_dictionaries(
         ),
     },
 )
+BRIDGE = st.tuples(_BRIDGE, SWITCHING).map(lambda both: both[0] | both[1])
 STATION = some(
     clock=CLOCK,
     gates=GATES,

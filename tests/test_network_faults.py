@@ -311,7 +311,12 @@ def drawn(seed: int) -> dict[str, Any]:
         bridge: dict[str, Any] = {"ports": 4, "classes": {"5": {"selection": "cbs", "idle_slope": "20Mb/s"}}}
         bridge |= draw.choice([{}, {"gates": gates}])
         bridge |= draw.choice(
-            [{}, {"processing_delay": "2us"}, {"processing_delay": "1us", "switching": "cut_through"}]
+            [
+                {},
+                {"processing_delay": "2us"},
+                {"processing_delay": "1us", "switching": "cut_through"},
+                {"switching": "cut_through", "cut_through_header": "20B"},
+            ]
         )
         bridges[name] = bridge
     stations = {f"s{n}": {"at": f"b{n % 3}.{n // 3}"} | draw.choice([{}, {"gates": gates}]) for n in range(6)}

@@ -222,7 +222,7 @@ def test_a_bridge_says_what_is_otherwise_than_its_topology() -> None:
     bridges = load(network()).bridges
     assert list(bridges) == ["t0", "t1", "t2"]
     assert [bridge.ports for bridge in bridges.values()] == [4, 4, 4]
-    assert [bridge.cut_through for bridge in bridges.values()] == [False, False, True]
+    assert [bridge.cut_through_bytes for bridge in bridges.values()] == [None, None, 64]
     assert (bridges["t2"].clock.offset_ps, bridges["t2"].clock.drift_ppb) == (-1_000_000, 3)
 
 
@@ -244,8 +244,8 @@ def test_the_engine_is_told_the_network() -> None:
     told = plan.network_json(load(network()), {}, {}, captures=Path("out"))
     assert [b["kind"] for b in told["bridges"]] == ["model"] * 3
     assert told["bridges"][2]["clock"] == {"offset_ps": -1_000_000, "drift_ppb": 3}
-    idle = {"kind": "ideal", "processing_delay_ps": 8000 * (4 + 2 * 4 + 19 + 4), "cut_through": False}
-    assert [b["timing"] for b in told["bridges"]] == [idle, idle, idle | {"cut_through": True}]
+    idle = {"kind": "ideal", "processing_delay_ps": 8000 * (4 + 2 * 4 + 19 + 4), "cut_through_bytes": None}
+    assert [b["timing"] for b in told["bridges"]] == [idle, idle, idle | {"cut_through_bytes": 64}]
     assert told["links"] == [
         {"a": [0, 1], "b": [1, 0], "rate_bps": 10**10, "delay_ps": 50_000},
         {"a": [1, 1], "b": [2, 0], "rate_bps": 10**10, "delay_ps": 50_000},

@@ -55,6 +55,7 @@ class Measured:
     interval: Distribution | None = None
     talker_wait: Distribution | None = None
     launch_missed: int = 0  # frames that reached the talker's controller after their launch times
+    spoiled: int = 0  # copies that had begun to leave a bridge by cut-through when their frame turned out bad
     rate_bps: float | None = None  # on the wire, at each listener
 
     @property
@@ -130,6 +131,8 @@ def from_trace(view: View, *, end_ps: int = 0, partial: bool = False) -> dict[st
     for stream, reason, count in reasons.iter_rows():
         drops.setdefault(stream, {})[reason] = count
     waiting = open_end.filter(pl.col("dropped").is_null())
+    bad = view.rows.filter(pl.col("event") == "spoiled")
+    spoiled = dict(bad.group_by(pl.col("stream").cast(pl.String)).len().iter_rows())
     lost = {} if partial else _lost(view, waiting, end_ps)
     inside = dict(waiting.group_by(pl.col("stream").cast(pl.String)).len().iter_rows())
     found = {}
@@ -151,6 +154,7 @@ def from_trace(view: View, *, end_ps: int = 0, partial: bool = False) -> dict[st
             interval=distribution(gap, "interval") if gap else None,
             talker_wait=distribution(waits[name], "wait"),
             launch_missed=counts[name]["missed"],
+            spoiled=spoiled.get(name, 0),
             rate_bps=None
             if time is None
             else _rate(time["wire_bytes"], time["delivered"], time["first"], time["last"], stream.listeners),
@@ -176,6 +180,7 @@ def from_engine(network: Network, result: Mapping[str, Any]) -> dict[str, Measur
             interval=_told(told["interval_ps"]),
             talker_wait=_told(told["talker_wait_ps"]),
             launch_missed=told["launch_missed"],
+            spoiled=told["spoiled"],
             rate_bps=_rate(
                 told["delivered_wire_bytes"],
                 told["delivered"],

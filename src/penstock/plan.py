@@ -239,7 +239,11 @@ def _ptp(node: Bridge | Station) -> dict[str, Any]:
 def _timing(bridge: Bridge) -> dict[str, Any]:
     if bridge.hardware_timing:
         return {"kind": "hardware"}
-    return {"kind": "ideal", "processing_delay_ps": bridge.processing_delay_ps, "cut_through": bridge.cut_through}
+    return {
+        "kind": "ideal",
+        "processing_delay_ps": bridge.processing_delay_ps,
+        "cut_through_bytes": bridge.cut_through_bytes,
+    }
 
 
 def _committed(network: Network, stream: Stream) -> dict[str, int] | None:

@@ -217,6 +217,7 @@ def _stream(
         "interval_ns": _ns(measured.interval),
         "talker_wait_ns": _ns(measured.talker_wait),
         "launch": _launch(stream, measured),
+        "spoiled": measured.spoiled,
         "rate_bps": measured.rate_bps,
         "bound_ns": None if bound_ps is None else bound_ps / 1000,
         "bound_ok": bound_ok,

@@ -113,6 +113,8 @@ def _say_of(name: str, stream: dict[str, Any], console: Console, *, wide: bool) 
     """What no column has room for."""
     if stream["dropped"]:
         say(console, f"[yellow]dropped[/] of [bold]{name}[/]: {escape(drops(stream['dropped']))}")
+    if stream["spoiled"]:
+        say(console, f"[yellow]sent on bad[/] of [bold]{name}[/], by cut-through: {stream['spoiled']}")
     if stream["inside"] and not wide:
         say(console, f"still inside of [bold]{name}[/]: {stream['inside']}")
     if stream["deadline_ok"] is False:

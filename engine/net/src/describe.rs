@@ -60,8 +60,9 @@ pub enum Timing {
     Ideal {
         /// From last bit in to the instant at which it may be selected.
         processing_delay_ps: u64,
+        /// Of its header, behind which a frame may be sent on; none: it has to be whole.
         #[serde(default)]
-        cut_through: bool,
+        cut_through_bytes: Option<u16>,
     },
 }
 

@@ -118,12 +118,26 @@ impl<'a> Outbox<'a> {
         self.leave(frame);
     }
 
-    /// A frame is lost that no bridge has judged, which came into a port.
+    /// A frame is lost that no bridge has judged, which came into a port; copies of it left by `forwarded` before.
     #[cold]
-    pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, at: u64, reason: Reason) {
+    pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, forwarded: u64, at: u64, reason: Reason) {
         let Surroundings { ledger, trace, .. } = &mut *self.around;
-        Books { node: self.node, ledger, trace }.refuse_whole(&mut frame, port, at, reason);
+        Books { node: self.node, ledger, trace }.refuse_whole(&mut frame, port, forwarded, at, reason);
         self.leave(frame);
+    }
+
+    /// A copy leaves a port before its frame is whole, which stays; its header was read at `decided`.
+    pub(crate) fn cut_through(&mut self, slot: u32, port: u16, traffic_class: u8, decided: u64) {
+        let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
+        let frame = frames.get_mut(slot);
+        frame.copies += 1;
+        ledger.fork(frame, 2);
+        Books { node: self.node, ledger, trace }.row(frame, port, Event::Queued, decided, traffic_class, Reason::NONE);
+    }
+
+    /// A port is to judge the same frame again.
+    pub(crate) fn judge_again(&mut self, clock: &Clock, port: u16, due: Tick) {
+        self.around.queue.push(queue::Event::judgement(clock.time(due), self.node, port, queue::NO_HOP));
     }
 
     /// A bridge has judged a frame that came into a port. Gives how many copies of it are queued, instead of the one that
@@ -223,8 +237,11 @@ impl Books<'_> {
     /// Gives how many copies are queued.
     #[inline(never)]
     fn tell(&mut self, frame: &mut Frame, port: u16, clock: &Clock, judgement: &Judgement) -> u32 {
+        if judgement.spoiled != 0 {
+            self.tell_spoiled(frame, clock, *judgement);
+        }
         if judgement.reason != Reason::NONE {
-            self.refuse_whole(frame, port, clock.time(judgement.decided), judgement.reason);
+            self.refuse_whole(frame, port, judgement.forwarded, clock.time(judgement.decided), judgement.reason);
             return 0;
         }
         let destination = judgement.destination;
@@ -236,7 +253,7 @@ impl Books<'_> {
             self.tell_queued(frame, clock, *judgement);
         }
         let wanted = self.ledger.routes().ports(frame.hop);
-        let without = judgement.refused() | (wanted & !destination);
+        let without = judgement.refused() | (wanted & !destination & !judgement.forwarded);
         if without != 0 {
             self.refuse(frame, without, clock, *judgement);
         }
@@ -255,8 +272,24 @@ impl Books<'_> {
         }
     }
 
+    /// Copies that left before their frame was whole turned out bad.
     #[cold]
-    fn refuse_whole(&mut self, frame: &mut Frame, port: u16, at: u64, reason: Reason) {
+    fn tell_spoiled(&mut self, frame: &Frame, clock: &Clock, judgement: Judgement) {
+        let (at, reason) = (clock.time(judgement.decided), judgement.spoiled_reason());
+        for egress in ports(judgement.spoiled) {
+            self.row(frame, egress, Event::Spoiled, at, judgement.traffic_class, reason);
+        }
+        self.ledger.statistics(frame.stream).spoiled += u64::from(judgement.spoiled.count_ones());
+    }
+
+    /// All miss a frame that came into a port, but those behind `forwarded`, by which copies of it have left.
+    #[cold]
+    fn refuse_whole(&mut self, frame: &mut Frame, port: u16, forwarded: u64, at: u64, reason: Reason) {
+        if forwarded != 0 {
+            let rest = self.ledger.routes().ports(frame.hop) & !forwarded;
+            ports(rest).for_each(|egress| self.miss(frame, egress, at, Trace::NO_CLASS, reason));
+            return;
+        }
         self.row(frame, port, Event::Dropped, at, Trace::NO_CLASS, reason);
         let behind = self.ledger.routes().behind_all(frame.hop);
         self.ledger.miss(frame, behind, reason);
@@ -269,10 +302,15 @@ impl Books<'_> {
         for egress in ports(without) {
             let refused = judgement.refused() >> egress & 1 != 0;
             let reason = if refused { judgement.refused_reason(egress) } else { Reason::NO_DESTINATION };
-            self.row(frame, egress, Event::Dropped, at, judgement.traffic_class, reason);
-            let behind = self.ledger.routes().behind(frame.hop, egress);
-            self.ledger.miss(frame, behind, reason);
+            self.miss(frame, egress, at, judgement.traffic_class, reason);
         }
+    }
+
+    /// Those behind a port miss a frame.
+    fn miss(&mut self, frame: &mut Frame, egress: u16, at: u64, traffic_class: u8, reason: Reason) {
+        self.row(frame, egress, Event::Dropped, at, traffic_class, reason);
+        let behind = self.ledger.routes().behind(frame.hop, egress);
+        self.ledger.miss(frame, behind, reason);
     }
 
     fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {

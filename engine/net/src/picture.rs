@@ -57,7 +57,7 @@ impl Picture {
         let clock = make(described.offset_ps, described.drift_ppb).map_err(refused)?;
         let timing = match hardware {
             true => Timing::Hardware(Cycles::new(2)),
-            false => Timing::Ideal(Ideal::new(0, false, vec![*rate_bps; usize::from(*port) + 1])),
+            false => Timing::Ideal(Ideal::new(0, None, vec![*rate_bps; usize::from(*port) + 1])),
         };
         let start = clock.at_or_before(0);
         let gate_time = gate_time(&timing, shapers.ptp, start).map_err(refused)?;

@@ -213,9 +213,9 @@ fn members(
             BridgeKind::Model => {
                 let timing = match bridge.timing {
                     describe::Timing::Hardware => Timing::Hardware,
-                    describe::Timing::Ideal { processing_delay_ps, cut_through } => Timing::Ideal {
+                    describe::Timing::Ideal { processing_delay_ps, cut_through_bytes } => Timing::Ideal {
                         processing_delay_ps,
-                        cut_through,
+                        cut_through_bytes,
                         // A port without a link sends as fast as any.
                         rates_bps: rates.iter().map(|wire| wire.map_or(HARDWARE_BPS, |wire| wire.rate.bps())).collect(),
                     },

@@ -202,6 +202,8 @@ pub struct StreamStatistics {
     pub inside: u64,
     /// Frames that reached the talker's controller after their launch times.
     pub launch_missed: u64,
+    /// Copies that had begun to leave a bridge when their frame turned out bad.
+    pub spoiled: u64,
     /// Copies that nodes made, beside those that the way of the frame wants.
     pub duplicated: u64,
     /// Copies that nodes took out.
@@ -233,6 +235,7 @@ impl StreamStatistics {
         self.duplicated += other.duplicated;
         self.eliminated += other.eliminated;
         self.repeated += other.repeated;
+        self.spoiled += other.spoiled;
         for (dropped, more) in self.dropped.iter_mut().zip(other.dropped) {
             *dropped += more;
         }

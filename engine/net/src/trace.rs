@@ -18,10 +18,12 @@ pub enum Event {
     FaultBegin = 8,
     /// It is over.
     FaultEnd = 9,
+    /// A frame turned out bad that had begun to leave: the FCS of that copy was spoiled.
+    Spoiled = 10,
 }
 
 impl Event {
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "created",
         "received",
         "queued",
@@ -32,6 +34,7 @@ impl Event {
         "missed",
         "fault_begin",
         "fault_end",
+        "spoiled",
     ];
     /// By number.
     pub const ALL: [Self; Self::NAMES.len()] = [
@@ -45,6 +48,7 @@ impl Event {
         Self::Missed,
         Self::FaultBegin,
         Self::FaultEnd,
+        Self::Spoiled,
     ];
 }
 

@@ -27,7 +27,7 @@ fn arrival(frame: u32, header: HeaderId, bytes: u16, first: Tick) -> Arrival {
 
 fn sent(selection: Selection) -> (u32, Tick) {
     match selection {
-        Selection::Sent { frame, first, .. } => (frame, first),
+        Selection::Sent { frame, first, .. } | Selection::CutThrough { frame, first, .. } => (frame, first),
         other => panic!("{other:?}"),
     }
 }
@@ -56,21 +56,37 @@ fn an_idle_hardware_bridge_takes_a_constant_time() {
 
 #[test]
 fn other_makers_store_and_forward_or_cut_through() {
-    let ideal = |cut_through| Timing::Ideal {
+    let ideal = |cut_through_bytes| Timing::Ideal {
         processing_delay_ps: 1_000_000,
-        cut_through,
+        cut_through_bytes,
         rates_bps: vec![1_000_000_000, 100_000_000, 10_000_000_000],
     };
-    for (cut_through, fast, slow) in [(false, 1_000_000, 1_000_000), (true, 1_000_000, 1_000_000 - 936 * 8_000)] {
-        let mut bridge = Bridge::new(3, &BridgeConfig::default(), &ideal(cut_through)).unwrap();
+    let cases = [
+        (None, 1_000_000, 1_000_000),
+        (Some(64), 1_000_000, 1_000_000 - 936 * 8_000),
+        (Some(16), 1_000_000, 1_000_000 - 984 * 8_000),
+        (Some(2_000), 1_000_000, 1_000_000),
+    ];
+    for (cut_through_bytes, fast, slow) in cases {
+        let mut bridge = Bridge::new(3, &BridgeConfig::default(), &ideal(cut_through_bytes)).unwrap();
         let mut headers = Headers::new();
         let id = headers.intern(&header(1, 2));
         let first = 50_000_000;
         let at = bridge.arrive(0, arrival(1, id, 1000, first));
         let out = bridge.judge(at, 0, &headers, &mut Memos::default(), 0);
         let last = first + 8_000_000;
-        let wakes: Vec<_> = bridge.wakes(&out).collect();
-        let mut first_bits: Vec<_> = wakes.iter().map(|&(p, due)| (p, sent(bridge.select(due, p)).1)).collect();
+        let mut wakes: Vec<_> = bridge.wakes(&out).collect();
+        let mut first_bits = Vec::new();
+        if let Some(whole) = out.again {
+            let early: Vec<_> = bridge.leaving_early(0).collect();
+            first_bits.extend(early.into_iter().map(|(p, at)| (p, sent(bridge.select(at, p)).1)));
+            assert_eq!((whole, first_bits.len(), bridge.inside()), (last, 1, 1));
+            let out = bridge.judge(whole, 0, &headers, &mut Memos::default(), 0);
+            assert_eq!((out.forwarded, out.spoiled, out.destination), (0b010, 0, 0b100));
+            wakes.extend(bridge.wakes(&out));
+        }
+        first_bits.extend(wakes.into_iter().map(|(p, due)| (p, sent(bridge.select(due, p)).1)));
+        assert_eq!(bridge.inside(), 0);
         first_bits.sort_unstable();
         let slow_at = (last as i64 + slow + 640_000) as Tick;
         assert_eq!(first_bits, [(1, slow_at), (2, last + fast + 6_400)]);
@@ -78,7 +94,7 @@ fn other_makers_store_and_forward_or_cut_through() {
 }
 
 fn ideal(processing_delay_ps: u64, ports: usize) -> Timing {
-    Timing::Ideal { processing_delay_ps, cut_through: false, rates_bps: vec![1_000_000_000; ports] }
+    Timing::Ideal { processing_delay_ps, cut_through_bytes: None, rates_bps: vec![1_000_000_000; ports] }
 }
 
 /// Judges one frame that arrives whole at a port.

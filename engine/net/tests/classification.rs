@@ -134,7 +134,7 @@ fn play(network: &Network, timing: &Timing, used: Use) -> (Seen, Met) {
             Step::Select(port) => {
                 let next = match bridge.select(at, port) {
                     Selection::Stale => None,
-                    Selection::Idle { next } => next,
+                    Selection::Idle { next } | Selection::CutThrough { next, .. } => next,
                     Selection::Sent { frame, first, next, .. } => {
                         seen.left.push((frame, port, first));
                         next
@@ -277,7 +277,7 @@ fn network() -> impl Strategy<Value = Network> {
 }
 
 fn ideal() -> Timing {
-    Timing::Ideal { processing_delay_ps: 1_000_000, cut_through: false, rates_bps: vec![RATE_BPS; PORTS.into()] }
+    Timing::Ideal { processing_delay_ps: 1_000_000, cut_through_bytes: None, rates_bps: vec![RATE_BPS; PORTS.into()] }
 }
 
 proptest! {

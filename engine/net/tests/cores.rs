@@ -139,7 +139,7 @@ impl Plan {
         let ports = ports.max(2);
         let timing = match kind % 3 {
             0 if ports <= 8 => json!({"kind": "hardware"}),
-            1 => json!({"kind": "ideal", "processing_delay_ps": 300_000, "cut_through": true}),
+            1 => json!({"kind": "ideal", "processing_delay_ps": 300_000, "cut_through_bytes": 64}),
             _ => json!({"kind": "ideal", "processing_delay_ps": (kind >> 8) % 2_000_000}),
         };
         let mut config = json!({"learning_enable": kind >> 3 & 1 == 1, "queue_limit": [30, 30, 30, 30, 30, 30, 30, 30],

@@ -80,7 +80,7 @@ fn line(bridges: usize, timing: &str, rate_bps: u64, delay_ps: u64, stations: [&
 }
 
 const IDEAL: &str = r#"{"kind":"ideal","processing_delay_ps":2000000}"#;
-const CUT_THROUGH: &str = r#"{"kind":"ideal","processing_delay_ps":300000,"cut_through":true}"#;
+const CUT_THROUGH: &str = r#"{"kind":"ideal","processing_delay_ps":300000,"cut_through_bytes":64}"#;
 
 #[test]
 fn store_and_forward_over_any_hops_at_any_rate() {
@@ -111,6 +111,37 @@ fn cut_through_waits_for_64_bytes_at_each_hop() {
     let wanted = 4 * (64 * PS_PER_BYTE + 300_000 + 8 * PS_PER_BYTE) + 5 * 50_000;
     let latency = outcome.statistics[0].latency_ps.summary().unwrap();
     assert_eq!((latency.min, latency.max), (wanted, wanted));
+}
+
+/// A frame of 1000 B is too long for the second bridge, whose longest has 500 B: the copy that has begun to leave by then
+/// is spoiled; the third and the station drop it by its FCS, and one that stores drops it itself.
+#[test]
+fn a_giant_that_has_begun_to_leave_is_spoiled() {
+    let periodic = r#"{"kind":"periodic","frame_bytes":1000,"period_ps":400000000}"#;
+    let text = line(3, CUT_THROUGH, 1_000_000_000, 0, ["", ""], &stream("x", 0, &[1], 5, periodic));
+    let short = r#"{"name":"s1","kind":"model","ports":2,"timing":{},"config":{"max_frame_bytes":500}}"#;
+    let with = |second: &str| {
+        let old = format!(r#"{{"name":"s1","kind":"model","ports":2,"timing":{CUT_THROUGH},"config":{{}}}}"#);
+        let network = network(&text.replace(&old, &short.replace("{}", second)));
+        let (outcome, rows) = simulate(&network);
+        assert_eq!(outcome.fates[0].created, 3);
+        assert_eq!(outcome.statistics[0].dropped.iter().sum::<u64>(), 3);
+        (outcome, rows)
+    };
+    // The first bit leaves the station after a preamble, and each bridge behind 64 B, 300 ns and a preamble.
+    let hop = (64 + 8) * PS_PER_BYTE + 300_000;
+    let received = 8 * PS_PER_BYTE + hop;
+    let (outcome, rows) = with(CUT_THROUGH);
+    let statistics = &outcome.statistics[0];
+    assert_eq!((statistics.spoiled, statistics.dropped[usize::from(Reason::FCS.0)]), (6, 3));
+    // Known with the 501st byte at the second, and with the last one at the third and at the listener.
+    assert_eq!(rows.times(Event::Spoiled, 1)[0], received + 501 * PS_PER_BYTE);
+    assert_eq!(rows.times(Event::Spoiled, 2)[0], received + hop + 1000 * PS_PER_BYTE);
+    assert_eq!(rows.times(Event::Dropped, 4)[0], received + 2 * hop + 1000 * PS_PER_BYTE);
+    let (outcome, rows) = with(IDEAL);
+    let statistics = &outcome.statistics[0];
+    assert_eq!((statistics.spoiled, statistics.dropped[usize::from(Reason::GIANT.0)]), (0, 3));
+    assert_eq!(rows.times(Event::Dropped, 1)[0], received + 501 * PS_PER_BYTE);
 }
 
 #[test]

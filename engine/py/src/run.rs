@@ -237,6 +237,7 @@ fn of_stream<'py>(py: Python<'py>, stream: &StreamStatistics) -> PyResult<Bound<
     dict.set_item("duplicated", stream.duplicated)?;
     dict.set_item("eliminated", stream.eliminated)?;
     dict.set_item("repeated", stream.repeated)?;
+    dict.set_item("spoiled", stream.spoiled)?;
     dict.set_item("dropped", by_reason(py, dropped)?)?;
     dict.set_item("latency_ps", distribution(py, &stream.latency_ps)?)?;
     dict.set_item("interval_ps", distribution(py, &stream.interval_ps)?)?;

@@ -242,6 +242,9 @@ fn judgement(event: &Event) -> Judgement {
         decided: event.cycle,
         wakes: 0,
         passed: None,
+        again: None,
+        forwarded: 0,
+        spoiled: 0,
     }
 }
 

@@ -26,7 +26,7 @@ def why_not(
     if bridge.nodes == "own":
         return "the bridge is a node of one's own, of which no more is known"
     traffic_class = network.class_at(stream, step.bridge)
-    if bridge.cut_through:
+    if bridge.cut_through_bytes is not None:
         return "the bridge forwards by cut-through, and bounds are of whole frames; store and forward has one"
     if not bridge.static_forwarding:
         return "the bridge learns its addresses, and may flood other streams to the same port"

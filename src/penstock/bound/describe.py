@@ -187,7 +187,7 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
         regulated = stream.ats is not None and bridge.is_ats(traffic_class)
         conforms = regulated and hop.bridge == first and _all_conform(network, stream)
         jitter = grid_step_ps(bridge) + _ROUNDING_PS + (TOLERANCE_PS if conforms else 0)
-        if bridge.cut_through:
+        if bridge.cut_through_bytes is not None:
             entry = network.link_at[hop.bridge, hop.entry]
             jitter += ceil_div(stream.max_frame_bytes * 8 * PS, entry.rate_bps)
         scheduler = _regulator(network, stream, hop.entry, bridge, told, regulators) if regulated else None

@@ -80,7 +80,7 @@ def _check_port(tap: Tap) -> None:
         if rate != LINK_BPS:
             _refuse(tap, f"the link of port {port} has {show_rate(rate)}", show_rate(LINK_BPS))
     beside = {
-        "a switch that cuts through": bridge.cut_through,
+        "a switch that cuts through": bridge.cut_through_bytes is not None,
         "gates": tap.port in bridge.gates,
         "a credit-based shaper": any(port == tap.port for port, _ in bridge.credit),
         "a longest unit": any(port == tap.port for port, _ in bridge.max_sdu_bytes),

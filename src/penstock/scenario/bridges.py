@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from penstock.scenario import model
 from penstock.scenario.clock import clock_of
+from penstock.scenario.cut_through import header_bytes
 from penstock.scenario.draft import Draft
 from penstock.scenario.gate_lists import able_of
 from penstock.scenario.limits import (
@@ -68,7 +69,7 @@ def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link])
     ports = settings.ports or 0
     if ports > HARDWARE_PORTS:
         draft.once((*path, "ports"), f"the hardware does not come with {ports}", f"2 to 8, or {remedy}")
-    for key in ("processing_delay", "switching", "store"):
+    for key in ("processing_delay", "switching", "cut_through_header", "store"):
         if getattr(settings, key) is not None:
             draft.once((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
     if settings.overhead < 0:
@@ -131,7 +132,7 @@ def _bridge(
         clock=clock_of(name, settings.clock),
         hardware_timing=hardware_timing,
         processing_delay_ps=idle_processing_ps(ports) if processing is None else processing,
-        cut_through=settings.switching == "cut_through",
+        cut_through_bytes=header_bytes(draft, path, settings),
         classes=classes,
         class_of_pcp=table,
         class_of_untagged=settings.class_of_untagged,

@@ -60,6 +60,7 @@ SendSlope = Annotated[int, Quantity(RATE, -FASTEST_BPS, 0)]
 AtsRate = Annotated[int, Quantity(RATE, 10**4, FASTEST_BPS)]  # the slowest that the hardware's schedulers can hold
 
 FrameBytes = Annotated[int, Quantity(LENGTH, 64, 2000)]
+HeaderBytes = Annotated[int, Quantity(LENGTH, 16, 2000)]  # addresses and a tag
 ServiceDataUnit = Annotated[int, Quantity(LENGTH, 46, 1982)]  # of frames of 64 B to 2000 B
 Overhead = Annotated[int, Quantity(LENGTH, -63, 255)]  # a byte is left of the shortest frame
 StoreBytes = Annotated[int, Quantity(LENGTH, 15_360, 10**9)]  # of two ports at least: see store.py

@@ -15,6 +15,7 @@ from penstock import data
 from penstock.collection import without_collection
 from penstock.errors import check_known
 from penstock.scenario.bridges import build_bridges, kinds_of
+from penstock.scenario.cut_through import check_headers
 from penstock.scenario.demand import check_demand
 from penstock.scenario.draft import Draft
 from penstock.scenario.faults import faults_of
@@ -88,6 +89,7 @@ def _network(draft: Draft, override: str | None) -> Network:
     check_passing(draft, network)
     check_identities(draft, network)
     check_forwarding(draft, network)
+    check_headers(draft, network)
     check_queue_limits(draft, network)
     check_tables(draft, network)
     check_use(draft, network)

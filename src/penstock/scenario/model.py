@@ -29,6 +29,7 @@ from penstock.scenario.limits import (
     Duration,
     Extension,
     FrameBytes,
+    HeaderBytes,
     Interval,
     LinkRate,
     Overhead,
@@ -49,8 +50,9 @@ from penstock.scenario.tile_keys import Tiles
 
 Nodes = Literal["model", "rtl", "linux"]
 Event = Literal[
-    "created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed", "fault_begin", "fault_end"
-]
+    "created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed", "fault_begin", "fault_end",
+    "spoiled",
+]  # fmt: skip
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")
 _PLACE = re.compile(r"([^.\s]+)\.([0-9]{1,5})")
@@ -291,6 +293,11 @@ class Bridge(Table):
     )
     switching: Literal["store_and_forward", "cut_through"] | None = Field(
         default=None, description="Whether a frame has to be whole before it is sent on."
+    )
+    cut_through_header: HeaderBytes | None = Field(
+        default=None,
+        description="Of cut-through: so much of a frame, from the destination address on, is read before it is sent on;"
+        " 64 B if not given.",
     )
     classes: ByClass[ClassOfTraffic] = Field(
         default_factory=dict, description="Traffic classes by number; 7 is served first."

@@ -87,7 +87,7 @@ class Bridge(Egress):
     # As the hardware does it, to the cycle. Else a bridge of another maker, that waits for nothing but what is stated.
     hardware_timing: bool
     processing_delay_ps: int  # of an idle bridge with other timing, from the last bit in to its selection
-    cut_through: bool
+    cut_through_bytes: int | None  # of its header, behind which a frame may be sent on; None: it has to be whole
     classes: dict[int, TrafficClass]
     class_of_pcp: tuple[int, ...]
     class_of_untagged: int

@@ -20,8 +20,11 @@ pub(crate) struct Received {
     pub frame: u32,
     pub header: HeaderId,
     pub memo: u32,
+    /// Of one that is too long so many that it is, but all if it may leave before it is whole.
     pub bytes: u16,
     pub fault: Reason,
+    /// Its header was not read yet, and it may leave before it is whole.
+    pub is_header: bool,
     /// Hardware: the cycle in which the first byte is taken.
     pub taken: Tick,
     /// Hardware: the cycle in which the last byte is taken; else when the last bit has arrived.
@@ -111,7 +114,8 @@ impl Arrivals {
             fault => fault,
         };
         let Arrival { frame, header, memo, .. } = arrival;
-        let mut received = Received { frame, header, memo, bytes, fault, taken: arrival.first, last: 0, turn: 0 };
+        let taken = arrival.first;
+        let mut received = Received { frame, header, memo, bytes, fault, taken, ..Received::default() };
         match clock {
             Clock::Hardware(_) => {
                 // An end without content is handed on as one byte of no meaning.
@@ -127,8 +131,10 @@ impl Arrivals {
             }
             Clock::Ideal(ideal) => {
                 received.last = ideal.last_bit(port, arrival.first, bytes);
-                received.turn =
-                    if ideal.cut_through { ideal.header(port, arrival.first, bytes) } else { received.last };
+                received.turn = received.last;
+                if let Some(header) = ideal.header(port, arrival.first, bytes) {
+                    received = received.with_header(ideal, header, arrival.bytes);
+                }
             }
         }
         let judge = clock.judge(received.turn);
@@ -147,6 +153,16 @@ impl Arrivals {
         pending.drop_front();
         self.judgements[usize::from(port)] = pending.of_first(|next| clock.judge(next.received.turn), NEVER);
         Some(next)
+    }
+
+    /// The header of the next frame of a port is read, if it may leave before it is whole; it is judged again when it is.
+    pub fn read_header(&mut self, port: u16) -> Option<Received> {
+        let state = &mut self.ports[usize::from(port)];
+        let received = &mut state.pending.get_mut(0).filter(|pending| pending.received.is_header)?.received;
+        let read = *received;
+        (received.is_header, received.turn) = (false, received.last);
+        self.judgements[usize::from(port)] = received.last;
+        Some(read)
     }
 
     /// When a frame that has arrived is judged next; `NEVER`: there is none.
@@ -184,9 +200,9 @@ mod tests {
     use super::*;
     use crate::bridge::{Timing, NO_PLACE};
 
-    fn ideal(cut_through: bool) -> Clock {
+    fn ideal(cut_through_bytes: Option<u16>) -> Clock {
         let rates_bps = vec![1_000_000_000; 3];
-        Clock::new(3, &Timing::Ideal { processing_delay_ps: 0, cut_through, rates_bps }).unwrap()
+        Clock::new(3, &Timing::Ideal { processing_delay_ps: 0, cut_through_bytes, rates_bps }).unwrap()
     }
 
     fn arrival(bytes: u16, first: Tick, fault: Reason) -> Arrival {
@@ -205,21 +221,21 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_frame_first_is_told() {
-        let fault = |bytes, fault| received(&ideal(false), arrival(bytes, 0, fault)).fault;
+        let fault = |bytes, fault| received(&ideal(None), arrival(bytes, 0, fault)).fault;
         for (bytes, expected) in [(63, Reason::RUNT), (64, Reason::FCS), (1522, Reason::FCS), (1523, Reason::GIANT)] {
             assert_eq!(fault(bytes, Reason::FCS), expected);
             assert_eq!(fault(bytes, Reason::PREAMBLE), Reason::PREAMBLE);
             assert_eq!(fault(bytes, Reason::RX_ER), Reason::RX_ER);
         }
         assert_eq!([64, 1522].map(|bytes| fault(bytes, Reason::NONE)), [Reason::NONE; 2]);
-        assert_eq!(received(&ideal(false), arrival(2000, 0, Reason::NONE)).bytes, 1523, "no more of it is taken");
+        assert_eq!(received(&ideal(None), arrival(2000, 0, Reason::NONE)).bytes, 1523, "no more of it is taken");
     }
 
     #[test]
     fn a_frame_is_judged_when_it_is_whole_or_its_header_is() {
-        let whole = received(&ideal(false), arrival(1000, 500, Reason::NONE));
+        let whole = received(&ideal(None), arrival(1000, 500, Reason::NONE));
         assert_eq!((whole.last, whole.turn), (500 + 8_000_000, 500 + 8_000_000));
-        let cut = received(&ideal(true), arrival(1000, 500, Reason::NONE));
+        let cut = received(&ideal(Some(64)), arrival(1000, 500, Reason::NONE));
         assert_eq!((cut.last, cut.turn), (500 + 8_000_000, 500 + 512_000));
         // Five cycles to the last byte taken, then its port's next turn.
         let hardware = received(&Clock::new(2, &Timing::Hardware).unwrap(), arrival(1000, 500, Reason::NONE));
@@ -242,7 +258,7 @@ mod tests {
 
     #[test]
     fn another_longest_frame_is_seen_when_the_receiver_sees_it() {
-        for (clock, delay) in [(ideal(false), 0), (Clock::new(2, &Timing::Hardware).unwrap(), 4)] {
+        for (clock, delay) in [(ideal(None), 0), (Clock::new(2, &Timing::Hardware).unwrap(), 4)] {
             let mut arrivals = Arrivals::new(2, 1522);
             arrivals.change_max_frame(&clock, 1_000, 100);
             arrivals.change_max_frame(&clock, 2_000, 200);
@@ -253,7 +269,7 @@ mod tests {
 
     #[test]
     fn frames_are_given_in_their_order_and_the_next_judgement_is_that_of_any_port() {
-        let clock = ideal(false);
+        let clock = ideal(None);
         let mut arrivals = Arrivals::new(3, 1522);
         let late = arrivals.take(&clock, 2, arrival(1000, 0, Reason::NONE));
         let early = arrivals.take(&clock, 0, arrival(64, 0, Reason::NONE));

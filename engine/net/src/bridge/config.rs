@@ -169,9 +169,10 @@ pub enum Timing {
     Hardware,
     /// Ticks are picoseconds.
     Ideal {
-        /// From the last bit (cut-through: the 64th byte) to the first instant at which the frame may be selected.
+        /// From the last bit (cut-through: the header's) to the first instant at which the frame may be selected.
         processing_delay_ps: u64,
-        cut_through: bool,
+        /// Of its header, behind which a frame may be sent on; none: it has to be whole.
+        cut_through_bytes: Option<u16>,
         /// Of each port.
         rates_bps: Vec<u64>,
     },

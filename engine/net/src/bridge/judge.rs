@@ -44,6 +44,11 @@ impl Bridge {
                 begin
             }
             Clock::Ideal(ideal) => {
+                if ideal.cut_through_bytes.is_some() {
+                    let left = self.cut_through.end(port);
+                    out.forwarded = left.ports;
+                    out.spoiled = if received.fault == Reason::NONE { left.too_long } else { left.ports };
+                }
                 out.visible = received.last + ideal.processing_delay_ps;
                 out.decided = now;
                 now + 1
@@ -84,7 +89,10 @@ impl Bridge {
             }
         }
         let limits = facts.map(|facts| (facts.limits(self.store.limits()), facts.too_long()));
-        self.admit(now, begin, port, &received, way.wanted, limits.as_ref(), before, &mut out);
+        let wanted = way.wanted & !out.forwarded;
+        if wanted != 0 {
+            self.admit(now, begin, port, &received, wanted, limits.as_ref(), before, &mut out);
+        }
         out
     }
 
@@ -195,7 +203,9 @@ impl Bridge {
         out.store_full = decision.store_full;
         let whole = out.visible;
         let visible_at = |clock: &Clock, shaped: bool, egress: u16| match clock {
-            Clock::Ideal(ideal) if ideal.cut_through && !shaped && ideal.is_slower_or_equal(egress, port) => {
+            Clock::Ideal(ideal)
+                if ideal.cut_through_bytes.is_some() && !shaped && ideal.is_slower_or_equal(egress, port) =>
+            {
                 received.turn + ideal.processing_delay_ps
             }
             _ => whole,

@@ -12,6 +12,7 @@ mod arrivals;
 mod change;
 mod classify;
 mod config;
+mod cut_through;
 pub mod device;
 mod facts;
 mod fifo;
@@ -48,6 +49,7 @@ use crate::header::HeaderId;
 use crate::trace::Reason;
 use arrivals::Arrivals;
 pub(crate) use config::{refuse, within};
+use cut_through::CutThrough;
 use forwarding::Forwarding;
 use meters::Meters;
 use ports::Ports;
@@ -99,6 +101,12 @@ pub struct Judgement {
     pub wakes: u64,
     /// The copy was sent at once.
     pub passed: Option<Passed>,
+    /// Only its header was read: nothing is decided yet, and it is judged again at this tick, when it is whole.
+    pub again: Option<Tick>,
+    /// Copies that left by cut-through before the frame was whole.
+    pub forwarded: u64,
+    /// Of those: copies of which the FCS is spoiled, for the frame turned out bad.
+    pub spoiled: u64,
 }
 
 /// By what a frame is judged.
@@ -125,6 +133,15 @@ pub struct Passed {
 impl Judgement {
     pub fn refused(&self) -> u64 {
         self.max_sdu | self.queue_full | self.class_full | self.store_full
+    }
+
+    /// Why copies that had begun to leave were spoiled.
+    pub fn spoiled_reason(&self) -> Reason {
+        if self.reason == Reason::NONE {
+            Reason::MAX_SDU
+        } else {
+            self.reason
+        }
     }
 
     /// Why the copy for an egress port was refused.
@@ -158,6 +175,18 @@ pub enum Selection {
         /// When to select again.
         next: Option<Tick>,
     },
+    /// A copy leaves before its frame is whole, which is judged later.
+    CutThrough {
+        frame: u32,
+        bytes: u16,
+        traffic_class: u8,
+        /// When its header was read.
+        decided: Tick,
+        first: Tick,
+        /// Its frame will turn out bad.
+        is_spoiled: bool,
+        next: Option<Tick>,
+    },
     /// A copy was dropped: after its lifetime, or because it is too long for its gate.
     Expired { frame: u32, traffic_class: u8, reason: Reason, at: Tick, next: Option<Tick> },
 }
@@ -177,6 +206,7 @@ pub struct Bridge {
     forwarding: Forwarding,
     meters: Meters,
     gate_config: GateConfig,
+    cut_through: CutThrough,
 }
 
 impl Bridge {
@@ -203,6 +233,7 @@ impl Bridge {
             store: Store::new(ports, config),
             ports: Ports::new(ports, config, &clock)?,
             gate_config: GateConfig::new(ports),
+            cut_through: CutThrough::new(ports),
             clock,
         })
     }

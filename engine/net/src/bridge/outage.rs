@@ -13,6 +13,8 @@ pub struct Inside {
     pub port: u16,
     /// None: it is not judged.
     pub traffic_class: Option<u8>,
+    /// Of a frame that is not judged: copies that left by cut-through.
+    pub forwarded: u64,
 }
 
 impl Bridge {
@@ -27,16 +29,19 @@ impl Bridge {
 
     /// Takes out all frames, as the bridge dies; what it is afterwards is of no use.
     pub fn lose_all(&mut self, at: Tick) -> Vec<Inside> {
-        let unjudged = |(port, _, pending): (u16, usize, &Pending)| {
+        let unjudged = |(port, place, pending): (u16, usize, &Pending)| {
             let frame = pending.received.frame;
-            Inside { frame, port, traffic_class: None }
+            // Of several frames that came by a port, the first alone can have begun to leave.
+            let forwarded = if place == 0 { self.cut_through.left(port) } else { 0 };
+            Inside { frame, port, traffic_class: None, forwarded }
         };
         let mut lost: Vec<Inside> = self.arrivals.iter().map(unjudged).collect();
         for port in 0..self.ports() {
             let (state, line) = self.ports.at(&self.clock, port);
             for class in (0..CLASSES).rev() {
                 while let Some(copy) = state.egress.drop_head(&line, at, class) {
-                    lost.push(Inside { frame: copy.frame, port, traffic_class: Some(copy.traffic_class) });
+                    let (frame, traffic_class) = (copy.frame, Some(copy.traffic_class));
+                    lost.push(Inside { frame, port, traffic_class, forwarded: 0 });
                 }
             }
         }

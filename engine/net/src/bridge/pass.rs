@@ -17,6 +17,21 @@ impl Bridge {
         egress: u16,
         copy: &Queued,
     ) -> Option<Passed> {
+        let (passed, back) = self.pass_by(now, decided, before, egress, copy)?;
+        self.store.release(egress, back, copy);
+        Some(passed)
+    }
+
+    /// As [`Self::pass`], of a copy that is not in the store; with when its cells would come back.
+    #[inline(always)]
+    pub(super) fn pass_by(
+        &mut self,
+        now: Tick,
+        decided: Tick,
+        before: Tick,
+        egress: u16,
+        copy: &Queued,
+    ) -> Option<(Passed, Tick)> {
         let (state, line) = self.ports.at(&self.clock, egress);
         let due = copy.visible.max(state.egress.free());
         let is_free = state.due == NEVER && state.egress.is_empty();
@@ -32,7 +47,6 @@ impl Bridge {
         state.egress.pass(&line, due, copy);
         state.lifetime.popped(due, true);
         let (first, back) = line.leaves(due, copy.bytes);
-        self.store.release(egress, back, copy);
-        Some(Passed { egress, at: due, first })
+        Some((Passed { egress, at: due, first }, back))
     }
 }

@@ -3,7 +3,7 @@
 use penstock_shaper::egress::Queued;
 
 use super::ports::Port;
-use super::timing::{Clock, Line};
+use super::timing::{Clock, Ideal, Line};
 use super::{Bridge, Selection, Tick, NEVER};
 use crate::trace::Reason;
 use penstock_shaper::lifetime::Look;
@@ -11,6 +11,11 @@ use penstock_shaper::lifetime::Look;
 impl Bridge {
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
+        if let Clock::Ideal(Ideal { cut_through_bytes: Some(_), .. }) = &self.clock {
+            if let Some(sent) = self.select_header(now, port) {
+                return sent;
+            }
+        }
         if now < self.ports.get(port).due {
             return Selection::Stale;
         }

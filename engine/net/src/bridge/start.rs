@@ -180,7 +180,7 @@ mod tests {
     fn ideal() -> Clock {
         let timing = super::super::Timing::Ideal {
             processing_delay_ps: 0,
-            cut_through: false,
+            cut_through_bytes: None,
             rates_bps: vec![1_000_000_000; 2],
         };
         Clock::new(2, &timing).unwrap()
@@ -245,7 +245,7 @@ mod tests {
     fn what_is_beyond_is_refused_by_its_name() {
         let timing = |processing_delay_ps| super::super::Timing::Ideal {
             processing_delay_ps,
-            cut_through: false,
+            cut_through_bytes: None,
             rates_bps: vec![1_000_000_000; 2],
         };
         assert!(Clock::new(2, &timing(crate::limits::LONGEST_PS)).is_ok());

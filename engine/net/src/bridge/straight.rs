@@ -71,6 +71,11 @@ impl Bridge {
     /// As [`Self::judge`].
     #[inline(always)]
     pub fn verdict(&mut self, now: Tick, port: u16, headers: &Headers, memos: &mut Memos, before: Tick) -> Verdict {
+        if self.clock.cuts_through() {
+            if let Some(header) = self.judge_header(now, port, headers, memos, before) {
+                return Verdict::Other(header);
+            }
+        }
         let Some(Pending { received, facts }) = self.arrivals.next(&self.clock, port) else {
             return Verdict::Other(Judgement::default());
         };

@@ -125,17 +125,18 @@ impl Cycles {
 #[derive(Clone, Debug)]
 pub struct Ideal {
     pub processing_delay_ps: Tick,
-    pub cut_through: bool,
+    /// Of its header, behind which a frame may be sent on; none: it has to be whole.
+    pub cut_through_bytes: Option<u16>,
     /// Of each port.
     rates: Vec<Rate>,
 }
 
-/// Cut-through begins behind the longest header.
-const CUT_THROUGH_BYTES: u64 = 64;
+/// Addresses and a tag, which a way follows from.
+const SHORTEST_HEADER_BYTES: u16 = 16;
 
 impl Ideal {
-    pub fn new(processing_delay_ps: Tick, cut_through: bool, rates_bps: Vec<u64>) -> Self {
-        Self { processing_delay_ps, cut_through, rates: rates_bps.into_iter().map(Rate::new).collect() }
+    pub fn new(processing_delay_ps: Tick, cut_through_bytes: Option<u16>, rates_bps: Vec<u64>) -> Self {
+        Self { processing_delay_ps, cut_through_bytes, rates: rates_bps.into_iter().map(Rate::new).collect() }
     }
 
     /// Of `bytes` bytes, rounded up.
@@ -153,9 +154,11 @@ impl Ideal {
         first + self.duration(port, u64::from(bytes))
     }
 
+    /// When the header of a frame is there, if frames are sent on behind it.
     #[inline(always)]
-    pub fn header(&self, port: u16, first: Tick, bytes: u16) -> Tick {
-        first + self.duration(port, u64::from(bytes).min(CUT_THROUGH_BYTES))
+    pub fn header(&self, port: u16, first: Tick, bytes: u16) -> Option<Tick> {
+        let header = self.cut_through_bytes?;
+        Some(first + self.duration(port, u64::from(bytes.min(header))))
     }
 
     pub fn is_slower_or_equal(&self, egress: u16, ingress: u16) -> bool {
@@ -223,7 +226,7 @@ impl Clock {
     /// Some frames are forwarded before they are whole.
     #[inline(always)]
     pub fn cuts_through(&self) -> bool {
-        matches!(self, Self::Ideal(ideal) if ideal.cut_through)
+        matches!(self, Self::Ideal(ideal) if ideal.cut_through_bytes.is_some())
     }
 
     pub fn new(ports: u16, timing: &Timing) -> Result<Self, BridgeError> {
@@ -233,7 +236,7 @@ impl Clock {
                 refuse(format!("{ports} ports with the hardware's timing"), "it has 2 to 8")
             }
             Timing::Hardware => Ok(Self::Hardware(Cycles::new(ports))),
-            Timing::Ideal { processing_delay_ps, cut_through, rates_bps } => {
+            Timing::Ideal { processing_delay_ps, cut_through_bytes, rates_bps } => {
                 if rates_bps.len() != usize::from(ports) {
                     let what = format!("{} rates for {ports} ports", rates_bps.len());
                     return refuse(what, "each port has one");
@@ -245,7 +248,11 @@ impl Clock {
                 if let Some(rate) = rates_bps.iter().find(|rate| !(1_000_000..=1_000_000_000_000).contains(*rate)) {
                     return refuse(format!("a port of {rate} b/s"), "1 Mb/s to 1 Tb/s are allowed");
                 }
-                Ok(Self::Ideal(Ideal::new(*processing_delay_ps, *cut_through, rates_bps.clone())))
+                if let Some(bytes) = cut_through_bytes.filter(|bytes| *bytes < SHORTEST_HEADER_BYTES) {
+                    let allowed = format!("{SHORTEST_HEADER_BYTES} or more are allowed");
+                    return refuse(format!("cut-through behind {bytes} bytes"), &allowed);
+                }
+                Ok(Self::Ideal(Ideal::new(*processing_delay_ps, *cut_through_bytes, rates_bps.clone())))
             }
         }
     }

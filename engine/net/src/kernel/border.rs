@@ -41,21 +41,22 @@ impl Kernel {
         self.border.as_ref().is_none_or(|border| border.stations[station as usize])
     }
 
-    pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64) {
+    pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64, is_damaged: bool) {
         let Some(border) = &self.border else { return };
         let mut frame = self.around.frames.remove(slot);
         self.around.ledger.part(&mut frame);
-        let crossing = Crossing { frame, bridge: wire.node, port: wire.port, arrives, promised: 0 };
+        let crossing = Crossing { frame, bridge: wire.node, port: wire.port, is_damaged, arrives, promised: 0 };
         border.exchange.post(border.partition, to as usize, crossing);
     }
 
     /// A copy comes from another partition; gives when it is judged.
     pub fn come(&mut self, crossing: Crossing) -> u64 {
-        let Crossing { frame, bridge, port, arrives, .. } = crossing;
+        let Crossing { frame, bridge, port, is_damaged, arrives, .. } = crossing;
         let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
         let told = frame.told_hop();
         let slot = self.around.frames.insert(frame);
-        let (_, due) = model.receive(arrives, port, (slot, self.around.frames.get(slot)), Reason::NONE);
+        let fault = if is_damaged { Reason::FCS } else { Reason::NONE };
+        let (_, due) = model.receive(arrives, port, (slot, self.around.frames.get(slot)), fault);
         self.around.queue.push(Event::judgement(due, bridge, port, told));
         due
     }

@@ -14,17 +14,18 @@ impl Kernel {
     /// What a node has sent goes onto its wire, if there is one.
     #[inline(always)]
     pub(super) fn depart(&mut self, node: u32, leaving: Leaving) -> Result<(), RunError> {
-        let Leaving { slot, port, traffic_class, place, first } = leaving;
+        let Leaving { slot, port, traffic_class, place, first, is_spoiled } = leaving;
         let slot = self.around.frames.part(slot);
         self.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
         let Some(wire) = self.links.at(place as usize) else {
             self.end_nowhere(slot);
             return Ok(());
         };
-        let mut damaged = None;
+        // The last bit of its FCS.
+        let mut damaged = is_spoiled.then(|| (u64::from(self.around.frames.get(slot).bytes) * 8).saturating_sub(1));
         if !self.faults.is_empty() {
             let Some(passed) = self.brave(slot, (node, port), wire, first, traffic_class) else { return Ok(()) };
-            damaged = passed;
+            damaged = passed.or(damaged);
         }
         let frame = self.around.frames.get_mut(slot);
         frame.hop = self.around.ledger.routes().after(frame.hop, port);
@@ -110,7 +111,7 @@ impl Kernel {
         let received = match &self.members[wire.node as usize] {
             Member::Foreign(foreign) => {
                 let (clock, partition) = (foreign.clock, foreign.partition);
-                self.cross(slot, partition, wire, arrives);
+                self.cross(slot, partition, wire, arrives, damaged.is_some());
                 clock.time(clock.at_or_after(arrives))
             }
             _ => {

@@ -74,7 +74,7 @@ impl Kernel {
         let mut sent = std::mem::take(&mut self.around.sent);
         let departed = sent.drain(..).try_for_each(|Departure { frame, port, traffic_class, first }| {
             let (slot, place) = (self.around.frames.insert(frame), first_port + u32::from(port));
-            self.depart(node, Leaving { slot, port, traffic_class, place, first })
+            self.depart(node, Leaving { slot, port, traffic_class, place, first, is_spoiled: false })
         });
         self.around.sent = sent;
         departed

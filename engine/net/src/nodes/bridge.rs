@@ -22,6 +22,8 @@ pub(crate) struct Leaving {
     pub place: u32,
     /// Of its first bit after the delimiter.
     pub first: u64,
+    /// It leaves with an FCS that tells that it is bad.
+    pub is_spoiled: bool,
 }
 
 /// What every frame needs stands first and together.
@@ -60,13 +62,14 @@ impl BridgeNode {
     /// It loses all frames, and what it has learnt.
     pub fn die(&mut self, at: u64, out: &mut Outbox<'_>) {
         let Some(fresh) = self.fresh.clone() else { return };
-        for Inside { frame: slot, port, traffic_class } in self.bridge.lose_all(self.clock.at_or_before(at)) {
+        for Inside { frame: slot, port, traffic_class, forwarded } in self.bridge.lose_all(self.clock.at_or_before(at))
+        {
             let frame = out.around.frames.remove(slot);
             match traffic_class {
                 Some(class) => out.drop(frame, port, class, at, Reason::NODE_DOWN),
                 None => {
                     frame.content.iter().for_each(|content| release(&mut self.headers, content));
-                    out.lose(frame, port, at, Reason::NODE_DOWN);
+                    out.lose(frame, port, forwarded, at, Reason::NODE_DOWN);
                 }
             }
         }
@@ -121,6 +124,11 @@ impl BridgeNode {
     #[inline(never)]
     fn judged(&mut self, port: u16, judgement: Judgement, out: &mut Outbox<'_>) -> Option<Leaving> {
         let slot = judgement.frame;
+        if let Some(again) = judgement.again {
+            out.judge_again(&self.clock, port, again);
+            self.bridge.leaving_early(port).for_each(|wake| out.wake(&self.clock, Kind::Select, wake));
+            return None;
+        }
         if let Some(content) = &out.around.frames.get(slot).content {
             release(&mut self.headers, content);
         }
@@ -140,9 +148,12 @@ impl BridgeNode {
     #[inline(always)]
     pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
-        let (Selection::Idle { next } | Selection::Sent { next, .. } | Selection::Expired { next, .. }) = selection
-        else {
-            return None;
+        let next = match selection {
+            Selection::Stale => return None,
+            Selection::Idle { next }
+            | Selection::Sent { next, .. }
+            | Selection::CutThrough { next, .. }
+            | Selection::Expired { next, .. } => next,
         };
         if let Some(next) = next {
             out.wake(&self.clock, Kind::Select, (port, next));
@@ -150,6 +161,11 @@ impl BridgeNode {
         match selection {
             Selection::Sent { frame, traffic_class, first, .. } => {
                 Some(self.leaving(frame, port, traffic_class, first))
+            }
+            Selection::CutThrough { frame: slot, traffic_class, decided, first, is_spoiled, .. } => {
+                self.copies += 1;
+                out.cut_through(slot, port, traffic_class, self.clock.time(decided));
+                Some(Leaving { is_spoiled, ..self.leaving(slot, port, traffic_class, first) })
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
                 let frame = out.around.frames.remove(frame);
@@ -164,7 +180,8 @@ impl BridgeNode {
     #[inline(always)]
     fn leaving(&mut self, slot: u32, port: u16, traffic_class: u8, first: Tick) -> Leaving {
         self.copies = self.copies.saturating_sub(1);
-        Leaving { slot, port, traffic_class, place: self.first_port + u32::from(port), first: self.clock.time(first) }
+        let (place, first) = (self.first_port + u32::from(port), self.clock.time(first));
+        Leaving { slot, port, traffic_class, place, first, is_spoiled: false }
     }
 
     /// At the end of a run: what is wrong by the bridge's own books.

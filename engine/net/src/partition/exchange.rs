@@ -12,6 +12,8 @@ pub struct Crossing {
     pub frame: Frame,
     pub bridge: u32,
     pub port: u16,
+    /// Its FCS tells that it is.
+    pub is_damaged: bool,
     /// When its first bit after the delimiter comes.
     pub arrives: u64,
     /// Before this, it was to have no effect.

@@ -23,8 +23,6 @@ pub type Least = u32;
 pub const FAR: Least = Least::MAX;
 /// No frame is shorter.
 const SHORTEST_BYTES: u32 = 64;
-/// Cut-through waits for so many.
-const CUT_THROUGH_BYTES: u32 = 64;
 const BILLION: u128 = 1_000_000_000;
 
 /// From events to what can follow from them.
@@ -110,7 +108,7 @@ impl Bounds<'_> {
     fn reception(&self, bridge: usize, rate: Rate) -> u64 {
         let described = &self.network.bridges[bridge];
         let bytes = match described.timing {
-            describe::Timing::Ideal { cut_through: true, .. } => self.shortest.min(CUT_THROUGH_BYTES),
+            describe::Timing::Ideal { cut_through_bytes: Some(header), .. } => self.shortest.min(header.into()),
             _ => self.shortest,
         };
         Self::elapsed(&described.clock, rate.duration(bytes))

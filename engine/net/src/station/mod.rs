@@ -111,7 +111,7 @@ impl Station {
     /// Its port gets gates, credit, longest frames or turns, before the run begins.
     pub fn shape(&mut self, config: &ShapersConfig, lists: &mut Lists) -> Result<(), BridgeError> {
         let start = self.clock.at_or_before(0);
-        let clock = timing::Clock::Ideal(timing::Ideal::new(0, false, vec![self.wire.rate.bps()]));
+        let clock = timing::Clock::Ideal(timing::Ideal::new(0, None, vec![self.wire.rate.bps()]));
         self.gate_time = gate_time(&clock, config.ptp, start)?;
         (self.ticks, self.count_gap) = (Ticks::OfClock, config.count_gap);
         check_ports(config, 1)?;

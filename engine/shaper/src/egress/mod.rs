@@ -263,6 +263,36 @@ impl EgressPort {
         self.transmit(line, now, copy);
     }
 
+    /// Transmits a copy that was not queued, of a frame that is not whole, if the port is idle for it: the line is free, none
+    /// of its class waits, and no other frame would be selected before it. `longest`: its gate has to stay open for as many
+    /// bytes as it may yet have.
+    pub fn pass_if_idle(&mut self, line: &impl LineTime, now: Tick, copy: &Queued, longest: u16) -> bool {
+        let class = usize::from(copy.traffic_class);
+        let waiting = self.queues.waiting();
+        if now < self.free || waiting >> class & 1 == 1 {
+            return false;
+        }
+        let mut classes = waiting | 1 << class;
+        while let Some(first) = self.turns.first(classes).filter(|&first| first != class) {
+            if self.queues.is_eligible(first, now) && (self.shaping.is_none() || self.is_ready(line, now, first)) {
+                return false;
+            }
+            classes ^= 1 << first;
+        }
+        let sending = self.sending();
+        if let Some(shaping) = &mut self.shaping {
+            let longest = longest.min(shaping.gated.max_bytes[class]);
+            shaping.starts[class] = Starts::UNKNOWN;
+            let start = shaping.start(line, class, longest, now, sending);
+            shaping.starts[class] = Starts::UNKNOWN; // of another length
+            if start != now {
+                return false;
+            }
+        }
+        self.transmit(line, now, copy);
+        true
+    }
+
     #[inline(always)]
     fn transmit(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
         if self.shaping.is_some() {

@@ -353,7 +353,7 @@ impl Device {
     fn select(&mut self, at: Tick, port: u16) {
         let next = match self.bridge.select(at, port) {
             Selection::Stale => return,
-            Selection::Idle { next } => next,
+            Selection::Idle { next } | Selection::CutThrough { next, .. } => next,
             Selection::Sent { frame, bytes, traffic_class, at, first, next } => {
                 self.sent(at, port, self.number(frame), bytes, traffic_class, first);
                 next
