@@ -100,7 +100,8 @@ fn deviation(served: &Served, arrivals: &Curve, shortest: Amount, busy: Time) ->
         look(turn)?;
     }
     for segment in &served.segments {
-        let end = (segment.to < Time::MAX).then(|| segment.at(segment.to));
+        // What is served by the last begin: a frame with more before it waits for the next segment.
+        let end = (segment.to < Time::MAX).then(|| segment.at(segment.to - 1));
         for level in [Some(segment.served), end].into_iter().flatten() {
             if let Some(time) = arrivals.first_above(level + shortest) {
                 look(time)?;

@@ -47,3 +47,15 @@ def solve(network: Network) -> Solution:
             rounds=answer["rounds"],
         )
     return known
+
+
+def certificate(network: Network) -> dict[str, Any]:
+    """What is claimed of a network, for whoever wants to check it: `penstock.bound.certificate`."""
+    solution = solve(network)
+    ports = solution.described.port_at
+    waits = [
+        [ports[place], number, queue["wait_ps"]]
+        for (place, number), queue in solution.queues.items()
+        if queue["wait_ps"] is not None
+    ]
+    return {"network": solution.described.as_json(), "waits": waits}

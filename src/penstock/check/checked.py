@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.bound.analysis import analyse
 from penstock.bound.contracts import Contract
+from penstock.check.deadlines import impossible
 from penstock.check.storage import storage_findings
 from penstock.check.streams import CheckedStream, treated
 from penstock.collection import without_collection
@@ -23,16 +24,18 @@ class Checked:
     network: Network
     streams: tuple[CheckedStream, ...]
     warnings: tuple[Finding, ...]
+    impossible: tuple[Finding, ...]  # deadlines that no bound can meet
     notes: tuple[str, ...]  # what is as it should be, but surprises many
 
     def as_json(self) -> dict[str, Any]:
         """What `penstock check --json` prints."""
         return {
-            "ok": True,
+            "ok": not self.impossible,
             "name": self.network.name,
             "streams": {each.stream.name: each.as_json() for each in self.streams},
             "warnings": [str(each) for each in self.warnings],
-            "findings": [each.as_json() for each in self.warnings],
+            "impossible": [str(each) for each in self.impossible],
+            "findings": [each.as_json() for each in (*self.impossible, *self.warnings)],
             "notes": list(self.notes),
             "bound_ns": {each.stream.name: each.as_json()["bound_ns"] for each in self.streams if each.stream.ats},
         }
@@ -55,7 +58,8 @@ def _check(network: Network) -> Checked:
     ]
     room = tuple(storage_findings(network, places))
     held = [each if isinstance(each, Finding) else places.finding((), each) for each in analysis.warnings]
-    return Checked(network, streams, (*held, *broken, *room), tuple(_notes(network, streams)))
+    unmet = tuple(impossible(network, places))
+    return Checked(network, streams, (*held, *broken, *room), unmet, tuple(_notes(network, streams)))
 
 
 def _said(contract: Contract) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from penstock.command.answer import Format, answer
 from penstock.command.console import output
+from penstock.command.ending import end
 from penstock.command.options import FormatOption, JsonOption, ScenarioArgument
 from penstock.errors import located
 
@@ -23,6 +24,9 @@ def check(scenario: ScenarioArgument, form: FormatOption = Format.TEXT, as_json:
         from penstock.command.ci import Case, print_cases
 
         warnings = [located(**each.as_json()) for each in checked.warnings]
-        print_cases(form, "check", [Case(str(checked.network.file), "well-formed", (), warnings)])
+        failures = [located(**each.as_json()) for each in checked.impossible]
+        print_cases(form, "check", [Case(str(checked.network.file), "well-formed", failures, warnings)])
     else:
         show(checked, output(width=None))
+    if checked.impossible:
+        end(False)

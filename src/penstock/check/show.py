@@ -36,6 +36,8 @@ def show(checked: Checked, console: Console) -> None:
         say(console, f"[yellow]warning[/] {escape(warning)}")
     if len(checked.warnings) > _MOST_WARNINGS:
         say(console, f"[yellow]and {len(checked.warnings) - _MOST_WARNINGS:,} warnings more[/]; --json has all")
+    for unmet in checked.impossible[:_MOST_WARNINGS]:
+        say(console, f"[red]impossible[/] {escape(unmet)}")
     network = checked.network
     there = {"stream": len(network.streams), "station": len(network.stations), "bridge": len(network.bridges)}
     parts = ", ".join(count(number, noun) for noun, number in there.items())

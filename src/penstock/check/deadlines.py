@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deadlines that no bound can meet: a frame takes longer where it waits for nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.bound.terms import PS, ceil_div
+from penstock.bound.timing import preamble_ps
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.findings import Finding, Places
+from penstock.scenario.network import Network, hardware_visible_ps
+from penstock.scenario.units import show_time
+
+_CUT_THROUGH_BYTES = 64  # a frame is forwarded when so much of it has come, or all
+
+
+def least_ps(network: Network, stream: Stream, listener: str) -> int:
+    """What the shortest frame takes through idle bridges, from the delimiter at the talker to that at the listener."""
+    total = network.stations[listener].link_delay_ps
+    for step in network.way(stream, listener):
+        bridge = network.bridges[step.bridge]
+        entry = network.link_at[step.bridge, step.entry]
+        stored = min(stream.min_frame_bytes, _CUT_THROUGH_BYTES) if bridge.cut_through else stream.min_frame_bytes
+        visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
+        total += entry.delay_ps + stored * 8 * PS // entry.rate_bps + visible
+        total += preamble_ps(network.link_at[step.bridge, step.egress].rate_bps)
+    clocks = [bridge.clock for bridge in network.bridges.values()]
+    clocks += [station.clock for station in network.stations.values()]
+    most = max(abs(clock.drift_ppb) for clock in clocks)
+    return total - ceil_div(total * most, 10**9)
+
+
+def impossible(network: Network, places: Places) -> Iterator[Finding]:
+    """Of each stream whose deadline is below that, to one of its listeners."""
+    for stream in network.streams.values():
+        if stream.deadline_ps is None or any(bridge.nodes == "own" for bridge in network.bridges.values()):
+            continue
+        longest = max(stream.listeners, key=lambda listener: least_ps(network, stream, listener))
+        least = least_ps(network, stream, longest)
+        if stream.deadline_ps < least:
+            said = (
+                f"no bound can be within {show_time(stream.deadline_ps)}: a frame that waits for nothing takes "
+                f'{show_time(least)} to "{longest}"'
+            )
+            yield places.finding(("streams", stream.name, "deadline"), said)

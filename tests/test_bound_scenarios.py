@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenarios of the repository: each stream with a contract has a bound, which its run keeps; and traps."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import _engine, plan
+from penstock.bound import Conformance, applies, bound
+from penstock.check.checked import check
+from penstock.scenario import Network, load
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+# Streams that bring more than is left for them, as long as they last.
+WITHOUT = {"tas": {"bulk"}, "line5": {"bulk"}, "ring": {"backup"}}
+NAMES = ("cbs", "hello", "line5", "mixed", "ring", "round-robin", "tas")
+
+
+def run(network: Network) -> dict[str, Any]:
+    result: dict[str, Any] = dict(_engine.run(json.dumps(plan.network_json(network, {}, {}))))
+    statistics: dict[str, Any] = result["statistics"]
+    return statistics
+
+
+def longest_ps(network: Network) -> dict[str, int]:
+    return {name: of["latency_ps"]["max"] or 0 for name, of in run(network).items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_stream_with_a_contract_has_a_bound_that_its_run_keeps(name: str) -> None:
+    network = load(SCENARIOS / name, "model")
+    found = {stream: bound(network, stream) for stream in network.streams}
+    assert {stream for stream, of in found.items() if of.total_ps is None} == WITHOUT.get(name, set())
+    seen = run(network)
+    conforming = {
+        stream: Conformance.from_engine(of["conformance"])
+        for stream, of in seen.items()
+        if of["conformance"] is not None
+    }
+    looked = 0
+    for stream, of in seen.items():
+        total = found[stream].total_ps
+        if total is not None and applies(network, stream, conforming) is None:
+            assert (of["latency_ps"]["max"] or 0) <= total, stream
+            looked += 1
+    assert looked >= 1
+
+
+def test_a_source_that_is_early_by_what_conforms_keeps_its_bound() -> None:
+    """1330 B at 900 Mb/s every 11.985 us: 15 ns early, which a scheduler holds back and nobody holds against it."""
+    network = load(
+        {
+            "name": "early",
+            "duration": "1ms",
+            "nodes": "model",
+            "bridges": {"b": {"ports": 2, "processing_delay": "0ns"}},
+            "stations": {"a": {"at": "b.0"}, "z": {"at": "b.1"}},
+            "streams": {
+                "f": {
+                    "from": "a", "to": ["z"], "vlan": 10, "pcp": 3, "ats": {"rate": "900Mb/s", "burst": "1350B"},
+                    "source": {"frames": "1330B", "every": "11985ns", "count": 2},
+                }
+            },
+        }
+    )  # fmt: skip
+    total, worst = bound(network, "f").total_ps, longest_ps(network)["f"]
+    assert total is not None
+    assert total - 16_000 < worst <= total
+
+
+def behind(gates: dict[str, Any] | None) -> Network:
+    """A class with credit, a class above that brings a burst, and frames below that never stop."""
+    bridge: dict[str, Any] = {
+        "ports": 4,
+        "processing_delay": "0ns",
+        "class_of_priority": [0, 1, 2, 3, 4, 5, 6, 7],
+        "classes": {"5": {"selection": "cbs", "idle_slope": "100Mb/s"}, "7": {"selection": "strict"}},
+    }
+    if gates is not None:
+        bridge["port"] = {"3": {"gates": gates}}
+    source = {"frames": "1000B", "burst": 4, "every": "1ms"}
+    common = {"to": ["z"], "vlan": 10}
+    return load(
+        {
+            "name": "behind",
+            "duration": "5ms",
+            "nodes": "model",
+            "bridges": {"b": bridge},
+            "stations": {name: {"at": f"b.{number}"} for number, name in enumerate("xyvz")},
+            "streams": {
+                "held": {"from": "x", "pcp": 5, "source": source | {"start": "198us"}, **common},
+                "above": {"from": "y", "pcp": 7, "source": source | {"start": "195us"}, **common},
+                "below": {"from": "v", "pcp": 0, "source": {"frames": "1522B", "back_to_back": True}, **common},
+            },
+        }
+    )
+
+
+def test_credit_behind_gates_is_not_that_of_the_time_in_which_they_are_open() -> None:
+    """The bound without gates, made longer by the open part of the cycle and the time shut, is broken by a run."""
+    cycle_us, open_us = 250, 200
+    entries = [
+        {"open": [0, 5, 7], "interval": f"{open_us}us"},
+        {"open": [6], "interval": f"{cycle_us - open_us}us"},
+    ]
+    gated, plain = behind({"entries": entries}), behind(None)
+    worst = longest_ps(gated)["held"]
+    bounds = [bound(network, "held").total_ps for network in (gated, plain)]
+    assert bounds[0] is not None
+    assert bounds[1] is not None
+    assert bounds[1] < worst <= bounds[0]
+
+
+def test_check_fails_on_a_deadline_that_no_bound_can_meet() -> None:
+    """100 B need 0.8 us to come, and the idle switch its 0.3 us."""
+    values = tomllib.loads((SCENARIOS / "cbs" / "scenario.toml").read_text())
+    for deadline, fails in (("1.1us", True), ("3us", False)):
+        values["streams"]["audio"] |= {"source": {"frames": "100B", "every": "1ms"}, "deadline": deadline}
+        checked = check(load(values))
+        assert checked.as_json()["ok"] is not fails
+        assert len(checked.impossible) == fails
+        said = "no bound can be within 1.1 us: a frame that waits for nothing takes 1."
+        assert all(said in each for each in checked.impossible)
