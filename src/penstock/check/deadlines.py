@@ -12,8 +12,6 @@ from penstock.scenario.findings import Finding, Places
 from penstock.scenario.network import Network, hardware_visible_ps
 from penstock.scenario.units import show_time
 
-_CUT_THROUGH_BYTES = 64  # a frame is forwarded when so much of it has come, or all
-
 
 def least_ps(network: Network, stream: Stream, listener: str) -> int:
     """What the shortest frame takes through idle bridges, from the delimiter at the talker to that at the listener."""
@@ -21,7 +19,8 @@ def least_ps(network: Network, stream: Stream, listener: str) -> int:
     for step in network.way(stream, listener):
         bridge = network.bridges[step.bridge]
         entry = network.link_at[step.bridge, step.entry]
-        stored = min(stream.min_frame_bytes, _CUT_THROUGH_BYTES) if bridge.cut_through else stream.min_frame_bytes
+        # Where it cuts through, a frame goes on behind its header.
+        stored = min(stream.min_frame_bytes, bridge.cut_through_bytes or stream.min_frame_bytes)
         visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
         total += entry.delay_ps + stored * 8 * PS // entry.rate_bps + visible
         total += preamble_ps(network.link_at[step.bridge, step.egress].rate_bps)
