@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, CreditConfig, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
-    StreamKey, Tick, Timing, NO_PLACE,
+    StreamKey, Tick, Timing, Verdict, NO_PLACE,
 };
 use penstock_net::header::{Header, HeaderId, Headers, Tag};
 use penstock_net::Reason;
@@ -169,6 +169,56 @@ fn what_is_kept_of_a_header_is_forgotten_when_a_table_changes() {
     assert_eq!(next(&mut bridge), (Judged::Kept, Reason::VLAN, 0, 2));
     bridge.change(0, &Change::PortEnable(0b110), &none);
     assert_eq!(next(&mut bridge), (Judged::Read, Reason::PORT_DISABLED, 0, 2));
+}
+
+#[test]
+fn a_frame_in_the_ordinary_course_takes_the_short_way() {
+    let config = BridgeConfig { static_addresses: vec![(STATION + 1, 1, 0b10)], ..BridgeConfig::default() };
+    for timing in [Timing::Hardware, ideal(1_000_000, 3)] {
+        let mut bridge = Bridge::new(3, &config, &timing).unwrap();
+        let (mut headers, mut memos) = (Headers::new(), Memos::new(1));
+        let ids = [1, 5].map(|destination| headers.intern(&header(destination, 2)));
+        let mut is_short = |n: u64, destination: usize| {
+            let arrival = Arrival { memo: 0, ..arrival(n as u32, ids[destination], 64, n * 20_000_000) };
+            let at = bridge.arrive(0, arrival);
+            matches!(bridge.verdict(at, 0, &headers, &mut memos, Tick::MAX), Verdict::Straight(_))
+        };
+        // What is flooded leaves by two ports.
+        assert_eq!([is_short(1, 0), is_short(2, 0), is_short(3, 1)], [true, true, false]);
+    }
+}
+
+/// Also of frames that read the tables in stages, since something changes while they are on their way.
+#[test]
+fn a_frame_that_goes_nowhere_costs_its_stream_nothing() {
+    let key = StreamKey::Source { mac: STATION + 2, vlan: 1 };
+    let stream =
+        StreamConfig { stream: 0, port: 0, key, slot: None, ns_per_byte: 80 << 24, empty_to_full: (1020 * 80) << 16 };
+    let config = BridgeConfig {
+        identify: Identify { source: true, ..Identify::default() },
+        ats_classes: vec![5],
+        streams: vec![stream],
+        ..BridgeConfig::default()
+    };
+    let visible = |destination: u64, is_staged: bool| {
+        let mut bridge = Bridge::new(2, &config, &Timing::Hardware).unwrap();
+        let mut headers = Headers::new();
+        let first = Header { destination, ..header(1, 2) };
+        let ids = [headers.intern(&first), headers.intern(&header(1, 2))];
+        let due = bridge.arrive(0, arrival(0, ids[0], 1000, 10_000));
+        if is_staged {
+            bridge.change(10_500, &Change::ClassOfUntagged(5), &headers);
+            assert_eq!(bridge.next_judged(0, &Memos::default()), Judged::Staged);
+        }
+        let reason = bridge.judge(due, 0, &headers, &mut Memos::default(), 0).reason;
+        let second = judge(&mut bridge, &headers, 0, arrival(1, ids[1], 1000, 12_000));
+        assert!(second.shaped && second.reason == Reason::NONE);
+        (reason, second.visible - (12_000 + 1000 + 4 + 4 + 19))
+    };
+    for is_staged in [false, true] {
+        assert_eq!(visible(0x0180_C200_000E, is_staged), (Reason::RESERVED_ADDRESS, 0));
+        assert!(visible(STATION + 1, is_staged).1 > 5_000, "80 us after the one before, which is 16 us ago");
+    }
 }
 
 #[test]
