@@ -16,11 +16,13 @@ pub(crate) struct Border {
     exchange: Arc<Exchange>,
     /// Stations of this partition.
     stations: Vec<bool>,
+    /// By the event that was acted on last.
+    has_crossed: bool,
 }
 
 impl Border {
     pub fn new(partition: usize, exchange: Arc<Exchange>, stations: Vec<bool>) -> Self {
-        Self { partition, exchange, stations }
+        Self { partition, exchange, stations, has_crossed: false }
     }
 }
 
@@ -42,31 +44,33 @@ impl Kernel {
     }
 
     pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64, is_damaged: bool) {
-        let Some(border) = &self.border else { return };
+        let Some(border) = &mut self.border else { return };
+        border.has_crossed = true;
         let mut frame = self.around.frames.remove(slot);
         self.around.ledger.part(&mut frame);
         let crossing = Crossing { frame, bridge: wire.node, port: wire.port, is_damaged, arrives, promised: 0 };
         border.exchange.post(border.partition, to as usize, crossing);
     }
 
-    /// A copy comes from another partition; gives when it is judged.
-    pub fn come(&mut self, crossing: Crossing) -> u64 {
+    /// A copy comes from another partition; gives its judgement.
+    pub fn come(&mut self, crossing: Crossing) -> Option<Event> {
         let Crossing { frame, bridge, port, is_damaged, arrives, .. } = crossing;
-        let Member::Model(model) = &mut self.members[bridge as usize] else { return arrives };
+        let Member::Model(model) = &mut self.members[bridge as usize] else { return None };
         let told = frame.told_hop();
         let slot = self.around.frames.insert(frame);
         let fault = if is_damaged { Reason::FCS } else { Reason::NONE };
         let (_, due) = model.receive(arrives, port, (slot, self.around.frames.get(slot)), fault);
-        self.around.queue.push(Event::judgement(due, bridge, port, told));
-        due
+        let judgement = Event::judgement(due, bridge, port, told);
+        self.around.queue.push(judgement);
+        Some(judgement)
     }
 
-    /// Acts on some events before a time; on how many, and up to when.
+    /// Acts on some events before a time, up to one that makes a frame cross; on how many, and up to when.
     pub fn go_on(&mut self, until: u64, most: u32) -> Result<(u32, u64), RunError> {
         let mut day = self.around.queue.day();
         let mut now = until;
-        for acted in 0..most {
-            let Some(event) = self.around.queue.pop_before(until) else { return Ok((acted, until)) };
+        for acted in 1..=most {
+            let Some(event) = self.around.queue.pop_before(until) else { return Ok((acted - 1, until)) };
             if self.is_large && self.around.queue.day() != day {
                 day = self.around.queue.day();
                 self.bring_releases();
@@ -77,6 +81,9 @@ impl Kernel {
                 notes.mark(event, self.around.trace.chunk.len(), created);
             }
             now = event.time();
+            if self.border.as_mut().is_some_and(|border| std::mem::take(&mut border.has_crossed)) {
+                return Ok((acted, now));
+            }
         }
         Ok((most, now))
     }

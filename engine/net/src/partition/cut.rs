@@ -2,7 +2,8 @@
 //! Which part of a network each core simulates. A pure function of the network.
 //!
 //! Bridges in the order of a walk over the links are cut into pieces of equal load; then bridges at a border change sides
-//! where fewer frames cross it so. Stations go with their bridges.
+//! where the part that has most to do has less so. Of walks from several bridges the best one is taken. Stations go with
+//! their bridges.
 use std::collections::HashMap;
 
 use crate::describe::{Network, Source};
@@ -17,8 +18,10 @@ pub struct Division {
     pub of_station: Vec<u32>,
 }
 
-/// A partition may have so much more than its share of the load.
-const UNEVEN: f64 = 1.04;
+/// A frame that crosses costs each side about so many hops: it is handed over, taken in, and what was promised changes.
+const CROSSING: f64 = 4.0;
+/// Walks, each from another bridge.
+const WALKS: usize = 64;
 /// Rounds over all bridges at borders.
 const ROUNDS: usize = 8;
 /// Of what is not known to be more, in frames a second.
@@ -36,8 +39,7 @@ impl Division {
     pub fn new(network: &Network, partitions: usize) -> Result<Self, RunError> {
         let load = Load::new(network)?;
         let partitions = partitions.clamp(1, network.bridges.len().max(1));
-        let mut of_bridge = pieces(&load, partitions);
-        improve(&load, partitions, &mut of_bridge);
+        let of_bridge = best(&load, partitions);
         let mut of_station = vec![0; network.stations.len()];
         for link in &network.links {
             for (near, far) in [(link.a.0, link.b.0), (link.b.0, link.a.0)] {
@@ -102,14 +104,18 @@ impl Load {
         Ok(Self { of_bridge, between })
     }
 
-    /// Bridges in the order of a walk that goes deep first, over the links that most frames pass.
-    fn walk(&self) -> Vec<usize> {
-        let mut order = Vec::with_capacity(self.of_bridge.len());
-        let mut seen = vec![false; self.of_bridge.len()];
-        // From an end, so that what is cut off first hangs together.
+    /// Where walks may start: from an end first, so that what is cut off first hangs together.
+    fn starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = (0..self.of_bridge.len()).collect();
         starts.sort_by_key(|&bridge| (self.between[bridge].len(), bridge));
-        for start in starts {
+        starts
+    }
+
+    /// Bridges in the order of a walk that goes deep first, over the links that most frames pass.
+    fn walk<'a>(&self, starts: impl Iterator<Item = &'a usize>) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.of_bridge.len());
+        let mut seen = vec![false; self.of_bridge.len()];
+        for &start in starts {
             let mut waiting = vec![start];
             while let Some(bridge) = waiting.pop() {
                 if std::mem::replace(&mut seen[bridge], true) {
@@ -123,12 +129,33 @@ impl Load {
         }
         order
     }
+
+    /// What a bridge has to do in a partition: its own load, and what crosses.
+    fn of(&self, bridge: usize, partition: u32, of_bridge: &[u32]) -> f64 {
+        let crosses = self.between[bridge].iter().filter(|(next, _)| of_bridge[*next] != partition);
+        self.of_bridge[bridge] + CROSSING * crosses.map(|(_, frames)| frames).sum::<f64>()
+    }
+}
+
+/// Of walks from several bridges, the division whose largest part is the least.
+fn best(load: &Load, partitions: usize) -> Vec<u32> {
+    let starts = load.starts();
+    let mut best = (f64::INFINITY, vec![0; starts.len()]);
+    for first in (0..starts.len()).step_by(starts.len().div_ceil(WALKS).max(1)) {
+        let order = load.walk(starts[first..].iter().chain(&starts[..first]));
+        let mut of_bridge = pieces(load, &order, partitions);
+        let has = improve(load, partitions, &mut of_bridge);
+        let most = has.into_iter().fold(0.0, f64::max);
+        if most < best.0 {
+            best = (most, of_bridge);
+        }
+    }
+    best.1
 }
 
 /// Of equal load, in the order of the walk; each has one bridge at least.
-fn pieces(load: &Load, partitions: usize) -> Vec<u32> {
+fn pieces(load: &Load, order: &[usize], partitions: usize) -> Vec<u32> {
     let mut of_bridge = vec![0; load.of_bridge.len()];
-    let order = load.walk();
     let mut left: f64 = load.of_bridge.iter().sum();
     let mut at = 0;
     for partition in 0..partitions {
@@ -148,46 +175,50 @@ fn pieces(load: &Load, partitions: usize) -> Vec<u32> {
     of_bridge
 }
 
-/// Lets bridges change sides while that helps.
-fn improve(load: &Load, partitions: usize, of_bridge: &mut [u32]) {
+/// Lets bridges change sides while the larger one of two parts has less so; gives what each part has to do.
+fn improve(load: &Load, partitions: usize, of_bridge: &mut [u32]) -> Vec<f64> {
     let mut has = vec![0.0; partitions];
     let mut count = vec![0; partitions];
     for (bridge, &partition) in of_bridge.iter().enumerate() {
-        has[partition as usize] += load.of_bridge[bridge];
+        has[partition as usize] += load.of(bridge, partition, of_bridge);
         count[partition as usize] += 1;
     }
-    let share = has.iter().sum::<f64>() / partitions as f64;
     for _ in 0..ROUNDS {
         let mut any = false;
         for bridge in 0..of_bridge.len() {
-            let from = of_bridge[bridge];
-            if count[from as usize] == 1 {
+            let from = of_bridge[bridge] as usize;
+            if count[from] == 1 {
                 continue;
             }
-            let passing = |to: u32, of_bridge: &[u32]| -> f64 {
-                load.between[bridge].iter().filter(|(next, _)| of_bridge[*next] == to).map(|(_, frames)| frames).sum()
+            let passing = |with: usize| -> f64 {
+                let neighbours = load.between[bridge].iter();
+                neighbours.filter(|(next, _)| of_bridge[*next] as usize == with).map(|(_, frames)| frames).sum()
             };
-            let stays = passing(from, of_bridge);
-            let better =
-                load.between[bridge].iter().map(|&(next, _)| of_bridge[next]).filter(|&to| to != from).find(|&to| {
-                    let becomes = has[to as usize] + load.of_bridge[bridge];
-                    let helps = passing(to, of_bridge) > stays && becomes <= share * UNEVEN;
-                    // Or both sides become more equal, and no more frames cross.
-                    let evens = passing(to, of_bridge) >= stays && becomes < has[from as usize];
-                    helps || evens
-                });
-            let Some(to) = better else { continue };
-            has[from as usize] -= load.of_bridge[bridge];
-            has[to as usize] += load.of_bridge[bridge];
-            count[from as usize] -= 1;
-            count[to as usize] += 1;
-            of_bridge[bridge] = to;
+            let after = |to: usize| {
+                // What passes to those it leaves crosses for them from then on, and no longer for those it joins.
+                let leaves = has[from] - load.of(bridge, from as u32, of_bridge) + CROSSING * passing(from);
+                let joins = has[to] + load.of(bridge, to as u32, of_bridge) - CROSSING * passing(to);
+                (leaves, joins)
+            };
+            let sides = load.between[bridge].iter().map(|&(next, _)| of_bridge[next] as usize);
+            let better = sides.filter(|&to| to != from).map(|to| (to, after(to)));
+            // Less by more than what comes of rounding.
+            let is_less =
+                |to: usize, (leaves, joins): (f64, f64)| leaves.max(joins) < has[from].max(has[to]) * (1.0 - 1e-9);
+            let Some((to, (leaves, joins))) = better.into_iter().find(|&(to, after)| is_less(to, after)) else {
+                continue;
+            };
+            (has[from], has[to]) = (leaves, joins);
+            count[from] -= 1;
+            count[to] += 1;
+            of_bridge[bridge] = to as u32;
             any = true;
         }
         if !any {
             break;
         }
     }
+    has
 }
 
 #[cfg(test)]
@@ -244,6 +275,36 @@ mod tests {
             // Each station stands at the bridge of its number.
             prop_assert_eq!(&division.of_station, &division.of_bridge);
             prop_assert_eq!(&division, &Division::new(&network, wanted).unwrap());
+        }
+    }
+
+    proptest! {
+        /// What the books say after bridges changed sides is what a count from the beginning gives.
+        #[test]
+        fn the_books_of_parts_are_kept(
+            (parents, streams) in (2_usize..30).prop_flat_map(|bridges| (
+                (1..bridges).map(|n| 0..n).collect::<Vec<_>>(),
+                proptest::collection::vec((0..bridges, 0..bridges, 1_000_u64..1_000_000), 0..20),
+            )),
+            wanted in 2_usize..5,
+        ) {
+            let load = Load::new(&tree(&parents, &streams)).unwrap();
+            let partitions = wanted.min(parents.len() + 1);
+            let start = pieces(&load, &load.walk(load.starts().iter()), partitions);
+            let mut of_bridge = start.clone();
+            let kept = improve(&load, partitions, &mut of_bridge);
+            let count = |of_bridge: &[u32]| {
+                let mut has = vec![0.0; partitions];
+                for (bridge, &of) in of_bridge.iter().enumerate() {
+                    has[of as usize] += load.of(bridge, of, of_bridge);
+                }
+                has
+            };
+            for (kept, counted) in kept.iter().zip(count(&of_bridge)) {
+                prop_assert!((kept - counted).abs() <= 1e-6 * counted, "{kept} {counted}");
+            }
+            let most = |has: Vec<f64>| has.into_iter().fold(0.0, f64::max);
+            prop_assert!(most(kept) <= most(count(&start)) * (1.0 + 1e-6));
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What partitions tell each other: frames that cross, and until when none will come any more.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{channel, Receiver, Sender};
 
 use super::lookahead::Neighbour;
 use crate::frame::Frame;
@@ -21,18 +21,16 @@ pub struct Crossing {
 }
 
 /// Alone in its lines of the cache.
-#[derive(Default)]
 #[repr(align(128))]
 struct Padded<T>(T);
 
-/// From one partition to another.
-#[derive(Default)]
+/// From one partition to another. Only the sender writes.
 struct Channel {
     /// No frame that is sent from now on has an effect before this.
     promise: AtomicU64,
     /// Frames that were sent.
     posted: AtomicU64,
-    mail: Mutex<Vec<Crossing>>,
+    mail: Sender<Crossing>,
 }
 
 pub struct Exchange {
@@ -44,36 +42,35 @@ pub struct Exchange {
     stop: AtomicBool,
 }
 
-/// What one partition has seen of what the others told it.
+/// What comes to one partition, and what it has seen of that.
 pub struct Seen {
+    /// By sender.
     pub promises: Vec<u64>,
     taken: Vec<u64>,
+    mail: Vec<Receiver<Crossing>>,
 }
 
 impl Exchange {
-    /// Per partition, those that its frames go to.
-    pub fn new(neighbours: Vec<Vec<Neighbour>>) -> Self {
+    /// Per partition, those that its frames go to. Gives also what each one is to look at.
+    pub fn new(neighbours: Vec<Vec<Neighbour>>) -> (Self, Vec<Seen>) {
         let count = neighbours.len();
-        let exchange = Self {
-            count,
-            channels: (0..count * count).map(|_| Padded::default()).collect(),
-            neighbours,
-            stop: AtomicBool::new(false),
-        };
-        for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
-            let is_neighbour = exchange.neighbours[from].iter().any(|neighbour| neighbour.partition as usize == to);
-            let first = if is_neighbour { 0 } else { u64::MAX };
-            exchange.channel(from, to).promise.store(first, Ordering::Release);
+        let seen = || Seen { promises: vec![0; count], taken: vec![0; count], mail: Vec::with_capacity(count) };
+        let mut all: Vec<Seen> = (0..count).map(|_| seen()).collect();
+        let mut channels = Vec::with_capacity(count * count);
+        for neighbours in &neighbours {
+            for (to, seen) in all.iter_mut().enumerate() {
+                let is_neighbour = neighbours.iter().any(|neighbour| neighbour.partition as usize == to);
+                let promise = AtomicU64::new(if is_neighbour { 0 } else { u64::MAX });
+                let (mail, box_of_mail) = channel();
+                seen.mail.push(box_of_mail);
+                channels.push(Padded(Channel { promise, posted: AtomicU64::new(0), mail }));
+            }
         }
-        exchange
+        (Self { count, channels, neighbours, stop: AtomicBool::new(false) }, all)
     }
 
     pub fn neighbours(&self, of: usize) -> &[Neighbour] {
         &self.neighbours[of]
-    }
-
-    pub fn seen(&self) -> Seen {
-        Seen { promises: vec![0; self.count], taken: vec![0; self.count] }
     }
 
     fn channel(&self, from: usize, to: usize) -> &Channel {
@@ -84,8 +81,9 @@ impl Exchange {
     pub fn post(&self, from: usize, to: usize, mut crossing: Crossing) {
         let channel = self.channel(from, to);
         crossing.promised = channel.promise.load(Ordering::Relaxed);
-        channel.mail.lock().unwrap_or_else(PoisonError::into_inner).push(crossing);
-        channel.posted.fetch_add(1, Ordering::Release);
+        // Whoever no longer takes it has ended the run.
+        _ = channel.mail.send(crossing);
+        channel.posted.store(channel.posted.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
     /// Promises are never taken back.
@@ -108,14 +106,20 @@ impl Exchange {
             horizon = horizon.min(promise);
             // All that was sent before the promise is there.
             let posted = channel.posted.load(Ordering::Acquire);
-            if posted != seen.taken[from] {
-                let mut mail = channel.mail.lock().unwrap_or_else(PoisonError::into_inner);
-                seen.taken[from] += mail.len() as u64;
-                came.append(&mut mail);
+            while posted != seen.taken[from] {
+                let Ok(crossing) = seen.mail[from].try_recv() else { break };
+                came.push(crossing);
+                seen.taken[from] += 1;
                 news = true;
             }
         }
         (horizon, news)
+    }
+
+    /// Whether others have promised more than what was seen.
+    pub fn has_news(&self, me: usize, seen: &Seen) -> bool {
+        let mut others = (0..self.count).filter(|&from| from != me);
+        others.any(|from| self.channel(from, me).promise.load(Ordering::Relaxed) != seen.promises[from])
     }
 
     /// Has nothing to do any more; nothing will be sent.

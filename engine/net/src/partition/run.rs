@@ -44,7 +44,8 @@ fn run_divided(
     neighbours: Vec<Vec<Neighbour>>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let exchange = Arc::new(Exchange::new(neighbours));
+    let (exchange, seen) = Exchange::new(neighbours);
+    let exchange = Arc::new(exchange);
     let kernels = kernels(&network, division, &exchange)?;
     let common = Common {
         exchange,
@@ -68,8 +69,8 @@ fn run_divided(
     // More threads than cores would only wait for each other.
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(kernels.len());
     let (batches, taken) = sync_channel(4 * kernels.len());
-    let work = |(me, kernel)| Worker::new(me, kernel, &common, batches.clone());
-    let workers = kernels.into_iter().enumerate().map(work).collect();
+    let work = |(me, (kernel, seen))| Worker::new(me, kernel, seen, &common, batches.clone());
+    let workers = kernels.into_iter().zip(seen).enumerate().map(work).collect();
     let team = Team::new(&common.exchange, workers, threads);
     thread::scope(|scope| {
         let start = |me| {
@@ -180,15 +181,11 @@ impl Taker<'_> {
         if self.refused {
             return Err(RunError::Refused);
         }
-        let mut kernels: Vec<Kernel> = workers.into_iter().map(|worker| worker.kernel).collect();
-        let mut came = Vec::new();
-        for (number, kernel) in kernels.iter_mut().enumerate() {
-            common.exchange.look(number, &mut common.exchange.seen(), &mut came);
-            for crossing in came.drain(..) {
-                kernel.come(crossing);
-            }
-            kernel.flush()?;
+        for worker in &mut workers {
+            worker.take_rest();
+            worker.kernel.flush()?;
         }
+        let mut kernels: Vec<Kernel> = workers.into_iter().map(|worker| worker.kernel).collect();
         let ended = if self.interrupted { Ended::Interrupted } else { Ended::Done };
         if ended == Ended::Done {
             self.observer.progress(1.0); // nothing is left to interrupt

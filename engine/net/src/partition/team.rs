@@ -11,8 +11,10 @@ use super::exchange::Exchange;
 use super::worker::{Step, Worker};
 use crate::error::RunError;
 
-/// Rounds in vain before a thread sleeps: some ten microseconds.
+/// Looks in vain before a thread sleeps: some ten microseconds.
 const PATIENCE: u32 = 1_000;
+/// Of these, looks of a thread that has nothing else to do, before it asks for what else there is.
+const LOOKS: u32 = 250;
 const NAP: Duration = Duration::from_micros(500);
 
 pub struct Team<'a> {
@@ -73,7 +75,11 @@ impl<'a> Team<'a> {
             if is_done {
                 break;
             }
-            in_vain = if acted { 0 } else { in_vain + 1 };
+            in_vain = match acted {
+                true => 0,
+                false if self.is_one_each() => in_vain + LOOKS,
+                false => in_vain + 1,
+            };
             if in_vain < PATIENCE {
                 std::hint::spin_loop();
                 continue;
@@ -94,6 +100,11 @@ impl<'a> Team<'a> {
         home == me || self.asleep[home].load(Ordering::Relaxed)
     }
 
+    /// Every thread has its own partition, and none other.
+    fn is_one_each(&self) -> bool {
+        self.asleep.len() == self.partitions.len() && !self.asleep.iter().any(|asleep| asleep.load(Ordering::Relaxed))
+    }
+
     /// As far as that is possible now; whether it was.
     fn go_on(&self, number: usize, me: usize) -> Result<bool, RunError> {
         let Ok(mut worker) = self.partitions[number].try_lock() else { return Ok(false) };
@@ -101,6 +112,7 @@ impl<'a> Team<'a> {
         while !self.exchange.is_stopped() {
             match worker.step()? {
                 Step::Acted => acted = true,
+                Step::Waits if self.is_one_each() && worker.wait(LOOKS) => {}
                 Step::Waits => break,
                 Step::Done => {
                     self.done[number].store(true, Ordering::Relaxed);

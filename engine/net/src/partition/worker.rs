@@ -5,14 +5,13 @@ use std::sync::mpsc::SyncSender;
 use std::sync::Arc;
 
 use super::exchange::{Crossing, Exchange, Seen};
-use super::lookahead::Neighbour;
 use super::notes::Batch;
 use crate::error::RunError;
 use crate::kernel::Kernel;
 use crate::queue::Event;
 
-/// Events between two promises.
-const EVENTS: u32 = 24;
+/// Events between two promises; after a frame has crossed there is one at once.
+const EVENTS: u32 = 48;
 /// Rows, or steps, after which what was noted is handed out.
 const ROWS: usize = 1 << 13;
 const STEPS: u32 = 256;
@@ -39,22 +38,43 @@ pub enum Step {
     Done,
 }
 
+/// Before when no event of a partition has an effect in another one.
+#[derive(Clone, Copy)]
+struct Bound {
+    until: u64,
+    /// Of the event that has one then. Until it was acted on, the bound stays: what follows from others comes later.
+    by: u64,
+}
+
+impl Bound {
+    #[inline]
+    fn take_in(&mut self, event: Event, until: u64) {
+        if until < self.until {
+            *self = Self { until, by: event.time() };
+        }
+    }
+}
+
+/// Alone in its lines of the cache.
+#[repr(align(128))]
 pub struct Worker<'a> {
     me: usize,
     pub kernel: Kernel,
     common: &'a Common,
     seen: Seen,
     came: Vec<Crossing>,
-    bounds: Vec<u64>,
+    /// Per neighbour.
+    bounds: Vec<Bound>,
     batches: SyncSender<Option<Batch>>,
     steps: u32,
     is_done: bool,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(me: usize, kernel: Kernel, common: &'a Common, batches: SyncSender<Option<Batch>>) -> Self {
-        let seen = common.exchange.seen();
-        Self { me, kernel, common, seen, came: Vec::new(), bounds: Vec::new(), batches, steps: 0, is_done: false }
+    pub fn new(me: usize, kernel: Kernel, seen: Seen, common: &'a Common, batches: SyncSender<Option<Batch>>) -> Self {
+        // Nothing is known yet.
+        let bounds = vec![Bound { until: 0, by: 0 }; common.exchange.neighbours(me).len()];
+        Self { me, kernel, common, seen, came: Vec::new(), bounds, batches, steps: 0, is_done: false }
     }
 
     /// Goes on, for some events at most.
@@ -62,17 +82,18 @@ impl<'a> Worker<'a> {
         if self.is_done {
             return Ok(Step::Done);
         }
+        let exchange = &self.common.exchange;
         let (horizon, news) = self.look()?;
         let until = horizon.min(self.common.end);
         let (acted, now) = self.kernel.go_on(until, EVENTS)?;
         if acted == 0 && horizon >= self.common.end {
             self.is_done = true;
             self.hand_out(u64::MAX);
-            self.common.exchange.leave(self.me);
+            exchange.leave(self.me);
             return Ok(Step::Done);
         }
         if acted > 0 || news {
-            self.promise();
+            self.promise(now);
         }
         if acted == 0 {
             if self.steps > 0 {
@@ -87,6 +108,14 @@ impl<'a> Worker<'a> {
         Ok(Step::Acted)
     }
 
+    /// Looks so many times for news; whether there were any.
+    pub fn wait(&self, looks: u32) -> bool {
+        (0..looks).any(|_| {
+            std::hint::spin_loop();
+            self.common.exchange.has_news(self.me, &self.seen)
+        })
+    }
+
     /// What own events allow to promise to each neighbour, if nothing can be done before something comes; none else.
     pub fn idle_bounds(&mut self) -> Result<Option<Vec<u64>>, RunError> {
         let neighbours = self.common.exchange.neighbours(self.me);
@@ -98,9 +127,8 @@ impl<'a> Worker<'a> {
         if next < horizon.min(self.common.end) || horizon >= self.common.end {
             return Ok(None);
         }
-        let mut bounds = vec![u64::MAX; neighbours.len()];
-        self.bound(&mut bounds);
-        Ok(Some(bounds))
+        self.survey();
+        Ok(Some(self.bounds.iter().map(|bound| bound.until).collect()))
     }
 
     /// Takes in what has come; until when nothing else will, and whether that is new.
@@ -108,45 +136,49 @@ impl<'a> Worker<'a> {
         let (horizon, news) = self.common.exchange.look(self.me, &mut self.seen, &mut self.came);
         for crossing in self.came.drain(..) {
             let (bridge, promised_ps) = (crossing.bridge, crossing.promised);
-            let due_ps = self.kernel.come(crossing);
+            let Some(judgement) = self.kernel.come(crossing) else { continue };
+            let due_ps = judgement.time();
             if due_ps < promised_ps.saturating_add(self.common.margins[bridge as usize]) {
                 return Err(RunError::Late { bridge, due_ps, promised_ps });
+            }
+            let neighbours = self.common.exchange.neighbours(self.me);
+            for (neighbour, bound) in neighbours.iter().zip(&mut self.bounds) {
+                bound.take_in(judgement, neighbour.after(judgement, &self.common.first_port));
             }
         }
         Ok((horizon, news))
     }
 
-    /// Per neighbour, before when nothing that this partition sends has an effect.
-    fn promise(&mut self) {
-        let exchange = &self.common.exchange;
-        let neighbours = exchange.neighbours(self.me);
-        let promises = &self.seen.promises;
-        let through = |neighbour: &Neighbour| {
-            let others = (0..promises.len()).filter(|&other| other != self.me);
-            others.map(|from| neighbour.after_crossing(from, promises[from])).min().unwrap_or(u64::MAX)
-        };
-        let mut bounds = std::mem::take(&mut self.bounds);
-        bounds.clear();
-        bounds.extend(neighbours.iter().map(through));
-        self.bound(&mut bounds);
-        for (neighbour, bound) in neighbours.iter().zip(&bounds) {
-            exchange.promise(self.me, neighbour.partition as usize, *bound);
-        }
-        self.bounds = bounds;
+    /// After the end: frames that are on their way here.
+    pub fn take_rest(&mut self) {
+        self.common.exchange.look(self.me, &mut self.seen, &mut self.came);
+        self.came.drain(..).for_each(|crossing| _ = self.kernel.come(crossing));
     }
 
-    /// By own events.
-    fn bound(&self, bounds: &mut [u64]) {
-        let neighbours = self.common.exchange.neighbours(self.me);
-        let first_port = &self.common.first_port;
-        self.kernel.survey(|event: Event| {
-            let mut until = 0;
-            for (neighbour, bound) in neighbours.iter().zip(&mut *bounds) {
-                *bound = neighbour.after(event, first_port).min(*bound);
-                until = until.max(bound.saturating_sub(neighbour.least));
-            }
-            until
-        });
+    /// Per neighbour, before when nothing that this partition sends has an effect; all before `now` was acted on.
+    fn promise(&mut self, now: u64) {
+        if self.bounds.iter().any(|bound| bound.by <= now) {
+            self.survey();
+        }
+        let exchange = &self.common.exchange;
+        let promises = &self.seen.promises;
+        for (neighbour, bound) in exchange.neighbours(self.me).iter().zip(&self.bounds) {
+            let others = (0..promises.len()).filter(|&other| other != self.me);
+            let through = others.map(|from| neighbour.after_crossing(from, promises[from])).min();
+            let until = through.map_or(bound.until, |through| through.min(bound.until));
+            exchange.promise(self.me, neighbour.partition as usize, until);
+        }
+    }
+
+    /// What own events say.
+    fn survey(&mut self) {
+        for (neighbour, bound) in self.common.exchange.neighbours(self.me).iter().zip(&mut self.bounds) {
+            *bound = Bound { until: u64::MAX, by: u64::MAX };
+            self.kernel.survey(|event| {
+                bound.take_in(event, neighbour.after(event, &self.common.first_port));
+                bound.until.saturating_sub(neighbour.least)
+            });
+        }
     }
 
     /// Hands out what was noted; all before a time has been.
