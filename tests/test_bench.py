@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _engine
+from penstock.bench import engine as engine_bench
 from penstock.bench import page
 
 
@@ -41,6 +42,16 @@ def test_rows_hold_speed_and_memory_and_the_trace_against_none() -> None:
     assert all(row["measured"] > 0 for row in rows.values())
     assert "goal" not in rows["overloaded.statistics.speed"], "an absolute figure holds on one machine only"
     assert rows["overloaded.trace.ratio"]["goal"] == 0.5
+
+
+def test_two_cores_are_held_against_one_where_there_are_two() -> None:
+    rows = rows_of(bench("tree", *SHORT, "--json"))
+    assert ("tree.cores.ratio" in rows) == (engine_bench.usable_cores() > 1)
+    if engine_bench.usable_cores() < 2:
+        return
+    assert rows["tree.cores.ratio"]["goal"] == 1.7
+    both = [rows[f"tree.{what}.speed"]["quantity"].partition(": ")[2] for what in ("statistics", "cores")]
+    assert both[0] == both[1], "the same is counted"
 
 
 def test_a_speed_says_what_it_counts(tmp_path: Path) -> None:

@@ -33,11 +33,11 @@ class Build:
         """Writes a network as this build's engine takes it."""
         self._start("describe", scenario, duration_ps, description)
 
-    def run(self, description: Path, traced: bool) -> dict[str, Any]:
+    def run(self, description: Path, traced: bool, cores: int = 1) -> dict[str, Any]:
         """What `worker.run` found."""
         engine = () if self.engine is None else (self.engine,)
         found: dict[str, Any] = json.loads(
-            self._start("run", description, "trace" if traced else "statistics", *engine)
+            self._start("run", description, "trace" if traced else "statistics", cores, *engine)
         )
         return found
 

@@ -48,7 +48,7 @@ def engine(
     update_docs: UpdateDocsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Frame-hops per second of processor time, on one core, in ratios to each other, to no trace, to another build."""
+    """Frame-hops per second, in ratios of networks to each other, to no trace, to another build; two cores to one."""
     from penstock.bench import build, page
     from penstock.bench import engine as engine_bench
 

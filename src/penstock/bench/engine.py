@@ -2,14 +2,16 @@
 """Measures frame-hops per second of processor time: frames that left an egress port of a bridge or a station.
 
 Each run has a process of its own, so that its memory can be told. What slows a run down is what others do with the same
-caches and memory, so all that is compared runs in turns (A B B A ...), and of each turn's ratio the median is told.
+caches and memory, so all that is compared runs in turns (A B B A ...), and of each turn's ratio the median is told. A
+network on several cores is held against itself on one by the time on the wall.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +26,7 @@ MEMORY_GOAL_MIB = 1024
 # Two runs of one build in turns differ by so much.
 NO_SLOWER = 0.97
 PS_PER_MS = 10**9
+CORES = 2
 # A trace to the end would fill the disk and say no more.
 TRACED_PART = 5
 
@@ -42,11 +45,12 @@ class Spread(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is run: a network, with the full trace or without, for its whole time or for the part that is traced."""
+    """What is run: a network, with the full trace or without, for its whole time or the part that is traced."""
 
     network: str
     traced: bool = False
     in_part: bool = False
+    cores: int = 1
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,13 @@ class Result:
     @property
     def identity(self) -> str:
         """For programs."""
-        return f"{self.job.network}.{'trace' if self.job.traced else 'statistics'}"
+        return f"{self.job.network}.{'trace' if self.job.traced else 'cores' if self.job.cores > 1 else 'statistics'}"
 
     @property
     def what(self) -> str:
         """For people."""
-        return self.job.network + (", full trace to Parquet" if self.job.traced else "")
+        said = ", full trace to Parquet" if self.job.traced else ""
+        return self.job.network + (f", {self.job.cores} cores" if self.job.cores > 1 else said)
 
     @property
     def purpose(self) -> str:
@@ -78,12 +83,16 @@ class Result:
     @property
     def reference_name(self) -> str | None:
         """What it is held against in the same run."""
+        if self.job.cores > 1:
+            return "itself on one core"
         return "itself without a trace" if self.job.traced else NETWORKS[self.job.network].reference
 
     @property
     def goal(self) -> float | None:
         """The least speed, that of the reference being 1."""
         network = NETWORKS[self.job.network]
+        if self.job.cores > 1:
+            return network.cores_goal
         return network.trace_goal if self.job.traced else network.goal
 
     @property
@@ -103,13 +112,13 @@ class Result:
 
     @property
     def speed(self) -> Spread:
-        """Hops a second."""
-        return Spread.of([_speed(run) for run in self.runs])
+        """Hops a second: of processor time, or on several cores on the wall."""
+        return Spread.of([(_wall_speed if self.job.cores > 1 else _speed)(run) for run in self.runs])
 
     @property
     def instructions(self) -> float | None:
         """Of a hop; None where the machine does not count them."""
-        return _instructions(self.runs)
+        return _instructions(self.runs) if self.job.cores == 1 else None  # those of waiting say nothing
 
     @property
     def memory_mib(self) -> int:
@@ -185,11 +194,15 @@ class _Turns:
             if self.other is not None:
                 self._describe(self.other, job, is_other=True)
         turns = [(job, is_other) for job in jobs for is_other in ((False, True) if self.other else (False,))]
+        several = [
+            Job(name, cores=CORES) for name in self.networks if NETWORKS[name].cores_goal and usable_cores() >= CORES
+        ]
+        turns += [(job, False) for job in several]
         for _ in range(rounds):
             for job, is_other in turns:
                 self._run(job, self.other if self.other and is_other else own, is_other=is_other)
             turns.reverse()
-        for job in jobs:
+        for job in jobs + several:
             if job.traced or not job.in_part:
                 yield self._result(job)
 
@@ -217,7 +230,8 @@ class _Turns:
         if is_other and job.network in self._refused:
             return
         try:
-            self._runs.setdefault((job, is_other), []).append(build.run(self._file(job, is_other=is_other), job.traced))
+            run = build.run(self._file(job, is_other=is_other), job.traced, job.cores)
+            self._runs.setdefault((job, is_other), []).append(run)
         except FailedRunError as error:
             if not is_other:
                 raise
@@ -226,7 +240,9 @@ class _Turns:
     def _result(self, job: Job) -> Result:
         runs, others = self._runs[job, False], self._runs.get((job, True), [])
         reference = None
-        if job.traced:
+        if job.cores > 1:
+            reference = self._ratios(runs, self._runs[job._replace(cores=1), False], _wall_speed)
+        elif job.traced:
             reference = self._ratios(runs, self._runs[job._replace(traced=False), False])
         elif (name := NETWORKS[job.network].reference) is not None:
             reference = self._ratios(runs, self._runs[Job(name), False])
@@ -236,8 +252,9 @@ class _Turns:
         return Result(job, runs, reference, against, ours / theirs if ours and theirs else None, refusal)
 
     @staticmethod
-    def _ratios(runs: list[Row], others: list[Row]) -> Spread:
-        return Spread.of([_speed(run) / _speed(other) for run, other in zip(runs, others, strict=True)])
+    def _ratios(runs: list[Row], others: list[Row], speed: Callable[[Row], float] | None = None) -> Spread:
+        speed = speed or _speed
+        return Spread.of([speed(run) / speed(other) for run, other in zip(runs, others, strict=True)])
 
 
 def description(name: str, duration_ms: int, file: Path) -> None:
@@ -250,6 +267,15 @@ def description(name: str, duration_ms: int, file: Path) -> None:
 
 def _speed(run: Row) -> float:
     return float(run["hops"] / run["seconds"])
+
+
+def _wall_speed(run: Row) -> float:
+    return float(run["hops"] / run["wall_seconds"])
+
+
+def usable_cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _instructions(runs: list[Row]) -> float | None:

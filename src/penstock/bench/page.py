@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import data
 
 if TYPE_CHECKING:
-    from penstock.bench.engine import Result, Spread
+    from penstock.bench.engine import Job, Result, Spread
 
 
 def update(name: str, rows: list[dict[str, Any]], page: Path | None = None) -> None:
@@ -37,7 +37,7 @@ def engine_table(results: Iterable[Result]) -> list[str]:
     for result in results:
         speed = result.speed
         cells = [
-            f"`{result.job.network}`{', full trace' if result.job.traced else ''}: {result.purpose}",
+            f"`{result.job.network}`{_how(result.job)}: {result.purpose}",
             result.counted,
             f"{speed.median / 1e6:.2f} ({speed.low / 1e6:.2f} to {speed.high / 1e6:.2f})",
             "not countable here" if result.instructions is None else f"{result.instructions:,.0f}",
@@ -52,6 +52,12 @@ def engine_table(results: Iterable[Result]) -> list[str]:
             table.append(f"| {' | '.join([*cells, name, *_held(found, goal)])} |")
             cells = ["", "", "", "", ""]
     return table
+
+
+def _how(job: Job) -> str:
+    if job.cores > 1:
+        return f", {job.cores} cores"
+    return ", full trace" if job.traced else ""
 
 
 def _held(found: Spread | None, goal: float | None) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 """A program that runs one network in the engine of the Python that started it, and prints what it took.
 
     python -P worker.py describe SCENARIO.json DURATION_PS DESCRIPTION.json
-    python -P worker.py run DESCRIPTION.json statistics|trace [ENGINE.so]
+    python -P worker.py run DESCRIPTION.json statistics|trace CORES [ENGINE.so]
 
 The Python of another build runs it too (`penstock bench engine --against`), so it imports nothing of its own folder.
 """
@@ -40,7 +40,7 @@ def describe(scenario: Path, duration_ps: int, description: Path) -> None:
     description.write_text(json.dumps(described))
 
 
-def run(description: Path, traced: bool, library: Path | None) -> dict[str, Any]:
+def run(description: Path, traced: bool, cores: int, library: Path | None) -> dict[str, Any]:
     """What a run counted, and what it took of the machine."""
     engine = _engine(library)
     described = json.loads(description.read_text())
@@ -53,14 +53,18 @@ def run(description: Path, traced: bool, library: Path | None) -> dict[str, Any]
         "reason": engine.REASONS,
     }
     del described
-    limit = time.process_time() + MOST_SECONDS
+    limit = time.process_time() + MOST_SECONDS * cores
+    # Builds of before several cores take no number of them.
+    several = {"cores": cores} if cores > 1 else {}
     with contextlib.ExitStack() as stack:
         sink = _sink(names, stack) if traced else None
         count = instructions()
         started, counted = time.process_time(), count and count()
-        result = engine.run(text, sink, lambda _part: time.process_time() < limit)
+        began = time.perf_counter()
+        result = engine.run(text, sink, lambda _part: time.process_time() < limit, **several)
         stack.close()  # what is still to be written of the trace belongs to it
         seconds = time.process_time() - started
+        wall_seconds = time.perf_counter() - began
         used = count() - counted if count and counted is not None else None
     streams = result["statistics"].values()
     return {
@@ -71,6 +75,7 @@ def run(description: Path, traced: bool, library: Path | None) -> dict[str, Any]
         "dropped": sum(sum(stream["dropped"].values()) for stream in streams),
         "interrupted": result["interrupted"],
         "seconds": seconds,
+        "wall_seconds": wall_seconds,
         "instructions": used,
         "memory_mib": _peak_mib(),
     }
@@ -125,8 +130,9 @@ def _main(arguments: list[str]) -> None:
     match arguments:
         case ["describe", scenario, duration_ps, description]:
             describe(Path(scenario), int(duration_ps), Path(description))
-        case ["run", description, what, *library]:
-            print(json.dumps(run(Path(description), what == "trace", Path(library[0]) if library else None)))
+        case ["run", description, what, cores, *library]:
+            engine = Path(library[0]) if library else None
+            print(json.dumps(run(Path(description), what == "trace", int(cores), engine)))
         case _:
             sys.exit(__doc__)
 
