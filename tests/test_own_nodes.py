@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -196,6 +197,7 @@ class Fails(ps.Node):
     def __init__(self, deed: str) -> None:
         self.deed = deed
         self.kept: list[Frame] = []
+        self.held_ps: int | None = None
 
     def receive(self, frame: Frame, port: int, time_ps: int) -> Any:
         match self.deed:
@@ -205,11 +207,21 @@ class Fails(ps.Node):
                 return [(9, frame)]
             case "form":
                 return [frame]
+            case "endless":
+                return itertools.repeat((1, frame))
+            case "hold":
+                self.held_ps = time_ps
             case "keep":
                 self.kept.append(frame)
         return None
 
+    def advance(self, time_ps: int) -> None:
+        if self.held_ps is not None:
+            self.held_ps = time_ps
+
     def next(self) -> int | None:
+        if self.held_ps is not None:
+            return self.held_ps + 1
         return 5 if self.deed == "past" and self.kept is not None else None
 
 
@@ -219,12 +231,63 @@ class Fails(ps.Node):
         ("raise", KeyError, "a fault of its own"),
         ("port", ps.RunError, r'node "sw": sends to port 9; 0 to 2 are there'),
         ("form", TypeError, "tuple"),
+        ("endless", ps.RunError, r'node "sw": gives more than 100000 frames at once'),
+        ("hold", ps.RunError, r'node "sw": is advanced more than 100000 times within a microsecond'),
         ("past", ps.RunError, r"next\(\) gives 5, but it is advanced to 5"),
     ],
 )
 def test_what_a_node_of_ones_own_does_wrong_is_said(deed: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         ps.load(star()).run(nodes={"sw": Fails(deed)}, captures=False)
+
+
+class Restless(ps.Program):
+    """Wants to be asked again a picosecond later."""
+
+    time_ps = 0
+
+    def receive(self, frame: Frame, port: int, time_ps: int) -> None:
+        pass
+
+    def next(self) -> int | None:
+        return self.time_ps + 1
+
+    def advance(self, time_ps: int) -> None:
+        self.time_ps = time_ps
+
+
+def test_a_program_that_holds_the_time_ends_the_run() -> None:
+    with pytest.raises(ps.RunError, match=r'node "b": is advanced more than 100000 times within a microsecond'):
+        ps.load(star()).run(nodes={"b": Restless()}, captures=False)
+
+
+class Many(ps.Node):
+    """Sends each frame so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def receive(self, frame: Frame, port: int, time_ps: int) -> list[tuple[int, Frame]]:
+        return [(1, frame)] * self.times
+
+
+def test_what_waits_at_a_port_of_an_own_node_is_bounded() -> None:
+    scenario = star(every="1ms")
+    run = ps.load(scenario).run(nodes={"sw": Many(20_000)}, captures=False)
+    dropped = run.trace.filter((run.trace["node"] == "sw") & (run.trace["reason"] == "queue_full"))
+    # Frames are taken while 16 MiB or less wait, by their time on the wire.
+    assert dropped.height == 20_000 - (2**24 // (1000 + PREAMBLE_BYTES + GAP_BYTES) + 1)
+    assert run.summary["streams"]["s"]["conserved"]
+
+
+def test_frames_that_go_round_end_with_the_run() -> None:
+    hubs = {name: {"ports": 3} for name in ("x", "y", "z")}
+    stream = {"from": "a", "to": ["b"], "source": {"frames": "64B", "every": "500us"}}
+    ends = {"a": "x.0", "b": "y.0", "c": "z.0"}
+    ring = {name: {"between": [f"{name}.1", f"{after}.2"]} for name, after in ("xy", "yz", "zx")}
+    run = ps.load(line(hubs, ring, ends, s=stream)).run(nodes={name: Hub(3) for name in hubs}, captures=False)
+    assert run.summary["streams"]["s"]["conserved"]
+    assert run.summary["streams"]["s"]["delivered"] == run.summary["streams"]["s"]["sent"]
 
 
 def test_what_a_node_keeps_is_inside_and_what_it_lets_go_is_swallowed() -> None:

@@ -208,7 +208,7 @@ fn members(
                     let (has, wanted) = (node.ports(), bridge.ports);
                     return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its node has {has}")));
                 }
-                Member::Other(Box::new(Guest::new(node, first_port)))
+                Member::Other(Box::new(Guest::new(name, node, first_port)))
             }
             BridgeKind::Model => {
                 let timing = match bridge.timing {
@@ -259,7 +259,7 @@ fn programs(
     let of = |(name, program)| {
         let station = network.stations.iter().position(|station| station.name == name);
         let station = station.ok_or_else(|| wrong(format!("a program of \"{name}\": there is no such station")))?;
-        Ok((station as u32, Hosted::new(program)))
+        Ok((station as u32, Hosted::new(&network.stations[station].name, program)))
     };
     programs.into_iter().map(of).collect()
 }

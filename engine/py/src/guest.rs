@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use penstock_frame::FCS_BYTES;
-use penstock_net::{Created, Frame, Node, NodeError, Outbox, Program, Rate};
+use penstock_net::{Created, Frame, Node, NodeError, Outbox, Program, Rate, Reason};
 
 /// Of a frame that no bridge has classified.
 const NO_CLASS: u8 = 255;
@@ -77,6 +77,10 @@ impl PyFrame {
     }
 }
 
+/// What waits at a port of a node at most, and what one call gives: more than that comes of a loop.
+const MOST_WAITING_BYTES: u64 = 16 << 20;
+const MOST_AT_ONCE: usize = 100_000;
+
 /// Lengths are kept in 16 bits.
 const LONGEST: usize = 65_535 - FCS_BYTES as usize;
 
@@ -95,6 +99,14 @@ struct Script {
 impl Script {
     fn broken(&self, what: impl Into<String>) -> NodeError {
         NodeError { node: self.name.clone(), what: what.into() }
+    }
+
+    /// One call has given so many frames.
+    fn check_given(&self, count: usize) -> Result<(), NodeError> {
+        if count < MOST_AT_ONCE {
+            return Ok(());
+        }
+        Err(self.broken(format!("gives more than {MOST_AT_ONCE} frames at once")))
     }
 
     /// Keeps what Python raised.
@@ -127,6 +139,12 @@ struct Line {
 }
 
 impl Line {
+    /// Whether so much waits at a time that nothing else has room.
+    fn is_full(&self, at: u64) -> bool {
+        let waits_ps = u128::from(self.free_at.saturating_sub(at));
+        waits_ps * u128::from(self.rate.bps()) > u128::from(MOST_WAITING_BYTES) * 8_000_000_000_000
+    }
+
     /// When the first bit behind the delimiter leaves, of a frame that is given to it at a time.
     fn send(&mut self, at: u64, bytes: u16) -> u64 {
         let begin = at.max(self.free_at);
@@ -204,7 +222,8 @@ impl PyNode {
     fn take(&mut self, answer: PyResult<Bound<'_, PyAny>>, at: u64, out: &mut Outbox<'_>) -> Result<(), NodeError> {
         let answer = self.script.kept(answer)?;
         if !answer.is_none() {
-            for each in self.script.kept(answer.try_iter())? {
+            for (given, each) in self.script.kept(answer.try_iter())?.enumerate() {
+                self.script.check_given(given)?;
                 let each = self.script.kept(each)?;
                 let (port, frame) = self.script.kept(each.extract::<(u16, PyRef<'_, PyFrame>)>())?;
                 self.send(&frame, frame.bytes.bind(each.py()).as_bytes(), port, at, out)?;
@@ -238,6 +257,10 @@ impl PyNode {
         held.sent |= 1 << port;
         if frame.is_changed {
             copy.set_bytes(penstock_frame::finish(bytes.to_vec()).into());
+        }
+        if line.is_full(at) {
+            out.drop(copy, port, NO_CLASS, at, Reason::QUEUE_FULL);
+            return Ok(());
         }
         let first = line.send(at, copy.length());
         out.send(copy, port, NO_CLASS, first);
@@ -316,7 +339,8 @@ impl PyProgram {
         if answer.is_none() {
             return Ok(());
         }
-        for each in self.script.kept(answer.try_iter())? {
+        for (given, each) in self.script.kept(answer.try_iter())?.enumerate() {
+            self.script.check_given(given)?;
             let each = self.script.kept(each)?;
             let (stream, bytes) = self.script.kept(each.extract::<(String, Vec<u8>)>())?;
             let Some(place) = self.streams.iter().position(|known| *known == stream) else {

@@ -57,7 +57,10 @@ impl Kernel {
     pub(super) fn advance(&mut self, now: u64, node: u32) -> Result<(), RunError> {
         match self.members.get_mut(node as usize) {
             None => return self.advance_program(now, node - self.members.len() as u32),
-            Some(Member::Other(guest)) if guest.due == now => guest.due = u64::MAX,
+            Some(Member::Other(guest)) if guest.due == now => {
+                guest.due = u64::MAX;
+                guest.advances.count(now)?;
+            }
             Some(_) => return Ok(()),
         }
         self.let_advance(now, node)?;

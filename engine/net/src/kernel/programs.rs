@@ -4,6 +4,7 @@ use super::Kernel;
 use crate::error::{wrong, RunError};
 use crate::frame::Frame;
 use crate::link::Wire;
+use crate::nodes::Advances;
 use crate::program::{Created, Program};
 use crate::queue::{self, Kind};
 use crate::source::Release;
@@ -13,11 +14,13 @@ pub(crate) struct Hosted {
     program: Box<dyn Program>,
     /// The next advance that stands in the queue; `u64::MAX`: none.
     due: u64,
+    advances: Advances,
 }
 
 impl Hosted {
-    pub fn new(program: Box<dyn Program>) -> Self {
-        Self { program, due: u64::MAX }
+    /// At the station with this name.
+    pub fn new(name: &str, program: Box<dyn Program>) -> Self {
+        Self { program, due: u64::MAX, advances: Advances::new(name) }
     }
 }
 
@@ -50,6 +53,7 @@ impl Kernel {
     pub(super) fn advance_program(&mut self, now: u64, station: u32) -> Result<(), RunError> {
         let Some(hosted) = self.programs.get_mut(&station).filter(|hosted| hosted.due == now) else { return Ok(()) };
         hosted.due = u64::MAX;
+        hosted.advances.count(now)?;
         let mut created = Vec::new();
         hosted.program.advance(now, &mut created)?;
         for Created { stream, bytes } in created {

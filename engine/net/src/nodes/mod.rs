@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The nodes between the links.
+mod advances;
 mod bridge;
 
+pub(crate) use advances::Advances;
 pub(crate) use bridge::{BridgeNode, Leaving};
 
 use crate::clock::Clock;
@@ -32,10 +34,11 @@ pub(crate) struct Guest {
     pub copies: u64,
     /// The place of its first port among those of all bridges.
     pub first_port: u32,
+    pub advances: Advances,
 }
 
 impl Guest {
-    pub fn new(node: Box<dyn Node>, first_port: u32) -> Self {
-        Self { node, due: u64::MAX, copies: 0, first_port }
+    pub fn new(name: &str, node: Box<dyn Node>, first_port: u32) -> Self {
+        Self { node, due: u64::MAX, copies: 0, first_port, advances: Advances::new(name) }
     }
 }
