@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Streams that have a frame whenever the port is free, at a port where nothing holds a frame that is selected: there it
-//! is made in that instant. Behind gates and credit one frame of such a stream stands in the queue, like others.
+//! is made in that instant. Behind ATS, gates and credit one frame of such a stream stands in the queue, like others.
 use std::cmp::Reverse;
 
 #[derive(Clone, Copy, Debug)]
