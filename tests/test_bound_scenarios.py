@@ -12,8 +12,11 @@ import pytest
 
 from penstock import _engine, plan
 from penstock.bound import Conformance, applies, bound
+from penstock.bound.solution import backlogs
 from penstock.check.checked import check
+from penstock.run import run as run_whole
 from penstock.scenario import Network, load
+from penstock.scenario.limits import CELL_BYTES
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 # Streams that bring more than is left for them, as long as they last.
@@ -126,3 +129,33 @@ def test_check_fails_on_a_deadline_that_no_bound_can_meet() -> None:
         assert len(checked.impossible) == fails
         said = "no bound can be within 1.1 us: a frame that waits for nothing takes 1."
         assert all(said in each for each in checked.impossible)
+
+
+@pytest.mark.parametrize("name", ["cbs", "mixed", "round-robin"])
+def test_no_port_holds_more_than_its_queues_may(name: str, tmp_path: Path) -> None:
+    """Of whole frames, what the trace of a run saw; by bounds that count preambles and gaps too."""
+    network = load(SCENARIOS / name, "model")
+    most: dict[tuple[str, int], int] = {}
+    for each in backlogs(network):
+        assert each.bytes is not None
+        assert each.frames is not None
+        assert each.cells is not None
+        assert each.cells * CELL_BYTES >= each.bytes * 64 // 84
+        most[each.place] = most.get(each.place, 0) + each.bytes
+    ports = run_whole(network, tmp_path / "run").summary["ports"]
+    assert ports
+    seen = {(row["bridge"], row["port"]): row["queued_bytes_max"] for row in ports}
+    for place, held in seen.items():
+        assert held <= most[place], place
+    assert any(held > most[place] // 10 for place, held in seen.items())
+
+
+def test_a_queue_that_is_too_small_is_told() -> None:
+    values = tomllib.loads((SCENARIOS / "cbs" / "scenario.toml").read_text())
+    assert all(each.fits for each in backlogs(load(values)))
+    (video,) = [each for each in backlogs(load(values)) if each.traffic_class == 5]
+    assert video.cells is not None
+    for cells, fits in ((video.cells, True), (video.cells - 1, False)):
+        values["bridges"]["sw"]["classes"]["5"]["queue_limit"] = {"bytes": f"{cells * CELL_BYTES}B"}
+        (found,) = [each for each in backlogs(load(values)) if each.traffic_class == 5]
+        assert found.fits is fits

@@ -171,6 +171,7 @@ def bound(
         typer.Option(metavar="N", help="N random networks are run instead, and each stream held against its bound."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the first random network.")] = 1,
+    store: Annotated[bool, typer.Option("--store", help="What each queue holds at most, against its limit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """The worst case of each stream, per hop and end to end, term by term; runs nothing."""
@@ -180,6 +181,11 @@ def bound(
         end(run_campaign(campaign, seed, as_json))
     if scenario is None:
         raise InputError("there is no scenario", allowed="SCENARIO, or --campaign N", file="")
+    if store:
+        from penstock.bound.store import run_store
+        from penstock.scenario import load as loaded
+
+        end(run_store(loaded(scenario), as_json))
     from penstock.bound.analysis import analyse
     from penstock.bound.show import show
     from penstock.bound.tables import as_json as described

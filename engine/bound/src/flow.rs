@@ -17,6 +17,8 @@ use crate::{ceil_div, Amount, Time, BYTE};
 const CLASSES: usize = 8;
 /// 10 s
 const LONGEST: Time = 10_000_000_000_000;
+/// What a source may be early and still conforms.
+const EARLY: Time = 16_000;
 /// Of a cycle of streams whose waits go on growing.
 const MOST_ROUNDS: usize = 1_000;
 
@@ -52,6 +54,8 @@ pub struct Queue {
     /// Of any frame of it.
     pub wait_ps: Option<Time>,
     pub why: Option<Why>,
+    /// The most that it holds on the wire, what a scheduler holds back and what is being sent counted; none: no limit.
+    pub backlog_bytes: Option<i64>,
 }
 
 /// What a stream waits at most in a queue.
@@ -359,6 +363,40 @@ impl<'a> Analysis<'a> {
         Ok(Curve::sum(&curves))
     }
 
+    /// The shortest frame of a stream.
+    fn shortest(&self, member: Member) -> Amount {
+        Amount::from(self.network.streams[member.stream].min_bytes) * BYTE
+    }
+
+    /// What a queue holds at most, in bytes: all that has come within the longest time that a frame is in it.
+    fn backlog(&self, port: usize, class: &Class, wait: Time) -> Option<i64> {
+        let sent = ceil_div(class.longest, self.network.ports[port].slowest_bps.into());
+        let lasts = wait.checked_add(Time::try_from(sent).ok()?)?;
+        let each: Option<Amount> = class.members.iter().map(|&member| self.held(member, lasts)).sum();
+        let is_held = class.members.iter().any(|&member| self.hop(member).regulator.is_some());
+        let together = (!is_held).then(|| self.together(class).ok()).flatten().map(|arrivals| arrivals.at(lasts));
+        let most = each.into_iter().chain(together).min()?;
+        i64::try_from(ceil_div(most, BYTE)).ok()
+    }
+
+    /// What of a stream is in a queue that its frames leave after so long at most. A scheduler holds back only what the
+    /// queue before did not delay for as long, so that all of it was released within both times.
+    fn held(&self, member: Member, lasts: Time) -> Option<Amount> {
+        let (hop, stream) = (self.hop(member), &self.network.streams[member.stream]);
+        let committed = hop.regulator.map(|regulator| line(&self.network.regulators[regulator]));
+        match (hop.from, committed) {
+            (None, Some(_)) => None,
+            (None, None) => self.arrivals[member.stream][member.hop].as_ref().map(|arrivals| arrivals.at(lasts)),
+            // Where it enters the network, a source that conforms is held back by no more than it may be early.
+            (Some(0), Some(committed)) => Some(committed.at(lasts + EARLY)),
+            (Some(from), _) => {
+                let waited = self.waits[stream.hops[from].port][usize::from(stream.hops[from].traffic_class)].ok()?;
+                let came = self.arrivals[member.stream][from].as_ref()?;
+                Some(came.at(lasts + waited + hop.jitter_ps))
+            }
+        }
+    }
+
     fn hop(&self, member: Member) -> &'a crate::describe::Hop {
         &self.network.streams[member.stream].hops[member.hop]
     }
@@ -417,22 +455,29 @@ impl<'a> Analysis<'a> {
             self.network.streams.iter().map(|stream| vec![Hop { wait_ps: None }; stream.hops.len()]).collect();
         let mut queues = Vec::new();
         for port in 0..self.network.ports.len() {
-            let growing = self.waits[port].contains(&Err(Why::Growing));
-            self.serve(port, |number, class, served| {
-                let wait = if growing { Err(Why::Growing) } else { self.waits[port][number] };
-                let mut known: HashMap<i64, Option<Time>> = HashMap::new();
+            let mut differs = false;
+            for (number, class) in self.classes[port].iter().enumerate() {
+                let Some(class) = class else { continue };
+                let wait = self.waits[port][number];
                 for member in &class.members {
-                    let least = self.network.streams[member.stream].min_bytes;
-                    let own = || match wait {
-                        Ok(wait) if Amount::from(least) * BYTE > class.shortest => {
-                            served.wait(Amount::from(least) * BYTE).ok().map(|own| own.min(wait))
-                        }
-                        wait => wait.ok(),
-                    };
+                    hops[member.stream][member.hop].wait_ps = wait.ok();
+                    differs |= wait.is_ok() && self.shortest(*member) > class.shortest;
+                }
+                let backlog_bytes = wait.ok().and_then(|wait| self.backlog(port, class, wait));
+                let (wait_ps, why) = (wait.ok(), wait.err());
+                queues.push(Queue { port, traffic_class: number as u8, wait_ps, why, backlog_bytes });
+            }
+            if !differs {
+                continue;
+            }
+            self.serve(port, |number, class, served| {
+                let wait = self.waits[port][number];
+                let mut known: HashMap<Amount, Option<Time>> = HashMap::new();
+                for member in class.members.iter().filter(|_| wait.is_ok()) {
+                    let least = self.shortest(*member);
+                    let own = || served.wait(least).ok().into_iter().chain(wait.ok()).min();
                     hops[member.stream][member.hop].wait_ps = *known.entry(least).or_insert_with(own);
                 }
-                let (port, traffic_class) = (port, number as u8);
-                queues.push(Queue { port, traffic_class, wait_ps: wait.ok(), why: wait.err() });
                 wait
             });
         }

@@ -17,6 +17,9 @@
 //! | `wait` | the longest wait of a class: the horizontal deviation of its arrivals from that service; and its credit |
 //! | `flow` | arrivals from port to port, and the fixed point |
 //!
+//! Not there yet: arrivals in a known phase of the gates, cut-through, answers whose contract follows from what they
+//! answer, and what all queues of a bridge hold together.
+//!
 //! A class is served by strict priority, by credit, in turns with others of its level, behind gates or not. What comes by
 //! an ATS scheduler comes by its rate and burst. All lengths are on the wire: frame, preamble, delimiter and gap.
 #![forbid(unsafe_code)]

@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from penstock import _engine
 from penstock.bound.describe import Description, Place, describe
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
+from penstock.scenario.checked_stream import Stream
+from penstock.scenario.limits import CELL_BYTES
 from penstock.scenario.network import Network
+from penstock.scenario.store import cells_of, limit_of_queue
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,50 @@ def solve(network: Network) -> Solution:
             rounds=answer["rounds"],
         )
     return known
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """The most that a queue of a bridge holds: bytes on the wire, frames, and cells of the store."""
+
+    place: Place
+    traffic_class: int
+    bytes: int | None  # None: no limit is known
+    frames: int | None
+    cells: int | None
+    limit_cells: int  # what the scenario lets it hold
+
+    @property
+    def fits(self) -> bool:
+        """Whether no frame can be lost for want of room in the queue."""
+        return self.cells is not None and self.cells <= self.limit_cells
+
+
+def backlogs(network: Network) -> list[Backlog]:
+    """Of each queue of a bridge that streams pass."""
+    found = []
+    for (place, number), queue in solve(network).queues.items():
+        if place[0] not in network.bridges:
+            continue
+        bridge = network.bridges[place[0]]
+        inside = [each for each in network.streams_at[place] if network.class_at(each, place[0]) == number]
+        limit = limit_of_queue(network, bridge, number)
+        held = queue["backlog_bytes"]
+        if held is None:
+            found.append(Backlog(place, number, None, None, None, limit))
+            continue
+        frames = held // (min(each.min_frame_bytes for each in inside) + WIRE_OVERHEAD_BYTES)
+        most = max(_cells_per_byte(each) for each in inside)
+        found.append(Backlog(place, number, held, frames, int(held * most), limit))
+    return found
+
+
+def _cells_per_byte(stream: Stream) -> Fraction:
+    """What a byte on the wire takes of a store at most, of a stream's frames."""
+    least, most = stream.min_frame_bytes, stream.max_frame_bytes
+    # A frame that just begins another cell takes the most.
+    begun = (least + CELL_BYTES - 1) // CELL_BYTES * CELL_BYTES + 1
+    return max(Fraction(cells_of(size), size + WIRE_OVERHEAD_BYTES) for size in {least, min(begun, most)})
 
 
 def certificate(network: Network) -> dict[str, Any]:
