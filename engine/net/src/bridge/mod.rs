@@ -22,6 +22,7 @@ mod memos;
 pub(crate) mod meters;
 mod outage;
 mod pass;
+mod port;
 mod ports;
 mod select;
 pub(crate) mod start;

@@ -9,19 +9,10 @@ use penstock_shaper::ptp_clock::PtpClock;
 
 use super::change::Change;
 use super::config::{BridgeConfig, BridgeError};
+use super::port::Port;
 use super::start::{check_ports, gate_time, shape, start_list};
 use super::timing::{Clock, Line, GATE_DELAYS};
 use super::{Tick, NEVER};
-
-/// What every frame needs stands first and together.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub(super) struct Port {
-    /// When the port is to select; `NEVER`: not known.
-    pub due: Tick,
-    pub lifetime: Lifetime,
-    pub egress: EgressPort,
-}
 
 /// What every frame needs stands first and together.
 #[derive(Clone, Debug)]

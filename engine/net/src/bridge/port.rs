@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One egress port of a bridge: when it is to select, and when frames have waited in it for too long.
+use penstock_shaper::egress::EgressPort;
+use penstock_shaper::lifetime::Lifetime;
+
+use super::timing::{Clock, Line};
+use super::{Tick, NEVER};
+
+/// What every frame needs stands first and together.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Port {
+    /// When the port is to select; `NEVER`: not known.
+    pub due: Tick,
+    pub lifetime: Lifetime,
+    pub egress: EgressPort,
+}
+
+impl Port {
+    /// Nothing is selected while a class is searched for its next frame.
+    pub fn search(&mut self, traffic_class: usize, until: Tick) {
+        self.lifetime.search = Some((traffic_class, until));
+        self.egress.search(traffic_class, until);
+    }
+
+    /// A frame was queued, which holds off a search that goes on.
+    pub fn enqueued(&mut self, line: &Line, at: Tick, head: bool) {
+        if self.lifetime.search.is_some_and(|(_, until)| until <= at) {
+            self.lifetime.search = None;
+        }
+        self.lifetime.enqueued(at, head);
+        if let (Clock::Hardware(cycles), Some((traffic_class, _))) = (line.clock, self.lifetime.search) {
+            let rest = self.lifetime.rest(cycles.ports as u16);
+            self.search(traffic_class, rest);
+        }
+    }
+
+    /// When the port is to select, or to look at a frame that is too old or too long by then.
+    pub fn plan(&mut self, line: &Line, now: Tick) -> Option<Tick> {
+        let Some(eligible) = self.egress.first_eligible() else {
+            self.due = NEVER;
+            self.lifetime.look = None;
+            return None;
+        };
+        let mut due = self.egress.next_selection(line, now);
+        // A look that has been is judged as it was.
+        if self.lifetime.look.is_none_or(|look| look.at >= now) {
+            self.lifetime.look = None;
+            if eligible.saturating_add(line.clock.pace().lifetime()) < due {
+                self.lifetime.look = line.clock.pace().next_look(&self.egress, now);
+            }
+            if self.egress.may_be_too_long() {
+                let long = line.clock.pace().next_look_at_long(&self.egress, line, now);
+                self.lifetime.look = [self.lifetime.look, long].into_iter().flatten().min_by_key(|look| look.at);
+            }
+            self.lifetime.look = self.lifetime.look.filter(|look| look.at.saturating_add(1) < due);
+        }
+        if let Some(look) = self.lifetime.look {
+            due = due.min(look.at.saturating_add(1));
+        }
+        self.due = due;
+        (due < NEVER).then_some(due)
+    }
+
+    /// When all is known of which it depends what the port does at the tick that is due.
+    #[inline(always)]
+    pub fn known(&self, clock: &Clock) -> Tick {
+        match clock {
+            Clock::Hardware(cycles) if !self.lifetime.is_idle() => {
+                let last = self.lifetime.last_enqueue(self.due);
+                last.map_or(self.due, |last| self.due.max(cycles.enqueues_known(last)))
+            }
+            _ => self.due,
+        }
+    }
+}
