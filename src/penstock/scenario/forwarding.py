@@ -17,19 +17,23 @@ def check_identities(draft: Draft, network: Network) -> None:
     told: set[str] = set()
     for name, passing in network.passing.items():
         bridge = network.bridges[name]
-        shaped = [(s, h) for s, h in passing if bridge.is_ats(network.class_at(s, name))]
+        shaped = [
+            (stream, hop.entry, identities(network, stream, name, hop.entry))
+            for stream, hop in passing
+            if bridge.is_ats(network.class_at(stream, name))
+        ]
         known: dict[tuple[object, ...], str] = {}
         clashing: list[tuple[Stream, str]] = []
-        for stream, hop in shaped:
+        for stream, entry, keys in shaped:
             if stream.ats is not None:
-                key = (hop.entry, *identities(network, stream, name, hop.entry)[stream.identify])
+                key = (entry, *keys[stream.identify])
                 if key in known:
                     clashing.append((stream, known[key]))
                 known.setdefault(key, stream.name)
-        for stream, hop in shaped:
+        for stream, entry, keys in shaped:
             # The hardware looks by IPv4 first, then by destination, then by source.
-            for key in identities(network, stream, name, hop.entry).values():
-                owner = known.get((hop.entry, *key))
+            for key in keys.values():
+                owner = known.get((entry, *key))
                 if owner == stream.name:
                     break
                 if owner is not None:

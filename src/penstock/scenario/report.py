@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NoReturn
 
 from penstock.errors import CollectedInputError, InputError, did_you_mean
@@ -67,11 +67,9 @@ class Report:
         self.add(path, what, allowed)
         raise AlreadyToldError
 
-    @contextmanager
-    def part(self) -> Iterator[None]:
+    def part(self) -> suppress:
         """What is refused in here does not keep the rest from being looked at."""
-        with suppress(AlreadyToldError):
-            yield
+        return suppress(AlreadyToldError)
 
     def unknown(self, path: KeyPath, kind: str, name: str, known: Iterable[str]) -> NoReturn:
         """Refuses a name that nothing has."""

@@ -32,6 +32,7 @@ class Routes:
                 self.ports[b].setdefault(a, (link.b[1], link.a[1]))
         self.neighbours = [sorted(ports) for ports in self.ports]
         self._towards: dict[int, list[int]] = {}
+        self._hops: dict[tuple[str, int, int], Hop] = {}  # those that many streams have in common
 
     def towards(self, destination: int) -> list[int]:
         """For each bridge the next one on the way to a destination; itself at the end; -1 where there is no way."""
@@ -44,13 +45,13 @@ class Routes:
         queue = deque([destination])
         while queue:
             bridge = queue.popleft()
+            far = distance[bridge] + 1
             for other in self.neighbours[bridge]:
                 if distance[other] < 0:
-                    distance[other] = distance[bridge] + 1
+                    distance[other], following[other] = far, bridge
                     queue.append(other)
-        for bridge, far in enumerate(distance):
-            if far > 0:
-                following[bridge] = next(n for n in self.neighbours[bridge] if distance[n] == far - 1)
+                elif distance[other] == far and bridge < following[other]:
+                    following[other] = bridge
         self._towards[destination] = following
         return following
 
@@ -101,7 +102,17 @@ class Routes:
 
     def _path(self, entry: int, way: Sequence[str], last: int) -> tuple[Hop, ...]:
         """The tree that is one way without a loop."""
-        joints = [self.ports[self.number[a]][self.number[b]] for a, b in pairwise(way)]
-        entries = [entry, *(into for _, into in joints)]
-        exits = [*(out for out, _ in joints), last]
-        return tuple(Hop(bridge, into, (out,)) for bridge, into, out in zip(way, entries, exits, strict=True))
+        found = []
+        ports, number = self.ports, self.number
+        for bridge, after in pairwise(way):
+            out, into = ports[number[bridge]][number[after]]
+            found.append(self._hop(bridge, entry, out))
+            entry = into
+        found.append(self._hop(way[-1], entry, last))
+        return tuple(found)
+
+    def _hop(self, bridge: str, entry: int, egress: int) -> Hop:
+        hop = self._hops.get((bridge, entry, egress))
+        if hop is None:
+            hop = self._hops[bridge, entry, egress] = Hop(bridge, entry, (egress,))
+        return hop
