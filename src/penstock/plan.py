@@ -50,7 +50,7 @@ def network_json(
             "ports": bridge.ports,
             "clock": _clock(bridge.clock),
             "timing": _timing(bridge),
-            "config": model_config(switch_config(network, bridge)) | _ptp(bridge),
+            "config": model_config(switch_config(network, bridge)) | _ptp(bridge) | _drops(bridge),
         }
         if bridge.nodes == "rtl":
             described["library"] = str(libraries[bridge.name])
@@ -147,7 +147,7 @@ def _station(network: Network, station: Station, numbers: Mapping[str, int]) -> 
         "clock": _clock(station.clock),
         "class_of_pcp": list(station.class_of_pcp),
         "queue_limits": [
-            {"class": number, "frames": limit.frames, "bytes": limit.bytes}
+            {"class": number, "frames": limit.frames, "bytes": limit.bytes, "drop_oldest": limit.drop_oldest}
             for number, limit in station.queue_limits.items()
         ],
     }
@@ -234,6 +234,12 @@ def _ptp(node: Bridge | Station) -> dict[str, Any]:
     # A clock that is synchronized makes good for its drift, to half of 2^-32 ns in 8 ns.
     increment = round(_INCREMENT * Fraction(10**9, 10**9 + clock.drift_ppb))
     return {"ptp": {"start_ns": START_TIME_NS + clock.sync_error_ns, "increment": increment}}
+
+
+def _drops(bridge: Bridge) -> dict[str, Any]:
+    """The classes whose full queues lose their first frames."""
+    classes = [number for number, limit in bridge.queue_limits.items() if limit.drop_oldest]
+    return {"drop_oldest": classes} if classes else {}
 
 
 def _timing(bridge: Bridge) -> dict[str, Any]:

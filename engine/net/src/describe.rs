@@ -150,6 +150,9 @@ pub struct QueueLimit {
     /// From destination address to FCS.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// What is first in it gives way, not what comes.
+    #[serde(default)]
+    pub drop_oldest: bool,
 }
 
 /// Node and port; nodes are the bridges and then the stations, and a station has port 0.

@@ -57,7 +57,7 @@ impl Event {
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const COUNT: usize = 21;
+    pub const COUNT: usize = 22;
     /// Those of `reason_e`.
     pub const OF_HARDWARE: usize = 17;
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -82,6 +82,7 @@ impl Reason {
         "link_down",
         "node_down",
         "bit_errors",
+        "displaced",
     ];
     pub const NONE: Self = Self(0);
     pub const PREAMBLE: Self = Self(1);
@@ -108,6 +109,8 @@ impl Reason {
     pub const NODE_DOWN: Self = Self(19);
     /// Of a fault, not of a drop: what they hit is dropped by its FCS.
     pub const BIT_ERRORS: Self = Self(20);
+    /// It was first in a full queue, and gave way to one that came.
+    pub const DISPLACED: Self = Self(21);
 
     pub fn name(self) -> &'static str {
         Self::NAMES.get(usize::from(self.0)).copied().unwrap_or("unknown")

@@ -91,6 +91,11 @@ impl Admission {
         }
     }
 
+    /// Cells that the queue of a class has at an egress port, with those of frames that are being sent.
+    pub fn of_queue(&self, egress: usize, traffic_class: usize) -> u32 {
+        self.queues[egress][traffic_class].total
+    }
+
     /// Decides about the copies of one frame, of which some may be too long. Bits of `wanted` beyond the ports are not
     /// allowed.
     #[inline(always)]

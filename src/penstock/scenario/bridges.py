@@ -58,9 +58,16 @@ def build_bridges(draft: Draft, kinds: Mapping[str, NodeKind], links: list[Link]
         if kinds[name] == "rtl":
             _check_rtl(draft, name, settings, odd)
         rates = {port: link.rate_bps for link in links_of[name] for node, port in (link.a, link.b) if node == name}
+        other |= bool(_dropping_oldest(settings))
         like_hardware = not other and not odd and ports <= HARDWARE_PORTS
         found[name] = _bridge(draft, name, settings, kinds[name], like_hardware, rates)
     return found
+
+
+def _dropping_oldest(settings: model.Bridge) -> list[str]:
+    """The classes in which the frame that comes stays, and the first ones give way."""
+    limits = {key: entry.queue_limit for key, entry in settings.classes.items()}
+    return [key for key, limit in limits.items() if limit is not None and limit.drop == "oldest"]
 
 
 def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link]) -> None:
@@ -72,6 +79,9 @@ def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link])
     for key in ("processing_delay", "switching", "cut_through_header", "store"):
         if getattr(settings, key) is not None:
             draft.once((*path, key), "the hardware is what it is", f'no "{key}", or {remedy} for "{name}"')
+    for key in _dropping_oldest(settings):
+        what = "the hardware drops the frame that comes when a queue is full"
+        draft.once((*path, "classes", key, "queue_limit", "drop"), what, f'"newest", or {remedy} for "{name}"')
     if settings.overhead < 0:
         what = "the hardware counts whole frames and what is around them"
         draft.once((*path, "overhead"), what, f"0B to 255B, or {remedy}")

@@ -38,6 +38,7 @@ class QueueLimit:
 
     frames: int | None = None
     bytes: int | None = None
+    drop_oldest: bool = False  # instead of the frame that comes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -219,6 +219,10 @@ class QueueLimit(Table):
 
     frames: Count | None = Field(default=None, description="So many frames.")
     bytes: QueueBytes | None = Field(default=None, description="So many bytes, from destination address to FCS.")
+    drop: Literal["newest", "oldest"] = Field(
+        default="newest",
+        description="Which frame is dropped when it is full: the one that comes, or those that are first.",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> QueueLimit:

@@ -55,7 +55,11 @@ def _max_sdu(keys: PortKeys, port: int, traffic_class: int) -> int | None:
 
 def _queue_limits(keys: PortKeys) -> dict[int, QueueLimit]:
     said = {k: entry.queue_limit for k, entry in keys.classes.items() if is_number(k) and int(k) < CLASSES}
-    return {int(k): QueueLimit(limit.frames, limit.bytes) for k, limit in said.items() if limit is not None}
+    return {
+        int(k): QueueLimit(limit.frames, limit.bytes, limit.drop == "oldest")
+        for k, limit in said.items()
+        if limit is not None
+    }
 
 
 def _class_names(draft: Draft, keys: PortKeys) -> dict[int, str]:

@@ -45,6 +45,8 @@ pub struct BridgeConfig {
     /// Cells, per class.
     pub queue_limit: [u32; CLASSES],
     pub class_limit: [u32; CLASSES],
+    /// Classes whose full queues lose their first frames, not the one that comes; not in hardware.
+    pub drop_oldest: Vec<u8>,
     /// None: what the hardware has after reset, by its size.
     pub queue_guarantee: Option<u32>,
     pub reception_guarantee: Option<u32>,
@@ -254,6 +256,7 @@ impl Default for BridgeConfig {
             max_residence_ns: Vec::new(),
             queue_limit: [256; CLASSES],
             class_limit: [640; CLASSES],
+            drop_oldest: Vec::new(),
             queue_guarantee: None,
             reception_guarantee: None,
             shared_limit: None,

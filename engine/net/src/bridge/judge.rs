@@ -5,6 +5,7 @@ use penstock_shaper::egress::Queued;
 
 use super::arrivals::{Pending, Received};
 use super::classify::{Classification, Seen};
+use super::displace;
 use super::facts::Facts;
 use super::memos::{key_of, Classified, Memos, Way, NOT_FOUND, NO_STREAM};
 use super::meters::Shape;
@@ -161,10 +162,10 @@ impl Bridge {
         }
     }
 
-    /// Decides about a frame that is too long for its port, and of which all else is known.
+    /// Decides about a frame that finds no room as it is, and of which all else is known.
     #[cold]
     #[allow(clippy::too_many_arguments)] // as of `admit`
-    pub(super) fn admit_too_long(
+    pub(super) fn admit_rest(
         &mut self,
         now: Tick,
         begin: Tick,
@@ -201,6 +202,10 @@ impl Bridge {
         out.max_sdu = decision.max_sdu;
         (out.queue_full, out.class_full) = (decision.queue_full, decision.class_full);
         out.store_full = decision.store_full;
+        let mut pools = Vec::new();
+        if out.queue_full != 0 && self.drops_oldest >> class & 1 == 1 {
+            pools = self.make_room(begin, port, received, out);
+        }
         let whole = out.visible;
         let visible_at = |clock: &Clock, shaped: bool, egress: u16| match clock {
             Clock::Ideal(ideal)
@@ -211,7 +216,7 @@ impl Bridge {
             _ => whole,
         };
         let is_only = wanted.is_power_of_two();
-        let mut left = decision.accepted;
+        let mut left = out.destination;
         while left != 0 {
             let egress = left.trailing_zeros() as u16;
             left &= left - 1;
@@ -223,7 +228,7 @@ impl Bridge {
                 bytes: received.bytes,
                 reception: port,
                 traffic_class: out.traffic_class,
-                pool: decision.pool_of(usize::from(egress)),
+                pool: displace::pool_of(&pools, egress).unwrap_or_else(|| decision.pool_of(usize::from(egress))),
                 shaped: out.shaped,
             };
             if is_only {
@@ -232,7 +237,9 @@ impl Bridge {
                     return;
                 }
             }
-            out.wakes |= u64::from(self.enqueue(now, out.decided, egress, copy)) << egress;
+            let wakes = self.enqueue(now, out.decided, egress, copy);
+            let wakes = if pools.is_empty() { wakes } else { self.replan(now, egress) };
+            out.wakes |= u64::from(wakes) << egress;
         }
     }
 

@@ -14,6 +14,7 @@ mod classify;
 mod config;
 mod cut_through;
 pub mod device;
+mod displace;
 mod facts;
 mod fifo;
 mod forwarding;
@@ -39,6 +40,7 @@ pub use config::{
     BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, ShapersConfig, StreamConfig, StreamKey,
     Timing, MAX_PORTS,
 };
+pub use displace::Displaced;
 pub use memos::{Memos, NO_PLACE};
 pub use outage::Inside;
 pub use penstock_shaper::gate_config::GateRegisters;
@@ -208,6 +210,10 @@ pub struct Bridge {
     meters: Meters,
     gate_config: GateConfig,
     cut_through: CutThrough,
+    /// Bit k: where a queue of class k is full, its first frames give way.
+    drops_oldest: u8,
+    /// Those that did.
+    displaced: Vec<Displaced>,
 }
 
 impl Bridge {
@@ -235,6 +241,8 @@ impl Bridge {
             ports: Ports::new(ports, config, &clock)?,
             gate_config: GateConfig::new(ports),
             cut_through: CutThrough::new(ports),
+            drops_oldest: displace::classes_of(config, timing)?,
+            displaced: Vec::new(),
             clock,
         })
     }

@@ -126,6 +126,21 @@ impl Store {
         }
     }
 
+    /// So many cells too many has the queue of a class with a frame more, by what was released before the last decision.
+    pub fn lacks(&self, egress: u16, class: usize, bytes: u16) -> u32 {
+        let cells = self.admission.of_queue(egress.into(), class) + cells_of(bytes.into());
+        cells.saturating_sub(self.limits.queue[class])
+    }
+
+    /// Whether a copy would be accepted if its queue were not full.
+    pub fn would_accept(&self, class: usize, egress: u16, reception: u16, bytes: u16) -> bool {
+        let mut limits = self.limits;
+        limits.queue[class] = u32::MAX;
+        let cells = cells_of(bytes.into());
+        let decision = self.admission.clone().decide(&limits, 1 << egress, 0, class, reception.into(), cells);
+        decision.accepted != 0
+    }
+
     /// The cells of a copy come back at a tick.
     #[inline(always)]
     pub fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {

@@ -109,10 +109,13 @@ impl Bridge {
         }
         let class = usize::from(traffic_class);
         if self.ports.is_too_long(&self.clock, begin + 1, egress, class, bytes) {
-            return Verdict::Other(self.admit_too_long(now, begin, port, received, way.wanted, before, known()));
+            return Verdict::Other(self.admit_rest(now, begin, port, received, way.wanted, before, known()));
         }
         let pool = match self.store.take(begin, egress, class, port, bytes) {
             Ok(pool) => pool,
+            Err(_) if self.drops_oldest >> class & 1 == 1 => {
+                return Verdict::Other(self.admit_rest(now, begin, port, received, way.wanted, before, known()));
+            }
             Err(Decision { queue_full, class_full, store_full, .. }) => {
                 return Verdict::Other(Judgement { queue_full, class_full, store_full, ..known() });
             }

@@ -98,7 +98,11 @@ impl Kernel {
             let frame = self.around.frames.get(slot);
             (frame.stream, frame.bytes)
         };
-        match self.stations[talker as usize].enqueue(now, slot, stream, class, bytes) {
+        let enqueued = self.stations[talker as usize].enqueue(now, slot, stream, class, bytes);
+        for (slot, class) in self.stations[talker as usize].take_displaced() {
+            self.drop_at_talker(talker, slot, now, class, Reason::DISPLACED);
+        }
+        match enqueued {
             Ok(Enqueued { select, eligible }) => {
                 self.await_selection(talker, select);
                 if let Some(at) = eligible {

@@ -3,7 +3,9 @@
 //! spends its time there.
 use std::sync::Arc;
 
-use crate::bridge::{Arrival, Bridge, Inside, Judgement, Passed, Selection, Straight, Tick, Verdict, NEVER, NO_PLACE};
+use crate::bridge::{
+    Arrival, Bridge, Displaced, Inside, Judgement, Passed, Selection, Straight, Tick, Verdict, NEVER, NO_PLACE,
+};
 use crate::clock::Clock;
 use crate::conservation::Violation;
 use crate::faults::FOR_EVER;
@@ -131,6 +133,10 @@ impl BridgeNode {
         }
         if let Some(content) = &out.around.frames.get(slot).content {
             release(&mut self.headers, content);
+        }
+        for Displaced { frame, egress, traffic_class } in self.bridge.take_displaced() {
+            let (frame, at) = (out.around.frames.remove(frame), self.clock.time(judgement.decided));
+            out.drop(frame, egress, traffic_class, at, Reason::DISPLACED);
         }
         out.judged_slot(slot, port, &self.clock, &judgement);
         self.copies = self.copies.saturating_add_signed(out.copies);

@@ -89,6 +89,8 @@ pub struct Station {
     /// None: no frame is held before it is queued.
     schedulers: Option<Box<Schedulers>>,
     gate_time: GateTime,
+    /// Frames that gave way to others, with their classes.
+    displaced: Vec<(u32, u8)>,
 }
 
 impl Station {
@@ -100,6 +102,7 @@ impl Station {
             count_gap: true,
             due: NEVER,
             port: EgressPort::new(1),
+            displaced: Vec::new(),
             room: [Room::default(); CLASSES],
             class_of_pcp,
             greedy: Greedy::default(),
@@ -207,14 +210,15 @@ impl Station {
         if port.is_shaped() && port.is_too_long(&line, now, class, bytes) {
             return Err(Reason::MAX_SDU);
         }
-        if !self.room[class].take(bytes) {
+        if !self.room[class].take(bytes) && !self.displace(now, class, bytes) {
             return Err(Reason::QUEUE_FULL);
         }
         let copy = Queued { visible, frame, bytes, reception: PORT, traffic_class, pool: Pool::Queue, shaped };
         let is_first = self.port.enqueue(copy);
+        let is_first = is_first || !self.displaced.is_empty();
         let select = match is_first {
             false => None,
-            true if self.port.is_shaped() => {
+            _ if self.port.is_shaped() => {
                 let before = self.due;
                 self.plan(now);
                 (self.due != before && self.due < NEVER).then(|| self.time(self.due))
@@ -222,6 +226,36 @@ impl Station {
             true => self.select_by(self.port.free().max(visible)),
         };
         Ok(Enqueued { select, eligible: shaped.then(|| self.time(visible)) })
+    }
+
+    /// Has the first frames of a full queue give way to one that comes, if it has room then.
+    #[cold]
+    fn displace(&mut self, now: Tick, class: usize, bytes: u16) -> bool {
+        let mut room = self.room[class];
+        if !room.drops_oldest {
+            return false;
+        }
+        // Whether all that wait are enough.
+        let mut is_enough = room.take(bytes);
+        for copy in self.port.of_class(class) {
+            if is_enough {
+                break;
+            }
+            room.give(copy.bytes);
+            is_enough = room.take(bytes);
+        }
+        while is_enough && !self.room[class].take(bytes) {
+            let (port, line) = self.line();
+            let Some(copy) = port.drop_head(&line, now, class) else { return false };
+            self.room[class].give(copy.bytes);
+            self.displaced.push((copy.frame, copy.traffic_class));
+        }
+        is_enough
+    }
+
+    /// Frames that gave way, with their classes.
+    pub fn take_displaced(&mut self) -> Vec<(u32, u8)> {
+        std::mem::take(&mut self.displaced)
     }
 
     /// The port is to select by a tick; tells when that is, if it is new.

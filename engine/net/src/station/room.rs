@@ -7,6 +7,8 @@ use crate::describe::QueueLimit;
 pub struct Room {
     frames: u64,
     bytes: u64,
+    /// What is first gives way to what comes.
+    pub drops_oldest: bool,
 }
 
 impl Room {
@@ -15,7 +17,11 @@ impl Room {
     pub const MOST_FRAMES: u64 = 100_000;
 
     pub fn of(limit: &QueueLimit) -> Self {
-        Self { frames: limit.frames.unwrap_or(Self::MOST_FRAMES), bytes: limit.bytes.unwrap_or(u64::MAX) }
+        Self {
+            frames: limit.frames.unwrap_or(Self::MOST_FRAMES),
+            bytes: limit.bytes.unwrap_or(u64::MAX),
+            drops_oldest: limit.drop_oldest,
+        }
     }
 
     /// Whether a frame has room, which it then takes.
@@ -40,7 +46,7 @@ impl Room {
 
 impl Default for Room {
     fn default() -> Self {
-        Self { frames: Self::MOST_FRAMES, bytes: u64::MAX }
+        Self { frames: Self::MOST_FRAMES, bytes: u64::MAX, drops_oldest: false }
     }
 }
 
@@ -50,11 +56,11 @@ mod tests {
 
     #[test]
     fn a_frame_takes_room_until_it_leaves() {
-        let mut frames = Room::of(&QueueLimit { class: 0, frames: Some(2), bytes: None });
+        let mut frames = Room::of(&QueueLimit { class: 0, frames: Some(2), bytes: None, drop_oldest: false });
         assert_eq!([1000, 1000, 64].map(|bytes| frames.take(bytes)), [true, true, false]);
         frames.give(1000);
         assert!(frames.take(2000));
-        let mut bytes = Room::of(&QueueLimit { class: 0, frames: None, bytes: Some(1064) });
+        let mut bytes = Room::of(&QueueLimit { class: 0, frames: None, bytes: Some(1064), drop_oldest: false });
         assert_eq!([1000, 65, 64, 64].map(|length| bytes.take(length)), [true, false, true, false]);
         bytes.give(1000);
         assert!(bytes.take(1000));

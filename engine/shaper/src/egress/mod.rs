@@ -338,6 +338,11 @@ impl EgressPort {
         self.queues.take(class)
     }
 
+    /// All copies of a class that are queued, of each queue in their order.
+    pub fn of_class(&self, class: usize) -> impl Iterator<Item = &Queued> {
+        self.queues.of_class(class)
+    }
+
     /// After a frame of a class was dropped, its next one is looked for up to a tick; nothing is selected meanwhile, and
     /// the class counts as one that waits.
     pub fn search(&mut self, class: usize, until: Tick) {

@@ -154,6 +154,16 @@ impl Queues {
         (self.waiting >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
     }
 
+    /// All copies of a class: those of a queue in their order, queue by queue.
+    pub fn of_class(&self, class: usize) -> impl Iterator<Item = &Queued> {
+        let filled = (0..self.lists.len()).filter(move |&queue| self.classes[class].has(QueueId::of_index(queue)));
+        filled.flat_map(move |queue| {
+            let node = |index: u32| (index != NONE).then(|| &self.nodes[index as usize]);
+            let first = node(self.lists[queue][class].head);
+            std::iter::successors(first, move |last| node(last.next)).map(|node| &node.copy)
+        })
+    }
+
     /// Takes out the candidate of a class that has one.
     #[inline]
     pub fn take(&mut self, traffic_class: usize) -> Option<Queued> {
@@ -258,6 +268,13 @@ mod tests {
                     all.push(copy);
                 }
                 prop_assert_eq!(queues.len(), all.len());
+                for class in 0..CLASSES {
+                    let mut found: Vec<Queued> = queues.of_class(class).copied().collect();
+                    found.sort_by_key(|copy| copy.frame);
+                    let expected: Vec<Queued> =
+                        all.iter().filter(|copy| usize::from(copy.traffic_class) == class).copied().collect();
+                    prop_assert_eq!(found, expected);
+                }
             }
         }
     }
