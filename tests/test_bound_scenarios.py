@@ -140,7 +140,7 @@ def test_no_port_holds_more_than_its_queues_may(name: str, tmp_path: Path) -> No
         assert each.bytes is not None
         assert each.frames is not None
         assert each.cells is not None
-        assert each.cells * CELL_BYTES >= each.bytes * 64 // 84
+        assert each.cells >= each.frames > 0
         most[each.place] = most.get(each.place, 0) + each.bytes
     ports = run_whole(network, tmp_path / "run").summary["ports"]
     assert ports
