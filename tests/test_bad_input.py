@@ -346,6 +346,12 @@ NETWORK_CASES = {
     "a header without its tag": (
         "lone = { ports = 2 }", 'lone = { ports = 2, switching = "cut_through", cut_through_header = "15B" }',
         19, "bridges.lone.cut_through_header", "15B", "16B"),
+    "a guard band without the gap in hardware": (
+        "lone = { ports = 2 }", 'lone = { ports = 2, nodes = "rtl", guard_band_gap = false }',
+        19, "bridges.lone.guard_band_gap", "whose gap does not end", 'true, or nodes = "model" for "lone"'),
+    "credit frozen in hardware": (
+        "lone = { ports = 2 }", 'lone = { ports = 2, nodes = "rtl", guard_band_credit = "frozen" }',
+        19, "bridges.lone.guard_band_credit", "lets credit rise", '"rises", or nodes = "model" for "lone"'),
     "a station in hardware": ('"core0.2"', '"core0.2", nodes = "rtl"', 24, "stations.c.nodes", "rtl", "model"),
     "learning in a ring": (
         "bridge = { ports = 4 }", 'bridge = { ports = 4, forwarding = "learned" }',

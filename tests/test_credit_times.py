@@ -245,3 +245,19 @@ def test_a_slope_that_is_none_is_refused() -> None:
     for slope in (0, PORT_RATE + 1):
         with pytest.raises(_engine.InputError, match="idleSlope"):
             _engine.Credit(slope, PORT_RATE)
+
+
+@pytest.mark.parametrize("kind", ["other maker", "model"])
+def test_credit_frozen_in_the_guard_band(kind: str, bridge: Make) -> None:
+    """The gate is open for 100 us of 200 us, and five frames of 8 us at 125 Mb/s are ready at 200 us.
+
+    A frame costs 7000 bits, for which it takes 56 us. In the last 8 us before the gate closes credit stays as it is.
+
+    - 264: the second; -7000 bits at 272, -4500 at 292, and still at 400; zero 36 us later.
+    - 436: the third; -7000 at 444, -1000 at 492, and still at 600; zero 8 us later.
+    - 608: the fourth; zero at 672, when the fifth begins.
+    """
+    settings = 'guard_band_credit = "frozen"\n' + cbs(5, 125) + gates([([5], 100 * US), ([], 100 * US)])
+    streams = frames("s", 5, FRAME, released_ns(150 * US, FRAME), source=burst(5))
+    found = bridge(kind)(settings, streams)
+    assert found == {"s": [at * US for at in (200, 264, 436, 608, 672)]}

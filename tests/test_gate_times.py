@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock import report
+from penstock.errors import InputError
 from penstock.run import run
 from penstock.scenario import load
 from penstock.scenario.egress import GateList
@@ -238,3 +239,45 @@ def test_gates_that_begin_in_years(kind: str, years: int, bridge: Make) -> None:
     settings = gates([([2], 100 * US), ([1], 100 * US)], base, "initial = [1]")
     streams = frames("s", 1, 200, 500 * US) + frames("t", 2, 200, 500 * US, talker=1)
     assert bridge(kind, 1000)(settings, streams) == {"s": [ready_ns(500 * US, 200)]}
+
+
+@pytest.mark.parametrize("kind", ["other maker", "model"])
+def test_a_guard_band_without_the_gap(kind: str, bridge: Make) -> None:
+    """Class 1 closes at 100 us, 300 us, and so on; 980 bytes take 7.904 us, with the gap 8 us.
+
+    Ready 7.904 us before the gate closes, a frame begins at once; ready 8 ns later, it waits for the next window.
+    With the gap the first of them waits, too.
+    """
+    settings = gates([([1], 100 * US), ([], 100 * US)])
+    for late_ns, gap, begins in ((0, "false", 92_096), (8, "false", 200 * US), (0, "true", 200 * US)):
+        streams = frames("s", 1, 980, released_ns(92_096 + late_ns, 980))
+        found = bridge(kind, 1000)(f"guard_band_gap = {gap}\n" + settings, streams)
+        assert found == {"s": [begins]}
+
+
+def test_the_longest_frame_of_a_window_without_the_gap(bridge: Make) -> None:
+    """A window of 7.904 us holds 980 bytes without their gap, and never holds them with it."""
+    settings = gates([([1], 7_904), ([], 100 * US)])
+    streams = frames("s", 1, 980, released_ns(50 * US, 980))
+    found = bridge("model", 1000)("guard_band_gap = false\n" + settings, streams)
+    assert found == {"s": [107_904]}
+    with pytest.raises(InputError, match="7904 ns at most"):
+        bridge("model", 1000)(settings, streams)
+
+
+def test_linux_has_no_other_guard_band() -> None:
+    keys = {"guard_band_gap": False, "guard_band_credit": "frozen"}
+    values = {
+        "nodes": "linux",
+        "bridges": {"b": {"ports": 2, **keys}},
+        "stations": {"t": {"at": "b.0", **keys}, "l": {"at": "b.1"}},
+        "streams": {
+            "s": {"from": "t", "to": ["l"], "vlan": 10, "pcp": 0, "source": {"frames": "100B", "every": "1ms"}}
+        },
+    }
+    with pytest.raises(InputError) as refused:
+        load(values)
+    found = {error.key: error.allowed or "" for error in refused.value.errors}
+    for node in ("bridges.b", "stations.t"):
+        assert 'nodes = "model"' in found[f"{node}.guard_band_gap"]
+        assert 'nodes = "model"' in found[f"{node}.guard_band_credit"]

@@ -164,6 +164,27 @@ def test_credit_waits_behind_a_closed_gate(talk: Talker) -> None:
     assert found == {"s": [0, 64 * US, 228 * US, 292 * US, 456 * US]}
 
 
+def test_credit_frozen_in_the_guard_band(talk: Talker) -> None:
+    """As before, but from 8 us before the gate closes on, credit stays as it is while a frame of 8 us waits.
+
+    - 64: the second; -7000 bits at 72, -4500 at 92, and still at 200; zero 36 us later.
+    - 236: the third; -7000 at 244, -1000 at 292, and still at 400; zero 8 us later.
+    - 408: the fourth; -7000 at 416, zero at 472.
+    - 472: the fifth.
+    """
+    keys = 'guard_band_credit = "frozen"\n' + cbs(5, 125) + gates([([5], 100 * US), ([], 100 * US)])
+    found = talk(keys, frames("s", 5, FRAME, 0, source=burst(5)))
+    assert found == {"s": [0, 64 * US, 236 * US, 408 * US, 472 * US]}
+
+
+def test_a_guard_band_without_the_gap(talk: Talker) -> None:
+    """A window of 15.904 us holds 980 bytes, their gap, and 980 more without theirs; with it, the second waits."""
+    streams = frames("s", 5, FRAME, 0, source=burst(2))
+    windows = gates([([5], 15_904), ([], 84_096)])
+    assert talk("guard_band_gap = false\n" + windows, streams) == {"s": [0, 8 * US]}
+    assert talk(windows, streams) == {"s": [0, 100 * US]}
+
+
 @pytest.mark.parametrize("gap", ["true", "false"])
 def test_a_source_without_end_is_paced_and_leaves_the_rest_to_lower_classes(gap: str, talk: Talker) -> None:
     """Class 5 at 500 Mb/s sends 980 bytes every 16 us (988 · 16 ns where the gap is free), whatever else there is.

@@ -181,7 +181,9 @@ def port_json(node: Bridge | Station, port: int, rate_bps: int) -> dict[str, Any
     egress = _egress(node)
     gates = {place: control for place, control in egress["gates"].items() if place == port}
     slopes = {place: slope for place, slope in egress["idle_slope_bps"].items() if place[0] == port}
-    shapers = model_shapers(gates, slopes, node.count_gap, max_class_frame_bytes={}, round_robin={})
+    shapers = model_shapers(
+        **egress | {"gates": gates, "idle_slope_bps": slopes, "max_class_frame_bytes": {}, "round_robin": {}}
+    )
     return {
         "clock": _clock(node.clock),
         "hardware": isinstance(node, Bridge) and node.hardware_timing,
@@ -219,6 +221,8 @@ def _egress(node: Bridge | Station) -> dict[str, Any]:
         },
         "idle_slope_bps": {place: shaper.idle_slope_bps for place, shaper in node.credit.items()},
         "count_gap": node.count_gap,
+        "window_without_gap": not node.guard_band_gap,
+        "credit_frozen_in_guard_band": node.frozen_in_guard_band,
         "round_robin": {port: set(level) for port, level in node.round_robin.items()},
         "max_class_frame_bytes": {place: sdu + SDU_OVERHEAD_BYTES for place, sdu in node.max_sdu_bytes.items()},
     }

@@ -61,7 +61,7 @@ impl Picture {
         };
         let start = clock.at_or_before(0);
         let gate_time = gate_time(&timing, shapers.ptp, start).map_err(refused)?;
-        let line = Line { clock: &timing, gate_time: &gate_time, port: *port, count_gap: shapers.count_gap };
+        let line = Line { clock: &timing, gate_time: &gate_time, port: *port, counting: shapers.counting() };
         let mut egress = EgressPort::new(1);
         shape(&mut egress, &line, shapers).map_err(refused)?;
         for gates in shapers.gates.iter().filter(|gates| gates.port == *port) {

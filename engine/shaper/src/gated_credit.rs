@@ -41,8 +41,9 @@ impl GatedCredit {
         self.at = self.at.max(to);
     }
 
-    /// The class does not transmit up to a tick, and a frame of it waits all the time or not at all.
-    pub fn pass(&mut self, gates: &Gates, time: &GateTime, to: u64, waiting: bool) {
+    /// The class does not transmit up to a tick, and a frame of it waits all the time or not at all. While one waits whose
+    /// gate does not stay open for the guard, credit stays as it is; see [`OpenTicks`].
+    pub fn pass(&mut self, gates: &Gates, time: &GateTime, to: u64, waiting: bool, guard: u64) {
         let from = self.at;
         if to <= from {
             return;
@@ -53,7 +54,8 @@ impl GatedCredit {
         if !waiting && (self.credit.credit() >= 0 || is_without_debt()) {
             return self.credit.rest();
         }
-        let open = if gates.is_enabled() { self.open.between(gates, time, from, to) } else { to - from };
+        let guard = if waiting { guard } else { 0 };
+        let open = if gates.is_enabled() { self.open.between(gates, time, from, to, guard) } else { to - from };
         self.credit.advance(open, Inputs { transmitting: false, gate_open: true, waiting });
     }
 
@@ -67,11 +69,27 @@ impl GatedCredit {
         let wanted = transmitted(self.credit, from - self.at).ticks_to_zero();
         let tick = match gates.is_enabled() {
             _ if wanted == 0 => from,
-            true => self.open.after(gates, time, from, wanted).unwrap_or(u64::MAX),
+            true => self.open.after(gates, time, from, wanted, 0).unwrap_or(u64::MAX),
             false => from.saturating_add(wanted),
         };
         self.without_debt = Some(tick);
         tick
+    }
+
+    /// The first tick without debt, if a frame waits from now on that needs a guard; `u64::MAX`: none.
+    pub fn without_debt_behind(&mut self, gates: &Gates, time: &GateTime, guard: u64) -> u64 {
+        match self.credit.ticks_to_zero() {
+            0 => self.at,
+            wanted => self.open.after(gates, time, self.at, wanted, guard).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// What would be found after some time, which has not passed.
+    pub fn ahead<T>(&mut self, find: impl FnOnce(&mut Self) -> T) -> T {
+        let (credit, at) = (self.credit, self.at);
+        let found = find(self);
+        (self.credit, self.at) = (credit, at);
+        found
     }
 }
 
@@ -142,7 +160,7 @@ mod tests {
                 }
                 match act {
                     Act::Transmit => credit.transmit(at),
-                    Act::Wait | Act::Rest => credit.pass(&gates, &time, at, waiting),
+                    Act::Wait | Act::Rest => credit.pass(&gates, &time, at, waiting, 0),
                 }
                 prop_assert_eq!(credit.credit(), &stepped, "{:?} to {}", act, at);
                 let mut rising = stepped;
@@ -179,9 +197,9 @@ mod tests {
             // The slope is rounded down to whole units.
             let earned = 1_542.0 * 8.0 / (slope as f64 / PORT_RATE as f64 * 1e9);
             assert!((seconds / (10.0 * earned) - 1.0).abs() < 1e-5, "{seconds} s at {rate}");
-            credit.pass(&gates, &time, free - 1, true);
+            credit.pass(&gates, &time, free - 1, true, 0);
             assert!(credit.credit().credit() < 0);
-            credit.pass(&gates, &time, free, true);
+            credit.pass(&gates, &time, free, true, 0);
             assert!((0..i128::from(slope)).contains(&credit.credit().credit()));
         }
     }

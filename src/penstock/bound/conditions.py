@@ -64,6 +64,8 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
             return f"the credit of class {traffic_class} has no limit: classes above it take what it earns"
         case "growing":
             return "waits go on growing around a circle of streams; ATS at its bridges breaks it"
+        case "unknown_port" if bridge.has_other_guard_band:
+            return "its guard band is another than that of 802.1Q: guard_band_gap, guard_band_credit"
         case "unknown_port":
             return "its gates begin to act during the run, and are not all open before"
     offered = _offered_bps(network, place, traffic_class)

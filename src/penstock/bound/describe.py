@@ -132,9 +132,9 @@ def begins_late(node: Bridge | Station, gates: GateList) -> bool:
 
 
 def _gates(node: Bridge | Station, gates: GateList, rate: int, longest: int) -> dict[str, Any] | None:
-    """None: before the list acts, some are shut for as long as that lasts."""
+    """None: the guard band is another than that of 802.1Q, or some are shut before the list acts, as long as that lasts."""
     late = begins_late(node, gates)
-    if late and gates.initial_states != 0xFF:
+    if node.has_other_guard_band or (late and gates.initial_states != 0xFF):
         return None
     hardware = isinstance(node, Bridge) and node.hardware_timing
     drift = node.clock.drift_ppb

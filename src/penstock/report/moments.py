@@ -475,7 +475,8 @@ def _credit(
     for number in passage.place.credited:
         points = passage.credit(number, begin, end)
         if points is None:
-            said.append(f"that of class {number} is left out, as too many frames went before")
+            why = "it is frozen in guard bands" if passage.place.frozen else "too many frames went before"
+            said.append(f"that of class {number} is left out, as {why}")
             continue
         own = frames.filter(pl.col("traffic_class") == number)
         name = str(own["stream"][0]) if own.height else ""

@@ -50,6 +50,11 @@ class Place:
         return sorted((k for port, k in self.node.credit if port == self.port), reverse=True)
 
     @property
+    def frozen(self) -> bool:
+        """Whether credit stays as it is in guard bands."""
+        return self.gated and self.node.frozen_in_guard_band
+
+    @property
     def gated(self) -> bool:
         """Whether it has a gate control list."""
         return self.port in self.node.gates
@@ -219,8 +224,11 @@ class Passage:
             yield from gate_states(self.place.node, self.place.port, begin_ps, end_ps)
 
     def credit(self, traffic_class: int, begin_ps: int, end_ps: int) -> list[tuple[int, float]] | None:
-        """Time and bits wherever the slope changes; None where it would take too long to work out."""
-        if not isinstance(self.place.node, Bridge):
+        """Time and bits wherever the slope changes; None where it would take too long to work out.
+
+        None too where credit is frozen in guard bands: its slope there depends on the frame that waits.
+        """
+        if not isinstance(self.place.node, Bridge) or self.place.frozen:
             return None
         known = self._credit.get(traffic_class)
         if known is None:

@@ -10,7 +10,7 @@ from penstock.scenario import model
 from penstock.scenario.clock import clock_of
 from penstock.scenario.cut_through import header_bytes
 from penstock.scenario.draft import Draft
-from penstock.scenario.gate_lists import able_of
+from penstock.scenario.gate_lists import able_of, check_guard_band
 from penstock.scenario.limits import (
     HARDWARE_PORTS,
     LINE_RATE_BPS,
@@ -85,6 +85,7 @@ def _check_rtl(draft: Draft, name: str, settings: model.Bridge, odd: list[Link])
     if settings.overhead < 0:
         what = "the hardware counts whole frames and what is around them"
         draft.once((*path, "overhead"), what, f"0B to 255B, or {remedy}")
+    check_guard_band(draft, path, settings, "the hardware", f'{remedy} for "{name}"')
     for link in odd:
         what = f'the ports of "{name}" are hardware and do not run at {show_rate(link.rate_bps)}'
         draft.once(draft.rate_origin[link.name], what, f'"1Gb/s", or {remedy} for "{name}"')
@@ -132,6 +133,8 @@ def _bridge(
             for class_key, own in port.classes.items():
                 with report.part():
                     check_class_keys(draft, keys, (*path, "port", key, "classes", class_key), own, number)
+    if draft.nodes == "linux":
+        check_guard_band(draft, path, settings, "Linux", 'nodes = "model"')
     shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else kind), rates_bps)
     # The cycles of 8 ns of the hardware are too long for what is shorter.
     hardware_timing &= all(gates.shortest_ns >= SHORTEST_INTERVAL_NS for gates in shapers.gates.values())
@@ -159,6 +162,8 @@ def _bridge(
         max_sdu_bytes=shapers.max_sdu_bytes,
         round_robin=shapers.round_robin,
         count_gap=settings.count_gap,
+        guard_band_gap=settings.guard_band_gap,
+        frozen_in_guard_band=settings.guard_band_credit == "frozen",
         class_names=shapers.names,
         queue_limits=shapers.queue_limits,
     )

@@ -51,7 +51,14 @@ class Egress:
     round_robin: Mapping[int, frozenset[int]] = field(default_factory=dict)  # by egress port: classes of one level
     queue_limits: Mapping[int, QueueLimit] = field(default_factory=dict)  # by class, of each port
     count_gap: bool = True  # the gap after a frame spends credit too
+    guard_band_gap: bool = True  # it has to fit before the gate closes too
+    frozen_in_guard_band: bool = False  # credit, while the first frame waits for another window
     class_names: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def has_other_guard_band(self) -> bool:
+        """Whether a guard band is another than that of 802.1Q."""
+        return self.frozen_in_guard_band or not self.guard_band_gap
 
     def class_name(self, traffic_class: int) -> str:
         """For people."""

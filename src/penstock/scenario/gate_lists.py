@@ -37,6 +37,18 @@ _ABLE = {
 }
 
 
+def check_guard_band(
+    draft: Draft, path: KeyPath, settings: model.Bridge | model.Station, what_is: str, remedy: str
+) -> None:
+    """Refuses what only models count otherwise, of hardware and of Linux."""
+    if not settings.guard_band_gap:
+        what = f"{what_is} lets no frame start whose gap does not end before its gate closes"
+        draft.once((*path, "guard_band_gap"), what, f"true, or {remedy}")
+    if settings.guard_band_credit == "frozen":
+        what = f"{what_is} lets credit rise while the gate is open"
+        draft.once((*path, "guard_band_credit"), what, f'"rises", or {remedy}')
+
+
 def able_of(nodes: str) -> Able:
     """What "rtl", "model" or "linux" can do."""
     return _ABLE[nodes]

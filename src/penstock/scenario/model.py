@@ -325,6 +325,12 @@ class Bridge(Table):
     )
     gates: Gates | None = Field(default=None, description="The gate control list of all ports.")
     count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")
+    guard_band_gap: Switch = Field(
+        default=True, description="Whether the gap after a frame, too, has to fit before its gate closes."
+    )
+    guard_band_credit: Literal["rises", "frozen"] = Field(
+        default="rises", description="Credit of a class whose first frame does not fit before its gate closes."
+    )
     forwarding: Literal["static", "learned"] = Field(
         default="static", description="Entries for each stream's destination, or learning and flooding."
     )
@@ -384,6 +390,12 @@ class Station(Table):
     )
     gates: Gates | None = Field(default=None, description="The gate control list of its port.")
     count_gap: Switch = Field(default=True, description="Whether the gap after a frame spends credit of CBS.")
+    guard_band_gap: Switch = Field(
+        default=True, description="Whether the gap after a frame, too, has to fit before its gate closes."
+    )
+    guard_band_credit: Literal["rises", "frozen"] = Field(
+        default="rises", description="Credit of a class whose first frame does not fit before its gate closes."
+    )
     overhead: Overhead = Field(
         default=20, description="What ATS counts beside the frame; below zero, what it leaves out of it."
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from penstock.ethernet import SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES
+from penstock.ethernet import AHEAD_BYTES, SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import Egress
@@ -50,12 +50,13 @@ def _check_passes(
         return
     where = (*where, "entries")
     window_ns = acting(gates).largest_window(number)
-    needed_ns = wire_ns(stream.max_frame_bytes, network.link_at[at].rate_bps)
+    around = WIRE_OVERHEAD_BYTES if settings.guard_band_gap else AHEAD_BYTES
+    needed_ns = wire_ns(stream.max_frame_bytes, network.link_at[at].rate_bps, around)
     if window_ns == 0:
         what = f'{which} never opens at {place}, but "{stream.name}" needs it'
         draft.report.add(where, what, f"an entry that opens class {number}")
     elif window_ns is not None and needed_ns > window_ns:
-        wire = stream.max_frame_bytes + WIRE_OVERHEAD_BYTES
+        wire = stream.max_frame_bytes + around
         what = (
             f'{which} is open for {window_ns} ns at most at {place}, but a frame of "{stream.name}" takes '
             f"{needed_ns} ns ({wire} B on the wire)"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from penstock.scenario import model
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
-from penstock.scenario.gate_lists import able_of
+from penstock.scenario.gate_lists import able_of, check_guard_band
 from penstock.scenario.links import place_named
 from penstock.scenario.network import Link, Station
 from penstock.scenario.port_keys import check_class_keys, check_residence, classes_of_priority, keys_of_station
@@ -76,6 +76,8 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
             if ats_classes and draft.nodes == "linux":
                 where = (*path, "classes", str(min(ats_classes)), "selection")
                 draft.report.add(where, "no qdisc of Linux is ATS", '"strict" or "cbs", or nodes = "model"')
+            if draft.nodes == "linux":
+                check_guard_band(draft, path, station, "Linux", 'nodes = "model"')
             shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else "model"), {0: rate})
             found[name] = Station(
                 name=name,
@@ -91,6 +93,8 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 max_sdu_bytes=shapers.max_sdu_bytes,
                 round_robin=shapers.round_robin,
                 count_gap=station.count_gap,
+                guard_band_gap=station.guard_band_gap,
+                frozen_in_guard_band=station.guard_band_credit == "frozen",
                 class_names=shapers.names,
                 queue_limits=shapers.queue_limits,
                 ats_classes=ats_classes,

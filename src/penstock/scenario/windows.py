@@ -27,6 +27,6 @@ def acting(gates: GateList) -> _engine.GateList:
     )
 
 
-def wire_ns(frame_bytes: int, rate_bps: int) -> int:
-    """What a frame takes of a window, with preamble, delimiter and gap; rounded up."""
-    return -(-(frame_bytes + WIRE_OVERHEAD_BYTES) * 8 * 10**9 // rate_bps)
+def wire_ns(frame_bytes: int, rate_bps: int, around_bytes: int = WIRE_OVERHEAD_BYTES) -> int:
+    """What a frame takes of a window, with preamble, delimiter and mostly the gap; rounded up."""
+    return -(-(frame_bytes + around_bytes) * 8 * 10**9 // rate_bps)

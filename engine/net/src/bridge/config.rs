@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a bridge should do, in JSON: the registers and tables of the hardware by their meaning. Unknown keys are refused;
 //! a key that is left out has the value that the hardware has after reset.
+use super::timing::Counting;
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key};
 use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
@@ -58,6 +59,10 @@ pub struct BridgeConfig {
     pub credit: Vec<CreditConfig>,
     /// The gap behind a frame costs credit, too.
     pub count_gap: bool,
+    /// A frame has to end before its gate closes, but not the gap behind it.
+    pub window_without_gap: bool,
+    /// Credit does not rise while the first frame of a class waits for another window of its gate.
+    pub credit_frozen_in_guard_band: bool,
     /// queueMaxSDU as bytes of the frame: (port, class, bytes).
     pub max_class_frame_bytes: Vec<(u16, u8, u16)>,
     /// Classes that take turns on one level: (port, mask of classes).
@@ -209,9 +214,23 @@ pub struct ShapersConfig {
     pub gates: Vec<GatesConfig>,
     pub credit: Vec<CreditConfig>,
     pub count_gap: bool,
+    /// A frame has to end before its gate closes, but not the gap behind it.
+    pub window_without_gap: bool,
+    /// Credit does not rise while the first frame of a class waits for another window of its gate.
+    pub credit_frozen_in_guard_band: bool,
     pub max_class_frame_bytes: Vec<(u16, u8, u16)>,
     pub round_robin: Vec<(u16, u8)>,
     pub ptp: PtpConfig,
+}
+
+impl ShapersConfig {
+    pub fn counting(&self) -> Counting {
+        Counting {
+            gap_costs_credit: self.count_gap,
+            window_without_gap: self.window_without_gap,
+            credit_frozen_in_guard_band: self.credit_frozen_in_guard_band,
+        }
+    }
 }
 
 impl BridgeConfig {
@@ -220,6 +239,8 @@ impl BridgeConfig {
             gates: self.gates.clone(),
             credit: self.credit.clone(),
             count_gap: self.count_gap,
+            window_without_gap: self.window_without_gap,
+            credit_frozen_in_guard_band: self.credit_frozen_in_guard_band,
             max_class_frame_bytes: self.max_class_frame_bytes.clone(),
             round_robin: self.round_robin.clone(),
             ptp: self.ptp,
@@ -264,6 +285,8 @@ impl Default for BridgeConfig {
             gates: Vec::new(),
             credit: Vec::new(),
             count_gap: false,
+            window_without_gap: false,
+            credit_frozen_in_guard_band: false,
             max_class_frame_bytes: Vec::new(),
             round_robin: Vec::new(),
             ptp: PtpConfig::default(),

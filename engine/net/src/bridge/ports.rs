@@ -11,7 +11,7 @@ use super::change::Change;
 use super::config::{BridgeConfig, BridgeError};
 use super::port::Port;
 use super::start::{check_ports, gate_time, shape, start_list};
-use super::timing::{Clock, Line, GATE_DELAYS};
+use super::timing::{Clock, Counting, Line, GATE_DELAYS};
 use super::{Tick, NEVER};
 
 /// What every frame needs stands first and together.
@@ -21,8 +21,7 @@ pub(super) struct Ports {
     ports: Vec<Port>,
     /// Some port is.
     is_shaped: bool,
-    /// What credit is spent on.
-    count_gap: bool,
+    counting: Counting,
     gate_time: GateTime,
     /// Ports that are to select at another tick since something changed.
     wakes: Vec<(u16, Tick)>,
@@ -30,15 +29,15 @@ pub(super) struct Ports {
 
 impl Ports {
     pub fn new(ports: u16, config: &BridgeConfig, clock: &Clock) -> Result<Self, BridgeError> {
+        let shapers = config.shapers();
         let port = || Port { due: NEVER, lifetime: Lifetime::default(), egress: EgressPort::new(ports.into()) };
         let mut made = Self {
             ports: (0..ports).map(|_| port()).collect(),
             gate_time: GateTime::new(PtpClock::new(0, 0), GATE_DELAYS),
-            count_gap: config.count_gap,
+            counting: shapers.counting(),
             is_shaped: false,
             wakes: Vec::new(),
         };
-        let shapers = config.shapers();
         check_ports(&shapers, ports)?;
         for port in 0..ports {
             let (state, line) = made.at(clock, port);
@@ -86,7 +85,7 @@ impl Ports {
     /// A port, and its line.
     #[inline(always)]
     pub fn at<'a>(&'a mut self, clock: &'a Clock, port: u16) -> (&'a mut Port, Line<'a>) {
-        let line = Line { clock, gate_time: &self.gate_time, port, count_gap: self.count_gap };
+        let line = Line { clock, gate_time: &self.gate_time, port, counting: self.counting };
         (&mut self.ports[usize::from(port)], line)
     }
 
@@ -98,7 +97,7 @@ impl Ports {
 
     #[inline(never)]
     fn is_too_long_if_shaped(&self, clock: &Clock, at: Tick, port: u16, traffic_class: usize, bytes: u16) -> bool {
-        let line = Line { clock, gate_time: &self.gate_time, port, count_gap: self.count_gap };
+        let line = Line { clock, gate_time: &self.gate_time, port, counting: self.counting };
         self.ports.get(usize::from(port)).is_some_and(|state| state.egress.is_too_long(&line, at, traffic_class, bytes))
     }
 
@@ -131,7 +130,7 @@ impl Ports {
     /// Makes a change, if it is one of egress ports.
     pub fn change(&mut self, clock: &Clock, at: Tick, change: &Change) {
         match *change {
-            Change::CountGap(count) => self.count_gap = count,
+            Change::CountGap(count) => self.counting.gap_costs_credit = count,
             Change::GateEnable(mask) => {
                 for port in 0..self.count() {
                     let enable = mask >> port & 1 == 1;

@@ -173,6 +173,7 @@ fn list_at_start(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bridge::timing::Counting;
 
     const YEAR_NS: u64 = 365 * 86_400 * 1_000_000_000;
     const TICK: Tick = 500;
@@ -198,7 +199,7 @@ mod tests {
     fn states(clock: &Clock, start_ns: u64, base_time_ns: u64, after_ns: &[u64]) -> Vec<u8> {
         let ptp = PtpConfig { start_ns, ..PtpConfig::default() };
         let gate_time = gate_time(clock, ptp, TICK).unwrap();
-        let line = Line { clock, gate_time: &gate_time, port: 0, count_gap: true };
+        let line = Line { clock, gate_time: &gate_time, port: 0, counting: Counting::default() };
         let mut egress = EgressPort::new(2);
         egress.change_gates(&line, 0).set_enabled(true);
         start_list(&mut egress, &line, ptp, &gates(base_time_ns), TICK, &mut Lists::default()).unwrap();

@@ -258,14 +258,24 @@ impl Clock {
     }
 }
 
+/// What ports count. The default is as in the hardware; other simulators count otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counting {
+    /// The gap behind a frame costs credit.
+    pub gap_costs_credit: bool,
+    /// A frame has to end before its gate closes, but not the gap behind it.
+    pub window_without_gap: bool,
+    /// Credit does not rise while the first frame of the class waits for another window.
+    pub credit_frozen_in_guard_band: bool,
+}
+
 /// The line of a bridge's port, and the time by which its gates go.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     pub clock: &'a Clock,
     pub gate_time: &'a GateTime,
     pub port: u16,
-    /// The gap behind a frame costs credit.
-    pub count_gap: bool,
+    pub counting: Counting,
 }
 
 impl Line<'_> {
@@ -284,10 +294,25 @@ impl LineTime for Line<'_> {
         self.gate_time
     }
 
+    #[inline]
     fn wire(&self, bytes: u16) -> u64 {
         match self.clock {
+            Clock::Hardware(_) if self.counting.window_without_gap => {
+                CYCLE_NS * (u64::from(PREAMBLE_BYTES) + u64::from(bytes))
+            }
             Clock::Hardware(_) => CYCLE_NS * wire_length(Bytes(u64::from(bytes))).0,
+            Clock::Ideal(ideal) if self.counting.window_without_gap => ideal.end(self.port, 0, bytes),
             Clock::Ideal(ideal) => ideal.wire(self.port, bytes),
+        }
+    }
+
+    #[inline]
+    fn credit_guard(&self, bytes: u16) -> u64 {
+        if self.counting.credit_frozen_in_guard_band {
+            // The guard band begins with the last instant in which the frame may start.
+            self.wire(bytes) + 1
+        } else {
+            0
         }
     }
 
@@ -302,8 +327,8 @@ impl LineTime for Line<'_> {
     #[inline(always)]
     fn spent(&self, selection: Tick, bytes: u16) -> Tick {
         match self.clock {
-            Clock::Hardware(cycles) => cycles.sent(selection, bytes, self.count_gap),
-            Clock::Ideal(ideal) if self.count_gap => ideal.next_selection(self.port, selection, bytes),
+            Clock::Hardware(cycles) => cycles.sent(selection, bytes, self.counting.gap_costs_credit),
+            Clock::Ideal(ideal) if self.counting.gap_costs_credit => ideal.next_selection(self.port, selection, bytes),
             Clock::Ideal(ideal) => ideal.end(self.port, selection, bytes),
         }
     }

@@ -2,6 +2,7 @@
 //! The line of a station's port. By whose time its ticks go is the port's.
 use penstock_shaper::egress::{GateTime, LineTime, Tick};
 
+use crate::bridge::timing::Counting;
 use crate::clock::Clock;
 use crate::link::Rate;
 
@@ -21,8 +22,7 @@ pub struct Line<'a> {
     pub ticks: Ticks,
     pub rate: Rate,
     pub gate_time: &'a GateTime,
-    /// The gap behind a frame costs credit.
-    pub count_gap: bool,
+    pub counting: Counting,
 }
 
 impl Line<'_> {
@@ -48,7 +48,19 @@ impl LineTime for Line<'_> {
     }
 
     fn wire(&self, bytes: u16) -> u64 {
-        self.rate.occupancy(u32::from(bytes))
+        match self.counting.window_without_gap {
+            true => self.rate.duration(u32::from(bytes) + penstock_frame::PREAMBLE_BYTES),
+            false => self.rate.occupancy(u32::from(bytes)),
+        }
+    }
+
+    fn credit_guard(&self, bytes: u16) -> u64 {
+        if self.counting.credit_frozen_in_guard_band {
+            // The guard band begins with the last instant in which the frame may start.
+            self.wire(bytes) + 1
+        } else {
+            0
+        }
     }
 
     #[inline(always)]
@@ -60,6 +72,6 @@ impl LineTime for Line<'_> {
     fn spent(&self, selection: Tick, bytes: u16) -> Tick {
         let bytes = u32::from(bytes);
         let gap_less = || self.rate.duration(bytes + penstock_frame::PREAMBLE_BYTES);
-        self.after(selection, if self.count_gap { self.rate.occupancy(bytes) } else { gap_less() })
+        self.after(selection, if self.counting.gap_costs_credit { self.rate.occupancy(bytes) } else { gap_less() })
     }
 }

@@ -15,6 +15,7 @@ use penstock_shaper::gates::Lists;
 use penstock_shaper::ptp_clock::PtpClock;
 
 use crate::bridge::start::{check_ports, gate_time, shape, start_list};
+use crate::bridge::timing::Counting;
 use crate::bridge::{timing, BridgeError, ShapersConfig};
 use crate::clock::Clock;
 use crate::describe::Ats;
@@ -78,7 +79,7 @@ pub struct Station {
     pub clock: Clock,
     pub wire: Wire,
     ticks: Ticks,
-    count_gap: bool,
+    counting: Counting,
     /// In ticks, when the port is to select; `NEVER`: not known.
     due: Tick,
     port: EgressPort,
@@ -99,7 +100,7 @@ impl Station {
             clock,
             wire,
             ticks: Ticks::OfRun,
-            count_gap: true,
+            counting: Counting { gap_costs_credit: true, ..Counting::default() },
             due: NEVER,
             port: EgressPort::new(1),
             displaced: Vec::new(),
@@ -116,9 +117,9 @@ impl Station {
         let start = self.clock.at_or_before(0);
         let clock = timing::Clock::Ideal(timing::Ideal::new(0, None, vec![self.wire.rate.bps()]));
         self.gate_time = gate_time(&clock, config.ptp, start)?;
-        (self.ticks, self.count_gap) = (Ticks::OfClock, config.count_gap);
+        (self.ticks, self.counting) = (Ticks::OfClock, config.counting());
         check_ports(config, 1)?;
-        let line = timing::Line { clock: &clock, gate_time: &self.gate_time, port: PORT, count_gap: self.count_gap };
+        let line = timing::Line { clock: &clock, gate_time: &self.gate_time, port: PORT, counting: self.counting };
         shape(&mut self.port, &line, config)?;
         for gates in &config.gates {
             start_list(&mut self.port, &line, config.ptp, gates, start, lists)?;
@@ -145,8 +146,8 @@ impl Station {
 
     #[inline(always)]
     fn line(&mut self) -> (&mut EgressPort, Line<'_>) {
-        let Self { clock, ticks, gate_time, count_gap, .. } = self;
-        let line = Line { clock, ticks: *ticks, rate: self.wire.rate, gate_time, count_gap: *count_gap };
+        let Self { clock, ticks, gate_time, counting, .. } = self;
+        let line = Line { clock, ticks: *ticks, rate: self.wire.rate, gate_time, counting: *counting };
         (&mut self.port, line)
     }
 

@@ -8,7 +8,22 @@ use crate::credit::Credit;
 use crate::gated_credit::GatedCredit;
 
 use super::gated::Gated;
-use super::{GateTime, Sending, Tick};
+use super::queues::Queued;
+use super::{GateTime, LineTime, Sending, Tick};
+
+/// The first frame of a class.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub visible: Tick,
+    /// So long before its gate closes, credit stays as it is while the frame waits.
+    pub guard: u64,
+}
+
+impl Waiting {
+    pub fn new(line: &impl LineTime, copy: &Queued) -> Self {
+        Self { visible: copy.visible, guard: line.credit_guard(copy.bytes) }
+    }
+}
 
 /// Of all classes of a port.
 #[derive(Clone, Debug, Default)]
@@ -43,14 +58,14 @@ impl CreditBased {
         (self.classes >> class & 1 == 1).then(|| self.shapers[class].as_mut()).flatten()
     }
 
-    /// Credit of a class up to a tick; `visible` is when its first frame may be selected.
+    /// Credit of a class up to a tick.
     pub fn settle(
         &mut self,
         gated: &Gated,
         time: &GateTime,
         class: usize,
         to: Tick,
-        visible: Option<Tick>,
+        first: Option<Waiting>,
         sending: Sending,
     ) {
         let searched = self.searched;
@@ -62,17 +77,35 @@ impl CreditBased {
                 continue;
             }
             let searched = searched.filter(|searched| searched.is_of(class, from)).map(|searched| searched.until);
-            let waiting = searched.is_some() || visible.is_some_and(|visible| visible <= from);
-            let change = searched.or(visible.filter(|&visible| visible > from));
-            shaper.pass(&gated.gates, time, change.map_or(to, |change| change.min(to)), waiting);
+            let waits = first.filter(|first| first.visible <= from);
+            let change = searched.or(first.map(|first| first.visible).filter(|&visible| visible > from));
+            let guard = waits.map_or(0, |first| first.guard);
+            let to = change.map_or(to, |change| change.min(to));
+            shaper.pass(&gated.gates, time, to, searched.is_some() || waits.is_some(), guard);
         }
     }
 
     /// The first tick from `from` on in which credit is not negative, if nothing is sent.
-    pub fn from(&mut self, gated: &Gated, time: &GateTime, class: usize, from: Tick, sending: Sending) -> Tick {
+    pub fn from(
+        &mut self,
+        gated: &Gated,
+        time: &GateTime,
+        class: usize,
+        from: Tick,
+        first: Waiting,
+        sending: Sending,
+    ) -> Tick {
         let Some(shaper) = self.shaper(class) else { return from };
         let sending = sending.is_of(class, shaper.at()).then_some(sending.until);
-        shaper.without_debt_from(&gated.gates, time, sending).max(from)
+        if first.guard == 0 {
+            return shaper.without_debt_from(&gated.gates, time, sending).max(from);
+        }
+        let without_debt = shaper.ahead(|shaper| {
+            shaper.transmit(sending.unwrap_or(0));
+            shaper.pass(&gated.gates, time, first.visible, false, 0);
+            shaper.without_debt_behind(&gated.gates, time, first.guard)
+        });
+        without_debt.max(from)
     }
 
     /// Gates, their clock, or what is on the wire change after this: what follows from them is not known any more.

@@ -28,7 +28,7 @@ use crate::credit::Credit;
 pub use crate::gates::{GateDelays, GateTime};
 use crate::gates::{Gates, List};
 
-use credit_based::CreditBased;
+use credit_based::{CreditBased, Waiting};
 use gated::{Gated, Starts};
 pub use queues::Queued;
 use queues::Queues;
@@ -44,8 +44,15 @@ pub const NEVER: Tick = Tick::MAX;
 pub trait LineTime {
     fn gate_time(&self) -> &GateTime;
 
-    /// How long a frame takes on the wire, its gap counted, in units of gate time.
+    /// How long the gate of a frame has to stay open that starts: what it takes on the wire with its gap, or without, in
+    /// units of gate time.
     fn wire(&self, bytes: u16) -> u64;
+
+    /// While such a frame waits, credit of its class only rises if the gate stays open for so long, in units of gate time. Zero:
+    /// it has to be open, as 802.1Q 8.6.8.2 has it.
+    fn credit_guard(&self, _bytes: u16) -> u64 {
+        0
+    }
 
     /// When another frame may be selected after one that was selected at `selection`.
     fn next_selection(&self, selection: Tick, bytes: u16) -> Tick;
@@ -92,13 +99,13 @@ impl Default for Shaping {
 
 impl Shaping {
     /// The first tick from `from` on in which a frame of a class may start, if nothing is sent meanwhile.
-    fn start(&mut self, line: &impl LineTime, class: usize, bytes: u16, from: Tick, sending: Sending) -> Tick {
-        let time = line.gate_time();
+    fn start(&mut self, line: &impl LineTime, first: &Queued, from: Tick, sending: Sending) -> Tick {
+        let (time, class) = (line.gate_time(), usize::from(first.traffic_class));
         if let Some(start) = self.starts[class].from(time, from) {
             return start;
         }
-        let with_credit = self.credit.from(&self.gated, time, class, from, sending);
-        let starts = self.gated.starts_from(time, from, with_credit, class, line.wire(bytes));
+        let with_credit = self.credit.from(&self.gated, time, class, from, Waiting::new(line, first), sending);
+        let starts = self.gated.starts_from(time, from, with_credit, class, line.wire(first.bytes));
         self.starts[class] = starts;
         starts.first
     }
@@ -211,7 +218,7 @@ impl EgressPort {
         while let Some(class) = strict::first(classes) {
             classes ^= 1 << class;
             let Some(head) = self.queues.head(class) else { continue };
-            next = next.min(shaping.start(line, class, head.bytes, head.visible.max(free), sending));
+            next = next.min(shaping.start(line, head, head.visible.max(free), sending));
         }
         next
     }
@@ -239,7 +246,7 @@ impl EgressPort {
     fn is_ready(&mut self, line: &impl LineTime, now: Tick, class: usize) -> bool {
         let sending = self.sending();
         let (Some(shaping), Some(head)) = (&mut self.shaping, self.queues.head(class)) else { return true };
-        shaping.start(line, class, head.bytes, now, sending) == now
+        shaping.start(line, head, now, sending) == now
     }
 
     /// Whether a copy that comes to an empty port would be selected in a tick in which it is eligible and the line free.
@@ -254,7 +261,7 @@ impl EgressPort {
         let Some(shaping) = &mut self.shaping else { return true };
         let class = usize::from(copy.traffic_class);
         shaping.starts[class] = Starts::UNKNOWN;
-        !shaping.may_be_too_long && shaping.start(line, class, copy.bytes, at, sending) == at
+        !shaping.may_be_too_long && shaping.start(line, copy, at, sending) == at
     }
 
     /// Transmits a copy that was not queued, in a tick in which it would be selected.
@@ -312,7 +319,7 @@ impl EgressPort {
         if before.traffic_class != copy.traffic_class {
             credit.settle(gated, time, usize::from(before.traffic_class), before.until.min(now), None, before);
         }
-        credit.settle(gated, time, class, now, Some(copy.visible), before);
+        credit.settle(gated, time, class, now, Some(Waiting::new(line, copy)), before);
         credit.selected(class);
         starts[class] = Starts::UNKNOWN;
     }
@@ -383,7 +390,8 @@ impl EgressPort {
         let Some(shaping) = &mut self.shaping else { return };
         let Shaping { gated, credit, .. } = &mut **shaping;
         for class in 0..CLASSES {
-            credit.settle(gated, line.gate_time(), class, at, self.queues.candidate(class), sending);
+            let first = self.queues.head(class).map(|head| Waiting::new(line, head));
+            credit.settle(gated, line.gate_time(), class, at, first, sending);
         }
     }
 

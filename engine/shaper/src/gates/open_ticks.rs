@@ -9,16 +9,28 @@ use std::sync::Arc;
 
 use super::borders::{Borders, Cycles};
 use super::gate_time::{GateTime, Line};
-use super::list::List;
+use super::list::{List, HORIZON};
 use super::port::Gates;
 use super::view::Pattern;
+use super::windows::Windows;
 
-/// Of one class at a port.
+/// Of one class at a port. Counted are ticks in which its gate is open and stays open for the `guard`, a time that what
+/// waits needs; with a guard of zero it only has to be open. With a guard, the windows of a list are its own, whatever
+/// list is to take its place.
 #[derive(Clone, Debug)]
 pub struct OpenTicks {
     class: usize,
-    /// Of the last list, where the clock runs at another rate than that for which they were prepared first.
-    own: Option<Box<(Arc<List>, Borders)>>,
+    /// What was prepared last that ports do not share.
+    own: Option<Box<Own>>,
+}
+
+/// Windows for a guard, or borders for another rate of the clock than that of the port which asked first.
+#[derive(Clone, Debug)]
+struct Own {
+    list: Arc<List>,
+    guard: u64,
+    windows: Windows,
+    borders: Borders,
 }
 
 impl OpenTicks {
@@ -26,29 +38,27 @@ impl OpenTicks {
         Self { class, own: None }
     }
 
-    /// How many ticks from `from` to before `to` its gate is open in.
-    pub fn between(&mut self, gates: &Gates, time: &GateTime, from: u64, to: u64) -> u64 {
+    /// How many ticks from `from` to before `to` are open.
+    pub fn between(&mut self, gates: &Gates, time: &GateTime, from: u64, to: u64, guard: u64) -> u64 {
         let (mut at, mut count) = (from, 0);
         while at < to {
             let part = Part::new(gates, time, at, to);
-            count += self.of_part(&part, at);
+            count += self.of_part(&part, gates, at, guard);
             at = part.end;
         }
         count
     }
 
     /// The first tick with so many open ones from `from` to before it; none: there never are.
-    pub fn after(&mut self, gates: &Gates, time: &GateTime, from: u64, count: u64) -> Option<u64> {
+    pub fn after(&mut self, gates: &Gates, time: &GateTime, from: u64, count: u64, guard: u64) -> Option<u64> {
         let (mut at, mut left) = (from, count);
         while left > 0 {
             let part = Part::new(gates, time, at, u64::MAX);
             let reached = match part.pattern {
-                Pattern::States(states) if states >> self.class & 1 == 0 => None,
-                Pattern::States(_) => at.checked_add(left),
+                Pattern::States(_) => at.checked_add(left).filter(|&to| to <= self.open_to(&part, gates, at, guard)),
                 Pattern::Cycles { list, start } => {
-                    let windows = list.windows(self.class);
-                    let cycles = Cycles { windows, line: &part.line, start };
-                    self.borders(list, &part.line).after(&cycles, at, left)
+                    let (windows, borders) = self.prepared(list, &part.line, guard);
+                    borders.after(&Cycles { windows, line: &part.line, start }, at, left)
                 }
             };
             if let Some(tick) = reached.filter(|&tick| tick <= part.end) {
@@ -57,31 +67,53 @@ impl OpenTicks {
             if part.end == u64::MAX {
                 return None;
             }
-            left -= self.of_part(&part, at);
+            left -= self.of_part(&part, gates, at, guard);
             at = part.end;
         }
         Some(at)
     }
 
-    fn of_part(&mut self, part: &Part, from: u64) -> u64 {
+    fn of_part(&mut self, part: &Part, gates: &Gates, from: u64, guard: u64) -> u64 {
         match part.pattern {
-            Pattern::States(states) => (part.end - from) * u64::from(states >> self.class & 1),
+            Pattern::States(_) => self.open_to(part, gates, from, guard) - from,
             Pattern::Cycles { list, start } => {
-                let cycles = Cycles { windows: list.windows(self.class), line: &part.line, start };
-                self.borders(list, &part.line).between(&cycles, from, part.end)
+                let (windows, borders) = self.prepared(list, &part.line, guard);
+                borders.between(&Cycles { windows, line: &part.line, start }, from, part.end)
             }
         }
     }
 
-    fn borders<'a>(&'a mut self, list: &'a Arc<List>, line: &Line) -> &'a Borders {
+    /// Up to where ticks are open from `from` on, in a part whose states stay.
+    fn open_to(&self, part: &Part, gates: &Gates, from: u64, guard: u64) -> u64 {
+        match (part.pattern, guard) {
+            (Pattern::States(states), _) if states >> self.class & 1 == 0 => from,
+            (_, 0) => part.end,
+            _ => {
+                let now = part.line.at(from);
+                let close = gates.close(now, self.class).unwrap_or(now);
+                match close.checked_sub(guard) {
+                    _ if close - now > HORIZON / 2 => part.end,
+                    Some(last) if now <= last => part.line.tick_of(last + 1).clamp(from, part.end),
+                    _ => from,
+                }
+            }
+        }
+    }
+
+    fn prepared<'a>(&'a mut self, list: &'a Arc<List>, line: &Line, guard: u64) -> (&'a Windows, &'a Borders) {
         let windows = list.windows(self.class);
         let shared = windows.borders(line);
-        if shared.are_of(line) {
-            return shared;
+        if guard == 0 && shared.are_of(line) {
+            return (windows, shared);
         }
-        let kept = self.own.take().filter(|kept| Arc::ptr_eq(&kept.0, list) && kept.1.are_of(line));
-        let kept = kept.unwrap_or_else(|| Box::new((Arc::clone(list), Borders::new(windows, line))));
-        &self.own.insert(kept).1
+        let is_same = |own: &Own| Arc::ptr_eq(&own.list, list) && own.guard == guard && own.borders.are_of(line);
+        let kept = self.own.take().filter(|own| is_same(own));
+        let own = self.own.insert(kept.unwrap_or_else(|| {
+            let windows = windows.for_starts(guard);
+            let borders = Borders::new(&windows, line);
+            Box::new(Own { list: Arc::clone(list), guard, windows, borders })
+        }));
+        (&own.windows, &own.borders)
     }
 }
 

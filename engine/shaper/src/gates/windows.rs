@@ -40,6 +40,19 @@ impl Windows {
                 _ => windows.push(Window { from, to }),
             }
         }
+        Self::of(windows, cycle)
+    }
+
+    /// What is left of them for what takes so long that it has to begin before a gate closes: times at which it may.
+    pub fn for_starts(&self, wire: u64) -> Self {
+        let left = |window: &Window| {
+            let to = window.to.min((self.close_of(*window) + 1).saturating_sub(wire.max(1)));
+            (window.from < to).then_some(Window { to, ..*window })
+        };
+        Self::of(self.windows.iter().filter_map(left).collect(), self.cycle)
+    }
+
+    fn of(windows: Vec<Window>, cycle: u64) -> Self {
         let initial = match windows.first() {
             Some(&Window { from: 0, to }) if to == cycle => HORIZON,
             Some(&Window { from: 0, to }) => to,

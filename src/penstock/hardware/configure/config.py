@@ -110,6 +110,8 @@ class SwitchConfig:
     gates: Mapping[int, GateControl] = field(default_factory=dict)  # by egress port; of others all gates are open
     idle_slope_bps: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class) of CBS
     count_gap: bool = False  # the gap after a frame spends credit too
+    window_without_gap: bool = False  # of models: it need not fit before the gate closes
+    credit_frozen_in_guard_band: bool = False  # of models: while the first frame waits for another window
     max_class_frame_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)  # (egress port, class)
     round_robin: Mapping[int, set[int]] = field(default_factory=dict)  # by egress port: classes that take turns
     enabled_ports: set[int] | None = None  # None: all

@@ -28,6 +28,8 @@ def model_shapers(
     count_gap: bool,
     max_class_frame_bytes: Mapping[tuple[int, int], int],
     round_robin: Mapping[int, set[int]],
+    window_without_gap: bool,
+    credit_frozen_in_guard_band: bool,
 ) -> dict[str, Any]:
     """What egress ports do beside strict priority and ATS, as the model takes it; keys are ports, or port and class."""
     shapers: dict[str, Any] = {
@@ -47,6 +49,10 @@ def model_shapers(
         "round_robin": [
             [port, mask_of(level, CLASSES, "class", f"round_robin[{port}]")] for port, level in round_robin.items()
         ],
+    }
+    shapers |= {
+        "window_without_gap": window_without_gap,
+        "credit_frozen_in_guard_band": credit_frozen_in_guard_band,
     }
     shapers = {name: value for name, value in shapers.items() if value}
     return shapers | ({"count_gap": count_gap} if idle_slope_bps else {})
@@ -89,7 +95,13 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
     check_gates(config)
     check_slopes(config, MODEL_MAX_RATE_BPS)
     model |= model_shapers(
-        config.gates, config.idle_slope_bps, config.count_gap, config.max_class_frame_bytes, config.round_robin
+        config.gates,
+        config.idle_slope_bps,
+        config.count_gap,
+        config.max_class_frame_bytes,
+        config.round_robin,
+        config.window_without_gap,
+        config.credit_frozen_in_guard_band,
     )
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,

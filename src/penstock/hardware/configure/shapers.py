@@ -3,7 +3,7 @@
 
 from penstock import _engine
 from penstock.hardware.configure.check import check, check_gates, check_place, check_slopes, mask_of
-from penstock.hardware.configure.config import CLASSES, LINE_RATE_BPS, GateControl, SwitchConfig
+from penstock.hardware.configure.config import CLASSES, LINE_RATE_BPS, ConfigurationError, GateControl, SwitchConfig
 from penstock.hardware.configure.tables import Table, Write, table_writes
 from penstock.hardware.registers import RegisterMap
 
@@ -43,6 +43,9 @@ def round_robin_writes(config: SwitchConfig, registers: RegisterMap) -> list[Wri
 def gates_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
     """The gate control lists of all ports."""
     check_gates(config)
+    for name in ("window_without_gap", "credit_frozen_in_guard_band"):
+        if getattr(config, name):
+            raise ConfigurationError("only models count so", name, "False is allowed in hardware")
     if not config.gates:
         return []
     writes = [

@@ -94,13 +94,13 @@ proptest! {
             let to = from + way;
             let each = (from..to).filter(|&tick| gates.states(time.at(tick)) >> class & 1 == 1).count() as u64;
             prop_assert_eq!(walk(&gates, &time, class, from, to), each);
-            prop_assert_eq!(open.between(&gates, &time, from, to), each);
+            prop_assert_eq!(open.between(&gates, &time, from, to, 0), each);
             let mut left = each;
             let first = (from..to).find(|&tick| {
                 left -= u64::from(gates.states(time.at(tick)) >> class & 1);
                 left == 0
             });
-            let reached = open.after(&gates, &time, from, each);
+            let reached = open.after(&gates, &time, from, each, 0);
             prop_assert_eq!(reached, if each == 0 { Some(from) } else { first.map(|tick| tick + 1) });
             from = to;
         }
@@ -113,9 +113,9 @@ proptest! {
         let gates = gates(0, &admin, None, true);
         let mut open = OpenTicks::new(class);
         let count = walk(&gates, &time, class, from, from + way);
-        prop_assert_eq!(open.between(&gates, &time, from, from + way), count);
+        prop_assert_eq!(open.between(&gates, &time, from, from + way, 0), count);
         if count > 0 {
-            let last = open.after(&gates, &time, from, count).unwrap();
+            let last = open.after(&gates, &time, from, count, 0).unwrap();
             prop_assert!(last <= from + way);
             prop_assert_eq!(walk(&gates, &time, class, from, last), count);
             prop_assert_eq!(walk(&gates, &time, class, from, last - 1), count - 1);
@@ -129,12 +129,12 @@ proptest! {
     ) {
         let gates = gates(0, &admin, None, true);
         let mut open = OpenTicks::new(class);
-        match open.after(&gates, &time, from, count) {
+        match open.after(&gates, &time, from, count, 0) {
             Some(tick) => {
-                prop_assert_eq!(open.between(&gates, &time, from, tick), count);
-                prop_assert_eq!(open.between(&gates, &time, from, tick - 1), count - 1);
+                prop_assert_eq!(open.between(&gates, &time, from, tick, 0), count);
+                prop_assert_eq!(open.between(&gates, &time, from, tick - 1, 0), count - 1);
             }
-            None => prop_assert!(open.between(&gates, &time, from, 1 << 60) < count),
+            None => prop_assert!(open.between(&gates, &time, from, 1 << 60, 0) < count),
         }
     }
 
