@@ -12,11 +12,13 @@
 //! | `round_robin` | which class of those that share a level |
 //! | `credit_based` | whether a class has the credit to send |
 //! | `gated` | whether a frame ends before its gate closes |
+//! | `shaping` | when a class may start as far as both go |
 mod ats;
 mod credit_based;
 mod gated;
 mod queues;
 mod round_robin;
+mod shaping;
 mod strict;
 #[cfg(test)]
 mod tests;
@@ -28,11 +30,12 @@ use crate::credit::Credit;
 pub use crate::gates::{GateDelays, GateTime};
 use crate::gates::{Gates, List};
 
-use credit_based::{CreditBased, Waiting};
-use gated::{Gated, Starts};
+use credit_based::Waiting;
+use gated::Starts;
 pub use queues::Queued;
 use queues::Queues;
 use round_robin::RoundRobin;
+use shaping::Shaping;
 
 /// Of the node's own clock: a cycle of the hardware or a picosecond.
 pub type Tick = u64;
@@ -76,44 +79,6 @@ impl Sending {
 
     fn is_of(self, class: usize, at: Tick) -> bool {
         usize::from(self.traffic_class) == class && at < self.until
-    }
-}
-
-/// What few ports have.
-#[derive(Clone, Debug)]
-struct Shaping {
-    /// When the first frame of each class may start as far as gate and credit go, as long as nothing changes.
-    starts: [Starts; CLASSES],
-    gated: Gated,
-    credit: CreditBased,
-    /// A frame that is queued may have become longer than any window of its gate.
-    may_be_too_long: bool,
-}
-
-impl Default for Shaping {
-    fn default() -> Self {
-        let (gated, credit) = (Gated::default(), CreditBased::default());
-        Self { starts: [Starts::UNKNOWN; CLASSES], gated, credit, may_be_too_long: false }
-    }
-}
-
-impl Shaping {
-    /// The first tick from `from` on in which a frame of a class may start, if nothing is sent meanwhile.
-    fn start(&mut self, line: &impl LineTime, first: &Queued, from: Tick, sending: Sending) -> Tick {
-        let (time, class) = (line.gate_time(), usize::from(first.traffic_class));
-        if let Some(start) = self.starts[class].from(time, from) {
-            return start;
-        }
-        let with_credit = self.credit.from(&self.gated, time, class, from, Waiting::new(line, first), sending);
-        let starts = self.gated.starts_from(time, from, with_credit, class, line.wire(first.bytes));
-        self.starts[class] = starts;
-        starts.first
-    }
-
-    /// Gates, credit or their time change.
-    fn forget(&mut self) {
-        self.starts = [Starts::UNKNOWN; CLASSES];
-        self.credit.forget();
     }
 }
 

@@ -3,12 +3,17 @@
 //!
 //! The unit takes one list at a time. It checks it, takes back a change that is still pending, and tells the port of the
 //! new one two microseconds before PREPARE_NS are over; docs/hardware.md has the order.
+#[cfg(test)]
+mod tests;
+mod when;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::egress::{GateTime, Tick};
 use crate::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
 use crate::ptp_clock::{nanoseconds, Command};
+use when::When;
 
 pub const GATE_ENTRIES: usize = 128;
 /// From a cycle of `pen_gates` to that of the selections which its states are for.
@@ -62,40 +67,6 @@ enum Step {
         change_time: u64,
         since: u64,
     },
-}
-
-/// A tick, or so many after the unit sees a gate time: then a command to the clock moves it.
-#[derive(Clone, Copy, Debug)]
-struct When {
-    gate_time: Option<u64>,
-    ticks: Tick,
-}
-
-impl When {
-    fn tick(ticks: Tick) -> Self {
-        Self { gate_time: None, ticks }
-    }
-
-    fn seen(gate_time: u64, ticks: Tick) -> Self {
-        Self { gate_time: Some(gate_time), ticks }
-    }
-
-    fn at(self, time: &GateTime) -> Tick {
-        let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
-        seen.unwrap_or(0).saturating_add(self.ticks)
-    }
-
-    fn later(self, ticks: Tick) -> Self {
-        Self { ticks: self.ticks + ticks, ..self }
-    }
-
-    /// What the unit has seen before this cycle stays as it is, whatever the clock does from now on.
-    fn keep(&mut self, time: &GateTime, cycle: Tick) {
-        let seen = self.gate_time.map(|gate_time| time.tick_of(gate_time).saturating_sub(GATES_CYCLES));
-        if let Some(seen) = seen.filter(|&seen| seen < cycle) {
-            *self = Self::tick(seen + self.ticks);
-        }
-    }
 }
 
 /// The staged list, and what is under way.
@@ -334,134 +305,5 @@ fn is_locked(gates: &Gates, now: u64) -> bool {
         None => is_near(change_time),
         Some(_) if gates.is_last_cycle(now) => true,
         Some(_) => gates.next_edge(now).is_some_and(|edge| is_near(edge) && gates.is_last_cycle(edge)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::egress::GateDelays;
-    use crate::ptp_clock::PtpClock;
-
-    struct Port {
-        time: GateTime,
-        gates: Gates,
-        changed: Vec<Tick>,
-    }
-
-    impl Port {
-        fn new() -> Self {
-            let delays = GateDelays { states: GATES_CYCLES, ..GateDelays::default() };
-            let mut gates = Gates::default();
-            gates.set_enabled(true);
-            Self { time: GateTime::new(PtpClock::new(0, 0), delays), gates, changed: Vec::new() }
-        }
-
-        /// Lets the unit do all that it has to do up to a tick.
-        fn run(&mut self, unit: &mut GateConfig, until: Tick) {
-            while let Some(at) = unit.next_step(&self.time).filter(|&at| at <= until) {
-                unit.step(at, self);
-            }
-        }
-    }
-
-    impl GatedPorts for Port {
-        fn count(&self) -> u16 {
-            1
-        }
-        fn is_shaped(&self, _: u16) -> bool {
-            true
-        }
-        fn gate_time(&mut self) -> &mut GateTime {
-            &mut self.time
-        }
-        fn gates(&self, _: u16) -> Option<&Gates> {
-            Some(&self.gates)
-        }
-        fn change(&mut self, _: Tick, _: u16) -> &mut Gates {
-            &mut self.gates
-        }
-        fn changed(&mut self, at: Tick, _: u16) {
-            self.changed.push(at);
-        }
-    }
-
-    fn unit() -> GateConfig {
-        let mut unit = GateConfig::new(1);
-        unit.write_entry(0, Entry { operation: 0, states: 1, interval: 500 });
-        unit.write_entry(1, Entry { operation: 0, states: 2, interval: 500 });
-        unit
-    }
-
-    fn registers(base_ns: u32) -> GateRegisters {
-        GateRegisters { base_ns, cycle_time_ns: 1_000, length: 2, ..GateRegisters::default() }
-    }
-
-    #[test]
-    fn a_list_begins_after_it_was_prepared() {
-        let (mut unit, mut port) = (unit(), Port::new());
-        unit.commit(1_000, 0, &registers(0), &port.time);
-        assert!(unit.takes_commit(1_001, &port.time) > 1_001, "it is being checked");
-        port.run(&mut unit, 1_100);
-        assert!(port.changed.is_empty());
-        port.run(&mut unit, 20_000);
-        // Committed at 8 us; told 2,047 ns before the 65,536 ns of its preparation are over.
-        let told = port.changed[0];
-        assert!((8 * told).abs_diff(8_000 + 65_536 - 2_047) < 8 * TOLD_CYCLES + 8, "{told}");
-        let (_, change_time) = port.gates.pending(8_000 + 65_536).unwrap();
-        assert_eq!(change_time, (8_000_u64 + 65_536 + 32_768).next_multiple_of(1_000));
-        assert_eq!(unit.errors(0), (0, 0));
-        let free = unit.takes_commit(1_001, &port.time);
-        assert!(free < told && unit.takes_entry(1_001, &port.time) < free);
-    }
-
-    #[test]
-    fn a_list_takes_the_place_of_one_that_is_pending() {
-        let (mut unit, mut port) = (unit(), Port::new());
-        unit.commit(1_000, 0, &registers(0), &port.time);
-        let far = GateRegisters { base_s: 1, ..registers(0) };
-        unit.commit(1_000, 0, &far, &port.time);
-        port.run(&mut unit, 20_000);
-        assert_eq!(port.gates.pending(8 * 20_000).unwrap().1, 1_000_000_000);
-        let free = unit.takes_commit(20_000, &port.time);
-        unit.commit(free, 0, &registers(0), &port.time);
-        port.run(&mut unit, free + 200);
-        assert!(port.gates.pending(8 * (free + 200)).is_none(), "taken back");
-        port.run(&mut unit, free + 20_000);
-        assert!(port.gates.pending(8 * free + 65_536).unwrap().1 < 1_000_000_000);
-    }
-
-    #[test]
-    fn what_is_refused_has_the_code_of_the_hardware_and_takes_its_time() {
-        let cases = [
-            (GateRegisters { length: 0, ..registers(0) }, 1, CHECK_CYCLES),
-            (GateRegisters { length: 129, ..registers(0) }, 2, CHECK_CYCLES),
-            (GateRegisters { cycle_time_ns: 0, ..registers(0) }, 5, CHECK_CYCLES),
-            (registers(1_000_000_000), 6, CHECK_CYCLES),
-            (GateRegisters { base_s: u64::MAX, ..registers(0) }, 6, SUM_CYCLES),
-        ];
-        for (registers, code, found) in cases {
-            let (mut unit, mut port) = (unit(), Port::new());
-            unit.commit(1_000, 0, &registers, &port.time);
-            assert_eq!(unit.errors(0), (1, code));
-            assert_eq!(unit.takes_commit(0, &port.time), 1_000 + found + 1);
-            port.run(&mut unit, Tick::MAX);
-            assert!(port.changed.is_empty());
-        }
-        let (mut unit, port) = (unit(), Port::new());
-        unit.write_entry(1, Entry { operation: 3, states: 2, interval: 500 });
-        unit.commit(1_000, 0, &registers(0), &port.time);
-        assert_eq!(unit.errors(0), (1, 4));
-        assert_eq!(unit.takes_commit(0, &port.time), 1_000 + FIRST_ENTRY_CYCLES + ENTRY_CYCLES + 1);
-    }
-
-    #[test]
-    fn a_base_time_in_the_past_of_a_running_list_is_counted() {
-        let (mut unit, mut port) = (unit(), Port::new());
-        unit.commit(1_000, 0, &registers(0), &port.time);
-        port.run(&mut unit, 100_000);
-        unit.commit(100_000, 0, &registers(0), &port.time);
-        port.run(&mut unit, 200_000);
-        assert_eq!(unit.errors(0), (1, PAST_CODE));
     }
 }
