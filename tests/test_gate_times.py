@@ -291,7 +291,8 @@ def test_another_guard_band_has_no_bound(key: str) -> None:
 
     def bound_of(key: str) -> WayBound:
         entries = '{ open = [1], interval = "100us" }, { open = [], interval = "100us" }'
-        text = f"[bridges.b]\nports = 2\n{key}\ngates = {{ entries = [{entries}] }}\n"
+        text = 'name = "case"\nnodes = "model"\nduration = "10ms"\n[bridges.b]\nports = 2\n'
+        text += f"{key}\ngates = {{ entries = [{entries}] }}\n"
         text += '[stations]\nt = { at = "b.0" }\nl = { at = "b.1" }\n' + frames("s", 1, 100, 0, source='every = "1ms"')
         text = text.replace('"t0"', '"t"').replace('"listener"', '"l"')
         (found,) = ways_of(load(tomllib.loads(text)), "s")

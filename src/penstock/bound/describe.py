@@ -132,7 +132,7 @@ def begins_late(node: Bridge | Station, gates: GateList) -> bool:
 
 
 def _gates(node: Bridge | Station, gates: GateList, rate: int, longest: int) -> dict[str, Any] | None:
-    """None: the guard band is another than that of 802.1Q, or some are shut before the list acts, as long as that lasts."""
+    """None: another guard band than 802.1Q's, or some are shut before the list acts, for as long as that lasts."""
     late = begins_late(node, gates)
     if node.has_other_guard_band or (late and gates.initial_states != 0xFF):
         return None
