@@ -255,7 +255,7 @@ impl EgressPort {
         if let Some(shaping) = &mut self.shaping {
             let longest = longest.min(shaping.gated.max_bytes[class]);
             shaping.starts[class] = Starts::UNKNOWN;
-            let start = shaping.start(line, class, longest, now, sending);
+            let start = shaping.start(line, &Queued { bytes: longest, ..*copy }, now, sending);
             shaping.starts[class] = Starts::UNKNOWN; // of another length
             if start != now {
                 return false;
