@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.hardware import bitstream
-from penstock.hardware.bitstream import check_pins, report_rows, slow_paths
+from penstock.hardware.bitstream import check_pins, check_plls, report_rows, slow_paths
 from penstock.hardware.boards import Board, board, board_names
 from penstock.hardware.cli import app
 from penstock.hardware.tools import ToolError
@@ -76,6 +76,32 @@ def test_what_is_too_slow_is_said() -> None:
     assert slow_paths(report(124.99)) == ["clk: first to last, 0.8 ns of logic, 8.0 ns of wires"]
     assert report_rows("thing", report(125.0))[0]["ok"]
     assert not slow_paths(report(125.0))
+
+
+@pytest.mark.parametrize(("delay_ns", "ok"), [(8.0, True), (8.01, False)])
+def test_a_crossing_is_held_against_the_faster_clock(delay_ns: float, ok: bool) -> None:
+    measured = report(130.0)
+    measured["fmax"] = {
+        "$glbnet$clk": {"achieved": 130.0, "constraint": 125.0},
+        "rx": {"achieved": 200.0, "constraint": 25.0},
+    }
+    steps = [{"type": "routing", "delay": delay_ns, "from": {"cell": "a"}, "to": {"cell": "b"}}]
+    crossing = {"from": "posedge rx", "to": "posedge $glbnet$clk", "path": steps}
+    measured["critical_paths"] = [crossing, crossing | {"from": "<async>"}]
+    (row,) = (row for row in report_rows("thing", measured) if "crossing" in row["id"])
+    assert (row["id"], row["measured"], row["goal"], row["ok"]) == ("thing.crossing.rx.clk", delay_ns, 8.0, ok)
+
+
+def test_a_pll_that_would_not_lock_is_refused() -> None:
+    good = {"ICP_CURRENT": "12", "LPF_RESISTOR": "8", "MFG_ENABLE_FILTEROPAMP": "1", "MFG_GMCREF_SEL": "2"}
+    check_plls({"u_pll": {"type": "EHXPLLL", "attributes": good}, "u_lut": {"type": "LUT4"}})
+    for attribute in good:
+        worse = good | {attribute: "0"}
+        with pytest.raises(ToolError, match=f"u_pll would not lock: its attribute {attribute} is 0"):
+            check_plls({"u_pll": {"type": "EHXPLLL", "attributes": worse}})
+        del worse[attribute]
+        with pytest.raises(ToolError, match=f"{attribute} is missing"):
+            check_plls({"u_pll": {"type": "EHXPLLL", "attributes": worse}})
 
 
 def test_a_bitstream_that_is_too_slow_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

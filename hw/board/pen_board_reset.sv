@@ -17,9 +17,14 @@ module pen_board_reset #(
 
   logic [COUNT_W-1:0] left_q;
 
-  pen_reset_sync u_reset (.clk_i, .rst_i(!locked_i || !button_ni), .rst_o);
+  // Each by itself: logic of two signals may glitch, which an asynchronous reset takes for a reset.
+  logic unlocked, pressed;
+
+  pen_reset_sync u_unlocked (.clk_i, .rst_i(!locked_i), .rst_o(unlocked));
+  pen_reset_sync u_pressed (.clk_i, .rst_i(!button_ni), .rst_o(pressed));
 
   always_ff @(posedge clk_i) begin
+    rst_o <= unlocked || pressed;
     if (rst_o) left_q <= COUNT_W'(PHY_RESET_CYCLES);
     else if (left_q != '0) left_q <= left_q - 1'b1;
     phy_rst_no <= !rst_o && left_q == '0;

@@ -8,7 +8,6 @@ prim/pen_sync.sv
 prim/pen_sync_value.sv
 prim/pen_reset_sync.sv
 prim/pen_fifo_cdc.sv
-prim/pen_arbiter_rr.sv
 clock/pen_timer.sv
 clock/pen_ptp_clock.sv
 clock/pen_ptp_parser.sv

@@ -15,6 +15,10 @@
 //
 // What is guaranteed to a queue is taken whatever its class holds elsewhere: the limit of the class is for the rest.
 //
+// Each copy is decided by itself, as if it were the only one, so that none changes the fate of another. The accounts of a
+// class, a reception port and of all may thus go beyond their limits by the other copies of one frame. The store does
+// not: the frame is stored once, and that once was within the limit.
+//
 // A copy that is longer than queueMaxSDU of its egress port and class, or than the largest window of its gate, would
 // only be in the way of others.
 //
@@ -174,7 +178,6 @@ module pen_admission
   slack_t               queue_slack, guarantee_slack, queue_slack_2_q, guarantee_slack_2_q;
   slack_t               queue_slack_charged_2_q, guarantee_slack_charged_2_q;
   logic                 follows_2_q, follows_3_q;  // the frame before is of the same class and may have been missed
-  logic [7:0]           demand_2_q;                // cells of all copies
 
   // The returned cells once more, of all queues in one memory, for their own update. In the initialization nothing is
   // added to nothing, here as in all accounts.
@@ -261,7 +264,6 @@ module pen_admission
       queue_slack_charged_2_q     <= queue_slack - slack_t'({10'b0, head_3_q.cells});
       guarantee_slack_charged_2_q <= guarantee_slack - slack_t'({10'b0, head_3_q.cells});
       follows_2_q                 <= valid_q[4:3] != '0 && head_3_q.traffic_class == head_1_q.traffic_class;
-      demand_2_q                  <= times(count_ports(port_mask_t'(head_1_q.wanted)), head_1_q.cells);
     end
   end
 
@@ -284,7 +286,7 @@ module pen_admission
       end
       follows_3_q     <= follows_2_q;
       class_slack_3_q <= room_t'({1'b0, config_i.class_limit_cells[head_2_q.traffic_class]})
-          - room_t'({1'b0, demand_2_q});
+          - room_t'({1'b0, head_2_q.cells});
     end
   end
 
@@ -403,8 +405,8 @@ module pen_admission
   ports_t refused;
 
   assign class_ok         = room_t'({1'b0, class_used_4_q}) <= class_slack_4_q;
-  assign reception_ok     = room_t'({1'b0, need_4_q}) <= reception_room_4_q;
-  assign shared_ok        = room_t'({1'b0, need_4_q}) <= shared_room_4_q;
+  assign reception_ok     = room_t'({1'b0, head_4_q.cells}) <= reception_room_4_q;
+  assign shared_ok        = room_t'({1'b0, head_4_q.cells}) <= shared_room_4_q;
   assign rest_ok          = class_ok && (reception_ok || shared_ok);
   assign accepted         = valid_q[4] ? guaranteed | (rest_ok ? rest : '0) : '0;
   assign refused          = head_4_q.wanted & ~accepted;
@@ -479,4 +481,130 @@ module pen_admission
 
   logic unused;
   assign unused = &{1'b0, config_i, classified_i, frame, early, late, release_i, init_index_i, release_turn_q};
+
+`ifdef FORMAL
+  // Contract: 1. each copy that is wanted is queued or refused, not both, and no other is; a frame of which none is queued is
+  // reclaimed if it has cells; 2. what the accounts are charged is what enqueue_o and its pools say, copy by copy, so that they
+  // come back to zero when all copies have been released; 3. what is returned to them is what release_i said; 4. no decision is
+  // taken in the cycle after another. Egress port, class and reception port of the accounts are arbitrary.
+  logic   f_past_q = 1'b0;
+  class_t f_class;
+  port_t  f_port, f_egress;
+  head_t  f_head_q;                                    // of the frame whose outcome is told
+  account_t f_charged_q, f_returned_q;                 // of the queue of f_egress and f_class
+  wide_t  f_class_charged_q, f_class_returned_q, f_reception_charged_q, f_reception_returned_q;
+  account_t f_told;
+  wide_t  f_class_told, f_reception_told;
+  logic   f_ours;
+
+  assign f_ours = enqueue_o.traffic_class == f_class;
+
+  // What enqueue_o says in this cycle.
+  always_comb begin
+    f_told           = '0;
+    f_class_told     = '0;
+    f_reception_told = '0;
+    for (int unsigned e = 0; e < PORTS; e++) begin
+      if (enqueue_o.destination[e]) begin
+        if (f_ours && 32'(f_egress) == e) begin
+          f_told.total = used_t'(f_head_q.cells);
+          if (enqueue_o.pool[e] == POOL_QUEUE) f_told.guaranteed = used_t'(f_head_q.cells);
+        end
+        if (f_ours) f_class_told = f_class_told + wide_t'(f_head_q.cells);
+        if (enqueue_o.pool[e] == POOL_RECEPTION && enqueue_o.port == f_port)
+          f_reception_told = f_reception_told + wide_t'(f_head_q.cells);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_class  <= f_class;
+    f_port   <= f_port;
+    f_egress <= f_egress;
+    if (valid_q[4]) f_head_q <= head_4_q;
+    f_charged_q.total      <= f_charged_q.total + f_told.total;
+    f_charged_q.guaranteed <= f_charged_q.guaranteed + f_told.guaranteed;
+    f_class_charged_q      <= f_class_charged_q + f_class_told;
+    f_reception_charged_q  <= f_reception_charged_q + f_reception_told;
+    if (release_q[0] && release_turn_q == f_egress && early.traffic_class == f_class) begin
+      f_returned_q.total      <= f_returned_q.total + used_t'(early.cells);
+      f_returned_q.guaranteed <= f_returned_q.guaranteed + (early.pool == POOL_QUEUE ? used_t'(early.cells) : '0);
+    end
+    if (release_q[2] && late.traffic_class == f_class) f_class_returned_q <= f_class_returned_q + wide_t'(late.cells);
+    if (release_q[2] && late.pool == POOL_RECEPTION && late.port == f_port)
+      f_reception_returned_q <= f_reception_returned_q + wide_t'(late.cells);
+    if (rst_i) begin
+      f_charged_q            <= '0;
+      f_returned_q           <= '0;
+      f_class_charged_q      <= '0;
+      f_class_returned_q     <= '0;
+      f_reception_charged_q  <= '0;
+      f_reception_returned_q <= '0;
+    end
+  end
+
+  account_t f_memory_charged, f_memory_returned;
+  always_comb begin
+    f_memory_charged  = gen_queue[0].gen_charged[0].u_memory.memory[f_class];
+    f_memory_returned = gen_queue[0].u_returned_class.memory[f_class];
+    if (f_egress[0]) begin
+      f_memory_charged  = gen_queue[1].gen_charged[0].u_memory.memory[f_class];
+      f_memory_returned = gen_queue[1].u_returned_class.memory[f_class];
+    end
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    assume (!init_busy_i);
+    assume (32'(f_egress) < PORTS && 32'(turn_i) < PORTS);
+    assume (!classified_i.valid || 3'(write_q - decide_q) != 3'(DEPTH - 1));
+    if (!f_past_q) begin                               // as the initialization leaves it
+      assume (valid_q == '0 && release_q == '0);
+      assume (f_memory_charged == '0 && f_memory_returned == '0);
+      assume (u_class_charged.memory[f_class] == '0 && gen_class_returned[0].u_memory.memory[f_class] == '0);
+      assume (u_reception_charged.memory[f_port] == '0 && gen_reception_returned[0].u_memory.memory[f_port] == '0);
+      for (int unsigned e = 0; e < PORTS; e++) assume (u_returned.memory[{e[PORT_W-1:0], f_class}] == '0);
+      assume (gen_queue[0].gen_charged[1].u_memory.memory[f_class] == gen_queue[0].gen_charged[0].u_memory.memory[f_class]);
+      assume (gen_queue[1].gen_charged[1].u_memory.memory[f_class] == gen_queue[1].gen_charged[0].u_memory.memory[f_class]);
+      assume (gen_class_returned[1].u_memory.memory[f_class] == '0);
+      assume (gen_reception_returned[1].u_memory.memory[f_port] == '0);
+    end else begin
+      // 1.
+      if (verdict_o.valid) begin
+        assert ((verdict_o.destination[PORTS-1:0] & verdict_o.refused[PORTS-1:0]) == '0);
+        assert ((verdict_o.destination[PORTS-1:0] | verdict_o.refused[PORTS-1:0]) == f_head_q.wanted);
+        assert (reclaim_o.valid == (f_head_q.reclaim && verdict_o.destination == '0));
+        for (int unsigned e = 0; e < PORTS; e++)
+          assert (verdict_o.refused[e] == (verdict_o.refused_reason[e] != REASON_NONE));
+      end else assert (!reclaim_o.valid);
+      assert (enqueue_o.destination == (verdict_o.valid ? verdict_o.destination : '0));
+      // 2.
+      assert (f_memory_charged.total == used_t'(f_charged_q.total + f_told.total));
+      assert (f_memory_charged.guaranteed == used_t'(f_charged_q.guaranteed + f_told.guaranteed));
+      assert (u_class_charged.memory[f_class] == wide_t'(f_class_charged_q + f_class_told));
+      assert (u_reception_charged.memory[f_port] == wide_t'(f_reception_charged_q + f_reception_told));
+      // 3.
+      assert (f_memory_returned == f_returned_q);
+      assert (u_returned.memory[{f_egress[PORT_W-1:0], f_class}] == f_returned_q);
+      assert (gen_class_returned[0].u_memory.memory[f_class] == f_class_returned_q);
+      assert (gen_class_returned[1].u_memory.memory[f_class] == f_class_returned_q);
+      assert (gen_reception_returned[0].u_memory.memory[f_port] == f_reception_returned_q);
+      assert (gen_reception_returned[1].u_memory.memory[f_port] == f_reception_returned_q);
+      // 4.
+      assert ((valid_q[4:2] & valid_q[3:1]) == '0 && !(valid_q[4] && verdict_o.valid));
+
+      // What holds in between, so that the proof goes by induction.
+      assert (gen_queue[0].gen_charged[1].u_memory.memory[f_class] == gen_queue[0].gen_charged[0].u_memory.memory[f_class]);
+      assert (gen_queue[1].gen_charged[1].u_memory.memory[f_class] == gen_queue[1].gen_charged[0].u_memory.memory[f_class]);
+      if (verdict_o.valid) begin
+        assert (enqueue_o.traffic_class == f_head_q.traffic_class && enqueue_o.port == f_head_q.port);
+      end
+      assert (release_turn_q < 3'(PORTS) || release_q == '0);
+      cover (verdict_o.valid && f_told.guaranteed != '0 && f_reception_told != '0);
+      cover (verdict_o.valid && verdict_o.destination != '0 && verdict_o.refused != '0);
+      cover (f_charged_q == f_returned_q && f_charged_q.total != '0);
+    end
+  end
+`endif
 endmodule

@@ -112,4 +112,53 @@ module pen_reclaim
 
   logic unused;
   assign unused = &{1'b0, request, request_ready, count, chain_next_i};
+
+`ifdef FORMAL
+  // Contract, with the FIFO's own (pen_fifo): 1. for each request that is taken as many cells are freed as it has, the first of
+  // the frame and then each one's successor in the chain; 2. no cell is freed without a request; 3. of two requests that wait
+  // none is passed over twice; 4. idle_o says that none waits or is worked on.
+  logic              f_past_q = 1'b0;
+  cell_count_t       f_left_q;             // cells of the request still to be freed
+  logic [CELL_W-1:0] f_cell_q;             // the next one, unless its link is being read
+  logic              f_link_q;             // chain_next_i is the next one
+  logic              f_passed_q;           // the first kind waited while the second was served
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_link_q <= chain_valid_o && chain_ready_i;
+    if (take != '0) {f_cell_q, f_left_q} <= take[1] ? waiting[1] : waiting[0];
+    else begin
+      if (f_link_q) f_cell_q <= chain_next_i[CELL_W-1:0];
+      if (free_valid_o) f_left_q <= f_left_q - 1'b1;
+    end
+    if (take != '0) f_passed_q <= take[1] && valid[0];
+    if (rst_i) begin
+      f_left_q   <= '0;
+      f_link_q   <= 1'b0;
+      f_passed_q <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    for (int unsigned i = 0; i < 2; i++) if (valid[i]) assume (waiting[i][$bits(cell_count_t)-1:0] != '0);
+    if (f_past_q) begin
+      assert ((take & ~valid) == '0 && take != '1);
+      if (take != '0) assert (f_left_q == '0 && !free_valid_o);
+      if (free_valid_o) assert (f_left_q != '0 && !f_link_q && free_cell_o == cell_t'(f_cell_q));
+      if (chain_valid_o) assert (chain_cell_o == cell_t'(f_cell_q) && free_valid_o == chain_ready_i);
+      if (f_passed_q && take != '0) assert (take[0]);
+      assert (!idle_o || (f_left_q == '0 && valid == '0));
+
+      assert ((state_q == IDLE) == (f_left_q == '0) && (state_q == FOLLOW) == f_link_q);
+      assert (state_q inside {IDLE, FREE, FOLLOW});
+      if (state_q != IDLE) assert (left_q == f_left_q);
+      if (state_q == FREE) assert (cell_q == f_cell_q);
+      if (f_passed_q) assert (second_q && valid[0]);
+      cover (f_passed_q && take[0]);
+    end
+  end
+
+  always_ff @(posedge clk_i) if (f_past_q) cover (free_valid_o && f_left_q == 5'd1 && $past(f_link_q));
+`endif
 endmodule

@@ -83,4 +83,64 @@ module pen_references
 
   logic unused;
   assign unused = &{1'b0, enqueue_i, release_i, init_index_i};
+
+`ifdef FORMAL
+  // Contract, for an environment that queues no frame which is queued, and releases each copy once: 1. a frame is told to be
+  // reclaimed once, two cycles after its last copy was released, and never before; 2. idle_o says that no frame is queued.
+  logic                  f_past_q = 1'b0;
+  logic [CELLS-1:0][3:0] f_left_q;         // copies of each frame that are still to be released
+  logic [CELLS-1:0]      f_under_way, f_done_q;
+  logic [CELL_W-1:0]     f_enqueued, f_released;
+  logic [CELL_W:0]       f_queued;
+
+  assign f_enqueued = enqueue_i.frame[CELL_W-1:0];
+  assign f_released = release_i.frame[CELL_W-1:0];
+
+  always_comb begin
+    f_queued = '0;
+    for (int unsigned c = 0; c < CELLS; c++) begin
+      f_under_way[c] = valid_q && 32'(frame_q) == c;
+      if (f_left_q[c] != '0 || f_under_way[c]) f_queued = f_queued + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    f_done_q <= '0;
+    for (int unsigned c = 0; c < CELLS; c++) begin
+      if (f_under_way[c] && f_left_q[c] == '0) f_done_q[c] <= 1'b1;
+      if (rst_i) f_left_q[c] <= '0;
+      else if (enqueue && 32'(f_enqueued) == c) f_left_q[c] <= count_ports(enqueue_i.destination);
+      else if (release_i.valid && 32'(f_released) == c) f_left_q[c] <= f_left_q[c] - 1'b1;
+    end
+    if (rst_i) f_done_q <= '0;
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    assume (!init_busy_i);
+    if (!f_past_q) begin
+      assume (!release_i.valid && !enqueue && !valid_q);
+      for (int unsigned c = 0; c < CELLS; c++) assume (u_done.memory[c] == '0);  // as the initialization leaves it
+    end else begin
+      if (enqueue) assume (f_left_q[f_enqueued] == '0 && !f_under_way[f_enqueued]);
+      if (release_i.valid) assume (f_left_q[f_released] != '0);
+
+      assert (reclaim_o.valid == (f_done_q != '0));
+      if (reclaim_o.valid) assert (f_done_q == CELLS'(1) << reclaim_o.frame);
+      assert (frames_q == f_queued);
+      for (int unsigned c = 0; c < CELLS; c++) begin
+        assert (f_left_q[c] <= 4'd8 && u_done.memory[c] <= 4'd8);
+        if (f_left_q[c] == '0 && !f_under_way[c]) assert (u_done.memory[c] == '0);
+        else assert (u_copies.memory[c] <= 4'd8
+            && 5'(u_done.memory[c]) + 5'(f_under_way[c]) + 5'(f_left_q[c]) == 5'(u_copies.memory[c]));
+        if (f_under_way[c])
+          assert (copies == u_copies.memory[c] && (forward_q ? done_q : done_read) == u_done.memory[c]);
+      end
+      cover (reclaim_o.valid && forward_q);
+    end
+  end
+
+  always_ff @(posedge clk_i) if (f_past_q) cover (idle_o && $past(f_past_q && !idle_o));
+`endif
 endmodule

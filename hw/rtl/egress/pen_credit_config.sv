@@ -2,7 +2,8 @@
 // Settings of all credit-based shapers: an entry that cannot be met is refused and changes nothing.
 //
 // A port may not promise more than it has: its idleSlopes together stay within portTransmitRate, unless its gates act,
-// for then an idleSlope is that of the time in which the gate is open.
+// for then an idleSlope is that of the time in which the gate is open. When gates are switched off their port's sum is
+// looked at again; one that is too much is counted as an error.
 //
 //   cycle    | c        | c+1          | c+2
 //   valid_i  | held                    |
@@ -42,6 +43,9 @@ module pen_credit_config
   logic [2:1]       step_q;
   slope_t           slope, old, old_q;
   sum_t             sum, sum_q, sum_2_q;
+  port_mask_t       enable_q, ungated_q;         // ungated: gates were switched off, and the sum is to be looked at
+  port_t            look_port;
+  logic             looks, look_q, is_above;
   logic [2:0]       error;
   logic             take;
   logic [PORTS-1:0] port;
@@ -63,7 +67,7 @@ module pen_credit_config
     .write_i     (init_busy_i || take),
     .write_addr_i(init_busy_i ? init_index_i[2:0] : port_i[2:0]),
     .write_data_i(sum_2_q),
-    .read_addr_i (port_i[2:0]),
+    .read_addr_i (valid_i ? port_i[2:0] : look_port),
     .read_data_o (sum)
   );
 
@@ -76,6 +80,14 @@ module pen_credit_config
     for (int unsigned p = 0; p < PORTS; p++) port[p] = port_i[2:0] == port_t'(p);
   end
 
+  // Slopes that were taken beside gates may be too much without them. That is told, and what was set stays in force.
+  always_comb begin
+    look_port = '0;
+    for (int unsigned p = 0; p < PORTS; p++) if (ungated_q[p]) look_port = port_t'(p);
+  end
+  assign looks    = ungated_q != '0 && !valid_i && step_q == '0;
+  assign is_above = look_q && sum_q > SUM_W'(RATE);
+
   assign ready_o = step_q[2];
   assign take    = step_q[2] && error == ERROR_NONE;
   assign write_o = take ? port : '0;
@@ -85,13 +97,20 @@ module pen_credit_config
     sum_q   <= sum;
     sum_2_q <= init_busy_i ? '0 : sum_q - SUM_W'(old_q) + SUM_W'(slope);
     if (rst_i) begin
-      step_q   <= '0;
-      errors_o <= '0;
+      step_q    <= '0;
+      enable_q  <= '0;
+      ungated_q <= '0;
+      look_q    <= 1'b0;
+      errors_o  <= '0;
       error_o  <= ERROR_NONE;
     end else begin
       step_q <= {step_q[1], valid_i && !init_busy_i && step_q == '0};
-      if (ready_o && !take) begin
-        error_o <= error;
+      enable_q  <= gate_enable_i;
+      ungated_q <= (ungated_q | (enable_q & ~gate_enable_i)) & ~gate_enable_i & port_mask_t'((1 << PORTS) - 1);
+      look_q    <= looks;
+      if (looks) ungated_q[look_port] <= enable_q[look_port] && !gate_enable_i[look_port];
+      if (is_above || (ready_o && !take)) begin
+        error_o <= is_above ? ERROR_SUM : error;
         if (errors_o != '1) errors_o <= errors_o + 1'b1;
       end
     end

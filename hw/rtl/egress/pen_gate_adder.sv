@@ -96,6 +96,10 @@ module pen_gate_adder
         operand_b_o = FIRST;
         target_o    = ACC;
       end
+      AGE: begin
+        operand_a_o = NOW;
+        operand_b_o = FIRST;
+      end
       BASE: begin
         operand_a_o = FIRST;
         target_o    = VALUE;

@@ -226,9 +226,14 @@ module pen_gate_sequence
         step_q  <= is_not_positive_i ? LENGTH : PAST;
       end
       PAST: if (phase == '1) begin
-        past_q  <= !is_negative_i;
         count_q <= '0;
-        step_q  <= is_negative_i ? BASE : DIVIDE_LOAD;
+        step_q  <= is_negative_i ? BASE : from_staged_o ? AGE : DIVIDE_LOAD;
+      end
+      // A base time may lie ahead, but less than what the list needs: then it is late and yet not past.
+      AGE: if (phase == '1) begin
+        past_q  <= !is_not_positive_i;
+        count_q <= '0;
+        step_q  <= DIVIDE_LOAD;
       end
       BASE: if (phase == '1) step_q <= KEEP_TIME;
       DIVIDE_LOAD: if (phase[1]) begin
@@ -490,6 +495,7 @@ module pen_gate_sequence
                                 KEEP_TIME});
       end
       if (step_q inside {EARLIEST, PAST, BASE, BACK, FORTH, KEEP_TIME}) assert (purpose_q != FOR_LAST);
+      if (step_q == AGE) assert (from_staged_o);
       if (step_q == SEND) assert (look_time_i != 2'd3);
       if (step_q == SEND && look_port_i == f_port) begin
         if (look_time_i == TIME_CHANGE) assert (send_new_i[f_port]);

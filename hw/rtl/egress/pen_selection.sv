@@ -93,6 +93,7 @@ module pen_selection
       assert (!(f_waits && f_served_q[class_o]));
     end
     if (!grant_o) assert (!enable_i || may_send == '0);
+    cover (grant_o && f_past_q && f_waits && f_served_q != '0 && class_o == f_class);
   end
 `endif
 endmodule

@@ -11,7 +11,7 @@
 //     dst_valid_o                           |  1  |
 //
 // Both sides have to be reset together; each side's reset is synchronous to its own clock.
-// Constrain the paths between the clocks to the period of the faster one (set_max_delay -datapath_only).
+// Paths between the clocks are constrained to the period of the faster one: constraints/ holds files for several tools.
 module pen_fifo_cdc #(
   parameter int unsigned WIDTH = 8,
   parameter int unsigned DEPTH = 32  // a power of two, 4 or more; 8 or more for a word in each cycle

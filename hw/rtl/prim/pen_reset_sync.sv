@@ -3,7 +3,7 @@
 // with it, after at least two of its edges. The only flip-flops of the design with an asynchronous input.
 module pen_reset_sync (
   input  logic clk_i,
-  input  logic rst_i,  // active high, from a flip-flop of any clock
+  input  logic rst_i,  // active high, from a flip-flop of any clock or one pin: never from logic, which may glitch
   output logic rst_o   // active high, synchronous to clk_i
 );
   (* ASYNC_REG = "TRUE" *) logic [2:0] stage_q;

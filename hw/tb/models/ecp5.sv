@@ -47,7 +47,9 @@ module ODDRX1F (
   assign Q = SCLK ? rise_q : fall_q;
 endmodule
 
-// An oscillator of its own, CLKFB_DIV / CLKI_DIV times as fast as the input, which locks after some cycles.
+// An oscillator of its own, CLKFB_DIV / CLKI_DIV times as fast as the input, which locks after some cycles; not where the
+// device would not: its oscillator runs at 400 to 800 MHz, its phase detector at 10 to 400 MHz. Attributes no simulator sees:
+// `penstock hw bitstream` looks at them in the netlist.
 /* verilator lint_off UNUSEDPARAM */
 /* verilator lint_off UNUSEDSIGNAL */
 /* verilator lint_off BLKSEQ */
@@ -57,8 +59,17 @@ module EHXPLLL #(
   parameter int unsigned CLKFB_DIV     = 1,
   parameter int unsigned CLKOP_DIV     = 8,
   parameter int unsigned CLKOP_CPHASE  = 0,
+  parameter int unsigned CLKOP_FPHASE  = 0,
   parameter string       CLKOP_ENABLE  = "ENABLED",
-  parameter string       FEEDBK_PATH   = "CLKOP"
+  parameter string       FEEDBK_PATH   = "CLKOP",
+  parameter string       OUTDIVIDER_MUXA = "DIVA",
+  parameter string       OUTDIVIDER_MUXB = "DIVB",
+  parameter string       OUTDIVIDER_MUXC = "DIVC",
+  parameter string       OUTDIVIDER_MUXD = "DIVD",
+  parameter string       PLLRST_ENA    = "DISABLED",
+  parameter string       INTFB_WAKE    = "DISABLED",
+  parameter string       STDBY_ENABLE  = "DISABLED",
+  parameter string       DPHASE_SOURCE = "DISABLED"
 ) (
   input  logic CLKI,
   input  logic CLKFB,
@@ -87,13 +98,19 @@ module EHXPLLL #(
 
   if (CLKOP_ENABLE != "ENABLED" || FEEDBK_PATH != "CLKOP")
     $fatal(1, "EHXPLLL: the model has the output CLKOP only, fed back (%m)");
+  if (OUTDIVIDER_MUXA != "DIVA" || CLKOP_DIV < 1 || CLKOP_DIV > 128 || CLKOP_CPHASE > 127 || CLKOP_FPHASE > 7)
+    $fatal(1, "EHXPLLL: CLKOP is that of its divider, of 1 to 128, its phases are 0 to 127 and 0 to 7 (%m)");
 
   int unsigned edges = 0;
   realtime     last  = 0;
   realtime     half  = 0;  // period of the output
+  real         detector_mhz = 0;
+  real         oscillator_mhz = 0;
 
   always @(posedge CLKI) begin
     half  = ($realtime - last) * CLKI_DIV / CLKFB_DIV / 2;
+    detector_mhz   = 1000.0 / (($realtime - last) / 1ns) / CLKI_DIV;
+    oscillator_mhz = detector_mhz * CLKFB_DIV * CLKOP_DIV;
     last  = $realtime;
     edges = edges + 1;
   end
@@ -102,6 +119,8 @@ module EHXPLLL #(
     CLKOP = 1'b0;
     LOCK  = 1'b0;
     wait (edges == LOCK_EDGES / 2);
+    if (detector_mhz < 10 || detector_mhz > 400) $fatal(1, "EHXPLLL: phase detector at %f MHz (%m)", detector_mhz);
+    if (oscillator_mhz < 400 || oscillator_mhz > 800) $fatal(1, "EHXPLLL: oscillator at %f MHz (%m)", oscillator_mhz);
     forever begin
       #(half) CLKOP = !CLKOP;
       LOCK = edges >= LOCK_EDGES;

@@ -67,12 +67,12 @@ class Model:
         copies = [e for e in wanted if e not in refused]
         pools = {e: QUEUE for e in copies if self.guaranteed[e, k] + c <= config["queue_guarantee_cells"]}
         rest = [e for e in copies if e not in pools]
-        if self.classes[k] + len(wanted) * c > config["class_limit_cells"][k]:
+        if self.classes[k] + c > config["class_limit_cells"][k]:
             refused |= dict.fromkeys(rest, CLASS_FULL)
-        elif self.reception[p] + len(rest) * c <= config["reception_guarantee_cells"]:
+        elif self.reception[p] + c <= config["reception_guarantee_cells"]:
             pools |= dict.fromkeys(rest, RECEPTION)
             self.reception[p] += len(rest) * c
-        elif self.shared + len(rest) * c <= config["shared_limit_cells"]:
+        elif self.shared + c <= config["shared_limit_cells"]:
             pools |= dict.fromkeys(rest, SHARED)
             self.shared += len(rest) * c
         else:

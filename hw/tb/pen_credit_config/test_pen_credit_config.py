@@ -26,7 +26,7 @@ async def sums_are_kept(dut):
         await FallingEdge(dut.clk_i)
     dut.rst_i.value = dut.init_busy_i.value = 0
 
-    slopes, errors, seen = {}, 0, set()
+    slopes, errors, seen, before, ungated = {}, 0, set(), 0, 0
     for _ in range(1500):
         gates = random.choice([0, 0, random.getrandbits(8)])
         port = random.choice([random.randrange(ports), random.randrange(ports), random.randrange(1 << 13)])
@@ -57,13 +57,18 @@ async def sums_are_kept(dut):
             slopes[port, k] = slope if enable else 0
         dut.valid_i.value = 0
         await FallingEdge(dut.clk_i)
-        for _ in range(random.choice([0, 0, 3])):
+        # A port of which the gates are switched off is looked at again.
+        for other in range(ports):
+            if (before & ~gates) >> other & 1 and sum(slopes.get((other, k), 0) for k in range(8)) > RATE:
+                errors, error, ungated = errors + 1, ABOVE_SUM, ungated + 1
+        before = gates
+        for _ in range(ports + 1 + random.choice([0, 0, 3])):
             await FallingEdge(dut.clk_i)
             assert dut.ready_o.value == 0 and dut.write_o.value == 0
         assert dut.errors_o.value.to_unsigned() == errors
         if error:
             assert dut.error_o.value == error
-    assert seen == {NO_PORT, ZERO, ABOVE_RATE, ABOVE_SUM}
+    assert seen == {NO_PORT, ZERO, ABOVE_RATE, ABOVE_SUM} and ungated > 3
 
 
 @pytest.mark.parametrize("ports", [2, 8])

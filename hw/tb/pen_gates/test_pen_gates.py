@@ -299,7 +299,13 @@ async def lists_are_refused(dut):
     # In the past while a list runs: taken, and counted.
     at = await bench.commit(0, [(0, 0xF0, 200)], 1000, base=5)
     await bench.run_until(at + 5000)
-    assert (await bench.status(0))["error"] == ERRORS["past"]
+    status = await bench.status(0)
+    assert status["error"] == ERRORS["past"]
+    # Ahead, but by less than the preparation: late and yet not past.
+    for ahead in (bench.prepare + LEAD - 100, 3000):
+        at = await bench.commit(0, [(0, 0xF0, 200)], 1000, base=bench.now + ahead)
+        await bench.run_until(at + 5000)
+        assert (await bench.status(0))["errors"] == status["errors"]
 
 
 @cocotb.test()

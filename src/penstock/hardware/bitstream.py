@@ -81,8 +81,27 @@ def _synthesize(board: Board, folder: Path, files: Iterable[Path]) -> dict[str, 
         f"synth_ecp5 -top {board.top}",
         "write_json board.json",
     )
-    ports = json.loads((folder / "board.json").read_text())["modules"][board.top]["ports"]
+    top = json.loads((folder / "board.json").read_text())["modules"][board.top]
+    check_plls(top["cells"])
+    ports = top["ports"]
     return {name: len(port["bits"]) for name, port in ports.items()}
+
+
+# What ecppll writes at every PLL. nextpnr takes zero for what is missing, and such a PLL does not lock.
+_PLL_ATTRIBUTES = {"ICP_CURRENT": 12, "LPF_RESISTOR": 8, "MFG_ENABLE_FILTEROPAMP": 1, "MFG_GMCREF_SEL": 2}
+
+
+def check_plls(cells: Mapping[str, Mapping[str, Any]]) -> None:
+    """Every PLL of a netlist says how its charge pump and its loop filter are to work."""
+    for name, cell in cells.items():
+        if cell["type"] != "EHXPLLL":
+            continue
+        for attribute, value in _PLL_ATTRIBUTES.items():
+            # Yosys marks a string of zeros and ones by a space behind it.
+            found = cell.get("attributes", {}).get(attribute, "").rstrip()
+            if found != str(value):
+                said = f"is {found}" if found else "is missing"
+                raise ToolError(f'the PLL {name} would not lock: its attribute {attribute} {said}, needed is "{value}"')
 
 
 def _primitives() -> Path:
@@ -130,6 +149,28 @@ def report_rows(name: str, report: Mapping[str, Any]) -> list[Row]:
             cells = report["utilization"][kind]
             row = {"id": f"{name}.{kind}", "quantity": title, "unit": "cells", "measured": cells["used"]}
             rows.append({**row, "goal": cells["available"], "ok": cells["used"] <= cells["available"]})
+    return rows + _crossing_rows(name, report)
+
+
+def _crossing_rows(name: str, report: Mapping[str, Any]) -> list[Row]:
+    """One row for each pair of clocks: bits that cross together are apart by no more than the faster clock's period.
+
+    That is what Gray codes and values of several bits need (hw/rtl/prim/constraints); nextpnr does not hold such paths
+    against anything. The longest one bounds the skew.
+    """
+    rows = []
+    for path in report["critical_paths"]:
+        clocks = [path[end].removeprefix("posedge ").removeprefix("negedge ") for end in ("from", "to")]
+        if clocks[0] == clocks[1] or any(clock not in report["fmax"] for clock in clocks):
+            continue
+        period_ns = 1000 / max(report["fmax"][clock]["constraint"] for clock in clocks)
+        source, destination = map(_plain, clocks)
+        longest_ns = round(sum(step["delay"] for step in path["path"]), 2)
+        what = {
+            "id": f"{name}.crossing.{source}.{destination}",
+            "quantity": f"longest path from {source} to {destination}",
+        }
+        rows.append({**what, "unit": "ns", "measured": longest_ns, "goal": period_ns, "ok": longest_ns <= period_ns})
     return rows
 
 

@@ -231,7 +231,8 @@ impl GateConfig {
         let gate_time = ports.gate_time().at(at);
         let is_running = ports.gates(port).is_some_and(|gates| gates.list(gate_time).is_some());
         let earliest = now + PREPARE_NS + LEAD_NS;
-        if is_running && list.base_time() < earliest {
+        // One that is ahead, but by less than this, is late and yet not past.
+        if is_running && list.base_time() < now {
             self.count(port, PAST_CODE);
         }
         let change_time = list.start_from(earliest);

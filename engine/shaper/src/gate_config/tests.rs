@@ -124,3 +124,20 @@ fn a_base_time_in_the_past_of_a_running_list_is_counted() {
     port.run(&mut unit, 200_000);
     assert_eq!(unit.errors(0), (1, PAST_CODE));
 }
+
+/// 802.1Q 8.6.9.3: AdminBaseTime is in the past if it is below CurrentTime.
+#[test]
+fn a_base_time_that_is_ahead_is_not_in_the_past() {
+    let now = Port::new().time.at(200_000 + GATES_CYCLES);
+    for (base, errors) in [(now - 1, 1), (now, 0), (now + 1, 0), (now + PREPARE_NS + LEAD_NS - 1, 0)] {
+        let (mut unit, mut port) = (unit(), Port::new());
+        unit.commit(1_000, 0, &registers(0), &port.time);
+        port.run(&mut unit, 100_000);
+        unit.commit(200_000, 0, &registers(base as u32), &port.time);
+        port.run(&mut unit, 300_000);
+        assert_eq!(unit.errors(0).0, errors, "{base}");
+        // It begins with a cycle counted from its base time, the first that leaves the time that it needs.
+        let list = port.gates.list(8 * 300_000).unwrap();
+        assert_eq!(list.base_time(), base);
+    }
+}
