@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from penstock.bound.answers import learn_answers
 from penstock.bound.contracts import Contract, against, contract_of
 from penstock.bound.terms import WayBound
 from penstock.bound.way import ways_of
@@ -61,6 +62,7 @@ class Analysis:
 
 def analyse(network: Network) -> Analysis:
     """The bounds of all streams; there is none for those whose sources cannot keep to rate and burst."""
+    learn_answers(network)
     streams = tuple(
         StreamBounds(stream, _ways(network, name), _is_ats_stream(network, stream), contract_of(network, name))
         for name, stream in network.streams.items()

@@ -53,16 +53,21 @@ class Releases:
 
 
 def releases_of(network: Network, stream: Stream) -> Releases | str:
-    """What is known of a stream's releases, or why nothing is."""
+    """What is known of a stream's releases, or why nothing is; of answers, what `answers.py` has learned."""
     known: Releases | str | None = network.memo.get(("releases", stream.name))
+    if known is None and stream.source.response_to is not None:
+        return f'it answers "{stream.source.response_to}"'
     if known is None:
         known = network.memo["releases", stream.name] = _releases(network, stream)
     return known
 
 
+def learn(network: Network, stream: Stream, releases: Releases | str) -> None:
+    """What follows for a stream from the bounds of others."""
+    network.memo["releases", stream.name] = releases
+
+
 def _releases(network: Network, stream: Stream) -> Releases | str:
-    if stream.source.response_to is not None:
-        return _answers(network, stream)
     nominal = _nominal(network, stream)
     return nominal if isinstance(nominal, str) else _displaced(stream, nominal)
 
@@ -162,29 +167,3 @@ def limits_of(jitter: Jitter) -> tuple[int, int] | None:
     if jitter.kind == "uniform" or jitter.ps == 0:
         return 0, jitter.ps
     return None
-
-
-def _answers(network: Network, stream: Stream) -> Releases | str:
-    """Answers come as the frames that they answer, which the network may displace by as much as their bound."""
-    asked = network.streams[stream.source.response_to or ""]
-    known = releases_of(network, asked)
-    if isinstance(known, str):
-        return f'it answers "{asked.name}": {known}'
-    # The analysis takes nothing from here.
-    from penstock.bound.way import bound
-
-    latency = bound(network, asked.name).total_ps
-    if latency is None:
-        return f'it answers "{asked.name}", which has no bound'
-    limits = (0, 0) if stream.jitter is None else limits_of(stream.jitter)
-    if limits is None:
-        return "its jitter is by a distribution without a limit"
-    assert stream.source.frames is not None
-    most = stream.source.count
-    return replace(
-        known,
-        frame_bytes=(stream.source.frames,) * len(known.times_ps),
-        groups=tuple(range(len(known.times_ps))),
-        frames=known.frames if most is None else min(known.frames, most),
-        late_ps=known.late_ps + latency + max(limits[1], 0),
-    )

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
+from penstock.bound.answers import learn_answers
 from penstock.bound.contracts import brought
 from penstock.bound.terms import PS
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
@@ -235,6 +236,7 @@ def _curve(network: Network, stream: Stream, bridge: Bridge) -> _Curve | None:
     """As the source has it, as it is committed to, and as the slowest link on its way there carries it."""
     rate = network.stations[stream.talker].link_rate_bps
     pieces = []
+    learn_answers(network)
     found = brought(network, stream, rate)
     # What a scheduler of the talker held may come closer together than it was released.
     if found is not None and not network.stations[stream.talker].ats_classes:
