@@ -62,6 +62,13 @@ def test_hosts_reach_each_other_as_the_tables_say_with_a_link_or_a_node_dead(tor
 
 
 @needs_any_namespaces
+def test_the_laboratory_prints_what_it_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Laboratory, "cases", lambda hosts: iter([hosts.case("nothing", ())]))
+    said = invoke(app, ["lab", str(SCENARIO)])
+    assert (said.status, said.stdout.splitlines()[-1]) == (0, "240 of 240 ways as the tables say"), said.output
+
+
+@needs_any_namespaces
 def test_a_host_that_routes_otherwise_is_noticed(torus: Torus) -> None:
     with Laboratory(torus) as hosts:
         hosts.disturb(torus.nodes[0], "route del 10.0.1.2/32 metric 10 table 7000")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from penstock.command.answer import answer
 from penstock.command.console import output, say
@@ -218,26 +217,10 @@ def lab(scenario: ScenarioArgument, topology: TopologyOption = None, as_json: Js
 
     Exit status 1 where hosts and tables differ.
     """
-    from dataclasses import asdict
+    from penstock.torus.survey import survey
 
-    from penstock.torus.laboratory import Laboratory
-
-    with interruptible(), Laboratory(_torus(scenario, topology)) as hosts:
-        cases = list(hosts.cases())
-    wrong = [f"{each.dead} dead: {what}" for each in cases for what in each.wrong]
-    if as_json:
-        answer({"ok": not wrong, "cases": [asdict(each) for each in cases]})
-        end(not wrong)
-    table = new_table(("dead",), ("reached", "of pairs", "longest way", "links more", "settled ms"))
-    for each in cases:
-        numbers = (each.arrived, each.pairs, each.longest, each.more, f"{1e3 * each.settled_s:.0f}")
-        table.add_row(each.dead, *map(str, numbers))
-    print_whole(table, output())
-    for what in wrong:
-        output().print(f"[red]differs[/] {escape(what)}", soft_wrap=True)
-    asked = sum(each.pairs for each in cases)
-    say(f"{asked - len(wrong):,} of {asked:,} ways as the tables say")
-    end(not wrong)
+    with interruptible():
+        end(survey(_torus(scenario, topology), as_json))
 
 
 @app.command()
