@@ -2,7 +2,6 @@
 //! Nodes on the loopback network, each with an address of its own.
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,10 +10,10 @@ use penstock_msg::{Endpoint, Error, Identity, Options, Tile};
 const A: Identity = Identity(0x0000_0000);
 const B: Identity = Identity(0x0001_0100);
 
-/// Each test has a port of its own, below those that the kernel gives away.
+/// Each test has a port of its own, in whatever process it runs.
 fn options() -> Options {
-    static NEXT: AtomicU16 = AtomicU16::new(20_080);
-    let port = NEXT.fetch_add(1, Ordering::Relaxed);
+    let free = TcpListener::bind((address(A), 0)).expect("an address of loopback");
+    let port = free.local_addr().expect("its own").port();
     Options { network: [127, 0], port, timeout: Some(Duration::from_secs(20)), ..Options::default() }
 }
 

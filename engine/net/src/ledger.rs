@@ -157,7 +157,7 @@ impl Ledger {
     /// Finds its place in the route of its stream, at a bridge.
     #[inline(always)]
     pub fn arrive(&self, frame: &mut Frame, bridge: u32) {
-        if !self.routes.hop(frame.hop).is_some_and(|hop| hop.bridge == bridge) {
+        if self.routes.hop(frame.hop).is_none_or(|hop| hop.bridge != bridge) {
             self.arrive_beside(frame, bridge);
         }
     }
