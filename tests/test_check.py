@@ -115,7 +115,7 @@ def test_the_table_can_be_read(tmp_path: Path, width: int) -> None:
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     assert max(map(len, lines)) <= width
     assert "…" not in out.getvalue()
-    assert any(line.split() == ["control", "3", "7", "ats", "a", ">", "s1", "-", "kept"] for line in lines)
+    assert any(line.split() == ["control", "3", "7", "ats", "a", ">", "s1", "2.630", "kept"] for line in lines)
     assert "checked is well-formed: 1 stream, 3 stations, 2 bridges" in lines
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.bound import ways_of
 from penstock.bound.analysis import analyse
+from penstock.bound.answers import learn_answers
 from penstock.bound.contracts import Contract, contract_of
 from penstock.errors import InputError
 from penstock.run import statistics
@@ -32,6 +33,7 @@ def network(duration: str = "20ms", station: dict[str, Any] | None = None, **str
 
 
 def contract(checked: Network, name: str = "s") -> Contract:
+    learn_answers(checked)
     found = contract_of(checked, name)
     assert found is not None
     return found

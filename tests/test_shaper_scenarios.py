@@ -132,10 +132,10 @@ def test_the_report_draws_gates_and_credit() -> None:
         assert any("credit" in trace["name"] for trace in traces) == (name != "tas")
 
 
-def test_a_bound_behind_gates_is_not_stated() -> None:
+def test_a_source_that_breaks_its_contract_has_no_bound() -> None:
     stream = run("mixed").summary["streams"]["events"]
     assert stream["bound_ns"] is None
-    assert "the port has gates" in stream["bound"]["reason"]
+    assert "the source does not conform: 10 of 30 frames" in stream["bound"]["reason"]
 
 
 def bridge_of(gates: dict[str, Any], **settings: Any) -> Network:

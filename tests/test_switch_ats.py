@@ -281,8 +281,8 @@ def test_rate_over_many_frames(rates: Sequence[int]) -> None:
         assert len(eligible) == sum(fate.port == port for fate, _ in found)
         assert len(waiting) > 20
         measured = Fraction((len(waiting) - 1) * (size + OVERHEAD) * 8 * 10**9 * TICKS, waiting[-1] - waiting[0])
-        assert abs(measured / rate - 1) <= Fraction(1, 10**6)
-        assert measured <= rate
+        # Never slower than the stream.
+        assert 0 <= measured / rate - 1 <= Fraction(1, 10**6)
         # And on the wire of the output: what left was spaced by the rate.
         out = [f.left[(port + 1) % PORTS] for f in shaped.bench.departures((port + 1) % PORTS)]
         on_the_wire = Fraction((len(out) - 4) * (size + OVERHEAD) * 8 * 10**9, (out[-1] - out[3]) * CYCLE_NS)
@@ -304,11 +304,11 @@ def test_slow_rate_over_many_frames(rate: int) -> None:
     eligible = [e for _, e in found if e is not None]
     assert len(eligible) == count + 1 if count < 250 else count + 3
     span = Fraction(eligible[-1] - eligible[0], TICKS)
-    assert 0 <= span / (wire_time_ns * (len(eligible) - 1)) - 1 <= Fraction(1, 10**6)
+    assert 0 <= 1 - span / (wire_time_ns * (len(eligible) - 1)) <= Fraction(1, 10**6)
     assert found[-1][0].reason == (None if count == 250 else "residence")
     first, last = found[0][0], found[len(eligible) - 1][0]
     exact = Fraction(first.arrival_ns + DELAY_MAX_NS) + wire_time_ns * (len(eligible) - 1)
-    assert 0 <= last.visible * CYCLE_NS - exact < 2 * CYCLE_NS + exact / 10**6
+    assert -exact / 10**6 <= last.visible * CYCLE_NS - exact < 2 * CYCLE_NS
 
 
 # ---- order and latency

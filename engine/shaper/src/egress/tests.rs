@@ -166,9 +166,9 @@ impl Reference {
             let left = || self.gates.close(gate_time, class).map_or(0, |close| close - gate_time);
             line.rules.frozen && first.is_some_and(|first| left() <= line.wire(first.bytes))
         });
-        for class in 0..CLASSES {
+        for (class, guarded) in guarded.into_iter().enumerate() {
             let transmitting = self.sending.0 == class && now < self.sending.1;
-            let gate_open = states >> class & 1 == 1 && !guarded[class];
+            let gate_open = states >> class & 1 == 1 && !guarded;
             let inputs = Inputs { transmitting, gate_open, waiting: self.waits(now, class) };
             if let Some(credit) = &mut self.credit[class] {
                 credit.step(inputs);
