@@ -2,75 +2,21 @@
 //! Arrivals from port to port, and the fixed point of all waits.
 //!
 //! The analysis begins with no wait at all and goes round until nothing changes: what it maps to itself is a bound, since
-//! waits only make arrivals worse and these only waits. A wait that grows beyond [`LONGEST`] has none.
+//! waits only make arrivals worse and these only waits. A wait that grows beyond [`crate::class::LONGEST`] has none.
 use std::collections::HashMap;
 
-use serde::Serialize;
-
+use crate::check::check;
+use crate::class::{Class, Member, Served, View};
 use crate::curve::{Curve, Line};
-use crate::describe::{Bucket, Credit, Network, Port, Stream};
-use crate::service::{Above, Service};
-use crate::wait::{by_credit, by_service, most_credit};
-use crate::windows::Cycle;
-use crate::{ceil_div, Amount, Time, BYTE};
+use crate::describe::{Bucket, Network, Stream};
+use crate::outcome::{Hop, Outcome, Queue, Why};
+use crate::service::Above;
+use crate::{ceil_div, Amount, Time, BYTE, CLASSES};
 
-const CLASSES: usize = 8;
-/// 10 s
-const LONGEST: Time = 10_000_000_000_000;
 /// What a source may be early and still conforms.
 const EARLY: Time = 16_000;
 /// Of a cycle of streams whose waits go on growing.
 const MOST_ROUNDS: usize = 1_000;
-
-/// Why a queue has no bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// Nothing is known of what comes to the port.
-    UnknownPort,
-    /// Of this stream, or of what a class above brings by it, nothing is known.
-    NoContract { stream: usize },
-    /// A class above has no limit, as something that it brings has none.
-    Above {
-        #[serde(rename = "class")]
-        traffic_class: u8,
-    },
-    /// More comes than is served, as long as it lasts.
-    Overload,
-    /// No window of its gate is long enough.
-    NoWindow,
-    /// Its credit has no limit, or goes beyond what its port can hold.
-    Credit,
-    /// Waits go on growing around a cycle of streams.
-    Growing,
-}
-
-/// A class of a port that streams pass.
-#[derive(Clone, Debug, Serialize)]
-pub struct Queue {
-    pub port: usize,
-    #[serde(rename = "class")]
-    pub traffic_class: u8,
-    /// Of any frame of it.
-    pub wait_ps: Option<Time>,
-    pub why: Option<Why>,
-    /// The most that it holds on the wire, what a scheduler holds back and what is being sent counted; none: no limit.
-    pub backlog_bytes: Option<i64>,
-}
-
-/// What a stream waits at most in a queue.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Hop {
-    pub wait_ps: Option<Time>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
-    pub queues: Vec<Queue>,
-    /// By stream.
-    pub hops: Vec<Vec<Hop>>,
-    pub rounds: usize,
-}
 
 /// The bounds of a network.
 pub fn analyse(network: &Network) -> Result<Outcome, String> {
@@ -80,66 +26,8 @@ pub fn analyse(network: &Network) -> Result<Outcome, String> {
     Ok(analysis.outcome(rounds))
 }
 
-fn check(network: &Network) -> Result<(), String> {
-    const MOST: i64 = 1 << 50;
-    let fits = |value: i64| (0..=MOST).contains(&value);
-    for (number, port) in network.ports.iter().enumerate() {
-        let gates_fit = port.gates.as_ref().is_none_or(|gates| {
-            let cycle = gates.entries.iter().map(|&(_, interval)| i128::from(interval)).sum::<i128>();
-            let all_last = gates.entries.iter().all(|&(_, interval)| interval > 0);
-            all_last && (1..=i128::from(MOST)).contains(&cycle) && (0..=1_000_000_000).contains(&gates.edge_ps)
-        });
-        let credit_fits = port.credit.iter().all(|credit| {
-            let slopes = [credit.slowest_bps, credit.fastest_bps];
-            usize::from(credit.traffic_class) < CLASSES
-                && slopes.iter().all(|&slope| slope > 0 && slope <= port.fastest_bps)
-                && (0..=20).contains(&credit.free_bytes)
-                && fits(credit.most_bits)
-        });
-        if !(1..=port.fastest_bps).contains(&port.slowest_bps) || !fits(port.fastest_bps) || !gates_fit || !credit_fits
-        {
-            return Err(format!("port {number}: a rate, a slope or an interval is out of range"));
-        }
-    }
-    let bucket_fits = |bucket: &Bucket| (0..=MOST * 1_000).contains(&bucket.burst_millibits) && fits(bucket.rate_bps);
-    if !network.regulators.iter().all(bucket_fits) {
-        return Err("a regulator's rate or burst is out of range".to_owned());
-    }
-    for (number, stream) in network.streams.iter().enumerate() {
-        let hops_fit = stream.hops.iter().enumerate().all(|(place, hop)| {
-            hop.port < network.ports.len()
-                && usize::from(hop.traffic_class) < CLASSES
-                && hop.from.is_none_or(|from| from < place)
-                && fits(hop.jitter_ps)
-                && hop.regulator.is_none_or(|regulator| regulator < network.regulators.len())
-        });
-        let lengths_fit = stream.min_bytes > 20 && stream.min_bytes <= stream.max_bytes && stream.max_bytes <= 1 << 20;
-        if !hops_fit || !lengths_fit || !stream.buckets.iter().all(bucket_fits) {
-            return Err(format!("stream {number}: a hop, a length or a bucket is out of range"));
-        }
-    }
-    Ok(())
-}
-
 fn line(bucket: &Bucket) -> Line {
     Line { burst: Amount::from(bucket.burst_millibits) * 1_000_000_000, rate: bucket.rate_bps }
-}
-
-/// A stream in a queue.
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    stream: usize,
-    hop: usize,
-}
-
-/// A class of a port: who is in it, and how long their frames are on the wire.
-#[derive(Clone, Debug)]
-struct Class {
-    members: Vec<Member>,
-    shortest: Amount,
-    longest: Amount,
-    /// Of sources that always have a frame, the longest, which goes after all others of the class.
-    filling: Amount,
 }
 
 /// What comes by one link.
@@ -149,54 +37,6 @@ struct Entry<'a> {
     has_unknown: bool,
     longest: Amount,
     jitter: Time,
-}
-
-/// How a class is served.
-enum Served {
-    Not(Why),
-    InOrder { service: Service, arrivals: Curve },
-    InTurns { service: Service, arrivals: Curve, others: Amount, shortest: Amount, plain: Option<Service> },
-    ByCredit { cycle: Option<Cycle>, idle: i64, most: Amount, arrivals: Curve, scale: (Amount, Amount) },
-}
-
-impl Served {
-    /// Of frames of a length or more.
-    fn wait(&self, shortest: Amount) -> Result<Time, Why> {
-        let found = match self {
-            Self::Not(why) => return Err(*why),
-            Self::InOrder { service, arrivals } => {
-                if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {
-                    return Err(Why::NoWindow);
-                }
-                by_service(service, arrivals, shortest)
-            }
-            Self::InTurns { service, arrivals, others, shortest: least, plain } => {
-                if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {
-                    return Err(Why::NoWindow);
-                }
-                // Before each frame of its own one of each other.
-                let scaled = |amount: Amount| ceil_div(amount * (least + others), *least);
-                let with_others = arrivals.map(|line| Line {
-                    burst: scaled((line.burst - shortest).max(0)) + others,
-                    rate: scaled(line.rate.into()) as i64,
-                });
-                let by_turns = by_service(service, &with_others, 0);
-                let by_sum = plain.as_ref().and_then(|plain| by_service(plain, arrivals, shortest));
-                by_turns.into_iter().chain(by_sum).min()
-            }
-            Self::ByCredit { cycle, idle, most, arrivals, scale: (fast, slow) } => {
-                let spent = arrivals.map(|line| Line {
-                    burst: ceil_div((line.burst - shortest).max(0) * fast, *slow),
-                    rate: ceil_div(Amount::from(line.rate) * fast, *slow) as i64,
-                });
-                by_credit(cycle.as_ref(), *idle, *most, &spent, 0)
-            }
-        };
-        match found {
-            Some(wait) if wait <= LONGEST => Ok(wait.max(0)),
-            _ => Err(Why::Overload),
-        }
-    }
 }
 
 struct Analysis<'a> {
@@ -482,100 +322,6 @@ impl<'a> Analysis<'a> {
             });
         }
         Outcome { queues, hops, rounds }
-    }
-}
-
-/// A class of a port among the others.
-struct View<'a, R: Fn(usize) -> usize> {
-    port: &'a Port,
-    classes: &'a [Option<Class>; CLASSES],
-    rank: &'a R,
-    class: usize,
-}
-
-impl<R: Fn(usize) -> usize> View<'_, R> {
-    /// Of so much on the wire.
-    fn lasts(&self, amount: Amount) -> Time {
-        Time::try_from(ceil_div(amount, self.port.slowest_bps.into())).unwrap_or(LONGEST)
-    }
-
-    /// The classes that it goes before, with their longest frames.
-    fn lower(&self) -> impl Iterator<Item = (usize, Amount)> + '_ {
-        let own = (self.rank)(self.class);
-        let below = move |&(class, _): &(usize, Amount)| (self.rank)(class) < own;
-        self.classes.iter().enumerate().filter_map(|(class, of)| Some((class, of.as_ref()?.longest))).filter(below)
-    }
-
-    fn low(&self) -> Amount {
-        let filling = self.classes[self.class].as_ref().map_or(0, |class| class.filling);
-        self.lower().map(|(_, longest)| longest).max().unwrap_or(0).max(filling)
-    }
-
-    /// The other classes of its level.
-    fn beside(&self) -> impl Iterator<Item = (usize, &Class)> + '_ {
-        let is_beside = |class: usize| class != self.class && (self.rank)(class) == (self.rank)(self.class);
-        self.classes
-            .iter()
-            .enumerate()
-            .filter_map(move |(class, of)| Some((class, of.as_ref()?)).filter(|_| is_beside(class)))
-    }
-
-    fn cycle(&self) -> Option<Cycle> {
-        let own = self.classes[self.class].as_ref().map_or(0, |class| class.longest);
-        let beside = self.beside().map(|(class, of)| (class, of.longest));
-        let filling = self.classes[self.class].as_ref().map(|class| (self.class, class.filling));
-        let lower = self.lower().chain(beside).chain(filling.filter(|&(_, longest)| longest > 0));
-        let lower: Vec<(usize, Time)> = lower.map(|(class, longest)| (class, self.lasts(longest))).collect();
-        self.port.gates.as_ref().map(|gates| Cycle::new(gates, self.class, self.lasts(own), &lower))
-    }
-
-    fn service(&self, above: Vec<Above>, low: Amount) -> Service {
-        let cycle = self.cycle();
-        Service { rate: self.port.slowest_bps, low: if cycle.is_some() { 0 } else { low }, above, cycle }
-    }
-
-    /// The most credit of the class, and what that lets it send.
-    fn credit_limit(&self, credit: &Credit, above: &[Above]) -> Option<(Amount, Line)> {
-        let class = self.classes[self.class].as_ref()?;
-        let service = self.service(above.to_vec(), self.low());
-        if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {
-            return None;
-        }
-        let most = most_credit(&service, credit.fastest_bps)?;
-        let (idle, rate) = (Amount::from(credit.slowest_bps), Amount::from(self.port.fastest_bps));
-        let least = ceil_div(class.longest * (rate - idle), rate);
-        let (whole, paid) = (class.shortest, class.shortest - Amount::from(credit.free_bytes) * BYTE);
-        let burst = ceil_div((most + least) * whole, paid);
-        let slope = ceil_div(Amount::from(credit.fastest_bps) * whole, paid);
-        Some((most, Line { burst, rate: slope.min(rate) as i64 }))
-    }
-
-    fn by_credit(&self, credit: &Credit, most: Amount, arrivals: Curve) -> Served {
-        if most > Amount::from(credit.most_bits) * 1_000_000_000_000 {
-            return Served::Not(Why::Credit);
-        }
-        let scale = (self.port.fastest_bps.into(), self.port.slowest_bps.into());
-        Served::ByCredit { cycle: self.cycle(), idle: credit.slowest_bps, most, arrivals, scale }
-    }
-
-    fn in_turns(&self, arrivals: Curve, above: Vec<Above>, together: impl Fn(&Class) -> Option<Curve>) -> Served {
-        let others = self.beside().map(|(_, class)| class.longest).sum();
-        let begun = self.beside().map(|(_, class)| class.longest).max().unwrap_or(0);
-        let shortest = self.classes[self.class].as_ref().map_or(1, |class| class.shortest);
-        let service = self.service(above.clone(), self.low().max(begun));
-        // Without gates, as if all that the others bring went first.
-        let all: Option<Vec<Above>> = self
-            .beside()
-            .map(|(class, of)| if of.filling > 0 { (class, None) } else { (class, together(of)) })
-            .map(|(class, of)| of.map(|arrivals| Above { class, arrivals: Some(arrivals), credit: None }))
-            .collect();
-        let plain = all.filter(|_| self.port.gates.is_none()).map(|beside| Service {
-            rate: self.port.slowest_bps,
-            low: self.low(),
-            above: above.into_iter().chain(beside).collect(),
-            cycle: None,
-        });
-        Served::InTurns { service, arrivals, others, shortest, plain }
     }
 }
 

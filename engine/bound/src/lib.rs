@@ -11,11 +11,14 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `describe` | the network as plain data: ports, their classes and gates, streams, contracts, regulators |
+//! | `check` | what of that is out of range |
 //! | `curve` | arrival curves: the least of some token buckets, sums, what a link lets through, jitter |
 //! | `windows` | the gate cycle of a port from the view of one class: when it can be served, and when others can |
 //! | `service` | what a class gets from a phase of that cycle on, against all that goes before it |
 //! | `wait` | the longest wait of a class: the horizontal deviation of its arrivals from that service; and its credit |
+//! | `class` | a class of a port among the others, and how it is served |
 //! | `flow` | arrivals from port to port, and the fixed point |
+//! | `outcome` | what is found of queues and streams |
 //!
 //! Not there yet: arrivals in a known phase of the gates, cut-through, answers whose contract follows from what they
 //! answer, and what all queues of a bridge hold together.
@@ -24,14 +27,21 @@
 //! an ATS scheduler comes by its rate and burst. All lengths are on the wire: frame, preamble, delimiter and gap.
 #![forbid(unsafe_code)]
 
+mod check;
+mod class;
 mod curve;
 pub mod describe;
 mod flow;
+mod outcome;
 mod service;
 mod wait;
 mod windows;
 
-pub use flow::{analyse, Hop, Outcome, Queue, Why};
+pub use flow::analyse;
+pub use outcome::{Hop, Outcome, Queue, Why};
+
+/// Traffic classes of a port.
+const CLASSES: usize = 8;
 
 /// 10^-12 bit.
 pub type Amount = i128;

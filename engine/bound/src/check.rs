@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a described network is within the ranges for which no sum overflows.
+use crate::describe::{Bucket, Network};
+use crate::CLASSES;
+
+/// What is out of range, in words.
+pub fn check(network: &Network) -> Result<(), String> {
+    const MOST: i64 = 1 << 50;
+    let fits = |value: i64| (0..=MOST).contains(&value);
+    for (number, port) in network.ports.iter().enumerate() {
+        let gates_fit = port.gates.as_ref().is_none_or(|gates| {
+            let cycle = gates.entries.iter().map(|&(_, interval)| i128::from(interval)).sum::<i128>();
+            let all_last = gates.entries.iter().all(|&(_, interval)| interval > 0);
+            all_last && (1..=i128::from(MOST)).contains(&cycle) && (0..=1_000_000_000).contains(&gates.edge_ps)
+        });
+        let credit_fits = port.credit.iter().all(|credit| {
+            let slopes = [credit.slowest_bps, credit.fastest_bps];
+            usize::from(credit.traffic_class) < CLASSES
+                && slopes.iter().all(|&slope| slope > 0 && slope <= port.fastest_bps)
+                && (0..=20).contains(&credit.free_bytes)
+                && fits(credit.most_bits)
+        });
+        if !(1..=port.fastest_bps).contains(&port.slowest_bps) || !fits(port.fastest_bps) || !gates_fit || !credit_fits
+        {
+            return Err(format!("port {number}: a rate, a slope or an interval is out of range"));
+        }
+    }
+    let bucket_fits = |bucket: &Bucket| (0..=MOST * 1_000).contains(&bucket.burst_millibits) && fits(bucket.rate_bps);
+    if !network.regulators.iter().all(bucket_fits) {
+        return Err("a regulator's rate or burst is out of range".to_owned());
+    }
+    for (number, stream) in network.streams.iter().enumerate() {
+        let hops_fit = stream.hops.iter().enumerate().all(|(place, hop)| {
+            hop.port < network.ports.len()
+                && usize::from(hop.traffic_class) < CLASSES
+                && hop.from.is_none_or(|from| from < place)
+                && fits(hop.jitter_ps)
+                && hop.regulator.is_none_or(|regulator| regulator < network.regulators.len())
+        });
+        let lengths_fit = stream.min_bytes > 20 && stream.min_bytes <= stream.max_bytes && stream.max_bytes <= 1 << 20;
+        if !hops_fit || !lengths_fit || !stream.buckets.iter().all(bucket_fits) {
+            return Err(format!("stream {number}: a hop, a length or a bucket is out of range"));
+        }
+    }
+    Ok(())
+}
