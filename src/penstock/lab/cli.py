@@ -100,12 +100,12 @@ def run_scenario(asked: Asked, form: Form) -> bool:
     from penstock.scenario.limits import DURATION
     from penstock.scenario.units import read_option
 
-    if (tiles := load(asked.scenario)).tilings:
+    network = load(asked.scenario, "linux")
+    if network.tilings:
         from penstock.torus.of_scenario import torus_of
         from penstock.torus.survey import survey
 
-        return survey(torus_of(tiles), form is Form.JSON)
-    network = load(asked.scenario, "linux")
+        return survey(torus_of(network), form is Form.JSON)
     if asked.duration is not None:
         network = replace(network, duration_ps=read_option(DURATION, asked.duration, "--duration"))
     target = asked.out or Path("out") / f"{network.name}-lab"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +33,14 @@ DeadOption = Annotated[
 TopologyOption = Annotated[
     str | None, typer.Option("--topology", metavar="NAME", help="Which one, if the scenario has several.")
 ]
+
+
+class Each(Enum):
+    """What is dead in turn."""
+
+    LINK = "link"
+    NODE = "node"
+    TWO_LINKS = "two-links"
 
 
 @app.command("id")
@@ -109,14 +118,15 @@ def way(
 def cut(
     scenario: ScenarioArgument,
     dead: DeadOption = None,
+    each: Annotated[Each, typer.Option("--each", help="Without --dead: what is dead in turn.")] = Each.LINK,
     topology: TopologyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Which nodes no longer reach which; without `--dead`, of each single link. Exit status 1 if there are any."""
+    """Which nodes no longer reach which: of what is dead, or of each link in turn. Exit status 1 if there are any."""
     from penstock.tiles.walk import cut as parted
 
     torus = _torus(scenario, topology)
-    cases = [torus.dead(dead)] if dead else [([link], set()) for link in torus.routing.grid.links]
+    cases = [torus.dead(dead)] if dead else torus.cases(each.value)
     rows = []
     for links, nodes in cases:
         broken = [f"{torus.said(a[0])}/{torus.said(b[0])}" for a, b in links]
@@ -133,10 +143,11 @@ def cut(
         table.add_row(*texts, outcome.value)
     if rows:
         print_whole(table, output())
-    pairs_each = len(torus.nodes) * (len(torus.nodes) - 1)
-    tried = f"{count(len(cases), 'dead link')}, one by one" if not dead else "what is dead"
-    said = f"cuts {count(len(rows), 'pair')}" if rows else "cuts no pair"
-    say(f"{tried}: {said} of {pairs_each} of {count(len(torus.nodes), 'node')}")
+    alive = (len(torus.nodes) - len(nodes) for _, nodes in cases)
+    ways = sum(living * (living - 1) for living in alive)
+    tried = "what is dead" if dead else f"each {each.value} of {len(cases)}"
+    said = f"cuts {len(rows):,}" if rows else "cuts none"
+    say(f"{tried}: {said} of {ways:,} ways, {100 * (1 - len(rows) / ways):.1f} % arrive")
     end(not rows)
 
 

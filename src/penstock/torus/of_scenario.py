@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from penstock.errors import InputError
 from penstock.scenario.network import Network
@@ -64,6 +65,14 @@ class Torus:
                 raise InputError(f'no link joins "{text}"', allowed=allowed, file=self.name)
             links += found
         return links, nodes
+
+    def cases(self, each: str) -> list[tuple[list[Link], set[Node]]]:
+        """What is dead in turn, with the nodes that are: each "link", each "node", or each two links."""
+        grid = self.routing.grid
+        if each == "node":
+            return [([*links_of(grid, node)], {node}) for node in grid.nodes]
+        at_once = 1 if each == "link" else 2
+        return [([*links], set()) for links in combinations(grid.links, at_once)]
 
 
 def node_of(text: str, tile: tuple[int, int]) -> Node:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The judgement of a frame of which nothing is out of the ordinary: it came whole, and it goes to one port, where
-//! there is room. In a network without much loss and flooding that is nearly every frame. What it does is what `judge` does, with less around it: held equal by the tests of `judge`, which
-//! all go by here first.
+//! there is room. In a network without much loss and flooding that is nearly every frame. It does what `judge` does,
+//! with less around it: held equal by the tests of `judge`, which all go by here first.
 use penstock_shaper::admission::Decision;
 use penstock_shaper::egress::Queued;
 
