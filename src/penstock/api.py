@@ -23,9 +23,10 @@ from penstock.bound.tables import by_hop, by_listener
 from penstock.own import Node as Node
 from penstock.own import Own, with_own
 from penstock.own import Program as Program
+from penstock.passing import hop_table, port_table
 from penstock.scenario import load as _load
 from penstock.scenario.network import Network as _Network
-from penstock.summary import port_table, stream_table
+from penstock.summary import stream_table
 from penstock.words import count
 
 Nodes = Literal["model", "rtl"]
@@ -74,6 +75,7 @@ class Network:
         trace: runner.TraceMode | None = None,
         seed: int | None = None,
         captures: bool = True,
+        figures: bool = False,
         cores: int = 1,
     ) -> Run:
         """Runs the network.
@@ -86,6 +88,7 @@ class Network:
             trace: "full" or "none". What the scenario says if None.
             seed: Gives each source of chance another seed, which follows from its own and this.
             captures: Whether what each listener heard is written as pcapng.
+            figures: Of ports, hops and shaping without a whole trace too, which has them anyway; the run takes longer.
             cores: Of this machine, for a network of models; the results are those of one.
 
         An interrupt (Ctrl-C, or the stop button of a notebook) ends the run early: what it had done by then is given,
@@ -102,7 +105,8 @@ class Network:
         keep = tempfile.TemporaryDirectory(prefix="penstock-") if out is None else None
         folder = Path(out) if out is not None else Path(keep.name if keep else ".") / network.name
         engine = runner.CompiledEngine(own, cores)
-        return Run(runner.run(network, folder, engine, trace=trace, seed=seed, captures=captures), keep)
+        result = runner.run(network, folder, engine, trace=trace, seed=seed, captures=captures, figures=figures)
+        return Run(result, keep)
 
     def bounds(self, by: Literal["listener", "hop"] = "listener") -> pl.DataFrame:
         """The worst case of each stream, without a run, as long as all talkers keep to rate and burst.
@@ -165,12 +169,21 @@ class Run:
 
     @cached_property
     def ports(self) -> pl.DataFrame:
-        """A row per bridge and egress port that streams pass; empty without a whole trace.
+        """A row per bridge and egress port that streams pass; empty without a whole trace and without `figures`.
 
         `passing_…_ns`: from a frame's last bit in to its first bit out, below zero where a bridge cuts through.
+        `utilisation`: the part of the time in which frames were on its wire, with preamble and gap.
         `queued_bytes_max`: the most that waited there.
         """
         return port_table(self.summary)
+
+    @cached_property
+    def hops(self) -> pl.DataFrame:
+        """A row per stream and egress port on its way, in the order of the way; columns as those of `ports`.
+
+        Empty without a whole trace and without `figures`, and of networks with more than 5,000 of them.
+        """
+        return hop_table(self.summary)
 
     @cached_property
     def trace(self) -> pl.DataFrame:

@@ -86,6 +86,9 @@ def run(
         typer.Option(min=0, metavar="N", help="Gives each source of chance another seed, as run N of a sweep."),
     ] = None,
     captures: Annotated[bool, typer.Option("--captures/--no-captures", help="Write what the listeners heard.")] = True,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Figures of ports, hops and shaping without a trace too; takes longer.")
+    ] = False,
     cores: Annotated[
         int, typer.Option(min=1, max=64, metavar="N", help="Of this machine, for a network of models; same results.")
     ] = 1,
@@ -120,7 +123,18 @@ def run(
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
     network = load(scenario, nodes)
     if network.nodes == "linux":
-        _run_on_linux(scenario, out, {"--trace": mode, "--seed": seed, "--record": record, "--wave": signals}, form)
+        _run_on_linux(
+            scenario,
+            out,
+            {
+                "--trace": mode,
+                "--seed": seed,
+                "--record": record,
+                "--wave": signals,
+                "--figures": figures or None,
+            },
+            form,
+        )
     target = out or Path("out") / network.name
     if record is None and record_at is not None:
         raise InputError("nothing is recorded", allowed="--record DIR with it", file="--record-at")
@@ -135,6 +149,7 @@ def run(
             trace=mode,
             seed=seed,
             captures=captures,
+            figures=figures,
         )
     if wanted is not None and not result.partial:
         with progress(quiet=form.for_programs) as tell:

@@ -165,34 +165,35 @@ def from_trace(view: View, *, end_ps: int = 0, partial: bool = False) -> dict[st
 def from_engine(network: Network, result: Mapping[str, Any]) -> dict[str, Measured]:
     """From the engine's statistics."""
     found = {}
-    for name, told in result["statistics"].items():
+    for name, said in result["statistics"].items():
         stream = network.streams[name]
-        latency = _told(told["latency_ps"])
+        latency = told(said["latency_ps"])
         beyond = latency is not None and stream.deadline_ps is not None and latency.max > stream.deadline_ps
         found[name] = Measured(
-            frames=told["frames"],
-            copies=told["copies"],
-            delivered=told["delivered"],
-            inside=told["inside"],
-            dropped={reason: count for reason, count in sorted(told["dropped"].items()) if count},
+            frames=said["frames"],
+            copies=said["copies"],
+            delivered=said["delivered"],
+            inside=said["inside"],
+            dropped={reason: count for reason, count in sorted(said["dropped"].items()) if count},
             late=None if beyond else 0,
             latency=latency,
-            interval=_told(told["interval_ps"]),
-            talker_wait=_told(told["talker_wait_ps"]),
-            launch_missed=told["launch_missed"],
-            spoiled=told["spoiled"],
+            interval=told(said["interval_ps"]),
+            talker_wait=told(said["talker_wait_ps"]),
+            launch_missed=said["launch_missed"],
+            spoiled=said["spoiled"],
             rate_bps=_rate(
-                told["delivered_wire_bytes"],
-                told["delivered"],
-                told["first_delivered_ps"],
-                told["last_delivered_ps"],
+                said["delivered_wire_bytes"],
+                said["delivered"],
+                said["first_delivered_ps"],
+                said["last_delivered_ps"],
                 stream.listeners,
             ),
         )
     return found
 
 
-def _told(said: Mapping[str, Any] | None) -> Distribution | None:
+def told(said: Mapping[str, Any] | None) -> Distribution | None:
+    """What the engine says of a distribution, in ps; None without values."""
     if not said or not said["count"]:
         return None
     least, mean, p50, p99, most = (float(said[key]) for key in KEYS)

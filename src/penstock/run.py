@@ -27,6 +27,7 @@ from penstock.errors import EngineError, InputError, NoTraceError, RunError, che
 from penstock.folder import replacing
 from penstock.journeys import View
 from penstock.own import Own
+from penstock.passing import asked
 from penstock.scenario.network import Network, TraceFilter
 from penstock.signals import handled
 from penstock.summary import summarize, summarize_statistics
@@ -164,10 +165,12 @@ def run(
     trace: TraceMode | None = None,
     seed: int | None = None,
     captures: bool = True,
+    figures: bool = False,
 ) -> Result:
     """Runs a network and writes its folder, with captures of what the listeners heard unless they are not wanted.
 
     `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
+    `figures` of ports, hops and shaping, which a whole trace has anyway, are worked out without one too.
     """
     _refuse_linux(network)
     if trace is not None:
@@ -180,6 +183,8 @@ def run(
         if seed is not None:
             reseed(description, seed)
         description["captures"] = str(folder) if captures else None
+        if figures:
+            description["figures"] = asked(network)
         started = time.perf_counter()
         with _interruptible() as interrupted:
 
@@ -238,7 +243,9 @@ def write_waves(
     return [result.folder / wave.file_name(name) for name in windows]
 
 
-def statistics(network: Network, engine: Engine | None = None, seed: int | None = None) -> dict[str, Any]:
+def statistics(
+    network: Network, engine: Engine | None = None, seed: int | None = None, *, figures: bool = False
+) -> dict[str, Any]:
     """The summary of a run that leaves nothing else. `seed` gives every source of chance another seed of its own."""
     _refuse_linux(network)
     check_seed(seed)
@@ -246,6 +253,8 @@ def statistics(network: Network, engine: Engine | None = None, seed: int | None 
     description = _with_trace(engine.prepare(network, lambda _what, _part: None), "none")
     if seed is not None:
         reseed(description, seed)
+    if figures:
+        description["figures"] = asked(network)
     started = time.perf_counter()
     result = engine.run(json.dumps(description), None, lambda _part: True)
     simulation = {"seconds": round(time.perf_counter() - started, 3)} | result["simulation"]

@@ -8,19 +8,18 @@ from typing import Any
 
 import polars as pl
 
+from penstock import passing
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
-from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.journeys import View, strays
-from penstock.measure import KEYS, Distribution, Measured, distribution, distribution_of, from_engine, from_trace
+from penstock.measure import KEYS, Distribution, Measured, from_engine, from_trace
+from penstock.passing import Passing
 from penstock.punctuality import UNKNOWN, punctuality
 from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network
 from penstock.trace import last_time_ps
 
-_PS = 10**12
 _TICK_PS = 1000
-_MOST_HOPS = 5_000  # of streams; above it the ports alone are told
 
 
 def summarize(
@@ -40,43 +39,16 @@ def summarize(
     conforming = {
         name: _conformance(network, name, by_stream.get(name, none)) for name, s in network.streams.items() if s.ats
     }
-    processing = _processing_ps(network, steps)
-    waits = steps.group_by(pl.col("stream").cast(pl.String)).agg(
-        distribution_of("shaping", (pl.col("eligible") - pl.col("queued")).clip(lower_bound=0))
-    )
-    shaping = {row["stream"]: distribution(row, "shaping") for row in waits.iter_rows(named=True)}
-    per_stream, ports = _tables(steps)
-    idle_times: dict[str, dict[str, int]] = {}
-    for (at, name), time in processing.items():
-        idle_times.setdefault(name, {})[at] = time
-    punctual = punctuality(network, view.journeys)
-    streams = {}
-    for name, figures in measured.items():
-        idle = idle_times.get(name, {})
-        limit = bound(network, name, idle) if network.streams[name].ats else None
-        reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
-        streams[name] = _stream(network, name, figures, limit, reason) | {
-            "shaping_ns": _ns(shaping.get(name) if network.streams[name].ats else None),
-            **_judged(conforming.get(name)),
-            "hops": per_stream.get(name, []) if per_stream is not None else None,
-            **punctual[name],
-        }
-    return _whole(
+    return _summary(
         network,
-        streams,
+        measured,
+        conforming,
+        passing.from_trace(network, steps, _end_ps(network, told, last_time_ps(view.trace), partial=partial)),
+        punctuality(network, view.journeys),
         told,
         stray=strays(network, view.rows),
         partial=partial,
-        source={"from": "trace", "percentile_error": 0.0},
-        bridges={
-            name: {
-                "processing_ns": {stream: time / 1000 for (at, stream), time in processing.items() if at == name},
-                "processing_allowed_ns": processing_allowed_ps(bridge) / 1000,
-            }
-            for name, bridge in network.bridges.items()
-        },
-        ports=ports,
-        warnings=_slow(network, processing),
+        source="trace",
     )
 
 
@@ -84,34 +56,77 @@ def summarize_statistics(
     network: Network, result: Mapping[str, Any], simulation: Mapping[str, Any], *, partial: bool = False
 ) -> dict[str, Any]:
     """The content of `summary.json` without a whole trace, from what the engine counted."""
-    measured = from_engine(network, result)
     seen = {name: counted["conformance"] for name, counted in result["statistics"].items()}
-    conforming = {name: Conformance.from_engine(found) for name, found in seen.items() if found is not None}
-    streams = {}
-    for name, figures in measured.items():
-        limit = bound(network, name) if network.streams[name].ats else None
-        reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
-        streams[name] = _stream(network, name, figures, limit, reason) | {
-            "shaping_ns": _ns(None),
-            **_judged(conforming.get(name)),
-            "hops": None,
-            **UNKNOWN,
-        }
-    found = [f for m in measured.values() for f in (m.latency, m.interval, m.talker_wait) if f is not None]
-    source = {"from": "engine", "percentile_error": max((f.percentile_error for f in found), default=0.0)}
-    return _whole(
+    figures = result.get("figures")
+    return _summary(
         network,
-        streams,
+        from_engine(network, result),
+        {name: Conformance.from_engine(found) for name, found in seen.items() if found is not None},
+        None
+        if figures is None
+        else passing.from_engine(network, figures, _end_ps(network, simulation, 0, partial=partial)),
+        dict.fromkeys(network.streams, UNKNOWN),
         dict(simulation),
         stray=0,
         partial=partial,
-        source=source,
+        source="engine",
+    )
+
+
+def _end_ps(network: Network, simulation: Mapping[str, Any], last_ps: int, *, partial: bool) -> int:
+    """When the run was over: of one that went to its end, after its sources ended at the earliest."""
+    reached = int(simulation.get("end_ps", last_ps))
+    return reached if partial else max(reached, network.duration_ps)
+
+
+def _summary(
+    network: Network,
+    measured: Mapping[str, Measured],
+    conforming: dict[str, Conformance],
+    passed: Passing | None,
+    punctual: Mapping[str, dict[str, Any]],
+    simulation: dict[str, Any],
+    *,
+    stray: int,
+    partial: bool,
+    source: str,
+) -> dict[str, Any]:
+    processing = passed.processing if passed else {}
+    idle_times: dict[str, dict[str, int]] = {}
+    for (at, name), time in processing.items():
+        idle_times.setdefault(name, {})[at] = time
+    streams = {}
+    for name, figures in measured.items():
+        has_ats = network.streams[name].ats is not None
+        limit = bound(network, name, idle_times.get(name, {})) if has_ats else None
+        reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
+        streams[name] = _stream(network, name, figures, limit, reason) | {
+            "shaping_ns": _ns(passed.shaping.get(name) if passed and has_ats else None),
+            **_judged(conforming.get(name)),
+            "hops": passed.hops.get(name, []) if passed and passed.hops is not None else None,
+            **punctual[name],
+        }
+    told = [f for m in measured.values() for f in (m.latency, m.interval, m.talker_wait) if f is not None]
+    errors = [f.percentile_error for f in told] + ([passed.percentile_error] if passed else [])
+    processing_ns: dict[str, dict[str, float]] = {}
+    for (at, name), time in processing.items():
+        processing_ns.setdefault(at, {})[name] = time / 1000
+    return _whole(
+        network,
+        streams,
+        simulation,
+        stray=stray,
+        partial=partial,
+        source={"from": source, "percentile_error": max(errors, default=0.0)},
         bridges={
-            name: {"processing_ns": {}, "processing_allowed_ns": processing_allowed_ps(bridge) / 1000}
+            name: {
+                "processing_ns": processing_ns.get(name, {}),
+                "processing_allowed_ns": processing_allowed_ps(bridge) / 1000,
+            }
             for name, bridge in network.bridges.items()
         },
-        ports=None,
-        warnings=[],
+        ports=passed.ports if passed else None,
+        warnings=_slow(network, processing),
     )
 
 
@@ -259,27 +274,6 @@ def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformanc
     return conformance(pairs, ats.rate_bps, ats.burst_bytes, overhead)
 
 
-def _processing_ps(network: Network, steps: pl.DataFrame) -> dict[tuple[str, str], int]:
-    """The least time of each bridge and stream from last bit in to first bit out, of frames that find the link idle."""
-    # Behind gates a frame that finds its link idle may still wait.
-    places = [place for place in network.streams_at if place[1] not in network.bridges[place[0]].gates]
-    ports = [(node, port, network.link_at[node, port].rate_bps) for node, port in places]
-    rates = pl.DataFrame(ports, schema={"node": pl.String, "port": pl.UInt16, "rate": pl.Int64}, orient="row")
-    wire = (pl.col("bytes").cast(pl.Int64) + WIRE_OVERHEAD_BYTES) * 8 * _PS // pl.col("rate")
-    least = (
-        steps.filter(pl.col("sent").is_not_null())
-        .with_columns(pl.col("node", "stream").cast(pl.String))
-        .join(rates, on=["node", "port"], how="inner")
-        .sort("sent", maintain_order=True)
-        .with_columns((pl.col("sent") + wire).shift(1).over("node", "port").alias("free"))
-        .filter(pl.col("free").fill_null(0) <= pl.col("arrived"))
-        .group_by("node", "stream", maintain_order=True)
-        .agg((pl.col("sent") - pl.col("arrived")).min().alias("least"))
-        .drop_nulls()
-    )
-    return {(node, stream): int(time) for node, stream, time in least.iter_rows()}
-
-
 def _slow(network: Network, processing: dict[tuple[str, str], int]) -> list[str]:
     found = []
     for (at, name), time in processing.items():
@@ -295,53 +289,6 @@ def _slow(network: Network, processing: dict[tuple[str, str], int]) -> list[str]
                 f" above the {allowed // 1000} ns of an idle switch; their bound counts what was measured"
             )
     return found
-
-
-def _tables(steps: pl.DataFrame) -> tuple[dict[str, list[dict[str, Any]]] | None, list[dict[str, Any]]]:
-    """The time from last bit in to first bit out (below zero where a bridge cuts through).
-
-    Per stream and egress port in the order of the way, and per egress port.
-    """
-    steps = steps.with_columns((pl.col("sent") - pl.col("arrived")).alias("passing"))
-    both = [
-        pl.col("sent").count().alias("frames"),
-        pl.col("dropped").count().alias("dropped"),
-        *distribution_of("passing", pl.col("passing")),
-    ]
-    whole = pl.when(pl.col("queued").is_not_null()).then(pl.col("bytes").cast(pl.Int64))
-    gone = pl.coalesce("sent", "dropped")
-    changes = pl.concat(
-        [
-            steps.select("node", "port", pl.col("queued").alias("at"), whole.alias("bytes")),
-            steps.select("node", "port", gone.alias("at"), (-whole).alias("bytes")),
-        ]
-    ).drop_nulls()
-    deepest = (
-        changes.sort("at", "bytes")
-        .select("node", "port", pl.col("bytes").cum_sum().over("node", "port"))
-        .group_by("node", "port")
-        .agg(pl.col("bytes").max().alias("deepest"))
-    )
-    ports = steps.group_by("node", "port").agg(both).join(deepest, on=["node", "port"], how="left")
-    ports = ports.with_columns(pl.col("node").cast(pl.String)).sort("node", "port")
-    port_rows = [_hop(row) | {"queued_bytes_max": row["deepest"] or 0} for row in ports.iter_rows(named=True)]
-    per_stream = steps.group_by("stream", "node", "port").agg(pl.col("received").min().alias("first"), *both)
-    if per_stream.height > _MOST_HOPS:
-        return None, port_rows
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in per_stream.sort("first", "port").iter_rows(named=True):
-        found.setdefault(str(row["stream"]), []).append(_hop(row))
-    return found, port_rows
-
-
-def _hop(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "bridge": str(row["node"]),
-        "port": row["port"],
-        "frames": row["frames"],
-        "dropped": row["dropped"],
-        "passing_ns": _ns(distribution(row, "passing")),
-    }
 
 
 _TIMES = ("latency", "interval", "talker_wait", "transmit", "shaping")
@@ -393,17 +340,3 @@ def stream_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def stream_table(summary: Mapping[str, Any]) -> pl.DataFrame:
     """A row per stream."""
     return pl.DataFrame(stream_rows(summary), schema={"stream": pl.String, **_STREAM_COLUMNS}, orient="row")
-
-
-def port_table(summary: Mapping[str, Any]) -> pl.DataFrame:
-    """A row per bridge and egress port."""
-    kinds: dict[str, Any] = {
-        "bridge": pl.String,
-        "port": pl.UInt16,
-        "frames": pl.UInt64,
-        "dropped": pl.UInt64,
-        **{f"passing_{key}_ns": pl.Float64 for key in KEYS},
-        "queued_bytes_max": pl.UInt64,
-    }
-    rows = [{**row, **{f"passing_{key}_ns": row["passing_ns"][key] for key in KEYS}} for row in summary["ports"] or ()]
-    return pl.DataFrame([{column: row[column] for column in kinds} for row in rows], schema=kinds, orient="row")

@@ -13,6 +13,7 @@ from rich.table import Table
 from penstock.command.tables import NOTHING, new_table, print_whole, say
 
 _MOST_STREAMS = 40
+_MOST_PORTS = 40
 _MOST_WARNINGS = 20
 
 
@@ -54,6 +55,12 @@ def others(summary: dict[str, Any], shown: int) -> str | None:
     )
 
 
+def busiest_ports(summary: dict[str, Any], most: int = _MOST_PORTS) -> list[dict[str, Any]]:
+    """What each egress port of bridges did, of those that dropped most and took longest."""
+    ports = summary["ports"] or ()
+    return sorted(ports, key=lambda row: (row["dropped"], row["passing_ns"]["max"] or 0.0), reverse=True)[:most]
+
+
 def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool = False) -> None:
     """Prints a table per stream and the verdict; with `wide` every column, and each bound term by term."""
     names = most_urgent(summary, _MOST_STREAMS)
@@ -64,6 +71,8 @@ def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool 
     beside = others(summary, len(names))
     if beside:
         say(console, beside)
+    if wide and summary["ports"]:
+        print_whole(_ports(summary), console)
     if any(stream["copies"] != stream["sent"] for stream in streams.values()) and not wide:
         say(console, "a frame to several listeners counts once for each")
     for name, stream in streams.items():
@@ -106,6 +115,18 @@ def _wide(streams: dict[str, dict[str, Any]]) -> Table:
         latency = [us(stream["latency_ns"][key]) for key in ("min", "mean", "p50", "p99", "max")]
         limits = (stream["jitter_ns"], stream["interval_ns"]["mean"], stream["bound_ns"], stream["deadline_ns"])
         table.add_row(escape(name), *map(str, counts), *latency, *map(us, limits), _verdict(stream))
+    return table
+
+
+def _ports(summary: dict[str, Any]) -> Table:
+    """Of bridges: how full each was, from a frame's last bit in to its first bit out, the most bytes that waited."""
+    passing = [f"{key}\nus" for key in ("min", "mean", "p50", "p99", "max")]
+    table = new_table(["port"], ["sent", "dropped", "utilisation\n%", *passing, "queued\nbytes"])
+    for row in busiest_ports(summary):
+        times = [us(row["passing_ns"][key]) for key in ("min", "mean", "p50", "p99", "max")]
+        counts = (row["frames"], row["dropped"], f"{100 * row['utilisation']:.2f}")
+        place = escape(f"{row['bridge']}.{row['port']}")
+        table.add_row(place, *map(str, counts), *times, f"{row['queued_bytes_max']}")
     return table
 
 

@@ -28,6 +28,9 @@ pub struct Network {
     pub captures: Option<PathBuf>,
     #[serde(default)]
     pub statistics: Statistics,
+    /// What passes the ports of bridges is worked out while the network runs; none: it is not.
+    #[serde(default)]
+    pub figures: Option<Figures>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -450,6 +453,14 @@ pub struct Trace {
     /// Bridges, then stations; none: all.
     #[serde(default)]
     pub nodes: Option<Vec<usize>>,
+}
+
+/// Of the ports of bridges, of how long frames took to pass them, and of how long ATS held them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// The times of each stream at each port too.
+    pub hops: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -13,6 +13,7 @@ use crate::conservation::Fates;
 use crate::describe::{self, BridgeKind, Fault, Network};
 use crate::error::{wrong, RunError};
 use crate::faults::Faults;
+use crate::figures::{Figures, Figuring};
 use crate::header::{Header, Headers};
 use crate::kernel::{Border, Closed, Ended, Hosted, Kernel, Observer, Origin, Parts};
 use crate::ledger::{Ledger, Listeners, StreamLedger};
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub fates: Vec<Fates>,
     pub statistics: Vec<StreamStatistics>,
     pub simulation: Simulation,
+    /// If they were asked for.
+    pub figures: Option<Figures>,
     pub interrupted: bool,
 }
 
@@ -62,10 +65,18 @@ pub fn run(network: Network, guests: Guests, observer: &mut dyn Observer) -> Res
 /// As [`run`], on several cores where all bridges are models and no station has a program, with the same results.
 pub fn run_on(
     cores: usize,
-    network: Network,
+    mut network: Network,
     guests: Guests,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
+    if let Some(wanted) = network.figures.take() {
+        limits::check(&network)?;
+        let figures = Figures::new(&network, &wanted)?;
+        let mut figuring = Figuring { figures, observer, wanted: filter(&network)? };
+        network.trace = describe::Trace::default();
+        let outcome = run_on(cores, network, guests, &mut figuring)?;
+        return Ok(Outcome { figures: Some(figuring.figures), ..outcome });
+    }
     let is_model = |bridge: &describe::Bridge| bridge.kind == BridgeKind::Model;
     // What breaks at a time breaks for all partitions, which are at different times.
     let is_whole = network.faults.is_empty();
@@ -100,7 +111,15 @@ impl Names {
             return Err(RunError::Conservation(violations));
         }
         let Self { nodes, streams } = self;
-        Ok(Outcome { nodes, streams, fates, statistics, simulation, interrupted: ended == Ended::Interrupted })
+        Ok(Outcome {
+            nodes,
+            streams,
+            fates,
+            statistics,
+            simulation,
+            figures: None,
+            interrupted: ended == Ended::Interrupted,
+        })
     }
 }
 

@@ -34,10 +34,10 @@ pub struct Distribution {
 
 /// What is told of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct Summary<T = u64> {
     pub count: u64,
-    pub min: u64,
-    pub max: u64,
+    pub min: T,
+    pub max: T,
     pub mean: f64,
     pub p50: f64,
     pub p99: f64,
@@ -46,7 +46,7 @@ pub struct Summary {
 }
 
 impl Distribution {
-    const PERCENTILES: [Percentile; 2] = [Percentile::P50, Percentile::P99];
+    pub(crate) const PERCENTILES: [Percentile; 2] = [Percentile::P50, Percentile::P99];
 
     /// Has what [`Self::add`] needs fetched into the cache.
     #[inline]
@@ -154,18 +154,7 @@ impl Distribution {
         if self.count == 0 {
             return None;
         }
-        let [p50, p99] = match &self.sketch {
-            Some(sketch) => {
-                let mut sketch = sketch.clone();
-                self.values.iter().for_each(|&value| sketch.add(value as f64));
-                Self::PERCENTILES.map(|percentile| self.sketched(&sketch, percentile.index(self.count)))
-            }
-            None => {
-                let mut sorted = self.values.clone();
-                sorted.sort_unstable();
-                Self::PERCENTILES.map(|percentile| self.exact(&sorted, percentile.index(self.count) as usize) as f64)
-            }
-        };
+        let [p50, p99] = self.at(Self::PERCENTILES.map(|percentile| percentile.index(self.count)));
         Some(Summary {
             count: self.count,
             min: self.min,
@@ -173,8 +162,42 @@ impl Distribution {
             mean: self.sum as f64 / self.count as f64,
             p50,
             p99,
-            percentile_error: if self.sketch.is_some() { SKETCH_ERROR } else { 0.0 },
+            percentile_error: self.percentile_error(),
         })
+    }
+
+    /// Relative; zero: percentiles are exact.
+    pub(crate) fn percentile_error(&self) -> f64 {
+        if self.sketch.is_some() {
+            SKETCH_ERROR
+        } else {
+            0.0
+        }
+    }
+
+    pub(crate) fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// Zero and zero without values.
+    pub(crate) fn extremes(&self) -> (u64, u64) {
+        (self.min, self.max)
+    }
+
+    /// The values at these places of all in ascending order, of which there is one or more.
+    pub(crate) fn at<const N: usize>(&self, indices: [u64; N]) -> [f64; N] {
+        match &self.sketch {
+            Some(sketch) => {
+                let mut sketch = sketch.clone();
+                self.values.iter().for_each(|&value| sketch.add(value as f64));
+                indices.map(|index| self.sketched(&sketch, index))
+            }
+            None => {
+                let mut sorted = self.values.clone();
+                sorted.sort_unstable();
+                indices.map(|index| self.exact(&sorted, index as usize) as f64)
+            }
+        }
     }
 }
 

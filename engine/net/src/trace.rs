@@ -145,6 +145,22 @@ pub(crate) struct Filter {
     pub nodes: Option<Vec<bool>>,
 }
 
+impl Filter {
+    #[inline(always)]
+    pub fn wants(&self, event: Event, node: u32) -> bool {
+        self.events >> event as u8 & 1 != 0 && self.nodes.as_ref().is_none_or(|nodes| nodes[node as usize])
+    }
+
+    /// Whether there is a trace at all.
+    pub fn is_any(&self) -> bool {
+        self.events != 0
+    }
+
+    pub fn is_all(&self) -> bool {
+        self.events == u16::MAX && self.nodes.is_none()
+    }
+}
+
 /// Rows that nobody has taken yet.
 pub(crate) struct Trace {
     filter: Filter,
@@ -168,7 +184,7 @@ impl Trace {
     /// Begins a new one.
     pub fn next_chunk(&mut self) {
         self.chunk.clear();
-        self.chunk.reserve(if self.filter.events == 0 { 0 } else { Self::CHUNK + Self::SPARE });
+        self.chunk.reserve(if self.filter.is_any() { Self::CHUNK + Self::SPARE } else { 0 });
     }
 
     /// Out of the way of runs without a trace.
@@ -179,13 +195,12 @@ impl Trace {
 
     #[inline(always)]
     pub fn wants(&self, event: Event, node: u32) -> bool {
-        self.filter.events >> event as u8 & 1 != 0
-            && self.filter.nodes.as_ref().is_none_or(|nodes| nodes[node as usize])
+        self.filter.wants(event, node)
     }
 
     /// Whether there is a trace at all.
     pub fn is_wanted(&self) -> bool {
-        self.filter.events != 0
+        self.filter.is_any()
     }
 
     pub fn is_full(&self) -> bool {

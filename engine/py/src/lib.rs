@@ -8,6 +8,7 @@ mod ats;
 mod bound;
 mod column;
 mod driven;
+mod figures;
 mod guest;
 mod messages;
 mod picture;

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use penstock_frame::FrameToWrite;
 use penstock_net::describe::{BridgeKind, Committed, Link};
 use penstock_net::{Clock, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate, Reason};
-use penstock_net::{Row, RunError, Simulation, StreamStatistics};
+use penstock_net::{Row, RunError, Simulation, StreamStatistics, Summary};
 use penstock_rtl::SwitchNode;
 
 use crate::arrays::array;
@@ -195,6 +195,9 @@ fn outcome<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     dict.set_item("conservation", conservation)?;
     dict.set_item("statistics", statistics)?;
     dict.set_item("simulation", simulation(py, &outcome.simulation)?)?;
+    if let Some(figures) = &outcome.figures {
+        dict.set_item("figures", crate::figures::told(py, figures, outcome)?)?;
+    }
     dict.set_item("interrupted", outcome.interrupted)?;
     Ok(dict)
 }
@@ -277,15 +280,20 @@ fn conformance<'py>(
 
 /// Without values all is None but the count.
 fn distribution<'py>(py: Python<'py>, values: &Distribution) -> PyResult<Bound<'py, PyDict>> {
-    let summary = values.summary();
+    summary(py, values.summary())
+}
+
+/// The same of what is told of one.
+pub fn summary<'py, T: IntoPyObject<'py>>(py: Python<'py>, told: Option<Summary<T>>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("count", values.count())?;
-    dict.set_item("min", summary.map(|s| s.min))?;
-    dict.set_item("max", summary.map(|s| s.max))?;
-    dict.set_item("mean", summary.map(|s| s.mean))?;
-    dict.set_item("p50", summary.map(|s| s.p50))?;
-    dict.set_item("p99", summary.map(|s| s.p99))?;
-    dict.set_item("percentile_error", summary.map_or(0.0, |s| s.percentile_error))?;
+    dict.set_item("count", told.as_ref().map_or(0, |told| told.count))?;
+    dict.set_item("mean", told.as_ref().map(|told| told.mean))?;
+    dict.set_item("p50", told.as_ref().map(|told| told.p50))?;
+    dict.set_item("p99", told.as_ref().map(|told| told.p99))?;
+    dict.set_item("percentile_error", told.as_ref().map_or(0.0, |told| told.percentile_error))?;
+    let (min, max) = told.map(|told| (told.min, told.max)).unzip();
+    dict.set_item("min", min)?;
+    dict.set_item("max", max)?;
     Ok(dict)
 }
 

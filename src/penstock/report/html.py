@@ -14,12 +14,11 @@ from penstock.journeys import View
 from penstock.report import figures, latency, moments, page, punctuality, style, way
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
-from penstock.table import drops, most_urgent, others, us
+from penstock.table import busiest_ports, drops, most_urgent, others, us
 from penstock.trace import last_time_ps
 from penstock.version import __version__
 
 _MOST_ROWS = 40
-_MOST_PORTS = 40
 _MOST_TERMS = 8  # in sight
 _MOST_CARDS = 12
 _BEGINNING = 0.01  # a part of the trace that begins so early begins with it
@@ -182,11 +181,8 @@ def _streams(summary: dict[str, Any], looks: Mapping[str, style.Look]) -> list[d
 
 
 def _ports(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of what each egress port did, that of those that dropped most and took longest."""
-    ports = summary["ports"]
-    if not ports or len(summary["bridges"]) < 2:
-        return []
-    return sorted(ports, key=lambda row: (row["dropped"], row["passing_ns"]["max"] or 0.0), reverse=True)[:_MOST_PORTS]
+    """Of a network of several bridges."""
+    return busiest_ports(summary) if len(summary["bridges"]) > 1 else []
 
 
 def _bounds(summary: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:

@@ -77,6 +77,16 @@ class _Stream(_Part):
     deadline_missed: int | None
 
 
+class _Port(_Part):
+    bridge: str
+    port: int
+    frames: int
+    dropped: int
+    utilisation: float
+    passing_ns: _Times
+    queued_bytes_max: int
+
+
 class _Conservation(_Part):
     ok: bool
     created: int
@@ -99,6 +109,7 @@ class _Summary(_Part):
     duration_ns: float
     streams: dict[str, _Stream]
     conservation: _Conservation
+    ports: list[_Port] | None
     simulation: _Simulation
     warnings: list[str]
 
