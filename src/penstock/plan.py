@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.detours import Detours, detours_of
 from penstock.errors import InputError
 from penstock.ethernet import SDU_OVERHEAD_BYTES
 from penstock.scenario.checked_fault import Fault
@@ -42,7 +43,7 @@ def network_json(
     stations = {name: index for index, name in enumerate(network.stations)}
     nodes = {name: index for index, name in enumerate((*network.bridges, *network.stations))}
     streams = {name: index for index, name in enumerate(network.streams)}
-    bridges = []
+    bridges, detours = [], detours_of(network)
     for bridge in network.bridges.values():
         described: dict[str, Any] = {
             "name": bridge.name,
@@ -52,6 +53,8 @@ def network_json(
             "timing": _timing(bridge),
             "config": model_config(switch_config(network, bridge)) | _ptp(bridge) | _drops(bridge),
         }
+        if bridge.name in detours:
+            described["config"] |= _detours(detours[bridge.name], described["config"]["vlans"])
         if bridge.nodes == "rtl":
             described["library"] = str(libraries[bridge.name])
             described["writes"] = [list(write) for write in writes[bridge.name]]
@@ -244,6 +247,20 @@ def _drops(bridge: Bridge) -> dict[str, Any]:
     """The classes whose full queues lose their first frames."""
     classes = [number for number, limit in bridge.queue_limits.items() if limit.drop_oldest]
     return {"drop_oldest": classes} if classes else {}
+
+
+def _detours(detours: Detours, vlans: list[tuple[int, int]]) -> dict[str, Any]:
+    """Detours, and the members of VLANs for them: all ports with links to other nodes."""
+    members = dict.fromkeys(detours.vlans, 0) | dict(vlans)
+    for vlan in detours.vlans:
+        members[vlan] |= sum(1 << port for port in detours.ports)
+    return {
+        "link_detection_ps": detours.link_detection_ps,
+        "detours": [
+            {"address": address, "vlan": vlan, "ports": orders} for (address, vlan), orders in detours.orders.items()
+        ],
+        "vlans": list(members.items()),
+    }
 
 
 def _timing(bridge: Bridge) -> dict[str, Any]:

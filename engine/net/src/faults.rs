@@ -101,6 +101,8 @@ pub(crate) enum Change {
     Dies { node: u32 },
     /// The link of a port is down, for some time.
     Cut { node: u32, port: u16 },
+    /// A bridge with detours learns that the link of a port is down, or up again.
+    Learnt { node: u32, port: u16, is_up: bool },
     /// A fault begins or is over, which the trace says and nothing else.
     Told(Told),
 }
@@ -175,6 +177,7 @@ impl Faults {
                 change: Change::Cut { node, port },
             }));
         }
+        found.learn(network);
         // Of one instant, what is over is told before what begins, and nodes die before their links go down; the rest in
         // the order of nodes and ports.
         found.moments.sort_by_key(|moment| {
@@ -183,6 +186,7 @@ impl Faults {
                 Change::Told(Told { node, port, .. }) => (moment.at, 1, node, port),
                 Change::Dies { node } => (moment.at, 2, node, 0),
                 Change::Cut { node, port } => (moment.at, 3, node, port),
+                Change::Learnt { node, port, .. } => (moment.at, 4, node, port),
             })
         });
         Ok(found)
@@ -191,6 +195,23 @@ impl Faults {
     fn cut(&mut self, ends: [Place; 2], outage: Outage) {
         for (node, port) in ends {
             self.wires.entry((node as u32, port)).or_default().add(outage);
+        }
+    }
+
+    /// When bridges know of their links.
+    fn learn(&mut self, network: &Network) {
+        for (&(node, port), condition) in &self.wires {
+            let Some(bridge) = network.bridges.get(node as usize).filter(|bridge| !bridge.config.detours.is_empty())
+            else {
+                continue;
+            };
+            let later = |at: u64| at.saturating_add(bridge.config.link_detection_ps);
+            for outage in &condition.outages {
+                for (at, is_up) in [(later(outage.from), false), (later(outage.until), true)] {
+                    let change = Change::Learnt { node, port, is_up };
+                    self.moments.push(Moment { at, until: FOR_EVER, change });
+                }
+            }
         }
     }
 

@@ -122,6 +122,33 @@ impl Ledger {
         self.violations.add(violation);
     }
 
+    /// Listeners that miss a copy that is lost where it waits for a port.
+    pub fn behind(&self, frame: &Frame, port: u16) -> u32 {
+        if frame.hop == NONE {
+            self.left_to(frame)
+        } else {
+            self.routes.behind(frame.hop, port)
+        }
+    }
+
+    /// Listeners that miss a copy that is lost at its bridge.
+    pub fn behind_all(&self, frame: &Frame) -> u32 {
+        if frame.hop == NONE {
+            self.left_to(frame)
+        } else {
+            self.routes.behind_all(frame.hop)
+        }
+    }
+
+    /// Listeners that only this copy may still reach.
+    fn left_to(&self, frame: &Frame) -> u32 {
+        match self.accounts.get(frame.account as usize) {
+            None => frame.open,
+            Some(account) if account.copies == 1 => account.open,
+            Some(_) => 0,
+        }
+    }
+
     /// A new frame of a stream, meant for all its listeners.
     pub fn create(&mut self, now: u64, stream: u32, released: &Released) -> Frame {
         let state = &mut self.streams[stream as usize];
@@ -159,6 +186,13 @@ impl Ledger {
     pub fn arrive(&self, frame: &mut Frame, bridge: u32) {
         if self.routes.hop(frame.hop).is_none_or(|hop| hop.bridge != bridge) {
             self.arrive_beside(frame, bridge);
+        }
+    }
+
+    /// A bridge decides for which ports it is, whatever its route says: beside that, it takes its listeners with it.
+    pub fn lead(&self, frame: &mut Frame, ports: u64) {
+        if self.routes.ports(frame.hop) != ports {
+            frame.hop = NONE;
         }
     }
 
@@ -274,11 +308,7 @@ impl Ledger {
     /// A node keeps a copy for itself. True: it was the last one, and listeners miss the frame by that.
     pub fn swallow(&mut self, mut frame: Frame) -> bool {
         self.streams[frame.stream as usize].statistics.eliminated += 1;
-        let open = match self.accounts.get(frame.account as usize) {
-            None => frame.open,
-            Some(account) if account.copies == 1 => account.open,
-            Some(_) => 0,
-        };
+        let open = self.left_to(&frame);
         self.miss(&mut frame, open, Reason::SWALLOWED);
         self.leave(frame);
         open > 0

@@ -94,7 +94,7 @@ impl<'a> Outbox<'a> {
         let wanted = self.around.ledger.routes().ports(frame.hop);
         for egress in ports(wanted & !sent) {
             self.row(&frame, egress, Event::Dropped, at, Trace::NO_CLASS, Reason::NO_DESTINATION);
-            let behind = self.around.ledger.routes().behind(frame.hop, egress);
+            let behind = self.around.ledger.behind(&frame, egress);
             self.around.ledger.miss(&mut frame, behind, Reason::NO_DESTINATION);
         }
         self.leave(frame);
@@ -113,7 +113,7 @@ impl<'a> Outbox<'a> {
     pub fn drop(&mut self, mut frame: Frame, port: u16, traffic_class: u8, at: u64, reason: Reason) {
         self.around.simulation.passed(at);
         self.row(&frame, port, Event::Dropped, at, traffic_class, reason);
-        let behind = self.around.ledger.routes().behind(frame.hop, port);
+        let behind = self.around.ledger.behind(&frame, port);
         self.around.ledger.miss(&mut frame, behind, reason);
         self.leave(frame);
     }
@@ -245,6 +245,9 @@ impl Books<'_> {
             return 0;
         }
         let destination = judgement.destination;
+        if judgement.is_led {
+            self.ledger.lead(frame, destination | judgement.refused());
+        }
         let copies = if destination.is_power_of_two() { 1 } else { destination.count_ones() };
         if copies > 1 {
             self.ledger.fork(frame, copies);
@@ -291,7 +294,7 @@ impl Books<'_> {
             return;
         }
         self.row(frame, port, Event::Dropped, at, Trace::NO_CLASS, reason);
-        let behind = self.ledger.routes().behind_all(frame.hop);
+        let behind = self.ledger.behind_all(frame);
         self.ledger.miss(frame, behind, reason);
     }
 
@@ -309,7 +312,7 @@ impl Books<'_> {
     /// Those behind a port miss a frame.
     fn miss(&mut self, frame: &mut Frame, egress: u16, at: u64, traffic_class: u8, reason: Reason) {
         self.row(frame, egress, Event::Dropped, at, traffic_class, reason);
-        let behind = self.ledger.routes().behind(frame.hop, egress);
+        let behind = self.ledger.behind(frame, egress);
         self.ledger.miss(frame, behind, reason);
     }
 

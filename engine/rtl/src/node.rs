@@ -227,7 +227,6 @@ fn judgement(event: &Event) -> Judgement {
         ports.filter(|port| event.refused_reasons >> (8 * port) & 0xFF == reason).fold(0, |mask, port| mask | 1 << port)
     };
     Judgement {
-        frame: 0,
         bytes: event.length as u16,
         reason: Reason(event.reason),
         destination: u64::from(event.destination),
@@ -240,11 +239,7 @@ fn judgement(event: &Event) -> Judgement {
         stream: (event.flags & FLAG_STREAM != 0).then_some(u32::from(event.stream)),
         shaped: event.flags & FLAG_SHAPED != 0,
         decided: event.cycle,
-        wakes: 0,
-        passed: None,
-        again: None,
-        forwarded: 0,
-        spoiled: 0,
+        ..Judgement::default()
     }
 }
 

@@ -19,6 +19,7 @@ class Tiling:
 
     routing: Routing
     interfaces: Mapping[str, str]
+    link_detection_ps: int
 
 
 class Tilings:
@@ -26,7 +27,9 @@ class Tilings:
 
     def __init__(self, topologies: Mapping[str, Topology]) -> None:
         self.by_name = {
-            name: Tiling(Routing(each.grid), each.interfaces) for name, each in topologies.items() if each.kind in KINDS
+            name: Tiling(Routing(each.grid), each.interfaces, each.link_detection)
+            for name, each in topologies.items()
+            if each.kind in KINDS
         }
         self.node: dict[str, tuple[str, Node]] = {}
         self.bridge: dict[tuple[str, Node], str] = {}

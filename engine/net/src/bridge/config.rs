@@ -36,6 +36,10 @@ pub struct BridgeConfig {
     pub fdb: Vec<(u8, u32, u64, u16, u64)>,
     /// Static entries for which the hardware's table has no room: (address, VLAN, mask of ports).
     pub static_addresses: Vec<(u64, u16, u64)>,
+    /// Ways around links that are down; not in hardware.
+    pub detours: Vec<DetourConfig>,
+    /// How long after a link goes down or up the bridge knows of it, if it has detours.
+    pub link_detection_ps: u64,
     pub aging_period_ms: u32,
     pub identify: Identify,
     /// Which bits of the IPv4 fields count, 26 hexadecimal digits at most.
@@ -68,6 +72,16 @@ pub struct BridgeConfig {
     /// Classes that take turns on one level: (port, mask of classes).
     pub round_robin: Vec<(u16, u8)>,
     pub ptp: PtpConfig,
+}
+
+/// Where an address leads to, whatever is known of it otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DetourConfig {
+    pub address: u64,
+    pub vlan: u16,
+    /// By reception port: the egress ports in order. A frame takes the first of which the link is up.
+    pub ports: Vec<Vec<u16>>,
 }
 
 /// The gates of a port; times are those of the PTP clock.
@@ -270,6 +284,8 @@ impl Default for BridgeConfig {
             fdb_sets: 512,
             fdb: Vec::new(),
             static_addresses: Vec::new(),
+            detours: Vec::new(),
+            link_detection_ps: 0,
             aging_period_ms: 100_000,
             identify: Identify::default(),
             ipv4_mask: "f".repeat(26),

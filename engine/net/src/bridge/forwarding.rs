@@ -1,32 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where an address leads to: static entries beside the database, and the database.
+//! Where an address leads to: detours, static entries beside the database, and the database.
 use penstock_shaper::forwarding::{address_of, Entry, Fdb};
 
 use super::config::{refuse, within, BridgeConfig, BridgeError};
+use super::detours::Detours;
 use super::Tick;
 
 /// Where an address stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Of the database; [`STATIC`]: beside it.
+    /// Of the database; [`STATIC`] or [`DETOUR`]: beside it.
     pub set: u32,
-    /// Of a static entry.
+    /// Of a static entry; of a detour, its place among them.
     pub ports: u64,
 }
 
+impl Place {
+    /// Where frames go is decided here, whatever ports the routes of their streams have.
+    pub fn is_detour(&self) -> bool {
+        self.set == DETOUR
+    }
+}
+
 const STATIC: u32 = u32::MAX;
+const DETOUR: u32 = u32::MAX - 1;
 const STATIC_AGE: u8 = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Forwarding {
     fdb: Fdb,
+    pub detours: Detours,
     /// In order.
     static_addresses: Vec<(u64, u64)>,
 }
 
 impl Forwarding {
     /// With ticks that are the hardware's cycles, or picoseconds.
-    pub fn new(config: &BridgeConfig, in_cycles: bool) -> Result<Self, BridgeError> {
+    pub fn new(ports: u16, config: &BridgeConfig, in_cycles: bool) -> Result<Self, BridgeError> {
         let sets = config.fdb_sets;
         if !sets.is_power_of_two() || !(2..=1 << 20).contains(&sets) {
             return Err(refuse(format!("{sets} sets of addresses"), "a power of two, 2 to 2^20, is allowed"));
@@ -41,7 +51,7 @@ impl Forwarding {
         let mut static_addresses: Vec<_> =
             statics.map(|&(address, vlan, ports)| (address_of(vlan, address), ports)).collect();
         static_addresses.sort_unstable();
-        Ok(Self { fdb, static_addresses })
+        Ok(Self { fdb, detours: Detours::new(ports, config)?, static_addresses })
     }
 
     pub fn write_at(&mut self, at: Tick, way: u8, set: u32, entry: Entry) {
@@ -58,6 +68,9 @@ impl Forwarding {
 
     pub fn place_of(&self, vlan: u16, address: u64) -> Place {
         let address = address_of(vlan, address);
+        if let Some(place) = self.detours.place_of(address) {
+            return Place { set: DETOUR, ports: place };
+        }
         match self.static_addresses.binary_search_by_key(&address, |&(address, _)| address) {
             Ok(index) => Place { set: STATIC, ports: self.static_addresses[index].1 },
             Err(_) => Place { set: self.fdb.set_of(address), ports: 0 },
@@ -68,9 +81,10 @@ impl Forwarding {
         self.fdb.set_of(address_of(vlan, address))
     }
 
-    /// The ports that lead to an address; all if it is not known.
-    pub fn find(&mut self, turn: Tick, place: Place, vlan: u16, address: u64) -> u64 {
+    /// The ports that lead to an address, of a frame from a reception port; all if it is not known.
+    pub fn find(&mut self, turn: Tick, reception: u16, place: Place, vlan: u16, address: u64) -> u64 {
         match place.set {
+            DETOUR => self.detours.find(place.ports, reception),
             STATIC => place.ports,
             set => self.fdb.find(turn, set, address_of(vlan, address)).unwrap_or(u64::MAX),
         }
@@ -79,7 +93,7 @@ impl Forwarding {
     /// What [`Self::find`] says holds as long as this stays the same; none while something may change by itself.
     #[inline(always)]
     pub fn version(&self, now: Tick) -> Option<u64> {
-        self.fdb.version(now)
+        self.fdb.version(now).map(|version| version + (self.detours.changes() << 40))
     }
 
     /// Whether hearing a source address would change nothing.
@@ -100,7 +114,7 @@ mod tests {
     const MAC: u64 = 0x0200_0000_0001;
 
     fn forwarding(config: &BridgeConfig) -> Forwarding {
-        Forwarding::new(config, true).unwrap()
+        Forwarding::new(4, config, true).unwrap()
     }
 
     #[test]
@@ -109,7 +123,7 @@ mod tests {
         let mut forwarding = forwarding(&BridgeConfig { static_addresses, ..BridgeConfig::default() });
         let mut find = |vlan, address| {
             let place = forwarding.place_of(vlan, address);
-            forwarding.find(0, place, vlan, address)
+            forwarding.find(0, 0, place, vlan, address)
         };
         assert_eq!([find(1, MAC), find(2, MAC), find(1, MAC + 2)], [0b1, 0b10, 0b100]);
         assert_eq!([find(3, MAC), find(1, MAC + 1)], [u64::MAX; 2]);
@@ -123,9 +137,9 @@ mod tests {
         assert!(!forwarding.knows(set, 1, MAC, 2));
         let before = forwarding.version(1_000);
         forwarding.learn(1_000, set, 1, MAC, 2, false);
-        assert_eq!(forwarding.find(1_100, Place { set, ports: 0 }, 1, MAC), u64::MAX, "not allowed");
+        assert_eq!(forwarding.find(1_100, 0, Place { set, ports: 0 }, 1, MAC), u64::MAX, "not allowed");
         forwarding.learn(2_000, set, 1, MAC, 2, true);
-        assert_eq!(forwarding.find(2_100, Place { set, ports: 0 }, 1, MAC), 0b100);
+        assert_eq!(forwarding.find(2_100, 0, Place { set, ports: 0 }, 1, MAC), 0b100);
         assert!(forwarding.knows(set, 1, MAC, 2) && !forwarding.knows(set, 1, MAC, 1));
         assert!(before.is_some() && forwarding.version(2_100) != before);
     }
@@ -136,16 +150,16 @@ mod tests {
         let set = forwarding(&config).source_set(1, MAC);
         config.fdb = vec![(1, set, MAC, 1, 0b1000)];
         let mut made = forwarding(&config);
-        assert_eq!(made.find(0, Place { set, ports: 0 }, 1, MAC), 0b1000);
+        assert_eq!(made.find(0, 0, Place { set, ports: 0 }, 1, MAC), 0b1000);
         config.fdb = vec![(0, set ^ 1, MAC, 1, 0b1000)];
-        assert_eq!(forwarding(&config).find(0, Place { set, ports: 0 }, 1, MAC), u64::MAX);
+        assert_eq!(forwarding(&config).find(0, 0, Place { set, ports: 0 }, 1, MAC), u64::MAX);
         made.write_at(10, 1, set, Entry::new(true, true, STATIC_AGE, 0b10, 1, MAC));
-        assert_eq!(made.find(100, Place { set, ports: 0 }, 1, MAC), 0b10);
+        assert_eq!(made.find(100, 0, Place { set, ports: 0 }, 1, MAC), 0b10);
     }
 
     #[test]
     fn tables_that_cannot_be_are_refused() {
-        let refused = |config: BridgeConfig| Forwarding::new(&config, true).err().map(|error| error.to_string());
+        let refused = |config: BridgeConfig| Forwarding::new(4, &config, true).err().map(|error| error.to_string());
         for (sets, is_refused) in [(0, true), (1, true), (2, false), (3, true), (1 << 20, false), (1 << 21, true)] {
             let config = BridgeConfig { fdb_sets: sets, ..BridgeConfig::default() };
             assert_eq!(refused(config).is_some(), is_refused, "{sets}");

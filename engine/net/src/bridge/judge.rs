@@ -73,6 +73,7 @@ impl Bridge {
         };
         out.traffic_class = way.traffic_class;
         out.stream = (way.stream != NO_STREAM).then_some(way.stream);
+        out.is_led = way.is_led;
         out.reason = way.reason();
         if out.reason != Reason::NONE {
             return out;
@@ -134,7 +135,7 @@ impl Bridge {
             Classified::new(&frame, key, &self.tables, &self.forwarding)
         });
         // Looked up whatever comes of it, for the sweep makes way for that.
-        seen.lead_to(self.forwarding.find(received.turn, seen.place(), seen.vlan, header.destination));
+        seen.lead_to(self.forwarding.find(received.turn, port, seen.place(), seen.vlan, header.destination));
         let is_known = !seen.is_learnt || self.forwarding.knows(seen.source_set, seen.vlan, header.source, port);
         seen.found_version = self.forwarding.version(received.turn).filter(|_| is_known).unwrap_or(NOT_FOUND);
         memos.put(received.memo, seen);

@@ -25,6 +25,8 @@ pub(super) struct Way {
     refused: Reason,
     /// An ATS scheduler gives it its time.
     pub is_shaped: bool,
+    /// Its address has detours: it may leave the route of its stream.
+    pub is_led: bool,
 }
 
 impl Way {
@@ -36,6 +38,7 @@ impl Way {
             traffic_class: classification.traffic_class(),
             refused: classification.refused(header),
             is_shaped: classification.is_shaped(),
+            is_led: false,
         }
     }
 
@@ -94,14 +97,22 @@ impl Classified {
         static_ports: 0,
         destination_set: 0,
         source_set: 0,
-        way: Way { wanted: 0, stream: NO_STREAM, traffic_class: 0, refused: Reason::NONE, is_shaped: false },
+        way: Way {
+            wanted: 0,
+            stream: NO_STREAM,
+            traffic_class: 0,
+            refused: Reason::NONE,
+            is_shaped: false,
+            is_led: false,
+        },
         found_version: NOT_FOUND,
     };
 
     pub fn new(seen: &Seen, key: u64, tables: &Tables, forwarding: &Forwarding) -> Self {
         let classification = Classification::now(seen, tables);
         let vlan = classification.vlan();
-        let Place { set, ports } = forwarding.place_of(vlan, seen.header.destination);
+        let place @ Place { set, ports } = forwarding.place_of(vlan, seen.header.destination);
+        let way = Way::new(&classification, seen.header, u64::MAX);
         Self {
             key,
             version: tables.version(),
@@ -112,7 +123,7 @@ impl Classified {
             static_ports: ports,
             destination_set: set,
             source_set: forwarding.source_set(vlan, seen.header.source),
-            way: Way::new(&classification, seen.header, u64::MAX),
+            way: Way { is_led: place.is_detour(), ..way },
             found_version: NOT_FOUND,
         }
     }

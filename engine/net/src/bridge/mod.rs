@@ -13,6 +13,7 @@ mod change;
 mod classify;
 mod config;
 mod cut_through;
+mod detours;
 pub mod device;
 mod displace;
 mod facts;
@@ -37,8 +38,8 @@ use penstock_shaper::gates::Lists;
 
 pub use change::Change;
 pub use config::{
-    BridgeConfig, BridgeError, CreditConfig, GatesConfig, Identify, PtpConfig, ShapersConfig, StreamConfig, StreamKey,
-    Timing, MAX_PORTS,
+    BridgeConfig, BridgeError, CreditConfig, DetourConfig, GatesConfig, Identify, PtpConfig, ShapersConfig,
+    StreamConfig, StreamKey, Timing, MAX_PORTS,
 };
 pub use displace::Displaced;
 pub use memos::{Memos, NO_PLACE};
@@ -98,6 +99,8 @@ pub struct Judgement {
     pub stream: Option<u32>,
     /// An ATS scheduler assigned the eligibility time.
     pub shaped: bool,
+    /// Its address has detours: where it goes counts, whatever the route of its stream.
+    pub is_led: bool,
     /// When it was decided.
     pub decided: Tick,
     /// Egress ports that are to select at another tick than before, which [`Bridge::wakes`] tells.
@@ -234,7 +237,7 @@ impl Bridge {
         Ok(Self {
             arrivals: Arrivals::new(ports, max_frame_bytes),
             tables: Tables::new(ports, config, streams)?,
-            forwarding: Forwarding::new(config, matches!(timing, Timing::Hardware))?,
+            forwarding: Forwarding::new(ports, config, matches!(timing, Timing::Hardware))?,
             meters: Meters::of_bridge(ports, config, streams, delay_ns)?,
             row: Row::default(),
             store: Store::new(ports, config),

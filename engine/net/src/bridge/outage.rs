@@ -27,6 +27,41 @@ impl Bridge {
         state.plan(&line, at).filter(|due| *due != before)
     }
 
+    /// Without detours, the bridge need not know of its links.
+    pub fn has_detours(&self) -> bool {
+        !self.forwarding.detours.is_empty()
+    }
+
+    /// The bridge knows now that the link of a port is up, or down; gives what waited for it then, which is lost.
+    pub fn set_link(&mut self, port: u16, is_up: bool, at: Tick) -> Vec<Inside> {
+        self.forwarding.detours.set_link(port, is_up);
+        if is_up {
+            return Vec::new();
+        }
+        let lost = self.lose_port(port, at);
+        let (state, line) = self.ports.at(&self.clock, port);
+        state.plan(&line, at);
+        lost
+    }
+
+    /// Links are as another bridge knows them.
+    pub fn know_links_of(&mut self, other: &Self) {
+        self.forwarding.detours.know_links_of(&other.forwarding.detours);
+    }
+
+    /// Takes out what waits for a port.
+    fn lose_port(&mut self, port: u16, at: Tick) -> Vec<Inside> {
+        let mut lost = Vec::new();
+        let (state, line) = self.ports.at(&self.clock, port);
+        for class in (0..CLASSES).rev() {
+            while let Some(copy) = state.egress.drop_head(&line, at, class) {
+                self.store.release(port, at, &copy);
+                lost.push(Inside { frame: copy.frame, port, traffic_class: Some(copy.traffic_class), forwarded: 0 });
+            }
+        }
+        lost
+    }
+
     /// Takes out all frames, as the bridge dies; what it is afterwards is of no use.
     pub fn lose_all(&mut self, at: Tick) -> Vec<Inside> {
         let unjudged = |(port, place, pending): (u16, usize, &Pending)| {
@@ -37,13 +72,7 @@ impl Bridge {
         };
         let mut lost: Vec<Inside> = self.arrivals.iter().map(unjudged).collect();
         for port in 0..self.ports() {
-            let (state, line) = self.ports.at(&self.clock, port);
-            for class in (0..CLASSES).rev() {
-                while let Some(copy) = state.egress.drop_head(&line, at, class) {
-                    let (frame, traffic_class) = (copy.frame, Some(copy.traffic_class));
-                    lost.push(Inside { frame, port, traffic_class, forwarded: 0 });
-                }
-            }
+            lost.extend(self.lose_port(port, at));
         }
         lost
     }

@@ -20,6 +20,8 @@ pub struct Straight {
     pub egress: u16,
     pub traffic_class: u8,
     pub shaped: bool,
+    /// As of a [`Judgement`].
+    pub is_led: bool,
     /// The port is to select at another tick than before.
     pub wakes: bool,
     /// [`NO_STREAM`]: none.
@@ -38,7 +40,7 @@ pub enum Verdict {
 
 impl From<Straight> for Judgement {
     fn from(straight: Straight) -> Self {
-        let Straight { frame, bytes, egress, traffic_class, shaped, wakes, stream, visible, decided, passed } =
+        let Straight { frame, bytes, egress, traffic_class, shaped, is_led, wakes, stream, visible, decided, passed } =
             straight;
         let (destination, wakes) = (1 << egress, u64::from(wakes) << egress);
         let stream = (stream != NO_STREAM).then_some(stream);
@@ -50,6 +52,7 @@ impl From<Straight> for Judgement {
             visible,
             stream,
             shaped,
+            is_led,
             decided,
             wakes,
             passed,
@@ -86,7 +89,7 @@ impl Bridge {
         if !way.is_single() {
             return Verdict::Other(self.judge_any(now, port, received, None, Some(way), headers, memos, before));
         }
-        let (frame, bytes, shaped) = (received.frame, received.bytes, way.is_shaped);
+        let (frame, bytes, shaped, is_led) = (received.frame, received.bytes, way.is_shaped, way.is_led);
         let (traffic_class, stream, egress) = (way.traffic_class, way.stream, way.wanted.trailing_zeros() as u16);
         let (begin, mut visible, decided) = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -102,7 +105,7 @@ impl Bridge {
         }
         let known = || {
             let stream = (stream != NO_STREAM).then_some(stream);
-            Judgement { frame, bytes, traffic_class, visible, stream, shaped, decided, ..Judgement::default() }
+            Judgement { frame, bytes, traffic_class, visible, stream, shaped, is_led, decided, ..Judgement::default() }
         };
         if !passes {
             return Verdict::Other(Judgement { reason: Reason::RESIDENCE, ..known() });
@@ -124,7 +127,7 @@ impl Bridge {
         let passed = self.pass(now, decided, before, egress, &copy);
         let wakes = passed.is_none() && self.enqueue(now, decided, egress, copy);
         let straight =
-            Straight { frame, bytes, egress, traffic_class, shaped, wakes, stream, visible, decided, passed };
+            Straight { frame, bytes, egress, traffic_class, shaped, is_led, wakes, stream, visible, decided, passed };
         Verdict::Straight(straight)
     }
 }

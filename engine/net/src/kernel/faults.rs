@@ -29,6 +29,10 @@ impl Kernel {
                 }
                 Change::Dies { node } => (node, None),
                 Change::Cut { node, port } => (node, Some(port)),
+                Change::Learnt { node, port, is_up } => {
+                    self.learn_link(at, node, port, is_up);
+                    continue;
+                }
             };
             self.around.simulation.events += 1;
             let Some(member) = self.members.get_mut(node as usize) else {
@@ -49,6 +53,12 @@ impl Kernel {
                 None => model.die(at, &mut out),
                 Some(port) => model.cut(port, at, until, &mut out),
             }
+        }
+    }
+
+    fn learn_link(&mut self, at: u64, node: u32, port: u16, is_up: bool) {
+        if let Some(Member::Model(model)) = self.members.get_mut(node as usize) {
+            model.learn_link(port, is_up, at, &mut Outbox::new(node, &mut self.around));
         }
     }
 
@@ -134,7 +144,7 @@ impl Kernel {
                 self.row(slot, from, Event::Dropped, at, traffic_class, reason);
                 let mut frame = self.around.frames.remove(slot);
                 let is_bridge = (from.0 as usize) < self.members.len();
-                let behind = if is_bridge { self.around.ledger.routes().behind(frame.hop, from.1) } else { frame.open };
+                let behind = if is_bridge { self.around.ledger.behind(&frame, from.1) } else { frame.open };
                 self.around.ledger.miss(&mut frame, behind, reason);
                 self.around.ledger.leave(frame);
                 None

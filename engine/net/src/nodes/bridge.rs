@@ -76,7 +76,8 @@ impl BridgeNode {
             }
         }
         self.copies = 0;
-        self.bridge = *fresh;
+        let before = std::mem::replace(&mut self.bridge, *fresh);
+        self.bridge.know_links_of(&before);
         out.forget_memos();
     }
 
@@ -85,6 +86,15 @@ impl BridgeNode {
         let until = if until == FOR_EVER { NEVER } else { self.clock.at_or_after(until) };
         if let Some(due) = self.bridge.cut(port, self.clock.at_or_after(at), until) {
             out.wake(&self.clock, Kind::Select, (port, due));
+        }
+    }
+
+    /// The node learns that the link of a port went down or up, if it has other ways then.
+    pub fn learn_link(&mut self, port: u16, is_up: bool, at: u64, out: &mut Outbox<'_>) {
+        for Inside { frame, port, traffic_class, .. } in self.bridge.set_link(port, is_up, self.clock.at_or_after(at)) {
+            let frame = out.around.frames.remove(frame);
+            out.drop(frame, port, traffic_class.unwrap_or_default(), at, Reason::LINK_DOWN);
+            self.copies = self.copies.saturating_sub(1);
         }
     }
 

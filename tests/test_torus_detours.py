@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of tiles in the engine: frames go as the tables say, also around what is dead in the middle of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from penstock.run import observe
+from penstock.scenario import load
+from penstock.tiles.detours import Routing
+from penstock.tiles.grid import Grid
+from penstock.tiles.walk import Link, cut, follow, links_of
+
+TILES = {"kind": "torus", "tiles": [2, 2], "bridge": {"ports": 4, "processing_delay": "1us"}}
+PLAIN = {**TILES, "tiles": [4, 4], "tile": [1, 1], "bridge": {"ports": 5, "processing_delay": "1us"}}
+
+
+def scenario(
+    topology: Mapping[str, Any], pairs: Collection[tuple[int, int]], faults: list[dict[str, Any]], **keys: Any
+) -> dict[str, Any]:
+    """A station at each node that has something to say or to hear."""
+    nodes = sorted({node for pair in pairs for node in pair})
+    source = keys.pop("source", {"frames": "100B", "every": "1ms", "count": 3})
+    return {
+        "name": "ways",
+        "nodes": "model",
+        "duration": "3ms",
+        "topology": {"t": dict(topology)},
+        "stations": {f"s{node}": {"at": f"t{node}.*"} for node in nodes},
+        "streams": {f"{a}-{b}": {"from": f"s{a}", "to": [f"s{b}"], "source": source} for a, b in pairs},
+        "faults": faults,
+        **keys,
+    }
+
+
+def grid_of(topology: Mapping[str, Any]) -> Grid:
+    return load(scenario(topology, [(0, 1)], [])).tilings["t"].routing.grid
+
+
+def fault(grid: Grid, link: Link, **when: str) -> dict[str, Any]:
+    return {"link": [f"t{grid.nodes.index(end[0])}" for end in link], **when}
+
+
+def ways(described: dict[str, Any]) -> dict[str, list[list[int]]]:
+    """By stream, of each of its frames: the nodes that had it, in order."""
+    trace = observe(load(described))[1].trace
+    received = trace.filter(pl.col("event") == "received").sort("time_ps").select("stream", "frame_id", "node")
+    found: dict[tuple[str, int], list[int]] = {}
+    for stream, frame, node in received.iter_rows():
+        found.setdefault((stream, frame), []).append(int(node[1:]))
+    by_stream: dict[str, list[list[int]]] = {}
+    for (stream, _), way in sorted(found.items()):
+        by_stream.setdefault(stream, []).append(way)
+    return by_stream
+
+
+def wanted(grid: Grid, pairs: Collection[tuple[int, int]], *dead: Collection[Link]) -> dict[str, list[list[int]]]:
+    """One frame after the other, with this dead."""
+    routing = Routing(grid)
+
+    def way(a: int, b: int, links: Collection[Link]) -> list[int]:
+        return [grid.nodes.index(node) for node in follow(routing, grid.nodes[a], grid.nodes[b], links).nodes]
+
+    return {f"{a}-{b}": [way(a, b, links) for links in dead] for a, b in pairs}
+
+
+@pytest.mark.parametrize("topology", [TILES, PLAIN], ids=["tiles", "plain"])
+def test_engine_and_table_agree_on_all_ways_with_each_link_dead(topology: Mapping[str, Any]) -> None:
+    grid = grid_of(topology)
+    pairs = [(a, b) for a in range(16) for b in range(16) if a != b]
+    for link in grid.links[:: 1 if topology is TILES else 3]:
+        found = ways(scenario(topology, pairs, [fault(grid, link, at="500us", until="1500us")]))
+        assert found == wanted(grid, pairs, [], [link], []), link
+
+
+def test_a_node_that_dies_is_led_around_until_it_is_back() -> None:
+    grid = grid_of(TILES)
+    pairs = [(a, b) for a in range(16) for b in range(16) if a != b and 6 not in (a, b)]
+    dead = links_of(grid, grid.nodes[6])
+    found = ways(scenario(TILES, pairs, [{"node": "t6", "at": "500us", "until": "1500us"}]))
+    assert found == wanted(grid, pairs, [], dead, [])
+
+
+def test_a_node_that_comes_back_knows_which_of_its_links_are_still_down() -> None:
+    grid = grid_of(TILES)
+    link = grid.links[0]
+    dies = {"node": f"t{grid.nodes.index(link[0][0])}", "at": "600us", "until": "700us"}
+    found = ways(scenario(TILES, [(0, 1)], [fault(grid, link, at="500us", until="1500us"), dies]))
+    assert found == wanted(grid, [(0, 1)], [], [link], [])
+
+
+def test_what_waits_for_a_link_until_it_is_known_to_be_down_is_lost() -> None:
+    """A frame every 100 us; the link is down from 495 us to 995 us, and the nodes know of it 200 us later."""
+    grid = grid_of(TILES)
+    dead = fault(grid, grid.links[0], at="495us", until="995us")
+    source = {"frames": "100B", "every": "100us", "count": 15}
+    described = scenario(TILES | {"link_detection": "200us"}, [(0, 1)], [dead], source=source)
+    usual, around = wanted(grid, [(0, 1)], [], [grid.links[0]])["0-1"]
+    assert ways(described)["0-1"] == [usual] * 5 + [[0]] * 2 + [around] * 5 + [usual] * 3
+    summary, view = observe(load(described))
+    drops = view.trace.filter(pl.col("event") == "dropped").select("node", "port", "reason", "time_ps").rows()
+    assert drops == [("t0", 0, "link_down", 695_000_000)] * 2
+    assert summary["streams"]["0-1"]["delivered"] == 13
+
+
+def test_a_frame_that_no_link_leads_on_is_dropped_where_it_is() -> None:
+    """At the rim of a mesh there is no other way than back; each frame is told of once."""
+    mesh = TILES | {"kind": "mesh2d"}
+    grid = grid_of(mesh)
+    pairs = [(a, b) for a in range(16) for b in range(16) if a != b]
+    link = next(link for link in grid.links if any(cut(Routing(grid), [link])))
+    lost = {f"{grid.nodes.index(a)}-{grid.nodes.index(b)}" for a, b, _ in cut(Routing(grid), [link])}
+    described = scenario(mesh, pairs, [fault(grid, link, at="500us", until="1500us")])
+    assert ways(described) == wanted(grid, pairs, [], [link], [])
+    summary, view = observe(load(described))
+    drops = view.trace.filter(pl.col("event") == "dropped")
+    assert set(drops["reason"]) == {"no_destination"}
+    assert set(drops["stream"]) == lost
+    assert len(drops) == len(lost)
+    assert {name for name, each in summary["streams"].items() if each["delivered"] == 2} == lost
+
+
+def test_what_the_tables_are_not_of_waits_for_its_link() -> None:
+    """Streams to several, those that have a route of their own, bridges that send what is not whole."""
+    grid = grid_of(TILES)
+    dead = fault(grid, grid.links[0], at="500us", until="1500us")
+    several = scenario(TILES, [(0, 1)], [dead])
+    several["stations"]["s5"] = {"at": "t5.*"}
+    several["streams"]["0-1"]["to"] = ["s1", "s5"]
+    routed = scenario(TILES, [(0, 1)], [dead])
+    routed["streams"]["0-1"]["route"] = ["t0", "t4", "t5", "t1"]
+    routed["faults"] = [{**dead, "link": ["t0", "t4"]}]
+    early = scenario(TILES, [(0, 1)], [dead])
+    early["topology"]["t"]["bridge"] = {"ports": 4, "processing_delay": "1us", "switching": "cut_through"}
+    for described in (several, routed, early):
+        summary, view = observe(load(described))
+        late = view.trace.filter(pl.col("event") == "sent", pl.col("node") == "t0")["time_ps"].sort()
+        assert 1_500_000_000 <= late[1] < 1_510_000_000, described
+        assert summary["streams"]["0-1"]["delivered"] == 3 * len(described["streams"]["0-1"]["to"])
