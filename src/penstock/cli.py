@@ -25,6 +25,7 @@ from penstock.end.cli import listen, talk
 from penstock.errors import InputError, MachineError, RunError, check_known
 from penstock.lab.cli import doctor, lab
 from penstock.linux.cli import app as linux
+from penstock.plane.cli import app as plane
 from penstock.report.cli import report
 from penstock.schema.cli import schema
 from penstock.show.cli import show
@@ -357,6 +358,7 @@ app.command()(report)
 app.command()(lab)
 app.command()(doctor)
 app.add_typer(linux, name="linux")
+app.add_typer(plane, name="plane")
 app.add_typer(torus, name="torus")
 app.command()(talk)
 app.command()(listen)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An end station on Linux: a talker with a software gate control list and launch times, a listener with statistics.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod clock;
 pub mod distribution;
@@ -10,10 +10,8 @@ pub mod listen;
 pub mod measure;
 pub mod options;
 pub mod plan;
-pub mod realtime;
 pub mod rtp;
 pub mod sequence;
 pub mod stamps;
 pub mod station;
-pub mod sys;
 pub mod talk;

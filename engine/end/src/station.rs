@@ -10,10 +10,10 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::clock;
-use crate::plan::{Plan, RealTime};
-use crate::realtime::{self, Grant};
-use crate::sys;
+use crate::plan::Plan;
 use penstock_frame::MacAddress;
+use penstock_sys as sys;
+use penstock_sys::{Grant, RealTime};
 
 /// What ends a talker or listener.
 #[derive(Debug, Error)]
@@ -106,7 +106,7 @@ fn clock_difference(ptp: &sys::PtpClock) -> Option<i64> {
 
 /// Asks the kernel for real time; a refusal ends the program where the plan says so.
 pub fn realtime(wanted: &RealTime) -> Result<Vec<Grant>, EndError> {
-    let grants = realtime::ask(wanted);
+    let grants = sys::ask(wanted);
     let refused: Vec<String> =
         grants.iter().filter_map(|g| g.refused.as_ref().map(|why| format!("{} refused: {why}", g.what))).collect();
     if refused.is_empty() {

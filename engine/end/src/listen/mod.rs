@@ -209,7 +209,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    fn finish(self, end: End, drops: u64, grants: Vec<crate::realtime::Grant>) -> Result<Summary, EndError> {
+    fn finish(self, end: End, drops: u64, grants: Vec<penstock_sys::Grant>) -> Result<Summary, EndError> {
         self.rows.finish()?;
         let verdict = stamps::judge(&self.facts, self.plan.listen.stamp);
         let whole = !matches!(end, End::Stopped | End::Duration);

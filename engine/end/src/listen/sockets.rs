@@ -11,7 +11,7 @@ use crate::clock;
 use crate::frame::Carrier;
 use crate::plan::{Mode, Plan, Receive};
 use crate::station::{kernel, EndError, Interface};
-use crate::sys::{Message, Socket};
+use penstock_sys::{Message, Socket};
 
 /// So many frames are taken before the end of listening is thought of again.
 const AT_ONCE: usize = 1024;

@@ -9,9 +9,9 @@ use super::stream;
 use crate::clock::Evidence;
 use crate::distribution::Description;
 use crate::plan::StampChoice;
-use crate::realtime::Grant;
 use crate::stamps::Verdict;
 use crate::station::Interface;
+use penstock_sys::Grant;
 
 /// `listen.json`.
 #[derive(Debug, Serialize)]

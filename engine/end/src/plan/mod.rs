@@ -6,6 +6,7 @@ mod check;
 mod stream;
 
 pub use check::{check, Fault};
+pub use penstock_sys::RealTime;
 pub use stream::{Audio, Mode, Stream};
 
 /// The plan's format; raised when a key changes its meaning.
@@ -109,23 +110,6 @@ impl Default for Late {
 pub enum LateAction {
     Send,
     Drop,
-}
-
-/// What is asked of the kernel so that the program is on time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RealTime {
-    pub fifo_priority: Option<u32>,
-    pub cpu: Option<usize>,
-    pub lock_memory: bool,
-    /// Whether a refusal ends the program before it sends or listens; else it is reported only.
-    pub required: bool,
-}
-
-impl Default for RealTime {
-    fn default() -> Self {
-        RealTime { fifo_priority: None, cpu: None, lock_memory: false, required: true }
-    }
 }
 
 /// How synchronization with the other host is shown.

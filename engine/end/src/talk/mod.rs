@@ -16,7 +16,7 @@ use crate::clock::{self, Evidence};
 use crate::header::flags;
 use crate::plan::{LateAction, Plan, Send};
 use crate::station::{self, kernel, EndError, Interface, Output};
-use crate::sys;
+use penstock_sys as sys;
 use records::{begun, Outcome, Records, HEAD};
 use schedule::{first_cycle, Schedule, Slot};
 use sender::Sender;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::schedule::Slot;
 use crate::plan::Stream;
 use crate::station::{cell, Output};
-use crate::sys::ErrorMessage;
+use penstock_sys::ErrorMessage;
 
 pub const HEAD: &str =
     "stream,stream_id,sequence,outcome,bytes,due_tai_ns,wake_late_ns,construction_tai_ns,handed_tai_ns,\

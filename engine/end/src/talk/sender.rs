@@ -11,7 +11,7 @@ use crate::header::{Header, HEADER_BYTES};
 use crate::plan::{Mode, Plan, Send, Stream};
 use crate::rtp;
 use crate::station::{kernel, EndError, Interface};
-use crate::sys::{ErrorMessage, Socket, TxTimeFlags};
+use penstock_sys::{ErrorMessage, Socket, TxTimeFlags};
 
 pub struct Sender {
     socket: Socket,

@@ -10,8 +10,8 @@ use crate::clock::Evidence;
 use crate::distribution::{Description, Distribution};
 use crate::measure::Window;
 use crate::plan::{Plan, Send};
-use crate::realtime::Grant;
 use crate::station::Interface;
+use penstock_sys::Grant;
 
 /// `talk.json`.
 #[derive(Debug, Serialize)]

@@ -6,12 +6,28 @@ use std::io;
 use nix::sched::{sched_setaffinity, CpuSet};
 use nix::sys::mman::{mlockall, MlockAllFlags};
 use nix::unistd::Pid;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::plan::RealTime;
-use crate::sys;
+use crate::scheduling::use_fifo;
 
 const HEAP_BYTES: usize = 4 << 20;
+
+/// What is asked of the kernel so that the program is on time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RealTime {
+    pub fifo_priority: Option<u32>,
+    pub cpu: Option<usize>,
+    pub lock_memory: bool,
+    /// Whether a refusal ends the program before it sends or listens; else it is reported only.
+    pub required: bool,
+}
+
+impl Default for RealTime {
+    fn default() -> Self {
+        RealTime { fifo_priority: None, cpu: None, lock_memory: false, required: true }
+    }
+}
 
 /// One thing that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,7 +52,7 @@ pub fn ask(wanted: &RealTime) -> Vec<Grant> {
         grants.push(grant(&format!("CPU {cpu}"), pin(cpu), "a CPU that exists and is in the program's cpuset"));
     }
     if let Some(priority) = wanted.fifo_priority {
-        let result = sys::use_fifo(priority);
+        let result = use_fifo(priority);
         grants.push(grant(&format!("SCHED_FIFO {priority}"), result, "CAP_SYS_NICE or `ulimit -r`"));
     }
     grants

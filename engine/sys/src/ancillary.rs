@@ -8,6 +8,7 @@ const SO_EE_ORIGIN_TXTIME: u8 = 6;
 const SO_EE_CODE_TXTIME_MISSED: u8 = 2;
 const PACKET_TX_TIMESTAMP: c_int = 16;
 const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
+const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
 const WORDS: usize = 64;
 
 /// struct tpacket_auxdata of linux/if_packet.h.
@@ -30,6 +31,8 @@ pub struct Message {
     pub length: usize,
     /// The tag control information of a tag that the kernel took out of the frame.
     pub stripped_tci: Option<u16>,
+    /// And its EtherType, where the kernel says it.
+    pub stripped_tpid: Option<u16>,
     /// The kernel's stamp, CLOCK_REALTIME.
     pub kernel_realtime_ns: Option<u64>,
     /// The interface's stamp, of its own clock.
@@ -112,6 +115,7 @@ fn stamps(data: &[u8]) -> (Option<u64>, Option<u64>) {
 }
 
 impl Message {
+    /// Of a message that the kernel has filled.
     pub(super) fn read(message: &libc::msghdr, length: usize) -> Message {
         let mut found = Message { length, ..Message::default() };
         each(message, |level, kind, data| match (level, kind) {
@@ -123,6 +127,8 @@ impl Message {
                 let auxiliary = value::<AuxiliaryData>(data);
                 let tagged = auxiliary.filter(|a| a.status & TP_STATUS_VLAN_VALID != 0);
                 found.stripped_tci = tagged.map(|a| a.vlan_tci);
+                let told = tagged.filter(|a| a.status & TP_STATUS_VLAN_TPID_VALID != 0);
+                found.stripped_tpid = told.map(|a| a.vlan_tpid);
             }
             _ => {}
         });

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The border to the kernel: sockets with ancillary data, interface requests, scheduling. All that is unsafe is here.
-#![allow(unsafe_code)]
+//! The border to the Linux kernel: sockets with ancillary data, interface requests, real time. All that is unsafe is here.
 
 mod ancillary;
+mod batch;
 mod interface;
+mod realtime;
 mod scheduling;
 mod socket;
 
 pub use ancillary::{ErrorMessage, Message};
-pub use interface::{driver, hardware_address, index, ptp_clock, request_hardware_stamps, PtpClock, StampSetting};
+pub use batch::{wait, Arrivals, BATCH};
+pub use interface::{
+    driver, hardware_address, index, is_up, ptp_clock, request_hardware_stamps, PtpClock, StampSetting,
+};
+pub use realtime::{ask, Grant, RealTime};
 pub use scheduling::{leave_fifo, use_fifo};
-pub use socket::{Socket, TxTimeFlags};
+pub use socket::{Socket, TxTimeFlags, VIRTUAL_HEADER_BYTES};
 
 use std::io;
 use std::os::raw::c_int;

@@ -11,9 +11,14 @@ use super::ancillary::{Control, ErrorMessage, Message};
 use super::checked;
 use penstock_frame::MacAddress;
 
+const PACKET_VNET_HDR: c_int = 15;
+const PACKET_QDISC_BYPASS: c_int = 20;
 const PACKET_IGNORE_OUTGOING: c_int = 23;
 const PACKET_MR_UNICAST: c_int = 3;
 const BUFFER_BYTES: c_int = 16 << 20;
+
+/// Of struct virtio_net_hdr.
+pub const VIRTUAL_HEADER_BYTES: usize = 10;
 
 /// Flags of SO_TXTIME.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +61,25 @@ impl Socket {
         socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
         socket.bind(&internet(*local.ip(), local.port()))?;
         Ok(socket)
+    }
+
+    /// Lets a packet socket get all frames that reach its interface. The kernel takes it back when the socket is closed, however
+    /// the program ends.
+    pub fn join_all(&self, interface: c_int) -> io::Result<()> {
+        let kind = libc::PACKET_MR_PROMISC as u16;
+        let request = libc::packet_mreq { mr_ifindex: interface, mr_type: kind, mr_alen: 0, mr_address: [0; 8] };
+        self.set_value(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
+    }
+
+    /// What is sent passes no queueing discipline.
+    pub fn bypass_qdisc(&self) -> io::Result<()> {
+        self.set(libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+    }
+
+    /// Ahead of each received frame stands a header of [`VIRTUAL_HEADER_BYTES`] that says what its sender has left to the
+    /// device (struct virtio_net_hdr).
+    pub fn tell_offloads(&self) -> io::Result<()> {
+        self.set(libc::SOL_PACKET, PACKET_VNET_HDR, 1)
     }
 
     /// Lets a packet socket get the frames for an address that is not the interface's, until the socket is closed.
@@ -191,6 +215,10 @@ impl Socket {
                 },
             }
         }
+    }
+
+    pub(super) fn descriptor(&self) -> c_int {
+        self.0.as_raw_fd()
     }
 
     fn new(family: c_int, kind: c_int) -> io::Result<Socket> {

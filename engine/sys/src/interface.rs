@@ -67,6 +67,14 @@ pub fn hardware_address(name: &str) -> io::Result<MacAddress> {
     Ok(MacAddress(std::array::from_fn(|n| data[n] as u8)))
 }
 
+/// Whether it is up.
+pub fn is_up(name: &str) -> io::Result<bool> {
+    let mut request = request(name)?;
+    control(libc::SIOCGIFFLAGS as libc::Ioctl, &mut request)?;
+    // SAFETY: SIOCGIFFLAGS has filled this member.
+    Ok(c_int::from(unsafe { request.ifr_ifru.ifru_flags }) & libc::IFF_UP != 0)
+}
+
 /// The name of its driver, as `veth` or `igb`.
 pub fn driver(name: &str) -> io::Result<String> {
     let mut info = DriverInfo { cmd: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The plane's thread: it sleeps until shortly before something is due, then it spins.
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+
+use penstock_shaper::egress::Tick;
+use penstock_sys as sys;
+
+use crate::clock::MachineClock;
+use crate::config::Refused;
+use crate::control::{Command, Order, Outcome, Snapshot};
+use crate::drive::{Clock, Driver};
+use crate::interfaces::Interfaces;
+use crate::line::TICK_NS;
+use crate::plane::Plane;
+use crate::port::ListRefused;
+use crate::writer::Writer;
+
+/// So long before something is due the thread is awake: waking it takes long, and now and then much longer.
+const AWAKE_BEFORE: Tick = 200_000 / TICK_NS;
+/// Requests are done when nothing is due for so long, or when they have waited for too long.
+const ROOM_FOR_REQUESTS: Tick = 100_000 / TICK_NS;
+const MOST_WAIT_OF_REQUESTS: Tick = 20_000_000 / TICK_NS;
+/// The thread looks around at least so often: whether it is to stop, and whether an interface is there again.
+const LONGEST_SLEEP: Tick = 100_000_000 / TICK_NS;
+const LOOK_FOR_INTERFACES: Tick = 500_000_000 / TICK_NS;
+/// The kernel takes a processor from a real-time thread that never rests, for 50 ms of each second. So it rests by itself for
+/// a little, when nothing is due if it can, and as often as it has to.
+const MOST_RUNNING: Tick = 2_000_000 / TICK_NS;
+const REST: Tick = 120_000 / TICK_NS;
+
+pub struct Running {
+    driver: Driver<Interfaces, MachineClock>,
+    orders: Receiver<Order>,
+    woken: UnixStream,
+    writer: Option<Writer>,
+    /// Since when requests wait.
+    asked: Option<Tick>,
+    looked: Tick,
+    /// Since when the thread has not slept.
+    awake: Tick,
+    is_asked_to_stop: bool,
+}
+
+impl Running {
+    pub fn new(
+        plane: Plane,
+        interfaces: Interfaces,
+        (orders, woken): (Receiver<Order>, UnixStream),
+        writer: Option<Writer>,
+    ) -> Self {
+        let mut clock = MachineClock;
+        let now = clock.now();
+        let driver = Driver::new(plane, interfaces, clock);
+        Self { driver, orders, woken, writer, asked: None, looked: now, awake: now, is_asked_to_stop: false }
+    }
+
+    /// Until the flag says stop, or somebody asks for it.
+    pub fn run(&mut self, stop: &AtomicBool) -> io::Result<Snapshot> {
+        while !stop.load(Ordering::Relaxed) && !self.is_asked_to_stop {
+            let any = self.driver.round();
+            if let Some(writer) = &mut self.writer {
+                writer.write(self.driver.plane.take_rows());
+            }
+            let (now, next) = (self.driver.clock.now(), self.driver.plane.next_tick());
+            self.perform_requests(now, next);
+            if now >= self.looked + LOOK_FOR_INTERFACES {
+                self.look_for_interfaces(now);
+            }
+            let running = now - self.awake;
+            if running > MOST_RUNNING && (next > now + REST || running > 2 * MOST_RUNNING) {
+                sys::wait(&[], REST * TICK_NS)?;
+                self.awake = self.driver.clock.now();
+            } else if !any && next > now + AWAKE_BEFORE {
+                self.sleep((next - now - AWAKE_BEFORE).min(LONGEST_SLEEP))?;
+            }
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.finish()?;
+        }
+        let now = self.driver.clock.now();
+        Ok(self.snapshot(now))
+    }
+
+    fn sleep(&mut self, ticks: Tick) -> io::Result<()> {
+        let plane = &self.driver.plane;
+        let up = (0..plane.ports().len()).filter(|&port| !plane.ports()[port].is_down());
+        let mut readable: Vec<_> = up.map(|port| self.driver.ports.readable(port)).collect();
+        readable.push(self.woken.as_fd());
+        sys::wait(&readable, ticks * TICK_NS)?;
+        self.awake = self.driver.clock.now();
+        Ok(())
+    }
+
+    fn snapshot(&mut self, now: Tick) -> Snapshot {
+        let Driver { plane, ports, .. } = &mut self.driver;
+        let overruns = (0..plane.ports().len()).map(|port| ports.overruns(port)).collect();
+        Snapshot::of(plane, now, overruns, self.writer.as_ref().map_or(0, Writer::lost))
+    }
+
+    fn look_for_interfaces(&mut self, now: Tick) {
+        self.looked = now;
+        let Driver { plane, ports, .. } = &mut self.driver;
+        for port in 0..plane.ports().len() {
+            if plane.ports()[port].is_down() && ports.reopen(port) {
+                plane.set_down(port, false, now);
+            }
+        }
+    }
+
+    /// Does what was asked, when there is time for it.
+    fn perform_requests(&mut self, now: Tick, next: Tick) {
+        if self.asked.is_none() {
+            let mut bytes = [0; 64];
+            if !matches!(self.woken.read(&mut bytes), Ok(count) if count > 0) {
+                return;
+            }
+        }
+        let since = *self.asked.get_or_insert(now);
+        if next < now + ROOM_FOR_REQUESTS && now < since + MOST_WAIT_OF_REQUESTS {
+            return;
+        }
+        self.asked = None;
+        while let Ok(Order { command, reply }) = self.orders.try_recv() {
+            let outcome = self.perform(command);
+            // Whoever went away does not hear of it.
+            let _ = reply.try_send(outcome);
+        }
+    }
+
+    fn perform(&mut self, command: Command) -> Outcome {
+        let now = self.driver.clock.now();
+        let plane = &mut self.driver.plane;
+        match command {
+            Command::Gates { port, list } => match plane.commit(port, &list, now) {
+                Ok(tai_ns) => return Outcome::Changes { tai_ns },
+                Err(ListRefused::Locked) => return Outcome::Locked,
+                Err(ListRefused::Wrong(refused)) => return Outcome::Refused(refused),
+            },
+            Command::Table(table) => {
+                if self.writer.is_some() && !plane.table().has_streams_of(&table) {
+                    return Outcome::Refused(Refused {
+                        place: "streams".into(),
+                        what: "are others, while a trace is written that has their names".into(),
+                        allowed: "the streams that the plane began with".into(),
+                    });
+                }
+                plane.replace_table(table);
+            }
+            Command::Limit { port, class, frames } => plane.set_limit(port, class, frames),
+            Command::Counters => return Outcome::Counters(Box::new(self.snapshot(now))),
+            Command::Occupancy => return Outcome::Occupancy(Box::new(crate::control::read_levels(plane, now))),
+            Command::Stop => self.is_asked_to_stop = true,
+        }
+        Outcome::Done
+    }
+}

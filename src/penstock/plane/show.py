@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plane on a terminal: what passed, and a view that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from penstock.command.tables import new_table
+
+_GATE_WIDTH = 60
+_BAR_WIDTH = 24
+_CLASSES = range(7, -1, -1)
+
+
+def counters(told: Mapping[str, Any]) -> Table:
+    """A row per port."""
+    table = new_table(["port", "dropped"], ["received", "sent", "late", "missed window", "error p50", "p99", "max"])
+    for name, port in told["ports"].items():
+        left = port["departures"]
+        dropped = ", ".join(f"{count} {reason}" for reason, count in port["dropped"].items()) or "0"
+        times = (_us(left[key]) for key in ("p50_ns", "p99_ns", "max_ns"))
+        table.add_row(
+            name + (" (down)" if port["down"] else ""),
+            dropped,
+            str(port["received"]["frames"]),
+            str(port["sent"]["frames"]),
+            str(left["late"]),
+            str(left["missed"]),
+            *times,
+        )
+    return table
+
+
+def _us(nanoseconds: int) -> str:
+    return f"{nanoseconds / 1000:.1f} us"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Counters and occupancy of one time."""
+
+    counters: Mapping[str, Any]
+    occupancy: Mapping[str, Any]
+
+
+def mean_occupancy(before: Mapping[str, Any], after: Mapping[str, Any], port: str, traffic_class: int) -> float:
+    """Frames in a queue between two readings, averaged over all of the time."""
+    first, last = (told["ports"][port][traffic_class]["integral_frame_ns"] for told in (before, after))
+    elapsed = after["time_ns"] - before["time_ns"]
+    return float((last - first) / elapsed) if elapsed > 0 else 0.0
+
+
+def view(before: Reading, now: Reading) -> Group:
+    """Gates, queues and lateness of all ports."""
+    seconds = (now.occupancy["time_ns"] - before.occupancy["time_ns"]) / 1e9 or 1.0
+    return Group(*(_port(name, before, now, seconds) for name in now.counters["ports"]), counters(now.counters))
+
+
+def _port(name: str, before: Reading, now: Reading, seconds: float) -> Group:
+    port, earlier = now.counters["ports"][name], before.counters["ports"][name]
+    told = f"{name}: {port['rate_bps'] / 1e6:g} Mb/s"
+    if port["gates"]:
+        told += f", cycle of {port['gates']['cycle_time_ns'] / 1e6:g} ms"
+    if port["pending_gates"]:
+        told += f", {port['pending_gates']['cycle_time_ns'] / 1e6:g} ms to come"
+    table = new_table(["class", "gate over a cycle", "queue"], ["mean", "most", "limit", "Mb/s"])
+    for number in _CLASSES:
+        sent, was = port["sent_of_class"][number], earlier["sent_of_class"][number]
+        most = now.occupancy["ports"][name][number]["most"]
+        if not (sent["frames"] or most):
+            continue
+        mean, limit = mean_occupancy(before.occupancy, now.occupancy, name, number), port["limits"][number]
+        table.add_row(
+            str(number),
+            gate_bar(port, number, now.counters["time_tai_ns"]),
+            _bar(mean, limit),
+            f"{mean:.1f}",
+            str(most),
+            str(limit),
+            f"{(sent['bytes'] - was['bytes']) * 8 / 1e6 / seconds:.2f}",
+        )
+    return Group(Text(told, style="bold"), table)
+
+
+def gate_bar(port: Mapping[str, Any], traffic_class: int, now_tai_ns: int) -> Text:
+    """A cycle of the gate, open where it is full, with the place of now."""
+    gates = port["gates"]
+    if gates is None:
+        return Text("-" if port["gate_states"] >> traffic_class & 1 else "closed", style="dim")
+    cycle = gates["cycle_time_ns"]
+    place = int((now_tai_ns - gates["since_tai_ns"]) % cycle / cycle * _GATE_WIDTH)
+    text = Text()
+    for cell in range(_GATE_WIDTH):
+        is_open = _states(gates, (cell + 0.5) / _GATE_WIDTH * cycle) >> traffic_class & 1
+        style = "reverse" if cell == place else "green" if is_open else "dim"
+        text.append("█" if is_open else "·", style=style)
+    return text
+
+
+def _states(gates: Mapping[str, Any], at_ns: float) -> int:
+    begin, last = 0, 0
+    for states, interval in gates["entries"]:
+        begin, last = begin + interval, states
+        if at_ns < begin:
+            break
+    return int(last)
+
+
+def _bar(mean: float, limit: int) -> Text:
+    filled = min(_BAR_WIDTH, round(mean / limit * _BAR_WIDTH)) if limit else 0
+    return Text("█" * filled, style="yellow") + Text("·" * (_BAR_WIDTH - filled), style="dim")
