@@ -83,8 +83,9 @@ def trace_of(net: Network, latencies_us: dict[str, NDArray[np.float64]], every_u
 
 
 def page_of(net: Network, trace: pl.DataFrame) -> str:
+    """Of times that were made up, which no bound holds."""
     view = View(net, trace)
-    return report.render(net, view, summarize(view))
+    return report.render(net, view, summarize(view, bounded=False))
 
 
 def traces(page: str, picture: str = "latency-over-time") -> dict[str, dict[str, Any]]:

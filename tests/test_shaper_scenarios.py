@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -14,11 +15,14 @@ import polars as pl
 import pytest
 
 import penstock as ps
+from penstock.bound import bound
 from penstock.gates import CreditOverTime, Occupation, gate_states
 from penstock.journeys import View
 from penstock.report.moments import Ports
 from penstock.report.page import unpack
 from penstock.report.ports import occupations
+from penstock.run import run as run_whole
+from penstock.run import statistics
 from penstock.scenario import load
 from penstock.scenario.network import Network
 from penstock.scenario.windows import acting
@@ -132,10 +136,37 @@ def test_the_report_draws_gates_and_credit() -> None:
         assert any("credit" in trace["name"] for trace in traces) == (name != "tas")
 
 
-def test_a_source_that_breaks_its_contract_has_no_bound() -> None:
-    stream = run("mixed").summary["streams"]["events"]
+def test_a_source_that_breaks_its_contract_has_no_bound_and_its_run_fails(tmp_path: Path) -> None:
+    values = tomllib.loads((SCENARIOS / "mixed" / "scenario.toml").read_text())
+    values["streams"]["events"]["ats"]["burst"] = "640B"
+    summary = run_whole(load(values, "model"), tmp_path / "run").summary
+    stream = summary["streams"]["events"]
     assert stream["bound_ns"] is None
     assert "the source does not conform: 10 of 30 frames" in stream["bound"]["reason"]
+    assert (stream["deadline_ok"], stream["bound_ok"], summary["ok"]) == (True, False, False)
+    kept = run("mixed").summary
+    assert (kept["streams"]["events"]["bound_ok"], kept["ok"]) == (True, True)
+
+
+def test_each_stream_with_a_contract_is_held_against_its_bound_and_each_hop_too() -> None:
+    for name in ("mixed", "cbs", "round-robin"):
+        for stream, told in run(name).summary["streams"].items():
+            assert told["bound_ok"] is True, (name, stream)
+            assert told["latency_ns"]["max"] <= told["bound_ns"]
+            for hop in told["hops"]:
+                assert 0 < hop["passing_ns"]["max"] <= hop["bound_ns"], (name, stream, hop)
+    page = Path(run("mixed").report()).read_text(encoding="utf-8")
+    assert page.count("last bit in to first bit out") == 5
+
+
+def test_a_latency_above_the_bound_of_a_stream_without_ats_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def less(network: Network, name: str, measured_ps: Any = None) -> Any:
+        found = bound(network, name, measured_ps)
+        return replace(found, total_ps=800_000) if name == "control" else found
+
+    monkeypatch.setattr("penstock.summary.bound", less)
+    summary = statistics(load(SCENARIOS / "tas", "model"))
+    assert (summary["streams"]["control"]["bound_ok"], summary["ok"]) == (False, False)
 
 
 def bridge_of(gates: dict[str, Any], **settings: Any) -> Network:

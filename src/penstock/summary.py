@@ -10,6 +10,7 @@ import polars as pl
 
 from penstock import passing
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
+from penstock.bound.answers import learn_answers
 from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, from_engine, from_trace
 from penstock.passing import Passing
@@ -27,8 +28,9 @@ def summarize(
     simulation: Mapping[str, Any] | None = None,
     *,
     partial: bool = False,
+    bounded: bool = True,
 ) -> dict[str, Any]:
-    """The content of `summary.json`, from a whole trace."""
+    """The content of `summary.json`, from a whole trace; `bounded`: nodes do what their bounds take for granted."""
     network, steps = view.network, view.hops
     told = dict(simulation or {})
     end_ps = max(network.duration_ps, last_time_ps(view.trace), int(told.get("end_ps", 0)))
@@ -49,6 +51,7 @@ def summarize(
         stray=strays(network, view.rows),
         partial=partial,
         source="trace",
+        bounded=bounded,
     )
 
 
@@ -90,20 +93,24 @@ def _summary(
     stray: int,
     partial: bool,
     source: str,
+    bounded: bool = True,
 ) -> dict[str, Any]:
     processing = passed.processing if passed else {}
     idle_times: dict[str, dict[str, int]] = {}
     for (at, name), time in processing.items():
         idle_times.setdefault(name, {})[at] = time
+    learn_answers(network)
     streams = {}
     for name, figures in measured.items():
         has_ats = network.streams[name].ats is not None
-        limit = bound(network, name, idle_times.get(name, {})) if has_ats else None
+        limit = bound(network, name, idle_times.get(name, {})) if bounded else None
         reason = applies(network, name, conforming) if limit and limit.total_ps is not None else None
         streams[name] = _stream(network, name, figures, limit, reason) | {
             "shaping_ns": _ns(passed.shaping.get(name) if passed and has_ats else None),
             **_judged(conforming.get(name)),
-            "hops": passed.hops.get(name, []) if passed and passed.hops is not None else None,
+            "hops": None
+            if passed is None or passed.hops is None
+            else _held_against(passed.hops.get(name, []), limit, reason),
             **punctual[name],
         }
     told = [f for m in measured.values() for f in (m.latency, m.interval, m.talker_wait) if f is not None]
@@ -203,11 +210,10 @@ def _stream(
 ) -> dict[str, Any]:
     stream = network.streams[name]
     bound_ps = limit.total_ps if limit and not not_applicable else None
-    worst = measured.latency.max if measured.latency else None
     lost = measured.dropped_copies
-    # A frame that keeps to its rate and burst has to arrive: one that was dropped took longer than any bound.
-    in_time = worst is None or bound_ps is None or worst <= bound_ps
-    bound_ok = None if bound_ps is None else in_time and lost == 0
+    bound_ok = _is_bound_kept(stream, measured, bound_ps)
+    if bound_ok is None and not_applicable is not None and stream.ats is not None:
+        bound_ok = False  # what was promised has no ground any more
     late = measured.late if stream.deadline_ps is not None else 0
     missed = None if late is None else late + lost if stream.deadline_ps is not None else 0
     deadline_ok = None if stream.deadline_ps is None else missed == 0
@@ -241,6 +247,24 @@ def _stream(
         "deadline_ok": deadline_ok,
         "deadline_missed": missed,
     }
+
+
+def _is_bound_kept(stream: Stream, measured: Measured, bound_ps: int | None) -> bool | None:
+    """A frame that keeps to its rate and burst has to arrive; of other streams a bound is about those that do."""
+    if bound_ps is None:
+        return None
+    in_time = measured.latency is None or measured.latency.max <= bound_ps
+    return in_time and (stream.ats is None or measured.dropped_copies == 0)
+
+
+def _held_against(hops: list[dict[str, Any]], limit: Bound | None, not_applicable: str | None) -> list[dict[str, Any]]:
+    """Each hop with the most that a frame may take to pass it; none where no bound applies."""
+    limits: dict[tuple[str, int], float] = {}
+    if limit is not None and limit.total_ps is not None and not_applicable is None:
+        for way in limit.ways:
+            for hop in way.hops:
+                limits[hop.bridge, hop.egress] = (hop.passing_ps + way.clock_drift_ps) / 1000
+    return [hop | {"bound_ns": limits.get((hop["bridge"], hop["port"]))} for hop in hops]
 
 
 def _judged(source: Conformance | None) -> dict[str, Any]:

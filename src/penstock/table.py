@@ -149,16 +149,17 @@ def _say_bound(name: str, stream: dict[str, Any], console: Console, *, wide: boo
     if described is None:
         return
     if wide and described["terms"]:
-        say(console, f"bound of [bold]{name}[/], equation (1) and the way around it:")
+        say(console, f"bound of [bold]{name}[/], term by term:")
         for term in described["terms"]:
             say(console, f"  {us(term['ns']):>10} us  {escape(term['name'])} ({escape(term['detail'])})")
         worst = us(stream["latency_ns"]["max"])
         say(console, f"  {us(described['total_ns']):>10} us  in all; measured {worst} us at most")
-    if stream["bound_ok"] is False:
+    if described["reason"]:
+        color = "red" if stream["bound_ok"] is False else "yellow"
+        say(console, f"[{color}]no bound for {name}[/]: {escape(described['reason'])}")
+    elif stream["bound_ok"] is False:
         late = "frames that kept to rate and burst were dropped" if stream["dropped"] else "a frame took longer"
         say(console, f"bound of [bold]{name}[/] [red]not met[/]: {late}")
-    if described["reason"]:
-        say(console, f"[yellow]no bound for {name}[/]: {escape(described['reason'])}")
 
 
 def _say_conserved(kept: dict[str, Any], console: Console) -> None:

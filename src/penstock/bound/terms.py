@@ -84,6 +84,12 @@ class HopBound:
     contention: Contention | None  # where equation (1) is about the port
     clock_grid_ps: int
     clock_grid_said: str
+    held_ps: int = 0  # for how long its scheduler may hold what waited less than others before; no part of the total
+
+    @property
+    def passing_ps(self) -> int:
+        """From the last bit in to the delimiter out, of each frame: what is held back here was fast before."""
+        return self.held_ps + self.processing_ps + self.wait_ps + self.preamble_ps + self.clock_grid_ps
 
     @property
     def media_ps(self) -> int:
@@ -171,3 +177,4 @@ class Bound:
     reason: str | None = None
     terms: tuple[Term, ...] = ()
     contention: str = ""  # what it waits for, hop by hop
+    ways: tuple[WayBound, ...] = ()  # to each listener

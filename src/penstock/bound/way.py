@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from penstock.bound.conditions import why_not
 from penstock.bound.ports import port_at
@@ -37,7 +38,7 @@ def bound(network: Network, name: str, measured_ps: Measured | None = None) -> B
         one = without.refused_at is None or len(network.way(network.streams[name], without.listener)) == 1
         return Bound(None, without.reason if one else f'{without.reason} (at "{without.refused_at}")')
     worst = max(ways, key=lambda way: way.total_ps or 0)
-    return Bound(worst.total_ps, None, worst.terms(), "; ".join(hop.waits_for for hop in worst.hops))
+    return Bound(worst.total_ps, None, worst.terms(), "; ".join(hop.waits_for for hop in worst.hops), ways)
 
 
 def ways_of(network: Network, name: str, measured_ps: Measured | None = None) -> tuple[WayBound, ...]:
@@ -55,10 +56,17 @@ def _to(network: Network, solution: Solution, stream: Stream, listener: str, mea
         reason = why_not(network, solution, stream, way, number, shaped)
         if reason is not None:
             return WayBound(stream.name, listener, reason=reason, refused_at=step.bridge)
-        hops.append(_hop(network, solution, stream, way, number, shaped, measured_ps))
+        hop = _hop(network, solution, stream, way, number, shaped, measured_ps)
+        hops.append(replace(hop, held_ps=_held_ps(hops, shaped)) if shaped[number] else hop)
     last_cable_ps = network.stations[listener].link_delay_ps
     ideal_ps = sum(hop.total_ps for hop in hops) + last_cable_ps
     return WayBound(stream.name, listener, tuple(hops), last_cable_ps, drift(network, way, ideal_ps, shaped))
+
+
+def _held_ps(before: Sequence[HopBound], shaped: Sequence[bool]) -> int:
+    """What frames of a group may differ in since their last scheduler, or since they were sent."""
+    last = max((number for number in range(len(before)) if shaped[number]), default=0)
+    return sum(hop.total_ps - hop.cable_ps for hop in before[last:])
 
 
 def _is_shaped(network: Network, stream: Stream, step: Step) -> bool:

@@ -244,7 +244,7 @@ def _late_talkers(ends: dict[str, Any], base_tai_ns: int) -> list[str]:
 def _summary(
     network: Network, trace: pl.DataFrame, simulation: dict[str, Any], told: dict[str, Any], notes: list[str]
 ) -> dict[str, Any]:
-    summary = summarize(View(network, trace), simulation)
+    summary = summarize(View(network, trace), simulation, bounded=False)
     if told["guest"]:
         notes = [
             *notes,

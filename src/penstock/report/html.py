@@ -193,6 +193,11 @@ def _bounds(summary: dict[str, Any], names: list[str]) -> list[dict[str, Any]]:
             "bound": stream["bound"],
             "conformance": stream["conformance"],
             "worst_ns": stream["latency_ns"]["max"],
+            "hops": [
+                hop
+                for hop in stream["hops"] or ()
+                if hop["bound_ns"] is not None and hop["passing_ns"]["max"] is not None
+            ],
         }
         for name, stream in streams.items()
         if stream["bound"] is not None
