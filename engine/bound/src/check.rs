@@ -11,7 +11,11 @@ pub fn check(network: &Network) -> Result<(), String> {
         let gates_fit = port.gates.as_ref().is_none_or(|gates| {
             let cycle = gates.entries.iter().map(|&(_, interval)| i128::from(interval)).sum::<i128>();
             let all_last = gates.entries.iter().all(|&(_, interval)| interval > 0);
-            all_last && (1..=i128::from(MOST)).contains(&cycle) && (0..=1_000_000_000).contains(&gates.edge_ps)
+            let begins = gates.begin_ps.is_none_or(|begin| (0..=MOST).contains(&begin)) && fits(gates.begin_error_ps);
+            begins
+                && all_last
+                && (1..=i128::from(MOST)).contains(&cycle)
+                && (0..=1_000_000_000).contains(&gates.edge_ps)
         });
         let credit_fits = port.credit.iter().all(|credit| {
             let slopes = [credit.slowest_bps, credit.fastest_bps];
@@ -35,11 +39,16 @@ pub fn check(network: &Network) -> Result<(), String> {
                 && usize::from(hop.traffic_class) < CLASSES
                 && hop.from.is_none_or(|from| from < place)
                 && fits(hop.jitter_ps)
+                && hop.reach_ps.is_none_or(|(least, most)| least <= most && fits(least) && fits(most))
                 && hop.regulator.is_none_or(|regulator| regulator < network.regulators.len())
         });
         let lengths_fit = stream.min_bytes > 20 && stream.min_bytes <= stream.max_bytes && stream.max_bytes <= 1 << 20;
-        if !hops_fit || !lengths_fit || !stream.buckets.iter().all(bucket_fits) {
-            return Err(format!("stream {number}: a hop, a length or a bucket is out of range"));
+        let released = stream.releases.as_ref().is_none_or(|releases| {
+            let ordered = |&(from, to): &(i64, i64)| from <= to && fits(from) && fits(to);
+            releases.period_ps.is_none_or(|period| (1..=MOST).contains(&period)) && releases.windows.iter().all(ordered)
+        });
+        if !hops_fit || !lengths_fit || !released || !stream.buckets.iter().all(bucket_fits) {
+            return Err(format!("stream {number}: a hop, a length, a bucket or a release is out of range"));
         }
     }
     Ok(())

@@ -3,8 +3,9 @@
 use crate::curve::{Curve, Line};
 use crate::describe::{Credit, Port};
 use crate::outcome::Why;
+use crate::phase::Schedule;
 use crate::service::{Above, Service};
-use crate::wait::{by_credit, by_service, most_credit};
+use crate::wait::{by_credit, by_service, most_credit, Arrivals};
 use crate::windows::Cycle;
 use crate::{ceil_div, Amount, Time, BYTE, CLASSES};
 
@@ -31,7 +32,7 @@ pub struct Class {
 /// How a class is served.
 pub enum Served {
     Not(Why),
-    InOrder { service: Service, arrivals: Curve },
+    InOrder { service: Service, arrivals: Curve, schedule: Option<Schedule> },
     InTurns { service: Service, arrivals: Curve, others: Amount, shortest: Amount, plain: Option<Service> },
     ByCredit { cycle: Option<Cycle>, idle: i64, most: Amount, arrivals: Curve, scale: (Amount, Amount) },
 }
@@ -41,11 +42,11 @@ impl Served {
     pub fn wait(&self, shortest: Amount) -> Result<Time, Why> {
         let found = match self {
             Self::Not(why) => return Err(*why),
-            Self::InOrder { service, arrivals } => {
+            Self::InOrder { service, arrivals, schedule } => {
                 if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {
                     return Err(Why::NoWindow);
                 }
-                by_service(service, arrivals, shortest)
+                by_service(service, Arrivals { curve: arrivals, schedule: schedule.as_ref() }, shortest)
             }
             Self::InTurns { service, arrivals, others, shortest: least, plain } => {
                 if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {
@@ -57,8 +58,8 @@ impl Served {
                     burst: scaled((line.burst - shortest).max(0)) + others,
                     rate: scaled(line.rate.into()) as i64,
                 });
-                let by_turns = by_service(service, &with_others, 0);
-                let by_sum = plain.as_ref().and_then(|plain| by_service(plain, arrivals, shortest));
+                let by_turns = by_service(service, Arrivals::of(&with_others), 0);
+                let by_sum = plain.as_ref().and_then(|plain| by_service(plain, Arrivals::of(arrivals), shortest));
                 by_turns.into_iter().chain(by_sum).min()
             }
             Self::ByCredit { cycle, idle, most, arrivals, scale: (fast, slow) } => {
@@ -82,6 +83,8 @@ pub struct View<'a, R: Fn(usize) -> usize> {
     pub classes: &'a [Option<Class>; CLASSES],
     pub rank: &'a R,
     pub class: usize,
+    /// When its frames come; none: at any time.
+    pub schedule: Option<Schedule>,
 }
 
 impl<R: Fn(usize) -> usize> View<'_, R> {
@@ -121,7 +124,13 @@ impl<R: Fn(usize) -> usize> View<'_, R> {
     }
 
     pub fn service(&self, above: Vec<Above>, low: Amount) -> Service {
-        let cycle = self.cycle();
+        let mut cycle = self.cycle();
+        if let (Some(cycle), Some(schedule)) = (&mut cycle, &self.schedule) {
+            if !cycle.phases.is_empty() {
+                let within = |window| cycle.phases_within(self.class, window);
+                cycle.phases = schedule.windows().into_iter().flat_map(within).collect();
+            }
+        }
         Service { rate: self.port.slowest_bps, low: if cycle.is_some() { 0 } else { low }, above, cycle }
     }
 

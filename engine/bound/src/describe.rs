@@ -58,6 +58,22 @@ pub struct Gates {
     /// For a while all of them are open, before the list acts.
     #[serde(default)]
     pub late: bool,
+    /// When a cycle begins, in the network's time; none: nobody knows.
+    #[serde(default)]
+    pub begin_ps: Option<i64>,
+    /// By how much that may be early or late: synchronization is not perfect.
+    #[serde(default)]
+    pub begin_error_ps: i64,
+}
+
+/// When a source releases its frames, in the network's time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Releases {
+    /// After which they come again; none: they do not.
+    pub period_ps: Option<i64>,
+    /// Of each frame, from when to when, both counted.
+    pub windows: Vec<(i64, i64)>,
 }
 
 /// A token bucket.
@@ -79,6 +95,9 @@ pub struct Stream {
     /// Its source always has a frame.
     #[serde(default)]
     pub fills: bool,
+    /// Where that is known.
+    #[serde(default)]
+    pub releases: Option<Releases>,
     /// Each after the one that it comes from.
     pub hops: Vec<Hop>,
 }
@@ -99,4 +118,8 @@ pub struct Hop {
     /// It is proven that the scheduler holds nothing back.
     #[serde(default)]
     pub conforms: bool,
+    /// The least and the most from the begin of a frame at the port before until it may begin here, waiting apart, in ps;
+    /// none: frames are held in between.
+    #[serde(default)]
+    pub reach_ps: Option<(i64, i64)>,
 }

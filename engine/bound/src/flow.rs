@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 
 use crate::check::check;
-use crate::class::{Class, Member, Served, View};
+use crate::class::{Class, Member, Served, View, LONGEST};
 use crate::curve::{Curve, Line};
-use crate::describe::{Bucket, Network, Stream};
+use crate::describe::{Bucket, Network, Port, Stream};
 use crate::outcome::{Hop, Outcome, Queue, Why};
+use crate::phase::{Schedule, Window};
 use crate::service::Above;
 use crate::{ceil_div, Amount, Time, BYTE, CLASSES};
 
@@ -44,6 +45,8 @@ struct Analysis<'a> {
     classes: Vec<[Option<Class>; CLASSES]>,
     /// By stream and hop; none: without limit.
     arrivals: Vec<Vec<Option<Curve>>>,
+    /// By stream and hop: the least and the most from a release until it may begin there; none: nobody knows.
+    ways: Vec<Vec<Option<Window>>>,
     waits: Vec<[Result<Time, Why>; CLASSES]>,
     /// In which ports come after which.
     order: Vec<usize>,
@@ -83,6 +86,7 @@ impl<'a> Analysis<'a> {
             network,
             classes,
             arrivals: network.streams.iter().map(|stream| vec![None; stream.hops.len()]).collect(),
+            ways: network.streams.iter().map(|stream| vec![None; stream.hops.len()]).collect(),
             waits: vec![[Ok(0); CLASSES]; network.ports.len()],
             order: in_order(&next),
             next,
@@ -128,6 +132,11 @@ impl<'a> Analysis<'a> {
                     changed = true;
                     self.arrivals[stream][hop] = found;
                 }
+                let found = self.way(stream, hop);
+                if self.ways[stream][hop] != found {
+                    changed = true;
+                    self.ways[stream][hop] = found;
+                }
             }
         }
         let mut waits = [Ok(0); CLASSES];
@@ -154,6 +163,34 @@ impl<'a> Analysis<'a> {
         };
         // Whatever a stream does, behind its scheduler it keeps to rate and burst.
         there.regulator.map(|regulator| Curve::line(line(&self.network.regulators[regulator]))).or(before)
+    }
+
+    /// How long a frame takes from its release until it may begin at a queue.
+    fn way(&self, stream: usize, hop: usize) -> Option<Window> {
+        let of = &self.network.streams[stream];
+        of.releases.as_ref()?;
+        let there = &of.hops[hop];
+        if there.regulator.is_some() {
+            return None;
+        }
+        let Some(from) = there.from else { return Some((0, 0)) };
+        let (least, most) = self.ways[stream][from]?;
+        let waited = self.waits[of.hops[from].port][usize::from(of.hops[from].traffic_class)].ok()?;
+        let reach = there.reach_ps?;
+        Some((least.checked_add(reach.0)?, most.checked_add(reach.1)?.checked_add(waited)?))
+            .filter(|way| way.1 <= LONGEST)
+    }
+
+    /// When in the gate cycle the frames of a class come, if that is known of all its streams.
+    fn schedule(&self, port: &Port, class: &Class) -> Option<Schedule> {
+        let gates = port.gates.as_ref().filter(|gates| gates.begin_ps.is_some() && class.filling == 0)?;
+        let known = |member: &Member| {
+            let stream = &self.network.streams[member.stream];
+            let longest = Amount::from(stream.max_bytes) * BYTE;
+            Some((stream.releases.as_ref()?, self.ways[member.stream][member.hop]?, longest))
+        };
+        let streams: Option<Vec<_>> = class.members.iter().map(known).collect();
+        Schedule::new(gates, streams?.into_iter())
     }
 
     /// Of a class at a port: all that comes by one link is no more than that carries.
@@ -254,8 +291,10 @@ impl<'a> Analysis<'a> {
         ranked.sort_by_key(|&class| (rank(class), class));
         for &class_number in ranked.iter().rev() {
             let Some(class) = &classes[class_number] else { continue };
-            let view = View { port, classes, rank: &rank, class: class_number };
             let credit = port.credit.iter().find(|credit| usize::from(credit.traffic_class) == class_number);
+            // Credit may have been spent by frames of other times.
+            let schedule = if credit.is_none() { self.schedule(port, class) } else { None };
+            let view = View { port, classes, rank: &rank, class: class_number, schedule };
             let together = if port.unknown { Err(Why::UnknownPort) } else { self.together(class) };
             let higher: Vec<Above> =
                 above.iter().filter(|(of, _)| *of > rank(class_number)).map(|(_, above)| above.clone()).collect();
@@ -273,9 +312,11 @@ impl<'a> Analysis<'a> {
                 (Ok(arrivals), None) if port.turns >> class_number & 1 == 1 => {
                     view.in_turns(arrivals.clone(), higher, |class| self.together(class).ok())
                 }
-                (Ok(arrivals), None) => {
-                    Served::InOrder { service: view.service(higher, view.low()), arrivals: arrivals.clone() }
-                }
+                (Ok(arrivals), None) => Served::InOrder {
+                    service: view.service(higher, view.low()),
+                    arrivals: arrivals.clone(),
+                    schedule: view.schedule.clone(),
+                },
             };
             let wait = told(class_number, class, &served);
             // Behind gates and credit a queue may be full when another one begins to wait.

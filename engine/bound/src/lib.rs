@@ -13,6 +13,7 @@
 //! | `describe` | the network as plain data: ports, their classes and gates, streams, contracts, regulators |
 //! | `check` | what of that is out of range |
 //! | `curve` | arrival curves: the least of some token buckets, sums, what a link lets through, jitter |
+//! | `phase` | when in the gate cycle frames of sources come that are synchronized with it |
 //! | `windows` | the gate cycle of a port from the view of one class: when it can be served, and when others can |
 //! | `service` | what a class gets from a phase of that cycle on, against all that goes before it |
 //! | `wait` | the longest wait of a class: the horizontal deviation of its arrivals from that service; and its credit |
@@ -20,7 +21,7 @@
 //! | `flow` | arrivals from port to port, and the fixed point |
 //! | `outcome` | what is found of queues and streams |
 //!
-//! Not there yet: arrivals in a known phase of the gates, cut-through, answers whose contract follows from what they
+//! Not there yet: cut-through, answers whose contract follows from what they
 //! answer, and what all queues of a bridge hold together.
 //!
 //! A class is served by strict priority, by credit, in turns with others of its level, behind gates or not. What comes by
@@ -33,6 +34,7 @@ mod curve;
 pub mod describe;
 mod flow;
 mod outcome;
+mod phase;
 mod service;
 mod wait;
 mod windows;

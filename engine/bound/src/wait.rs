@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The longest wait of a frame, from the instant in which it may be selected to its selection, and the most credit.
 use crate::curve::Curve;
+use crate::phase::Schedule;
 use crate::service::{Segment, Service, ANY};
 use crate::windows::{Cycle, Phase};
 use crate::{ceil_div, Amount, Time};
@@ -13,7 +14,7 @@ const GRID: Time = 2;
 /// Of frames of `shortest` on the wire or more, whose class is served as `service` says. None: it grows without limit.
 ///
 /// A frame that comes at `t` after the class, or a class above, began to wait has arrivals(t) - shortest before it.
-pub(crate) fn by_service(service: &Service, arrivals: &Curve, shortest: Amount) -> Option<Time> {
+pub(crate) fn by_service(service: &Service, arrivals: Arrivals, shortest: Amount) -> Option<Time> {
     match &service.cycle {
         None => of_phase(service, ANY, arrivals, shortest),
         Some(cycle) if cycle.phases.is_empty() => None,
@@ -27,7 +28,26 @@ pub(crate) fn by_service(service: &Service, arrivals: &Curve, shortest: Amount) 
     }
 }
 
-fn of_phase(service: &Service, phase: Phase, arrivals: &Curve, shortest: Amount) -> Option<Time> {
+/// All that comes to a class, and when in the gate cycle, where that is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrivals<'a> {
+    pub curve: &'a Curve,
+    pub schedule: Option<&'a Schedule>,
+}
+
+impl<'a> Arrivals<'a> {
+    pub fn of(curve: &'a Curve) -> Self {
+        Self { curve, schedule: None }
+    }
+
+    /// Until a time after waiting began in a phase.
+    fn at(&self, phase: Phase, time: Time) -> Amount {
+        let came = self.curve.at(time);
+        self.schedule.map_or(came, |schedule| came.min(schedule.until(phase.begin - phase.blocked, phase.slack, time)))
+    }
+}
+
+fn of_phase(service: &Service, phase: Phase, arrivals: Arrivals, shortest: Amount) -> Option<Time> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut busy = Time::MAX;
     let mut count = 0;
@@ -35,7 +55,7 @@ fn of_phase(service: &Service, phase: Phase, arrivals: &Curve, shortest: Amount)
         count += 1;
         if segment.usable {
             segments.push(*segment);
-            if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(segment.to) {
+            if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(phase, segment.to) {
                 busy = segment.to;
                 return false;
             }
@@ -44,10 +64,34 @@ fn of_phase(service: &Service, phase: Phase, arrivals: &Curve, shortest: Amount)
     });
     let last = segments.last()?;
     let is_endless = last.to == Time::MAX;
-    if !is_limited || (busy == Time::MAX && !is_endless) || (is_endless && last.slope < arrivals.last().rate) {
+    if !is_limited || (busy == Time::MAX && !is_endless) || (is_endless && last.slope < arrivals.curve.last().rate) {
         return None;
     }
-    deviation(&Served::new(segments), arrivals, shortest, busy)
+    let served = Served::new(segments);
+    match arrivals.schedule {
+        Some(schedule) => of_steps(&served, arrivals, schedule, phase, shortest, busy),
+        None => deviation(&served, arrivals.curve, shortest, busy),
+    }
+}
+
+/// Between two steps no frame comes that the curve does not let come until the second, and the first one waits longest.
+fn of_steps(
+    served: &Served,
+    arrivals: Arrivals,
+    schedule: &Schedule,
+    phase: Phase,
+    shortest: Amount,
+    busy: Time,
+) -> Option<Time> {
+    let begin = phase.begin - phase.blocked;
+    let steps = schedule.steps(begin, busy);
+    let mut longest = 0;
+    for (place, &step) in steps.iter().enumerate() {
+        let next = steps.get(place + 1).copied().unwrap_or(busy);
+        let came = schedule.until(begin, phase.slack, next - 1).min(arrivals.curve.at(next - 1));
+        longest = longest.max(served.first(came - shortest)? - step);
+    }
+    Some(longest)
 }
 
 /// The usable segments, and the most that is served by the end of each.
@@ -73,15 +117,21 @@ impl Served {
         Self { segments, most }
     }
 
-    /// The first time at which so much has been served and a frame can begin.
+    /// The first time from which on more than this is served, at which a frame can begin: as long as no more is, those that
+    /// go first may still be sent.
     fn first(&self, amount: Amount) -> Option<Time> {
-        let segment = self.segments.get(self.most.partition_point(|&most| most < amount))?;
-        let missing = amount - segment.served;
-        if missing <= 0 {
-            return Some(segment.from);
-        }
-        let way = ceil_div(missing, Amount::from(segment.slope));
-        Some(segment.from + Time::try_from(way).ok()?)
+        let place = self.most.partition_point(|&most| most < amount);
+        self.segments.get(place..)?.iter().find_map(|segment| {
+            let missing = amount - segment.served;
+            if missing < 0 {
+                return Some(segment.from);
+            }
+            if segment.slope <= 0 {
+                return None;
+            }
+            let time = segment.from + Time::try_from(ceil_div(missing, Amount::from(segment.slope))).ok()?;
+            (time < segment.to).then_some(time)
+        })
     }
 }
 

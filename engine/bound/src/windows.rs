@@ -2,6 +2,7 @@
 //! A gate cycle from the view of one class: when a frame of it can begin whatever its length, when its gate is open, and when
 //! those of others are. What may be early or late by an edge is taken the worse way.
 use crate::describe::Gates;
+use crate::phase::Window;
 use crate::Time;
 
 const CLASSES: usize = 8;
@@ -42,6 +43,8 @@ pub(crate) struct Cycle {
     pub pieces: Vec<Piece>,
     /// Of waiting for others.
     pub phases: Vec<Phase>,
+    /// For how long a lower frame is on the wire at most that had begun when the gate was open.
+    pub blocked: Time,
     /// When a gate that was shut may open: of waiting for credit, beside the others.
     pub openings: Vec<Phase>,
     /// When a gate that was open is shut for certain.
@@ -86,6 +89,19 @@ fn open(gates: &Gates, cycle: Time, class: usize) -> Vec<Stretch> {
         }
     }
     found
+}
+
+/// What stands for the phases of a stretch in which frames can begin and nothing changes; `others` may be open in it.
+fn in_parts(from: Time, to: Time, blocked: Time, others: u8) -> impl Iterator<Item = Phase> {
+    let parts = if others == 0 { 1 } else { PARTS };
+    let way = move |part: Time| from + (to - from) * part / parts;
+    let stretches = (0..parts).map(move |part| (way(part), way(part + 1)));
+    stretches.filter(|(from, to)| to > from).map(move |(from, to)| Phase {
+        begin: to,
+        blocked,
+        slack: to - from,
+        others,
+    })
 }
 
 impl Cycle {
@@ -166,23 +182,11 @@ impl Cycle {
             places.extend([0, stretch.length - 1]);
             places.sort_unstable();
             places.dedup();
-            let phase = |place: Time, slack: Time, others: u8| Phase {
-                begin: (stretch.from + place).rem_euclid(cycle),
-                blocked: blocked + edge,
-                slack,
-                others,
-            };
-            phases.push(phase(0, 0, 0));
+            phases.push(Phase { begin: stretch.from, blocked: blocked + edge, slack: 0, others: 0 });
             for pair in places.windows(2) {
                 let mask = others((stretch.from + pair[0]).rem_euclid(cycle)) & !(1 << class);
-                let parts = if mask == 0 { 1 } else { PARTS };
-                for part in 0..parts {
-                    let way = |part: Time| pair[0] + (pair[1] - pair[0]) * part / parts;
-                    let (from, to) = (way(part), way(part + 1));
-                    if to > from {
-                        phases.push(phase(to, to - from, mask));
-                    }
-                }
+                let (from, to) = (stretch.from + pair[0], stretch.from + pair[1]);
+                phases.extend(in_parts(from, to, blocked + edge, mask));
             }
         }
         let of_windows = |windows: &[Stretch]| -> Vec<Stretch> {
@@ -193,7 +197,40 @@ impl Cycle {
             .map(|of| Phase { begin: of.from, blocked: 0, slack: 0, others: 0 })
             .collect();
         let closings = of_windows(&narrow).iter().map(|of| (of.from + of.length).rem_euclid(cycle)).collect();
-        Self { length: cycle, pieces, phases, openings, closings }
+        let blocked = usable.iter().map(|&(_, blocked)| blocked).max().unwrap_or(0) + edge;
+        Self { length: cycle, pieces, phases, blocked, openings, closings }
+    }
+
+    /// The phases of a class that begins to wait within a window only.
+    pub fn phases_within(&self, class: usize, (from, to): Window) -> Vec<Phase> {
+        // Up to each of these nothing changes, neither then nor when a lower frame is over.
+        let mut cuts = vec![from, to + 1];
+        let mut at = 0;
+        for piece in &self.pieces {
+            for edge in [at, at - self.blocked] {
+                cuts.push(from + (edge - from).rem_euclid(self.length));
+            }
+            at += piece.length;
+        }
+        cuts.retain(|&cut| cut <= to + 1);
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut found = Vec::new();
+        for pair in cuts.windows(2) {
+            let (first, last) = (pair[0], pair[1] - 1);
+            let blocked = if self.piece_of(first).may_open { self.blocked } else { 0 };
+            let there = self.piece_of(first + blocked);
+            // As long as no frame can begin, who comes first waits longest.
+            found.push(Phase { begin: first + blocked, blocked, slack: 0, others: 0 });
+            if there.usable {
+                found.extend(in_parts(first + blocked, last + blocked, blocked, there.others & !(1 << class)));
+            }
+        }
+        found
+    }
+
+    fn piece_of(&self, time: Time) -> Piece {
+        self.pieces[self.piece_at(time).0]
     }
 
     /// The piece that holds at a time of the cycle, and what has passed of it.
@@ -235,7 +272,8 @@ mod tests {
             let mut machine = Machine::default();
             machine.set_enabled(true);
             machine.commit(0, 0, &admin, &Capacity { least_interval: 1, ..Capacity::HARDWARE }).unwrap();
-            let found = Cycle::new(&Gates { entries, edge_ps: 0, late: false }, class, own, &lower);
+            let described = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0 };
+            let found = Cycle::new(&described, class, own, &lower);
             prop_assert_eq!(found.pieces.iter().map(|piece| piece.length).sum::<i64>(), cycle);
             for time in 0..cycle {
                 let piece = found.pieces[found.piece_at(time).0];

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import ceil, gcd
 from typing import Any
 
 _CLASSES = 8
@@ -24,8 +25,11 @@ _BYTE = 8 * 10**12  # in 10^-12 bit
 _BIT = 10**12
 _PARTS = 4  # of a stretch of phases
 _MOST_SEGMENTS = 20_000
+_MOST_WINDOWS = 64  # of a measure of gate cycle and period
 
 Line = tuple[Fraction, Fraction]  # burst and rate
+# What is served, and whether it goes on growing: as long as it is no more, what goes first may still be sent.
+Level = tuple[Fraction, bool]
 Stretch = tuple[int, int]  # from and to, in a cycle and beyond
 
 
@@ -134,6 +138,9 @@ class _Piece:
     def at(self, time: Fraction) -> Fraction:
         return self.served + self.slope * (time - self.begin)
 
+    def level(self, time: Fraction) -> Level:
+        return self.at(time), self.slope > 0
+
 
 class _Gate:
     """The gate cycle of a port, from the view of a class."""
@@ -222,6 +229,23 @@ class _Gate:
                     if b > a:
                         yield _Phase((begin + b) % self.cycle, blocked + self.edge, Fraction(b - a), mask)
 
+    def phases_within(self, first: int, last: int) -> Iterator[_Phase]:
+        """The same of a class that begins to wait from a time on to another one only."""
+        blocked = max((each for _, each in self.usable), default=0) + self.edge
+        edges = [edge for cut in self.cuts() for edge in (cut, cut - blocked)]
+        cuts = {first, last + 1, *(first + (edge - first) % self.cycle for edge in edges)}
+        for begin, end in pairwise(sorted(cut for cut in cuts if cut <= last + 1)):
+            over = blocked if self._holds(self.wide[self.number], begin) else 0
+            yield _Phase(begin + over, over)
+            if not self._holds([of for of, _ in self.usable], begin + over):
+                continue
+            mask = self.others(begin + over) & ~(1 << self.number)
+            parts = _PARTS if mask else 1
+            steps = [begin + (end - 1 - begin) * part // parts for part in range(parts + 1)]
+            for a, b in pairwise(steps):
+                if b > a:
+                    yield _Phase(b + over, over, Fraction(b - a), mask)
+
     def pieces(self, phase: int) -> Iterator[tuple[Fraction, bool, bool, bool, int]]:
         """From a phase on: length, usable, may be open, is open for certain, others."""
         cuts = [*self.cuts(), self.cycle]
@@ -242,6 +266,8 @@ class _Service:
     low: int
     above: tuple[_Above, ...]
     gate: _Gate | None
+    frames: tuple[tuple[Stretch, int], ...] | None = None  # when those of the class come; None: at any time
+    counted: bool = True  # they are less than what arrivals are otherwise
 
     def walk(self, phase: _Phase) -> Iterator[_Piece]:
         """Stretch after stretch in which the service grows evenly."""
@@ -306,7 +332,22 @@ class _Service:
 
     def phases(self) -> list[_Phase]:
         """Of which each is looked at."""
-        return [_Phase(0)] if self.gate is None else list(self.gate.phases())
+        if self.gate is None:
+            return [_Phase(0)]
+        if self.frames is None or not self.gate.usable:
+            return list(self.gate.phases())
+        return [phase for window, _ in set(self.frames) for phase in self.gate.phases_within(*window)]
+
+    def came(self, phase: _Phase, time: Fraction) -> Fraction:
+        """What comes until a time after the class began to wait in a phase."""
+        assert self.gate is not None
+        assert self.frames is not None
+        cycle, begin = self.gate.cycle, phase.begin - phase.blocked
+        found = 0
+        for (first, last), amount in self.frames:
+            turns = (begin + time - first) // cycle - ceil((begin - phase.slack - last) / Fraction(cycle)) + 1
+            found += amount * max(0, turns)
+        return Fraction(found)
 
 
 def _least(*times: Fraction | None) -> Fraction | None:
@@ -324,8 +365,10 @@ def _keeps(service: _Service, arrivals: _Curve, shortest: int, wait: int) -> boo
 
 def _keeps_from(service: _Service, phase: _Phase, arrivals: _Curve, shortest: int, wait: int) -> bool:
     """A frame that comes at t has arrivals(t) - shortest before it, which is served by t + wait, when it can begin."""
+    if service.frames is not None and service.counted:
+        return _keeps_frames(service, phase, arrivals, shortest, wait)
     turns = arrivals.turns
-    so_far: Fraction | None = None  # the most that was served when a frame could begin
+    so_far: Level | None = None  # the most that was served when a frame could begin
     reached = Fraction(0)  # up to here all frames are known to keep it
     for count, piece in enumerate(service.walk(phase)):
         if count > _MOST_SEGMENTS:
@@ -341,9 +384,9 @@ def _keeps_from(service: _Service, phase: _Phase, arrivals: _Curve, shortest: in
             last = piece.end - 1 if piece.end - piece.begin >= 1 else piece.begin
             places = {piece.begin, last} | {turn + wait for turn in turns if piece.begin < turn + wait < last}
             for place in sorted(places):
-                best = max(piece.at(place), piece.served)
+                best = max(piece.level(place), piece.level(piece.begin))
                 so_far = best if so_far is None else max(so_far, best)
-                if place - wait >= 0 and so_far < arrivals.at(place - wait) - shortest:
+                if place - wait >= 0 and so_far < (arrivals.at(place - wait) - shortest, True):
                     return False
             reached = max(reached, last - wait)
             if piece.at(piece.end) >= arrivals.at(piece.end):
@@ -351,26 +394,63 @@ def _keeps_from(service: _Service, phase: _Phase, arrivals: _Curve, shortest: in
     return False
 
 
+def _keeps_frames(service: _Service, phase: _Phase, arrivals: _Curve, shortest: int, wait: int) -> bool:
+    """The same of frames whose windows are known: at each, no more has come than until the next one's begin."""
+    pieces: list[_Piece] = []
+    for count, piece in enumerate(service.walk(phase)):
+        if count > _MOST_SEGMENTS or piece.end is None:
+            return False
+        pieces.append(piece)
+        if piece.usable and piece.at(piece.end) >= min(arrivals.at(piece.end), service.came(phase, piece.end)):
+            break
+    assert service.gate is not None
+    assert service.frames is not None
+    end, begin = pieces[-1].end, phase.begin - phase.blocked
+    assert end is not None
+    steps = {Fraction(0), end}
+    for (first, _), _ in service.frames:
+        steps |= {Fraction(at) for at in range((first - begin) % service.gate.cycle, ceil(end), service.gate.cycle)}
+    begins = [piece for piece in pieces if piece.usable]
+    place = 0
+    served: Level | None = None
+    for step, following in pairwise(sorted(steps)):
+        before = min(service.came(phase, following - 1), arrivals.at(following - 1)) - shortest
+        latest = step + wait
+        while place < len(begins) and begins[place].begin <= latest:
+            piece = begins[place]
+            assert piece.end is not None
+            # In whole picoseconds the last begin is one before its end.
+            last = min(latest, max(piece.end - 1, piece.begin))
+            found = max(piece.level(piece.begin), piece.level(last))
+            served = found if served is None else max(served, found)
+            if piece.end - 1 > latest:
+                break
+            place += 1
+        if served is None or served < (before, True):
+            return False
+    return True
+
+
 def _served_by(
-    arrivals: _Curve, turns: Sequence[Fraction], shortest: int, served: Fraction | None, begin: Fraction, end: Fraction
+    arrivals: _Curve, turns: Sequence[Fraction], shortest: int, served: Level | None, begin: Fraction, end: Fraction
 ) -> bool:
     """Whether what was served is all that is before frames of a time: no more comes after its end than at it."""
     if end <= begin:
         return True
     # A whole picosecond is the grid of time.
-    return served is not None and served >= arrivals.at(max(end - 1, begin)) - shortest
+    return served is not None and served >= (arrivals.at(max(end - 1, begin)) - shortest, True)
 
 
 def _keeps_for_ever(
-    piece: _Piece, arrivals: _Curve, turns: Sequence[Fraction], shortest: int, so_far: Fraction | None, begin: Fraction,
+    piece: _Piece, arrivals: _Curve, turns: Sequence[Fraction], shortest: int, so_far: Level | None, begin: Fraction,
     wait: int,
 ) -> bool:  # fmt: skip
     if piece.slope < arrivals.rate:
         return False
     places = [max(begin, Fraction(0)), *(turn for turn in turns if turn > begin)]
     return all(
-        max(piece.at(max(place + wait, piece.begin)), so_far if so_far is not None else piece.served)
-        >= arrivals.at(place) - shortest
+        max(piece.level(max(place + wait, piece.begin)), so_far if so_far is not None else piece.level(piece.begin))
+        >= (arrivals.at(place) - shortest, True)
         for place in places
     )
 
@@ -457,6 +537,7 @@ class _Checker:
                 if stream.get("fills") and hop["from"] is None:
                     of.filling = max(of.filling, longest)
         self.arrivals = [self._of_stream(stream) for stream in network["streams"]]
+        self.ways = [self._ways_of(stream) for stream in network["streams"]]
 
     def _bucket(self, bucket: Mapping[str, int]) -> Line:
         return Fraction(bucket["burst_millibits"] * 10**9), Fraction(bucket["rate_bps"])
@@ -477,6 +558,44 @@ class _Checker:
                     late = wait + hop["jitter_ps"]
                     found.append(tuple((burst + rate * late, rate) for burst, rate in came))
         return found
+
+    def _ways_of(self, stream: Mapping[str, Any]) -> list[tuple[int, int] | None]:
+        """By hop, what a frame takes from its release until it may begin there; None: nobody knows."""
+        found: list[tuple[int, int] | None] = []
+        for hop in stream["hops"]:
+            if hop["from"] is None:
+                found.append((0, 0) if hop["regulator"] is None and stream.get("releases") else None)
+                continue
+            before, way = stream["hops"][hop["from"]], found[hop["from"]]
+            wait, reach = self.waits.get((before["port"], before["class"])), hop.get("reach_ps")
+            if hop["regulator"] is not None or way is None or wait is None or reach is None:
+                found.append(None)
+            else:
+                found.append((way[0] + reach[0], way[1] + reach[1] + wait))
+        return found
+
+    def _frames(self, port: Mapping[str, Any], of: _Class) -> tuple[tuple[Stretch, int], ...] | None:
+        """When in the gate cycle frames of a class come and how long they are, where that is known of all."""
+        gates = port.get("gates")
+        if gates is None or gates.get("begin_ps") is None or of.filling:
+            return None
+        cycle = sum(interval for _, interval in gates["entries"])
+        found: list[tuple[Stretch, int]] = []
+        for number, place in of.members:
+            stream, way = self.network["streams"][number], self.ways[number][place]
+            if way is None:
+                return None
+            releases = stream["releases"]
+            measure = cycle if releases["period_ps"] is None else gcd(releases["period_ps"], cycle)
+            for first, last in releases["windows"]:
+                begin = first + way[0] - gates["begin_ps"] - gates["begin_error_ps"]
+                end = last + way[1] - gates["begin_ps"] + gates["begin_error_ps"]
+                if end - begin >= measure or cycle // measure > _MOST_WINDOWS:
+                    return None
+                for turn in range(0, cycle, measure):
+                    at = (turn + begin) % cycle
+                    found.append(((at, at + end - begin), stream["max_bytes"] * _BYTE))
+        return tuple(found) if len({window for window, _ in found}) <= _MOST_WINDOWS else None
 
     def together(self, of: _Class) -> _Curve | None:
         """All that comes to a queue; None without a limit."""
@@ -544,7 +663,7 @@ class _Checker:
             if gates is not None:
                 gate = _Gate(gates, own, lasts(of.longest), {k: lasts(each) for k, each in blocking.items()})
             low = 0 if gate is not None else max(lower.values(), default=0)
-            service = _Service(rate, low, higher, gate)
+            service = _Service(rate, low, higher, gate, None if own in shapers else self._frames(port, of))
             arrivals = None if port.get("unknown") else self.together(of)
             limit: Line | None = None
             most: Fraction | None = None
@@ -599,7 +718,7 @@ class _Checker:
         low = service.low if service.gate is not None else max(service.low, begun)
         factor = Fraction(of.shortest + others, of.shortest)
         with_others = arrivals.with_more(factor, Fraction(others), of.shortest)
-        if _keeps(_Service(service.rate, low, service.above, service.gate), with_others, 0, wait):
+        if _keeps(replace(service, low=low, counted=False), with_others, 0, wait):
             return True
         if service.gate is not None:
             return False

@@ -12,6 +12,7 @@ from math import ceil, floor
 from typing import Any
 
 from penstock.bound.contracts import brought, contract_of
+from penstock.bound.phases import begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, visible_early_ps
@@ -107,7 +108,7 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
         if gates is None:
             told["unknown"] = True
         else:
-            told["gates"] = gates
+            told["gates"] = gates | begun(network, node, node.gates[port])
     return told
 
 
@@ -201,6 +202,7 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
                     "jitter_ps": jitter,
                     "regulator": scheduler,
                     "conforms": conforms,
+                    "reach_ps": None if regulated else reach_ps(network, stream, _node(network, before[0]), hop, port),
                 }
             )
     told.hop_at.append(at)
@@ -210,6 +212,7 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
             "min_bytes": stream.min_frame_bytes + WIRE_OVERHEAD_BYTES,
             "max_bytes": stream.max_frame_bytes + WIRE_OVERHEAD_BYTES,
             "fills": bool(stream.source.back_to_back),
+            "releases": released(network, stream),
             "hops": hops,
         }
     )

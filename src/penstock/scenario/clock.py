@@ -11,7 +11,8 @@ from penstock.scenario.network import Clock
 
 def clock_of(name: str, clock: model.Clock) -> Clock:
     """The clock of a node."""
-    return Clock(clock.offset, clock.drift, _sync_error_ns(name, clock))
+    most_ns = clock.sync.error // 1000 if isinstance(clock.sync, model.SyncError) else 0
+    return Clock(clock.offset, clock.drift, _sync_error_ns(name, clock), most_ns)
 
 
 def _sync_error_ns(name: str, clock: model.Clock) -> int | None:

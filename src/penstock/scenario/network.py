@@ -46,6 +46,7 @@ class Clock:
     offset_ps: int = 0  # what it shows at the start
     drift_ppb: int = 0  # by how much it runs faster
     sync_error_ns: int | None = 0  # of the PTP clock of gates against the network's time; None: it is not synchronized
+    sync_error_most_ns: int = 0  # that it may be off by, either way
 
 
 @dataclass(frozen=True)

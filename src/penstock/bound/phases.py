@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources in a known phase of the gates: when frames are released, what they take from port to port, when cycles begin.
+
+All in the network's time. A talker whose clock drifts is in no phase that is known before a run, nor is one that
+releases by chance; no more are gates that follow a clock of their own that drifts.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from penstock.bound.releases import releases_of
+from penstock.bound.terms import PS
+from penstock.bound.timing import grid_step_ps, preamble_ps, processing_allowed_ps
+from penstock.ethernet import AHEAD_BYTES
+from penstock.scenario.checked_stream import Hop, Stream
+from penstock.scenario.egress import GateList
+from penstock.scenario.limits import START_TIME_NS
+from penstock.scenario.network import Bridge, Network, Station, hardware_visible_ps
+from penstock.scenario.windows import acting
+
+_MOST_WINDOWS = 64
+_ROUNDING_PS = 2
+_SELECTED_TO_PREAMBLE_PS = 56_000  # of the hardware, at most
+# By how much the rounded increment of a synchronized clock is off: half of 2^-32 ns in 8 ns.
+_INCREMENT_ERROR = Fraction(1, 2**36)
+
+
+def released(network: Network, stream: Stream) -> dict[str, Any] | None:
+    """From when to when each frame of a period is released; None: nobody knows, or there are too many."""
+    source, clock = stream.source, network.stations[stream.talker].clock
+    if source.response_to is not None or source.back_to_back or clock.drift_ppb:
+        return None
+    found = releases_of(network, stream)
+    if isinstance(found, str) or len(found.times_ps) > _MOST_WINDOWS:
+        return None
+    begin = source.start - clock.offset_ps
+    if begin + found.early_ps < 0:
+        return None  # what would be released before the run begins is released then
+    windows = {
+        (begin + time + found.early_ps, begin + time + found.late_ps + _ROUNDING_PS)
+        for time in found.times_ps[: found.frames]
+    }
+    return {"period_ps": found.cycle_ps, "windows": sorted(windows)}
+
+
+def reach_ps(network: Network, stream: Stream, before: Bridge | Station, hop: Hop, egress: int) -> tuple[int, int]:
+    """The least and the most from a frame's begin at the port before until it may begin at a bridge's port."""
+    bridge = network.bridges[hop.bridge]
+    entry, out = network.link_at[hop.bridge, hop.entry], network.link_at[hop.bridge, egress]
+    drift = Fraction(max(abs(before.clock.drift_ppb), abs(bridge.clock.drift_ppb)), 10**9)
+    shortest = stream.min_frame_bytes if bridge.cut_through_bytes is None else 0
+    least = Fraction((AHEAD_BYTES + shortest) * 8 * PS, entry.rate_bps)
+    most = Fraction((AHEAD_BYTES + stream.max_frame_bytes) * 8 * PS, entry.rate_bps) + _ROUNDING_PS
+    hardware = isinstance(before, Bridge) and before.hardware_timing
+    most += _SELECTED_TO_PREAMBLE_PS if hardware else _ROUNDING_PS
+    visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
+    least += max(0, visible - 2 * grid_step_ps(bridge)) if bridge.cut_through_bytes is None else 0
+    most += processing_allowed_ps(bridge, out.rate_bps) - preamble_ps(out.rate_bps) + 2 * grid_step_ps(bridge)
+    return entry.delay_ps + floor(least * (1 - drift)), entry.delay_ps + ceil(most * (1 + drift))
+
+
+def begun(network: Network, node: Bridge | Station, gates: GateList) -> dict[str, int]:
+    """When a cycle of the gates begins, and by how much that may be off; nothing where nobody knows."""
+    clock = node.clock
+    own = clock.sync_error_ns is None
+    if own and clock.drift_ppb:
+        return {}
+    begin = (gates.base_time_ns - START_TIME_NS) * 1000 - (clock.offset_ps if own else 0)
+    error = 1000 if own else clock.sync_error_most_ns * 1000
+    if clock.drift_ppb:
+        error += ceil(network.duration_ps * _INCREMENT_ERROR)
+    return {"begin_ps": begin % (acting(gates).cycle_time * 1000), "begin_error_ps": error}
