@@ -130,8 +130,6 @@ pub(crate) struct Faults {
     wires: HashMap<(u32, u16), Condition>,
     /// The next one last.
     moments: Vec<Moment>,
-    /// When nodes are down.
-    down: Vec<(u32, u64, u64)>,
 }
 
 impl Faults {
@@ -155,7 +153,6 @@ impl Faults {
                         found.cut([link.a, link.b], outage);
                     }
                     let (node, until) = (node as u32, outage.until);
-                    found.down.push((node, at_ps, until));
                     found.moments.push(Moment { at: at_ps, until, change: Change::Dies { node } });
                     found.tell(&[(node as usize, 0)], outage);
                 }
@@ -226,7 +223,7 @@ impl Faults {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.wires.is_empty() && self.down.is_empty()
+        self.wires.is_empty()
     }
 
     /// Whether a node or a link stays as it is, so that what waits for it waits for ever.
@@ -242,11 +239,6 @@ impl Faults {
     /// What happens up to a time.
     pub fn take(&mut self, now: u64) -> Option<Moment> {
         self.moments.pop_if(|moment| moment.at <= now)
-    }
-
-    /// Until when a node is down at a time, if it is.
-    pub fn down_until(&self, node: u32, now: u64) -> Option<u64> {
-        self.down.iter().find(|(down, from, until)| *down == node && (*from..*until).contains(&now)).map(|down| down.2)
     }
 
     /// What becomes of a frame whose first bit after the delimiter leaves a port at `first`; asked for once of each frame,

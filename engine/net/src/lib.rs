@@ -36,6 +36,7 @@ mod simulation;
 mod source;
 mod station;
 mod statistics;
+mod surroundings;
 mod trace;
 
 pub use clock::{Clock, ClockError, CYCLE_PS};
@@ -48,8 +49,8 @@ pub use frame::Frame;
 pub use kernel::Observer;
 pub use limits::LONGEST_PS;
 pub use link::Rate;
-pub use node::{Node, NodeError};
-pub use outbox::Outbox;
+pub use node::{Due, Node, NodeError};
+pub use outbox::{Coming, Outbox};
 pub use picture::{Occupation, Picture, PictureConfig};
 pub use program::{Created, Program};
 pub use run::{run, run_on, Guests, Outcome};

@@ -7,9 +7,11 @@ use crate::queue::MOST_NODES;
 
 /// Where all egress ports lead.
 pub(crate) struct Links {
+    /// Per bridge, the place of its first port; stations, which have one, come after all bridges.
     first: Vec<u32>,
-    of_bridges: Vec<Option<Wire>>,
-    of_stations: Vec<Option<Wire>>,
+    /// Ports of bridges.
+    ports: usize,
+    of_ports: Vec<Option<Wire>>,
 }
 
 impl Links {
@@ -29,8 +31,8 @@ impl Links {
             first.push(ports);
             ports += u32::from(bridge.ports);
         }
-        let mut links =
-            Self { first, of_bridges: vec![None; ports as usize], of_stations: vec![None; network.stations.len()] };
+        let ports = ports as usize;
+        let mut links = Self { first, ports, of_ports: vec![None; ports + network.stations.len()] };
         for link in &network.links {
             if !(Rate::LEAST..=Rate::MOST).contains(&link.rate_bps) {
                 return Err(wrong(format!(
@@ -62,12 +64,12 @@ impl Links {
         let bridges = network.bridges.len();
         if let Some(bridge) = network.bridges.get(node) {
             if port < bridge.ports {
-                return Ok(&mut self.of_bridges[self.first[node] as usize + usize::from(port)]);
+                return Ok(&mut self.of_ports[self.first[node] as usize + usize::from(port)]);
             }
             let (name, last) = (&bridge.name, bridge.ports - 1);
             return Err(wrong(format!("a link of port {port} of \"{name}\"; 0 to {last} are there")));
         }
-        match self.of_stations.get_mut(node - bridges) {
+        match self.of_ports.get_mut(self.ports + node - bridges) {
             Some(wire) if port == 0 => Ok(wire),
             Some(_) => {
                 let name = name(network, node);
@@ -91,7 +93,7 @@ impl Links {
 
     /// Of all bridges.
     pub fn ports(&self) -> usize {
-        self.of_bridges.len()
+        self.ports
     }
 
     /// Where a port of a bridge leads.
@@ -99,10 +101,10 @@ impl Links {
         self.at(self.index(bridge, port))
     }
 
-    /// Where a port leads that has this place among those of all bridges.
+    /// Where a port leads that has this place among those of all nodes.
     #[inline]
     pub fn at(&self, index: usize) -> Option<Wire> {
-        self.of_bridges[index]
+        self.of_ports[index]
     }
 
     /// To which bridge a port of a bridge leads, if to one.
@@ -112,13 +114,13 @@ impl Links {
 
     /// Where the port of a station leads.
     pub fn of_station(&self, station: usize) -> Option<Wire> {
-        self.of_stations[station]
+        self.at(self.ports + station)
     }
 
     /// Of the ports of a bridge; none where no link is.
     pub fn of_bridge(&self, bridge: usize, ports: u16) -> &[Option<Wire>] {
         let first = self.first[bridge] as usize;
-        &self.of_bridges[first..first + usize::from(ports)]
+        &self.of_ports[first..first + usize::from(ports)]
     }
 }
 

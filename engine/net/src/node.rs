@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every node of a network can do, whatever it is: a model, hardware under simulation, a program.
+//! What every node of a network can do, whatever it is: a model, a station, hardware under simulation, a program.
 use thiserror::Error;
 
 use crate::conservation::Violation;
+use crate::error::RunError;
 use crate::frame::Frame;
-use crate::outbox::Outbox;
+use crate::outbox::{Coming, Outbox};
+use crate::queue::{Kind, HOP_BITS};
 
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("node \"{node}\": {what}")]
 pub struct NodeError {
     pub node: String,
     pub what: String,
+}
+
+/// What of a node is due. A node of one part has nothing to tell apart; one of several, such as a bridge with its ports,
+/// asks for each of them by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Its place among what is due at one instant.
+    pub(crate) kind: Kind,
+    pub(crate) index: u32,
+}
+
+impl Due {
+    /// The whole node.
+    pub const ALL: Self = Self { kind: Kind::Advance, index: 0 };
+
+    /// Of a bridge.
+    #[inline]
+    pub(crate) fn port(self) -> u16 {
+        (if self.kind == Kind::Judge { self.index >> HOP_BITS } else { self.index }) as u16
+    }
 }
 
 /// Takes frames and gives frames. It does no I/O and has no clock but the times that it is told, in picoseconds of the run;
@@ -21,19 +43,23 @@ pub struct NodeError {
 pub trait Node: Send {
     fn ports(&self) -> u16;
 
-    /// A frame, whose first bit after the delimiter will come into a port at `at`; `bytes` are from destination address to
-    /// FCS. Gives the time at which the node has it by its own clock, not before `at`.
-    fn receive(&mut self, at: u64, port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError>;
+    /// A frame, whose first bit after the delimiter will come into a port at `at`. Gives the time at which the node has it
+    /// by its own clock, not before `at`.
+    fn receive(&mut self, at: u64, port: u16, coming: Coming<'_>) -> Result<u64, RunError>;
 
-    /// When it is to be advanced though no further frame comes; none: never. What the node would do before that time has no
-    /// effect on others before that time.
-    fn next(&self) -> Option<u64>;
+    /// When it is to be advanced as a whole though no further frame comes; none: never. What the node would do before that
+    /// time has no effect on others before that time.
+    fn next(&self) -> Option<u64> {
+        None
+    }
 
-    /// Does all that comes before or at `now`, and tells it.
-    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError>;
+    /// Does all that comes before or at `now` in what is due, and tells it.
+    fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError>;
 
-    /// At the end of a run: shows each frame that is inside, with the number of its copies.
-    fn inside(&self, show: &mut dyn FnMut(&Frame, u32));
+    /// At the end of a run: shows each frame that it holds as a value, with the number of its copies.
+    fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
+        let _ = show;
+    }
 
     /// At the end of a run: what is wrong by the node's own books. `node` is its number in the run; when it is idle, nothing
     /// will happen any more.

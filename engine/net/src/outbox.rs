@@ -1,70 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a node tells what it did. What it says of a frame goes to the ledger and to the trace at once; frames that it
 //! sends go onto their wires when it has told all.
-use crate::bridge::{Judgement, Memos, Straight, Tick};
+use crate::bridge::{Judgement, Straight, Tick};
 use crate::clock::Clock;
 use crate::conservation::Violation;
+use crate::error::RunError;
 use crate::frame::Frame;
-use crate::frames::Frames;
 use crate::ledger::Ledger;
-use crate::queue::{self, Kind, Queue};
-use crate::simulation::Simulation;
+use crate::node::Due;
+use crate::queue;
+use crate::surroundings::Surroundings;
 use crate::trace::{Event, Reason, Trace};
 
-/// A frame that leaves a port.
-pub(crate) struct Departure {
-    pub frame: Frame,
+/// A copy that leaves a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    /// The frame's place among those of the kernel.
+    pub slot: u32,
     pub port: u16,
     pub traffic_class: u8,
+    /// It leaves with an FCS that tells that it is bad.
+    pub is_spoiled: bool,
     /// Of its first bit after the delimiter.
     pub first: u64,
 }
 
-/// What surrounds the nodes of a kernel.
-pub(crate) struct Surroundings {
-    pub queue: Queue,
-    pub frames: Frames,
-    pub ledger: Ledger,
-    /// What bridges keep of headers, by hop.
-    pub memos: Memos,
-    pub trace: Trace,
-    pub simulation: Simulation,
-    /// Memory that is used again.
-    pub sent: Vec<Departure>,
+/// A frame on its way into a port. The kernel keeps it until the node takes it.
+pub struct Coming<'a> {
+    pub(crate) slot: u32,
+    pub(crate) node: u32,
+    /// Told by the node before.
+    pub(crate) traffic_class: u8,
+    /// The first bit that flips on the wire, from the destination address on.
+    pub(crate) damaged: Option<u64>,
+    pub(crate) around: &'a mut Surroundings,
 }
 
-impl Surroundings {
-    pub fn new(ledger: Ledger, trace: Trace) -> Self {
-        Self {
-            queue: Queue::default(),
-            frames: Frames::default(),
-            memos: Memos::new(ledger.routes().hops()),
-            ledger,
-            trace,
-            simulation: Simulation::default(),
-            sent: Vec::new(),
+impl Coming<'_> {
+    /// From destination address to FCS, as they come out of the wire; they are made when somebody asks for them.
+    pub fn bytes(&mut self) -> Result<&[u8], RunError> {
+        self.around.fill(self.slot)?;
+        if let Some(bit) = self.damaged {
+            self.around.buffer.get_mut(bit as usize / 8).into_iter().for_each(|byte| *byte ^= 1 << (bit % 8));
         }
+        Ok(&self.around.buffer)
+    }
+
+    /// The frame is the node's from now on.
+    pub fn take(self) -> Frame {
+        self.around.frames.remove(self.slot)
     }
 }
 
 /// Of one node, while it acts.
 pub struct Outbox<'a> {
-    node: u32,
+    pub(crate) node: u32,
     pub(crate) around: &'a mut Surroundings,
     /// How many more copies the node has than before; fewer: below zero.
     pub(crate) copies: i64,
+    /// The one frame that a port of a model sends.
+    pub(crate) leaving: Option<Leaving>,
 }
 
 impl<'a> Outbox<'a> {
     pub(crate) fn new(node: u32, around: &'a mut Surroundings) -> Self {
-        Self { node, around, copies: 0 }
+        Self { node, around, copies: 0, leaving: None }
     }
 
     /// A frame leaves a port, with the first bit after its delimiter at `first`.
     #[inline]
     pub fn send(&mut self, frame: Frame, port: u16, traffic_class: u8, first: u64) {
         self.copies -= 1;
-        self.around.sent.push(Departure { frame, port, traffic_class, first });
+        let slot = self.around.frames.insert(frame);
+        self.around.sent.push(Leaving { slot, port, traffic_class, is_spoiled: false, first });
+    }
+
+    /// The same of one of the kernel's frames, once in an advance.
+    #[inline(always)]
+    pub(crate) fn send_held(&mut self, leaving: Leaving) {
+        self.copies -= 1;
+        self.leaving = Some(leaving);
     }
 
     /// Another copy of a frame that the node has, beside those that its way wants.
@@ -131,6 +146,7 @@ impl<'a> Outbox<'a> {
         let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
         let frame = frames.get_mut(slot);
         frame.copies += 1;
+        self.copies += 1;
         ledger.fork(frame, 2);
         Books { node: self.node, ledger, trace }.row(frame, port, Event::Queued, decided, traffic_class, Reason::NONE);
     }
@@ -212,10 +228,16 @@ impl<'a> Outbox<'a> {
         self.around.simulation.passed(at);
     }
 
-    /// The node's clock, and when a port is to act by it.
-    #[inline]
-    pub(crate) fn wake(&mut self, clock: &Clock, kind: Kind, (port, due): (u16, Tick)) {
-        self.around.queue.push(queue::Event::new(clock.time(due), kind, self.node, u32::from(port)));
+    /// A part of the node is to be advanced at a time.
+    #[inline(always)]
+    pub(crate) fn wake(&mut self, at: u64, Due { kind, index }: Due) {
+        self.around.queue.push(queue::Event::new(at, kind, self.node, index));
+    }
+
+    /// A row of one of the kernel's frames.
+    #[inline(always)]
+    pub(crate) fn tell(&mut self, slot: u32, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+        self.around.row(slot, (self.node, 0), event, time_ps, traffic_class, reason);
     }
 
     #[inline]

@@ -15,17 +15,17 @@ use crate::error::{wrong, RunError};
 use crate::faults::Faults;
 use crate::figures::{Figures, Figuring};
 use crate::header::{Header, Headers};
-use crate::kernel::{Border, Closed, Ended, Hosted, Kernel, Observer, Origin, Parts};
+use crate::kernel::{Border, Closed, Ended, Kernel, Observer, Parts};
 use crate::ledger::{Ledger, Listeners, StreamLedger};
 use crate::limits;
 use crate::links::Links;
 use crate::node::Node;
-use crate::nodes::{BridgeNode, Foreign, Guest, Member};
+use crate::nodes::{BridgeNode, Foreign, Guest, Hosted, Member, StationNode};
 use crate::partition::{self, cut::Division, exchange::Exchange};
 use crate::program::Program;
 use crate::routes::{Graph, Routes};
 use crate::simulation::Simulation;
-use crate::source::Generator;
+use crate::source::{Generator, Origin};
 use crate::station::{Room, Station};
 use crate::statistics::StreamStatistics;
 use crate::trace::{Event, Filter, Trace};
@@ -153,12 +153,15 @@ pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<
         listens[listener] = part.is_none_or(|part| part.has_station(listener));
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
-    let programs = programs(network, guests.programs)?;
+    let mut programs = programs(network, guests.programs)?;
     check_deaths(network, &programs)?;
+    let mut members = members(network, guests.nodes, &links, &headers.into_lasting(), end, part)?;
+    members.extend((0..).zip(stations).map(|(index, station)| {
+        let place = (links.ports() + index as usize) as u32;
+        Member::Station(Box::new(StationNode::new(station, index, place, programs.remove(&index))))
+    }));
     Ok(Kernel::new(Parts {
-        members: members(network, guests.nodes, &links, &headers.into_lasting(), end, part)?,
-        stations,
-        programs,
+        members,
         links,
         origins,
         ledger: Ledger::new(ledgers, routes, network.statistics.exact_up_to),
@@ -227,7 +230,7 @@ fn members(
                     let (has, wanted) = (node.ports(), bridge.ports);
                     return Err(wrong(format!("bridge \"{name}\": {wanted} ports, but its node has {has}")));
                 }
-                Member::Other(Box::new(Guest::new(name, node, first_port)))
+                Member::Guest(Box::new(Guest::new(name, node, first_port)))
             }
             BridgeKind::Model => {
                 let timing = match bridge.timing {
@@ -246,7 +249,7 @@ fn members(
                 if network.faults.iter().any(|fault| matches!(fault, Fault::NodeDown { node, .. } if *node == index)) {
                     model.set_mortal();
                 }
-                Member::Model(Box::new(model))
+                Member::Bridge(Box::new(model))
             }
         });
     }

@@ -2,7 +2,7 @@
 //! A node that loses, doubles or damages frames does not get away with it; one that says what it does with them does.
 use penstock_net::bridge::Judgement;
 use penstock_net::{
-    run, Clock, Frame, Guests, Network, Node, NodeError, Observer, Outbox, Outcome, Reason, Row, RunError, Violation,
+    run, Clock, Coming, Due, Frame, Guests, Network, Node, Observer, Outbox, Outcome, Reason, Row, RunError, Violation,
 };
 
 /// Frame 3 is treated so.
@@ -60,8 +60,10 @@ impl Node for Bridge {
         2
     }
 
-    fn receive(&mut self, at: u64, _port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError> {
-        assert_eq!(bytes.len(), usize::from(frame.length()));
+    fn receive(&mut self, at: u64, _port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+        let length = coming.bytes()?.len();
+        let frame = coming.take();
+        assert_eq!(length, usize::from(frame.length()));
         self.pending.push((at + DELAY_PS, frame));
         Ok(at)
     }
@@ -70,7 +72,7 @@ impl Node for Bridge {
         self.pending.first().map(|(at, _)| *at)
     }
 
-    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError> {
+    fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         while self.next().is_some_and(|at| at <= now) {
             let (at, frame) = self.pending.remove(0);
             self.act(at, frame, out);

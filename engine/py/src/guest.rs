@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use penstock_frame::FCS_BYTES;
-use penstock_net::{Created, Frame, Node, NodeError, Outbox, Program, Rate, Reason};
+use penstock_net::{Coming, Created, Due, Frame, Node, NodeError, Outbox, Program, Rate, Reason, RunError};
 
 /// Of a frame that no bridge has classified.
 const NO_CLASS: u8 = 255;
@@ -154,7 +154,7 @@ impl Line {
 }
 
 /// On its way into a port.
-struct Coming {
+struct Arrived {
     whole: u64,
     first: u64,
     port: u16,
@@ -175,7 +175,7 @@ pub struct PyNode {
     script: Script,
     streams: Arc<Vec<String>>,
     lines: Vec<Line>,
-    coming: VecDeque<Coming>,
+    coming: VecDeque<Arrived>,
     held: HashMap<u64, Held>,
     next_key: u64,
     gone: Arc<Mutex<Vec<u64>>>,
@@ -200,8 +200,8 @@ impl PyNode {
         Ok(Self { script, streams, lines, coming, held, next_key: 0, gone })
     }
 
-    fn hand(&mut self, py: Python<'_>, coming: Coming, out: &mut Outbox<'_>) -> Result<(), NodeError> {
-        let Coming { whole, first, port, frame, bytes } = coming;
+    fn hand(&mut self, py: Python<'_>, coming: Arrived, out: &mut Outbox<'_>) -> Result<(), NodeError> {
+        let Arrived { whole, first, port, frame, bytes } = coming;
         let key = self.next_key;
         self.next_key += 1;
         let stream = self.streams.get(frame.stream() as usize).cloned().unwrap_or_default();
@@ -273,12 +273,14 @@ impl Node for PyNode {
         self.lines.len() as u16
     }
 
-    fn receive(&mut self, at: u64, port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError> {
+    fn receive(&mut self, at: u64, port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+        let bytes = coming.bytes()?.to_vec();
+        let frame = coming.take();
         let duration =
             self.lines.get(usize::from(port)).map_or(0, |line| line.rate.duration(u32::from(frame.length())));
         let whole = at + duration;
         let place = self.coming.partition_point(|before| before.whole <= whole);
-        self.coming.insert(place, Coming { whole, first: at, port, frame, bytes: bytes.to_vec() });
+        self.coming.insert(place, Arrived { whole, first: at, port, frame, bytes });
         Ok(at)
     }
 
@@ -287,7 +289,7 @@ impl Node for PyNode {
         whole.into_iter().chain(self.script.wake).min()
     }
 
-    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError> {
+    fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         Python::attach(|py| {
             while let Some(at) = self.next().filter(|at| *at <= now) {
                 let is_whole = self.coming.front().is_some_and(|coming| coming.whole == at);

@@ -8,7 +8,7 @@ use penstock_frame::PREAMBLE_BYTES;
 use penstock_net::bridge::device::{self, Event, Kind};
 use penstock_net::bridge::device::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 use penstock_net::bridge::{Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
-use penstock_net::{Clock, Frame, Node, NodeError, Outbox, Reason, Violation, CYCLE_PS};
+use penstock_net::{Clock, Coming, Due, Frame, Node, NodeError, Outbox, Reason, RunError, Violation, CYCLE_PS};
 
 use crate::library::{HardwareError, Switch};
 
@@ -248,19 +248,23 @@ impl Node for SwitchNode {
         self.switch.ports() as u16
     }
 
-    fn receive(&mut self, at: u64, port: u16, frame: Frame, bytes: &[u8]) -> Result<u64, NodeError> {
-        let (id, first) = (frame.id(), self.clock.at_or_after(at));
+    fn receive(&mut self, at: u64, port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+        let first = self.clock.at_or_after(at);
         let start = first.saturating_sub(u64::from(PREAMBLE_BYTES));
         if start < self.switch.state().cycle {
             let now = self.switch.state().cycle;
-            return Err(self.broken(format!("frame {id} comes too late: its preamble at cycle {start}, now is {now}")));
+            let id = coming.take().id();
+            let what = format!("frame {id} comes too late: its preamble at cycle {start}, now is {now}");
+            return Err(self.broken(what).into());
         }
         if !self.is_busy() {
             self.known_ps = self.known_ps.max(self.clock.time(start));
         }
-        let pushed = device::Frame { gap: SHORTEST_GAP, ..device::Frame::new(usize::from(port), start, bytes) };
+        let pushed =
+            device::Frame { gap: SHORTEST_GAP, ..device::Frame::new(usize::from(port), start, coming.bytes()?) };
         let number = self.switch.push(pushed).map_err(|error| self.broken(error.to_string()))?;
-        self.frames.insert(number, Inside { id, frame: Some(frame), first, queued: 1, copies: 1 });
+        let frame = coming.take();
+        self.frames.insert(number, Inside { id: frame.id(), frame: Some(frame), first, queued: 1, copies: 1 });
         Ok(self.clock.time(first))
     }
 
@@ -269,7 +273,7 @@ impl Node for SwitchNode {
         self.is_busy().then(|| self.known_ps.saturating_add(self.lookahead_ps))
     }
 
-    fn advance(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), NodeError> {
+    fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         self.known_ps = self.known_ps.max(now);
         self.switch.run(self.clock.at_or_after(now));
         for index in 0..self.switch.events().len() {

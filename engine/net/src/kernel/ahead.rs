@@ -3,10 +3,13 @@
 //! it computes.
 //!
 //! With few it would be in vain, and so it is with bridges: all streams share them, so that they stay in the cache.
-use super::{Kernel, Origin};
+use super::Kernel;
 use crate::ledger::Ledger;
 use crate::near::near;
+use crate::nodes::Member;
 use crate::queue::Kind;
+use crate::source::Origin;
+use crate::surroundings::Surroundings;
 
 /// About what a hop of a stream takes, and the cache of a core.
 const HOP_BYTES: usize = 128;
@@ -19,7 +22,7 @@ pub fn is_large(hops: usize) -> bool {
 
 /// A frame of a stream is on its way to a hop.
 #[inline]
-pub(super) fn bring_hops(ledger: &Ledger, origins: &[Origin], hop: u32, stream: u32) {
+pub fn bring_hops(ledger: &Ledger, origins: &[Origin], hop: u32, stream: u32) {
     ledger.routes().bring(hop.saturating_add(4));
     let Some([_, next, after]) = ledger.routes().from(hop) else { return };
     if next.is_end() {
@@ -30,32 +33,24 @@ pub(super) fn bring_hops(ledger: &Ledger, origins: &[Origin], hop: u32, stream: 
     }
 }
 
-impl Kernel {
-    /// A new frame will come to the first hop of its route.
-    #[inline]
-    pub(super) fn bring_first(&self, stream: u32) {
-        let first = self.around.ledger.route(stream).first;
-        self.around.ledger.routes().bring(first);
-        self.around.memos.bring(first);
-    }
+/// A new frame will come to the first hop of its route.
+#[inline]
+pub fn bring_first(around: &Surroundings, stream: u32) {
+    let first = around.ledger.route(stream).first;
+    around.ledger.routes().bring(first);
+    around.memos.bring(first);
+}
 
+impl Kernel {
     /// Sources that release frames soon.
     #[inline]
     pub(super) fn bring_releases(&self) {
         for event in self.around.queue.tomorrow().iter().filter(|event| event.kind() == Kind::Release) {
-            let talker = event.node() as usize - self.members.len();
-            self.origins[event.index() as usize].bring();
+            self.around.origins[event.index() as usize].bring();
             self.around.ledger.bring_wait(event.index());
-            self.stations[talker].bring();
+            if let Member::Station(station) = &self.members[event.node() as usize] {
+                station.bring();
+            }
         }
-    }
-}
-
-impl Origin {
-    #[inline]
-    fn bring(&self) {
-        near(&self.talker);
-        near(&self.handover);
-        self.generator.bring();
     }
 }

@@ -6,10 +6,11 @@ use super::Kernel;
 use crate::error::RunError;
 use crate::link::Wire;
 use crate::nodes::Member;
+use crate::outbox::Coming;
 use crate::partition::exchange::{Crossing, Exchange};
 use crate::partition::notes::{Batch, PARTITION_SHIFT};
 use crate::queue::Event;
-use crate::trace::Reason;
+use crate::trace::Trace;
 
 pub(crate) struct Border {
     partition: usize,
@@ -54,14 +55,12 @@ impl Kernel {
 
     /// A copy comes from another partition; gives its judgement.
     pub fn come(&mut self, crossing: Crossing) -> Option<Event> {
-        let Crossing { frame, bridge, port, is_damaged, arrives, .. } = crossing;
-        let Member::Model(model) = &mut self.members[bridge as usize] else { return None };
-        let told = frame.told_hop();
+        let Crossing { frame, bridge: node, port, is_damaged, arrives, .. } = crossing;
+        let Member::Bridge(bridge) = &mut self.members[node as usize] else { return None };
         let slot = self.around.frames.insert(frame);
-        let fault = if is_damaged { Reason::FCS } else { Reason::NONE };
-        let (_, due) = model.receive(arrives, port, (slot, self.around.frames.get(slot)), fault);
-        let judgement = Event::judgement(due, bridge, port, told);
-        self.around.queue.push(judgement);
+        let damaged = is_damaged.then_some(0);
+        let mut coming = Coming { slot, node, traffic_class: Trace::NO_CLASS, damaged, around: &mut self.around };
+        let (_, judgement) = bridge.take_in(arrives, port, &mut coming);
         Some(judgement)
     }
 
@@ -71,7 +70,7 @@ impl Kernel {
         let mut now = until;
         for acted in 1..=most {
             let Some(event) = self.around.queue.pop_before(until) else { return Ok((acted - 1, until)) };
-            if self.is_large && self.around.queue.day() != day {
+            if self.around.is_large && self.around.queue.day() != day {
                 day = self.around.queue.day();
                 self.bring_releases();
             }
@@ -110,6 +109,6 @@ impl Kernel {
     }
 
     pub fn flush(&mut self) -> Result<(), RunError> {
-        self.captures.flush()
+        self.around.captures.flush()
     }
 }

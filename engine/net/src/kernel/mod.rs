@@ -4,13 +4,8 @@ pub(crate) mod ahead;
 mod border;
 mod carry;
 mod faults;
-mod guests;
-mod handover;
-mod programs;
 mod settle;
-mod talk;
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 pub(crate) use border::Border;
@@ -21,15 +16,15 @@ use crate::error::RunError;
 use crate::faults::Faults;
 use crate::ledger::{Ledger, StreamLedger};
 use crate::links::Links;
+use crate::node::{Due, Node};
 use crate::nodes::Member;
-use crate::outbox::{Outbox, Surroundings};
+use crate::outbox::Outbox;
 use crate::partition::notes::Notes;
 use crate::queue::{self, Kind};
 use crate::simulation::Simulation;
-use crate::source::{Generator, Handover};
-use crate::station::Station;
+use crate::source::Origin;
+use crate::surroundings::Surroundings;
 use crate::trace::{Row, Trace};
-pub(crate) use programs::Hosted;
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
@@ -45,23 +40,10 @@ const PROGRESS: Duration = Duration::from_millis(50);
 /// Events between two looks at the clock on the wall.
 const EVENTS_PER_LOOK: u32 = 4_096;
 
-/// Where the frames of a stream come from.
-pub(crate) struct Origin {
-    pub generator: Generator,
-    pub handover: Option<Handover>,
-    /// Streams that answer this one.
-    pub answers: Vec<u32>,
-    /// Among the stations.
-    pub talker: u32,
-}
-
 /// What a network is made of.
 pub(crate) struct Parts {
-    /// Bridges, whatever they are; stations are numbered after them.
+    /// Bridges, whatever they are, and stations after them.
     pub members: Vec<Member>,
-    pub stations: Vec<Station>,
-    /// By station.
-    pub programs: BTreeMap<u32, Hosted>,
     pub links: Links,
     pub origins: Vec<Origin>,
     pub ledger: Ledger,
@@ -77,18 +59,9 @@ pub(crate) struct Parts {
 pub(crate) struct Kernel {
     around: Surroundings,
     members: Vec<Member>,
-    stations: Vec<Station>,
-    programs: BTreeMap<u32, Hosted>,
     links: Links,
-    origins: Vec<Origin>,
-    captures: Captures,
     faults: Faults,
-    duration: u64,
-    /// Whether it is worth while to fetch ahead.
-    is_large: bool,
     looked: Instant,
-    /// Memory that is used again.
-    buffer: Vec<u8>,
     border: Option<Border>,
 }
 
@@ -109,30 +82,14 @@ pub(crate) enum Ended {
 
 impl Kernel {
     pub fn new(parts: Parts) -> Self {
-        let Parts { members, stations, programs, links, origins, ledger, trace, captures, faults, duration, border } =
-            parts;
-        Self {
-            is_large: ahead::is_large(ledger.routes().hops()),
-            around: Surroundings::new(ledger, trace),
-            members,
-            stations,
-            programs,
-            links,
-            origins,
-            captures,
-            faults,
-            duration,
-            looked: Instant::now(),
-            buffer: Vec::new(),
-            border,
-        }
+        let Parts { members, links, origins, ledger, trace, captures, faults, duration, border } = parts;
+        let around = Surroundings::new(ledger, trace, origins, captures, duration);
+        Self { around, members, links, faults, looked: Instant::now(), border }
     }
 
     /// From the first release of each stream to the end, and what the run leaves.
     pub fn run(mut self, end: u64, observer: &mut dyn Observer) -> Result<(Closed, Ended), RunError> {
         self.begin();
-        self.plan_guests();
-        self.plan_programs();
         let ended = self.work(end, observer)?;
         if ended == Ended::Done {
             self.end_guests(end)?;
@@ -140,7 +97,7 @@ impl Kernel {
         if !self.around.trace.chunk.is_empty() {
             self.hand_out(observer)?;
         }
-        self.captures.flush()?;
+        self.around.captures.flush()?;
         if ended == Ended::Done {
             observer.progress(1.0); // nothing is left to interrupt
         }
@@ -148,13 +105,32 @@ impl Kernel {
         Ok((self.close(is_idle), ended))
     }
 
+    /// All tell when they act first.
     fn begin(&mut self) {
-        self.add_greedy();
-        for stream in 0..self.origins.len() {
-            if self.is_own(self.origins[stream].talker) {
-                self.plan_release(stream as u32);
+        let bridges = self.bridges();
+        for stream in 0..self.around.origins.len() {
+            let talker = self.around.origins[stream].talker;
+            if !self.is_own(talker) {
+                continue;
+            }
+            let node = bridges + talker;
+            if let Member::Station(station) = &mut self.members[node as usize] {
+                station.begin(stream as u32, &mut Outbox::new(node, &mut self.around));
             }
         }
+        for (node, member) in (0..).zip(&mut self.members) {
+            let mut out = Outbox::new(node, &mut self.around);
+            match member {
+                Member::Station(station) => station.begin_program(&mut out),
+                Member::Guest(guest) => guest.plan(0, &mut out),
+                Member::Bridge(_) | Member::Foreign(_) => {}
+            }
+        }
+    }
+
+    /// How many there are; stations are numbered after them.
+    fn bridges(&self) -> u32 {
+        self.members.partition_point(|member| !matches!(member, Member::Station(_))) as u32
     }
 
     pub fn close(mut self, is_idle: bool) -> Closed {
@@ -189,7 +165,7 @@ impl Kernel {
         let mut left = EVENTS_PER_LOOK;
         let mut day = 0;
         while let Some(event) = self.around.queue.pop_before(end) {
-            if self.is_large && self.around.queue.day() != day {
+            if self.around.is_large && self.around.queue.day() != day {
                 day = self.around.queue.day();
                 self.bring_releases();
             }
@@ -209,33 +185,71 @@ impl Kernel {
         Ok(Ended::Done)
     }
 
+    /// The node of an event acts, and what it sends goes onto its wires.
     #[inline(always)]
     fn act(&mut self, event: queue::Event) -> Result<(), RunError> {
-        let (time, node, index) = (event.time(), event.node(), event.index());
-        if event.kind() == Kind::Advance {
-            return self.advance(time, node);
+        let (time, node) = (event.time(), event.node());
+        if event.kind() != Kind::Advance {
+            self.around.simulation.events += 1;
+            self.around.simulation.passed(time);
         }
-        self.around.simulation.events += 1;
-        self.around.simulation.passed(time);
-        match event.kind() {
-            Kind::Judge => self.act_model(time, node, event.port(), true),
-            Kind::Select if (node as usize) < self.members.len() => self.act_model(time, node, index as u16, false),
-            Kind::Select => self.talk(time, node - self.members.len() as u32),
-            Kind::Release | Kind::Advance => {
-                self.release(time, index);
-                Ok(())
-            }
+        // Judgements and selections of bridges have a path of their own each, on which the other is not looked at.
+        match (event.kind(), &self.members[node as usize]) {
+            (kind @ Kind::Judge, Member::Bridge(_)) => self.act_bridge(time, node, Due { kind, ..event.due() }),
+            (kind @ Kind::Select, Member::Bridge(_)) => self.act_bridge(time, node, Due { kind, ..event.due() }),
+            (_, Member::Station(_)) => self.act_station(time, node, event.due()),
+            _ => self.act_guest(time, node, event.due()),
         }
     }
 
-    /// A port of a model judges or selects.
     #[inline(always)]
-    fn act_model(&mut self, time: u64, node: u32, port: u16, judges: bool) -> Result<(), RunError> {
-        let Member::Model(model) = &mut self.members[node as usize] else { return Ok(()) };
+    fn act_bridge(&mut self, time: u64, node: u32, due: Due) -> Result<(), RunError> {
+        let Member::Bridge(bridge) = &mut self.members[node as usize] else { return Ok(()) };
         let mut out = Outbox::new(node, &mut self.around);
-        let leaving = if judges { model.judge(time, port, &mut out) } else { model.select(time, port, &mut out) };
-        let Some(leaving) = leaving else { return Ok(()) };
-        self.depart(node, leaving)
+        bridge.advance(time, due, &mut out)?;
+        let Some(leaving) = out.leaving else { return Ok(()) };
+        let place = bridge.first_port + u32::from(leaving.port);
+        self.depart(node, place, leaving)
+    }
+
+    #[inline(always)]
+    fn act_station(&mut self, time: u64, node: u32, due: Due) -> Result<(), RunError> {
+        let Member::Station(station) = &mut self.members[node as usize] else { return Ok(()) };
+        let mut out = Outbox::new(node, &mut self.around);
+        station.advance(time, due, &mut out)?;
+        let Some(leaving) = out.leaving else { return Ok(()) };
+        let place = station.first_port;
+        self.enter(node, place, leaving)
+    }
+
+    #[cold]
+    fn act_guest(&mut self, time: u64, node: u32, due: Due) -> Result<(), RunError> {
+        let Member::Guest(guest) = &mut self.members[node as usize] else { return Ok(()) };
+        guest.advance(time, due, &mut Outbox::new(node, &mut self.around))?;
+        self.depart_all(node)
+    }
+
+    /// All that a guest has sent, in its order.
+    #[cold]
+    fn depart_all(&mut self, node: u32) -> Result<(), RunError> {
+        let Member::Guest(guest) = &self.members[node as usize] else { return Ok(()) };
+        let first_port = guest.first_port;
+        let mut sent = std::mem::take(&mut self.around.sent);
+        let departed =
+            sent.drain(..).try_for_each(|leaving| self.depart(node, first_port + u32::from(leaving.port), leaving));
+        self.around.sent = sent;
+        departed
+    }
+
+    /// At the end of the run, guests tell what they did since they were advanced last.
+    fn end_guests(&mut self, end: u64) -> Result<(), RunError> {
+        for node in 0..self.members.len() as u32 {
+            if let Member::Guest(guest) = &mut self.members[node as usize] {
+                guest.end(end, &mut Outbox::new(node, &mut self.around))?;
+                self.depart_all(node)?;
+            }
+        }
+        Ok(())
     }
 
     /// False: the run is to end.
@@ -244,7 +258,7 @@ impl Kernel {
             return true;
         }
         self.looked = Instant::now();
-        observer.progress((now as f64 / self.duration.max(1) as f64).min(1.0))
+        observer.progress((now as f64 / self.around.duration.max(1) as f64).min(1.0))
     }
 
     fn hand_out(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
@@ -255,9 +269,5 @@ impl Kernel {
         } else {
             Err(RunError::Refused)
         }
-    }
-
-    fn node_of(&self, station: u32) -> u32 {
-        self.members.len() as u32 + station
     }
 }

@@ -8,25 +8,16 @@ use crate::bridge::{
 };
 use crate::clock::Clock;
 use crate::conservation::Violation;
+use crate::error::RunError;
 use crate::faults::FOR_EVER;
-use crate::frame::{Content, Frame};
+use crate::frame::Content;
 use crate::header::{Header, Headers};
-use crate::outbox::Outbox;
-use crate::queue::Kind;
+use crate::kernel::ahead::bring_hops;
+use crate::node::{Due, Node};
+use crate::outbox::{Coming, Leaving, Outbox};
+use crate::queue::{Event, Kind};
+use crate::surroundings::Surroundings;
 use crate::trace::Reason;
-
-/// A copy that leaves a port.
-pub(crate) struct Leaving {
-    pub slot: u32,
-    pub port: u16,
-    pub traffic_class: u8,
-    /// Of the port, among those of all bridges.
-    pub place: u32,
-    /// Of its first bit after the delimiter.
-    pub first: u64,
-    /// It leaves with an FCS that tells that it is bad.
-    pub is_spoiled: bool,
-}
 
 /// What every frame needs stands first and together.
 #[repr(C, align(64))]
@@ -36,8 +27,8 @@ pub(crate) struct BridgeNode {
     end: Tick,
     /// Of frames, that are inside.
     copies: u64,
-    /// The place of its first port among those of all bridges.
-    first_port: u32,
+    /// The place of its first port among those of all nodes.
+    pub first_port: u32,
     bridge: Bridge,
     headers: Headers,
     /// As it is configured, of one that may die.
@@ -45,7 +36,7 @@ pub(crate) struct BridgeNode {
 }
 
 impl BridgeNode {
-    /// Whose first port has this place among those of all bridges; the run is over at `end`.
+    /// Whose first port has this place among those of all nodes; the run is over at `end`.
     pub fn new(bridge: Bridge, clock: Clock, first_port: u32, headers: &Arc<[Header]>, end: u64) -> Self {
         let end = clock.at_or_before(end.saturating_sub(1));
         Self { bridge, clock, copies: 0, first_port, headers: Headers::over(headers), end, fresh: None }
@@ -85,7 +76,7 @@ impl BridgeNode {
     pub fn cut(&mut self, port: u16, at: u64, until: u64, out: &mut Outbox<'_>) {
         let until = if until == FOR_EVER { NEVER } else { self.clock.at_or_after(until) };
         if let Some(due) = self.bridge.cut(port, self.clock.at_or_after(at), until) {
-            out.wake(&self.clock, Kind::Select, (port, due));
+            out.wake(self.clock.time(due), select(port));
         }
     }
 
@@ -98,24 +89,37 @@ impl BridgeNode {
         }
     }
 
-    /// A frame comes, see [`crate::Node::receive`]; `fault` is what is wrong with it. Gives when the bridge has it, and when
-    /// its port is to judge.
+    /// A frame comes, see [`Node::receive`]. Gives when the bridge has it, and its judgement.
     #[inline(always)]
-    pub fn receive(&mut self, at: u64, port: u16, (slot, frame): (u32, &Frame), fault: Reason) -> (u64, u64) {
+    pub fn take_in(&mut self, at: u64, port: u16, coming: &mut Coming<'_>) -> (u64, Event) {
+        let frame = coming.around.frames.get(coming.slot);
         let tick = self.clock.at_or_after(at);
         let (header, memo) = match &frame.content {
             None => (frame.header, frame.hop),
             Some(content) => (self.headers.intern(&content.header), NO_PLACE),
         };
         self.copies += 1;
-        let arrival = Arrival { frame: slot, header, bytes: frame.bytes, first: tick, fault, memo };
+        let fault = if coming.damaged.is_some() { Reason::FCS } else { Reason::NONE };
+        let arrival = Arrival { frame: coming.slot, header, bytes: frame.bytes, first: tick, fault, memo };
         let due = self.bridge.arrive(port, arrival);
-        (self.clock.time(tick), self.clock.time(due))
+        let judgement = Event::judgement(self.clock.time(due), coming.node, port, frame.told_hop());
+        coming.around.queue.push(judgement);
+        (self.clock.time(tick), judgement)
+    }
+
+    /// What a judgement needs is fetched into the cache, and what the next hop does.
+    #[inline(always)]
+    fn bring(&self, slot: u32, around: &Surroundings) {
+        let Surroundings { frames, ledger, memos, origins, .. } = around;
+        let frame = frames.get(slot);
+        self.bridge.bring_scheduler(memos.stream(frame.hop));
+        memos.bring(frame.hop.saturating_add(1));
+        bring_hops(ledger, origins, frame.hop, frame.stream);
     }
 
     /// A port judges the frame that came to it.
     #[inline(always)]
-    pub fn judge(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
+    fn judge(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) {
         let now = self.clock.at_or_before(time);
         let straight = match self.bridge.verdict(now, port, &self.headers, &mut out.around.memos, self.end) {
             Verdict::Straight(straight) => straight,
@@ -125,21 +129,23 @@ impl BridgeNode {
         out.judged_straight(slot, &self.clock, straight);
         let Some(Passed { at, first, .. }) = passed else {
             if wakes {
-                out.wake(&self.clock, Kind::Select, (egress, self.bridge.due(egress)));
+                out.wake(self.clock.time(self.bridge.due(egress)), select(egress));
             }
-            return None;
+            return;
         };
         out.acted(self.clock.time(at));
-        Some(self.leaving(slot, egress, traffic_class, first))
+        self.leave(slot, egress, traffic_class, first, out);
     }
 
     #[inline(never)]
-    fn judged(&mut self, port: u16, judgement: Judgement, out: &mut Outbox<'_>) -> Option<Leaving> {
+    fn judged(&mut self, port: u16, judgement: Judgement, out: &mut Outbox<'_>) {
         let slot = judgement.frame;
         if let Some(again) = judgement.again {
             out.judge_again(&self.clock, port, again);
-            self.bridge.leaving_early(port).for_each(|wake| out.wake(&self.clock, Kind::Select, wake));
-            return None;
+            for (egress, due) in self.bridge.leaving_early(port) {
+                out.wake(self.clock.time(due), select(egress));
+            }
+            return;
         }
         if let Some(content) = &out.around.frames.get(slot).content {
             release(&mut self.headers, content);
@@ -149,59 +155,77 @@ impl BridgeNode {
             out.drop(frame, egress, traffic_class, at, Reason::DISPLACED);
         }
         out.judged_slot(slot, port, &self.clock, &judgement);
-        self.copies = self.copies.saturating_add_signed(out.copies);
         if let Some(Passed { egress, at, first }) = judgement.passed {
             out.acted(self.clock.time(at));
-            return Some(self.leaving(slot, egress, judgement.traffic_class, first));
+            return self.leave(slot, egress, judgement.traffic_class, first, out);
         }
-        for wake in self.bridge.wakes(&judgement) {
-            out.wake(&self.clock, Kind::Select, wake);
+        for (egress, due) in self.bridge.wakes(&judgement) {
+            out.wake(self.clock.time(due), select(egress));
         }
-        None
     }
 
     /// A port selects.
     #[inline(always)]
-    pub fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Option<Leaving> {
+    fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
         let next = match selection {
-            Selection::Stale => return None,
+            Selection::Stale => return,
             Selection::Idle { next }
             | Selection::Sent { next, .. }
             | Selection::CutThrough { next, .. }
             | Selection::Expired { next, .. } => next,
         };
         if let Some(next) = next {
-            out.wake(&self.clock, Kind::Select, (port, next));
+            out.wake(self.clock.time(next), select(port));
         }
         match selection {
-            Selection::Sent { frame, traffic_class, first, .. } => {
-                Some(self.leaving(frame, port, traffic_class, first))
-            }
+            Selection::Sent { frame, traffic_class, first, .. } => self.leave(frame, port, traffic_class, first, out),
             Selection::CutThrough { frame: slot, traffic_class, decided, first, is_spoiled, .. } => {
-                self.copies += 1;
                 out.cut_through(slot, port, traffic_class, self.clock.time(decided));
-                Some(Leaving { is_spoiled, ..self.leaving(slot, port, traffic_class, first) })
+                out.send_held(Leaving { slot, port, traffic_class, is_spoiled, first: self.clock.time(first) });
             }
             Selection::Expired { frame, traffic_class, reason, at, .. } => {
                 let frame = out.around.frames.remove(frame);
                 out.drop(frame, port, traffic_class, self.clock.time(at), reason);
-                self.copies = self.copies.saturating_sub(1);
-                None
             }
-            Selection::Stale | Selection::Idle { .. } => None,
+            Selection::Stale | Selection::Idle { .. } => {}
         }
     }
 
     #[inline(always)]
-    fn leaving(&mut self, slot: u32, port: u16, traffic_class: u8, first: Tick) -> Leaving {
-        self.copies = self.copies.saturating_sub(1);
-        let (place, first) = (self.first_port + u32::from(port), self.clock.time(first));
-        Leaving { slot, port, traffic_class, place, first, is_spoiled: false }
+    fn leave(&self, slot: u32, port: u16, traffic_class: u8, first: Tick, out: &mut Outbox<'_>) {
+        out.send_held(Leaving { slot, port, traffic_class, is_spoiled: false, first: self.clock.time(first) });
+    }
+}
+
+impl Node for BridgeNode {
+    fn ports(&self) -> u16 {
+        self.bridge.ports()
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, at: u64, port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+        let (received, _) = self.take_in(at, port, &mut coming);
+        if coming.around.is_large {
+            self.bring(coming.slot, coming.around);
+        }
+        Ok(received)
+    }
+
+    /// A port judges what it received, or selects what it sends.
+    #[inline(always)]
+    fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
+        match due.kind {
+            Kind::Judge => self.judge(now, due.port(), out),
+            Kind::Select => self.select(now, due.port(), out),
+            Kind::Release | Kind::Advance => {}
+        }
+        self.copies = self.copies.wrapping_add_signed(out.copies);
+        Ok(())
     }
 
     /// At the end of a run: what is wrong by the bridge's own books.
-    pub fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
+    fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
         let given = self.copies;
         let holds = self.bridge.inside();
         if holds != given {
@@ -209,12 +233,11 @@ impl BridgeNode {
         }
         (is_idle && holds > 0).then_some(Violation::Stuck { node, copies: holds })
     }
+}
 
-    /// A frame is on its way here whose stream had this number last: has what a judgement needs fetched into the cache.
-    #[inline(always)]
-    pub fn bring_scheduler(&self, stream: u32) {
-        self.bridge.bring_scheduler(stream);
-    }
+/// What a port selects is due.
+fn select(port: u16) -> Due {
+    Due { kind: Kind::Select, index: u32::from(port) }
 }
 
 /// What was kept of a header that a node has written, and that was judged.

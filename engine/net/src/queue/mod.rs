@@ -8,6 +8,7 @@ mod ring;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::node::Due;
 use ring::Ring;
 
 /// What an event is; at one instant the smaller one comes first.
@@ -31,7 +32,7 @@ pub struct Event(u128);
 const KIND_SHIFT: u32 = 62;
 const NODE_SHIFT: u32 = 36;
 /// Of the hop of a frame that is judged, below its port.
-const HOP_BITS: u32 = 26;
+pub(crate) const HOP_BITS: u32 = 26;
 pub const NO_HOP: u32 = (1 << HOP_BITS) - 1;
 /// Nodes that an event can name.
 pub const MOST_NODES: usize = 1 << (KIND_SHIFT - NODE_SHIFT);
@@ -50,10 +51,16 @@ impl Event {
         Self::new(time, Kind::Judge, node, u32::from(port) << HOP_BITS | hop.min(NO_HOP))
     }
 
+    /// What is due by it.
+    #[inline]
+    pub(crate) fn due(self) -> Due {
+        Due { kind: self.kind(), index: self.index() }
+    }
+
     /// Of a judgement or a selection of a bridge.
     #[inline]
     pub fn port(self) -> u16 {
-        (if self.kind() == Kind::Judge { self.index() >> HOP_BITS } else { self.index() }) as u16
+        self.due().port()
     }
 
     /// Of the frame that is judged; [`NO_HOP`]: none that is named.

@@ -4,6 +4,7 @@ mod content;
 mod handover;
 mod jitter;
 mod media;
+mod origin;
 mod schedule;
 
 use rand_xoshiro::rand_core::SeedableRng;
@@ -19,6 +20,7 @@ use content::Content;
 use schedule::Schedule;
 
 pub use handover::{Handover, Waiting};
+pub use origin::Origin;
 
 #[derive(Debug, Error)]
 pub enum SourceError {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A node of which only the trait is known.
+use super::Advances;
+use crate::conservation::Violation;
+use crate::error::RunError;
+use crate::frame::Frame;
+use crate::node::{Due, Node};
+use crate::outbox::{Coming, Outbox};
+
+pub(crate) struct Guest {
+    node: Box<dyn Node>,
+    /// The next advance that stands in the queue; `u64::MAX`: none.
+    due: u64,
+    /// Copies that it was given and that have not left it.
+    copies: u64,
+    /// The place of its first port among those of all nodes.
+    pub first_port: u32,
+    advances: Advances,
+}
+
+impl Guest {
+    pub fn new(name: &str, node: Box<dyn Node>, first_port: u32) -> Self {
+        Self { node, due: u64::MAX, copies: 0, first_port, advances: Advances::new(name) }
+    }
+
+    /// Puts its next advance into the queue, if none that comes before stands there.
+    pub fn plan(&mut self, from: u64, out: &mut Outbox<'_>) {
+        let next = self.node.next().map(|next| next.max(from));
+        let Some(next) = next.filter(|next| *next < self.due) else { return };
+        self.due = next;
+        out.wake(next, Due::ALL);
+    }
+
+    /// At the end of the run, what it did since it was advanced last.
+    pub fn end(&mut self, end: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
+        if self.due == u64::MAX {
+            return Ok(());
+        }
+        self.go_on(end, out)
+    }
+
+    fn go_on(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
+        self.node.advance(now, Due::ALL, out)?;
+        self.copies = self.copies.saturating_add_signed(out.copies);
+        Ok(())
+    }
+}
+
+impl Node for Guest {
+    fn ports(&self) -> u16 {
+        self.node.ports()
+    }
+
+    fn receive(&mut self, at: u64, port: u16, coming: Coming<'_>) -> Result<u64, RunError> {
+        let Coming { node, around, .. } = coming;
+        self.copies += 1;
+        let received = self.node.receive(at, port, Coming { around: &mut *around, ..coming })?;
+        self.plan(0, &mut Outbox::new(node, around));
+        Ok(received)
+    }
+
+    fn next(&self) -> Option<u64> {
+        self.node.next()
+    }
+
+    /// Unless an earlier advance has come since this one was planned.
+    fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
+        if self.due != now {
+            return Ok(());
+        }
+        self.due = u64::MAX;
+        self.advances.count(now)?;
+        self.go_on(now, out)?;
+        self.plan(now + 1, out);
+        Ok(())
+    }
+
+    fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
+        self.node.inside(show);
+    }
+
+    fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
+        let mut holds = 0;
+        self.node.inside(&mut |_, copies| holds += u64::from(copies));
+        let given = self.copies;
+        let lost = (holds != given).then_some(Violation::Count { node, holds, given });
+        self.node.audit(node, is_idle).or(lost)
+    }
+
+    fn cycles(&self) -> (u64, u64) {
+        self.node.cycles()
+    }
+}
