@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.tiles.dependencies import circles, dependencies
 from penstock.tiles.detours import Routing
 from penstock.tiles.dimension_order import preferred
 from penstock.tiles.grid import Grid, Port
@@ -171,7 +172,8 @@ def test_a_dead_node_cuts_nobody_else_of_a_torus() -> None:
     ("grid", "expected"),
     [
         (Grid((3, 3), (1, 1)), {Outcome.ARRIVED: 10980, Outcome.STUCK: 36}),
-        (Grid((2, 2)), {Outcome.ARRIVED: 65252, Outcome.STUCK: 832, Outcome.LOOPED: 156}),
+        (Grid((2, 2)), {Outcome.ARRIVED: 65252, Outcome.STUCK: 988}),
+        (Grid((4, 4), (1, 1)), {Outcome.ARRIVED: 118576, Outcome.STUCK: 464}),
     ],
 )
 def test_how_many_ways_two_dead_links_cut_is_as_the_page_says(grid: Grid, expected: dict[Outcome, int]) -> None:
@@ -181,3 +183,60 @@ def test_how_many_ways_two_dead_links_cut_is_as_the_page_says(grid: Grid, expect
         for source, destination in permutations(grid.nodes, 2):
             outcomes[follow(routing, source, destination, dead).outcome] += 1
     assert outcomes == expected
+
+
+SIZES = [(rows, columns) for rows in range(1, 9) for columns in range(1, 9)]
+
+
+@pytest.mark.parametrize("tile", [(1, 1), (2, 2)])
+@pytest.mark.parametrize("wraps", [True, False])
+def test_no_frame_goes_round_in_any_size_with_any_link_dead(tile: tuple[int, int], wraps: bool) -> None:
+    """To one node of each size; from each whose link up is dead, since others go as if nothing were."""
+    for number, size in enumerate(SIZES):
+        if size == (1, 1) and (wraps or tile == (1, 1)):
+            continue
+        grid = Grid(size, tile, wraps)
+        destination = grid.nodes[number * 7 % len(grid.nodes)]
+        table = Routing(grid).towards(destination)
+        up = {node: preferred(grid, node, destination) for node in grid.nodes if node != destination}
+        for start in table:
+            if start[1] == up[start[0]]:
+                continue
+            (node, reception), passed = start, set()
+            dead = {(node, up[node]), grid.neighbours[node][up[node]]}
+            while node != destination:
+                assert (node, reception) not in passed, (size, start, destination)
+                passed.add((node, reception))
+                port = next((port for port in table[node, reception] if (node, port) not in dead), None)
+                if port is None:
+                    break
+                node, reception = grid.neighbours[node][port]
+            is_cut = min(size) > 1 and wraps and start[1] is None and node != destination
+            assert not is_cut, (size, start, destination)
+
+
+@pytest.mark.parametrize("wraps", [True, False])
+def test_what_waits_for_what_in_a_plain_grid_are_its_rings_of_four_and_more(wraps: bool) -> None:
+    """Of four nodes one way round only: those across it send that way."""
+    ways = [0, 0, 0, 0, 1, 2, 2, 2, 2]
+    for rows, columns in SIZES:
+        if rows * columns > 1:
+            grid = Grid((rows, columns), (1, 1), wraps)
+            rings = rows * ways[columns] + columns * ways[rows] if wraps else 0
+            found = list(circles(dependencies(grid)))
+            assert len(found) == rings, (rows, columns)
+            for circle in found:
+                assert len({port for _, port in circle}) == 1
+                assert len(circle) in (rows, columns)
+
+
+def test_nodes_of_a_tile_wait_for_each_other_in_a_mesh_too() -> None:
+    """Within a tile a frame turns from the column to the row and another from the row to the column."""
+    for grid in (Grid((2, 2), wraps=False), Grid((2, 2)), Grid((3, 3))):
+        graph = dependencies(grid)
+        found = list(circles(graph))
+        assert found
+        for circle in found:
+            for channel, after in zip(circle, [*circle[1:], circle[0]], strict=True):
+                assert after in graph[channel]
+    assert list(circles(dependencies(Grid((1, 4), wraps=False)))) == []

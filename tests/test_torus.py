@@ -137,6 +137,15 @@ def test_the_command_makes_the_numbers_of_the_page() -> None:
     assert torus("cut", SCENARIO, "--each", "node") == {"ok": True, "cases": 16, "pairs": []}
     said = invoke(app, ["torus", "cut", SCENARIO, "--each", "two-links"])
     assert said.stdout.splitlines()[-1] == "each two-links of 276: cuts 988 of 66,240 ways, 98.5 % arrive"
+    assert "the same link again" not in said.stdout
+
+
+def test_the_command_names_the_circles_of_links_that_would_wait_for_each_other(tmp_path: Path) -> None:
+    waits = torus("waits", SCENARIO)
+    assert (waits["ok"], waits["channels"], len(waits["circles"])) == (False, 48, 11)
+    mesh = scenario(tmp_path, 'kind = "mesh2d"\ntiles = [3, 3]\ntile = [1, 1]')
+    said = invoke(app, ["torus", "waits", str(mesh)])
+    assert (said.status, said.stdout) == (0, "24 channels: no circle\n")
 
 
 @pytest.mark.parametrize(

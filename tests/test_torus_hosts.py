@@ -114,7 +114,7 @@ def test_what_is_applied_is_read_back_noticed_and_undone(inside: Run) -> None:
         state | diff /tmp/before.$$ - && echo as before; rm /tmp/before.$$
     """)
     lines = said.splitlines()
-    assert lines[0] == "0,0,0,0 by row, column, side: 4 rules, 120 routes, 3 neighbours, read back and equal", said
+    assert lines[0] == "0,0,0,0 by row, column, side: 4 rules, 116 routes, 3 neighbours, read back and equal", said
     assert lines[1:3] == ["already applied, and as planned", "0,0,0,0: as planned"]
     assert lines[3].startswith("wanted route 10.0.1.2 via 10.0.1.2 dev row onlink metric 10 table 7000"), said
     assert lines[4] == "wanted neighbour 10.0.1.2 lladdr 02:00:00:00:01:02 dev row, found none", said

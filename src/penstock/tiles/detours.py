@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from penstock.tiles.circles import without_circles
 from penstock.tiles.dimension_order import preferred
 from penstock.tiles.grid import Grid, Port
 from penstock.tiles.identity import Node
@@ -36,7 +37,8 @@ class Routing:
     def towards(self, destination: Node) -> Mapping[tuple[Node, Reception], Ports]:
         """For each other node and reception port: the ports in order."""
         if destination not in self._made:
-            self._made[destination] = _Tree(self.grid, destination).table()
+            tree = _Tree(self.grid, destination)
+            self._made[destination] = without_circles(tree.table(), tree.up, self.grid.neighbours)
         return self._made[destination]
 
     def ports(self, node: Node, reception: Reception, destination: Node) -> Ports:

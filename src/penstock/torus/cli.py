@@ -152,6 +152,24 @@ def cut(
 
 
 @app.command()
+def waits(scenario: ScenarioArgument, topology: TopologyOption = None, as_json: JsonOption = False) -> None:
+    """Circles of links that would wait for each other if none dropped frames; exit status 1 if there are any."""
+    from penstock.tiles.dependencies import circles, dependencies
+
+    torus = _torus(scenario, topology)
+    graph = dependencies(torus.routing.grid)
+    found = [[torus.said(node) for node, _ in circle] for circle in circles(graph)]
+    if as_json:
+        answer({"ok": not found, "channels": len(graph), "circles": found})
+        end(not found)
+    for nodes in sorted(found, key=len):
+        say("  ".join((*nodes, nodes[0])))
+    what = f"{count(len(found), 'circle')} of links that wait for each other" if found else "no circle"
+    say(f"{count(len(graph), 'channel')}: {what}")
+    end(not found)
+
+
+@app.command()
 def show(
     scenario: ScenarioArgument, host: HostArgument, topology: TopologyOption = None, as_json: JsonOption = False
 ) -> None:
