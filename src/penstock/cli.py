@@ -23,7 +23,7 @@ from penstock.compare.cli import compare
 from penstock.data.cli import app as scenarios
 from penstock.end.cli import listen, talk
 from penstock.errors import InputError, MachineError, RunError, check_known
-from penstock.lab.cli import doctor, lab
+from penstock.lab.cli import Asked, doctor, lab
 from penstock.linux.cli import app as linux
 from penstock.plane.cli import app as plane
 from penstock.report.cli import report
@@ -74,7 +74,8 @@ def _root(
 def run(
     scenario: ScenarioArgument,
     nodes: Annotated[
-        str | None, typer.Option(metavar="model|rtl|linux", help="What the nodes are; the scenario's own if not given.")
+        str | None,
+        typer.Option(metavar="model|rtl|linux|plane", help="What the nodes are; the scenario's own if not given."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
@@ -123,10 +124,9 @@ def run(
         check_known(trace, runner.TRACE_MODES, "--trace")
     mode = next((mode for mode in runner.TRACE_MODES if mode == trace), None)
     network = load(scenario, nodes)
-    if network.nodes == "linux":
+    if network.is_real:
         _run_on_linux(
-            scenario,
-            out,
+            Asked(scenario, out, nodes=nodes),
             {
                 "--trace": mode,
                 "--seed": seed,
@@ -164,14 +164,14 @@ def run(
     end(result.summary["ok"])
 
 
-def _run_on_linux(scenario: Path, out: Path | None, others: dict[str, Any], form: Form) -> NoReturn:
-    from penstock.lab.cli import Asked, run_scenario
+def _run_on_linux(asked: Asked, others: dict[str, Any], form: Form) -> NoReturn:
+    from penstock.lab.cli import run_scenario
 
     given = [option for option, value in others.items() if value is not None]
     if given:
         raise InputError("says nothing of real Linux", allowed="model or rtl nodes with it", file=given[0])
     with interruptible():
-        end(run_scenario(Asked(scenario, out), form))
+        end(run_scenario(asked, form))
 
 
 app.command()(check)

@@ -146,8 +146,8 @@ class Result:
 
 def _refuse_linux(network: Network) -> None:
     """Models in place of real hosts would be a lie."""
-    if network.nodes == "linux":
-        allowed = 'nodes = "model" or "rtl"; ./penstock lab or run --nodes linux for real Linux'
+    if network.is_real:
+        allowed = 'nodes = "model" or "rtl"; ./penstock lab or run --nodes linux|plane for real Linux'
         raise InputError("the nodes are real Linux, which the engine does not run", allowed=allowed, file=network.file)
 
 

@@ -37,6 +37,9 @@ pub struct Config {
     pub table: Vec<Rule>,
     #[serde(default)]
     pub streams: BTreeMap<String, StreamConfig>,
+    /// From when on the base times of `gates` count, in ns of TAI.
+    #[serde(default)]
+    pub base_time_tai_ns: u64,
     /// A departure that is later than this is counted and marked; before a gate closes so much is kept free.
     #[serde(default = "tolerance")]
     pub tolerance: Nanoseconds,

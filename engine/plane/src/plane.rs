@@ -87,7 +87,7 @@ impl Plane {
         let mut ports = Vec::with_capacity(count);
         for (number, port) in config.ports.iter().enumerate() {
             let mut made = Port::new(number, count, port, tolerance_ns, now)?;
-            made.shape(number, port, &time, now)?;
+            made.shape(number, port, config.base_time_tai_ns, &time, now)?;
             ports.push(made);
         }
         let longest = config.max_frame_bytes.0 as u16;

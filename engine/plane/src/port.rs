@@ -87,7 +87,14 @@ impl Port {
     }
 
     /// Credit, limits and gates as they are told.
-    pub fn shape(&mut self, number: usize, config: &PortConfig, time: &GateTime, now: Tick) -> Result<(), Refused> {
+    pub fn shape(
+        &mut self,
+        number: usize,
+        config: &PortConfig,
+        base_time_tai_ns: u64,
+        time: &GateTime,
+        now: Tick,
+    ) -> Result<(), Refused> {
         let line = Line { time, pace: self.pace };
         for (&class, said) in &config.classes {
             let place = |key: &str| format!("ports.{number}.classes.{class}.{key}");
@@ -111,7 +118,8 @@ impl Port {
         }
         if let Some(gates) = &config.gates {
             let place = format!("ports.{number}.gates");
-            let list = admin_list(&place, gates)?;
+            let mut list = admin_list(&place, gates)?;
+            list.base_time = list.base_time.saturating_add(base_time_tai_ns);
             match self.commit(&list, time, now, u16::MAX) {
                 Ok(_) => {}
                 Err(ListRefused::Wrong(refused)) => return Err(Refused { place, ..refused }),

@@ -110,7 +110,7 @@ class _Queue:
 
 def storage_findings(network: Network, places: Places) -> Iterator[Finding]:
     """What may be dropped for want of room, by bridge; nothing of real hosts."""
-    if network.nodes == "linux":
+    if network.is_real:
         return
     for bridge in network.bridges.values():
         yield from _of_bridge(network, bridge, places)

@@ -88,6 +88,7 @@ class Asked:
     duration: str | None = None
     transmit_offset_ns: int = 500_000
     real_time: bool = True
+    nodes: str | None = "linux"  # what the bridges are; None: what the scenario says
 
 
 def run_scenario(asked: Asked, form: Form) -> bool:
@@ -100,7 +101,7 @@ def run_scenario(asked: Asked, form: Form) -> bool:
     from penstock.scenario.limits import DURATION
     from penstock.scenario.units import read_option
 
-    network = load(asked.scenario, "linux")
+    network = load(asked.scenario, asked.nodes)
     if network.tilings:
         from penstock.torus.of_scenario import torus_of
         from penstock.torus.survey import survey
@@ -108,11 +109,15 @@ def run_scenario(asked: Asked, form: Form) -> bool:
         return survey(torus_of(network), form is Form.JSON)
     if asked.duration is not None:
         network = replace(network, duration_ps=read_option(DURATION, asked.duration, "--duration"))
-    target = asked.out or Path("out") / f"{network.name}-lab"
+    target = asked.out or Path("out") / f"{network.name}-{_suffix(network.nodes)}"
     where, how = Where(asked.guest, asked.emulation), How(asked.transmit_offset_ns, asked.real_time)
     result = run(network, target, where, how, tell_of_lab)
     print_summary(result.summary, result.folder, form)
     return bool(result.summary["ok"])
+
+
+def _suffix(nodes: str) -> str:
+    return "plane" if nodes == "plane" else "lab"
 
 
 def _emulation(name: str, shift: int) -> Emulation | None:

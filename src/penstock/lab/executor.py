@@ -174,7 +174,8 @@ class Executor:
 
         Each has a host, a command in which {plan} and {out} stand for its files, and a plan that gets the common base
         time: the first multiple of the raster, plus the phase, that is `lead_ns` away or more. Those that listen start
-        first and end by themselves. What they wrote goes to `results` in the end.
+        first and end by themselves, but for those that `serve` the others: they are interrupted when the others have
+        ended. What they wrote goes to `results` in the end.
         """
         for program in programs:
             folder = self._folder / program["name"]
@@ -189,7 +190,10 @@ class Executor:
         running = [self._start(program, base_ns) for program in programs]
         until = time.monotonic() + seconds
         states = []
-        for program, process in zip(programs, running, strict=True):
+        pairs = list(zip(programs, running, strict=True))
+        for program, process in sorted(pairs, key=lambda pair: bool(pair[0].get("serves"))):
+            if program.get("serves"):
+                process.send_signal(signal.SIGINT)
             try:
                 status: int | None = process.wait(timeout=max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:

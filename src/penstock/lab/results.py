@@ -19,10 +19,12 @@ _MS_NS = 10**6
 _TOLD = {"talk": ["created", "dropped"], "listen": ["delivered"]}
 
 
-def collect(network: Network, programs: Sequence[Program], folder: Path) -> tuple[pl.DataFrame, dict[str, str]]:
+def collect(
+    network: Network, programs: Sequence[Program], folder: Path, at_planes: pl.DataFrame | None = None
+) -> tuple[pl.DataFrame, dict[str, str]]:
     """The trace, and its metadata: the origin of its times and of which stamps each kind of event is.
 
-    A frame that left and came nowhere is lost at the first bridge, since nobody saw where.
+    `at_planes` is what data planes saw. What left and came nowhere is lost at the first bridge: nobody saw where.
     """
     parts: list[pl.DataFrame] = []
     metadata: dict[str, str] = {}
@@ -41,8 +43,10 @@ def collect(network: Network, programs: Sequence[Program], folder: Path) -> tupl
         parts.append(_plain(rows, int(said[ORIGIN])))
     if not parts:
         return _empty(), {ORIGIN: "0"}
-    trace = pl.concat(parts)
-    trace = pl.concat([_placed(network, trace), _lost(network, trace)])
+    trace = _placed(network, pl.concat(parts))
+    if at_planes is not None:
+        trace = pl.concat([trace, at_planes.select(trace.columns).cast(trace.schema)])
+    trace = pl.concat([trace, _lost(network, trace)])
     origin_ns = int(trace["time_ns"].min() or 0) // _MS_NS * _MS_NS  # type: ignore[arg-type]
     metadata[ORIGIN] = str(origin_ns)
     return _finished(trace, origin_ns), metadata

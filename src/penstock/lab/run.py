@@ -21,7 +21,7 @@ from penstock.end.trace import write
 from penstock.errors import RunError
 from penstock.folder import replacing
 from penstock.journeys import View
-from penstock.lab import background, results
+from penstock.lab import background, planes, results
 from penstock.lab import programs as making
 from penstock.lab.emulation import Emulation
 from penstock.lab.guest import Guest
@@ -37,8 +37,9 @@ from penstock.scenario.network import Network
 from penstock.summary import summarize
 from penstock.system_packages import require
 
-_ALWAYS = ("bridge", "clsact", "flower")
+_OF_BRIDGES = ("bridge", "clsact", "flower")
 _FIRST_LEAD_NS, _LEAD_PER_PROGRAM_NS = 1_000_000_000, 500_000_000
+_NO_ATS = "Linux has no ATS; the stream is not shaped and has no bound here"
 _SLOWEST = 60  # times that an emulated second may take
 
 
@@ -94,12 +95,14 @@ def play(machine: Machine, network: Network, how: How, ends: Path) -> Played:
         RunError: The kernel refused, or a talker, a listener or a program of others failed.
 
     """
+    given = network
     whole, notes = _as_linux_has_it(network)
     parts = background.parted(whole)
     network, beside = parts.network, parts.streams
     notes += [f"{s.name}: frames of iperf3 are not timed: its deadline is not checked" for s in beside if s.deadline_ps]
     lead_ns = lead_of(network)
     todo = making.programs(network, how, lead_ns)
+    own_planes = planes.requests(given, network, how)
     binary = str(end_station())
     if beside:
         machine.ask("run", host=None, command=background.READ_FIRST)
@@ -109,26 +112,32 @@ def play(machine: Machine, network: Network, how: How, ends: Path) -> Played:
     for host, commands in background.commands(whole, beside).items():
         machine.run(host, ["ip", "-batch", "-"], commands)
     played = machine.play(
-        [*(program.request(binary) for program in todo), *background.programs(whole, beside, lead_ns)],
+        [
+            *own_planes,
+            *(program.request(binary) for program in todo),
+            *background.programs(whole, beside, lead_ns),
+        ],
         lead_ns=lead_ns,
         raster_ns=making.raster_ns(network),
         phase_ns=making.phase_ns(network),
         seconds=_SLOWEST * (network.duration_ps / 1e12 + lead_ns / 1e9) + 30,
     )
-    own = {program.name for program in todo}
+    own = {program.name for program in todo} | {program["name"] for program in own_planes}
     _check([program for program in played["programs"] if program["name"] in own])
     taken = round(time.perf_counter() - started, 3)
     others = {p["name"]: p | {"stdout": _printed(machine, p)} for p in played["programs"] if p["name"] not in own}
-    trace, metadata = results.collect(network, todo, machine.results)
+    trace, metadata = results.collect(network, todo, machine.results, planes.rows(network, machine.results))
     told = _about(machine) | {
         "qdiscs_verified": {plan.host: [port.interface for port in plan.ports] for plan in plans},
         "ends": _ends(todo, machine.results),
         "programs": {s.name: background.told(s, others[background.name_of(s)]) for s in beside},
         "base_tai_ns": played["base_tai_ns"],
+        "planes": (counted := planes.counted(network, machine.results)),
         "stamps": metadata,
     }
     shutil.copytree(machine.results, ends)
     machine.ask("forget")
+    notes += planes.notes(counted)
     notes += _late_talkers(told["ends"], played["base_tai_ns"])
     summary = _summary(network, trace, {"seconds": taken, "trace_rows": trace.height}, told, notes)
     return Played(network, trace, metadata, summary, others)
@@ -146,7 +155,7 @@ def lead_of(network: Network) -> int:
 
 def needed(network: Network) -> list[str]:
     """What a kernel has to have for this network; names of `probe.WHAT`."""
-    found = list(_ALWAYS)
+    found = list(_OF_BRIDGES) if any(bridge.nodes != "plane" for bridge in network.bridges.values()) else []
     for host in (*network.stations, *network.bridges):
         plan = plan_of(network, host)
         for port in plan.ports if plan is not None else ():
@@ -197,7 +206,8 @@ def _as_linux_has_it(network: Network) -> tuple[Network, list[str]]:
     """Linux has no ATS: such streams go unshaped, and no bound is said of them."""
     shaped = [name for name, stream in network.streams.items() if stream.ats is not None]
     streams = {n: replace(s, ats=None, shaped=False) for n, s in network.streams.items()}
-    notes = [f"{name}: Linux has no ATS; the stream is not shaped and has no bound here" for name in shaped]
+    what = "frames and time are real: no bound is said of it" if network.nodes == "plane" else _NO_ATS
+    notes = [f"{name}: {what}" for name in shaped]
     notes += [f"{place}: what it leaves to its device the kernel does here" for place in offloads(network)]
     return replace(network, streams=streams), notes
 
@@ -252,4 +262,4 @@ def _summary(
             "compare orders and bounds",
         ]
     notes.append("cables of this laboratory have neither rate nor delay")
-    return summary | {"nodes": "linux", "laboratory": told, "warnings": [*summary["warnings"], *notes]}
+    return summary | {"nodes": network.nodes, "laboratory": told, "warnings": [*summary["warnings"], *notes]}

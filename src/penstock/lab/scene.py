@@ -33,6 +33,8 @@ def build(machine: Machine, network: Network, journals: Path) -> list[HostPlan]:
     for name in network.stations:
         machine.run(name, ["ip", "-batch", "-"], station_commands(network, name) + "\n")
     for name, bridge in network.bridges.items():
+        if bridge.nodes == "plane":
+            continue  # a program is the bridge
         links, entries, filters = bridge_commands(network, bridge)
         machine.run(name, ["ip", "-batch", "-"], links + "\n")
         machine.run(name, ["bridge", "-batch", "-"], entries + "\n")
@@ -44,10 +46,17 @@ def build(machine: Machine, network: Network, journals: Path) -> list[HostPlan]:
 
 
 def plan_of(network: Network, host: str) -> HostPlan | None:
-    """What is set at the ports of a host; None if nothing has to be."""
+    """What is set at the ports of a host; None if nothing has to be, as of a data plane."""
+    if host in network.bridges and network.bridges[host].nodes == "plane":
+        return None
     ports = [host_port(network, host, port) for port in ports_of(network, host)]
     plans = tuple(plan_port(port) for port in ports if is_shaped(network, port))
     return HostPlan(host, plans) if plans else None
+
+
+def has_planes(network: Network) -> bool:
+    """Whether some bridge is a data plane."""
+    return any(bridge.nodes == "plane" for bridge in network.bridges.values())
 
 
 def _connect(machine: Machine, network: Network, paths: dict[str, str]) -> None:
@@ -60,7 +69,10 @@ def _connect(machine: Machine, network: Network, paths: dict[str, str]) -> None:
     machine.run(None, ["ip", "-batch", "-"], "\n".join(lines) + "\n")
     for host in paths:
         names = [end[1] for cable in cables(network) for end in (cable.a, cable.b) if end[0] == host]
-        machine.run(host, ["ip", "-batch", "-"], "".join(f"link set {name} up\n" for name in ("lo", *names)))
+        # A segment that is still to be cut is no frame; a cable would only see its parts.
+        whole = [f"link set {name} gso_max_segs 1\n" for name in names]
+        ups = [f"link set {name} up\n" for name in ("lo", *names)]
+        machine.run(host, ["ip", "-batch", "-"], "".join([*whole, *ups] if has_planes(network) else ups))
 
 
 def _apply(machine: Machine, plan: HostPlan, journal: Path) -> None:

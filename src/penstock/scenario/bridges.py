@@ -16,7 +16,7 @@ from penstock.scenario.limits import (
     LINE_RATE_BPS,
     SHORTEST_INTERVAL_NS,
 )
-from penstock.scenario.network import Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
+from penstock.scenario.network import REAL, Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
 from penstock.scenario.port_keys import (
     CLASSES,
     check_class_keys,
@@ -36,11 +36,11 @@ def kinds_of(draft: Draft, override: str | None, chosen: str) -> dict[str, NodeK
     found: dict[str, NodeKind] = {}
     for name, settings in draft.settings.items():
         kind = chosen if override is not None else settings.nodes or chosen
-        if (kind == "linux") is not (chosen == "linux"):
+        if (kind in REAL) is not (chosen in REAL):
             path = (*draft.origin[name], "nodes")
             what = f'"{kind}" stands beside "{chosen}": real Linux and simulated time do not meet'
-            draft.report.add(path, what, 'all nodes "linux", or none')
-        found[name] = "rtl" if kind == "rtl" else "model"
+            draft.report.add(path, what, 'all nodes "linux" or "plane", or none')
+        found[name] = "rtl" if kind == "rtl" else "plane" if kind == "plane" else "model"
     return found
 
 
@@ -133,9 +133,11 @@ def _bridge(
             for class_key, own in port.classes.items():
                 with report.part():
                     check_class_keys(draft, keys, (*path, "port", key, "classes", class_key), own, number)
-    if draft.nodes == "linux":
-        check_guard_band(draft, path, settings, "Linux", 'nodes = "model"')
-    shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else kind), rates_bps)
+    if draft.nodes in REAL:
+        what_is = "a data plane" if kind == "plane" else "Linux"
+        check_guard_band(draft, path, settings, what_is, 'nodes = "model"')
+    able = "linux" if draft.nodes in REAL and kind != "plane" else kind
+    shapers = shapers_of(draft, keys, able_of(able), rates_bps)
     # The cycles of 8 ns of the hardware are too long for what is shorter.
     hardware_timing &= all(gates.shortest_ns >= SHORTEST_INTERVAL_NS for gates in shapers.gates.values())
     return Bridge(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import Network
+from penstock.scenario.network import REAL, Network
 from penstock.scenario.positions import KeyPath
 
 _HEADER_BYTES = 64  # of the shortest frame: all headers
@@ -15,7 +15,7 @@ _IPV4_HEADER_BYTES = 42  # of a tagged frame, up to the ports of UDP
 def header_bytes(draft: Draft, path: KeyPath, settings: model.Bridge) -> int | None:
     """What a bridge reads of a frame before it may send it on; None: all of it."""
     is_cut_through = settings.switching == "cut_through"
-    if draft.nodes == "linux" and is_cut_through:
+    if draft.nodes in REAL and is_cut_through:
         allowed = 'no "switching", or nodes = "model"'
         draft.report.add((*path, "switching"), "bridges of Linux send on whole frames only", allowed)
     if settings.cut_through_header is not None and not is_cut_through:

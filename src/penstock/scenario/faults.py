@@ -23,7 +23,7 @@ def faults_of(draft: Draft, network: Network) -> tuple[Fault, ...]:
     for number, said in enumerate(draft.scenario.faults):
         path: KeyPath = ("faults", number)
         with draft.report.part():
-            if network.nodes == "linux":
+            if network.is_real:
                 draft.report.refuse(path, "real Linux is not broken by a scenario", 'nodes = "model"')
             found[path] = _fault(draft, path, said, network)
         if said.at >= network.duration_ps:

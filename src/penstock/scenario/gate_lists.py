@@ -33,6 +33,7 @@ class Able:
 _ABLE = {
     "rtl": Able(GATE_ENTRIES, SHORTEST_INTERVAL_NS),
     "linux": Able(MOST_GATE_ENTRIES, SHORTEST_INTERVAL_NS),
+    "plane": Able(MOST_GATE_ENTRIES, 1000),
     "model": Able(MOST_GATE_ENTRIES, 0),
 }
 
@@ -50,7 +51,7 @@ def check_guard_band(
 
 
 def able_of(nodes: str) -> Able:
-    """What "rtl", "model" or "linux" can do."""
+    """What "rtl", "model", "linux" or "plane" can do."""
     return _ABLE[nodes]
 
 

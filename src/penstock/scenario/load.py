@@ -38,7 +38,7 @@ from penstock.scenario.tables import check_tables
 from penstock.scenario.use import check_use
 from penstock.scenario.vlans import with_vlans
 
-NODES = ("model", "rtl", "linux")
+NODES = ("model", "rtl", "linux", "plane")
 
 
 def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Network:

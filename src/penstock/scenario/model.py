@@ -48,7 +48,7 @@ from penstock.scenario.source_keys import Count, Source
 from penstock.scenario.tile_keys import KINDS as TILED
 from penstock.scenario.tile_keys import Tiles
 
-Nodes = Literal["model", "rtl", "linux"]
+Nodes = Literal["model", "rtl", "linux", "plane"]
 Event = Literal[
     "created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed", "fault_begin", "fault_end",
     "spoiled",
@@ -289,7 +289,9 @@ class Bridge(Table):
     ports: Annotated[int | None, Whole(2, 64)] = Field(
         default=None, description="How many ports it has; in hardware up to 8."
     )
-    nodes: Nodes | None = Field(default=None, description='What this bridge is: "rtl" or "model".')
+    nodes: Nodes | None = Field(
+        default=None, description='What this bridge is: "rtl" or "model"; or of real hosts "linux" or "plane".'
+    )
     clock: Clock = Field(default=Clock(), description="How its clock differs from the network's time.")
     processing_delay: Delay | None = Field(
         default=None,
@@ -501,7 +503,8 @@ class Scenario(Table):
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Results go to out/NAME.")
     title: str | None = Field(default=None, description="For people.")
     nodes: Nodes = Field(
-        default="rtl", description="What the bridges are: hardware under Verilator, models, or real Linux hosts."
+        default="rtl",
+        description="What the bridges are: hardware under Verilator, models, real Linux hosts, or data planes.",
     )
     duration: Duration = Field(description="For how long sources create frames; then what is on its way may arrive.")
     links: Links = Field(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _HARDWARE_CYCLE_PS = 8000
 
-NodeKind = Literal["model", "rtl", "own"]  # own: an object of the caller's
+NodeKind = Literal["model", "rtl", "own", "plane"]  # own: an object of the caller's; plane: a program on real frames
+REAL = frozenset({"linux", "plane"})  # what `nodes` says of networks of real hosts
 Selection = Literal["ats", "strict", "cbs", "round_robin"]
 SELECTION_WORDS: dict[Selection, str] = {
     "ats": "ATS",
@@ -162,6 +163,11 @@ class Network:
     tilings: dict[str, Tiling] = field(default_factory=dict)
     # The interfaces of Linux hosts, by node and port; filled when all else is checked.
     linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its nodes are real hosts, with real frames and real time."""
+        return self.nodes in REAL
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:

@@ -8,7 +8,7 @@ from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.gate_lists import able_of, check_guard_band
 from penstock.scenario.links import place_named
-from penstock.scenario.network import Link, Station
+from penstock.scenario.network import REAL, Link, Station
 from penstock.scenario.port_keys import check_class_keys, check_residence, classes_of_priority, keys_of_station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.shapers import shapers_of
@@ -73,12 +73,12 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                     check_class_keys(draft, keys, (*path, "classes", key), entry, None)
                     check_residence(draft, keys, (*path, "classes", key), entry.max_residence)
             ats_classes = frozenset(number for number in keys.named if keys.selection(number) == "ats")
-            if ats_classes and draft.nodes == "linux":
+            if ats_classes and draft.nodes in REAL:
                 where = (*path, "classes", str(min(ats_classes)), "selection")
                 draft.report.add(where, "no qdisc of Linux is ATS", '"strict" or "cbs", or nodes = "model"')
-            if draft.nodes == "linux":
+            if draft.nodes in REAL:
                 check_guard_band(draft, path, station, "Linux", 'nodes = "model"')
-            shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes == "linux" else "model"), {0: rate})
+            shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes in REAL else "model"), {0: rate})
             found[name] = Station(
                 name=name,
                 bridge=bridge,

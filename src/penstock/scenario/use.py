@@ -8,7 +8,7 @@ from collections import defaultdict
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import Egress
-from penstock.scenario.network import SELECTION_WORDS, Network
+from penstock.scenario.network import SELECTION_WORDS, Bridge, Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
 from penstock.scenario.units import show_time
@@ -19,7 +19,7 @@ def check_use(draft: Draft, network: Network) -> None:
     _check_stations(draft, network)
     _check_classes(draft, network)
     _check_turns(draft, network)
-    if network.nodes == "linux":
+    if network.is_real:
         _check_queues_of_linux(draft, network)
     for stream in network.streams.values():
         _check_source(draft, network, stream)
@@ -36,9 +36,13 @@ def _check_stations(draft: Draft, network: Network) -> None:
 def _check_queues_of_linux(draft: Draft, network: Network) -> None:
     nodes: dict[str, Egress] = {**network.bridges, **network.stations}
     for name, node in nodes.items():
-        for number in node.queue_limits:
+        is_plane = isinstance(node, Bridge) and node.nodes == "plane"
+        for number, limit in node.queue_limits.items():
             path = (*draft.origin.get(name, ("stations", name)), "classes", str(number), "queue_limit")
-            draft.report.warn(path, "says nothing of real Linux, whose qdiscs have limits of their own")
+            if not is_plane:
+                draft.report.warn(path, "says nothing of real Linux, whose qdiscs have limits of their own")
+            elif limit.frames is None or limit.drop_oldest:
+                draft.report.warn(path, "a data plane counts frames, and drops the one that comes")
 
 
 def _check_classes(draft: Draft, network: Network) -> None:
