@@ -9,6 +9,7 @@ use penstock_shaper::admission::CLASSES;
 use penstock_shaper::credit::{self, Bounds, Credit, Inputs};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, Gates, List};
 use penstock_shaper::ptp_clock::{Command, PtpClock};
+use penstock_shaper::slots::Schedule;
 
 use crate::InputError;
 
@@ -290,7 +291,16 @@ fn idle_slope(bps: u64) -> PyResult<u64> {
     Ok(credit::idle_slope(bps))
 }
 
+/// The gate control list of a schedule of slots, given by queue in nanoseconds: what is open, and for how long.
+#[pyfunction]
+fn slots(slot_ns: Vec<u32>, order: Vec<u8>, cycle_ns: u32, guard_ns: u32) -> PyResult<Vec<(u16, u32)>> {
+    let schedule = Schedule { slot_ns, order, cycle_ns, guard_ns };
+    let list = schedule.compile(0).map_err(|error| InputError::new_err(error.to_string()))?;
+    Ok(list.into_iter().map(|each| (each.queues, each.interval_ns)).collect())
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(slots, module)?)?;
     module.add_class::<PyPtpClock>()?;
     module.add_class::<PyGateList>()?;
     module.add_class::<PyGates>()?;

@@ -16,4 +16,5 @@ pub mod identification;
 pub mod lifetime;
 pub mod ptp_clock;
 pub mod reception;
+pub mod slots;
 pub mod turns;

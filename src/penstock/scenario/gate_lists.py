@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock import _engine
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
 from penstock.scenario.egress import GateList
@@ -16,7 +17,7 @@ from penstock.scenario.limits import (
     SHORTEST_INTERVAL_NS,
     START_TIME_NS,
 )
-from penstock.scenario.port_keys import CLASSES
+from penstock.scenario.port_keys import CLASSES, index
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.report import names
 from penstock.scenario.units import show_time
@@ -69,6 +70,10 @@ def _new_gate_list(
 ) -> GateList | None:
     report, most = draft.report, limits.entries
     seen = len(report.found)
+    if gates.slots is not None:
+        gates = _of_slots(draft, path, gates, gates.slots)
+        if len(report.found) > seen:
+            return None
     where = (*path, "entries")
     if not gates.entries:
         report.add(where, "the list has no entries", f"1 to {most} entries")
@@ -97,6 +102,27 @@ def _new_gate_list(
     base_ns = START_TIME_NS + gates.base_time // 1000
     acting = _without_empty(entries, cycle_ps // 1000)
     return GateList(acting, base_ns, cycle_ps // 1000, gates.cycle_time_extension // 1000, initial)
+
+
+def _of_slots(draft: Draft, path: KeyPath, gates: model.Gates, slots: model.Slots) -> model.Gates:
+    """The same with the entries that the slots mean."""
+    slot_ns = [0] * CLASSES
+    for key, time in slots.times.items():
+        slot_ns[index(draft, (*path, "slots", "times", key), key, CLASSES, "traffic class")] = time // 1000
+    cycle_ps = sum(slot_ns[number] for number in slots.order) * 1000 if gates.cycle_time is None else gates.cycle_time
+    try:
+        found = _engine.slots(slot_ns, slots.order, cycle_ps // 1000, slots.guard // 1000)
+    except _engine.InputError as error:
+        what, _, allowed = str(error).rpartition("; ")
+        draft.report.add((*path, "slots"), what, allowed.removesuffix(" are allowed").removesuffix(" is allowed"))
+        return gates
+    entries = [
+        model.GateEntry.model_construct(
+            open=tuple(k for k in range(CLASSES) if queues >> k & 1), interval=interval_ns * 1000
+        )
+        for queues, interval_ns in found
+    ]
+    return gates.model_copy(update={"entries": entries, "slots": None})
 
 
 def _check_shortest(draft: Draft, path: KeyPath, gates: model.Gates, cycle_ps: int, limits: Able) -> None:
