@@ -28,7 +28,7 @@ from penstock.scenario import load
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "engine" / "README.md"])
 HOUSE = ("docs", "engine", "hw", "notebooks", "requirements", "scenarios", "src", "tests")
-LANGUAGES = {"c", "sh", "console", "toml", "python", "text", "json"}
+LANGUAGES = {"c", "rust", "sh", "console", "toml", "python", "text", "json"}
 # What a page writes for "any".
 PLACEHOLDER = re.compile(r".*[{}*<>…].*|.*\.\.\..*|.*(?<![a-z])[A-Z]{2}[A-Z_]*\b.*")
 # typer keeps its click to itself; what all its complaints about a call are is a base of those that it shows.

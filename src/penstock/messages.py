@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between nodes of tiles, addressed by their identities; those of C are in `penstock_msg.h`."""
+"""Messages between nodes of tiles, addressed by their identities, and the schedule of a node's card.
+
+Those of C are in `penstock_msg.h`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import TracebackType
 
 from penstock._engine import MessageError as MessageError
-from penstock._engine import MessageNode
+from penstock._engine import MessageNode, schedule_of, set_schedule
 from penstock.tiles.identity import Identity
 
 Who = Identity | int | str
@@ -51,6 +55,34 @@ class Node:
     def close(self) -> None:
         """Ends who waits."""
         self._node.close()
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When each transmission queue of an interface may send.
+
+    Frames of priority k (SO_PRIORITY) are in queue k, those of a priority without a queue in queue 0. Queues without a
+    slot send in what the slots leave of the cycle. Without slots the interface's queues send as they always do.
+    """
+
+    slot_ns: tuple[int, ...]  # by queue: how long its slot is; 0: it has none (the registers TQCR)
+    order: tuple[int, ...] = ()  # the queue of each slot (the registers SCR)
+    cycle_ns: int = 0
+    guard_ns: int = 0  # closed at the end of each slot, beyond the guard band of each frame
+
+
+def set_conf(interface: str, schedule: Schedule) -> None:
+    """Sets an interface of this host to a schedule, and returns when it acts. Needs CAP_NET_ADMIN.
+
+    Raises `MessageError`: no card could have the schedule, or this one not; the kernel refused. Nothing changes then.
+    """
+    set_schedule(interface, schedule.slot_ns, schedule.order, schedule.cycle_ns, schedule.guard_ns)
+
+
+def get_conf(interface: str) -> Schedule:
+    """The schedule that acts at an interface, as the kernel says it. Raises `MessageError` if there is none."""
+    slot_ns, order, cycle_ns, guard_ns = schedule_of(interface)
+    return Schedule(tuple(slot_ns), tuple(order), cycle_ns, guard_ns)
 
 
 def _number(who: Who) -> int:

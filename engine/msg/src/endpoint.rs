@@ -90,7 +90,10 @@ impl Endpoint {
         };
         match connection::send(&mut stream, message) {
             Ok(()) => *lane = Some(stream),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(Error::TimedOut { node: to }),
+            // The time for sending is over, or that for what the peer acknowledges.
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Err(Error::TimedOut { node: to });
+            }
             Err(_) => return Err(Error::Lost { node: to }),
         }
         Ok(())

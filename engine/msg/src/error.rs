@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a message was not sent or received: a code for C, a sentence for people.
+//! Why a message was not sent or received, or a schedule not set: a code for C, a sentence for people.
 use std::io;
 
+use penstock_shaper::slots::ScheduleError;
 use thiserror::Error as ThisError;
 
 use crate::identity::{Identity, Tile};
@@ -14,7 +15,7 @@ pub enum Error {
     Length { bytes: u64 },
     #[error("the message from {node} has {has} bytes, and {wanted} were asked for; it is kept")]
     OtherLength { node: Identity, has: u64, wanted: u64 },
-    #[error("no message from {node} in time")]
+    #[error("nothing came from {node}, or went to it, in time")]
     TimedOut { node: Identity },
     #[error("{node} was lost in the middle of a message")]
     Lost { node: Identity },
@@ -24,6 +25,16 @@ pub enum Error {
     Strange { node: Identity },
     #[error("this node is not open; penstock_msg_open comes first")]
     NotOpen,
+    #[error("this node has no card with time slots in hardware; the name of an interface is allowed, such as eth0")]
+    NoCard,
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    #[error("{interface} has {has} transmission queues and the schedule is for {queues}; up to {has} are allowed")]
+    Queues { interface: String, has: usize, queues: usize },
+    #[error("{interface}: {why}")]
+    Kernel { interface: String, why: io::Error },
+    #[error("{interface} has no schedule: {why}")]
+    NoSchedule { interface: String, why: String },
     #[error("{what}: {why}")]
     System { what: &'static str, why: io::Error },
 }
@@ -42,6 +53,10 @@ impl Error {
             Self::Strange { .. } => -7,
             Self::NotOpen => -8,
             Self::System { .. } => -9,
+            Self::NoCard => -10,
+            Self::Schedule(_) | Self::Queues { .. } => -11,
+            Self::Kernel { .. } => -12,
+            Self::NoSchedule { .. } => -13,
         }
     }
 }

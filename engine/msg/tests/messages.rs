@@ -162,6 +162,25 @@ fn a_peer_that_is_gone_is_noticed_by_the_sender() {
 }
 
 #[test]
+fn a_sender_hears_of_a_peer_that_does_not_read_and_of_one_that_dies_meanwhile() {
+    let options = Options { timeout: Some(Duration::from_millis(200)), ..options() };
+    let a = opened(A, &options);
+    let message = vec![7; 64 << 20];
+    let deaf = TcpListener::bind((address(B), options.port)).expect("an address of loopback");
+    assert_eq!(a.send(B, &message).expect_err("nobody reads").code(), -4);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // The first is that of the message before.
+            let _kept = deaf.accept().expect("connected");
+            let (mut dying, _) = deaf.accept().expect("connected");
+            let mut part = [0; 1 << 16];
+            std::io::Read::read(&mut dying, &mut part).expect("a part of it");
+        });
+        assert_eq!(a.send(B, &message).expect_err("it died").code(), -5);
+    });
+}
+
+#[test]
 fn who_waits_hears_that_the_node_ends() {
     let options = Options { timeout: None, ..options() };
     let b = std::sync::Arc::new(opened(B, &options));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use penstock_msg::{Endpoint, Error, Identity, Options, Tile};
+use penstock_msg::{Endpoint, Error, Identity, Options, Schedule, Tile};
 use pyo3::exceptions::{PyException, PyTimeoutError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -92,6 +92,27 @@ impl MessageNode {
     }
 }
 
+/// Sets an interface to a schedule: slots by queue, their order, cycle and guard, in nanoseconds.
+#[pyfunction]
+fn set_schedule(
+    py: Python<'_>,
+    interface: &str,
+    slot_ns: Vec<u32>,
+    order: Vec<u8>,
+    cycle_ns: u32,
+    guard_ns: u32,
+) -> PyResult<()> {
+    let schedule = Schedule { slot_ns, order, cycle_ns, guard_ns };
+    py.detach(|| penstock_msg::set_schedule(interface, &schedule)).map_err(told)
+}
+
+/// What acts at an interface, as [`set_schedule`] takes it.
+#[pyfunction]
+fn schedule_of(py: Python<'_>, interface: &str) -> PyResult<(Vec<u32>, Vec<u32>, u32, u32)> {
+    let found = py.detach(|| penstock_msg::schedule_of(interface)).map_err(told)?;
+    Ok((found.slot_ns, found.order.into_iter().map(u32::from).collect(), found.cycle_ns, found.guard_ns))
+}
+
 fn told(error: Error) -> PyErr {
     match error {
         Error::TimedOut { .. } => PyTimeoutError::new_err(error.to_string()),
@@ -101,5 +122,7 @@ fn told(error: Error) -> PyErr {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MessageError", module.py().get_type::<MessageError>())?;
+    module.add_function(wrap_pyfunction!(set_schedule, module)?)?;
+    module.add_function(wrap_pyfunction!(schedule_of, module)?)?;
     module.add_class::<MessageNode>()
 }
