@@ -69,6 +69,11 @@ if is_wanted linux-shapers; then
   cut_out "$folder/linux/report.html" "Figure" "$without_rows"
   shot "$folder/linux/part.html" 1730 papers/linux-shapers.png
 fi
+if is_wanted time-aware-nic; then
+  ./penstock reproduce time-aware-nic --only latency --only shares --only tiles --out "$folder/nic" >/dev/null
+  cut_out "$folder/nic/report.html" "IV-A|Section VI" "$without_rows"
+  shot "$folder/nic/part.html" 2110 papers/time-aware-nic.png
+fi
 if is_wanted synthesis; then
   # From the table of the page, which `./penstock hw synth --target xc7 --update-docs` makes.
   .venv/bin/python - docs/synthesis.md "$folder/synthesis.html" <<'PYTHON'

@@ -278,7 +278,10 @@ def sweep(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="ats-switch, launch-time-talker or linux-shapers.")],
+    paper: Annotated[
+        str,
+        typer.Argument(metavar="PAPER", help="ats-switch, launch-time-talker, linux-shapers or time-aware-nic."),
+    ],
     nodes: Annotated[
         ReproduceNodes, typer.Option(help="What our switch is; both are compared.")
     ] = ReproduceNodes.MODEL,

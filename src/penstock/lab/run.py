@@ -166,18 +166,26 @@ def needed(network: Network) -> list[str]:
 
 @contextmanager
 def hosts(networks: Sequence[Network], where: Where, tell: Tell) -> Iterator[Machine]:
-    """The machine's own kernel where it has all that the networks need, else a guest.
+    """The machine's own kernel where it has all that the networks need, else a guest. Errors as of `machine_with`."""
+    beside = {program: package for each in networks for program, package in background.needed_programs(each).items()}
+    wanted = dict.fromkeys(name for network in networks for name in needed(network))
+    with machine_with(list(wanted), beside, where, tell) as machine:
+        yield machine
+
+
+@contextmanager
+def machine_with(wanted: Sequence[str], beside: Mapping[str, str], where: Where, tell: Tell) -> Iterator[Machine]:
+    """The machine's own kernel where it has what is wanted of `probe.WHAT`, else a guest; programs by their packages.
 
     Raises:
         MissingError: Programs are missing and are not to be installed.
         RunError: The kernel lacks something, or the guest did not start.
 
     """
-    beside = {program: package for each in networks for program, package in background.needed_programs(each).items()}
     if where.guest is not True:
-        lacks = _lacking(networks)
+        lacks = _lacking(wanted)
         if not lacks:
-            require(OWN_PROGRAMS | beside, tell)
+            require({**OWN_PROGRAMS, **beside}, tell)
             tell("namespaces on this machine's kernel; nothing of its own network is touched")
             with Machine() as machine:
                 yield machine
@@ -185,20 +193,19 @@ def hosts(networks: Sequence[Network], where: Where, tell: Tell) -> Iterator[Mac
         if where.guest is False:
             raise RunError(f"this machine's kernel lacks {', '.join(lacks)}; run it in a guest")
         tell(f"this machine's kernel lacks {', '.join(lacks)}; starting a guest")
-    require(GUEST_PROGRAMS | beside, tell)
+    require({**GUEST_PROGRAMS, **beside}, tell)
     with Guest(prepare(tell), where.emulation, without_kvm=Emulation("icount")) as guest:
         tell(f"the guest started in {guest.seconds_to_start:.1f} s ({guest.emulation})")
         with Machine(guest) as machine:
             yield machine
 
 
-def _lacking(networks: Sequence[Network]) -> list[str]:
+def _lacking(wanted: Sequence[str]) -> list[str]:
     try:
         with Machine() as machine:
             missing = probe(machine)
     except RunError:
         return ["network namespaces"]
-    wanted = dict.fromkeys(name for network in networks for name in needed(network))
     return [name for name in wanted if name in missing]
 
 

@@ -7,17 +7,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from penstock import data
-from penstock.reproduce.outcome import Outcome
+from penstock.reproduce.outcome import Outcome, watch
 from penstock.reproduce.row import Row
+from penstock.scenario.network import Network
 
 if TYPE_CHECKING:
+    from penstock.lab.machine import Machine
     from penstock.lab.programs import How
-    from penstock.scenario.network import Network
 
 SCENARIOS = data.SCENARIOS / "papers"
 
@@ -29,6 +30,8 @@ class Case:
     scenario: Path
     values: Mapping[str, Any] = field(default_factory=dict)  # by dotted key of the scenario
     at: Mapping[str, Any] = field(default_factory=dict)  # what the experiment calls it: {"rate": 500}
+    # Runs it and reads it, where one needs less or more than all frames; a function of a module, for other processes.
+    watch: Callable[[Network], Outcome] = watch
 
     @property
     def key(self) -> str:
@@ -97,6 +100,17 @@ class InLaboratory(Protocol):
         """What a reader has to know of these runs beside where they were; empty for nothing."""
 
 
+@runtime_checkable
+class OwnLaboratory(Protocol):
+    """A paper whose experiments on real Linux are no runs of its cases."""
+
+    def needs(self) -> Sequence[str]:
+        """What the kernel has to have, of `penstock.lab.probe.WHAT`."""
+
+    def found(self, machine: Machine, tell: Callable[[str], None]) -> Mapping[str, Found]:
+        """What hosts on a machine gave, by experiment."""
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper and its experiments, in its order."""
@@ -106,4 +120,4 @@ class Paper:
     source: str  # how it is cited
     experiments: Sequence[Experiment]
     length: Length | None = None  # None: the scenarios say
-    laboratory: InLaboratory | None = None  # None: it has no experiment on real Linux
+    laboratory: InLaboratory | OwnLaboratory | None = None  # None: it has no experiment on real Linux

@@ -16,7 +16,7 @@ from penstock.journeys import View
 from penstock.lab import background
 from penstock.lab import run as lab
 from penstock.lab.machine import About
-from penstock.reproduce.experiment import Case, Experiment, Found, InLaboratory, Paper
+from penstock.reproduce.experiment import Case, Experiment, Found, InLaboratory, OwnLaboratory, Paper
 from penstock.reproduce.outcome import Instants, Outcome, outcome_of
 
 Done = Callable[[int, int], None]
@@ -74,6 +74,8 @@ def run(
         RunError: The machine lacks something, or a run could not be done.
 
     """
+    if isinstance(paper.laboratory, OwnLaboratory):
+        return _own(paper.laboratory, experiments, where, tell)
     asked = [each for each in experiments if each.laboratory is not None]
     if paper.laboratory is None or not asked:
         raise RunError(f"nothing of {paper.name} runs in the laboratory")
@@ -92,6 +94,12 @@ def run(
         assert each.laboratory is not None
         found.found[each.id] = each.laboratory([(case, outcomes[case.key]) for case in each.cases])
     return found
+
+
+def _own(paper: OwnLaboratory, experiments: Sequence[Experiment], where: lab.Where, tell: Tell) -> Laboratory:
+    with lab.machine_with(paper.needs(), {}, where, tell) as machine:
+        seen = paper.found(machine, tell)
+        return Laboratory(machine.about, found={each.id: seen[each.id] for each in experiments if each.id in seen})
 
 
 def _outcome(paper: InLaboratory, case: Case, found: Laboratory, machine: Any) -> Outcome:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from penstock.reproduce.outcome import Outcome
 from penstock.reproduce.row import Row
 
 BOTH = ("model", "rtl")
+_SECTIONS = ("stations", "streams")  # of a scenario, each of hundreds of tables where one is made
 
 
 @dataclass(frozen=True)
@@ -144,11 +145,23 @@ def reproduce(
     result = Reproduction(paper, nodes)
     for experiment in experiments:
         result.sections.append(_section(experiment, nodes, outcomes, options or Options()))
+    at = {work.Run(case, kind).key: case.at for kind in nodes for each in experiments for case in each.cases}
     for key, task in tasks.items():
-        values = {name: value for name, value in task.values.items() if name != "nodes"}
-        summary = outcomes[key].summary
-        result.runs.append({"scenario": task.scenario["name"], "nodes": key[1], "values": values, "summary": summary})
+        result.runs.append(
+            {
+                "scenario": task.scenario["name"],
+                "nodes": key[1],
+                "values": _set(task.values, at[key]),
+                "summary": outcomes[key].summary,
+            }
+        )
     return result
+
+
+def _set(values: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
+    """What was set of a scenario; instead of whole tables what they were made from."""
+    found = {name: value for name, value in values.items() if name != "nodes"}
+    return dict(at) if any(name in _SECTIONS for name in found) else found
 
 
 def _section(

@@ -11,6 +11,7 @@ from penstock import sweep as sweeps
 from penstock.errors import RunError
 from penstock.reproduce.experiment import Case, Experiment
 from penstock.reproduce.outcome import Outcome, watch
+from penstock.scenario.network import Network
 from penstock.sweep import Task
 
 Done = Callable[[int, int], None]
@@ -29,9 +30,16 @@ class Run:
         return self.case.key, self.nodes
 
 
-def plan(experiments: Sequence[Experiment], nodes: Sequence[str]) -> dict[tuple[str, str], Task]:
+@dataclass(frozen=True)
+class Watched(Task):
+    """A run, and what is read of it."""
+
+    watch: Callable[[Network], Outcome] = watch
+
+
+def plan(experiments: Sequence[Experiment], nodes: Sequence[str]) -> dict[tuple[str, str], Watched]:
     """All runs, checked before any starts. Raises InputError if a scenario is wrong."""
-    tasks: dict[tuple[str, str], Task] = {}
+    tasks: dict[tuple[str, str], Watched] = {}
     for kind in nodes:
         for experiment in experiments:
             for case in experiment.cases:
@@ -41,14 +49,14 @@ def plan(experiments: Sequence[Experiment], nodes: Sequence[str]) -> dict[tuple[
     return tasks
 
 
-def task(case: Case, nodes: str) -> Task:
+def task(case: Case, nodes: str) -> Watched:
     """The run of a case on one kind of nodes. Raises InputError if the scenario is wrong."""
     settings = [sweeps.setting(key, (value,)) for key, value in {**case.values, "nodes": nodes}.items()]
     (found,) = sweeps.plan(case.scenario, settings)
-    return found
+    return Watched(found.number, found.values, found.seed, found.scenario, case.watch)
 
 
-def do(tasks: dict[tuple[str, str], Task], workers: int | None, done: Done) -> dict[tuple[str, str], Outcome]:
+def do(tasks: dict[tuple[str, str], Watched], workers: int | None, done: Done) -> dict[tuple[str, str], Outcome]:
     """What each run gave. Raises RunError if one cannot be done, KeyboardInterrupt when interrupted."""
     result = sweeps.run(list(tasks.values()), workers=workers, done=done, work=work)
     if result.error is not None:
@@ -61,4 +69,5 @@ def do(tasks: dict[tuple[str, str], Task], workers: int | None, done: Done) -> d
 
 def work(task: Task) -> list[dict[str, Any]]:
     """One run, as a process of a sweep does it."""
-    return [{"run": task.number, "outcome": watch(task.network())}]
+    assert isinstance(task, Watched)
+    return [{"run": task.number, "outcome": task.watch(task.network())}]

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from penstock.scenario.model import Topology
 from penstock.scenario.tile_keys import KINDS
 from penstock.tiles.detours import Routing
+from penstock.tiles.grid import Grid
 from penstock.tiles.identity import Node
 from penstock.tiles.walk import Outcome, follow
 
@@ -22,12 +24,18 @@ class Tiling:
     link_detection_ps: int
 
 
+@lru_cache(maxsize=8)
+def _routing(grid: Grid) -> Routing:
+    """The tables of a grid, which are much work for a large one: the same for all who load it."""
+    return Routing(grid)
+
+
 class Tilings:
     """The topologies of a scenario that are made of tiles, and the bridges that are their nodes."""
 
     def __init__(self, topologies: Mapping[str, Topology]) -> None:
         self.by_name = {
-            name: Tiling(Routing(each.grid), each.interfaces, each.link_detection)
+            name: Tiling(_routing(each.grid), each.interfaces, each.link_detection)
             for name, each in topologies.items()
             if each.kind in KINDS
         }

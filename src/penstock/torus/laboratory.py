@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.lab.machine import Machine
@@ -19,6 +20,7 @@ _HOP_LIMIT = 64
 _PORT = 7
 _SILENCE_S = 0.3
 _PATIENCE_S = 5.0
+_QUEUES = "numtxqueues 4 numrxqueues 4"  # as a network card has them
 # Neighbour discovery of hundreds of hosts is work for nothing. The filter acts where either value says so.
 _FIRST = "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter"
 
@@ -39,11 +41,13 @@ class Case:
 class Laboratory:
     """The hosts; gone when it is closed."""
 
-    def __init__(self, torus: Torus) -> None:
+    def __init__(self, torus: Torus, machine: Machine | None = None) -> None:
+        """On a machine that stays the caller's, or on this one."""
         self.torus = torus
         self.grid = torus.routing.grid
         self.plans = {node: plan_node(torus, node) for node in torus.nodes}
-        self._machine = Machine()
+        self._machine = machine or Machine()
+        self._is_own = machine is None
         try:
             self._build()
         except BaseException:
@@ -58,7 +62,10 @@ class Laboratory:
 
     def close(self) -> None:
         """Ends all hosts."""
-        self._machine.close()
+        if self._is_own:
+            self._machine.close()
+        else:
+            self._machine.ask("forget")
 
     def cases(self) -> Iterator[Case]:
         """Nothing dead; then each link, now at its one end and now at its other; then each node."""
@@ -90,13 +97,29 @@ class Laboratory:
             if not found.wrong or time.monotonic() - begin > patience_s:
                 return found
 
+    @contextmanager
+    def without(self, link: Link) -> Iterator[None]:
+        """While a link is dead, set down at one of its ends."""
+        self._set([link[0]], "down")
+        try:
+            yield
+        finally:
+            self._set([link[0]], "up")
+
+    def links(self, source: Node, target: Node) -> int | None:
+        """Over how many links a datagram goes from one node to another; None if it does not arrive."""
+        addresses = {self.name(node): str(ipv4_address(node)) for node in (source, target)}
+        came = self._machine.ask("reach", addresses=addresses, port=_PORT, silence_s=_SILENCE_S)["came"]
+        left = {(start, end): left for start, end, left in came}.get((self.name(source), self.name(target)))
+        return None if left is None else _HOP_LIMIT - left + 1
+
     def disturb(self, node: Node, words: str) -> None:
         """Has `ip` do something at a host that is not planned."""
         self._batch(node, [words])
 
     def _measure(self, dead: str, links: Sequence[Link], without: Collection[Node], begin: float) -> Case:
         nodes = [node for node in self.torus.nodes if node not in without]
-        addresses = {self._name(node): str(ipv4_address(node)) for node in nodes}
+        addresses = {self.name(node): str(ipv4_address(node)) for node in nodes}
         sent = time.monotonic() - begin
         answer = self._machine.ask("reach", addresses=addresses, port=_PORT, silence_s=_SILENCE_S)
         came = {(source, target): _HOP_LIMIT - left + 1 for source, target, left in answer["came"]}
@@ -106,7 +129,7 @@ class Laboratory:
                 if source != target:
                     way = follow(self.torus.routing, source, target, links)
                     wanted = way.links if way.outcome is Outcome.ARRIVED else None
-                    has = came.get((self._name(source), self._name(target)))
+                    has = came.get((self.name(source), self.name(target)))
                     if has != wanted:
                         ends = f"{self.torus.said(source)} to {self.torus.said(target)}"
                         wrong.append(f"{ends}: {_links(has)}, by the tables {_links(wanted)}")
@@ -116,18 +139,18 @@ class Laboratory:
         return Case(dead, pairs, len(came), max(came.values(), default=0), more, sent, wrong)
 
     def _build(self) -> None:
-        paths = {node: self._machine.ask("namespace", host=self._name(node))["path"] for node in self.torus.nodes}
+        paths = {node: self._machine.ask("namespace", host=self.name(node))["path"] for node in self.torus.nodes}
         for node in self.torus.nodes:
-            self._machine.run(self._name(node), ["sh", "-c", _FIRST])
+            self._machine.run(self.name(node), ["sh", "-c", _FIRST])
         lines = []
         for number, (a, b) in enumerate(self.grid.links):
-            lines.append(f"link add a{number} type veth peer name b{number}")
+            lines.append(f"link add a{number} {_QUEUES} type veth peer name b{number} {_QUEUES}")
             for end, (node, port) in (("a", a), ("b", b)):
                 name = self.torus.interfaces[interface_key(self.grid.tile, port)]
                 lines.append(f"link set {end}{number} netns {paths[node]} name {name}")
         self._machine.run(None, ["ip", "-batch", "-"], "\n".join(lines) + "\n")
         for node, plan in self.plans.items():
-            self._machine.run(self._name(node), ["sh", "-e", "-s"], "\n".join(preparation(plan)) + "\n")
+            self._machine.run(self.name(node), ["sh", "-e", "-s"], "\n".join(preparation(plan)) + "\n")
             self._batch(node, [*interfaces(plan), *entries(plan)])
 
     def _set(self, ends: Sequence[End], state: str) -> None:
@@ -143,9 +166,11 @@ class Laboratory:
             self._batch(node, lines)
 
     def _batch(self, node: Node, lines: Sequence[str]) -> None:
-        self._machine.run(self._name(node), ["ip", "-batch", "-"], "\n".join(lines) + "\n")
+        self._machine.run(self.name(node), ["ip", "-batch", "-"], "\n".join(lines) + "\n")
 
-    def _name(self, node: Node) -> str:
+    @staticmethod
+    def name(node: Node) -> str:
+        """What the machine calls the host."""
         return f"{node.row}.{node.column}"
 
 
