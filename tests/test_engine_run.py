@@ -87,13 +87,14 @@ def test_what_a_run_gives() -> None:
     assert len(chunks) == 1
     assert {name: len(chunks[0][name]) for name in WIDTHS} == {n: w * chunks[0]["rows"] for n, w in WIDTHS.items()}
     events = np.frombuffer(chunks[0]["event"], "u1")
-    counts = dict(zip(result["events"], np.bincount(events, minlength=11).tolist(), strict=True))
+    counts = dict(zip(result["events"], np.bincount(events, minlength=12).tolist(), strict=True))
     assert counts == {
         "created": 100, "received": 200, "queued": 200, "eligible": 0, "sent": 300, "delivered": 100, "dropped": 0,
         "missed": 0,
         "fault_begin": 0,
         "fault_end": 0,
         "spoiled": 0,
+        "cut": 0,
     }  # fmt: skip
 
 

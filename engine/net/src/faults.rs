@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What breaks while a network runs: links that are cut, nodes that die, bits that flip.
 //!
-//! All is known before the run, so that what becomes of a frame on a wire is known when its transmission begins.
+//! All is known before the run. What reads frames before they are whole is told of a cut when the transmission begins, as if
+//! it had not begun; all else when it happens.
 use std::collections::HashMap;
 
 use rand::SeedableRng;
@@ -10,23 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::describe::{Fault, Network, Place};
 use crate::error::{wrong, RunError};
-use crate::link::Wire;
 use crate::trace::{Event, Reason};
 
 /// Longer than any run.
 pub(crate) const FOR_EVER: u64 = u64::MAX;
-
-/// What becomes of a frame on a wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Whole,
-    /// With the first bit that flips, from the destination address on.
-    Damaged(u64),
-    Lost {
-        at: u64,
-        reason: Reason,
-    },
-}
 
 /// A time in which nothing passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +88,7 @@ pub(crate) enum Change {
     /// It loses what is inside, and comes back at the end of the outage.
     Dies { node: u32 },
     /// The link of a port is down, for some time.
-    Cut { node: u32, port: u16 },
+    Cut { node: u32, port: u16, reason: Reason },
     /// A bridge with detours learns that the link of a port is down, or up again.
     Learnt { node: u32, port: u16, is_up: bool },
     /// A fault begins or is over, which the trace says and nothing else.
@@ -171,7 +159,7 @@ impl Faults {
             found.moments.extend(condition.outages.iter().map(|outage| Moment {
                 at: outage.from,
                 until: outage.until,
-                change: Change::Cut { node, port },
+                change: Change::Cut { node, port, reason: outage.reason },
             }));
         }
         found.learn(network);
@@ -182,7 +170,7 @@ impl Faults {
                 Change::Told(Told { node, port, event: Event::FaultEnd, .. }) => (moment.at, 0, node, port),
                 Change::Told(Told { node, port, .. }) => (moment.at, 1, node, port),
                 Change::Dies { node } => (moment.at, 2, node, 0),
-                Change::Cut { node, port } => (moment.at, 3, node, port),
+                Change::Cut { node, port, .. } => (moment.at, 3, node, port),
                 Change::Learnt { node, port, .. } => (moment.at, 4, node, port),
             })
         });
@@ -241,18 +229,24 @@ impl Faults {
         self.moments.pop_if(|moment| moment.at <= now)
     }
 
-    /// What becomes of a frame whose first bit after the delimiter leaves a port at `first`; asked for once of each frame,
-    /// of those of a port in order.
-    pub fn fate(&mut self, from: (u32, u16), wire: Wire, first: u64, bytes: u32) -> Fate {
-        let Some(condition) = self.wires.get_mut(&from) else { return Fate::Whole };
-        let begin = first.saturating_sub(wire.rate.lead());
-        let end = first.saturating_add(wire.rate.duration(bytes)).saturating_add(wire.delay_ps);
-        let next = condition.outages.partition_point(|outage| outage.until <= begin);
-        if let Some(outage) = condition.outages.get(next).filter(|outage| outage.from < end) {
-            return Fate::Lost { at: outage.from.max(begin), reason: outage.reason };
-        }
-        let mut acting = condition.errors.iter_mut().filter(|errors| (errors.from..errors.until).contains(&first));
-        acting.find_map(|errors| errors.hit(u64::from(bytes) * 8)).map_or(Fate::Whole, Fate::Damaged)
+    /// Whether the wire from a port is cut at times.
+    pub fn cuts(&self, from: (u32, u16)) -> bool {
+        self.wires.get(&from).is_some_and(|condition| !condition.outages.is_empty())
+    }
+
+    /// When and why what is on the wire from a port from `begin` to `end` is lost, if it is.
+    pub fn outage(&self, from: (u32, u16), begin: u64, end: u64) -> Option<(u64, Reason)> {
+        let outages = &self.wires.get(&from)?.outages;
+        let next = outages.get(outages.partition_point(|outage| outage.until <= begin))?;
+        (next.from < end).then(|| (next.from.max(begin), next.reason))
+    }
+
+    /// The first bit that flips of a frame whose first bit after the delimiter leaves a port at `first`; asked for once of each
+    /// frame that is not lost, of those of a port in order.
+    pub fn hit(&mut self, from: (u32, u16), first: u64, bytes: u32) -> Option<u64> {
+        let errors = &mut self.wires.get_mut(&from)?.errors;
+        let mut acting = errors.iter_mut().filter(|errors| (errors.from..errors.until).contains(&first));
+        acting.find_map(|errors| errors.hit(u64::from(bytes) * 8))
     }
 }
 
@@ -271,14 +265,9 @@ fn outage(from: u64, until: Option<u64>, reason: Reason) -> Result<Outage, RunEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Rate;
     use proptest::prelude::*;
 
     const PORT: (u32, u16) = (0, 0);
-
-    fn wire() -> Wire {
-        Wire { node: 1, port: 0, rate: Rate::new(1_000_000_000), delay_ps: 50_000 }
-    }
 
     fn faults(outages: &[(u64, u64)]) -> Faults {
         let mut condition = Condition::default();
@@ -288,19 +277,16 @@ mod tests {
         Faults { wires: HashMap::from([(PORT, condition)]), ..Faults::default() }
     }
 
-    /// 100 B: the preamble begins 64 ns before the first bit, the last bit comes 850 ns after it.
     #[test]
-    fn a_frame_is_lost_if_any_of_it_is_on_the_wire_in_an_outage() {
-        let mut cut = faults(&[(1_000_000, 2_000_000)]);
-        let mut fate = |first| cut.fate(PORT, wire(), first, 100);
-        let lost = |at| Fate::Lost { at, reason: Reason::LINK_DOWN };
-        assert_eq!(fate(150_000), Fate::Whole); // its last bit is there at 1 us
-        assert_eq!(fate(150_001), lost(1_000_000));
-        assert_eq!(fate(1_000_000), lost(1_000_000));
-        assert_eq!(fate(1_564_000), lost(1_500_000));
-        assert_eq!(fate(2_063_999), lost(1_999_999));
-        assert_eq!(fate(2_064_000), Fate::Whole);
-        assert_eq!(cut.fate((0, 1), wire(), 1_000_000, 100), Fate::Whole);
+    fn what_is_on_a_wire_in_an_outage_is_lost_when_it_begins_or_when_the_outage_does() {
+        let cut = faults(&[(1_000, 2_000)]);
+        let lost = |at| Some((at, Reason::LINK_DOWN));
+        assert_eq!(cut.outage(PORT, 100, 1_000), None, "its last bit is there");
+        assert_eq!(cut.outage(PORT, 100, 1_001), lost(1_000));
+        assert_eq!(cut.outage(PORT, 1_999, 3_000), lost(1_999));
+        assert_eq!(cut.outage(PORT, 2_000, 3_000), None);
+        assert_eq!(cut.outage((0, 1), 1_000, 2_000), None);
+        assert!(cut.cuts(PORT) && !cut.cuts((0, 1)));
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod station;
 mod statistics;
 mod surroundings;
 mod trace;
+mod wires;
 
 pub use clock::{Clock, ClockError, CYCLE_PS};
 pub use conformance::Conformance;

@@ -43,6 +43,11 @@ impl Rate {
         (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps.get())) as u64
     }
 
+    /// Whole bytes that pass within a time.
+    pub fn bytes_within(self, ps: u64) -> u64 {
+        (u128::from(ps) * u128::from(self.bps.get()) / u128::from(PS_BITS)) as u64
+    }
+
     /// Preamble and delimiter.
     #[inline]
     pub fn lead(self) -> u64 {
@@ -79,5 +84,6 @@ mod tests {
         assert_eq!(Rate::new(1_000_000_000).occupancy(64), 84 * 8_000);
         assert_eq!(Rate::new(30_000_000).duration(1), 266_667);
         assert_eq!(Rate::new(30_000_000).duration(3), 800_000);
+        assert_eq!([799_999, 800_000].map(|ps| Rate::new(30_000_000).bytes_within(ps)), [2, 3]);
     }
 }

@@ -47,6 +47,13 @@ pub trait Node: Send {
     /// by its own clock, not before `at`.
     fn receive(&mut self, at: u64, port: u16, coming: Coming<'_>) -> Result<u64, RunError>;
 
+    /// What was coming into a port ended at `at`, before it was whole: nothing but these bytes came, and the frame is at its
+    /// sender again.
+    fn broken_off(&mut self, at: u64, port: u16, bytes: &[u8]) -> Result<(), RunError> {
+        let _ = (at, port, bytes);
+        Ok(())
+    }
+
     /// When it is to be advanced as a whole though no further frame comes; none: never. What the node would do before that
     /// time has no effect on others before that time.
     fn next(&self) -> Option<u64> {
@@ -55,6 +62,16 @@ pub trait Node: Send {
 
     /// Does all that comes before or at `now` in what is due, and tells it.
     fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError>;
+
+    /// Whether it may cut what it sends ([`Outbox::cut`]). The next node gets such a frame when it is whole.
+    fn cuts(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads frames before they are whole, as hardware does and a bridge that cuts through.
+    fn reads_early(&self) -> bool {
+        false
+    }
 
     /// At the end of a run: shows each frame that it holds as a value, with the number of its copies.
     fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {

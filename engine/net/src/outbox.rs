@@ -7,10 +7,12 @@ use crate::conservation::Violation;
 use crate::error::RunError;
 use crate::frame::Frame;
 use crate::ledger::Ledger;
+use crate::link::Wire;
 use crate::node::Due;
 use crate::queue;
 use crate::surroundings::Surroundings;
 use crate::trace::{Event, Reason, Trace};
+use crate::wires::Transmission;
 
 /// A copy that leaves a port.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,14 @@ pub(crate) struct Leaving {
     pub is_spoiled: bool,
     /// Of its first bit after the delimiter.
     pub first: u64,
+}
+
+/// What came out of a wire of a transmission that was cut.
+pub(crate) struct Broken {
+    pub wire: Wire,
+    /// At the end of the wire.
+    pub at: u64,
+    pub bytes: Vec<u8>,
 }
 
 /// A frame on its way into a port. The kernel keeps it until the node takes it.
@@ -80,6 +90,22 @@ impl<'a> Outbox<'a> {
     pub(crate) fn send_held(&mut self, leaving: Leaving) {
         self.copies -= 1;
         self.leaving = Some(leaving);
+    }
+
+    /// Ends the transmission of a port at `at`, now or later, of a node that [`crate::Node::cuts`]: the frame is the node's again, to be
+    /// sent once more, or dropped. None: nothing is being sent then.
+    pub fn cut(&mut self, port: u16, at: u64) -> Result<Option<Frame>, RunError> {
+        let Surroundings { wires, queue, .. } = &mut *self.around;
+        let is_cut = |on: &Transmission| on.begin() <= at && at < on.sent();
+        let Some(cut) = wires.cut((self.node, port), queue, is_cut) else { return Ok(None) };
+        let Transmission { slot, wire, traffic_class, first, .. } = cut;
+        self.around.row(slot, (self.node, port), Event::Cut, at, traffic_class, Reason::NONE);
+        self.around.fill(slot)?;
+        let came = wire.rate.bytes_within(at.saturating_sub(first)) as usize;
+        let bytes = self.around.buffer[..came.min(self.around.buffer.len())].to_vec();
+        self.around.broken.push(Broken { wire, at: at.saturating_add(wire.delay_ps), bytes });
+        self.copies += 1;
+        Ok(Some(self.around.frames.remove(slot)))
     }
 
     /// Another copy of a frame that the node has, beside those that its way wants.
@@ -232,6 +258,11 @@ impl<'a> Outbox<'a> {
     #[inline(always)]
     pub(crate) fn wake(&mut self, at: u64, Due { kind, index }: Due) {
         self.around.queue.push(queue::Event::new(at, kind, self.node, index));
+    }
+
+    /// It is not to be advanced at that time, which was asked for.
+    pub(crate) fn cancel(&mut self, at: u64, Due { kind, index }: Due) {
+        self.around.queue.remove(queue::Event::new(at, kind, self.node, index));
     }
 
     /// A row of one of the kernel's frames.

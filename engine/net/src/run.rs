@@ -160,7 +160,7 @@ pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<
         let place = (links.ports() + index as usize) as u32;
         Member::Station(Box::new(StationNode::new(station, index, place, programs.remove(&index))))
     }));
-    Ok(Kernel::new(Parts {
+    Kernel::new(Parts {
         members,
         links,
         origins,
@@ -173,7 +173,7 @@ pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<
             let stations = (0..network.stations.len()).map(|station| part.has_station(station)).collect();
             Border::new(part.number, part.exchange.clone(), stations)
         }),
-    }))
+    })
 }
 
 fn once<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), RunError> {

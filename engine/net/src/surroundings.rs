@@ -5,11 +5,12 @@ use crate::capture::Captures;
 use crate::error::{wrong, RunError};
 use crate::frames::Frames;
 use crate::ledger::Ledger;
-use crate::outbox::Leaving;
+use crate::outbox::{Broken, Leaving};
 use crate::queue::Queue;
 use crate::simulation::Simulation;
 use crate::source::Origin;
 use crate::trace::{Event, Reason, Row, Trace};
+use crate::wires::Wires;
 
 pub(crate) struct Surroundings {
     pub queue: Queue,
@@ -21,6 +22,10 @@ pub(crate) struct Surroundings {
     pub simulation: Simulation,
     /// What a guest has sent and the kernel has not put onto wires yet.
     pub sent: Vec<Leaving>,
+    /// Transmissions that it has cut, of which the next node is to be told.
+    pub broken: Vec<Broken>,
+    /// What is on wires that may be cut.
+    pub wires: Wires,
     /// Per stream.
     pub origins: Vec<Origin>,
     pub captures: Captures,
@@ -43,6 +48,8 @@ impl Surroundings {
             trace,
             simulation: Simulation::default(),
             sent: Vec::new(),
+            broken: Vec::new(),
+            wires: Wires::default(),
             origins,
             captures,
             duration,

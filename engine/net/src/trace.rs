@@ -20,10 +20,12 @@ pub enum Event {
     FaultEnd = 9,
     /// A frame turned out bad that had begun to leave: the FCS of that copy was spoiled.
     Spoiled = 10,
+    /// A transmission ended before its frame was whole, which is at its node again.
+    Cut = 11,
 }
 
 impl Event {
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "created",
         "received",
         "queued",
@@ -35,6 +37,7 @@ impl Event {
         "fault_begin",
         "fault_end",
         "spoiled",
+        "cut",
     ];
     /// By number.
     pub const ALL: [Self; Self::NAMES.len()] = [
@@ -49,6 +52,7 @@ impl Event {
         Self::FaultBegin,
         Self::FaultEnd,
         Self::Spoiled,
+        Self::Cut,
     ];
 }
 

@@ -284,6 +284,11 @@ impl Node for SwitchNode {
         Ok(())
     }
 
+    /// The preamble, too.
+    fn reads_early(&self) -> bool {
+        true
+    }
+
     fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
         let held = self.frames.values().filter_map(|inside| inside.frame.as_ref().map(|frame| (frame, inside.queued)));
         held.for_each(|(frame, copies)| show(frame, copies));

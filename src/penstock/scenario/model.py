@@ -51,7 +51,7 @@ from penstock.scenario.tile_keys import Tiles
 Nodes = Literal["model", "rtl", "linux", "plane"]
 Event = Literal[
     "created", "received", "queued", "eligible", "sent", "delivered", "dropped", "missed", "fault_begin", "fault_end",
-    "spoiled",
+    "spoiled", "cut",
 ]  # fmt: skip
 
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}")

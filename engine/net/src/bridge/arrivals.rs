@@ -86,6 +86,11 @@ impl Arrivals {
         self.max_frame_bytes
     }
 
+    /// The longest frame for one that comes now.
+    pub fn longest(&self) -> u16 {
+        self.max_frame_bytes
+    }
+
     #[cold]
     fn see_max_frame(&mut self, first: Tick) {
         while let Some((_, bytes)) = self.max_frame_changes.front().filter(|(at, _)| *at <= first) {

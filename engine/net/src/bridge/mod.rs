@@ -303,6 +303,20 @@ impl Bridge {
         (self.arrivals.len() + self.ports.queued()) as u64
     }
 
+    /// Whether it reads headers before their frames are whole.
+    pub fn cuts_through(&self) -> bool {
+        self.clock.cuts_through()
+    }
+
+    /// The earliest tick in which what is read of a frame is there, whose first byte behind the delimiter is at a tick.
+    pub fn whole_at(&self, port: u16, first: Tick, bytes: u16) -> Tick {
+        let read = bytes.min(self.arrivals.longest() + 1);
+        match &self.clock {
+            Clock::Hardware(_) => first + Tick::from(read),
+            Clock::Ideal(ideal) => ideal.last_bit(port, first, read),
+        }
+    }
+
     /// Takes in a frame, and gives the tick at which the port's next judgement about a frame in order is due for it.
     #[inline(always)]
     pub fn arrive(&mut self, port: u16, arrival: Arrival) -> Tick {

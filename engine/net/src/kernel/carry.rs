@@ -12,17 +12,19 @@ impl Kernel {
     /// What a bridge has sent goes onto its wire, if there is one.
     #[inline(always)]
     pub(super) fn depart(&mut self, node: u32, place: u32, leaving: Leaving) -> Result<(), RunError> {
-        let Leaving { slot, port, traffic_class, is_spoiled, first } = leaving;
-        let slot = self.around.frames.part(slot);
+        let slot = self.around.frames.part(leaving.slot);
+        let Leaving { port, traffic_class, is_spoiled, first, .. } = leaving;
         self.around.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
+        self.around.simulation.frame_hops += 1;
         let Some(wire) = self.links.at(place as usize) else {
             self.end_nowhere(slot);
             return Ok(());
         };
         // The last bit of its FCS.
         let mut damaged = is_spoiled.then(|| (u64::from(self.around.frames.get(slot).bytes) * 8).saturating_sub(1));
-        if !self.faults.is_empty() {
-            let Some(passed) = self.brave(slot, (node, port), wire, first, traffic_class) else { return Ok(()) };
+        if self.is_brave {
+            let passed = self.brave((node, port), place, wire, Leaving { slot, ..leaving });
+            let Some(passed) = passed else { return Ok(()) };
             damaged = passed.or(damaged);
         }
         let frame = self.around.frames.get_mut(slot);
@@ -32,7 +34,6 @@ impl Kernel {
 
     #[cold]
     fn end_nowhere(&mut self, slot: u32) {
-        self.around.simulation.frame_hops += 1;
         self.around.ledger.leave(self.around.frames.remove(slot));
     }
 
@@ -41,22 +42,47 @@ impl Kernel {
     pub(super) fn enter(&mut self, node: u32, place: u32, leaving: Leaving) -> Result<(), RunError> {
         let Leaving { slot, port, traffic_class, first, .. } = leaving;
         self.around.row(slot, (node, port), Event::Sent, first, traffic_class, Reason::NONE);
+        self.around.simulation.frame_hops += 1;
         let Some(wire) = self.links.at(place as usize) else {
             self.end_nowhere(slot);
             return Ok(());
         };
-        let frame = self.around.frames.get(slot);
-        let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         let mut damaged = None;
-        if !self.faults.is_empty() {
-            let Some(passed) = self.brave(slot, (node, port), wire, first, Trace::NO_CLASS) else { return Ok(()) };
+        if self.is_brave {
+            let leaving = Leaving { traffic_class: Trace::NO_CLASS, ..leaving };
+            let Some(passed) = self.brave((node, port), place, wire, leaving) else { return Ok(()) };
             damaged = passed;
         }
+        self.come_in(slot, wire, first, damaged)
+    }
+
+    /// A talker's frame comes to the first node of the network.
+    #[inline]
+    fn come_in(&mut self, slot: u32, wire: Wire, first: u64, damaged: Option<u64>) -> Result<(), RunError> {
+        let frame = self.around.frames.get(slot);
+        let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         let received = self.carry(slot, wire, first, Trace::NO_CLASS, damaged)?;
         if let Some(conformance) = &mut self.around.ledger.statistics(stream).conformance {
             conformance.see(received + wire.rate.duration(bytes), bytes);
         }
         Ok(())
+    }
+
+    /// What was held on its wire comes to the next node.
+    pub(super) fn travel(
+        &mut self,
+        from: (u32, u16),
+        slot: u32,
+        wire: Wire,
+        (first, traffic_class): (u64, u8),
+        damaged: Option<u64>,
+    ) -> Result<(), RunError> {
+        if matches!(self.members[from.0 as usize], Member::Station(_)) {
+            return self.come_in(slot, wire, first, damaged);
+        }
+        let frame = self.around.frames.get_mut(slot);
+        frame.hop = self.around.ledger.routes().after(frame.hop, from.1);
+        self.carry(slot, wire, first, traffic_class, damaged).map(drop)
     }
 
     /// A copy goes over a wire; its first bit after the delimiter leaves at `first`. Gives when the next node has it. Of a
@@ -73,7 +99,6 @@ impl Kernel {
         damaged: Option<u64>,
     ) -> Result<u64, RunError> {
         let Self { around, members, .. } = self;
-        around.simulation.frame_hops += 1;
         let arrives = first.saturating_add(wire.delay_ps);
         let Some(member) = members.get_mut(wire.node as usize) else { return Ok(arrives) };
         if let Member::Station(station) = member {

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults of links and nodes.
 use super::Kernel;
-use crate::faults::{Change, Fate, Moment, Told};
-use crate::link::Wire;
+use crate::error::RunError;
+use crate::faults::{Change, Moment, Told};
 use crate::nodes::Member;
 use crate::outbox::Outbox;
-use crate::trace::{Event, Row, Trace};
+use crate::trace::{Row, Trace};
 
 impl Kernel {
-    /// Nodes do nothing ahead that a fault at `stop` could change.
-    pub(super) fn look_no_further(&mut self, stop: u64) {
-        for member in &mut self.members {
-            if let Member::Bridge(bridge) = member {
-                bridge.set_end(stop);
-            }
-        }
-    }
-
     /// What happens up to a time.
-    pub(super) fn break_things(&mut self, now: u64) {
+    pub(super) fn break_things(&mut self, now: u64) -> Result<(), RunError> {
+        self.hand_over_until(now)?;
         while let Some(Moment { at, until, change }) = self.faults.take(now) {
             let (node, port) = match change {
                 Change::Told(told) => {
@@ -26,7 +18,10 @@ impl Kernel {
                     continue;
                 }
                 Change::Dies { node } => (node, None),
-                Change::Cut { node, port } => (node, Some(port)),
+                Change::Cut { node, port, reason } => {
+                    self.cut_wire((node, port), at, until, reason);
+                    (node, Some(port))
+                }
                 Change::Learnt { node, port, is_up } => {
                     self.learn_link(at, node, port, is_up);
                     continue;
@@ -47,6 +42,7 @@ impl Kernel {
                 (Member::Guest(_) | Member::Foreign(_), _) => {}
             }
         }
+        Ok(())
     }
 
     fn learn_link(&mut self, at: u64, node: u32, port: u16, is_up: bool) {
@@ -61,33 +57,6 @@ impl Kernel {
             let (frame, stream) = (Row::NO_FRAME, self.around.origins.len() as u32);
             let (bytes, traffic_class) = (0, Trace::NO_CLASS);
             self.around.keep(Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason });
-        }
-    }
-
-    /// What becomes of a frame that leaves a port: which bit of it is damaged, if one is; none: it is lost on the wire.
-    #[cold]
-    pub(super) fn brave(
-        &mut self,
-        slot: u32,
-        from: (u32, u16),
-        wire: Wire,
-        first: u64,
-        traffic_class: u8,
-    ) -> Option<Option<u64>> {
-        match self.faults.fate(from, wire, first, u32::from(self.around.frames.get(slot).bytes)) {
-            Fate::Whole => Some(None),
-            Fate::Damaged(bit) => Some(Some(bit)),
-            Fate::Lost { at, reason } => {
-                self.around.simulation.frame_hops += 1;
-                self.around.simulation.passed(at);
-                self.around.row(slot, from, Event::Dropped, at, traffic_class, reason);
-                let mut frame = self.around.frames.remove(slot);
-                let is_bridge = !matches!(self.members[from.0 as usize], Member::Station(_));
-                let behind = if is_bridge { self.around.ledger.behind(&frame, from.1) } else { frame.open };
-                self.around.ledger.miss(&mut frame, behind, reason);
-                self.around.ledger.leave(frame);
-                None
-            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod border;
 mod carry;
 mod faults;
 mod settle;
+mod transit;
 
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,10 @@ pub(crate) struct Kernel {
     members: Vec<Member>,
     links: Links,
     faults: Faults,
+    /// Not all that begins on a wire comes to its end unharmed.
+    is_brave: bool,
+    /// Per port of all nodes, whether what it sends stays on its wire until it is whole.
+    held: Vec<bool>,
     looked: Instant,
     border: Option<Border>,
 }
@@ -81,10 +86,18 @@ pub(crate) enum Ended {
 }
 
 impl Kernel {
-    pub fn new(parts: Parts) -> Self {
-        let Parts { members, links, origins, ledger, trace, captures, faults, duration, border } = parts;
+    pub fn new(parts: Parts) -> Result<Self, RunError> {
+        let Parts { mut members, links, origins, ledger, trace, captures, faults, duration, border } = parts;
         let around = Surroundings::new(ledger, trace, origins, captures, duration);
-        Self { around, members, links, faults, looked: Instant::now(), border }
+        let held = transit::held(&members, &links, &faults)?;
+        let is_held = held.contains(&true);
+        for member in members.iter_mut().filter(|_| is_held) {
+            if let Member::Bridge(bridge) = member {
+                bridge.do_nothing_ahead();
+            }
+        }
+        let is_brave = is_held || !faults.is_empty();
+        Ok(Self { around, members, links, faults, is_brave, held, looked: Instant::now(), border })
     }
 
     /// From the first release of each stream to the end, and what the run leaves.
@@ -92,6 +105,7 @@ impl Kernel {
         self.begin();
         let ended = self.work(end, observer)?;
         if ended == Ended::Done {
+            self.hand_over_until(u64::MAX)?;
             self.end_guests(end)?;
         }
         if !self.around.trace.chunk.is_empty() {
@@ -144,16 +158,13 @@ impl Kernel {
     fn work(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
         loop {
             let stop = self.faults.next().min(end);
-            if !self.faults.is_empty() {
-                self.look_no_further(stop);
-            }
             if self.work_until(stop, observer)? == Ended::Interrupted {
                 return Ok(Ended::Interrupted);
             }
             if stop == end {
                 break;
             }
-            self.break_things(stop);
+            self.break_things(stop)?;
         }
         if self.around.queue.next_time().is_some() {
             self.around.simulation.end_ps = end;
@@ -189,7 +200,7 @@ impl Kernel {
     #[inline(always)]
     fn act(&mut self, event: queue::Event) -> Result<(), RunError> {
         let (time, node) = (event.time(), event.node());
-        if event.kind() != Kind::Advance {
+        if !matches!(event.kind(), Kind::Advance | Kind::Arrive) {
             self.around.simulation.events += 1;
             self.around.simulation.passed(time);
         }
@@ -197,6 +208,7 @@ impl Kernel {
         match (event.kind(), &self.members[node as usize]) {
             (kind @ Kind::Judge, Member::Bridge(_)) => self.act_bridge(time, node, Due { kind, ..event.due() }),
             (kind @ Kind::Select, Member::Bridge(_)) => self.act_bridge(time, node, Due { kind, ..event.due() }),
+            (Kind::Arrive, _) => self.arrive(node, event.index() as u16),
             (_, Member::Station(_)) => self.act_station(time, node, event.due()),
             _ => self.act_guest(time, node, event.due()),
         }
@@ -238,7 +250,8 @@ impl Kernel {
         let departed =
             sent.drain(..).try_for_each(|leaving| self.depart(node, first_port + u32::from(leaving.port), leaving));
         self.around.sent = sent;
-        departed
+        departed?;
+        self.tell_broken()
     }
 
     /// At the end of the run, guests tell what they did since they were advanced last.

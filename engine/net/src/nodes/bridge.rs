@@ -47,9 +47,14 @@ impl BridgeNode {
         self.fresh = Some(Box::new(self.bridge.clone()));
     }
 
-    /// Nothing is done ahead that comes at or after a time.
-    pub fn set_end(&mut self, end: u64) {
-        self.end = self.clock.at_or_before(end.saturating_sub(1));
+    /// A port is never selected for before its time has come: what comes by then is not known, and what is sent may be cut.
+    pub fn do_nothing_ahead(&mut self) {
+        self.end = 0;
+    }
+
+    /// When it reads a frame by its own clock that arrives at a time, or after that.
+    pub fn reads_by(&self, arrives: u64, port: u16, bytes: u16) -> u64 {
+        self.clock.time(self.bridge.whole_at(port, self.clock.at_or_after(arrives), bytes))
     }
 
     /// It loses all frames, and what it has learnt.
@@ -218,10 +223,14 @@ impl Node for BridgeNode {
         match due.kind {
             Kind::Judge => self.judge(now, due.port(), out),
             Kind::Select => self.select(now, due.port(), out),
-            Kind::Release | Kind::Advance => {}
+            Kind::Release | Kind::Arrive | Kind::Advance => {}
         }
         self.copies = self.copies.wrapping_add_signed(out.copies);
         Ok(())
+    }
+
+    fn reads_early(&self) -> bool {
+        self.bridge.cuts_through()
     }
 
     /// At the end of a run: what is wrong by the bridge's own books.

@@ -9,8 +9,6 @@ use crate::outbox::{Coming, Outbox};
 
 pub(crate) struct Guest {
     node: Box<dyn Node>,
-    /// The next advance that stands in the queue; `u64::MAX`: none.
-    due: u64,
     /// Copies that it was given and that have not left it.
     copies: u64,
     /// The place of its first port among those of all nodes.
@@ -20,20 +18,17 @@ pub(crate) struct Guest {
 
 impl Guest {
     pub fn new(name: &str, node: Box<dyn Node>, first_port: u32) -> Self {
-        Self { node, due: u64::MAX, copies: 0, first_port, advances: Advances::new(name) }
+        Self { node, copies: 0, first_port, advances: Advances::new(name) }
     }
 
-    /// Puts its next advance into the queue, if none that comes before stands there.
+    /// It is to be advanced when it says, but not before a time.
     pub fn plan(&mut self, from: u64, out: &mut Outbox<'_>) {
-        let next = self.node.next().map(|next| next.max(from));
-        let Some(next) = next.filter(|next| *next < self.due) else { return };
-        self.due = next;
-        out.wake(next, Due::ALL);
+        self.advances.plan(self.node.next().map(|next| next.max(from)), out);
     }
 
     /// At the end of the run, what it did since it was advanced last.
     pub fn end(&mut self, end: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
-        if self.due == u64::MAX {
+        if !self.advances.is_planned() {
             return Ok(());
         }
         self.go_on(end, out)
@@ -59,20 +54,27 @@ impl Node for Guest {
         Ok(received)
     }
 
+    fn broken_off(&mut self, at: u64, port: u16, bytes: &[u8]) -> Result<(), RunError> {
+        self.node.broken_off(at, port, bytes)
+    }
+
     fn next(&self) -> Option<u64> {
         self.node.next()
     }
 
-    /// Unless an earlier advance has come since this one was planned.
     fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
-        if self.due != now {
-            return Ok(());
-        }
-        self.due = u64::MAX;
-        self.advances.count(now)?;
+        self.advances.take(now)?;
         self.go_on(now, out)?;
         self.plan(now + 1, out);
         Ok(())
+    }
+
+    fn cuts(&self) -> bool {
+        self.node.cuts()
+    }
+
+    fn reads_early(&self) -> bool {
+        self.node.reads_early()
     }
 
     fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {

@@ -17,20 +17,22 @@ use ring::Ring;
 pub enum Kind {
     /// A source releases frames.
     Release = 0,
+    /// A frame is whole, which stayed on its wire until then.
+    Arrive = 1,
     /// A bridge judges a received frame.
-    Judge = 1,
+    Judge = 2,
     /// A port selects a frame.
-    Select = 2,
+    Select = 3,
     /// A node of which no more is known goes on.
-    Advance = 3,
+    Advance = 4,
 }
 
 /// The order at one instant depends on what the event is, never on when it was pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event(u128);
 
-const KIND_SHIFT: u32 = 62;
-const NODE_SHIFT: u32 = 36;
+const KIND_SHIFT: u32 = 61;
+const NODE_SHIFT: u32 = 35;
 /// Of the hop of a frame that is judged, below its port.
 pub(crate) const HOP_BITS: u32 = 26;
 pub const NO_HOP: u32 = (1 << HOP_BITS) - 1;
@@ -38,7 +40,7 @@ pub const NO_HOP: u32 = (1 << HOP_BITS) - 1;
 pub const MOST_NODES: usize = 1 << (KIND_SHIFT - NODE_SHIFT);
 
 impl Event {
-    /// `index` is the port of a selection, or the stream of a release.
+    /// `index` is the port of a selection or an arrival, or the stream of a release.
     pub fn new(time: u64, kind: Kind, node: u32, index: u32) -> Self {
         let key = (kind as u64) << KIND_SHIFT | u64::from(node) << NODE_SHIFT | u64::from(index);
         Self(u128::from(time) << 64 | u128::from(key))
@@ -76,8 +78,9 @@ impl Event {
     pub fn kind(self) -> Kind {
         match self.0 as u64 >> KIND_SHIFT {
             0 => Kind::Release,
-            1 => Kind::Judge,
-            2 => Kind::Select,
+            1 => Kind::Arrive,
+            2 => Kind::Judge,
+            3 => Kind::Select,
             _ => Kind::Advance,
         }
     }
@@ -122,6 +125,22 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// An event that was pushed does not happen; false: it is not there any more.
+    #[cold]
+    pub fn remove(&mut self, event: Event) -> bool {
+        let before = self.pushed.len() + self.later.len();
+        self.pushed.retain(|Reverse(known)| *known != event);
+        self.later.retain(|Reverse(known)| *known != event);
+        if self.pushed.len() + self.later.len() < before {
+            return true;
+        }
+        if let Some(place) = self.today.iter().position(|known| *known == event) {
+            self.today.remove(place);
+            return true;
+        }
+        self.days.remove(event.day(), event) || self.weeks.remove(event.day() / WEEK_DAYS, event)
+    }
+
     /// Nothing that was to happen at a node happens any more.
     #[cold]
     pub fn cancel(&mut self, node: u32) {
@@ -356,6 +375,37 @@ mod tests {
                 }
             }
             while let Some(Reverse(event)) = heap.pop() {
+                prop_assert_eq!(queue.pop_before(u64::MAX), Some(event));
+            }
+            prop_assert_eq!(queue.pop_before(u64::MAX), None);
+        }
+
+        /// What is taken out does not come, and all else does, whatever day it is of.
+        #[test]
+        fn a_cancelled_event_never_comes(
+            events in proptest::collection::btree_set((0_u32..46, any::<u64>(), 0_u32..4, 0_u32..3), 1..200),
+            pops in 0_usize..40,
+            order in any::<u64>(),
+        ) {
+            let events = events.into_iter().map(|(scale, random, node, port)| {
+                Event::new(random % (1 << scale), Kind::Select, node, port)
+            });
+            let mut left: Vec<Event> = events.collect();
+            left.sort_unstable();
+            left.dedup();
+            let mut queue = Queue::default();
+            left.iter().for_each(|event| queue.push(*event));
+            for event in left.drain(..pops.min(left.len())) {
+                prop_assert_eq!(queue.pop_before(u64::MAX), Some(event));
+            }
+            let chosen = |event: &Event| (event.time() ^ u64::from(event.index())).wrapping_mul(order | 1) >> 62 == 0;
+            for event in left.iter().copied().filter(chosen) {
+                prop_assert!(queue.remove(event));
+                prop_assert!(!queue.remove(event), "it is there once");
+            }
+            left.retain(|event| !chosen(event));
+            for event in left {
+                prop_assert_eq!(queue.next_time(), Some(event.time()));
                 prop_assert_eq!(queue.pop_before(u64::MAX), Some(event));
             }
             prop_assert_eq!(queue.pop_before(u64::MAX), None);

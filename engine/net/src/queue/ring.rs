@@ -36,11 +36,28 @@ impl<const PLACES: usize> Ring<PLACES> {
     #[inline]
     pub fn take(&mut self, day: u64, to: &mut Vec<Event>) {
         let place = day as usize % PLACES;
+        self.clear(place);
+        to.append(&mut self.places[place]);
+    }
+
+    /// Takes an event of a day out; false: it is not there.
+    pub fn remove(&mut self, day: u64, event: Event) -> bool {
+        let place = day as usize % PLACES;
+        let events = &mut self.places[place];
+        let Some(found) = events.iter().position(|known| *known == event) else { return false };
+        events.swap_remove(found);
+        if events.is_empty() {
+            self.clear(place);
+        }
+        true
+    }
+
+    #[inline]
+    fn clear(&mut self, place: usize) {
         self.occupied[place / 64] &= !(1 << (place % 64));
         if self.occupied[place / 64] == 0 {
             self.words &= !(1 << (place / 64));
         }
-        to.append(&mut self.places[place]);
     }
 
     /// The first day from this one on that has events.

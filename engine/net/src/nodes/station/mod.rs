@@ -94,7 +94,7 @@ impl Node for StationNode {
             Kind::Release => self.release(now, due.index, out),
             Kind::Select => self.talk(now, out),
             Kind::Advance => self.advance_program(now, out)?,
-            Kind::Judge => {}
+            Kind::Arrive | Kind::Judge => {}
         }
         Ok(())
     }

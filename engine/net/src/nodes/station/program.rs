@@ -2,7 +2,7 @@
 //! The program of a station.
 use super::StationNode;
 use crate::error::{wrong, RunError};
-use crate::node::{Due, NodeError};
+use crate::node::NodeError;
 use crate::nodes::Advances;
 use crate::outbox::Outbox;
 use crate::program::{Created, Program};
@@ -10,15 +10,13 @@ use crate::source::Release;
 
 pub(crate) struct Hosted {
     program: Box<dyn Program>,
-    /// The next advance that stands in the queue; `u64::MAX`: none.
-    due: u64,
     advances: Advances,
 }
 
 impl Hosted {
     /// At the station with this name.
     pub fn new(name: &str, program: Box<dyn Program>) -> Self {
-        Self { program, due: u64::MAX, advances: Advances::new(name) }
+        Self { program, advances: Advances::new(name) }
     }
 
     /// A frame will have come whole at a time.
@@ -26,12 +24,10 @@ impl Hosted {
         self.program.receive(whole, stream, bytes)
     }
 
-    /// Puts its next advance into the queue, if none that comes before stands there.
+    /// It is to be advanced when it says, but not before a time; what it would do after the run is not done.
     pub fn plan(&mut self, from: u64, out: &mut Outbox<'_>) {
         let next = self.program.next().map(|next| next.max(from));
-        let Some(next) = next.filter(|next| *next < self.due && *next < out.around.duration) else { return };
-        self.due = next;
-        out.wake(next, Due::ALL);
+        self.advances.plan(next.filter(|next| *next < out.around.duration), out);
     }
 }
 
@@ -42,9 +38,8 @@ impl StationNode {
     }
 
     pub(super) fn advance_program(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
-        let Some(hosted) = self.hosted.as_mut().filter(|hosted| hosted.due == now) else { return Ok(()) };
-        hosted.due = u64::MAX;
-        hosted.advances.count(now)?;
+        let Some(hosted) = &mut self.hosted else { return Ok(()) };
+        hosted.advances.take(now)?;
         let mut created = Vec::new();
         hosted.program.advance(now, &mut created)?;
         for Created { stream, bytes } in created {
