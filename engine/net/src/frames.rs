@@ -91,6 +91,11 @@ impl Frames {
         held.take()
     }
 
+    /// Places that there are.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
     /// What is here.
     pub fn iter(&self) -> impl Iterator<Item = &Held> {
         self.slots.iter().filter(|held| held.copies > 0)

@@ -406,6 +406,11 @@ impl Ledger {
         frame.account = NONE;
     }
 
+    /// Places of what copies share.
+    pub fn accounts(&self) -> usize {
+        self.accounts.len()
+    }
+
     /// Frames that were created, in the numbers of this run or partition.
     pub fn created(&self) -> u64 {
         self.created

@@ -22,6 +22,7 @@ use crate::links::Links;
 use crate::node::Node;
 use crate::nodes::{BridgeNode, Foreign, Guest, Hosted, Member, StationNode};
 use crate::partition::{self, cut::Division, exchange::Exchange};
+use crate::places::Places;
 use crate::program::Program;
 use crate::routes::{Graph, Routes};
 use crate::simulation::Simulation;
@@ -38,6 +39,7 @@ pub struct Outcome {
     pub fates: Vec<Fates>,
     pub statistics: Vec<StreamStatistics>,
     pub simulation: Simulation,
+    pub places: Places,
     /// If they were asked for.
     pub figures: Option<Figures>,
     pub interrupted: bool,
@@ -102,7 +104,7 @@ impl Names {
     }
 
     pub fn outcome(self, closed: Closed, ended: Ended) -> Result<Outcome, RunError> {
-        let Closed { streams: ledgers, mut violations, simulation, .. } = closed;
+        let Closed { streams: ledgers, mut violations, simulation, places, .. } = closed;
         let (fates, statistics): (_, Vec<_>) =
             ledgers.into_iter().map(|stream| (stream.fates, stream.statistics)).unzip();
         violations.check_sums(&statistics);
@@ -117,6 +119,7 @@ impl Names {
             fates,
             statistics,
             simulation,
+            places,
             figures: None,
             interrupted: ended == Ended::Interrupted,
         })

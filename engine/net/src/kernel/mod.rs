@@ -21,6 +21,7 @@ use crate::node::{Due, Node};
 use crate::nodes::Member;
 use crate::outbox::Outbox;
 use crate::partition::notes::Notes;
+use crate::places::Places;
 use crate::queue::{self, Kind};
 use crate::simulation::Simulation;
 use crate::source::Origin;
@@ -75,6 +76,7 @@ pub(crate) struct Closed {
     pub streams: Vec<StreamLedger>,
     pub violations: Violations,
     pub simulation: Simulation,
+    pub places: Places,
     pub notes: Option<Box<Notes>>,
 }
 
@@ -149,9 +151,21 @@ impl Kernel {
 
     pub fn close(mut self, is_idle: bool) -> Closed {
         self.settle(is_idle);
+        let places = self.places();
         let notes = self.around.ledger.notes.take();
         let (streams, violations) = self.around.ledger.close();
-        Closed { streams, violations, simulation: self.around.simulation, notes }
+        Closed { streams, violations, simulation: self.around.simulation, places, notes }
+    }
+
+    fn places(&self) -> Places {
+        let headers = |member: &Member| if let Member::Bridge(bridge) = member { bridge.headers() } else { 0 };
+        let Surroundings { frames, ledger, queue, .. } = &self.around;
+        Places {
+            frames: frames.places(),
+            accounts: ledger.accounts(),
+            headers: self.members.iter().map(headers).sum(),
+            events: queue.places(),
+        }
     }
 
     /// From one fault to the next.

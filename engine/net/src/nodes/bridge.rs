@@ -57,6 +57,11 @@ impl BridgeNode {
         self.clock.time(self.bridge.whole_at(port, self.clock.at_or_after(arrives), bytes))
     }
 
+    /// Headers that are kept beside those of sources.
+    pub fn headers(&self) -> usize {
+        self.headers.len()
+    }
+
     /// It loses all frames, and what it has learnt.
     pub fn die(&mut self, at: u64, out: &mut Outbox<'_>) {
         let Some(fresh) = self.fresh.clone() else { return };
@@ -131,6 +136,9 @@ impl BridgeNode {
             Verdict::Other(judgement) => return self.judged(port, judgement, out),
         };
         let Straight { frame: slot, egress, traffic_class, wakes, passed, .. } = straight;
+        if let Some(content) = &out.around.frames.get(slot).content {
+            release(&mut self.headers, content);
+        }
         out.judged_straight(slot, &self.clock, straight);
         let Some(Passed { at, first, .. }) = passed else {
             if wakes {

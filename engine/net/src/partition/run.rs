@@ -21,6 +21,7 @@ use crate::kernel::{Closed, Ended, Kernel, Observer};
 use crate::ledger::StreamLedger;
 use crate::limits;
 use crate::links::Links;
+use crate::places::Places;
 use crate::run::{prepare, Guests, Names, Outcome, Part};
 use crate::simulation::Simulation;
 
@@ -197,10 +198,11 @@ impl Taker<'_> {
             self.merge.inside(*frame, *open);
         }
         let Merge { fates, mut violations, .. } = self.merge;
-        let mut simulation = Simulation::default();
+        let (mut simulation, mut places) = (Simulation::default(), Places::default());
         let mut streams: Vec<StreamLedger> = Vec::new();
         for closed in closed {
             simulation.absorb(&closed.simulation);
+            places.absorb(&closed.places);
             violations.absorb(closed.violations);
             if streams.is_empty() {
                 streams = closed.streams;
@@ -217,7 +219,7 @@ impl Taker<'_> {
         if ended == Ended::Done && !is_over {
             simulation.end_ps = common.end;
         }
-        names.outcome(Closed { streams, violations, simulation, notes: None }, ended)
+        names.outcome(Closed { streams, violations, simulation, places, notes: None }, ended)
     }
 }
 

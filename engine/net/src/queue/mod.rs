@@ -239,6 +239,12 @@ impl Queue {
         }
     }
 
+    /// Places that there are for events.
+    pub fn places(&self) -> usize {
+        let near = self.today.capacity() + self.pushed.capacity() + self.later.capacity() + self.buffer.capacity();
+        near + self.days.capacity() + self.weeks.capacity()
+    }
+
     /// The day that has come.
     #[inline]
     pub fn day(&self) -> u64 {

@@ -40,6 +40,11 @@ impl<const PLACES: usize> Ring<PLACES> {
         to.append(&mut self.places[place]);
     }
 
+    /// Of all days together.
+    pub fn capacity(&self) -> usize {
+        self.places.iter().map(Vec::capacity).sum()
+    }
+
     /// Takes an event of a day out; false: it is not there.
     pub fn remove(&mut self, day: u64, event: Event) -> bool {
         let place = day as usize % PLACES;
