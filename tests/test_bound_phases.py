@@ -165,3 +165,15 @@ def test_no_run_breaks_the_bound_of_a_source_in_a_known_phase() -> None:
                 nearer += worst[name] * 2 > total
     assert looked > 300
     assert nearer > 60
+
+
+def test_frames_of_one_length_fill_a_window_to_the_last_one_that_fits() -> None:
+    """Ten of 12.3 us come in each cycle, and ten fit the 130 us of their window, though not as much as it is long."""
+    network = load(SCENARIOS / "tas", "model")
+    total, worst = bound(network, "bulk").total_ps, longest_ps(network)["bulk"]
+    assert total is not None
+    assert worst <= total < worst * 5 // 4
+    assert refusals(certificate(network)) == []
+    values = tas()
+    values["streams"]["bulk"]["source"]["every"] = f"{250_000 // 11}ns"
+    assert bound(load(values, "model"), "bulk").total_ps is None

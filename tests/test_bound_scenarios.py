@@ -20,7 +20,7 @@ from penstock.scenario.limits import CELL_BYTES
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 # Streams that bring more than is left for them, as long as they last.
-WITHOUT = {"tas": {"bulk"}, "line5": {"bulk"}, "ring": {"backup"}}
+WITHOUT = {"line5": {"bulk"}, "ring": {"backup"}}
 NAMES = ("cbs", "hello", "line5", "mixed", "ring", "round-robin", "tas")
 
 

@@ -32,7 +32,7 @@ pub struct Class {
 /// How a class is served.
 pub enum Served {
     Not(Why),
-    InOrder { service: Service, arrivals: Curve, schedule: Option<Schedule> },
+    InOrder { service: Service, arrivals: Curve, schedule: Option<Schedule>, each: Option<Amount> },
     InTurns { service: Service, arrivals: Curve, others: Amount, shortest: Amount, plain: Option<Service> },
     ByCredit { cycle: Option<Cycle>, idle: i64, most: Amount, arrivals: Curve, scale: (Amount, Amount) },
 }
@@ -42,11 +42,14 @@ impl Served {
     pub fn wait(&self, shortest: Amount) -> Result<Time, Why> {
         let found = match self {
             Self::Not(why) => return Err(*why),
-            Self::InOrder { service, arrivals, schedule } => {
+            Self::InOrder { service, arrivals, schedule, each } => {
                 if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {
                     return Err(Why::NoWindow);
                 }
-                by_service(service, Arrivals { curve: arrivals, schedule: schedule.as_ref() }, shortest)
+                let arrivals = Arrivals { curve: arrivals, schedule: schedule.as_ref(), each: None };
+                let by_time = by_service(service, arrivals, shortest);
+                let by_frames = each.and_then(|_| by_service(service, Arrivals { each: *each, ..arrivals }, shortest));
+                by_time.into_iter().chain(by_frames).min()
             }
             Self::InTurns { service, arrivals, others, shortest: least, plain } => {
                 if service.cycle.as_ref().is_some_and(|cycle| cycle.phases.is_empty()) {

@@ -64,6 +64,9 @@ pub struct Gates {
     /// By how much that may be early or late: synchronization is not perfect.
     #[serde(default)]
     pub begin_error_ps: i64,
+    /// Credit does not rise while the first frame of its class no longer fits before the gate closes.
+    #[serde(default)]
+    pub frozen: bool,
 }
 
 /// When a source releases its frames, in the network's time.

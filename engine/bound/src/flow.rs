@@ -316,6 +316,7 @@ impl<'a> Analysis<'a> {
                     service: view.service(higher, view.low()),
                     arrivals: arrivals.clone(),
                     schedule: view.schedule.clone(),
+                    each: (class.shortest == class.longest).then_some(class.longest),
                 },
             };
             let wait = told(class_number, class, &served);

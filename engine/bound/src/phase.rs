@@ -57,6 +57,11 @@ impl Schedule {
         joined(self.frames.iter().map(|&(window, _)| window).collect())
     }
 
+    /// Of a whole cycle.
+    pub fn amount(&self) -> Amount {
+        self.frames.iter().map(|&(_, amount)| amount).sum()
+    }
+
     /// What comes until `time` after waiting began at a phase, or earlier by the slack or less.
     pub fn until(&self, phase: Time, slack: Time, time: Time) -> Amount {
         let each = |&((from, to), amount): &(Window, Amount)| {
@@ -125,7 +130,7 @@ mod tests {
 
     fn gates(cycle: Time, begin: Time, error: Time) -> Gates {
         let entries = vec![(0xFF, cycle)];
-        Gates { entries, edge_ps: 0, late: false, begin_ps: Some(begin), begin_error_ps: error }
+        Gates { entries, edge_ps: 0, late: false, begin_ps: Some(begin), begin_error_ps: error, frozen: false }
     }
 
     proptest! {

@@ -110,6 +110,14 @@ impl Service {
         }
     }
 
+    /// Whether no class above is open when frames of the class can begin.
+    pub fn is_undisturbed(&self) -> bool {
+        let above = self.above.iter().fold(0_u8, |mask, above| mask | 1 << above.class);
+        self.cycle
+            .as_ref()
+            .is_some_and(|cycle| cycle.pieces.iter().all(|piece| !piece.usable || piece.others & above == 0))
+    }
+
     fn is_limited(&self, above: &Above) -> bool {
         let is_shut =
             |cycle: &Cycle| cycle.pieces.iter().any(|piece| piece.usable && piece.others >> above.class & 1 == 0);

@@ -33,11 +33,13 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, shortest: Amount
 pub(crate) struct Arrivals<'a> {
     pub curve: &'a Curve,
     pub schedule: Option<&'a Schedule>,
+    /// What each of its frames is on the wire, if all are as long.
+    pub each: Option<Amount>,
 }
 
 impl<'a> Arrivals<'a> {
     pub fn of(curve: &'a Curve) -> Self {
-        Self { curve, schedule: None }
+        Self { curve, schedule: None, each: None }
     }
 
     /// Until a time after waiting began in a phase.
@@ -51,12 +53,17 @@ fn of_phase(service: &Service, phase: Phase, arrivals: Arrivals, shortest: Amoun
     let mut segments: Vec<Segment> = Vec::new();
     let mut busy = Time::MAX;
     let mut count = 0;
+    let mut whole = Whole::new(service, arrivals);
     let is_limited = service.walk(phase, |segment| {
         count += 1;
+        let segment = &whole.with_last_frames(*segment);
         if segment.usable {
             segments.push(*segment);
-            if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(phase, segment.to) {
-                busy = segment.to;
+            if busy == Time::MAX && whole.lasts_evenly(segment, arrivals) {
+                busy = whole.enough;
+            }
+            if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(phase, segment.to.min(busy)) {
+                busy = busy.min(segment.to);
                 return false;
             }
         }
@@ -85,13 +92,59 @@ fn of_steps(
 ) -> Option<Time> {
     let begin = phase.begin - phase.blocked;
     let steps = schedule.steps(begin, busy);
+    // Whole frames of a window that had begun earlier would be no more, so that who began to wait then has no more time.
+    let earlier = if arrivals.each.is_some() { phase.slack } else { 0 };
     let mut longest = 0;
     for (place, &step) in steps.iter().enumerate() {
         let next = steps.get(place + 1).copied().unwrap_or(busy);
         let came = schedule.until(begin, phase.slack, next - 1).min(arrivals.curve.at(next - 1));
-        longest = longest.max(served.first(came - shortest)? - step);
+        let sooner = if step == 0 { earlier } else { 0 };
+        longest = longest.max(served.first(came - shortest)? - step + sooner);
     }
     Some(longest)
+}
+
+/// Of frames of one length that nothing goes before, the last one of a window is sent whole.
+struct Whole {
+    each: Option<Amount>,
+    rate: Amount,
+    /// Of the window: what is served of it so far, and whether it has just begun.
+    window: Amount,
+    begins: bool,
+    /// Beyond what the windows before have served.
+    more: Amount,
+    /// A frame of a later time waits no longer than one of a cycle before, once a cycle serves what comes in it.
+    enough: Time,
+    /// When a window of the second cycle begins, and what has been served.
+    second: Option<(Time, Amount)>,
+}
+
+impl Whole {
+    fn new(service: &Service, arrivals: Arrivals) -> Self {
+        let each = arrivals.each.filter(|_| arrivals.schedule.is_some() && service.is_undisturbed());
+        let enough = arrivals.schedule.map_or(Time::MAX, |schedule| 2 * schedule.cycle);
+        Self { each, rate: service.rate.into(), window: 0, more: 0, begins: false, enough, second: None }
+    }
+
+    fn with_last_frames(&mut self, segment: Segment) -> Segment {
+        let Some(each) = self.each else { return segment };
+        self.begins = segment.usable && self.window == 0;
+        if segment.usable {
+            self.window += self.rate * Amount::from(segment.to - segment.from);
+        } else if self.window > 0 {
+            self.more += ceil_div(self.window, each) * each - self.window;
+            self.window = 0;
+        }
+        Segment { served: segment.served + self.more, ..segment }
+    }
+
+    /// Whether a cycle later, in the same place of a window, all that comes in a cycle has been served.
+    fn lasts_evenly(&mut self, segment: &Segment, arrivals: Arrivals) -> bool {
+        let is_due = |schedule: &&Schedule| self.each.is_some() && self.begins && segment.from >= schedule.cycle;
+        let Some(schedule) = arrivals.schedule.filter(is_due) else { return false };
+        let (begin, served) = *self.second.get_or_insert((segment.from, segment.served));
+        segment.from == begin + schedule.cycle && segment.served - served >= schedule.amount()
+    }
 }
 
 /// The usable segments, and the most that is served by the end of each.

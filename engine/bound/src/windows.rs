@@ -18,7 +18,7 @@ pub(crate) struct Piece {
     pub usable: bool,
     /// Its gate may be open.
     pub may_open: bool,
-    /// Its gate is open for certain.
+    /// Its gate is open for certain, and its credit rises.
     pub is_open: bool,
     /// Bit k: the gate of class k may be open.
     pub others: u8,
@@ -118,7 +118,8 @@ impl Cycle {
         let narrow: Vec<Stretch> = match is_always {
             true => windows[class].clone(),
             false => {
-                let narrowed = |of: &Stretch| Stretch::of(of.from + edge, of.from + of.length - edge, cycle);
+                let frozen = if gates.frozen { own } else { 0 };
+                let narrowed = |of: &Stretch| Stretch::of(of.from + edge, of.from + of.length - edge - frozen, cycle);
                 windows[class].iter().filter_map(narrowed).collect()
             }
         };
@@ -272,7 +273,7 @@ mod tests {
             let mut machine = Machine::default();
             machine.set_enabled(true);
             machine.commit(0, 0, &admin, &Capacity { least_interval: 1, ..Capacity::HARDWARE }).unwrap();
-            let described = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0 };
+            let described = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
             let found = Cycle::new(&described, class, own, &lower);
             prop_assert_eq!(found.pieces.iter().map(|piece| piece.length).sum::<i64>(), cycle);
             for time in 0..cycle {

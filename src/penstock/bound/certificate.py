@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import ceil, gcd
 from typing import Any
 
@@ -153,7 +153,12 @@ class _Gate:
         self.wide = [
             [(0, self.cycle)] if late else [self._grown(of, self.edge) for of in windows[k]] for k in range(_CLASSES)
         ]
-        narrow = windows[number] if self.always else [self._grown(of, -self.edge) for of in windows[number]]
+        frozen = own if gates.get("frozen") else 0
+        narrow = (
+            windows[number]
+            if self.always
+            else [(begin, end - frozen) for begin, end in (self._grown(of, -self.edge) for of in windows[number])]
+        )
         self.narrow = [of for of in narrow if of[1] > of[0]]
         self.usable: list[tuple[Stretch, int]] = []
         for begin, end in windows[number]:
@@ -268,6 +273,7 @@ class _Service:
     gate: _Gate | None
     frames: tuple[tuple[Stretch, int], ...] | None = None  # when those of the class come; None: at any time
     counted: bool = True  # they are less than what arrivals are otherwise
+    each: int | None = None  # what a frame is on the wire, where all are as long and nothing goes first
 
     def walk(self, phase: _Phase) -> Iterator[_Piece]:
         """Stretch after stretch in which the service grows evenly."""
@@ -329,6 +335,15 @@ class _Service:
     def is_limited(self) -> bool:
         """Whether every class above has a limit."""
         return self.gate is not None or all(each.arrivals is not None or each.credit is not None for each in self.above)
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether no class above is open when frames of the class can begin."""
+        if self.gate is None:
+            return False
+        above = sum(1 << each.number for each in self.above)
+        pieces = islice(self.gate.pieces(0), len(self.gate.cuts()))
+        return not any(usable and others & above for _, usable, _, _, others in pieces)
 
     def phases(self) -> list[_Phase]:
         """Of which each is looked at."""
@@ -397,32 +412,54 @@ def _keeps_from(service: _Service, phase: _Phase, arrivals: _Curve, shortest: in
 def _keeps_frames(service: _Service, phase: _Phase, arrivals: _Curve, shortest: int, wait: int) -> bool:
     """The same of frames whose windows are known: at each, no more has come than until the next one's begin."""
     pieces: list[_Piece] = []
-    for count, piece in enumerate(service.walk(phase)):
-        if count > _MOST_SEGMENTS or piece.end is None:
-            return False
-        pieces.append(piece)
-        if piece.usable and piece.at(piece.end) >= min(arrivals.at(piece.end), service.came(phase, piece.end)):
-            break
     assert service.gate is not None
     assert service.frames is not None
-    end, begin = pieces[-1].end, phase.begin - phase.blocked
-    assert end is not None
+    in_window, more, cycle = Fraction(0), Fraction(0), service.gate.cycle
+    second: tuple[Fraction, Fraction] | None = None
+    enough: Fraction | None = None
+    for count, found in enumerate(service.walk(phase)):
+        if count > _MOST_SEGMENTS or found.end is None:
+            return False
+        begins = found.usable and in_window == 0
+        if service.each is not None:
+            # The last frame of a window is sent whole.
+            if found.usable:
+                in_window += service.rate * (found.end - found.begin)
+            else:
+                more += ceil(in_window / service.each) * service.each - in_window
+                in_window = Fraction(0)
+        piece = replace(found, served=found.served + more)
+        assert piece.end is not None
+        pieces.append(piece)
+        if not piece.usable:
+            continue
+        if service.each is not None and enough is None and begins and piece.begin >= cycle:
+            # A frame of a later time waits no longer than one of a cycle before, once a cycle serves what comes in it.
+            second = second or (piece.begin, piece.served)
+            if piece.begin == second[0] + cycle and piece.served - second[1] >= sum(each for _, each in service.frames):
+                enough = Fraction(2 * cycle)
+        until = piece.end if enough is None else min(piece.end, enough)
+        if piece.at(piece.end) >= min(arrivals.at(until), service.came(phase, until)):
+            break
+    last_end, begin = pieces[-1].end, phase.begin - phase.blocked
+    assert last_end is not None
+    end = last_end if enough is None else min(last_end, enough)
     steps = {Fraction(0), end}
     for (first, _), _ in service.frames:
         steps |= {Fraction(at) for at in range((first - begin) % service.gate.cycle, ceil(end), service.gate.cycle)}
-    begins = [piece for piece in pieces if piece.usable]
+    usable = [piece for piece in pieces if piece.usable]
     place = 0
     served: Level | None = None
     for step, following in pairwise(sorted(steps)):
         before = min(service.came(phase, following - 1), arrivals.at(following - 1)) - shortest
-        latest = step + wait
-        while place < len(begins) and begins[place].begin <= latest:
-            piece = begins[place]
+        latest = step + wait - (phase.slack if service.each is not None and step == 0 else 0)
+        while place < len(usable) and usable[place].begin <= latest:
+            piece = usable[place]
             assert piece.end is not None
             # In whole picoseconds the last begin is one before its end.
             last = min(latest, max(piece.end - 1, piece.begin))
-            found = max(piece.level(piece.begin), piece.level(last))
-            served = found if served is None else max(served, found)
+            level = max(piece.level(piece.begin), piece.level(last))
+            served = level if served is None else max(served, level)
             if piece.end - 1 > latest:
                 break
             place += 1
@@ -684,7 +721,15 @@ class _Checker:
                 elif turns >> own & 1:
                     if not self._in_turns(service, of, beside, arrivals, claimed):
                         why = "a frame may wait for longer"
-                elif not _keeps(service, arrivals, of.shortest, claimed):
+                elif not (
+                    _keeps(service, arrivals, of.shortest, claimed)
+                    or (
+                        of.shortest == of.longest
+                        and service.is_undisturbed
+                        and service.frames is not None
+                        and _keeps(replace(service, each=of.longest), arrivals, of.shortest, claimed)
+                    )
+                ):
                     why = "a frame may wait for longer"
                 if why is not None:
                     yield Refusal(number, own, why)

@@ -26,8 +26,6 @@ def why_not(
     if bridge.nodes == "own":
         return "the bridge is a node of one's own, of which no more is known"
     traffic_class = network.class_at(stream, step.bridge)
-    if bridge.cut_through_bytes is not None:
-        return "the bridge forwards by cut-through, and bounds are of whole frames; store and forward has one"
     if not bridge.static_forwarding:
         return "the bridge learns its addresses, and may flood other streams to the same port"
     if shaped[number]:
@@ -64,10 +62,15 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
             return f"the credit of class {traffic_class} has no limit: classes above it take what it earns"
         case "growing":
             return "waits go on growing around a circle of streams; ATS at its bridges breaks it"
-        case "unknown_port" if bridge.has_other_guard_band:
-            return "its guard band is another than that of 802.1Q: guard_band_gap, guard_band_credit"
         case "unknown_port":
-            return "its gates begin to act during the run, and are not all open before"
+            return (
+                "its gates begin to act during the run, and are not all open before; "
+                "sources that start after their base_time have a bound"
+            )
+    for stream in network.streams_at[place]:
+        shaped = stream.ats is not None and bridge.is_ats(network.class_at(stream, place[0]))
+        if network.class_at(stream, place[0]) >= traffic_class and not shaped and _is_by_chance(network, stream):
+            return f'"{stream.name}" brings what its link carries: {_no_contract(network, stream)}'
     offered = _offered_bps(network, place, traffic_class)
     if offered > rate:
         return f"the committed rates add up to {offered / 1e6:g} Mb/s on the wire, above {link}"
@@ -84,6 +87,10 @@ def _offered_bps(network: Network, place: Place, traffic_class: int) -> int:
         if of >= traffic_class and stream.ats is not None and bridge.is_ats(of):
             found += committed_on_wire(bridge, stream)[0]
     return found
+
+
+def _is_by_chance(network: Network, stream: Stream) -> bool:
+    return bool(stream.source.back_to_back) or isinstance(releases_of(network, stream), str)
 
 
 def _no_contract(network: Network, stream: Stream) -> str:

@@ -12,7 +12,7 @@ from math import ceil, floor
 from typing import Any
 
 from penstock.bound.contracts import brought, contract_of
-from penstock.bound.phases import begun, reach_ps, released
+from penstock.bound.phases import acts_for_all, begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, visible_early_ps
@@ -104,7 +104,7 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
     if isinstance(node, Bridge) and not node.static_forwarding:
         told["unknown"] = True
     if port in node.gates:
-        gates = _gates(node, node.gates[port], rate, lengths[1])
+        gates = _gates(network, place, node, node.gates[port], rate, lengths[1])
         if gates is None:
             told["unknown"] = True
         else:
@@ -132,10 +132,12 @@ def begins_late(node: Bridge | Station, gates: GateList) -> bool:
     return (gates.base_time_ns - shown_ns) * 1000 > _AT_ONCE_PS
 
 
-def _gates(node: Bridge | Station, gates: GateList, rate: int, longest: int) -> dict[str, Any] | None:
-    """None: another guard band than 802.1Q's, or some are shut before the list acts, for as long as that lasts."""
-    late = begins_late(node, gates)
-    if node.has_other_guard_band or (late and gates.initial_states != 0xFF):
+def _gates(
+    network: Network, place: Place, node: Bridge | Station, gates: GateList, rate: int, longest: int
+) -> dict[str, Any] | None:
+    """None: some are shut before the list acts, for as long as that lasts."""
+    late = begins_late(node, gates) and not acts_for_all(network, place, gates)
+    if late and gates.initial_states != 0xFF:
         return None
     hardware = isinstance(node, Bridge) and node.hardware_timing
     drift = node.clock.drift_ppb
@@ -145,9 +147,11 @@ def _gates(node: Bridge | Station, gates: GateList, rate: int, longest: int) -> 
     entries = [(states, interval * 1000) for _, states, interval in acting(gates).entries]
     if drift:
         edge += _SYNTONIZED_PS
+    if not node.guard_band_gap:
+        edge += ceil_div(GAP_BYTES * 8 * PS, rate)  # which may last beyond the end of a window
     if drift and node.clock.sync_error_ns is None:
         entries = [(states, round(Fraction(interval * 10**9, 10**9 + drift))) for states, interval in entries]
-    return {"entries": entries, "edge_ps": edge, "late": late}
+    return {"entries": entries, "edge_ps": edge, "late": late, "frozen": node.frozen_in_guard_band}
 
 
 # What the lengths of cycles may add up to that are rounded to picoseconds, or to the increments of a clock.

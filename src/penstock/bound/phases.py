@@ -62,6 +62,46 @@ def reach_ps(network: Network, stream: Stream, before: Bridge | Station, hop: Ho
     return entry.delay_ps + floor(least * (1 - drift)), entry.delay_ps + ceil(most * (1 + drift))
 
 
+def acts_for_all(network: Network, place: tuple[str, int], gates: GateList) -> bool:
+    """Whether frames find the gates of a port as if their list had always acted.
+
+    As long as frames may have come before it does, its states were those of the cycle for the classes that pass.
+    """
+    node, port = place
+    first_ps, passing = None, 0
+    for stream in network.streams.values():
+        if stream.talker == node:
+            number = network.class_at_talker(stream)
+        elif any(hop.bridge == node and port in hop.egress for hop in stream.tree):
+            number = network.class_at(stream, node)
+        else:
+            continue
+        passing |= 1 << number
+        found = _first_release_ps(network, stream)
+        first_ps = found if first_ps is None else min(first_ps, found)
+    clock = (network.bridges[node] if node in network.bridges else network.stations[node]).clock
+    if first_ps is None or clock.drift_ppb:
+        return False
+    off_ps = clock.offset_ps if clock.sync_error_ns is None else -clock.sync_error_most_ns * 1000
+    before_ps = (gates.base_time_ns - START_TIME_NS) * 1000 - off_ps - first_ps
+    for _, states, interval in reversed(acting(gates).entries):
+        if before_ps <= 0:
+            return True
+        if (states ^ gates.initial_states) & passing:
+            return False
+        before_ps -= interval * 1000
+    return before_ps <= 0
+
+
+def _first_release_ps(network: Network, stream: Stream) -> int:
+    """No frame of a stream comes to its talker's port before."""
+    found = releases_of(network, stream)
+    early_ps = 0 if isinstance(found, str) else found.early_ps + found.times_ps[0]
+    is_sure = not isinstance(found, str) or (stream.jitter is None and stream.source.response_to is None)
+    begin = stream.source.start - network.stations[stream.talker].clock.offset_ps + early_ps
+    return max(0, begin) if is_sure else 0
+
+
 def begun(network: Network, node: Bridge | Station, gates: GateList) -> dict[str, int]:
     """When a cycle of the gates begins, and by how much that may be off; nothing where nobody knows."""
     clock = node.clock

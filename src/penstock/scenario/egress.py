@@ -55,11 +55,6 @@ class Egress:
     frozen_in_guard_band: bool = False  # credit, while the first frame waits for another window
     class_names: Mapping[int, str] = field(default_factory=dict)
 
-    @property
-    def has_other_guard_band(self) -> bool:
-        """Whether a guard band is another than that of 802.1Q."""
-        return self.frozen_in_guard_band or not self.guard_band_gap
-
     def class_name(self, traffic_class: int) -> str:
         """For people."""
         name = self.class_names.get(traffic_class)
