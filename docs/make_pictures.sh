@@ -48,7 +48,7 @@ if is_wanted report; then
   # The way of the frame that waited longest among those of a stream shaped by ATS.
   ./penstock run scenarios/mixed --nodes model --out "$folder/moment" >/dev/null
   worst="$(grep -o 'data-frame="[0-9]*">frame [0-9]* of events' "$folder/moment/report.html" | grep -o '[0-9]*' | head -1)"
-  ./penstock report "$folder/moment" scenarios/mixed --frame "$worst" >/dev/null
+  ./penstock report "$folder/moment" --frame "$worst" >/dev/null
   cut_out "$folder/moment/report.html" "A moment"
   shot "$folder/moment/part.html" 1420 report.png
 fi

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tomllib
 from pathlib import Path
@@ -16,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from penstock import plan
 from penstock.bound import bound
 from penstock.scenario import load
-from penstock.scenario.positions import key_lines, line_of
+from penstock.scenario.positions import KeyPath, Lines, parse
 from penstock.scenario.units import LENGTH, RATE, TIME, Kind, Quantity, show_rate, show_time
 
 HELLO = Path(__file__).parents[1] / "scenarios" / "hello"
@@ -88,8 +89,7 @@ k = 2
 
 
 def test_lines_of_keys() -> None:
-    lines = key_lines(TEXT)
-    tomllib.loads(TEXT)
+    lines = parse(TEXT)[1]
     expected = {
         ("a",): 2,
         ("quoted key",): 3,
@@ -104,8 +104,16 @@ def test_lines_of_keys() -> None:
         ("list", 1): 17,
         ("list", 1, "k"): 18,
     }
-    assert {path: lines.get(path) for path in expected} == expected
-    assert line_of(lines, ("list", 1, "nothing", "here")) == 17
+    assert {path: line(lines, path) for path in expected} == expected
+    assert lines.near(("list", 1, "nothing", "here")) == 17
+    assert lines.near(("list", 2)) == 13
+    assert lines.near(("nothing",)) is None
+    assert ("nothing",) not in lines
+    assert ("t", 0) not in lines
+
+
+def line(lines: Lines, path: KeyPath) -> int | None:
+    return lines.near(path) if path in lines else None
 
 
 def paths(value: object, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, ...]]:
@@ -119,7 +127,39 @@ def paths(value: object, path: tuple[str | int, ...] = ()) -> set[tuple[str | in
 
 @pytest.mark.parametrize("text", [TEXT, (HELLO / "scenario.toml").read_text()])
 def test_every_key_has_a_line(text: str) -> None:
-    assert paths(tomllib.loads(text)) - {("list",)} <= key_lines(text).keys()
+    values, lines = parse(text)
+    assert all(path in lines for path in paths(values))
+
+
+ODD = """
+[a.b.c]
+x = 1_000
+[z]
+[a.b]
+y = [0xFF, 0o17, 0b11, -1, +7, 9223372036854775808, 1e3, -inf, 6.5]
+[[t.u]]
+when = [1979-05-27T07:32:00Z, 1979-05-27 07:32:00.1234567-01:30, 1979-05-27, 07:32:00.5]
+[[t.u]]
+[t.u.v]
+s = "\\u00e9\\t\\"" # x
+[a]
+late = 'C:\\'
+"""
+
+
+@pytest.mark.parametrize("text", [TEXT, ODD, ODD.replace("\n", "\r\n"), "", "a.b = 1\nc = 2\na.d = {}"])
+def test_values_are_those_of_pythons_own_reader(text: str) -> None:
+    assert json.dumps(parse(text)[0], default=repr) == json.dumps(tomllib.loads(text), default=repr)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = 1\na = 2", "a = {\n}", 'a = "\\x41"', "[a]\n[a]", "a = 1979-02-30", "é = 1", "x"]
+)
+def test_what_is_not_toml_1_0_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="TOML"):
+        parse(text)
+    with pytest.raises(tomllib.TOMLDecodeError):
+        tomllib.loads(text)
 
 
 def test_hello() -> None:
@@ -418,7 +458,8 @@ def test_comments_and_blanks_around_a_key_do_not_move_it() -> None:
     text = (
         "[a.b] # [c]\n# d = 1\n\n  e = 1  # f = 2\n\n[ g . 'h' ]\ni=\"\"\n# end\nj = { k = [ 1, # }\n 2 ], l.m = '}' }"
     )
-    assert key_lines(text) == {
+    lines = parse(text)[1]
+    expected = {
         ("a",): 1,
         ("a", "b"): 1,
         ("a", "b", "e"): 4,
@@ -432,3 +473,4 @@ def test_comments_and_blanks_around_a_key_do_not_move_it() -> None:
         ("g", "h", "j", "l"): 10,
         ("g", "h", "j", "l", "m"): 10,
     }
+    assert {path: line(lines, path) for path in expected} == expected

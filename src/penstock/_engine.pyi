@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TypedDict
+from typing import Any, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +151,13 @@ class Conformance(TypedDict):
     first_late: int | None
 
 def bounds(network: str) -> str: ...
+
+@final
+class TomlLines:
+    def near(self, path: Sequence[str | int]) -> int | None: ...
+    def __contains__(self, path: Sequence[str | int]) -> bool: ...
+
+def parse_toml(text: str) -> tuple[dict[str, Any], TomlLines]: ...
 def conformance(
     arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
 ) -> Conformance: ...

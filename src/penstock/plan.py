@@ -237,7 +237,8 @@ def _ptp(node: Bridge | Station) -> dict[str, Any]:
         return {}
     clock = node.clock
     if clock.sync_error_ns is None:
-        return {"ptp": {"start_ns": START_TIME_NS + clock.offset_ps // 1000, "increment": _INCREMENT}}
+        offset_ns, rest_ps = divmod(clock.offset_ps, 1000)
+        return {"ptp": {"start_ns": START_TIME_NS + offset_ns, "start_ps": rest_ps, "increment": _INCREMENT}}
     # A clock that is synchronized makes good for its drift, to half of 2^-32 ns in 8 ns.
     increment = round(_INCREMENT * Fraction(10**9, 10**9 + clock.drift_ppb))
     return {"ptp": {"start_ns": START_TIME_NS + clock.sync_error_ns, "increment": increment}}

@@ -26,6 +26,7 @@ from penstock import plan, report, wave
 from penstock.errors import EngineError, InputError, NoTraceError, RunError, check_known
 from penstock.folder import replacing
 from penstock.journeys import View
+from penstock.kept import keep
 from penstock.own import Own
 from penstock.passing import asked
 from penstock.scenario.network import Network, TraceFilter
@@ -209,6 +210,7 @@ def run(
             summary = summarize_statistics(network, result, simulation, partial=partial)
             if whole:
                 view = View(network, report.part_of(file, PICTURED_ROWS))
+        keep(network, folder)
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
         (folder / "report.html").write_text(report.render(network, view, summary), encoding="utf-8")
     return Result(summary, out)

@@ -49,7 +49,7 @@ pub use error::RunError;
 pub use figures::{Figures, HopFigures, PortFigures};
 pub use frame::Frame;
 pub use kernel::Observer;
-pub use limits::LONGEST_PS;
+pub use limits::{LONGEST_DELAY_PS, LONGEST_PS};
 pub use link::Rate;
 pub use node::{Due, Node, NodeError};
 pub use outbox::{Coming, Outbox};

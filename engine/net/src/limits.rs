@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The longest times of a description. Sums of a few of them fit 64 bit with room to spare, so nothing wraps while a
-//! network runs; what is multiplied saturates.
+//! The longest times of a description. Sums of a run and a few others fit 64 bit, so nothing wraps while a network
+//! runs; what is multiplied saturates, and so do the times of sources, since what is after the run is not released.
+//!
+//! A run ends before 2^63 ps, 106 days: signed times hold it, in the trace's readers and in gates that count picoseconds.
+//! More would take times of 128 bit in every event and every port, or a shift of all of them while a network runs.
 use crate::describe::{Handover, Jitter, Network, Source, Stream, Timing};
 use crate::error::{wrong, RunError};
 
-/// 3 000 000 s, 34 days.
-pub const LONGEST_PS: u64 = 3_000_000_000_000_000_000;
+/// Of a run, and of what is counted from its begin: 8 640 000 s, 100 days.
+pub const LONGEST_PS: u64 = 8_640_000_000_000_000_000;
+/// Of delays and displacements: 1 000 000 s.
+pub const LONGEST_DELAY_PS: u64 = 1_000_000_000_000_000_000;
 /// What may be counted around a frame; below zero a part of it, but of the shortest of 64 bytes one byte at least.
 pub const OVERHEAD_BYTES: std::ops::RangeInclusive<i32> = -63..=255;
 
 /// Refuses what is beyond, by its name.
 pub fn check(network: &Network) -> Result<(), RunError> {
     time("duration_ps", network.duration_ps)?;
-    time("drain_ps", network.drain_ps)?;
+    delay("drain_ps", network.drain_ps)?;
     for link in &network.links {
-        time("delay_ps of a link", link.delay_ps)?;
+        delay("delay_ps of a link", link.delay_ps)?;
     }
     for bridge in &network.bridges {
         if let Timing::Ideal { processing_delay_ps, .. } = bridge.timing {
-            time("processing_delay_ps", processing_delay_ps).map_err(|error| of("bridge", &bridge.name, &error))?;
+            delay("processing_delay_ps", processing_delay_ps).map_err(|error| of("bridge", &bridge.name, &error))?;
         }
     }
     for stream in &network.streams {
@@ -48,7 +53,10 @@ fn check_stream(stream: &Stream) -> Result<(), RunError> {
         Source::Pattern { period_ps, spread_ps, start_ps, jitter, .. } => {
             (&[("start_ps", *start_ps), ("period_ps", *period_ps), ("spread_ps", *spread_ps)], jitter)
         }
-        Source::Response { after_ps, jitter, .. } => (&[("after_ps", *after_ps)], jitter),
+        Source::Response { after_ps, jitter, .. } => {
+            delay("after_ps", *after_ps)?;
+            (&[], jitter)
+        }
     };
     for &(key, value) in times {
         time(key, value)?;
@@ -57,7 +65,7 @@ fn check_stream(stream: &Stream) -> Result<(), RunError> {
     if let Some(Handover { delay, launch }) = &stream.handover {
         displacement("delay of a handover", delay.as_ref())?;
         if let Some(launch) = launch {
-            time("offset_ps of a launch", launch.offset_ps)?;
+            self::delay("offset_ps of a launch", launch.offset_ps)?;
             displacement("error of a launch", launch.error.as_ref())?;
         }
     }
@@ -79,12 +87,20 @@ fn displacement(key: &str, jitter: Option<&Jitter>) -> Result<(), RunError> {
         Some(Jitter::ValuesPs(values)) => values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0),
         Some(Jitter::QuantilesPs(points)) => points.iter().map(|point| point.1.unsigned_abs()).max().unwrap_or(0),
     };
-    time(key, most)
+    delay(key, most)
 }
 
 fn time(key: &str, value_ps: u64) -> Result<(), RunError> {
-    if value_ps <= LONGEST_PS {
+    up_to(LONGEST_PS, key, value_ps)
+}
+
+fn delay(key: &str, value_ps: u64) -> Result<(), RunError> {
+    up_to(LONGEST_DELAY_PS, key, value_ps)
+}
+
+fn up_to(most: u64, key: &str, value_ps: u64) -> Result<(), RunError> {
+    if value_ps <= most {
         return Ok(());
     }
-    Err(wrong(format!("{key} is {value_ps}; up to {LONGEST_PS} are allowed")))
+    Err(wrong(format!("{key} is {value_ps}; up to {most} are allowed")))
 }

@@ -337,15 +337,17 @@ fn no_time_is_beyond_the_longest() {
         (jitter("normal_ps", &beyond), "jitter is 18446744073709551615"),
         (jitter("values_ps", "[-9223372036854775808]"), "jitter is 9223372036854775808"),
         (jitter("quantiles_ps", "[[0,-9000000000000000000],[1,9000000000000000000]]"), "jitter is 9000000000000000000"),
-        (r#"{"kind":"poisson","frame_bytes":64,"mean_ps":4000000000000000000}"#.to_owned(), "mean_ps is 4000000"),
+        (r#"{"kind":"poisson","frame_bytes":64,"mean_ps":9000000000000000000}"#.to_owned(), "mean_ps is 9000000"),
         (
-            r#"{"kind":"pattern","period_ps":9,"sizes":[[64]],"spread_ps":4000000000000000000}"#.to_owned(),
+            r#"{"kind":"pattern","period_ps":9,"sizes":[[64]],"spread_ps":9000000000000000000}"#.to_owned(),
             "spread_ps is",
         ),
     ] {
         let error = refused(&whole.replace("SOURCE", &source));
         assert!(error.starts_with("stream \"x\": ") && error.contains(wanted), "{error}");
-        assert!(error.ends_with("up to 3000000000000000000 are allowed"), "{error}");
+        let is_delay = wanted.starts_with("jitter");
+        let most = if is_delay { penstock_net::LONGEST_DELAY_PS } else { penstock_net::LONGEST_PS };
+        assert!(error.ends_with(&format!("up to {most} are allowed")), "{error}");
     }
     let good = whole.replace("SOURCE", &usual);
     for (from, to) in [
@@ -360,7 +362,7 @@ fn no_time_is_beyond_the_longest() {
 /// At the longest times there are, in a build that traps what wraps: frames leave, arrive and are counted.
 #[test]
 fn the_longest_times_run() {
-    let most = penstock_net::LONGEST_PS;
+    let (most, delay) = (penstock_net::LONGEST_PS, penstock_net::LONGEST_DELAY_PS);
     for (timing, clock) in [
         (IDEAL, r#","clock":{"offset_ps":1000000000000000,"drift_ppb":10000000}"#),
         (CUT_THROUGH, r#","clock":{"offset_ps":-1000000000000000,"drift_ppb":-10000000}"#),
@@ -369,10 +371,10 @@ fn the_longest_times_run() {
         for source in [
             format!(r#"{{"kind":"periodic","frame_bytes":64,"period_ps":{most},"start_ps":9}}"#),
             format!(
-                r#"{{"kind":"burst","frame_bytes":64,"period_ps":{most},"size":3,"jitter":{{"exponential_ps":{most}}}}}"#
+                r#"{{"kind":"burst","frame_bytes":64,"period_ps":{most},"size":3,"jitter":{{"exponential_ps":{delay}}}}}"#
             ),
             format!(r#"{{"kind":"normal","frame_bytes":64,"mean_ps":{most},"deviation_ps":{most},"start_ps":{most}}}"#),
-            format!(r#"{{"kind":"poisson","frame_bytes":64,"mean_ps":{most},"jitter":{{"normal_ps":{most}}}}}"#),
+            format!(r#"{{"kind":"poisson","frame_bytes":64,"mean_ps":{most},"jitter":{{"normal_ps":{delay}}}}}"#),
             format!(r#"{{"kind":"pattern","period_ps":{most},"sizes":[[64,64],[64]],"spread_ps":{most}}}"#),
             format!(r#"{{"kind":"back_to_back","frame_bytes":64,"start_ps":{},"count":5}}"#, most - 1),
         ] {

@@ -15,6 +15,7 @@ mod picture;
 mod run;
 mod shapers;
 mod switch;
+mod toml;
 mod trace;
 
 /// A large network lies in large pages then, which it needs more than anything else.
@@ -52,6 +53,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     picture::register(module)?;
     shapers::register(module)?;
     switch::register(module)?;
+    toml::register(module)?;
     module.add_class::<trace::PyTraceFile>()?;
     Ok(())
 }

@@ -21,6 +21,7 @@ from penstock.end.trace import write
 from penstock.errors import RunError
 from penstock.folder import replacing
 from penstock.journeys import View
+from penstock.kept import keep
 from penstock.lab import background, planes, results
 from penstock.lab import programs as making
 from penstock.lab.emulation import Emulation
@@ -81,6 +82,7 @@ def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Resu
                 tell(background.in_words(name, found))
         told = json.dumps(played.summary["laboratory"])
         write(folder / "trace.parquet", played.trace, {**played.metadata, "penstock.laboratory": told})
+        keep(network, folder)
         (folder / "summary.json").write_text(json.dumps(played.summary, indent=2) + "\n")
         page = report.render(played.network, View(played.network, played.trace), played.summary)
         (folder / "report.html").write_text(page, encoding="utf-8")

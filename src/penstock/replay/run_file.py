@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from penstock.errors import InputError, did_you_mean
 from penstock.replay.recording import Flow, Run
 from penstock.replay.records import read_text
-from penstock.scenario.positions import KeyPath, key_lines, line_of
+from penstock.scenario.positions import KeyPath, Lines, parse
 
 _SHAPER_KEYS = ("committed_information_rate_bps", "committed_burst_size_bytes")
 _ATS_KEYS = (*_SHAPER_KEYS, "max_residence_time_ns", "processing_delay_max_ns")
@@ -28,7 +28,7 @@ def run_file(file: Path) -> Run:
     return run
 
 
-def _values(file: Path) -> tuple[Run, dict[KeyPath, int]]:
+def _values(file: Path) -> tuple[Run, Lines]:
     text = read_text(file)
     try:
         values = tomllib.loads(text, parse_float=Decimal)
@@ -36,7 +36,7 @@ def _values(file: Path) -> tuple[Run, dict[KeyPath, int]]:
         match = re.search(r"^(.*) \(at line (\d+), column \d+\)$", str(error))
         what, line = (match[1], int(match[2])) if match else (str(error), text.count("\n") + 1)
         raise InputError(f"is not TOML: {what}", allowed="TOML 1.0", file=file, line=line) from None
-    lines = key_lines(text)
+    lines = parse(text)[1]
     try:
         return Run.model_validate(values), lines
     except ValidationError as error:
@@ -54,13 +54,13 @@ def _values(file: Path) -> tuple[Run, dict[KeyPath, int]]:
                 what = f"{_shown(detail['input'])} does not fit"
                 allowed = detail["msg"].removeprefix("Input should be ")
             # A key that is missing is often one that is misspelt: the misspelt one is the place.
-            order = (detail["type"] == "missing", line_of(lines, path) or 1)
+            order = (detail["type"] == "missing", lines.near(path) or 1)
             found.append((order, path, what, allowed))
         _, path, what, allowed = min(found, key=lambda f: f[0])
         _refuse(file, lines, path, what, allowed)
 
 
-def _check_flows(file: Path, run: Run, lines: dict[KeyPath, int]) -> None:
+def _check_flows(file: Path, run: Run, lines: Lines) -> None:
     """What no key alone can tell: names, ports, and what one switch has once only."""
     first: dict[str, tuple[int, Any]] = {}
 
@@ -99,9 +99,9 @@ def _check_flows(file: Path, run: Run, lines: dict[KeyPath, int]) -> None:
                     _refuse(file, lines, ("flow", index, key), "the flow is not shaped", 'shaper = "ats", or no key')
 
 
-def _refuse(file: Path, lines: dict[KeyPath, int], path: KeyPath, what: str, allowed: str) -> NoReturn:
+def _refuse(file: Path, lines: Lines, path: KeyPath, what: str, allowed: str) -> NoReturn:
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-    raise InputError(what, allowed=allowed, file=file, line=line_of(lines, path), key=key or None)
+    raise InputError(what, allowed=allowed, file=file, line=lines.near(path), key=key or None)
 
 
 def _shown(value: object) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.command.console import say
-from penstock.command.options import ScenarioArgument
 from penstock.errors import InputError
 from penstock.folder import check_file
 
@@ -26,7 +25,9 @@ _BEFORE_PS = 5 * 10**9  # of a long trace, what went before a moment
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run, as out/hello.")],
-    scenario: ScenarioArgument,
+    scenario: Annotated[
+        Path | None, typer.Argument(metavar="SCENARIO", help="Its scenario; the one that it holds if not given.")
+    ] = None,
     port: Annotated[
         str | None, typer.Option(metavar="NODE.PORT", help="An egress port to look at, as sw.2, or a talker.")
     ] = None,
@@ -40,6 +41,7 @@ def report(
 ) -> None:
     """Make the report of a finished run again, with any port at any time, or any frame."""
     from penstock.journeys import View
+    from penstock.kept import kept_in
     from penstock.report import render
     from penstock.report.moments import Asked
     from penstock.scenario import load
@@ -49,6 +51,7 @@ def report(
     check_file(target, "--out")
     summary = read_summary(folder)
     nodes = summary["nodes"] if summary["nodes"] in ("model", "rtl") else None
+    scenario = scenario or kept_in(folder)
     network = load(scenario, nodes)
     _check_same(network, summary["streams"], scenario)
     file = folder / "trace.parquet"

@@ -30,10 +30,12 @@ def destination_of(
 def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, Bridge]) -> dict[str, Stream]:
     """Shaped streams that a bridge would take for others at one port get destinations of their own."""
     meeting: defaultdict[tuple[str, int, int, int], list[str]] = defaultdict(list)
+    ats_pcps = {name: bridge.ats_pcps for name, bridge in bridges.items()}
     for name, stream in streams.items():
+        pcp = None if stream.vlan is None else stream.pcp
         for hop in stream.tree:
-            bridge = bridges[hop.bridge]
-            if bridge.is_ats(bridge.class_of_untagged if stream.vlan is None else bridge.class_of_pcp[stream.pcp]):
+            if pcp in ats_pcps[hop.bridge]:
+                bridge = bridges[hop.bridge]
                 vlan = stream.vlan if stream.vlan else bridge.port_vlan_id[hop.entry]
                 meeting[hop.bridge, hop.entry, vlan, stream.destination_mac].append(name)
     numbers = {name: number for number, name in enumerate(draft.scenario.streams)}

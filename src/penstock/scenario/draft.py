@@ -29,6 +29,7 @@ class Draft:
     def __init__(self, report: Report, file: Path, values: dict[str, Any]) -> None:
         self.report = report
         self.file = file
+        self.folder = file.parent
         self.scenario, self.broken = validate(values, report)
         self.nodes: str = self.scenario.nodes  # unless that is overridden
         self.settings: dict[str, model.Bridge] = {}  # of each bridge, in the order of the scenario

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from penstock.errors import InputError
 from penstock.plain_file import check_ends
+from penstock.scenario.positions import Lines, parse
 
 _AT_LINE = re.compile(r"^(.*) \(at line (\d+), column \d+\)$")
 _ALLOWED = "a folder with scenario.toml, a file, or one of `penstock scenarios`"
@@ -31,10 +32,19 @@ def read_text(file: Path) -> str:
         raise InputError("is not UTF-8 text", allowed="TOML in UTF-8", file=file, line=line) from None
 
 
-def parse_toml(file: Path, text: str) -> dict[str, Any]:
-    """The values of a file's text."""
+def parse_toml(file: Path, text: str) -> tuple[dict[str, Any], Lines]:
+    """The values of a file's text, and the lines of its keys."""
     try:
-        return tomllib.loads(text)
+        return parse(text)
+    except ValueError as error:
+        _explain(file, text)
+        raise InputError(f"is not TOML: {error}", allowed="TOML 1.0", file=file) from None
+
+
+def _explain(file: Path, text: str) -> None:
+    """Python's own reader says in a line what is wrong, and is slow."""
+    try:
+        tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         _not_toml(file, text, error)
     except ValueError:  # of Python's int, above 4300 digits

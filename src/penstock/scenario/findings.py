@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.scenario.keys import said
-from penstock.scenario.positions import KeyPath, key_lines, line_of
+from penstock.scenario.positions import KeyPath, Lines, parse
 
 _PLAIN = re.compile(r"[^\s\"'\x00-\x1f\x7f]+")  # a part of a key that needs no quotes in a message
 
@@ -55,17 +55,18 @@ class Places:
         self._file = file
 
     @cached_property
-    def _lines(self) -> dict[KeyPath, int]:
-        return key_lines(self._file.read_text(encoding="utf-8-sig")) if self._file.is_file() else {}
+    def _lines(self) -> Lines | None:
+        return parse(self._file.read_text(encoding="utf-8-sig"))[1] if self._file.is_file() else None
 
     def bridge(self, name: str) -> KeyPath:
         """The table that says how a bridge is: its own, or that of the topology which it is of."""
-        topology = name.rstrip("0123456789")
-        if ("bridges", name) not in self._lines and ("topology", topology) in self._lines:
-            return ("topology", topology, "bridge")
+        topology = ("topology", name.rstrip("0123456789"))
+        known = self._lines
+        if known is not None and ("bridges", name) not in known and topology in known:
+            return (*topology, "bridge")
         return ("bridges", name)
 
     def finding(self, path: KeyPath, what: str) -> Finding:
         """Something that is said of a key."""
-        line = (line_of(self._lines, path) or 1) if self._lines else None
+        line = None if self._lines is None else self._lines.near(path) or 1
         return Finding(what, str(self._file), line, dotted(path))

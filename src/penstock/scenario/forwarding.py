@@ -16,11 +16,11 @@ def check_identities(draft: Draft, network: Network) -> None:
 
     told: set[str] = set()
     for name, passing in network.passing.items():
-        bridge = network.bridges[name]
+        ats = network.bridges[name].ats_pcps
         shaped = [
             (stream, hop.entry, identities(network, stream, name, hop.entry))
             for stream, hop in passing
-            if bridge.is_ats(network.class_at(stream, name))
+            if (None if stream.vlan is None else stream.pcp) in ats
         ]
         known: dict[tuple[object, ...], str] = {}
         clashing: list[tuple[Stream, str]] = []
@@ -62,6 +62,8 @@ def check_forwarding(draft: Draft, network: Network) -> None:
         ]
         for _, hop, key in passing:
             entries[key].update(hop.egress)
+        if all(len(ports) == 1 for ports in entries.values()):
+            continue
         for stream, hop, key in passing:
             if len(entries[key]) == len(hop.egress):
                 continue

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario may ask for at most.
 
-Sums of these times stay far below 2^63 ps (106 days), which the engine, a trace and its tables can hold. PTP clocks and
-the times of gates go on for longer, to 2^63 ns.
+A run and what is added to its times stay below 2^63 ps (106 days), which the engine, a trace and its tables can hold.
+PTP clocks and the times of gates go on for longer, to 2^63 ns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.scenario.units import DRIFT, FREQUENCY, LENGTH, RATE, TIME, Quanti
 
 _MS, _S = 10**9, 10**12
 
-LONGEST_PS = 30 * 86_400 * _S  # 30 days
+LONGEST_PS = 100 * 86_400 * _S  # 100 days
 YEARS_PS = 100 * 365 * 86_400 * _S
 LINE_RATE_BPS = 10**9  # what the hardware's GMII ports run at
 FASTEST_BPS = 10**11

@@ -25,7 +25,6 @@ from penstock.scenario.hosts import host_ports
 from penstock.scenario.links import link_bridges
 from penstock.scenario.network import Bridge, Network, Station, TraceFilter
 from penstock.scenario.passing import check_passing
-from penstock.scenario.positions import key_lines
 from penstock.scenario.report import Report
 from penstock.scenario.reservations import check_reservations
 from penstock.scenario.routing import Routes
@@ -51,13 +50,14 @@ def load(path: Path | str | Mapping[str, Any], nodes: str | None = None) -> Netw
         check_known(nodes, NODES, "nodes")
     with without_collection():
         if isinstance(path, Mapping):
-            return _network(Draft(Report("scenario"), Path("scenario"), dict(path)), nodes)
+            return _network(Draft(Report("scenario"), Path("scenario"), dict(path)), nodes, path)
         file = data.scenario_file(Path(path))
         text = read_text(file)
-        return _network(Draft(Report(str(file), lambda: key_lines(text)), file, parse_toml(file, text)), nodes)
+        values, lines = parse_toml(file, text)
+        return _network(Draft(Report(str(file), lines), file, values), nodes, text)
 
 
-def _network(draft: Draft, override: str | None) -> Network:
+def _network(draft: Draft, override: str | None, written: str | Mapping[str, Any]) -> Network:
     scenario, report = draft.scenario, draft.report
     chosen = draft.nodes = override or scenario.nodes
     check_names(draft)
@@ -81,6 +81,7 @@ def _network(draft: Draft, override: str | None) -> Network:
         trace=_trace_filter(draft, bridges, stations),
         warnings=report.warnings,
         tilings=draft.tilings.by_name,
+        written=written,
     )
     network = replace(network, faults=faults_of(draft, network))
     check_schedulers(draft, network)

@@ -112,6 +112,12 @@ class Bridge(Egress):
         """The classes whose frames pass an ATS scheduler."""
         return frozenset(number for number in range(8) if self.selection(number) == "ats")
 
+    @cached_property
+    def ats_pcps(self) -> frozenset[int | None]:
+        """The priority code points of these classes; None stands for frames without a tag."""
+        by_pcp: list[tuple[int | None, int]] = [*enumerate(self.class_of_pcp), (None, self.class_of_untagged)]
+        return frozenset(pcp for pcp, number in by_pcp if number in self.ats_classes)
+
     def is_ats(self, traffic_class: int) -> bool:
         """Whether frames of the class pass an ATS scheduler."""
         return traffic_class in self.ats_classes
@@ -161,6 +167,8 @@ class Network:
     faults: tuple[Fault, ...] = ()
     # The topologies of tiles; node i of NAME is bridge NAMEi.
     tilings: dict[str, Tiling] = field(default_factory=dict)
+    # What it was read from: the text of a file, or values.
+    written: str | Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     # The interfaces of Linux hosts, by node and port; filled when all else is checked.
     linux: dict[str, dict[int, HostPort]] = field(default_factory=dict)
 

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn
 
 from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.scenario.findings import Finding, dotted
 from penstock.scenario.keys import said
-from penstock.scenario.positions import KeyPath, line_of
+from penstock.scenario.positions import KeyPath, Lines
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _MANY = 8  # names in a list of what is allowed
@@ -25,10 +25,9 @@ class AlreadyToldError(Exception):
 class Report:
     """Collects errors and warnings. `lines` gives the line of each key, where there is a file."""
 
-    def __init__(self, file: str, lines: Callable[[], dict[KeyPath, int]] | None = None) -> None:
+    def __init__(self, file: str, lines: Lines | None = None) -> None:
         self.file = file
-        self._read_lines = lines
-        self._lines: dict[KeyPath, int] = {}
+        self._lines = lines
         self._hints = 0
         self.found: dict[tuple[KeyPath, str], InputError] = {}
         self.warnings: list[Finding] = []
@@ -37,11 +36,7 @@ class Report:
 
     def line(self, path: KeyPath) -> int | None:
         """The line of a key, of the nearest table around it, or of the file's begin; None without a file."""
-        if self._read_lines is None:
-            return None
-        if not self._lines:
-            self._lines = self._read_lines()
-        return line_of(self._lines, path) or 1
+        return None if self._lines is None else self._lines.near(path) or 1
 
     def add(self, path: KeyPath, what: str, allowed: str) -> None:
         """Notes an error and goes on. What follows from a value that was mended is not told."""

@@ -57,14 +57,15 @@ class Routes:
 
     def way(self, start: str, end: str) -> list[str] | None:
         """The bridges from one to another, decided from the end's side."""
-        following = self.towards(self.number[end])
+        names, last = self.names, self.number[end]
+        following = self.towards(last)
         at = self.number[start]
         if following[at] < 0:
             return None
         found = [start]
-        while self.names[at] != end:
+        while at != last:
             at = following[at]
-            found.append(self.names[at])
+            found.append(names[at])
         return found
 
     def adjacent(self, a: str, b: str) -> bool:

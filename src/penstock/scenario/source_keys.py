@@ -177,19 +177,18 @@ class Source(Table):
     def _one_kind(self) -> Source:
         _check_program(self)
         timings = [k for k in TIMINGS if getattr(self, k) is not None]
-        kinds = f'capture = "FILE", audio, video or program, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
         whole = next((k for k in ("capture", "audio", "video") if getattr(self, k) is not None), None)
         if whole is not None:
             common = (whole, "start", "count", "jitter", "software", "launch", "seed")
             others = [k for k in type(self).model_fields if k in self.model_fields_set and k not in common]
             if others:
                 owner = "a capture" if whole == "capture" else whole
-                raise refuse(f'{owner} brings its own times, so "{others[0]}" says nothing', kinds, others[0])
+                raise refuse(f'{owner} brings its own times, so "{others[0]}" says nothing', _KINDS, others[0])
         elif self.frames is None:
-            raise refuse("the source has neither a capture nor frames", kinds)
+            raise refuse("the source has neither a capture nor frames", _KINDS)
         elif len(timings) != 1:
             raise refuse(
-                f"the source has {len(timings) or 'no'} timings{': ' if timings else ''}{', '.join(timings)}", kinds
+                f"the source has {len(timings) or 'no'} timings{': ' if timings else ''}{', '.join(timings)}", _KINDS
             )
         elif self.burst is not None and self.every is None:
             raise refuse("a burst comes once in a period", 'burst = 10 with every = "1ms"', "burst")
@@ -206,6 +205,7 @@ class Source(Table):
 
 
 TIMINGS = ("every", "back_to_back", "poisson", "normal", "response_to")
+_KINDS = f'capture = "FILE", audio, video or program, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
 
 
 def _check_program(source: Source) -> None:

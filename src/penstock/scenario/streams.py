@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from penstock.scenario import model, sources
 from penstock.scenario.addresses import told_apart
@@ -15,6 +16,8 @@ from penstock.scenario.report import AlreadyToldError
 from penstock.scenario.schedulers import committed_of
 from penstock.scenario.traffic import Traffic, captured, made
 from penstock.scenario.ways import tree_of
+
+_MAX_FRAME = attrgetter("max_frame_bytes")
 
 
 def resolve_streams(draft: Draft, stations: dict[str, Station], bridges: dict[str, Bridge]) -> dict[str, Stream]:
@@ -39,7 +42,7 @@ def _stream(
     talker, listeners = _ends(draft, path, stream, stations)
     tree = tree_of(draft, path, stream, talker, listeners)
     passed = [bridges[hop.bridge] for hop in tree]
-    tightest = min(passed, key=lambda b: b.max_frame_bytes)
+    tightest = min(passed, key=_MAX_FRAME)
     longest = tightest.max_frame_bytes, f'"{tightest.name}"'
     if stream.source.capture is not None:
         traffic = captured(draft, path, stream, longest)
@@ -60,8 +63,8 @@ def _stream(
         traffic_class=_class_at(first, traffic),
         source=stream.source,
         pattern=traffic.pattern,
-        jitter=sources.jitter_of(draft.report, (*path, "source", "jitter"), stream.source.jitter, draft.file.parent),
-        handover=sources.handover_of(draft.report, (*path, "source"), stream.source, draft.file.parent),
+        jitter=sources.jitter_of(draft.report, (*path, "source", "jitter"), stream.source.jitter, draft.folder),
+        handover=sources.handover_of(draft.report, (*path, "source"), stream.source, draft.folder),
         ethertype=traffic.ethertype,
         capture=traffic.capture,
         capture_path=traffic.capture_path,

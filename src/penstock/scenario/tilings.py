@@ -49,6 +49,8 @@ class Tilings:
 
     def ways(self, start: str, goals: Sequence[str]) -> dict[str, list[str] | None] | None:
         """The way to each of these bridges, None where there is none; None if not all are of one topology of tiles."""
+        if not self.node:
+            return None
         nodes = [self.node.get(bridge) for bridge in (start, *goals)]
         if nodes[0] is None or any(node is None or node[0] != nodes[0][0] for node in nodes):
             return None

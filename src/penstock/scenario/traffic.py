@@ -40,7 +40,7 @@ def captured(draft: Draft, path: KeyPath, stream: model.Stream, longest: tuple[i
     for key in ("destination", "udp"):
         if getattr(stream, key) is not None:
             draft.report.refuse((*path, key), "a capture brings its own addresses", f'no "{key}"')
-    capture_path = draft.file.parent / stream.source.capture
+    capture_path = draft.folder / stream.source.capture
     way = stream.identify.by if stream.identify else None
     capture, header, identify = sources.capture(draft.report, path, stream, capture_path, longest, way)
     return Traffic(

@@ -32,28 +32,31 @@ class Kind:
 
     def read(self, value: Any) -> int:
         """The value in the smallest unit; raises an error that names the units allowed."""
-        allowed = f'{self.name} such as "{self.example}", in {", ".join(self._written)}'
         if isinstance(value, bool) or not isinstance(value, str):
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            raise refuse(f"{'the bare number ' * is_number}{said(value)} has no unit", allowed)
+            raise self._refuse(f"{'the bare number ' * is_number}{said(value)} has no unit")
         match = _NUMBER.fullmatch(value)
         if match is None:
-            raise refuse(f"{said(value)} is not {self.name}", allowed)
+            raise self._refuse(f"{said(value)} is not {self.name}")
         number, unit = match.groups()
-        if unit not in self.units:
+        size = self.units.get(unit)
+        if size is None:
             near = {u.lower(): u for u in self.units}.get(unit.lower())
             hint = f' (did you mean "{near}"?)' if near else ""
             what = f"has the unknown unit {said(unit)}{hint}" if unit else "has no unit"
-            raise refuse(f"{said(value)} {what}", allowed)
+            raise self._refuse(f"{said(value)} {what}")
         if len(number) > _MOST_DIGITS:
-            raise refuse(f"{said(value)} has more digits than anything that can be set", allowed)
+            raise self._refuse(f"{said(value)} has more digits than anything that can be set")
         whole, _, decimals = number.replace("_", "").partition(".")
         parts: int = 10 ** len(decimals)
-        exact, rest = divmod(int(whole + decimals) * self.units[unit], parts)
+        exact, rest = divmod(int(whole + decimals) * size, parts)
         if rest:
             smallest = next(u for u, size in self.units.items() if size == 1)
-            raise refuse(f"{said(value)} is not a whole number of {smallest}", allowed)
+            raise self._refuse(f"{said(value)} is not a whole number of {smallest}")
         return exact
+
+    def _refuse(self, what: str) -> PydanticCustomError:
+        return refuse(what, f'{self.name} such as "{self.example}", in {", ".join(self._written)}')
 
     def write(self, value: int) -> str:
         """The value as it is read, in the largest unit of which it is a whole number."""

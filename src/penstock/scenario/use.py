@@ -21,9 +21,11 @@ def check_use(draft: Draft, network: Network) -> None:
     _check_turns(draft, network)
     if network.is_real:
         _check_queues_of_linux(draft, network)
+    agree = _agree(network)
     for stream in network.streams.values():
         _check_source(draft, network, stream)
-        _check_class_on_the_way(draft, network, stream)
+        if not agree:
+            _check_class_on_the_way(draft, network, stream)
 
 
 def _check_stations(draft: Draft, network: Network) -> None:
@@ -111,6 +113,13 @@ def _check_source(draft: Draft, network: Network, stream: Stream) -> None:
     if asked is not None and asked.source.start >= duration:
         what = f'"{asked.name}" sends nothing, and so nothing is answered'
         draft.report.warn((*path, "response_to"), what)
+
+
+def _agree(network: Network) -> bool:
+    """Whether all nodes have one table of classes, so that there is nothing to look for."""
+    bridges = {(bridge.class_of_pcp, bridge.class_of_untagged) for bridge in network.bridges.values()}
+    tables = {table for table, _ in bridges} | {station.class_of_pcp for station in network.stations.values()}
+    return len(bridges) <= 1 and len(tables) <= 1
 
 
 def _check_class_on_the_way(draft: Draft, network: Network, stream: Stream) -> None:

@@ -19,8 +19,12 @@ def with_vlans(
     listed = {name: _listed(draft, name, stations) for name in bridges}
     needed: dict[str, dict[int, set[int]]] = {name: {} for name in bridges}
     told: set[tuple[str, int, int]] = set()
+    seen: set[tuple[int, int | None]] = set()  # many streams share their hops
     for stream in streams.values():
         for hop in stream.tree:
+            if (id(hop), stream.vlan) in seen:
+                continue
+            seen.add((id(hop), stream.vlan))
             vlan = stream.vlan if stream.vlan else bridges[hop.bridge].port_vlan_id[hop.entry]
             members = listed[hop.bridge].get(vlan)
             for port in (hop.entry, *hop.egress):

@@ -14,6 +14,7 @@ from typing import Any
 from penstock.errors import CollectedInputError, InputError, did_you_mean
 from penstock.scenario import Network, load
 from penstock.scenario.file import parse_toml, read_text
+from penstock.scenario.references import references
 
 MOST_RUNS = 1_000_000
 # Columns of the table that a key must not take.
@@ -143,7 +144,7 @@ def plan(scenario: Path, settings: Sequence[Setting], seeds: int | None = None) 
         raise InputError(f"{count:,} runs are too many", allowed=f"{MOST_RUNS:,} or fewer", file=_WHERE)
     network = load(scenario)
     file = network.file
-    base = _absolute(parse_toml(file, read_text(file)), file.resolve().parent)
+    base = _absolute(parse_toml(file, read_text(file))[0], file.resolve().parent)
     for each in settings:
         _check_name(each, {**base.get("topology", {})}, network)
     tasks: list[Task] = []
@@ -196,15 +197,6 @@ def _set(table: dict[str, Any], setting: Setting, value: Any) -> None:
 
 def _absolute(scenario: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The scenario with the files that it names found from anywhere."""
-    for stream in scenario["streams"].values():
-        source = stream["source"]
-        launch = source.get("launch")
-        distributions = (
-            source.get("jitter"),
-            (source.get("software") or {}).get("delay"),
-            launch.get("error") if isinstance(launch, dict) else None,
-        )
-        for table, key in ((source, "capture"), *((distribution or {}, "file") for distribution in distributions)):
-            if key in table:
-                table[key] = str(folder / table[key])
+    for table, key in references(scenario):
+        table[key] = str(folder / table[key])
     return scenario

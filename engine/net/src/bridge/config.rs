@@ -125,13 +125,15 @@ pub struct CreditConfig {
 pub struct PtpConfig {
     /// What it shows when the run begins.
     pub start_ns: u64,
+    /// And beyond that, below 1000; a clock of the hardware is set to whole nanoseconds.
+    pub start_ps: u16,
     /// For each 8 ns of the bridge's own clock, in 2^-32 ns.
     pub increment: u64,
 }
 
 impl Default for PtpConfig {
     fn default() -> Self {
-        Self { start_ns: 0, increment: NOMINAL_INCREMENT }
+        Self { start_ns: 0, start_ps: 0, increment: NOMINAL_INCREMENT }
     }
 }
 

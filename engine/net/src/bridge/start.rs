@@ -95,6 +95,12 @@ pub fn gate_time(clock: &Clock, ptp: PtpConfig, tick: Tick) -> Result<GateTime, 
     if ptp.start_ns >= TIME_END_NS {
         return Err(refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed"));
     }
+    if ptp.start_ps >= 1_000 {
+        return Err(refuse(
+            format!("the PTP clock starts at {} ps of a nanosecond", ptp.start_ps),
+            "less than 1000 is allowed",
+        ));
+    }
     Ok(match clock {
         Clock::Hardware(_) => {
             let early = if ptp.increment == NOMINAL_INCREMENT { 0 } else { RATE_BEFORE_START };
@@ -142,6 +148,7 @@ fn list_at_start(
         // Counted from the begin of the run: what is years ahead does not come in it, cycles may have begun years ago.
         Clock::Ideal(_) => {
             let ahead = (i128::from(gates.base_time_ns) - i128::from(ptp.start_ns)) * i128::from(unit);
+            let ahead = ahead - i128::from(ptp.start_ps);
             let first = if ahead < 0 && cycle_time > 0 { ahead % i128::from(cycle_time) } else { ahead };
             (i128::from(now) + first).clamp(0, i128::from(TIME_END_NS - 1)) as u64
         }
@@ -232,9 +239,28 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_counts_picoseconds_begins_between_nanoseconds() {
+        let clock = ideal();
+        let at = |start_ps, after_ps| {
+            let ptp = PtpConfig { start_ns: 1_000_000, start_ps, ..PtpConfig::default() };
+            let gate_time = gate_time(&clock, ptp, TICK).unwrap();
+            let line = Line { clock: &clock, gate_time: &gate_time, port: 0, counting: Counting::default() };
+            let mut egress = EgressPort::new(2);
+            egress.change_gates(&line, 0).set_enabled(true);
+            start_list(&mut egress, &line, ptp, &gates(0), TICK, &mut Lists::default()).unwrap();
+            egress.gates().unwrap().states(gate_time.at(TICK + after_ps))
+        };
+        // The first of a hundred microseconds that begin with the run, which is 999 ps in.
+        assert_eq!([at(0, 29_999_999), at(0, 30_000_000)], [1, 2]);
+        assert_eq!([at(999, 29_999_000), at(999, 29_999_001)], [1, 2]);
+        let ptp = PtpConfig { start_ps: 1_000, ..PtpConfig::default() };
+        assert!(gate_time(&clock, ptp, 0).unwrap_err().to_string().contains("1000 ps"));
+    }
+
+    #[test]
     fn nothing_of_an_increment_is_lost() {
         for more in [1, 4, 7, 8] {
-            let ptp = PtpConfig { start_ns: 0, increment: NOMINAL_INCREMENT + more };
+            let ptp = PtpConfig { increment: NOMINAL_INCREMENT + more, ..PtpConfig::default() };
             let time = gate_time(&ideal(), ptp, 0).unwrap();
             // A day of 2^-35 for each unit in a picosecond.
             let day = 86_400_000_000_000_000;
@@ -249,7 +275,7 @@ mod tests {
             cut_through_bytes: None,
             rates_bps: vec![1_000_000_000; 2],
         };
-        assert!(Clock::new(2, &timing(crate::limits::LONGEST_PS)).is_ok());
+        assert!(Clock::new(2, &timing(crate::limits::LONGEST_DELAY_PS)).is_ok());
         let refused = Clock::new(2, &timing(u64::MAX - 1)).unwrap_err().to_string();
         assert!(refused.contains("processing delay of 18446744073709551614 ps"), "{refused}");
         let ptp = PtpConfig { start_ns: TIME_END_NS, ..PtpConfig::default() };

@@ -9,7 +9,7 @@ pub use penstock_shaper::turns::CYCLE_NS;
 
 use super::config::{BridgeError, Timing};
 use super::Tick;
-use crate::limits::LONGEST_PS;
+use crate::limits::LONGEST_DELAY_PS;
 use crate::link::Rate;
 
 /// From a frame's last byte taken to the first cycle in which it may be selected, without twice the ports.
@@ -241,9 +241,9 @@ impl Clock {
                     let what = format!("{} rates for {ports} ports", rates_bps.len());
                     return refuse(what, "each port has one");
                 }
-                if *processing_delay_ps > LONGEST_PS {
+                if *processing_delay_ps > LONGEST_DELAY_PS {
                     let what = format!("a processing delay of {processing_delay_ps} ps");
-                    return refuse(what, &format!("up to {LONGEST_PS} ps is allowed"));
+                    return refuse(what, &format!("up to {LONGEST_DELAY_PS} ps is allowed"));
                 }
                 if let Some(rate) = rates_bps.iter().find(|rate| !(1_000_000..=1_000_000_000_000).contains(*rate)) {
                     return refuse(format!("a port of {rate} b/s"), "1 Mb/s to 1 Tb/s are allowed");
