@@ -26,6 +26,27 @@ REASONS = ("none", *(f"reason{n}" for n in range(1, 13)), "queue_full")
 COLUMNS = ("frame_id", "stream", "node", "port", "event", "time_ps", "bytes", "traffic_class", "reason")
 TYPES = dict(zip(COLUMNS, ("u8", "u4", "u4", "u2", "u1", "u8", "u4", "u1", "u1"), strict=True))
 
+SMALL = """
+name = "small"
+duration = "5ms"
+bridges.sw.ports = 4
+stations = { a = { at = "sw.0" }, b = { at = "sw.1" }, c = { at = "sw.2" }, d = { at = "sw.3" } }
+[streams.fast]
+from = "a"
+to = ["c", "d"]
+vlan = 10
+pcp = 3
+source = { frames = "100B", every = "50us" }
+ats = { rate = "30Mb/s", burst = "300B" }
+deadline = "20us"
+[streams.bulk]
+from = "b"
+to = ["c"]
+vlan = 10
+pcp = 0
+source = { frames = "1522B", back_to_back = true, count = 100 }
+"""
+
 
 class StandIn:
     """`drop_every=n` drops each n-th frame as queue_full; `lose_every=n` lets it vanish, which a run must notice."""

@@ -52,7 +52,13 @@ def test_an_interrupted_run_leaves_what_there_was(number: signal.Signals, tmp_pa
     assert (process.returncode, err) == (130, "")
     assert not hidden(tmp_path)
     results = tmp_path / "results"
-    assert {path.name for path in results.iterdir()} == {"c.pcapng", "report.html", "summary.json", "trace.parquet"}
+    assert {path.name for path in results.iterdir()} == {
+        "c.pcapng",
+        "report.html",
+        "scenario",
+        "summary.json",
+        "trace.parquet",
+    }
     summary = json.loads(out)
     assert summary == json.loads((results / "summary.json").read_text())
     assert (summary["partial"], summary["ok"]) == (True, False)

@@ -403,7 +403,7 @@ def test_a_scenario_can_be_a_dict(tmp_path: Path) -> None:
     }
     run = ps.load(described).run(out=tmp_path / "small", captures=False)
     assert run.folder == tmp_path / "small"
-    assert {path.name for path in run.folder.iterdir()} == {"trace.parquet", "summary.json", "report.html"}
+    assert {path.name for path in run.folder.iterdir()} == {"trace.parquet", "summary.json", "report.html", "scenario"}
     assert run.streams["stream"].to_list() == ["s"]
     assert json.loads((tmp_path / "small" / "summary.json").read_text()) == run.summary
     seeds = {ps.load(described).run(seed=seed, trace="none").streams["latency_mean_ns"][0] for seed in (1, 2, 3)}

@@ -17,29 +17,9 @@ from penstock.errors import EngineError
 from penstock.folder import replacing
 from penstock.run import run
 from penstock.scenario import Network, load
-from stand_in import StandIn
+from stand_in import SMALL, StandIn
 
 HELLO = Path(__file__).parents[1] / "scenarios" / "hello"
-SMALL = """
-name = "small"
-duration = "5ms"
-bridges.sw.ports = 4
-stations = { a = { at = "sw.0" }, b = { at = "sw.1" }, c = { at = "sw.2" }, d = { at = "sw.3" } }
-[streams.fast]
-from = "a"
-to = ["c", "d"]
-vlan = 10
-pcp = 3
-source = { frames = "100B", every = "50us" }
-ats = { rate = "30Mb/s", burst = "300B" }
-deadline = "20us"
-[streams.wide]
-from = "b"
-to = ["c"]
-vlan = 10
-pcp = 0
-source = { frames = "1522B", back_to_back = true, count = 100 }
-"""
 
 
 @pytest.fixture
@@ -52,7 +32,7 @@ def test_a_run_leaves_everything(small: Network, tmp_path: Path) -> None:
     result = run(small, tmp_path / "results", StandIn())
     assert result.summary["ok"]
     names = {p.name for p in (tmp_path / "results").iterdir()}
-    assert names == {"summary.json", "trace.parquet", "report.html", "c.pcapng", "d.pcapng"}
+    assert names == {"summary.json", "trace.parquet", "report.html", "scenario", "c.pcapng", "d.pcapng"}
     assert json.loads((tmp_path / "results" / "summary.json").read_text()) == result.summary
     fast = result.summary["streams"]["fast"]
     assert (fast["sent"], fast["copies"], fast["delivered"], fast["inside"], fast["dropped"]) == (100, 200, 200, 0, {})

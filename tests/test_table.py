@@ -27,28 +27,8 @@ from penstock.sweep.plan import Setting
 from penstock.sweep.show import table as table_of_sweep
 from penstock.sweep.work import Sweep
 from penstock.table import show
-from stand_in import StandIn
+from stand_in import SMALL, StandIn
 
-SCENARIO = """
-name = "small"
-duration = "5ms"
-bridges.sw.ports = 4
-stations = { a = { at = "sw.0" }, b = { at = "sw.1" }, c = { at = "sw.2" }, d = { at = "sw.3" } }
-[streams.fast]
-from = "a"
-to = ["c", "d"]
-vlan = 10
-pcp = 3
-source = { frames = "100B", every = "50us" }
-ats = { rate = "30Mb/s", burst = "300B" }
-deadline = "20us"
-[streams.bulk]
-from = "b"
-to = ["c"]
-vlan = 10
-pcp = 0
-source = { frames = "1522B", back_to_back = true, count = 100 }
-"""
 FIRST = ["stream", "delivered/sent", "max us", "p99 us", "bound us", "deadline us", "verdict"]
 
 
@@ -56,7 +36,7 @@ FIRST = ["stream", "delivered/sent", "max us", "p99 us", "bound us", "deadline u
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a run that lost frames."""
     place = tmp_path_factory.mktemp("table")
-    (place / "scenario.toml").write_text(SCENARIO)
+    (place / "scenario.toml").write_text(SMALL)
     return run(load(place), place / "results", StandIn(drop_every=50)).folder
 
 
@@ -187,7 +167,7 @@ def test_show_on_a_terminal(width: int, folder: Path) -> None:
 def test_show_prints_what_run_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    (tmp_path / "scenario.toml").write_text(SMALL)
     monkeypatch.setattr(cli, "_stand_in", lambda: StandIn(drop_every=50))
     out = tmp_path / "out"
     for form in ([], ["--wide"], ["--json"], ["--csv"]):

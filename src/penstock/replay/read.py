@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -29,10 +30,33 @@ _MAX_TICK = (1 << 48) - 1
 _MAX_SECONDS = 3600
 
 
-class _Departure(NamedTuple):
+class _Event(NamedTuple):
+    """A frame that entered or left, and the line that says so."""
+
     number: int
     tick: int
     line: int
+
+
+class _Lines:
+    """What all lines say: a frame that no other line has named, at a tick that is not before the line above."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, str] = {}  # of the frames
+
+    def read(self, file: Path, *columns: tuple[str, ...]) -> Iterator[tuple[_Event, dict[str, str]]]:
+        """The lines of a file."""
+        before: int | None = None
+        for line, row in rows(file, *columns):
+            number = number_in(file, line, "frame_id", row["frame_id"], 0, _MAX_NUMBER)
+            if number in self.places:
+                raise InputError(
+                    f"frame {row['frame_id']} is also in {self.places[number]}", allowed="each frame once", file=file,
+                    line=line, key="frame_id",
+                )  # fmt: skip
+            self.places[number] = f"{file.name}:{line}"
+            before = tick = _tick(file, line, row["tick"], before)
+            yield _Event(number, tick, line), row
 
 
 def load(folder: Path) -> Recording:
@@ -40,16 +64,16 @@ def load(folder: Path) -> Recording:
     if not folder.is_dir():
         raise InputError("is not a folder", allowed="a run directory with run.toml", file=folder)
     run = run_file(folder / "run.toml")
-    departures = _departures(received_file(folder, run.received_port))
+    departures = [each for each, _ in _Lines().read(received_file(folder, run.received_port), RECEIVED_COLUMNS)]
     received = {departure.number: departure.tick for departure in departures}
     frames: dict[int, Frame] = {}
-    places: dict[int, str] = {}
+    sent = _Lines()
     for port in sorted({flow.sent_port for flow in run.flow}):
-        _read_sent(folder, run, port, received, frames, places)
+        _read_sent(folder, run, port, received, frames, sent)
     if not frames:
         raise InputError("no frame was sent", allowed="one or more frames", file=folder)
     recording = Recording(folder, run, sorted(frames.values(), key=lambda frame: frame.sent))
-    _check_departures(recording, frames, places, departures)
+    _check_departures(recording, frames, sent.places, departures)
     seconds = (
         (max([*received.values(), recording.frames[-1].sent]) - recording.frames[0].sent) * recording.tick_ns / 10**9
     )
@@ -60,20 +84,12 @@ def load(folder: Path) -> Recording:
 
 
 def _read_sent(
-    folder: Path, run: Run, port: int, received: dict[int, int], frames: dict[int, Frame], places: dict[int, str]
+    folder: Path, run: Run, port: int, received: dict[int, int], frames: dict[int, Frame], sent: _Lines
 ) -> None:
-    """Adds the frames that entered a port, and where each stands."""
+    """Adds the frames that entered a port."""
     file = sent_file(folder, port)
     flows = {flow.name: (index, flow) for index, flow in enumerate(run.flow) if flow.sent_port == port}
-    before: int | None = None
-    for line, row in rows(file, SENT_COLUMNS, SENT_COLUMNS_WITH_BYTES):
-        number = number_in(file, line, "frame_id", row["frame_id"], 0, _MAX_NUMBER)
-        if number in frames:
-            raise InputError(
-                f"frame {row['frame_id']} is also in {places[number]}", allowed="each frame once", file=file, line=line,
-                key="frame_id",
-            )  # fmt: skip
-        before = tick = _tick(file, line, row["tick"], before)
+    for (number, tick, line), row in sent.read(file, SENT_COLUMNS, SENT_COLUMNS_WITH_BYTES):
         if row["flow"] not in flows:
             raise InputError(
                 f'no flow "{shown(row["flow"])}" is sent into port {port}{did_you_mean(row["flow"], flows)}',
@@ -83,26 +99,7 @@ def _read_sent(
         length = flow.frame_bytes
         if "frame_bytes" in row:
             length = number_in(file, line, "frame_bytes", row["frame_bytes"], MIN_FRAME_BYTES, flow.frame_bytes)
-        places[number] = f"{file.name}:{line}"
         frames[number] = Frame(number, index, tick, received.get(number), length)
-
-
-def _departures(file: Path) -> list[_Departure]:
-    """The frames that came out, in the order of time."""
-    found: list[_Departure] = []
-    known: set[int] = set()
-    before: int | None = None
-    for line, row in rows(file, RECEIVED_COLUMNS):
-        number = number_in(file, line, "frame_id", row["frame_id"], 0, _MAX_NUMBER)
-        if number in known:
-            raise InputError(
-                f"frame {row['frame_id']} is there twice", allowed="each frame once", file=file, line=line,
-                key="frame_id",
-            )  # fmt: skip
-        before = tick = _tick(file, line, row["tick"], before)
-        known.add(number)
-        found.append(_Departure(number, tick, line))
-    return found
 
 
 def _tick(file: Path, line: int, text: str, before: int | None) -> int:
@@ -117,7 +114,7 @@ def _tick(file: Path, line: int, text: str, before: int | None) -> int:
 
 
 def _check_departures(
-    recording: Recording, frames: dict[int, Frame], places: dict[int, str], departures: list[_Departure]
+    recording: Recording, frames: dict[int, Frame], places: dict[int, str], departures: list[_Event]
 ) -> None:
     """Refuses what no switch does: to send what it never got or has not got yet, or two frames at a time."""
     file = received_file(recording.folder, recording.run.received_port)
