@@ -37,7 +37,8 @@ if is_wanted hello; then
   cut_out "$folder/hello/report.html" "Streams|Latency over time"
   shot "$folder/hello/part.html" 830 hello.png
 fi
-for name in "tas|A moment|640" "cbs|A moment|700" "mixed|A moment|1400" "line5|Where the time goes|900"; do
+for name in "tas|A moment|640" "cbs|A moment|700" "mixed|A moment|1400" "line5|Where the time goes|900" \
+  "torus|Ways around|610"; do
   scenario="${name%%|*}" rest="${name#*|}"
   is_wanted "$scenario" || continue
   ./penstock run "scenarios/$scenario" --nodes model --out "$folder/$scenario" >/dev/null

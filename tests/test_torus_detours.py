@@ -3,18 +3,27 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
+from penstock.report.tiles import Plane
 from penstock.run import observe
+from penstock.run import run as run_network
 from penstock.scenario import load
+from penstock.table import show
 from penstock.tiles.detours import Routing
 from penstock.tiles.grid import Grid
+from penstock.tiles.identity import Node
 from penstock.tiles.walk import Link, cut, follow, links_of
 
+ROOT = Path(__file__).parents[1]
 TILES = {"kind": "torus", "tiles": [2, 2], "bridge": {"ports": 4, "processing_delay": "1us"}}
 PLAIN = {**TILES, "tiles": [4, 4], "tile": [1, 1], "bridge": {"ports": 5, "processing_delay": "1us"}}
 
@@ -141,3 +150,35 @@ def test_what_the_tables_are_not_of_waits_for_its_link() -> None:
         late = view.trace.filter(pl.col("event") == "sent", pl.col("node") == "t0")["time_ps"].sort()
         assert 1_500_000_000 <= late[1] < 1_510_000_000, described
         assert summary["streams"]["0-1"]["delivered"] == 3 * len(described["streams"]["0-1"]["to"])
+
+
+def test_a_run_says_how_frames_went_before_while_and_after(tmp_path: Path) -> None:
+    """By hand: 85 us a forward, 128 B and a preamble at 10 Gb/s, 100 ns of cable; both ends at 2.25 Gb/s."""
+    run_network(load(ROOT / "scenarios" / "torus"), tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    before, meanwhile, after = [phase["streams"]["control"] for phase in summary["phases"]]
+    assert [phase["begin_ns"] for phase in summary["phases"]] == [0, 30e6, 60e6]
+    assert [phase["dead"] for phase in summary["phases"]] == [[], ['the link of "node14" and "node15"'], []]
+    assert [each["delivered"] for each in (before, meanwhile, after)] == [30, 30, 40]
+    hop, ends = 85_000 + 102.4 + 6.4 + 100, 85_000 + 455.111 + 28.444 + 2 * 100
+    assert before["max_ns"] == after["max_ns"] == pytest.approx(4 * hop + ends, abs=0.01)
+    assert meanwhile["max_ns"] == pytest.approx(6 * hop + ends, abs=0.01)
+    assert before["ways"] == [{"nodes": ["node0", "node3", "node7", "node14", "node15"], "frames": 30}]
+    around = ["node0", "node3", "node7", "node14", "node10", "node11", "node15"]
+    assert meanwhile["ways"] == [{"nodes": around, "frames": 30}]
+    page = (tmp_path / "report.html").read_text()
+    assert "Ways around what was dead" in page
+    console = Console(record=True, width=160, file=io.StringIO())
+    show(summary, console, tmp_path)
+    assert "control  30 ms                30/30  596.936  596.936  " + " ".join(around) in console.export_text()
+
+
+def test_a_picture_shows_what_leaves_a_torus_at_both_sides() -> None:
+    plane = Plane(load(ROOT / "scenarios" / "torus").tilings["node"])
+    inside = plane.between(Node(0, 0), Node(0, 1), 0.0)
+    assert inside == [((0.0, 0.0), (1.0, 0.0))]
+    (begin, end), (other, far) = plane.between(Node(0, 3), Node(0, 0), 0.0)
+    assert begin == plane.at(Node(0, 3))
+    assert other == plane.at(Node(0, 0))
+    assert end[0] > begin[0]
+    assert far[0] < other[0]

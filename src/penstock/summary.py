@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from penstock import passing
+from penstock import passing, phases
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.bound.answers import learn_answers
 from penstock.journeys import View, strays
@@ -52,7 +52,7 @@ def summarize(
         partial=partial,
         source="trace",
         bounded=bounded,
-    )
+    ) | {"phases": phases.phases(view)}
 
 
 def summarize_statistics(
@@ -173,6 +173,7 @@ def _whole(
         "bridges": bridges,
         "ports": ports,
         "faults": [_fault(fault) for fault in network.faults],
+        "phases": [],
         "statistics": source,
         "simulation": simulation,
         "warnings": [*network.warnings, *warnings, *_missed(streams)],

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.command.tables import NOTHING, new_table, print_whole, say
+from penstock.phases import moved, show_ns
 
 _MOST_STREAMS = 40
 _MOST_PORTS = 40
@@ -81,6 +82,8 @@ def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool 
         _say_bound(escape(name), stream, console, wide=wide)
     for fault in summary.get("faults", ()):
         say(console, f"[yellow]fault[/]: {escape(fault['said'])}")
+    if summary.get("phases"):
+        print_whole(_phases(summary["phases"]), console)
     _say_conserved(summary["conservation"], console)
     for warning in summary["warnings"][:_MOST_WARNINGS]:
         say(console, f"[yellow]warning[/] {escape(warning)}")
@@ -127,6 +130,21 @@ def _ports(summary: dict[str, Any]) -> Table:
         counts = (row["frames"], row["dropped"], f"{100 * row['utilisation']:.2f}")
         place = escape(f"{row['bridge']}.{row['port']}")
         table.add_row(place, *map(str, counts), *times, f"{row['queued_bytes_max']}")
+    return table
+
+
+def _phases(found: list[dict[str, Any]]) -> Table:
+    """Of each stream that was led around something: before, meanwhile and after."""
+    table = new_table(("stream", "sent from"), ("delivered /sent", "p50 us", "max us"))
+    table.add_column("way", overflow="fold")
+    for name in moved(found)[:_MOST_STREAMS]:
+        for phase in found:
+            stream = phase["streams"].get(name)
+            if stream is not None:
+                way = " or ".join(" ".join(each["nodes"]) for each in stream["ways"])
+                counted = f"{stream['delivered']:,}/{stream['sent']:,}"
+                times = us(stream["p50_ns"]), us(stream["max_ns"])
+                table.add_row(name, show_ns(phase["begin_ns"]), counted, *times, way)
     return table
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from penstock.command.tables import NOTHING
 from penstock.journeys import View
-from penstock.report import figures, latency, moments, page, punctuality, style, way
+from penstock.report import figures, latency, moments, page, punctuality, style, tiles, way
 from penstock.scenario.network import Network
 from penstock.scenario.units import show_rate
 from penstock.table import busiest_ports, drops, most_urgent, others, us
@@ -39,7 +39,7 @@ def render(network: Network, view: View | None, summary: dict[str, Any], asked: 
     """The report of a run; without a trace, or with its beginning, it says so. `asked` are moments to be looked at."""
     names = figures.shown(summary)
     looks = style.looks(names)
-    pictures = figures.of_network(network, looks)
+    pictures = [*figures.of_network(network, looks), *tiles.picture(network, summary, looks)]
     found = moments.Moments()
     if view is not None:
         arrived = latency.delivered(view, summary)
