@@ -391,3 +391,13 @@ def test_the_bar_of_a_gate_is_open_where_its_list_says() -> None:
     port = {"gates": gates, "gate_states": 1}
     assert show.gate_bar(port, 0, 10).plain == "█" * 45 + "·" * 15
     assert show.gate_bar(port, 1, 10).plain == "·" * 45 + "█" * 15
+
+
+@needs_namespaces
+def test_the_benchmark_says_what_frames_cost_and_how_late_gates_are() -> None:
+    said = invoke(app, ["bench", "plane", "--rounds", "1", "--seconds", "0.1", "--json"])
+    rows = {row["id"]: row for row in json.loads(said.stdout)["rows"]}
+    assert rows["plane_64"]["measured"] > 10_000
+    assert rows["passed_64"]["measured"] > 99
+    assert rows["ratio_1500"]["measured"] > 0
+    assert said.status == (0 if rows["gate_error_p99"]["measured"] <= rows["gate_error_p99"]["goal"] else 1)

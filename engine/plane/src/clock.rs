@@ -20,6 +20,11 @@ impl Clock for MachineClock {
     }
 }
 
+/// What the calling thread has had of a processor.
+pub fn thread_time_ns() -> u64 {
+    read_ns(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// A tick, and what CLOCK_TAI shows then: of some readings the one that took least time.
 pub fn tai_of_tick() -> (Tick, u64) {
     let readings = (0..9).map(|_| {

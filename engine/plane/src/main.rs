@@ -11,7 +11,7 @@ use std::sync::Arc;
 use clap::Parser;
 use serde_json::json;
 
-use penstock_plane::clock::tai_of_tick;
+use penstock_plane::clock::{tai_of_tick, thread_time_ns};
 use penstock_plane::config::Config;
 use penstock_plane::control::{Line, Server};
 use penstock_plane::interfaces::{of_default_route, Interfaces};
@@ -85,7 +85,7 @@ fn run(options: &Options) -> Result<(), Ended> {
         };
         machine(format!("interface {name}: {error}{hint}"))
     })?;
-    let (line, orders, woken) = Line::new().map_err(machine)?;
+    let (line, orders) = Line::new().map_err(machine)?;
     let server = options.control.as_ref().map(|path| {
         Server::start(path, names, line.clone()).map_err(|error| machine(format!("{}: {error}", path.display())))
     });
@@ -101,8 +101,10 @@ fn run(options: &Options) -> Result<(), Ended> {
         }
     }
     eprintln!("penstock-plane: {} ports, ready", interfaces.len());
-    let snapshot = Running::new(plane, opened, (orders, woken), writer).run(&stop).map_err(machine)?;
-    let told = json!({"ok": true, "realtime": grants, "counters": snapshot.shown()});
+    let before = thread_time_ns();
+    let snapshot = Running::new(plane, opened, orders, writer).run(&stop).map_err(machine)?;
+    let spent_ns = thread_time_ns() - before;
+    let told = json!({"ok": true, "realtime": grants, "processor_ns": spent_ns, "counters": snapshot.shown()});
     // Nobody may be reading any more.
     let _ = writeln!(std::io::stdout(), "{told}");
     Ok(())

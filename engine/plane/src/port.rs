@@ -132,7 +132,9 @@ impl Port {
     /// A checked list becomes pending (8.6.9.3); gives its ConfigChangeTime, which no frame on the wire reaches.
     pub fn commit(&mut self, list: &AdminList, time: &GateTime, now: Tick, longest: u16) -> Result<u64, ListRefused> {
         let line = Line { time, pace: self.pace };
-        let (seen, free) = (time.at(now), time.at(self.egress.free().max(now)));
+        // What is on the wire may be late by the tolerance.
+        let seen = time.at(now);
+        let free = time.at(self.egress.free().max(now)).saturating_add(self.pace.guard_ns);
         let pending = self.egress.gates().and_then(|gates| gates.pending(seen)).map(|pending| pending.1);
         if pending.is_some_and(|change_time| change_time < free) {
             return Err(ListRefused::Locked);
@@ -141,8 +143,9 @@ impl Port {
         // What was due before is decided by what holds now: gates know nothing of what was before a change.
         self.from = self.from.max(now);
         let gates = self.egress.change_gates(&line, now);
-        let earliest = free.saturating_add(self.pace.guard_ns + TICK_NS);
-        match gates.commit(seen, earliest, list, &capacity) {
+        let earliest = free.saturating_add(TICK_NS);
+        // A list that takes over just now has taken over.
+        match gates.commit(seen + 1, earliest, list, &capacity) {
             Ok(change_time) => {
                 gates.set_enabled(true);
                 self.judge_at = time.windows_tick(change_time);

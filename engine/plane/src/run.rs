@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The plane's thread: it sleeps until shortly before something is due, then it spins.
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 
 use penstock_shaper::egress::Tick;
 use penstock_sys as sys;
 
 use crate::clock::MachineClock;
 use crate::config::Refused;
-use crate::control::{Command, Order, Outcome, Snapshot};
+use crate::control::{Command, Order, Orders, Outcome, Snapshot};
 use crate::drive::{Clock, Driver};
 use crate::interfaces::Interfaces;
 use crate::line::TICK_NS;
@@ -34,8 +32,7 @@ const REST: Tick = 120_000 / TICK_NS;
 
 pub struct Running {
     driver: Driver<Interfaces, MachineClock>,
-    orders: Receiver<Order>,
-    woken: UnixStream,
+    orders: Orders,
     writer: Option<Writer>,
     /// Since when requests wait.
     asked: Option<Tick>,
@@ -46,16 +43,11 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn new(
-        plane: Plane,
-        interfaces: Interfaces,
-        (orders, woken): (Receiver<Order>, UnixStream),
-        writer: Option<Writer>,
-    ) -> Self {
+    pub fn new(plane: Plane, interfaces: Interfaces, orders: Orders, writer: Option<Writer>) -> Self {
         let mut clock = MachineClock;
         let now = clock.now();
         let driver = Driver::new(plane, interfaces, clock);
-        Self { driver, orders, woken, writer, asked: None, looked: now, awake: now, is_asked_to_stop: false }
+        Self { driver, orders, writer, asked: None, looked: now, awake: now, is_asked_to_stop: false }
     }
 
     /// Until the flag says stop, or somebody asks for it.
@@ -89,7 +81,7 @@ impl Running {
         let plane = &self.driver.plane;
         let up = (0..plane.ports().len()).filter(|&port| !plane.ports()[port].is_down());
         let mut readable: Vec<_> = up.map(|port| self.driver.ports.readable(port)).collect();
-        readable.push(self.woken.as_fd());
+        readable.push(self.orders.as_fd());
         sys::wait(&readable, ticks * TICK_NS)?;
         self.awake = self.driver.clock.now();
         Ok(())
@@ -113,18 +105,15 @@ impl Running {
 
     /// Does what was asked, when there is time for it.
     fn perform_requests(&mut self, now: Tick, next: Tick) {
-        if self.asked.is_none() {
-            let mut bytes = [0; 64];
-            if !matches!(self.woken.read(&mut bytes), Ok(count) if count > 0) {
-                return;
-            }
+        if !self.orders.any() {
+            return;
         }
         let since = *self.asked.get_or_insert(now);
         if next < now + ROOM_FOR_REQUESTS && now < since + MOST_WAIT_OF_REQUESTS {
             return;
         }
         self.asked = None;
-        while let Ok(Order { command, reply }) = self.orders.try_recv() {
+        while let Some(Order { command, reply }) = self.orders.next() {
             let outcome = self.perform(command);
             // Whoever went away does not hear of it.
             let _ = reply.try_send(outcome);

@@ -155,7 +155,7 @@ proptest! {
                 order[usize::from(class)] = n + 1;
                 let wire_ns = (bytes.len() as u64 + 24) * 8 * 1_000_000_000 / RATE_BPS;
                 // Of several in one round, which the thread came late for, only the last may still be on its way.
-                prop_assert!(!is_one || held.is_open(class, now_ns, now_ns + wire_ns), "class {} at {}", class, now_ns);
+                prop_assert!(!is_one || held.is_open(class, now_ns, now_ns + wire_ns), "class {} number {} at {} of {} bytes: {:?}", class, n, now_ns, bytes.len(), held.0);
                 seen += 1;
             }
             let until = driver.plane.next_tick();
@@ -169,6 +169,60 @@ proptest! {
         prop_assert_eq!(port.counters.lateness.outside, 0);
         prop_assert_eq!(driver.plane.held(), 0);
     }
+}
+
+#[test]
+fn a_list_that_takes_over_just_now_is_not_replaced() {
+    let mut driver = driver(&list(1_000, 500));
+    let change = driver.plane.ports()[1].lists()[0].0;
+    driver.clock.0 = START + (change - TAI) / TICK_NS;
+    let gates: GatesConfig = serde_json::from_str(&list(7_000, 3_000)).unwrap();
+    driver.plane.commit(1, &admin_list("gates", &gates).unwrap(), driver.clock.0).unwrap();
+    driver.ports.come[0].push_back(frame(2, 0, 64));
+    driver.round();
+    assert!(driver.ports.sent.is_empty(), "the first list has begun, with class 3");
+}
+
+#[test]
+fn a_list_is_kept_that_a_frame_on_the_wire_counts_on() {
+    let mut driver = driver(&list(1_000, 500));
+    let first = driver.plane.ports()[1].lists()[0].0;
+    let at = |ns: u64| START + (ns - TAI) / TICK_NS;
+    // The first list would close class 3 in the instant in which the next one takes over, which keeps it open.
+    let gates = |text: &str| admin_list("gates", &serde_json::from_str::<GatesConfig>(text).unwrap()).unwrap();
+    let always = gates(r#"{"base_time": 5004500000, "entries": [{"open": [3], "interval": "1ms"}]}"#);
+    driver.clock.0 = at(first + 3_300_000);
+    driver.plane.commit(1, &always, driver.clock.0).unwrap();
+    driver.clock.0 = at(5_004_420_000);
+    driver.ports.come[0].push_back(frame(3, 0, 1500));
+    driver.round();
+    assert_eq!(driver.ports.sent.len(), 1, "its gate stays open into the next list");
+    driver.clock.0 += 100;
+    let refused = driver.plane.commit(1, &gates(&list(1_000, 500)), driver.clock.0);
+    assert!(matches!(refused, Err(ListRefused::Locked)), "{refused:?}");
+    driver.clock.0 = at(5_004_600_000);
+    assert!(driver.plane.commit(1, &gates(&list(1_000, 500)), driver.clock.0).is_ok());
+}
+
+#[test]
+fn a_frame_that_is_late_within_the_tolerance_still_ends_before_its_gate_closes() {
+    let mut driver = driver(&list(1_000, 500));
+    let closes = driver.plane.ports()[1].lists()[0].0 + 500_000;
+    let at = |ns: u64| START + (ns - TAI) / TICK_NS;
+    driver.clock.0 = at(closes - 200_000);
+    for (n, bytes) in [(0, 1520), (1, 64)] {
+        driver.ports.come[0].push_back(frame(3, n, bytes));
+    }
+    // The line is free 22 us before the gate closes, and the short frame takes 7 us: 20 us late, it would not end in time.
+    driver.clock.0 = at(closes - 22_000 - 1_540 * 80);
+    driver.round();
+    assert_eq!(driver.ports.sent.len(), 1);
+    driver.clock.0 = at(closes - 3_000);
+    driver.round();
+    assert_eq!(driver.ports.sent.len(), 1, "it would end behind the gate");
+    driver.clock.0 = at(closes + 500_000);
+    driver.round();
+    assert_eq!(driver.ports.sent.len(), 2);
 }
 
 #[test]

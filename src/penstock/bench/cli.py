@@ -11,12 +11,12 @@ import typer
 from penstock.bench.networks import NETWORKS
 from penstock.command.answer import answer
 from penstock.command.console import say
-from penstock.command.ending import end
+from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption, UpdateDocsOption
 from penstock.errors import check_known
 from penstock.folder import check_folder
 
-app = typer.Typer(no_args_is_help=True, help="How fast the engine is.")
+app = typer.Typer(no_args_is_help=True, help="How fast the engine and the data plane are.")
 
 
 @app.callback()
@@ -73,6 +73,27 @@ def engine(
                 say(_line(row))
     if update_docs:
         page.replace("engine", page.engine_table(results))
+    ok = all(row["ok"] for row in rows)
+    if as_json:
+        answer({"ok": ok, "rows": rows})
+    end(ok)
+
+
+@app.command()
+def plane(
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each in turns; medians and extremes are told.")] = 3,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Of each run.")] = 1.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Frames per second of processor time through a data plane and the kernel's bridge; error against gate openings."""
+    from penstock.bench.plane import bench
+
+    rows = []
+    with interruptible():
+        for row in bench(rounds, seconds):
+            rows.append(row)
+            if not as_json:
+                say(_line(row))
     ok = all(row["ok"] for row in rows)
     if as_json:
         answer({"ok": ok, "rows": rows})

@@ -6,9 +6,12 @@ mod request;
 mod server;
 mod snapshot;
 
-use std::io::Write;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, Sender, SyncSender};
+use std::sync::Arc;
 use std::time::Duration;
 
 use penstock_shaper::gates::AdminList;
@@ -51,11 +54,41 @@ pub struct Order {
     pub reply: SyncSender<Outcome>,
 }
 
-/// How connections reach the plane's thread: a queue, and a pipe that wakes it.
+/// How connections reach the plane's thread: a queue, a flag that it looks at, and a pipe that wakes it.
 #[derive(Clone)]
 pub struct Line {
     orders: Sender<Order>,
-    wake: std::sync::Arc<UnixStream>,
+    any: Arc<AtomicBool>,
+    wake: Arc<UnixStream>,
+}
+
+/// The plane's end of a [`Line`].
+pub struct Orders {
+    received: Receiver<Order>,
+    any: Arc<AtomicBool>,
+    woken: UnixStream,
+}
+
+impl Orders {
+    /// Whether there are some.
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// The next one; none: the flag is down until another comes.
+    pub fn next(&mut self) -> Option<Order> {
+        if self.any.swap(false, Ordering::AcqRel) {
+            // What is left in the pipe wakes the thread once more, to no harm.
+            let _ = self.woken.read(&mut [0; 64]);
+        }
+        self.received.try_recv().ok()
+    }
+}
+
+impl AsFd for Orders {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.woken.as_fd()
+    }
 }
 
 /// The thread is busy with frames, or has ended.
@@ -63,18 +96,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Line {
     /// And what the plane's thread listens to.
-    pub fn new() -> std::io::Result<(Self, Receiver<Order>, UnixStream)> {
+    pub fn new() -> io::Result<(Self, Orders)> {
         let (orders, received) = std::sync::mpsc::channel();
+        let any = Arc::new(AtomicBool::new(false));
         let (wake, woken) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
-        Ok((Self { orders, wake: std::sync::Arc::new(wake) }, received, woken))
+        Ok((Self { orders, any: Arc::clone(&any), wake: Arc::new(wake) }, Orders { received, any, woken }))
     }
 
     /// None: the plane gave no answer.
     pub fn ask(&self, command: Command) -> Option<Outcome> {
         let (reply, outcome) = sync_channel(1);
         self.orders.send(Order { command, reply }).ok()?;
+        self.any.store(true, Ordering::Release);
         // A full pipe wakes it as well.
         let _ = (&*self.wake).write(&[1]);
         outcome.recv_timeout(PATIENCE).ok()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a frame through a data plane costs, against the kernel's bridge between the same interfaces; its punctuality.
+
+Frames per second of processor time, of a plane that always has many to do: a veth does its work in the time of whoever
+sends, so what the source needs more than for a cable that leads nowhere counts as forwarding, too.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from penstock.bench import frame_source
+from penstock.lab.machine import Machine
+from penstock.plane.binary import PROGRAM
+
+SIZES = (64, 1500)
+GATE_ERROR_GOAL_US = 20.0
+_RULES = 8
+_CYCLE_NS, _OPEN_NS, _SENT_AT_NS = 1_000_000, 500_000, 700_000
+
+
+def bench(rounds: int, seconds: float) -> Iterator[dict[str, Any]]:
+    """Rows of what was measured, as they come.
+
+    Raises:
+        RunError: This machine allows no network namespaces.
+
+    """
+    program = str(PROGRAM.build())
+    with Machine() as machine:
+        for size in SIZES:
+            found = [_round(machine, program, size, seconds) for _ in range(rounds)]
+            bridge, plane = ([each[number] for each in found] for number in (0, 1))
+            passed = statistics.median(each[2] for each in found)
+            yield _row(f"bridge_{size}", f"kernel's bridge, frames of {size} B", "frames/s of processor time", bridge)
+            yield _row(
+                f"plane_{size}", f"plane, rules and gates, frames of {size} B", "frames/s of processor time", plane
+            )
+            ratios = [own / other for other, own in zip(bridge, plane, strict=True)]
+            yield _row(f"ratio_{size}", f"plane to bridge, frames of {size} B", "", ratios, digits=2)
+            yield _row(
+                f"passed_{size}", f"of the offered frames of {size} B the plane sent", "%", [100 * passed], digits=1
+            )
+        departures = _gate_errors(machine, program, 4 * seconds)
+    for name, key in (("p50", "p50_ns"), ("p99", "p99_ns"), ("p99.9", "p999_ns"), ("largest", "max_ns")):
+        row = _row(
+            f"gate_error_{name}", f"departure after its gate opened, {name}", "us", [departures[key] / 1e3], digits=1
+        )
+        if name == "p99":
+            row |= {"goal": GATE_ERROR_GOAL_US, "ok": row["measured"] <= GATE_ERROR_GOAL_US}
+        yield row
+
+
+def _row(row_id: str, quantity: str, unit: str, values: list[float], digits: int = 0) -> dict[str, Any]:
+    middle = round(statistics.median(values), digits)
+    row: dict[str, Any] = {"id": row_id, "quantity": quantity, "unit": unit, "measured": middle, "ok": True}
+    if len(values) > 1:
+        row |= {"low": round(min(values), digits), "high": round(max(values), digits)}
+    return row
+
+
+def _round(machine: Machine, program: str, size: int, seconds: float) -> tuple[float, float, float]:
+    """Frames per second of processor time through bridge and plane, and the part that passed the plane."""
+    words = [str(size), str(seconds)]
+    nowhere = _per_frame(_play(machine, [_source(words)])["source"])
+    through = _per_frame(_play(machine, [_source(words)], bridge=True)["source"])
+    gates = {"entries": [{"open": "all", "interval": "500us"}, {"open": "all", "interval": "500us"}]}
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        file = str(Path(folder) / "process")
+        plane = _plane(program, gates)
+        plane["command"] = ["/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"', file, *plane["command"]]
+        found = _play(machine, [plane, _source([*words, file])])
+    sent = found["plane"]["counters"]["ports"]["right"]["sent"]["frames"]
+    cost = found["plane"]["processor_ns"] / 1e9 / sent + _per_frame(found["source"]) - nowhere
+    return 1 / (through - nowhere), 1 / cost, sent / found["source"]["sent"]
+
+
+def _per_frame(source: dict[str, Any]) -> float:
+    return float(source["processor_s"] / source["sent"])
+
+
+def _gate_errors(machine: Machine, program: str, seconds: float) -> dict[str, Any]:
+    """Of frames that wait for their gate, one in each cycle."""
+    gates = {
+        "cycle_time": _CYCLE_NS,
+        "entries": [{"open": "all", "interval": _OPEN_NS}, {"open": [], "interval": _CYCLE_NS - _OPEN_NS}],
+    }
+    source = _source(["64", str(seconds), str(_CYCLE_NS), str(_SENT_AT_NS)])
+    found: dict[str, Any] = _play(machine, [_plane(program, gates), source])["plane"]
+    departures: dict[str, Any] = found["counters"]["ports"]["right"]["departures"]
+    return departures
+
+
+def _source(words: list[str]) -> dict[str, Any]:
+    file = Path(frame_source.__file__)
+    command = ["/bin/sh", "-c", 'exec "$@"', "source", sys.executable, "-I", str(file), "eth0", *words]
+    return {"name": "source", "host": "a", "command": command}
+
+
+def _plane(program: str, gates: dict[str, Any]) -> dict[str, Any]:
+    """With rules of which the last one leads the frames."""
+    others = [{"match": {"vlan": 20 + number}, "drop": True} for number in range(_RULES - 1)]
+    limits = {str(number): {"limit": 1024} for number in range(8)}
+    config = {
+        "ports": [
+            {"interface": "left", "rate": "10Gb/s"},
+            {"interface": "right", "rate": "10Gb/s", "gates": gates, "classes": limits},
+        ],
+        "table": [*others, {"match": {"vlan": 10}, "to": ["right"], "queue": 7}],
+    }
+    return {"name": "plane", "host": "m", "command": [program, "--config", "{plan}"], "plan": config, "serves": True}
+
+
+def _play(machine: Machine, programs: list[dict[str, Any]], *, bridge: bool = False) -> dict[str, Any]:
+    """Two hosts and one between them, anew; what each program printed."""
+    paths = {host: machine.ask("namespace", host=host)["path"] for host in ("a", "m", "b")}
+    quiet = "for place in all default; do echo 1 >/proc/sys/net/ipv6/conf/$place/disable_ipv6; done"
+    for host in paths:
+        machine.run(host, ["sh", "-c", quiet])
+    lines = []
+    for host, name in (("a", "left"), ("b", "right")):
+        lines.append(f"link add x type veth peer name y\nlink set x netns {paths[host]} name eth0")
+        lines.append(f"link set y netns {paths['m']} name {name}")
+    machine.run(None, ["ip", "-batch", "-"], "\n".join(lines) + "\n")
+    for host in ("a", "b"):
+        machine.run(host, ["ip", "link", "set", "eth0", "up"])
+    between = ["link set left up", "link set right up"]
+    if bridge:
+        between += [
+            "link add br0 type bridge",
+            "link set left master br0",
+            "link set right master br0",
+            "link set br0 up",
+        ]
+    machine.run("m", ["ip", "-batch", "-"], "\n".join(between) + "\n")
+    machine.play(programs, lead_ns=0, raster_ns=1, phase_ns=0, seconds=60)
+    printed = {p["name"]: json.loads((machine.results / p["name"] / "stdout").read_text()) for p in programs}
+    machine.ask("forget")
+    return printed
