@@ -28,6 +28,7 @@ mod outbox;
 mod partition;
 mod picture;
 mod places;
+mod prepare;
 mod program;
 pub mod queue;
 mod routes;

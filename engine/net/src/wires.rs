@@ -75,7 +75,8 @@ impl Wires {
     pub fn take_until(&mut self, now: u64, queue: &mut Queue) -> Vec<Transmission> {
         let mut taken = Vec::new();
         for on in self.0.values_mut() {
-            while let Some(first) = on.pop_front_if(|first| first.handed <= now) {
+            while let Some(first) = on.front().copied().filter(|first| first.handed <= now) {
+                on.pop_front();
                 queue.remove(first.event());
                 taken.push(first);
             }

@@ -22,7 +22,8 @@ use crate::ledger::StreamLedger;
 use crate::limits;
 use crate::links::Links;
 use crate::places::Places;
-use crate::run::{prepare, Guests, Names, Outcome, Part};
+use crate::prepare::{prepare, Part};
+use crate::run::{Guests, Names, Outcome};
 use crate::simulation::Simulation;
 
 /// Between two looks at what happened.

@@ -2,6 +2,9 @@
 //! What becomes of every frame: each copy is delivered, dropped with a reason, or inside.
 //!
 //! A frame whose only copy is on its way carries what is open; copies of one frame share an account.
+mod listeners;
+mod parted;
+
 use crate::conservation::{Fates, Violation, Violations};
 use crate::frame::{Frame, NONE};
 use crate::near::near;
@@ -10,48 +13,7 @@ use crate::routes::{Route, Routes};
 use crate::source::Released;
 use crate::statistics::StreamStatistics;
 use crate::trace::Reason;
-
-/// A station that a stream is meant for.
-pub(crate) struct Listener {
-    pub station: u32,
-    pub last_delivered: Option<u64>,
-}
-
-/// In the order of stations. Most streams have one.
-pub(crate) enum Listeners {
-    One(Listener),
-    Several(Vec<Listener>),
-}
-
-impl Listeners {
-    /// Sorted.
-    pub fn of(stations: &[u32]) -> Self {
-        let listener = |station| Listener { station, last_delivered: None };
-        match *stations {
-            [station] => Self::One(listener(station)),
-            _ => Self::Several(stations.iter().map(|&station| listener(station)).collect()),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::One(_) => 1,
-            Self::Several(listeners) => listeners.len(),
-        }
-    }
-
-    /// With its place among them.
-    #[inline]
-    fn find(&mut self, station: u32) -> Option<(usize, &mut Listener)> {
-        match self {
-            Self::One(listener) => (listener.station == station).then_some((0, listener)),
-            Self::Several(listeners) => {
-                let place = listeners.binary_search_by_key(&station, |listener| listener.station).ok()?;
-                Some((place, &mut listeners[place]))
-            }
-        }
-    }
-}
+pub(crate) use listeners::Listeners;
 
 /// What a delivery needs stands first and together.
 #[repr(C)]
@@ -384,42 +346,9 @@ impl Ledger {
         }
     }
 
-    /// A copy goes to a bridge of another partition, with the listeners behind it. What it shared with copies that stay, it
-    /// shares no more.
-    pub fn part(&mut self, frame: &mut Frame) {
-        let Some(account) = self.accounts.get_mut(frame.account as usize) else { return };
-        let behind = self.routes.behind_all(frame.hop);
-        account.copies -= 1;
-        frame.reason = account.reason;
-        if account.copies == 0 {
-            (frame.open, frame.is_parted) = (account.open, account.is_parted);
-            self.free.push(frame.account);
-        } else {
-            frame.open = behind.min(account.open);
-            account.open -= frame.open;
-            (account.is_parted, frame.is_parted) = (true, true);
-            if let Some(notes) = &mut self.notes {
-                let (frame, stream, reason) = (frame.id, frame.stream, frame.reason);
-                notes.changes.push(Change::Parted { frame, stream, reason });
-            }
-        }
-        frame.account = NONE;
-    }
-
-    /// Places of what copies share.
-    pub fn accounts(&self) -> usize {
-        self.accounts.len()
-    }
-
     /// Frames that were created, in the numbers of this run or partition.
     pub fn created(&self) -> u64 {
         self.created
-    }
-
-    /// Begins to write down what other partitions are to know; frames are numbered from the first on.
-    pub fn note(&mut self, has_trace: bool, first_frame: u64) {
-        self.created = first_frame;
-        self.notes = Some(Box::new(Notes::new(has_trace, first_frame)));
     }
 
     /// At the end of a run, when all that is inside was told: what became of each stream, and what is wrong.

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When a stream's frames are released, and what is between that and its talker's port.
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// How far each release is displaced; a stream never overtakes itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Jitter {
+    /// By a normal deviate with this deviation.
+    NormalPs(u64),
+    /// By 0 to this.
+    UniformPs(u64),
+    /// By an exponential deviate with this mean.
+    ExponentialPs(u64),
+    /// By one of these, each as likely.
+    ValuesPs(Vec<i64>),
+    /// By what is at this part of the distribution, straight between two of them; from 0 to 1.
+    QuantilesPs(Vec<(f64, i64)>),
+}
+
+/// From a frame's creation by a program to its controller, which sends it at its launch time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handover {
+    /// What the software takes.
+    #[serde(default)]
+    pub delay: Option<Jitter>,
+    /// Without it a frame may be sent once the controller has it.
+    #[serde(default)]
+    pub launch: Option<Launch>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// After the time at which the source would release the frame without jitter.
+    pub offset_ps: u64,
+    /// By how much the controller is off that time.
+    #[serde(default)]
+    pub error: Option<Jitter>,
+}
+
+/// What all sources but captures and responses share.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Common {
+    #[serde(default)]
+    pub start_ps: u64,
+    /// Of frames.
+    #[serde(default)]
+    pub count: Option<u64>,
+    #[serde(default)]
+    pub seed: u64,
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, tag = "kind", rename_all = "snake_case")]
+pub enum Source {
+    /// Frames of a file at their times, the first at `start_ps`.
+    Capture {
+        path: PathBuf,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    Periodic {
+        frame_bytes: u32,
+        period_ps: u64,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// A frame whenever the station's port is free.
+    BackToBack {
+        frame_bytes: u32,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// `size` frames at once, every `period_ps`.
+    Burst {
+        frame_bytes: u32,
+        size: u64,
+        period_ps: u64,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// Exponential time from release to release.
+    Poisson {
+        frame_bytes: u32,
+        mean_ps: u64,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// Normal time from release to release; below zero counts as zero.
+    Normal {
+        frame_bytes: u32,
+        mean_ps: u64,
+        deviation_ps: u64,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// In each period the frames of one list, the lists in turn: audio packets, the packets of video pictures.
+    Pattern {
+        period_ps: u64,
+        sizes: Vec<Vec<u32>>,
+        /// From one frame of a list to the next.
+        #[serde(default)]
+        spread_ps: u64,
+        #[serde(default)]
+        start_ps: u64,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+    /// A frame for each frame of another stream that this talker listens to, after its last bit.
+    Response {
+        /// Among the streams.
+        to_stream: usize,
+        after_ps: u64,
+        frame_bytes: u32,
+        #[serde(default)]
+        count: Option<u64>,
+        #[serde(default)]
+        seed: u64,
+        #[serde(default)]
+        jitter: Option<Jitter>,
+    },
+}
