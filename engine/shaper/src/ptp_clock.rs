@@ -102,6 +102,16 @@ impl PtpClock {
         self.increment
     }
 
+    /// The last cycle in which a command acted, and the time in it, in 2^-32 ns.
+    pub fn begin(&self) -> (u64, i128) {
+        (self.cycle, self.time)
+    }
+
+    /// Each cycle adds 2 to the power of this, in 2^-32 ns, and nothing else.
+    pub fn steps(&self) -> Option<u32> {
+        (self.left == 0 && self.increment.is_power_of_two()).then(|| self.increment.trailing_zeros())
+    }
+
     /// Time after so many cycles, and how much of the slew that took.
     #[inline]
     fn after(&self, cycles: u64) -> (i128, i128) {
@@ -157,22 +167,23 @@ impl PtpClock {
     /// The same of a time in 2^-32 ns.
     #[inline]
     pub fn cycle_of(&self, target: i128) -> u64 {
-        let increment = i128::from(self.increment);
-        let cycles = |from: i128, rate: i128| if target <= from { 0 } else { divided_up(target - from, rate) };
-        let count = if self.left == 0 {
-            cycles(self.time, increment)
-        } else {
-            // All whole parts of the slew, what is left of it in the next, then without it.
-            let rate = i128::from(self.rate) * self.left.signum();
-            let whole = self.left / rate;
-            let slewing = cycles(self.time, increment + rate);
-            if slewing <= whole {
-                slewing
-            } else {
-                whole + cycles(self.time + whole * (increment + rate) + self.left % rate, increment).max(1)
-            }
-        };
+        let count =
+            if self.left == 0 { cycles(self.time, target, self.increment.into()) } else { self.slewed_to(target) };
         self.cycle.saturating_add(u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
+    /// Cycles to a time, while something is slewed: all whole parts of the slew, what is left of it in the next, then
+    /// without it.
+    #[cold]
+    fn slewed_to(&self, target: i128) -> i128 {
+        let increment = i128::from(self.increment);
+        let rate = i128::from(self.rate) * self.left.signum();
+        let whole = self.left / rate;
+        let slewing = cycles(self.time, target, increment + rate);
+        if slewing <= whole {
+            return slewing;
+        }
+        whole + cycles(self.time + whole * (increment + rate) + self.left % rate, target, increment).max(1)
     }
 
     /// A command acts in `cycle`, after all those before it. Refused, it changes nothing.
@@ -215,13 +226,23 @@ impl PtpClock {
     }
 }
 
-/// A quotient above zero, rounded up. A division of 128 bit costs more than all else here, and few rates need it.
+/// From one time to another at a rate, rounded up. A division of 128 bit costs more than all else here, and few rates need
+/// it.
 #[inline]
-fn divided_up(dividend: i128, divisor: i128) -> i128 {
-    let dividend = dividend + divisor - 1;
-    if divisor & (divisor - 1) == 0 {
-        return dividend >> divisor.trailing_zeros();
+fn cycles(from: i128, to: i128, rate: i128) -> i128 {
+    if to <= from {
+        return 0;
     }
+    let way = to - from + rate - 1;
+    if rate & (rate - 1) == 0 {
+        way >> rate.trailing_zeros()
+    } else {
+        divided(way, rate)
+    }
+}
+
+#[inline(never)]
+fn divided(dividend: i128, divisor: i128) -> i128 {
     dividend / divisor
 }
 

@@ -252,7 +252,7 @@ impl Bridge {
         state.enqueued(&line, decided, head);
         if state.egress.is_shaped() {
             let before = state.due;
-            return head && state.plan(&line, now).is_some_and(|due| due != before);
+            return head && state.plan_with(&line, now, &copy).is_some_and(|due| due != before);
         }
         let due = copy.visible.max(state.egress.free());
         let is_sooner = head && due < state.due;

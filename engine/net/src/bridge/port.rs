@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One egress port of a bridge: when it is to select, and when frames have waited in it for too long.
-use penstock_shaper::egress::EgressPort;
+use penstock_shaper::egress::{EgressPort, Queued};
 use penstock_shaper::lifetime::Lifetime;
 
 use super::timing::{Clock, Line};
@@ -60,6 +60,20 @@ impl Port {
         }
         self.due = due;
         (due < NEVER).then_some(due)
+    }
+
+    /// As [`Self::plan`], after a copy has come that stands at the head of its queue.
+    #[inline]
+    pub fn plan_with(&mut self, line: &Line, now: Tick, copy: &Queued) -> Option<Tick> {
+        // What was planned holds as long as nobody is looked at, and only the copy may come earlier.
+        if self.lifetime.is_idle() && self.due >= now && !self.egress.may_be_too_long() {
+            let due = self.egress.next_selection_with(line, now, copy, self.due);
+            if due <= copy.visible.saturating_add(line.clock.pace().lifetime()) {
+                self.due = due;
+                return (due < NEVER).then_some(due);
+            }
+        }
+        self.plan(line, now)
     }
 
     /// When all is known of which it depends what the port does at the tick that is due.

@@ -95,7 +95,7 @@ impl Ports {
         self.is_shaped && self.is_too_long_if_shaped(clock, at, egress, traffic_class, bytes)
     }
 
-    #[inline(never)]
+    #[inline]
     fn is_too_long_if_shaped(&self, clock: &Clock, at: Tick, port: u16, traffic_class: usize, bytes: u16) -> bool {
         let line = Line { clock, gate_time: &self.gate_time, port, counting: self.counting };
         self.ports.get(usize::from(port)).is_some_and(|state| state.egress.is_too_long(&line, at, traffic_class, bytes))

@@ -10,7 +10,7 @@ mod room;
 mod schedulers;
 
 use penstock_shaper::admission::Pool;
-use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, LineTime, Queued, Tick, NEVER};
+use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, Queued, Tick, NEVER};
 use penstock_shaper::gates::Lists;
 use penstock_shaper::ptp_clock::PtpClock;
 
@@ -40,8 +40,6 @@ pub struct Sent {
     pub traffic_class: u8,
     /// When its first bit behind the delimiter leaves.
     pub first: u64,
-    /// When a stream that always has a frame has its next one.
-    pub again: u64,
 }
 
 /// What came of a frame that is queued.
@@ -286,13 +284,12 @@ impl Station {
             }
             self.greedy.end();
         }
-        let (port, line) = self.line();
-        if let Some(copy) = too_long(port, &line, now) {
-            self.plan(now);
-            self.room[usize::from(copy.traffic_class)].give(copy.bytes);
-            let (frame, traffic_class, at) = (copy.frame, copy.traffic_class, self.time(now));
-            return Selected::Dropped { frame, traffic_class, reason: Reason::MAX_SDU, at };
+        if self.port.may_be_too_long() {
+            if let Some(dropped) = self.drop_too_long(now) {
+                return dropped;
+            }
         }
+        let (port, line) = self.line();
         let Some(copy) = port.select(&line, now) else {
             self.plan(now);
             return Selected::Nothing;
@@ -314,13 +311,18 @@ impl Station {
     #[inline(always)]
     fn sent(&mut self, now: Tick, copy: &Queued) -> Sent {
         let (_, line) = self.line();
-        let (first, spent) = (line.first_bit(now), line.spent(now, copy.bytes));
+        let first = line.first_bit(now);
         self.plan(now);
         let traffic_class = match self.ticks {
             Ticks::OfRun => Trace::NO_CLASS,
             Ticks::OfClock => copy.traffic_class,
         };
-        Sent { frame: copy.frame, traffic_class, first: self.time(first), again: self.time(spent) }
+        Sent { frame: copy.frame, traffic_class, first: self.time(first) }
+    }
+
+    /// When a stream that always has a frame has its next one, after its last one was sent just now.
+    pub fn again(&self) -> u64 {
+        self.time(self.port.sending_until())
     }
 
     /// The link goes down for some time. Tells when it is to select, if that is new.
@@ -361,21 +363,32 @@ impl Station {
     #[inline]
     fn plan(&mut self, now: Tick) {
         let ready = if self.greedy.is_ready() { self.port.free().max(now) } else { NEVER };
-        let (port, line) = self.line();
-        let mut due = port.next_selection(&line, now).min(ready);
-        if port.may_be_too_long() {
-            due = (0..CLASSES).filter_map(|class| port.never_fits_from(&line, now, class)).fold(due, Tick::min);
+        if self.port.is_empty() {
+            self.due = ready;
+            return;
         }
-        self.due = due;
+        let (port, line) = self.line();
+        self.due = port.next_selection(&line, now).min(ready);
+        if self.port.may_be_too_long() {
+            self.plan_drop(now);
+        }
     }
-}
 
-/// Takes out a frame that waits for a window that no longer comes.
-#[inline]
-fn too_long(port: &mut EgressPort, line: &Line, now: Tick) -> Option<Queued> {
-    if !port.may_be_too_long() {
-        return None;
+    #[cold]
+    fn plan_drop(&mut self, now: Tick) {
+        let (port, line) = self.line();
+        let long = (0..CLASSES).filter_map(|class| port.never_fits_from(&line, now, class)).min();
+        self.due = long.map_or(self.due, |long| long.min(self.due));
     }
-    let class = (0..CLASSES).find(|&class| port.never_fits(line, now, class))?;
-    port.drop_head(line, now, class)
+
+    /// Takes out a frame that waits for a window that no longer comes.
+    #[cold]
+    fn drop_too_long(&mut self, now: Tick) -> Option<Selected> {
+        let (port, line) = self.line();
+        let class = (0..CLASSES).find(|&class| port.never_fits(&line, now, class))?;
+        let Queued { frame, traffic_class, bytes, .. } = port.drop_head(&line, now, class)?;
+        self.plan(now);
+        self.room[usize::from(traffic_class)].give(bytes);
+        Some(Selected::Dropped { frame, traffic_class, reason: Reason::MAX_SDU, at: self.time(now) })
+    }
 }

@@ -42,6 +42,12 @@ impl CreditBased {
         self.shapers[class] = credit.map(|credit| GatedCredit::new(class, at, credit));
     }
 
+    /// Whether any of these classes has one, bit k for class k.
+    #[inline]
+    pub fn is_of(&self, classes: u8) -> bool {
+        self.classes & classes != 0
+    }
+
     /// Sum of the idle slopes of all other classes.
     pub fn idle_slopes_beside(&self, class: usize) -> i128 {
         let others = self.shapers.iter().enumerate().filter(|&(other, _)| other != class);

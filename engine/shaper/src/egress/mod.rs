@@ -110,6 +110,11 @@ impl EgressPort {
         self.free
     }
 
+    /// The first tick in which the frame that was selected last costs no credit any more.
+    pub fn sending_until(&self) -> Tick {
+        self.sending_until
+    }
+
     fn sending(&self) -> Sending {
         Sending { until: self.sending_until, traffic_class: self.sending_class }
     }
@@ -132,13 +137,7 @@ impl EgressPort {
     /// Queues a copy; true: it stands at the head of its queue, so that the port may have to select earlier.
     #[inline(always)]
     pub fn enqueue(&mut self, copy: Queued) -> bool {
-        let is_head = self.queues.push(copy);
-        if let (true, Some(shaping)) = (is_head, &mut self.shaping) {
-            if self.queues.goes_first(&copy) {
-                shaping.starts[usize::from(copy.traffic_class)] = Starts::UNKNOWN;
-            }
-        }
-        is_head
+        self.queues.push(copy)
     }
 
     /// When the first frame of a class is eligible, if it has any.
@@ -171,11 +170,17 @@ impl EgressPort {
     /// The first tick from `now` on in which some frame may be selected, if nothing else happens; [`NEVER`]: none.
     #[inline]
     pub fn next_selection(&mut self, line: &impl LineTime, now: Tick) -> Tick {
-        let (free, sending) = (self.free.max(now), self.sending());
-        let Some(shaping) = &mut self.shaping else {
-            return self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free));
-        };
-        let mut next = NEVER;
+        let free = self.free.max(now);
+        if self.shaping.is_some() {
+            return self.next_shaped_selection(line, free);
+        }
+        self.queues.earliest().map_or(NEVER, |eligible| eligible.max(free))
+    }
+
+    #[inline(never)]
+    fn next_shaped_selection(&mut self, line: &impl LineTime, free: Tick) -> Tick {
+        let (sending, mut next) = (self.sending(), NEVER);
+        let Some(shaping) = &mut self.shaping else { return next };
         if free == NEVER {
             return next;
         }
@@ -183,9 +188,27 @@ impl EgressPort {
         while let Some(class) = strict::first(classes) {
             classes ^= 1 << class;
             let Some(head) = self.queues.head(class) else { continue };
-            next = next.min(shaping.start(line, head, head.visible.max(free), sending));
+            let from = head.visible.max(free);
+            if from < next {
+                next = next.min(shaping.start(line, head, from, sending));
+            }
         }
         next
+    }
+
+    /// As [`Self::next_selection`], which was `due`, now that a copy has come to the head of its queue; or earlier, where it
+    /// goes before another one of its class.
+    #[inline]
+    pub fn next_selection_with(&mut self, line: &impl LineTime, now: Tick, copy: &Queued, due: Tick) -> Tick {
+        let from = copy.visible.max(self.free).max(now);
+        if from >= due || !self.queues.goes_first(copy) {
+            return due;
+        }
+        let sending = self.sending();
+        match &mut self.shaping {
+            Some(shaping) => shaping.start(line, copy, from, sending).min(due),
+            None => from,
+        }
     }
 
     /// Selects a frame for transmission in this tick: of the first class that has an eligible one, credit, and a gate
@@ -208,6 +231,7 @@ impl EgressPort {
     }
 
     /// Whether the first frame of a class may be selected as far as credit and gate go.
+    #[inline(never)]
     fn is_ready(&mut self, line: &impl LineTime, now: Tick, class: usize) -> bool {
         let sending = self.sending();
         let (Some(shaping), Some(head)) = (&mut self.shaping, self.queues.head(class)) else { return true };
@@ -224,8 +248,6 @@ impl EgressPort {
     fn would_start(&mut self, line: &impl LineTime, at: Tick, copy: &Queued) -> bool {
         let sending = self.sending();
         let Some(shaping) = &mut self.shaping else { return true };
-        let class = usize::from(copy.traffic_class);
-        shaping.starts[class] = Starts::UNKNOWN;
         !shaping.may_be_too_long && shaping.start(line, copy, at, sending) == at
     }
 
@@ -254,10 +276,7 @@ impl EgressPort {
         let sending = self.sending();
         if let Some(shaping) = &mut self.shaping {
             let longest = longest.min(shaping.gated.max_bytes[class]);
-            shaping.starts[class] = Starts::UNKNOWN;
-            let start = shaping.start(line, &Queued { bytes: longest, ..*copy }, now, sending);
-            shaping.starts[class] = Starts::UNKNOWN; // of another length
-            if start != now {
+            if shaping.start(line, &Queued { bytes: longest, ..*copy }, now, sending) != now {
                 return false;
             }
         }
@@ -267,7 +286,8 @@ impl EgressPort {
 
     #[inline(always)]
     fn transmit(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
-        if self.shaping.is_some() {
+        let classes = 1 << copy.traffic_class | 1 << self.sending_class;
+        if self.shaping.as_ref().is_some_and(|shaping| shaping.credit.is_of(classes)) {
             self.pay(line, now, copy);
         }
         (self.sending_until, self.sending_class) = (line.spent(now, copy.bytes), copy.traffic_class);
@@ -276,6 +296,7 @@ impl EgressPort {
     }
 
     /// Settles what the frame before has cost, and the credit of the class that is selected now.
+    #[inline(never)]
     fn pay(&mut self, line: &impl LineTime, now: Tick, copy: &Queued) {
         let before = self.sending();
         let Some(shaping) = &mut self.shaping else { return };
@@ -325,10 +346,11 @@ impl EgressPort {
     }
 
     /// Whether a frame is above the longest of its class, or longer than any window of its gate.
+    #[inline]
     pub fn is_too_long(&self, line: &impl LineTime, at: Tick, class: usize, bytes: u16) -> bool {
-        self.shaping.as_ref().is_some_and(|shaping| {
-            let gated = &shaping.gated;
-            bytes > gated.max_bytes[class] || gated.never_fits(line.gate_time(), at, class, line.wire(bytes))
+        self.shaping.as_ref().is_some_and(|shaping| match &shaping.longest {
+            Some(longest) => bytes > longest[class],
+            None => shaping.is_too_long(line, at, class, bytes),
         })
     }
 
@@ -386,7 +408,7 @@ impl EgressPort {
         self.settle(line, at);
         let shaping = self.shaping.get_or_insert_default();
         shaping.forget();
-        shaping.may_be_too_long = true;
+        (shaping.may_be_too_long, shaping.longest) = (true, None);
         &mut shaping.gated.gates
     }
 
@@ -394,7 +416,9 @@ impl EgressPort {
     pub fn begin(&mut self, line: &impl LineTime, at: Tick) {
         if let Some(shaping) = &mut self.shaping {
             let time = line.gate_time().of_windows(at);
+            shaping.gated.gates.begin(time);
             shaping.may_be_too_long = !self.queues.is_empty() || shaping.gated.gates.pending(time).is_some();
+            shaping.longest = shaping.gated.longest(line);
         }
     }
 
@@ -427,6 +451,7 @@ impl EgressPort {
 
     /// queueMaxSDU of a class, as bytes of the frame.
     pub fn set_max_bytes(&mut self, class: usize, bytes: u16) {
-        self.shaping.get_or_insert_default().gated.max_bytes[class] = bytes;
+        let shaping = self.shaping.get_or_insert_default();
+        (shaping.gated.max_bytes[class], shaping.longest) = (bytes, None);
     }
 }

@@ -44,6 +44,9 @@ struct List {
     tail: u32,
 }
 
+const NOTHING: Queued =
+    Queued { visible: 0, frame: 0, bytes: 0, reception: 0, traffic_class: 0, pool: Pool::Queue, shaped: false };
+
 /// Whether anything waits stands first, in the line of the cache in which what surrounds the queues ends.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -52,6 +55,9 @@ pub struct Queues {
     free: u32,
     /// Bit k: class k has frames.
     waiting: u8,
+    /// The only copy is not in a list: most copies come and go alone.
+    is_alone: bool,
+    alone: Queued,
     lists: Vec<[List; CLASSES]>,
     nodes: Vec<Node>,
     classes: [Heads; CLASSES],
@@ -66,6 +72,8 @@ impl Queues {
             free: NONE,
             count: 0,
             waiting: 0,
+            is_alone: false,
+            alone: NOTHING,
             classes: [Heads::default(); CLASSES],
         }
     }
@@ -82,18 +90,19 @@ impl Queues {
     /// instructions more than the call does.
     #[inline(never)]
     pub fn push(&mut self, copy: Queued) -> bool {
-        let node = Node { copy, next: NONE };
-        let index = if self.free == NONE {
-            self.nodes.push(node);
-            self.nodes.len() as u32 - 1
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
-            index
-        };
-        self.count += 1;
         let (class, queue) = (usize::from(copy.traffic_class), copy.queue());
+        if self.count == 0 {
+            (self.count, self.waiting) = (1, 1 << class);
+            (self.is_alone, self.alone) = (true, copy);
+            self.classes[class].fill(Eligible { time: copy.visible, queue });
+            return true;
+        }
+        if std::mem::take(&mut self.is_alone) {
+            let (alone, index) = (self.alone, self.insert(self.alone));
+            self.lists[alone.queue().index()][usize::from(alone.traffic_class)] = List { head: index, tail: index };
+        }
+        let index = self.insert(copy);
+        self.count += 1;
         let list = &mut self.lists[queue.index()][class];
         let heads = &mut self.classes[class];
         if heads.has(queue) {
@@ -105,6 +114,18 @@ impl Queues {
         heads.fill(Eligible { time: copy.visible, queue });
         self.waiting |= 1 << class;
         true
+    }
+
+    fn insert(&mut self, copy: Queued) -> u32 {
+        let node = Node { copy, next: NONE };
+        if self.free == NONE {
+            self.nodes.push(node);
+            return self.nodes.len() as u32 - 1;
+        }
+        let index = self.free;
+        self.free = self.nodes[index as usize].next;
+        self.nodes[index as usize] = node;
+        index
     }
 
     /// The first instant at which any copy may be selected.
@@ -149,19 +170,25 @@ impl Queues {
     }
 
     /// The head of a class that goes first.
+    #[inline]
     pub fn head(&self, traffic_class: usize) -> Option<&Queued> {
+        if self.is_alone {
+            return (self.waiting >> traffic_class & 1 == 1).then_some(&self.alone);
+        }
         let list = &self.lists[self.classes[traffic_class].first().queue.index()][traffic_class];
         (self.waiting >> traffic_class & 1 == 1).then(|| &self.nodes[list.head as usize].copy)
     }
 
     /// All copies of a class: those of a queue in their order, queue by queue.
     pub fn of_class(&self, class: usize) -> impl Iterator<Item = &Queued> {
-        let filled = (0..self.lists.len()).filter(move |&queue| self.classes[class].has(QueueId::of_index(queue)));
-        filled.flat_map(move |queue| {
+        let in_lists = if self.is_alone { 0 } else { self.lists.len() };
+        let filled = (0..in_lists).filter(move |&queue| self.classes[class].has(QueueId::of_index(queue)));
+        let listed = filled.flat_map(move |queue| {
             let node = |index: u32| (index != NONE).then(|| &self.nodes[index as usize]);
             let first = node(self.lists[queue][class].head);
             std::iter::successors(first, move |last| node(last.next)).map(|node| &node.copy)
-        })
+        });
+        (self.is_alone && self.waiting >> class & 1 == 1).then_some(&self.alone).into_iter().chain(listed)
     }
 
     /// Takes out the candidate of a class that has one.
@@ -172,6 +199,11 @@ impl Queues {
 
     #[inline(never)]
     fn pop(&mut self, class: usize) -> Queued {
+        if std::mem::take(&mut self.is_alone) {
+            (self.count, self.waiting) = (0, 0);
+            self.classes[class].take(true, |_| 0);
+            return self.alone;
+        }
         let Self { lists, nodes, classes, .. } = self;
         let heads = &mut classes[class];
         let list = &mut lists[heads.first().queue.index()][class];

@@ -16,26 +16,46 @@ pub(super) struct Shaping {
     pub credit: CreditBased,
     /// A frame that is queued may have become longer than any window of its gate.
     pub may_be_too_long: bool,
+    /// Per class the longest frame, if that does not change with time.
+    pub longest: Option<[u16; CLASSES]>,
 }
 
 impl Default for Shaping {
     fn default() -> Self {
         let (gated, credit) = (Gated::default(), CreditBased::default());
-        Self { starts: [Starts::UNKNOWN; CLASSES], gated, credit, may_be_too_long: false }
+        Self { starts: [Starts::UNKNOWN; CLASSES], gated, credit, may_be_too_long: false, longest: None }
     }
 }
 
 impl Shaping {
     /// The first tick from `from` on in which a frame of a class may start, if nothing is sent meanwhile.
+    #[inline]
     pub fn start(&mut self, line: &impl LineTime, first: &Queued, from: Tick, sending: Sending) -> Tick {
-        let (time, class) = (line.gate_time(), usize::from(first.traffic_class));
-        if let Some(start) = self.starts[class].from(time, from) {
-            return start;
+        let known = self.starts[usize::from(first.traffic_class)].from(line.gate_time(), from, first.bytes);
+        known.unwrap_or_else(|| self.find_start(line, first, from, sending))
+    }
+
+    #[inline(never)]
+    fn find_start(&mut self, line: &impl LineTime, first: &Queued, from: Tick, sending: Sending) -> Tick {
+        let class = usize::from(first.traffic_class);
+        if !self.credit.is_of(1 << class) {
+            let starts = self.gated.starts_from(line, from, from, class, first.bytes);
+            self.starts[class] = starts;
+            return starts.first;
         }
-        let with_credit = self.credit.from(&self.gated, time, class, from, Waiting::new(line, first), sending);
-        let starts = self.gated.starts_from(time, from, with_credit, class, line.wire(first.bytes));
-        self.starts[class] = starts;
+        let waiting = Waiting::new(line, first);
+        let with_credit = self.credit.from(&self.gated, line.gate_time(), class, from, waiting, sending);
+        let starts = self.gated.starts_from(line, from, with_credit, class, first.bytes);
+        // With a guard, credit depends on the frame that waits.
+        self.starts[class] = if waiting.guard == 0 { starts } else { Starts::UNKNOWN };
         starts.first
+    }
+
+    /// Whether a frame is above the longest of its class, or longer than any window of its gate, in this tick.
+    #[inline(never)]
+    pub fn is_too_long(&self, line: &impl LineTime, at: Tick, class: usize, bytes: u16) -> bool {
+        let gated = &self.gated;
+        bytes > gated.max_bytes[class] || gated.never_fits(line.gate_time(), at, class, line.wire(bytes))
     }
 
     /// Gates, credit or their time change.

@@ -268,7 +268,14 @@ fn contract(
                         pool: Pool::Queue,
                         shaped,
                     };
-                    port.enqueue(copy);
+                    let displaces = port.head(usize::from(class)).is_some();
+                    let told = match port.enqueue(copy) {
+                        true => port.next_selection_with(line, now, &copy, due),
+                        false => due,
+                    };
+                    due = port.next_selection(line, now);
+                    // Where a longer frame goes before one that was first of its class, the port looks in vain.
+                    prop_assert!(told == due || told < due && displaces, "{} with the copy, {} with all", told, due);
                     reference.copies.push(copy);
                 }
                 Step::Drop(class) => {

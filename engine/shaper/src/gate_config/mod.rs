@@ -278,7 +278,7 @@ impl GateConfig {
         }
         let time = ports.gate_time();
         let (before, last) = (*time, time.at(at - 1));
-        if let Err(error) = time.clock.command(cycle, command) {
+        if let Err(error) = time.command(cycle, command) {
             return error.code();
         }
         let now = time.at(at);

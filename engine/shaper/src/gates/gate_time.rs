@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Between the ticks of a port and the time by which its gates go.
-use crate::ptp_clock::{PtpClock, FRACTION_BITS};
+use crate::ptp_clock::{ClockError, Command, PtpClock, FRACTION_BITS};
 
 /// An eighth of a picosecond is to 1 ps what 1 ns is to a cycle of 8 ns.
 const EIGHTHS: u32 = 3;
@@ -19,31 +19,84 @@ pub struct GateDelays {
 /// Gate time of a tick: in nanoseconds of the hardware, else in picoseconds from an origin.
 #[derive(Clone, Copy, Debug)]
 pub struct GateTime {
-    pub clock: PtpClock,
+    /// What `clock` comes to, if that is simple: of most clocks.
+    whole: Option<Whole>,
+    clock: PtpClock,
     delays: GateDelays,
     /// Of what the clock counts, below a unit of gate time.
     fraction_bits: u32,
 }
 
+/// Gate time to which each tick adds 2^`shift` units, and that never has a fraction.
+#[derive(Clone, Copy, Debug)]
+struct Whole {
+    /// The first tick that adds to it.
+    tick: u64,
+    /// Gate time in that tick, and in those before.
+    time: u64,
+    shift: u32,
+}
+
+impl Whole {
+    #[inline]
+    fn at(self, tick: u64) -> u64 {
+        self.time.saturating_add(tick.saturating_sub(self.tick).saturating_mul(1 << self.shift))
+    }
+
+    #[inline]
+    fn tick_of(self, time: u64) -> u64 {
+        self.tick.saturating_add(time.saturating_sub(self.time).div_ceil(1 << self.shift))
+    }
+}
+
 impl GateTime {
     pub fn new(clock: PtpClock, delays: GateDelays) -> Self {
-        Self { clock, delays, fraction_bits: FRACTION_BITS }
+        Self::of(clock, delays, FRACTION_BITS)
+    }
+
+    fn of(clock: PtpClock, delays: GateDelays, fraction_bits: u32) -> Self {
+        let whole = || {
+            let (shift, whole) = (clock.steps()?.checked_sub(fraction_bits)?, clock.begin());
+            let time = u64::try_from(whole.1 >> fraction_bits).ok()?;
+            let is_whole = i128::from(time) << fraction_bits == whole.1;
+            let tick = whole.0.checked_add(delays.states)?;
+            is_whole.then_some(Whole { tick, time: time.checked_add(delays.lead)?, shift })
+        };
+        Self { whole: whole(), clock, delays, fraction_bits }
+    }
+
+    /// A command of its clock, see [`PtpClock::command`].
+    pub fn command(&mut self, cycle: u64, command: Command) -> Result<(), ClockError> {
+        self.clock.command(cycle, command)?;
+        *self = Self::of(self.clock, self.delays, self.fraction_bits);
+        Ok(())
+    }
+
+    pub fn clock(&self) -> &PtpClock {
+        &self.clock
     }
 
     /// Of a port whose ticks are picoseconds. The clock's increment for 8 ns is one for 1 ps of a clock that counts
     /// eighths of them, so that nothing of it is lost.
     pub fn of_picoseconds(tick: u64, origin_ps: u64, increment: u64) -> Self {
         let clock = PtpClock::new(tick, origin_ps << EIGHTHS).with_increment(increment);
-        Self { clock, delays: GateDelays::default(), fraction_bits: FRACTION_BITS + EIGHTHS }
+        Self::of(clock, GateDelays::default(), FRACTION_BITS + EIGHTHS)
     }
 
     /// What the clock shows, which is when gates act on the wire.
     pub fn of_wire(self) -> Self {
-        Self { delays: GateDelays::default(), ..self }
+        Self::of(self.clock, GateDelays::default(), self.fraction_bits)
     }
 
     #[inline]
     pub fn at(&self, tick: u64) -> u64 {
+        match self.whole {
+            Some(whole) => whole.at(tick),
+            None => self.at_any(tick),
+        }
+    }
+
+    fn at_any(&self, tick: u64) -> u64 {
         let time = self.clock.time_at(tick.saturating_sub(self.delays.states)) >> self.fraction_bits;
         u64::try_from(time).unwrap_or(u64::MAX).saturating_add(self.delays.lead)
     }
@@ -51,8 +104,21 @@ impl GateTime {
     /// The first tick of this gate time or later.
     #[inline]
     pub fn tick_of(&self, time: u64) -> u64 {
+        match self.whole {
+            Some(whole) => whole.tick_of(time),
+            None => self.tick_of_any(time),
+        }
+    }
+
+    fn tick_of_any(&self, time: u64) -> u64 {
         let time = i128::from(time.saturating_sub(self.delays.lead)) << self.fraction_bits;
         self.clock.cycle_of(time).saturating_add(self.delays.states)
+    }
+
+    /// Whether some tick shows one of these times, whatever they begin with.
+    #[inline]
+    pub fn shows_some_of(&self, times: u64) -> bool {
+        self.whole.is_some_and(|whole| times >> whole.shift != 0)
     }
 
     /// The gate time whose list's largest windows count in a tick.
@@ -125,5 +191,58 @@ impl Line {
             false => (-way).div_euclid(i128::from(self.increment)),
         };
         i128::from(self.tick) - back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptp_clock::NOMINAL_INCREMENT;
+    use proptest::prelude::*;
+
+    fn gate_time() -> impl Strategy<Value = GateTime> {
+        let increment = prop_oneof![Just(NOMINAL_INCREMENT), Just(2 * NOMINAL_INCREMENT), 1_u64 << 32..1 << 36];
+        let start = prop_oneof![0..10_000_u64, Just(u64::MAX >> 4)];
+        let delays = (0..100_u64, 0..20_u64, 0..20_u64);
+        (0..10_000_u64, start, increment, delays, any::<bool>()).prop_map(|(tick, ns, increment, delays, is_ideal)| {
+            let (lead, states, windows) = delays;
+            match is_ideal {
+                true => GateTime::of_picoseconds(tick, ns, increment),
+                false => GateTime::new(
+                    PtpClock::new(tick, ns).with_increment(increment),
+                    GateDelays { lead, states, windows },
+                ),
+            }
+        })
+    }
+
+    proptest! {
+        /// What is simple comes to what holds of any clock, also where a step or a slew of it acts.
+        #[test]
+        fn whole_time_is_that_of_any_clock(
+            time in gate_time(),
+            commands in prop::collection::vec((0..2_000_u64, -50..50_i32, 0_u32..3), 0..4),
+            ticks in prop::collection::vec(prop_oneof![0..40_000_u64, any::<u64>()], 1..30),
+        ) {
+            let (mut time, mut cycle) = (time, 10_000);
+            for (after, ns, kind) in commands {
+                cycle += after;
+                let command = match kind {
+                    0 => Command::Slew { ns, rate: 1 << 31 },
+                    1 => Command::Set { s: after, ns: 5 },
+                    _ => Command::Increment(NOMINAL_INCREMENT),
+                };
+                time.command(cycle, command).unwrap();
+            }
+            for tick in ticks {
+                prop_assert_eq!(time.at(tick), time.at_any(tick));
+                prop_assert_eq!(time.tick_of(tick), time.tick_of_any(tick));
+                // As many units as a tick adds are shown somewhere among any that are later.
+                let from = time.at(tick);
+                let first = time.tick_of(from.saturating_add(3));
+                let is_shown = first < u64::MAX && time.at(first) <= from.saturating_add(3 + 8);
+                prop_assert!(!time.shows_some_of(8) || is_shown || first == u64::MAX || from > u64::MAX - 20);
+            }
+        }
     }
 }

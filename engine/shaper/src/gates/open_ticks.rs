@@ -126,8 +126,17 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    #[inline]
     fn new(gates: &'a Gates, time: &GateTime, at: u64, to: u64) -> Self {
         let line = time.line(at);
+        if let (Some((list, start)), u64::MAX, 1..) = (gates.lasting_cycles(), line.until, line.increment) {
+            return Self { line, pattern: Pattern::Cycles { list, start }, end: to };
+        }
+        Self::until_change(line, gates, at, to)
+    }
+
+    #[inline(never)]
+    fn until_change(line: Line, gates: &'a Gates, at: u64, to: u64) -> Self {
         let (pattern, until) = gates.pattern(line.at(at));
         let next = until.map_or(u64::MAX, |until| line.tick_of(until)).min(line.until);
         // Time that stands still shows one state.

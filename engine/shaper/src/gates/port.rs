@@ -136,6 +136,29 @@ impl Gates {
         }
     }
 
+    /// The list that runs, if nothing is to take its place.
+    #[inline]
+    pub fn lasting_list(&self) -> Option<&Arc<List>> {
+        match (&self.pending, &self.phase) {
+            (None, Phase::Running { list, .. } | Phase::Holding { list, .. }) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// The list whose cycles run for ever, and when one of them begins.
+    #[inline]
+    pub(super) fn lasting_cycles(&self) -> Option<(&Arc<List>, u64)> {
+        match (&self.pending, &self.phase) {
+            (None, Phase::Running { list, start }) if self.enabled => Some((list, *start)),
+            _ => None,
+        }
+    }
+
+    /// Nobody asks what was before `now`.
+    pub fn begin(&mut self, now: u64) {
+        self.act(now);
+    }
+
     /// The list that runs at `now` with nothing to take its place, and when one of its cycles begins.
     #[inline]
     fn steady(&self, now: u64) -> Option<(&Arc<List>, u64)> {

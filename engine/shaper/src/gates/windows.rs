@@ -104,8 +104,8 @@ impl Windows {
     pub fn ended_by(&self, offset: u64) -> usize {
         let part = (offset >> self.part_bits) as usize;
         let Some(&[least, most]) = self.ended.get(part..part + 2) else { return self.windows.len() };
-        let (least, most) = (least as usize, most as usize);
-        least + self.windows[least..most].partition_point(|window| window.to <= offset)
+        let of_part = &self.windows[least as usize..most as usize];
+        least as usize + of_part.iter().take_while(|window| window.to <= offset).count()
     }
 
     /// When a window closes, which may be in the next cycle.

@@ -59,12 +59,12 @@ impl StationNode {
                 return select_at(self.port.next(), out);
             }
         };
-        let Sent { frame: slot, traffic_class, first, again } = sent;
+        let Sent { frame: slot, traffic_class, first } = sent;
         let frame = out.around.frames.get_mut(slot);
         let stream = frame.stream;
         out.around.ledger.send(frame, first);
         if let Some(Release::WhenFree(_)) | None = out.around.origins[stream as usize].generator.next_release() {
-            self.have_next(stream, again, out);
+            self.have_next(stream, self.port.again(), out);
         }
         select_at(self.port.next(), out);
         out.send_held(Leaving { slot, port: 0, traffic_class, is_spoiled: false, first });
