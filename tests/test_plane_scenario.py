@@ -16,6 +16,7 @@ from penstock.journeys import View
 from penstock.lab import planes
 from penstock.lab.programs import How
 from penstock.lab.run import Where, needed, run
+from penstock.plan import network_json
 from penstock.plane.binary import PROGRAM
 from penstock.plane.of_network import config_of
 from penstock.scenario import load
@@ -85,8 +86,8 @@ def test_ats_credit_turns_and_limits_are_told() -> None:
     config = told(load(given))
     port = config["ports"][1]
     assert config["streams"]["high"]["ats"] == {"rate": 5_000_000, "burst": 520}
-    assert port["classes"]["7"] == {"max_residence": 3_000_000}
-    assert port["classes"]["5"] == {"idle_slope": 2_000_000}
+    assert port["classes"]["7"] == {"limit": 1024, "max_residence": 3_000_000}
+    assert port["classes"]["5"] == {"limit": 1024, "idle_slope": 2_000_000}
     assert (port["classes"]["1"], port["round_robin"]) == ({"limit": 9}, [1, 2])
 
 
@@ -100,6 +101,10 @@ def test_the_program_takes_what_it_is_told(given: Any, tmp_path: Path) -> None:
             [str(PROGRAM.build()), "--config", str(file)], capture_output=True, text=True, timeout=10, check=False
         )
         assert "no such interface" in done.stderr, "all before the interfaces is right"
+
+
+def test_who_asks_when_frames_are_created_asks_a_model() -> None:
+    assert [bridge["kind"] for bridge in network_json(load(small()), {}, {})["bridges"]] == ["model"]
 
 
 def test_planes_need_no_qdiscs_and_stand_beside_no_model() -> None:

@@ -47,7 +47,8 @@ def network_json(
     for bridge in network.bridges.values():
         described: dict[str, Any] = {
             "name": bridge.name,
-            "kind": bridge.nodes,
+            # Who asks when frames are created asks the model.
+            "kind": "model" if bridge.nodes == "plane" else bridge.nodes,
             "ports": bridge.ports,
             "clock": _clock(bridge.clock),
             "timing": _timing(bridge),

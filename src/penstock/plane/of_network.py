@@ -14,6 +14,7 @@ from penstock.scenario.network import Bridge, Network
 Config = dict[str, Any]
 _SEQUENCE_AT = 10  # in the header of `penstock-end`, docs/end-station.md
 _SEQUENCE_BYTES = 4
+_USUAL_LIMIT = 1024  # frames of a queue that the scenario does not limit
 
 
 def config_of(network: Network, bridge: Bridge, interfaces: dict[int, str]) -> Config:
@@ -43,10 +44,8 @@ def config_of(network: Network, bridge: Bridge, interfaces: dict[int, str]) -> C
 def _port(network: Network, bridge: Bridge, number: int, interface: str) -> Config:
     classes: dict[str, Config] = {}
     for traffic_class in range(8):
-        own: Config = {}
         limit = bridge.queue_limits.get(traffic_class)
-        if limit is not None and limit.frames is not None:
-            own["limit"] = limit.frames
+        own: Config = {"limit": _USUAL_LIMIT if limit is None or limit.frames is None else limit.frames}
         if (credit := bridge.credit.get((number, traffic_class))) is not None:
             own["idle_slope"] = credit.idle_slope_bps
         if (longest := bridge.max_sdu_bytes.get((number, traffic_class))) is not None:
@@ -56,8 +55,7 @@ def _port(network: Network, bridge: Bridge, number: int, interface: str) -> Conf
             residence_ns = bridge.classes[traffic_class].max_residence_ns
         if residence_ns is not None:
             own["max_residence"] = residence_ns
-        if own:
-            classes[str(traffic_class)] = own
+        classes[str(traffic_class)] = own
     gates = bridge.gates.get(number)
     return {
         "interface": interface,
