@@ -15,10 +15,20 @@ def check_identities(draft: Draft, network: Network) -> None:
     from penstock.plan import identities
 
     told: set[str] = set()
+    tagged: dict[str, dict[str, tuple[object, ...]]] = {}  # the same at each bridge
+
+    def keys_of(stream: Stream, bridge: str, entry: int) -> dict[str, tuple[object, ...]]:
+        known = tagged.get(stream.name)
+        if known is None:
+            known = identities(network, stream, bridge, entry)
+            if stream.vlan:
+                tagged[stream.name] = known
+        return known
+
     for name, passing in network.passing.items():
         ats = network.bridges[name].ats_pcps
         shaped = [
-            (stream, hop.entry, identities(network, stream, name, hop.entry))
+            (stream, hop.entry, keys_of(stream, name, hop.entry))
             for stream, hop in passing
             if (None if stream.vlan is None else stream.pcp) in ats
         ]
@@ -56,14 +66,14 @@ def check_forwarding(draft: Draft, network: Network) -> None:
         if not bridge.static_forwarding:
             continue
         entries: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        for stream, hop in network.passing[name]:
+            entries[stream.destination_mac, stream.vlan or bridge.port_vlan_id[hop.entry]].update(hop.egress)
+        if all(len(ports) == 1 for ports in entries.values()):
+            continue
         passing = [
             (stream, hop, (stream.destination_mac, stream.vlan or bridge.port_vlan_id[hop.entry]))
             for stream, hop in network.passing[name]
         ]
-        for _, hop, key in passing:
-            entries[key].update(hop.egress)
-        if all(len(ports) == 1 for ports in entries.values()):
-            continue
         for stream, hop, key in passing:
             if len(entries[key]) == len(hop.egress):
                 continue

@@ -32,7 +32,7 @@ class Routes:
                 self.ports[b].setdefault(a, (link.b[1], link.a[1]))
         self.neighbours = [sorted(ports) for ports in self.ports]
         self._towards: dict[int, list[int]] = {}
-        self._hops: dict[tuple[str, int, int], Hop] = {}  # those that many streams have in common
+        self._hops: dict[tuple[int, int, int], Hop] = {}  # those that many streams have in common
 
     def towards(self, destination: int) -> list[int]:
         """For each bridge the next one on the way to a destination; itself at the end; -1 where there is no way."""
@@ -104,16 +104,18 @@ class Routes:
     def _path(self, entry: int, way: Sequence[str], last: int) -> tuple[Hop, ...]:
         """The tree that is one way without a loop."""
         found = []
-        ports, number = self.ports, self.number
+        ports, known = self.ports, self._hops
+        here = self.number[way[0]]
         for bridge, after in pairwise(way):
-            out, into = ports[number[bridge]][number[after]]
-            found.append(self._hop(bridge, entry, out))
-            entry = into
-        found.append(self._hop(way[-1], entry, last))
-        return tuple(found)
-
-    def _hop(self, bridge: str, entry: int, egress: int) -> Hop:
-        hop = self._hops.get((bridge, entry, egress))
+            there = self.number[after]
+            out, into = ports[here][there]
+            hop = known.get((here, entry, out))
+            if hop is None:
+                hop = known[here, entry, out] = Hop(bridge, entry, (out,))
+            found.append(hop)
+            here, entry = there, into
+        hop = known.get((here, entry, last))
         if hop is None:
-            hop = self._hops[bridge, entry, egress] = Hop(bridge, entry, (egress,))
-        return hop
+            hop = known[here, entry, last] = Hop(way[-1], entry, (last,))
+        found.append(hop)
+        return tuple(found)

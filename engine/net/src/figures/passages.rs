@@ -134,3 +134,42 @@ impl Passages {
         self.all.remove(&key((row.frame, row.node)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Event, Reason};
+
+    fn row(frame: u64) -> Row {
+        let (event, reason) = (Event::Sent, Reason::NONE);
+        Row { frame, stream: 0, node: 3, port: 1, event, time_ps: 0, bytes: 64, traffic_class: 0, reason }
+    }
+
+    #[test]
+    fn a_frame_is_there_until_all_its_copies_are_closed() {
+        let mut passages = Passages::default();
+        assert!(passages.begin((7, 3), Passage::new(0, 0b110, 50)));
+        assert!(!passages.begin((7, 3), Passage::new(0, 0b110, 40)));
+        assert_eq!(passages.get(&row(7)).map(|passage| passage.arrived), Some(40));
+        passages.get(&row(7)).unwrap().step(1).queued = Some(60);
+        assert!(passages.close(&row(7), 0).is_some_and(|step| step.queued.is_none()));
+        assert!(passages.close(&row(7), 0).is_none(), "it has left there");
+        assert_eq!(passages.close(&row(7), 1).and_then(|step| step.queued), Some(60));
+        assert!(passages.all.is_empty());
+    }
+
+    #[test]
+    fn what_nothing_is_heard_of_is_forgotten_unless_it_waits() {
+        let mut passages = Passages::default();
+        for frame in 0..100_000 {
+            passages.begin((frame, 3), Passage::new(0, 0b10, frame * 1_000_000_000));
+            if frame.is_multiple_of(1_000) {
+                passages.get(&row(frame)).unwrap().step(0).queued = Some(0);
+            }
+        }
+        // Ten seconds of a thousand frames each, as many again until the next look, and a hundred that wait.
+        assert!(passages.all.len() <= 2 * 10_000 + 200, "{}", passages.all.len());
+        assert_eq!((0..100).filter(|n| passages.get(&row(n * 1_000)).is_some()).count(), 100);
+        assert!(passages.get(&row(5)).is_none());
+    }
+}
