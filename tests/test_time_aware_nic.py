@@ -9,13 +9,19 @@ from functools import cache
 import numpy as np
 import pytest
 
+from penstock.lab.machine import Machine
 from penstock.reproduce import papers, work
 from penstock.reproduce.experiment import Case, Experiment, Found, Options, Outcomes
 from penstock.reproduce.outcome import Outcome
 from penstock.reproduce.row import Row
-from penstock.reproduce.time_aware_nic import PAPER, printed, tiles
+from penstock.reproduce.time_aware_nic import PAPER, hosts, printed, tiles
+from penstock.reproduce.time_aware_nic.place import FOLDER
 from penstock.reproduce.time_aware_nic.traffic import PATTERNS
+from penstock.scenario import load
 from penstock.tiles.grid import Grid
+from penstock.torus.laboratory import Laboratory
+from penstock.torus.of_scenario import torus_of
+from rights import needs_any_namespaces
 
 
 def experiment(name: str) -> Experiment:
@@ -112,6 +118,16 @@ def test_larger_networks_are_later_with_links_dead_and_with_load() -> None:
     straight = Outcome(dead.nodes, dead.summary, alive.frames)
     bad = rows(experiment("tiles").evaluate([(first, alive), (third, straight)], Options()))
     assert [name for name, row in bad.items() if not row.ok] == ["transpose.detour"]
+
+
+@needs_any_namespaces
+def test_the_testbeds_hosts_find_a_detour_and_messages_take_it() -> None:
+    with Machine() as machine, Laboratory(torus_of(load(FOLDER / "testbed.toml")), machine) as made:
+        found = [*hosts.links(made), *hosts.messages(machine, made)]
+    assert [row.quantity for row in found if not row.ok] == []
+    measured = {row.id: row.measured for row in found}
+    assert (measured["hosts.links.shortest"], measured["hosts.links.dead"]) == (3, 5)
+    assert (measured["hosts.ways.dead"], measured["hosts.messages.dead"]) == (30, len(hosts.SIZES))
 
 
 def test_the_papers_numbers() -> None:

@@ -14,7 +14,7 @@ import time
 
 from penstock.messages import MessageError, Node
 
-_PATIENCE_S = 60.0
+_PATIENCE_S = 1e6  # of an emulated processor, whose time runs ahead while it waits for a file
 _PAUSE_S = 0.05
 
 
