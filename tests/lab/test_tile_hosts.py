@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time-aware NIC paper's testbed as Linux hosts, on a kernel with taprio; set_conf from Python and C."""
+"""The time-aware NIC paper's testbed as Linux hosts, on a kernel with taprio; set_conf and get_conf there."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from penstock.lab.machine import Machine
 from penstock.lab.run import Where, machine_with
-from penstock.reproduce.time_aware_nic.hosts import OnHosts
+from penstock.reproduce.time_aware_nic.hosts import PROGRAM, OnHosts
 
 ENGINE = Path(__file__).parents[2] / "engine"
 
@@ -38,39 +37,32 @@ def host(machine: Machine) -> Iterator[str]:
     machine.ask("forget")
 
 
-PROGRAM = """
-import sys
-from penstock.messages import MessageError, Schedule, get_conf, set_conf
-
-def tried(what, *words):
-    try:
-        return what(*words)
-    except MessageError as error:
-        return error.args
-
-paper = Schedule((50_000, 50_000, 900_000), (2, 1, 0), 1_000_000)
-other = Schedule((0, 0, 500_000), (2,), 1_000_000, 20_000)
-fewer = Schedule((300_000, 700_000), (1, 0), 1_000_000)
-plain = Schedule((0, 0, 0))
-print(tried(get_conf, "eth0"))
-for conf in (paper, other, paper, plain, fewer, plain):
-    set_conf("eth0", conf)
-    assert get_conf("eth0") == conf, (get_conf("eth0"), conf)
-print(tried(set_conf, "eth0", Schedule((0, 0, 0, 0))))
-print(tried(set_conf, "eth0", Schedule((1000,), (0,), 2000)))
-print(tried(set_conf, "eth9", paper))
-print(tried(set_conf, "", paper))
-assert get_conf("eth0") == plain
-"""
+PAPER = ["50000,50000,900000", "2,1,0", "1000000", "0"]
+OTHER = ["0,0,500000", "2", "1000000", "20000"]
+FEWER = ["300000,700000", "1,0", "1000000", "0"]
+PLAIN = ["0,0,0", "", "0", "0"]
 
 
 def test_what_is_read_back_is_what_acts(machine: Machine, host: str) -> None:
-    said = machine.run(host, [sys.executable, "-c", PROGRAM]).splitlines()
-    assert said[0].startswith("(-13, 'eth0 has no schedule: its qdisc is ")
-    assert said[1] == "(-11, 'eth0 has 3 transmission queues and the schedule is for 4; up to 3 are allowed')"
-    assert said[2].startswith("(-11, 'the slot of queue 0 takes 1000 ns, less than the longest frame and its guard")
-    assert said[3].startswith("(-12, 'eth9: No such device")
-    assert said[4].startswith("(-10, 'this node has no card with time slots in hardware; the name of an interface")
+    program = str(PROGRAM.build())
+
+    def refused(*words: str) -> str:
+        done = machine.ask("run", host=host, command=[program, *words])
+        assert done["status"] == 1
+        return str(done["stderr"])
+
+    assert refused("get", "eth0").startswith("error: eth0 has no schedule: its qdisc is ")
+    for words in (PAPER, OTHER, PAPER, PLAIN, FEWER, PLAIN):
+        machine.run(host, [program, "set", "eth0", *words])
+        assert machine.run(host, [program, "get", "eth0"]).rstrip("\n").split(" ") == words
+    told = "eth0 has 3 transmission queues and the schedule is for 4; up to 3 are allowed"
+    assert told in refused("set", "eth0", "0,0,0,0", "", "0")
+    assert "the slot of queue 0 takes 1000 ns, less than the longest frame" in refused(
+        "set", "eth0", "1000", "0", "2000"
+    )
+    assert "eth9: No such device" in refused("set", "eth9", *PAPER)
+    assert "no card with time slots in hardware" in refused("set", "", *PAPER)
+    assert machine.run(host, [program, "get", "eth0"]).rstrip("\n").split(" ") == PLAIN
 
 
 def test_the_kernels_tools_see_the_same(machine: Machine, host: str, tmp_path: Path) -> None:

@@ -4,28 +4,29 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.errors import RunError
 from penstock.lab.machine import Machine
-from penstock.messages import Schedule
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
 from penstock.reproduce.row import Row
 from penstock.reproduce.time_aware_nic.place import FOLDER, tiling
 from penstock.scenario import load
+from penstock.static_program import StaticProgram
 from penstock.tiles.identity import Node
 from penstock.tiles.walk import Link, follow
 from penstock.torus.laboratory import Laboratory
 from penstock.torus.of_scenario import Torus, torus_of
 
+# For hosts of a guest, which has not the processor that the engine of this machine is built for.
+PROGRAM = StaticProgram("penstock-msg", ("msg", "shaper", "frame"))
 _FILE = FOLDER / "testbed.toml"
 CLIENT, SERVER = Node(0, 1), Node(0, 4)
 _INTERFACE = "side"  # by which the client's frames leave
 SIZES = (64, 1500, 65_536, 1 << 20, 1, 200_000)  # of messages, in bytes
-_SCHEDULE = Schedule((50_000, 50_000, 900_000), (2, 1, 0), 1_000_000)
+_SCHEDULE = ["50000,50000,900000", "2,1,0", "1000000", "0"]  # slots by queue, their order, cycle and guard, in ns
 _PRIORITIES = (0, 1, 2)
-_SECONDS = 1e6  # for a program, of an emulated processor: its time runs ahead while it waits for a file
+_SECONDS = 1000.0  # for a program, by the clock of the hosts
 
 
 def dead_link() -> Link:
@@ -110,34 +111,33 @@ def messages(machine: Machine, hosts: Laboratory) -> list[Row]:
 
 def _exchange(machine: Machine, torus: Torus, sizes: Sequence[int], priority: int = 0) -> int:
     """How many messages came whole from the client at the server."""
-    program = ["/usr/bin/env", sys.executable, "-m", "penstock.torus.exchange"]
     said = ",".join(map(str, sizes))
-    ends = (("receive", SERVER, CLIENT, "0"), ("send", CLIENT, SERVER, str(priority)))
-    # Read before two programs wait for each other.
-    machine.run(Laboratory.name(CLIENT), [sys.executable, "-c", "import penstock.torus.exchange"])
+    grid = torus.routing.grid
+    numbers = {node: f"0x{grid.identity(node).number:08x}" for node in (CLIENT, SERVER)}
+    ends: tuple[tuple[str, Node, Node, list[str]], ...] = (
+        ("receive", SERVER, CLIENT, []),
+        ("send", CLIENT, SERVER, [str(priority)]),
+    )
     programs = [
         {
             "name": role,
             "host": Laboratory.name(own),
-            "command": [*program, role, torus.said(own), torus.said(other), said, level],
+            "command": ["/usr/bin/env", str(PROGRAM.build()), role, numbers[own], numbers[other], said, *level],
         }
         for role, own, other, level in ends
     ]
     played = machine.play(programs, lead_ns=0, raster_ns=1, phase_ns=0, seconds=_SECONDS)
-    failed = [f"{each['name']} ({each['status']}): {each['stderr'].strip()}" for each in played["programs"] if each["status"] != 0]
+    failed = [f"{each['name']}: {each['stderr'].strip()}" for each in played["programs"] if each["status"] != 0]
     if failed:
         raise RunError(f"messages between hosts: {'; '.join(failed)}")
-    receiver = (machine.results / "receive" / "stdout").read_text()
-    return int(json.loads(receiver)["messages"])
+    return int((machine.results / "receive" / "stdout").read_text())
 
 
 def _schedule(machine: Machine) -> list[Row]:
     """The paper's schedule is set by one process and read by another."""
-    change = f"from penstock.messages import *; set_conf({_INTERFACE!r}, {_SCHEDULE!r})"
-    question = f"from penstock.messages import *; print(get_conf({_INTERFACE!r}) == {_SCHEDULE!r})"
-    client = Laboratory.name(CLIENT)
-    machine.run(client, [sys.executable, "-c", change])
-    equal = machine.run(client, [sys.executable, "-c", question]).strip() == "True"
+    client, program = Laboratory.name(CLIENT), str(PROGRAM.build())
+    machine.run(client, [program, "set", _INTERFACE, *_SCHEDULE])
+    equal = machine.run(client, [program, "get", _INTERFACE]).split() == _SCHEDULE
     return [_row("schedule", "schedule that is read back equal from the kernel", int(equal), 1)]
 
 
@@ -158,7 +158,7 @@ def _packets(machine: Machine) -> list[int]:
     """How many frames each queue of the client's interface has sent."""
     printed = machine.run(Laboratory.name(CLIENT), ["tc", "-s", "-j", "qdisc", "show", "dev", _INTERFACE])
     counts = {each["parent"]: int(each["packets"]) for each in json.loads(printed) if "parent" in each}
-    return [counts.get(f"5080:{queue + 1:x}", 0) for queue in range(len(_SCHEDULE.slot_ns))]
+    return [counts.get(f"5080:{queue + 1:x}", 0) for queue in _PRIORITIES]
 
 
 EXPERIMENTS = (Experiment("hosts", "the testbed as Linux hosts", "Sections III, IV", (), _evaluate),)
