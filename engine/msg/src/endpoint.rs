@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{shutdown, Shutdown};
+use nix::sys::socket::{setsockopt, shutdown, sockopt, Shutdown};
 
 use crate::connection::{self, address_of, Incoming};
 use crate::error::Error;
@@ -60,6 +60,8 @@ impl Endpoint {
         let own = node.address(options.tile, options.network)?;
         let system = |why| Error::System { what: "listening at the node's address", why };
         let listener = TcpListener::bind((own, options.port)).map_err(system)?;
+        // Connections that come have it from here: what acknowledges a message is of this node's class, too.
+        setsockopt(&listener, sockopt::Priority, &options.priority).map_err(|why| system(why.into()))?;
         let inbox = Arc::new(Inbox::default());
         let (accepts, hears) = (listener.try_clone().map_err(system)?, Arc::clone(&inbox));
         let (tile, network) = (options.tile, options.network);
