@@ -113,7 +113,7 @@ impl Running {
             return;
         }
         self.asked = None;
-        while let Some(Order { command, reply }) = self.orders.next() {
+        while let Some(Order { command, reply }) = self.orders.take() {
             let outcome = self.perform(command);
             // Whoever went away does not hear of it.
             let _ = reply.try_send(outcome);

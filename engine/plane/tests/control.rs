@@ -16,7 +16,7 @@ fn serving() -> (Vec<String>, Line) {
     std::thread::spawn(move || {
         let mut now = 1_000;
         loop {
-            let Some(order) = orders.next() else {
+            let Some(order) = orders.take() else {
                 std::thread::yield_now();
                 continue;
             };

@@ -76,7 +76,7 @@ impl Orders {
     }
 
     /// The next one; none: the flag is down until another comes.
-    pub fn next(&mut self) -> Option<Order> {
+    pub fn take(&mut self) -> Option<Order> {
         if self.any.swap(false, Ordering::AcqRel) {
             // What is left in the pipe wakes the thread once more, to no harm.
             let _ = self.woken.read(&mut [0; 64]);
