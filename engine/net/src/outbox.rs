@@ -235,13 +235,6 @@ impl<'a> Outbox<'a> {
         self.around.ledger.violated(violation);
     }
 
-    /// Nothing that was kept of headers at this bridge holds any more.
-    #[cold]
-    pub(crate) fn forget_memos(&mut self) {
-        let Surroundings { ledger, memos, .. } = &mut *self.around;
-        ledger.routes().hops_at(self.node).for_each(|hop| memos.forget(hop));
-    }
-
     /// The node's number in the run.
     pub fn node(&self) -> u32 {
         self.node

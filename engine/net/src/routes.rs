@@ -85,11 +85,6 @@ impl Routes {
         self.hops.len()
     }
 
-    /// At a bridge, of all streams.
-    pub fn hops_at(&self, bridge: u32) -> impl Iterator<Item = u32> + '_ {
-        (0..).zip(&self.hops).filter(move |(_, hop)| hop.bridge == bridge).map(|(hop, _)| hop)
-    }
-
     /// None beside the route.
     #[inline]
     pub fn hop(&self, hop: u32) -> Option<&Hop> {
@@ -306,7 +301,5 @@ mod tests {
         let route = routes.add(vec![(5, 1, 1), (5, 3, 1), (2, 0, 1), (9, 0, 1)], neighbour);
         assert_eq!((routes.after(route.first, 1), routes.after(route.first, 3)), (route.first + 1, route.first + 2));
         assert_eq!((routes.after(route.first, 0), routes.after(route.first + 2, 7)), (NONE, NONE));
-        let again = routes.add(vec![(5, 0, 1)], neighbour);
-        assert!(routes.hops_at(5).eq([route.first, again.first]));
     }
 }

@@ -205,7 +205,7 @@ proptest! {
         let mut wanted = Vec::new();
         for cut in rows.0.iter().filter(|row| row.event == Event::Cut) {
             prop_assert_eq!((cut.node, cut.port, cut.stream % 2), (0, 0, 1), "no express frame is cut");
-            let begun = of(Event::Sent, 0, cut.frame).filter(|sent| sent.time_ps - LEAD <= cut.time_ps).next_back().unwrap();
+            let begun = of(Event::Sent, 0, cut.frame).rfind(|sent| sent.time_ps - LEAD <= cut.time_ps).unwrap();
             prop_assert!(cut.time_ps < begun.time_ps + u64::from(begun.bytes) * PS_PER_BYTE);
             let came = cut.time_ps.saturating_sub(begun.time_ps) / PS_PER_BYTE;
             wanted.push((cut.time_ps + DELAY_PS, came as usize));

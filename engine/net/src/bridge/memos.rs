@@ -167,11 +167,6 @@ impl Memos {
         self.0.get(place as usize).map_or(NO_STREAM, |kept| kept.way.stream)
     }
 
-    /// Nothing is kept at a place any more.
-    pub fn forget(&mut self, place: u32) {
-        self.put(place, Classified::NONE);
-    }
-
     /// What is kept, if it follows from this header at this port and these tables.
     #[inline]
     pub(super) fn get(&self, place: u32, key: u64, version: u32) -> Option<&Classified> {

@@ -78,8 +78,8 @@ impl BridgeNode {
         }
         self.copies = 0;
         let before = std::mem::replace(&mut self.bridge, *fresh);
+        // By that, nothing that was kept of headers holds any more.
         self.bridge.know_links_of(&before);
-        out.forget_memos();
     }
 
     /// The link of a port is down for some time.
