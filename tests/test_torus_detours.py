@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from penstock.detours import detours_of
 from penstock.report.tiles import Plane
 from penstock.run import observe
 from penstock.run import run as run_network
@@ -150,6 +151,19 @@ def test_what_the_tables_are_not_of_waits_for_its_link() -> None:
         late = view.trace.filter(pl.col("event") == "sent", pl.col("node") == "t0")["time_ps"].sort()
         assert 1_500_000_000 <= late[1] < 1_510_000_000, described
         assert summary["streams"]["0-1"]["delivered"] == 3 * len(described["streams"]["0-1"]["to"])
+
+
+def test_one_address_of_two_listeners_has_no_detours() -> None:
+    """Their tables would contradict each other: both keep their ways, and wait."""
+    grid = grid_of(TILES)
+    described = scenario(TILES, [(0, 1), (10, 14)], [fault(grid, grid.links[0], at="500us", until="1500us")])
+    for stream in described["streams"].values():
+        stream["destination"] = "02:00:00:00:00:77"
+    assert set(detours_of(load(described))) == {f"t{number}" for number in range(16)}
+    assert all(not detours.orders for detours in detours_of(load(described)).values())
+    assert ways(described) == wanted(grid, [(0, 1), (10, 14)], [], [], [])
+    del described["streams"]["10-14"]
+    assert detours_of(load(described))["t0"].orders
 
 
 def test_a_run_says_how_frames_went_before_while_and_after(tmp_path: Path) -> None:

@@ -152,6 +152,20 @@ def test_what_is_in_the_way_is_told_before_anything_changes(inside: Run) -> None
 
 
 @needs_namespaces
+def test_an_address_of_a_node_at_another_interface_is_refused(inside: Run) -> None:
+    _, said = inside("""
+        ip address add 10.0.1.2/24 dev peer-side; ip address add 10.0.9.9/24 dev peer-side
+        ip address add 10.0.1.1/32 dev row
+        $P apply scenarios/torus node0; echo status $?; ip rule | wc -l
+        ip address flush dev peer-side; $P apply scenarios/torus node0
+    """)
+    assert "peer-side: its address 10.0.1.2 is that of a node" in said
+    assert "10.0.9.9" not in said
+    assert said.splitlines()[-3:-1] == ["status 3", "3"], said
+    assert said.splitlines()[-1].endswith("read back and equal"), said
+
+
+@needs_namespaces
 def test_routes_come_back_with_the_link(inside: Run) -> None:
     status, said = inside("""
         $P apply scenarios/torus node0 >/dev/null

@@ -54,6 +54,11 @@ def _of_tiling(network: Network, tiling: Tiling, bridges: dict[Node, str]) -> di
     nodes = {bridge: node for node, bridge in bridges.items()}
     streams = [stream for stream in network.streams.values() if {hop.bridge for hop in stream.tree} & nodes.keys()]
     kept = {key for stream in streams if not _is_led(stream, tiling, nodes) for key in _keys(network, stream, nodes)}
+    goals: dict[Key, str] = {}
+    for stream in streams:
+        for key in _keys(network, stream, nodes):
+            if goals.setdefault(key, stream.listeners[0]) != stream.listeners[0]:
+                kept.add(key)  # one address at two places leads to neither
     grid = tiling.routing.grid
     found = {
         bridge: Detours(tiling.link_detection_ps, tuple(port_of(grid.tile, port) for port in grid.neighbours[node]))

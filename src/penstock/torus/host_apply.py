@@ -63,6 +63,11 @@ class NodeHost:
                 found.append(HostError(f"{name}: this host has no such interface", f"one of {known}"))
             elif name in default and not yes:
                 found.append(HostError(f"{name}: the default route goes by it", "another interface, or --yes"))
+        nodes = {plan.address, *(route.destination for route in plan.routes)}
+        for name in sorted(links.keys() - plan.macs.keys()):
+            for address in sorted(of_routes.addresses(self._connection, links[name].index, None) & nodes):
+                what = f"{name}: its address {address} is that of a node, and would be led away from it"
+                found.append(HostError(what, f"another address, ip address del {address} dev {name}"))
         everywhere = _setting("all", "rp_filter").read_text().strip()
         if everywhere != "0":
             what = f"net.ipv4.conf.all.rp_filter is {everywhere}, and filters at every interface"

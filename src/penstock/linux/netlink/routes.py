@@ -98,15 +98,15 @@ def neighbours(connection: Connection, names: dict[int, str]) -> list[Neighbour]
     )
 
 
-def addresses(connection: Connection, index: int) -> frozenset[IPv4Address]:
-    """Of an interface, each with a prefix of 32 bits."""
+def addresses(connection: Connection, index: int, prefix_bits: int | None = 32) -> frozenset[IPv4Address]:
+    """Of an interface, those with a prefix of so many bits; None: all."""
     request = ifaddrmsg()
     request["family"] = _INET
     found = connection.dump(request, _ADDRESS + 2)
     return frozenset(
         IPv4Address(each.get_attr("IFA_LOCAL") or each.get_attr("IFA_ADDRESS"))
         for each in found
-        if each["index"] == index and each["prefixlen"] == 32
+        if each["index"] == index and prefix_bits in (None, each["prefixlen"])
     )
 
 
