@@ -5,17 +5,23 @@ from __future__ import annotations
 
 import json
 import random
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock import _engine, plan
 from penstock.bound import bound
+from penstock.bound.analysis import analyse
 from penstock.bound.campaign import drawn
 from penstock.bound.certificate import refusals
 from penstock.bound.solution import certificate
 from penstock.errors import InputError
+from penstock.run import statistics
 from penstock.scenario import Network, load
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
 def longest_ps(network: Network) -> dict[str, int]:
@@ -100,3 +106,16 @@ def test_gates_that_begin_to_act(base: str, start: str, initial: list[int], said
         return
     assert found.total_ps is not None
     assert longest_ps(network)["s"] <= found.total_ps < 260_000_000
+
+
+def test_a_stream_whose_frames_may_be_lost_says_where() -> None:
+    values = tomllib.loads((SCENARIOS / "cbs" / "scenario.toml").read_text())
+    assert [each.loss for each in analyse(load(values)).streams] == [None, None, None]
+    values["bridges"]["sw"]["classes"]["5"]["queue_limit"] = {"bytes": "6kB"}
+    losses = {each.stream.name: each.loss for each in analyse(load(values)).streams}
+    assert losses["audio"] is None
+    assert (losses["video"] or "").startswith("the queue of class 5 (video) at sw.2 may be full: up to ")
+    told = statistics(load(values, "model"))["streams"]["video"]
+    assert told["bound"]["if_nothing_is_lost"] == losses["video"]
+    values = tomllib.loads((SCENARIOS / "line5" / "scenario.toml").read_text())
+    assert "nothing limits what comes" in (analyse(load(values)).streams[3].loss or "")

@@ -12,6 +12,7 @@ import pytest
 
 from penstock import _engine, plan
 from penstock.bound import Conformance, applies, bound
+from penstock.bound.analysis import analyse
 from penstock.bound.solution import backlogs
 from penstock.check.checked import check
 from penstock.run import run as run_whole
@@ -159,3 +160,32 @@ def test_a_queue_that_is_too_small_is_told() -> None:
         values["bridges"]["sw"]["classes"]["5"]["queue_limit"] = {"bytes": f"{cells * CELL_BYTES}B"}
         (found,) = [each for each in backlogs(load(values)) if each.traffic_class == 5]
         assert found.fits is fits
+
+
+# What no bound can be about: sources that take what they get, by chance, against their own contract; and what breaks.
+CAUSES = (
+    "it takes all that its link carries",
+    "are by chance",
+    "by a distribution without a limit",
+    "the source does not keep rate and burst",
+    "(faults), and a bound is about a network that is whole",
+)
+# Its source brings more than its windows let through.
+OVERLOADED = {("plane", "bulk")}
+
+
+def test_every_stream_of_every_scenario_has_a_bound_or_is_without_a_contract() -> None:
+    bounded = without = 0
+    for file in sorted(SCENARIOS.rglob("*.toml")):
+        if file.name == "run.toml":  # of a recording
+            continue
+        network = load(file.parent if file.name == "scenario.toml" else file)
+        for each in analyse(network).streams:
+            for way in each.ways:
+                said = way.reason
+                bounded += said is None
+                without += said is not None
+                overloaded = (network.name, each.stream.name) in OVERLOADED
+                assert said is None or overloaded or any(cause in said for cause in CAUSES), (file, said)
+    assert bounded > 60
+    assert without > 20

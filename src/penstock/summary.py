@@ -11,6 +11,7 @@ import polars as pl
 from penstock import passing, phases
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.bound.answers import learn_answers
+from penstock.bound.losses import loss_of
 from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, from_engine, from_trace
 from penstock.passing import Passing
@@ -243,7 +244,7 @@ def _stream(
         "rate_bps": measured.rate_bps,
         "bound_ns": None if bound_ps is None else bound_ps / 1000,
         "bound_ok": bound_ok,
-        "bound": _describe(limit, not_applicable),
+        "bound": _describe(limit, not_applicable, None if limit is None else loss_of(network, stream)),
         "deadline_ns": None if stream.deadline_ps is None else stream.deadline_ps / 1000,
         "deadline_ok": deadline_ok,
         "deadline_missed": missed,
@@ -276,13 +277,14 @@ def _ns(found: Distribution | None) -> dict[str, float | None]:
     return found.ns() if found else dict.fromkeys(KEYS)
 
 
-def _describe(limit: Bound | None, not_applicable: str | None) -> dict[str, Any] | None:
+def _describe(limit: Bound | None, not_applicable: str | None, loss: str | None) -> dict[str, Any] | None:
     if limit is None:
         return None
     return {
         "total_ns": None if limit.total_ps is None else limit.total_ps / 1000,
         "applies": limit.total_ps is not None and not_applicable is None,
         "reason": limit.reason or not_applicable,
+        "if_nothing_is_lost": loss,
         "equation": limit.contention,
         "terms": [{"name": t.name, "detail": t.detail, "ns": t.ps / 1000} for t in limit.terms],
     }

@@ -95,6 +95,13 @@ impl<'a> Analysis<'a> {
 
     /// Goes round until nothing changes; how often it did.
     fn settle(&mut self) -> usize {
+        // In a circle a queue is looked at before all that comes to it is known: nothing has waited there yet.
+        for stream in 0..self.network.streams.len() {
+            for hop in 0..self.network.streams[stream].hops.len() {
+                self.arrivals[stream][hop] = self.arrival(stream, hop);
+                self.ways[stream][hop] = self.way(stream, hop);
+            }
+        }
         let mut due = vec![true; self.network.ports.len()];
         for round in 1..=MOST_ROUNDS {
             for place in 0..self.order.len() {

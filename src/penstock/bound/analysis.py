@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from penstock.bound.answers import learn_answers
 from penstock.bound.contracts import Contract, against, contract_of
+from penstock.bound.losses import loss_of
 from penstock.bound.terms import WayBound
 from penstock.bound.way import ways_of
 from penstock.scenario.checked_stream import Stream
@@ -23,6 +24,7 @@ class StreamBounds:
     ways: tuple[WayBound, ...]
     required: bool  # it is an ATS stream; others have a bound where there is one
     contract: Contract | None  # whether its source keeps to rate and burst; None if it has none
+    loss: str | None = None  # where its frames may be lost; None: nowhere
 
     @property
     def worst(self) -> WayBound | None:
@@ -64,7 +66,13 @@ def analyse(network: Network) -> Analysis:
     """The bounds of all streams; there is none for those whose sources cannot keep to rate and burst."""
     learn_answers(network)
     streams = tuple(
-        StreamBounds(stream, _ways(network, name), _is_ats_stream(network, stream), contract_of(network, name))
+        StreamBounds(
+            stream,
+            _ways(network, name),
+            _is_ats_stream(network, stream),
+            contract_of(network, name),
+            loss_of(network, stream),
+        )
         for name, stream in network.streams.items()
     )
     # Streams of a scheduler group have the same to say of it.

@@ -39,6 +39,9 @@ def show(analysis: Analysis, console: Console) -> None:
     for each, way in _without(analysis)[:_MOST_WAYS]:
         where = f"{escape(each.stream.name)} to {escape(way.listener)}"
         say(console, f"without a bound, which nobody asks for: {where}: {escape(reason(way) or '')}")
+    for each in [each for each in analysis.streams if each.loss is not None and each.worst is not None][:_MOST_WAYS]:
+        said = f"{escape(each.stream.name)} has its bound if nothing is lost: {escape(each.loss or '')}"
+        say(console, f"[yellow]{said}[/]")
     for warning in analysis.warnings[:_MOST_WAYS]:
         say(console, f"[yellow]warning[/] {escape(warning)}")
     say(console, _verdict(analysis, ways))

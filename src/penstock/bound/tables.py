@@ -152,6 +152,7 @@ def _stream(each: StreamBounds) -> dict[str, Any]:
         "bound_ns": None if worst is None else _ns(worst.total_ps),
         "deadline_ns": _ns(stream.deadline_ps),
         "reason": None if refused is None else reason(refused),
+        "if_nothing_is_lost": each.loss,
         "listeners": {way.listener: _way(each, way) for way in each.ways},
     }
 
