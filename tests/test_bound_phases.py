@@ -14,8 +14,11 @@ import pytest
 from penstock import _engine, plan
 from penstock.bound import bound
 from penstock.bound.certificate import refusals
+from penstock.bound.curves import curves_of
+from penstock.bound.page import nearest_of
 from penstock.bound.solution import certificate
 from penstock.errors import InputError
+from penstock.run import observe
 from penstock.scenario import Network, load
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -127,6 +130,8 @@ def drawn(seed: int) -> dict[str, Any]:
             "every": f"{period}us",
             "start": f"{draw.randint(60, 60 + period)}us",
         }
+        if draw.random() < 0.3:
+            source["burst"] = draw.randint(2, 6)
         if draw.random() < 0.2:
             source |= {"jitter": {"uniform": f"{draw.choice([1, 20])}us"}, "seed": seed}
         streams[f"f{n}"] = {
@@ -177,3 +182,16 @@ def test_frames_of_one_length_fill_a_window_to_the_last_one_that_fits() -> None:
     values = tas()
     values["streams"]["bulk"]["source"]["every"] = f"{250_000 // 11}ns"
     assert bound(load(values, "model"), "bulk").total_ps is None
+
+
+@pytest.mark.parametrize("name", ["tas", "mixed", "cbs"])
+def test_no_frame_waits_in_a_queue_for_longer_than_is_claimed_of_it(name: str) -> None:
+    """Also of those that come at once."""
+    network = load(SCENARIOS / name, "model")
+    nearest = nearest_of(network, observe(network)[1])
+    curves = list(curves_of(network))
+    assert len(curves) == len(network.streams)
+    for each in curves:
+        assert nearest[each.place, each.traffic_class].wait_ps <= each.wait_ps, each.traffic_class
+        drawn_ps = each.shapes[0].wait_us * 1e6
+        assert drawn_ps < each.wait_ps * 1.01 + 100_000, "the picture shows what is claimed"

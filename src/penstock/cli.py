@@ -188,6 +188,10 @@ def bound(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the first random network.")] = 1,
     store: Annotated[bool, typer.Option("--store", help="What each queue holds at most, against its limit.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also a page of what comes to queues and what they are served."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """The worst case of each stream, per hop and end to end, term by term; runs nothing."""
@@ -207,7 +211,17 @@ def bound(
     from penstock.bound.tables import as_json as described
     from penstock.scenario import load
 
+    if html is not None:
+        from penstock.folder import check_file
+
+        check_file(html)
     analysis = analyse(load(scenario))
+    if html is not None:
+        from penstock.bound.page import as_page, nearest_of
+        from penstock.run import observe
+
+        network = load(scenario, "model")
+        html.write_text(as_page(network, nearest_of(network, observe(network)[1])), encoding="utf-8")
     if as_json:
         answer(described(analysis))
     else:

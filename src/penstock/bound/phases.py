@@ -42,10 +42,11 @@ def released(network: Network, stream: Stream) -> dict[str, Any] | None:
         return None  # what would be released before the run begins is released then
     if begin > _FARTHEST_PS and found.cycle_ps is not None:
         begin = begin % found.cycle_ps + found.cycle_ps  # as if it had always released, which is no less
-    windows = {
+    # One for each frame, of which those of a burst are alike.
+    windows = [
         (begin + time + found.early_ps, begin + time + found.late_ps + _ROUNDING_PS)
         for time in found.times_ps[: found.frames]
-    }
+    ]
     if max([found.cycle_ps or 0, *(end for _, end in windows)]) > _FARTHEST_PS:
         return None
     return {"period_ps": found.cycle_ps, "windows": sorted(windows)}
