@@ -58,7 +58,10 @@ def test_no_bound_without_committed_rates(tmp_path: Path) -> None:
     # All that a talker's link carries may come of a source by chance, and that is all that there is.
     values["streams"]["wild"]["source"] = {"frames": "1522B", "poisson": "1ms"}
     found = bound(load(values), "f")
-    assert (found.total_ps, found.reason) == (None, "more may come than class 6 is served with, as long as it lasts")
+    assert found.total_ps is None
+    assert (found.reason or "").startswith(
+        '"wild" brings what its link carries: the times between its frames are by chance'
+    )
     assert bound(load(values), "wild").total_ps is not None
     values["stations"]["b"]["rate"] = "100Mb/s"
     assert bound(load(values), "f").total_ps is not None
@@ -286,10 +289,6 @@ def test_drift_is_paid_for_over_the_run() -> None:
 
 
 NO_BOUND: dict[str, tuple[dict[str, Any], str]] = {
-    "cut-through": (
-        {"s1": {"switching": "cut_through"}},
-        'the bridge forwards by cut-through, and bounds are of whole frames; store and forward has one (at "s1")',
-    ),
     "learned": (
         {"s2": {"forwarding": "learned"}},
         'the bridge learns its addresses, and may flood other streams to the same port (at "s2")',

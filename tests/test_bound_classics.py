@@ -122,9 +122,9 @@ def test_ats_behind_a_class_with_credit_adds_nothing_and_makes_its_burst_again()
     assert unshaped[1, 6] > waits[1, 6]
 
 
-@pytest.mark.parametrize(("rate", "converges"), [(100_000_000, True), (499_000_000, False)])
+@pytest.mark.parametrize(("rate", "converges"), [(100_000_000, True), (499_000_000, True)])
 def test_streams_in_a_circle(rate: int, converges: bool) -> None:
-    """A ring of three, each stream over two links: total flow analysis has a fixed point at low load only."""
+    """A ring of three, each stream over two links: total flow analysis has a fixed point, lines shape what comes."""
     flows = [stream([hop(n, 5), hop((n + 1) % 3, 5, 0)], 2, rate) for n in range(3)]
     waits, _ = solved({"ports": [port()] * 3, "streams": flows})
     assert (waits[0, 5] is not None) is converges

@@ -16,6 +16,7 @@ from penstock.table import us
 _MOST_WAYS = 40
 _MOST_DETAILED = 8
 _MOST_NAMES = 6
+_MOST_LOSSES = 6
 
 Way = tuple[StreamBounds, WayBound]
 
@@ -39,7 +40,7 @@ def show(analysis: Analysis, console: Console) -> None:
     for each, way in _without(analysis)[:_MOST_WAYS]:
         where = f"{escape(each.stream.name)} to {escape(way.listener)}"
         say(console, f"without a bound, which nobody asks for: {where}: {escape(reason(way) or '')}")
-    for each in [each for each in analysis.streams if each.loss is not None and each.worst is not None][:_MOST_WAYS]:
+    for each in [each for each in analysis.streams if each.loss is not None and each.worst is not None][:_MOST_LOSSES]:
         said = f"{escape(each.stream.name)} has its bound if nothing is lost: {escape(each.loss or '')}"
         say(console, f"[yellow]{said}[/]")
     for warning in analysis.warnings[:_MOST_WAYS]:
