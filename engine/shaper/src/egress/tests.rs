@@ -338,3 +338,33 @@ proptest! {
         contract(&line(false, USUAL), None, [None; CLASSES], members, steps.collect())?;
     }
 }
+
+/// What is kept of the windows of a list that stays is as long as its largest, and is forgotten when gates change.
+#[test]
+fn the_longest_frame_is_that_of_the_gates_that_run() {
+    let line = line(false, USUAL);
+    let class = 3;
+    let window = line.wire(20);
+    let open_for = |interval| Entry { operation: 0, states: 1 << class, interval };
+    let closed = Entry { operation: 0, states: 0, interval: 100 };
+    let admin = AdminList {
+        entries: vec![open_for(window), closed],
+        base_time: 100_000,
+        cycle_time: window + 100,
+        cycle_time_extension: 0,
+    };
+    let list = List::compile(&admin, &Capacity { least_interval: 1, ..Capacity::HARDWARE }).unwrap();
+    let mut port = EgressPort::new(usize::from(RECEPTIONS));
+    let gates = port.change_gates(&line, START);
+    gates.set_enabled(true);
+    gates.propose(99_999, Arc::new(list), 100_000);
+    port.begin(&line, START + 1);
+    let too_long = |port: &EgressPort, bytes| port.is_too_long(&line, START + 1, class, bytes);
+    assert_eq!([20, 21].map(|bytes| too_long(&port, bytes)), [false, true]);
+    port.set_max_bytes(class, 10);
+    assert_eq!([10, 11].map(|bytes| too_long(&port, bytes)), [false, true]);
+    port.set_max_bytes(class, u16::MAX);
+    port.begin(&line, START + 1);
+    port.change_gates(&line, START + 1).set_enabled(false);
+    assert_eq!([20, 21, u16::MAX].map(|bytes| too_long(&port, bytes)), [false; 3]);
+}

@@ -27,7 +27,7 @@ pub struct GateTime {
     fraction_bits: u32,
 }
 
-/// Gate time to which each tick adds 2^`shift` units, and that never has a fraction.
+/// Gate time to which each tick adds 2^`shift` units, and whose fraction therefore never counts.
 #[derive(Clone, Copy, Debug)]
 struct Whole {
     /// The first tick that adds to it.
@@ -58,9 +58,8 @@ impl GateTime {
         let whole = || {
             let (shift, whole) = (clock.steps()?.checked_sub(fraction_bits)?, clock.begin());
             let time = u64::try_from(whole.1 >> fraction_bits).ok()?;
-            let is_whole = i128::from(time) << fraction_bits == whole.1;
             let tick = whole.0.checked_add(delays.states)?;
-            is_whole.then_some(Whole { tick, time: time.checked_add(delays.lead)?, shift })
+            Some(Whole { tick, time: time.checked_add(delays.lead)?, shift })
         };
         Self { whole: whole(), clock, delays, fraction_bits }
     }
@@ -230,7 +229,8 @@ mod tests {
                 let command = match kind {
                     0 => Command::Slew { ns, rate: 1 << 31 },
                     1 => Command::Set { s: after, ns: 5 },
-                    _ => Command::Increment(NOMINAL_INCREMENT),
+                    // A clock that went wrong for a while shows a fraction ever after.
+                    _ => Command::Increment(NOMINAL_INCREMENT + ns.max(0) as u64),
                 };
                 time.command(cycle, command).unwrap();
             }
