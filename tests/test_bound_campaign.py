@@ -7,13 +7,14 @@ import json
 import subprocess
 import sys
 
-from penstock.bound.campaign import campaign
+from penstock.bound.campaign import Campaign
 
 
 def test_no_frame_takes_longer_than_its_bound() -> None:
-    tally = campaign(150, 1)
+    tally = Campaign(150).run()
     assert [each.said for each in tally.violations] == []
-    assert tally.refused < 25
+    assert tally.refused < 30
+    assert tally.queues > 1000
     assert tally.bounds > 400
     for how in ("strict", "cbs", "ats", "round_robin"):
         for served in (how, f"{how}, gated"):

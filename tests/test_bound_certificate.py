@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.bound.campaign import drawn
 from penstock.bound.certificate import refusals
+from penstock.bound.drawn import drawn
 from penstock.bound.solution import certificate
 from penstock.errors import InputError
 from penstock.scenario import load

@@ -16,6 +16,7 @@ import polars as pl
 from penstock import plan
 from penstock.bound import Conformance, WayBound, applies, conformance, ways_of
 from penstock.bound.contracts import contract_of
+from penstock.bound.drawn import KINDS, drawn
 from penstock.captures import CapturedFrame, write_pcapng
 from penstock.errors import InputError
 from penstock.scenario import Network, load
@@ -24,104 +25,8 @@ engine: Any = import_module("penstock._engine")
 
 COLUMNS = {"event": "u1", "stream": "<u4", "node": "<u4", "port": "<u2", "frame_id": "<u8", "time_ps": "<u8",
            "bytes": "<u4"}  # fmt: skip
-ATS_PRIORITIES = {3: 7, 2: 6, 7: 5}  # and their classes, of which 5 is ATS where a bridge says so
 SEEDS = range(60)
-
-
-def drawn(seed: int) -> dict[str, Any]:
-    """Lines and trees, shaped sources that take all that they may or less, and others that never stop."""
-    draw = random.Random(seed)
-    hardware = draw.random() < 0.5
-    rates = ["1Gb/s"] if hardware else ["100Mb/s", "1Gb/s", "2.5Gb/s", "10Gb/s"]
-    drifting = draw.random() < 0.4
-    overhead = draw.choice([20, 20, 20, 0, 8, 30])
-    in_line = draw.random() < 0.5
-    count = draw.randint(1, 4)
-    free = [0] * count
-
-    def port(bridge: int) -> str:
-        free[bridge] += 1
-        return f"b{bridge}.{free[bridge] - 1}"
-
-    def clock() -> dict[str, str]:
-        if not drifting:
-            return {}
-        return {"offset": f"{draw.randint(-5000, 5000)}ns", "drift": f"{draw.randint(-100, 100)}ppm"}
-
-    cables = [(i - 1 if in_line else draw.randrange(i), i) for i in range(1, count)]
-    links: dict[str, Any] = {
-        f"l{i}": {"between": [port(a), port(b)], "rate": draw.choice(rates), "delay": f"{draw.randint(0, 2000)}ns"}
-        for i, (a, b) in enumerate(cables)
-    }
-    stations: dict[str, Any] = {}
-    for i in range(draw.randint(3, 8)):
-        bridge = draw.choice([b for b in range(count) if free[b] < 8])
-        stations[f"e{i}"] = {"at": port(bridge), "rate": draw.choice(rates), "clock": clock()}
-    # The lowest ATS class, and one of credit below it, are the same everywhere, as operators have it.
-    classes: dict[str, Any] = {"5": {"selection": "ats"}}
-    if draw.random() < 0.3:
-        classes["4"] = {"selection": "cbs", "idle_slope": "10Mb/s"}
-    bridges: dict[str, Any] = {}
-    for i in range(count):
-        bridges[f"b{i}"] = {"ports": max(2, free[i]), "clock": clock(), "classes": classes, "overhead": f"{overhead}B"}
-        if not hardware:
-            bridges[f"b{i}"]["processing_delay"] = f"{draw.randint(0, 5000)}ns"
-        if draw.random() < 0.4:
-            bridges[f"b{i}"]["processing_delay_max"] = draw.choice(["0ns", "100ns", "400ns", "1us", "6us"])
-    streams: dict[str, Any] = {}
-    # A talker that never stops would bring its other frames out of their time.
-    restless = list(stations)[: len(stations) // 3]
-    for i in range(draw.randint(2, 10)):
-        shaped = draw.random() < 0.7
-        talker = draw.choice([name for name in stations if (name in restless) is not shaped])
-        others = draw.sample([name for name in stations if name != talker], 2)
-        stream: dict[str, Any] = {"from": talker, "to": others[: draw.choice([1, 1, 1, 2])], "vlan": 10}
-        if shaped:
-            share = 1 if hardware else 4
-            stream |= {"pcp": draw.choice(list(ATS_PRIORITIES))} | shaped_source(draw, share, overhead, drifting)
-        else:
-            length = draw.choice([64, 100, 300, 1000, 1522])
-            stream |= {"pcp": draw.choice([0, 1, 6]), "source": {"frames": f"{length}B", "back_to_back": True}}
-        streams[f"s{i}"] = stream
-    return {
-        "name": "drawn",
-        "duration": "4ms",
-        "nodes": "model",
-        "links": links,
-        "bridges": bridges,
-        "stations": stations,
-        "streams": streams,
-    }
-
-
-def shaped_source(draw: random.Random, share: int, overhead: int, drifting: bool) -> dict[str, Any]:
-    """A source that keeps to its rate and burst, if need be by the fastest clock."""
-    rate = draw.choice([10**6, 5 * 10**6, 2 * 10**7, 5 * 10**7]) // share
-    length = draw.choice([64, 100, 300, 1000, 1522])
-    start = {"start": f"{draw.choice([0, draw.randint(0, 10**6)])}ns"}
-
-    def period_ps(counted: int) -> int:
-        return -(-counted * 8 * 10**12 // rate) * (10_003 if drifting else 10_000) // 10_000 + 1000
-
-    kind = draw.choice(["burst", "burst", "burst", "jitter", "pictures"])
-    frame = length + overhead
-    source: dict[str, Any]
-    if kind == "burst":
-        frames = draw.randint(1, 5)
-        held = frames * frame
-        source = {"frames": f"{length}B", "burst": frames, "every": f"{period_ps(held)}ps"}
-    elif kind == "jitter":
-        # Two that come as near to each other as they can are one burst.
-        held, period = 2 * frame, period_ps(frame)
-        source = {"frames": f"{length}B", "every": f"{period}ps", "jitter": {"uniform": f"{period * 9 // 10}ps"}}
-        source["seed"] = draw.randint(0, 10**6)
-    else:
-        # Packets of 400 B and a shorter last one, with 42 B around them.
-        size, packets = draw.randint(100, 5000 // share), 400
-        held = size + -(-size // packets) * (64 + overhead)
-        rate = held * 8 * 1001
-        source = {"video": {"pictures": "1kHz", "i_picture": f"{size}B", "packet": f"{packets}B"}}
-    return {"ats": {"rate": f"{rate}b/s", "burst": f"{held}B"}, "source": source | start}
+ATS_CLASSES = set(KINDS["ats"].shaped)
 
 
 @dataclass
@@ -207,7 +112,7 @@ def test_no_frame_takes_longer_than_its_bound() -> None:
     tally = Tally()
     for seed in SEEDS:
         try:
-            network = load(drawn(seed))
+            network = load(drawn(seed, "ats"))
         except InputError:  # rates above a link
             tally.refused_networks += 1
             continue
@@ -225,7 +130,7 @@ def test_no_frame_takes_longer_than_its_bound() -> None:
     assert tally.ways > 0.9 * tally.shaped
     assert tally.ways > 150
     assert {1, 2, 3, 4} <= set(tally.hops)
-    assert tally.classes == set(ATS_PRIORITIES.values())
+    assert tally.classes == ATS_CLASSES
     assert max(tally.ratios) > 0.9
 
 
@@ -233,7 +138,8 @@ def with_schedulers_of_talkers(described: dict[str, Any], seed: int) -> dict[str
     """Talkers hold what they talk, and most of them bring more at once than their bursts are."""
     draw = random.Random(seed)
     for station in described["stations"].values():
-        station["classes"] = {str(number): {"selection": "ats"} for number in ATS_PRIORITIES.values()}
+        station["classes"] = {str(number): {"selection": "ats"} for number in ATS_CLASSES}
+        station["class_of_priority"] = list(range(8))
         station["overhead"] = described["bridges"]["b0"]["overhead"]
     for stream in described["streams"].values():
         if "ats" in stream and draw.random() < 0.7:
@@ -247,7 +153,7 @@ def test_bounds_hold_behind_the_schedulers_of_talkers() -> None:
     tally, proved, held_back = Tally(), 0, 0
     for seed in SEEDS[:30]:
         try:
-            network = load(with_schedulers_of_talkers(drawn(seed), seed))
+            network = load(with_schedulers_of_talkers(drawn(seed, "ats"), seed))
         except InputError:
             continue
         seen = simulated(network)

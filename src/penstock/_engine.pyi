@@ -150,6 +150,10 @@ class Conformance(TypedDict):
     worst_ps: int
     first_late: int | None
 
+class BoundNetwork:
+    def __init__(self, network: str) -> None: ...
+    def analyse(self) -> str: ...
+
 def bounds(network: str) -> str: ...
 
 @final

@@ -187,6 +187,12 @@ def bound(
         typer.Option(metavar="N", help="N random networks are run instead, and each stream held against its bound."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the first random network.")] = 1,
+    nodes: Annotated[ReplayNodes, typer.Option(help="What the bridges of a campaign are.")] = ReplayNodes.MODEL,
+    tightness: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="In N random networks of each kind, the worst case is searched for."),
+    ] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Of the search, for each queue.")] = 150,
     store: Annotated[bool, typer.Option("--store", help="What each queue holds at most, against its limit.")] = False,
     html: Annotated[
         Path | None,
@@ -196,9 +202,13 @@ def bound(
 ) -> None:
     """The worst case of each stream, per hop and end to end, term by term; runs nothing."""
     if campaign is not None:
-        from penstock.bound.campaign import run_campaign
+        from penstock.bound.campaign import Campaign, run_campaign
 
-        end(run_campaign(campaign, seed, as_json))
+        end(run_campaign(Campaign(campaign, seed, nodes.value), as_json))
+    if tightness is not None:
+        from penstock.bound.tightness import run_tightness
+
+        end(run_tightness(tightness, seed, steps, as_json))
     if scenario is None:
         raise InputError("there is no scenario", allowed="SCENARIO, or --campaign N", file="")
     if store:

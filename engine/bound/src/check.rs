@@ -24,7 +24,11 @@ pub fn check(network: &Network) -> Result<(), String> {
                 && (0..=20).contains(&credit.free_bytes)
                 && fits(credit.most_bits)
         });
-        if !(1..=port.fastest_bps).contains(&port.slowest_bps) || !fits(port.fastest_bps) || !gates_fit || !credit_fits
+        if !(1..=port.fastest_bps).contains(&port.slowest_bps)
+            || !fits(port.fastest_bps)
+            || !fits(port.held_ps)
+            || !gates_fit
+            || !credit_fits
         {
             return Err(format!("port {number}: a rate, a slope or an interval is out of range"));
         }

@@ -64,21 +64,23 @@ impl Curve {
         Self { pieces: vec![(0, line)] }
     }
 
-    /// All of these together.
-    pub fn sum<'a>(curves: impl IntoIterator<Item = &'a Curve>) -> Self {
+    /// All of these together, each displaced by a time.
+    pub fn sum<'a>(curves: impl IntoIterator<Item = (&'a Self, Time)>) -> Self {
         let (mut burst, mut rate) = (0, 0);
         let mut changes: Vec<(Time, Amount, i64)> = Vec::new();
-        for curve in curves {
-            let mut before = curve.first();
-            burst += before.burst;
+        for (curve, late) in curves {
+            let first = curve.pieces.iter().rposition(|&(from, _)| from <= late).unwrap_or(0);
+            let mut before = curve.pieces[first].1;
+            burst += before.at(late);
             rate += before.rate;
-            for &(from, line) in &curve.pieces[1..] {
-                changes.push((from, line.burst - before.burst, line.rate - before.rate));
+            for &(from, line) in &curve.pieces[first + 1..] {
+                changes.push((from - late, line.at(late) - before.at(late), line.rate - before.rate));
                 before = line;
             }
         }
         changes.sort_unstable_by_key(|&(from, ..)| from);
-        let mut pieces = vec![(0, Line { burst, rate })];
+        let mut pieces = Vec::with_capacity(changes.len() + 1);
+        pieces.push((0, Line { burst, rate }));
         for (from, more, faster) in changes {
             (burst, rate) = (burst + more, rate + faster);
             match pieces.last_mut() {
@@ -110,12 +112,8 @@ impl Curve {
 
     #[inline]
     pub fn at(&self, time: Time) -> Amount {
-        let piece = self.pieces.partition_point(|&(from, _)| from <= time) - 1;
+        let piece = self.pieces.iter().rposition(|&(from, _)| from <= time).unwrap_or(0);
         self.pieces[piece].1.at(time)
-    }
-
-    fn first(&self) -> Line {
-        self.pieces[0].1
     }
 
     /// The line that holds in the end.
@@ -128,10 +126,13 @@ impl Curve {
         self.pieces.iter().map(|&(from, _)| from)
     }
 
-    /// The line that holds at a time, and when it ends.
-    pub fn piece_at(&self, time: Time) -> (Line, Time) {
-        let piece = self.pieces.partition_point(|&(from, _)| from <= time) - 1;
-        (self.pieces[piece].1, self.pieces.get(piece + 1).map_or(Time::MAX, |&(from, _)| from))
+    /// The line that holds at a time, and when it ends; `piece` is where it was looked for before, at an earlier time.
+    #[inline]
+    pub fn piece_from(&self, time: Time, piece: &mut usize) -> (Line, Time) {
+        while self.pieces.get(*piece + 1).is_some_and(|&(from, _)| from <= time) {
+            *piece += 1;
+        }
+        (self.pieces[*piece].1, self.pieces.get(*piece + 1).map_or(Time::MAX, |&(from, _)| from))
     }
 
     /// The first time at which more than this may have come; none: never.
@@ -170,15 +171,17 @@ mod tests {
         #[test]
         fn curves_are_what_brute_force_says(a in lines(), b in lines(), cap in lines(), jitter in 0_i64..60) {
             let (one, other) = (Curve::least(a.clone()).unwrap(), Curve::least(b.clone()).unwrap());
-            let sum = Curve::sum([&one, &other]);
+            let sum = Curve::sum([(&one, 0), (&other, 0)]);
             let capped = sum.capped(cap[0]);
             let late = capped.jittered(jitter);
+            let also_late = Curve::sum([(&capped, jitter)]);
             for time in 0..400 {
                 let both = least(&a, time) + least(&b, time);
                 prop_assert_eq!(one.at(time), least(&a, time));
                 prop_assert_eq!(sum.at(time), both);
                 prop_assert_eq!(capped.at(time), both.min(cap[0].at(time)));
                 prop_assert_eq!(late.at(time), capped.at(time + jitter));
+                prop_assert_eq!(also_late.at(time), late.at(time));
             }
         }
 

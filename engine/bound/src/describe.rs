@@ -29,6 +29,9 @@ pub struct Port {
     pub turns: u8,
     #[serde(default)]
     pub gates: Option<Gates>,
+    /// For how long a frame may be in a queue beside its wait and its own time on the wire, in ps.
+    #[serde(default)]
+    pub held_ps: i64,
 }
 
 /// The credit-based shaper of a class.
@@ -48,7 +51,7 @@ pub struct Credit {
 }
 
 /// A gate control list as it acts: its entries fill the cycle.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
     /// States, bit k for class k, and for how long, in ps.

@@ -4,14 +4,17 @@
 //! The analysis begins with no wait at all and goes round until nothing changes: what it maps to itself is a bound, since
 //! waits only make arrivals worse and these only waits. A wait that grows beyond [`crate::class::LONGEST`] has none.
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::check::check;
-use crate::class::{Class, Member, Served, View, LONGEST};
+use crate::class::{Served, View, LONGEST};
 use crate::curve::{Curve, Line};
-use crate::describe::{Bucket, Network, Port, Stream};
+use crate::describe::{Gates, Network, Port};
+use crate::members::{Class, Limit, Member, Queues};
 use crate::outcome::{Hop, Outcome, Queue, Why};
 use crate::phase::{Schedule, Window};
 use crate::service::Above;
+use crate::windows::List;
 use crate::{ceil_div, Amount, Time, BYTE, CLASSES};
 
 /// What a source may be early and still conforms.
@@ -27,69 +30,44 @@ pub fn analyse(network: &Network) -> Result<Outcome, String> {
     Ok(analysis.outcome(rounds))
 }
 
-fn line(bucket: &Bucket) -> Line {
-    Line { burst: Amount::from(bucket.burst_millibits) * 1_000_000_000, rate: bucket.rate_bps }
-}
-
-/// What comes by one link.
-#[derive(Default)]
-struct Entry<'a> {
-    arrivals: Vec<&'a Curve>,
-    has_unknown: bool,
-    longest: Amount,
-    jitter: Time,
+/// What is known of a queue.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    /// Of any of its frames.
+    wait: Result<Time, Why>,
+    /// By the lengths of its streams' shortest frames.
+    own: Vec<Time>,
+    /// All that comes within the longest time that a frame is in it.
+    within: Option<Amount>,
 }
 
 struct Analysis<'a> {
     network: &'a Network,
-    classes: Vec<[Option<Class>; CLASSES]>,
-    /// By stream and hop; none: without limit.
-    arrivals: Vec<Vec<Option<Curve>>>,
-    /// By stream and hop: the least and the most from a release until it may begin there; none: nobody knows.
-    ways: Vec<Vec<Option<Window>>>,
-    waits: Vec<[Result<Time, Why>; CLASSES]>,
+    queues: Queues,
+    /// By port.
+    gates: Vec<Option<Rc<List>>>,
+    /// By hop, for how long a stream may have been delayed since it had its limit; none: nobody knows.
+    delays: Vec<Option<Time>>,
+    /// By hop, the least and the most from a release until it may begin there; none: nobody knows.
+    ways: Vec<Option<Window>>,
+    found: Vec<[Option<Found>; CLASSES]>,
     /// In which ports come after which.
     order: Vec<usize>,
-    next: Vec<Vec<usize>>,
 }
 
 impl<'a> Analysis<'a> {
     fn new(network: &'a Network) -> Self {
-        let mut classes: Vec<[Option<Class>; CLASSES]> = vec![const { [const { None }; CLASSES] }; network.ports.len()];
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); network.ports.len()];
-        for (number, stream) in network.streams.iter().enumerate() {
-            for (place, hop) in stream.hops.iter().enumerate() {
-                let (shortest, longest) =
-                    (Amount::from(stream.min_bytes) * BYTE, Amount::from(stream.max_bytes) * BYTE);
-                let class = classes[hop.port][usize::from(hop.traffic_class)].get_or_insert_with(|| Class {
-                    members: Vec::new(),
-                    shortest,
-                    longest,
-                    filling: 0,
-                });
-                class.members.push(Member { stream: number, hop: place });
-                class.shortest = class.shortest.min(shortest);
-                class.longest = class.longest.max(longest);
-                if stream.fills && hop.from.is_none() {
-                    class.filling = class.filling.max(longest);
-                }
-                if let Some(from) = hop.from {
-                    next[stream.hops[from].port].push(hop.port);
-                }
-            }
-        }
-        for after in &mut next {
-            after.sort_unstable();
-            after.dedup();
-        }
+        let queues = Queues::new(network);
+        let mut lists: HashMap<&Gates, Rc<List>> = HashMap::new();
+        let mut list = |gates: &'a Gates| lists.entry(gates).or_insert_with(|| Rc::new(List::new(gates))).clone();
         Self {
             network,
-            classes,
-            arrivals: network.streams.iter().map(|stream| vec![None; stream.hops.len()]).collect(),
-            ways: network.streams.iter().map(|stream| vec![None; stream.hops.len()]).collect(),
-            waits: vec![[Ok(0); CLASSES]; network.ports.len()],
-            order: in_order(&next),
-            next,
+            gates: network.ports.iter().map(|port| port.gates.as_ref().map(&mut list)).collect(),
+            delays: vec![None; queues.limits.len()],
+            ways: vec![None; queues.limits.len()],
+            found: vec![const { [const { None }; CLASSES] }; network.ports.len()],
+            order: in_order(&queues.next),
+            queues,
         }
     }
 
@@ -107,7 +85,7 @@ impl<'a> Analysis<'a> {
             for place in 0..self.order.len() {
                 let port = self.order[place];
                 if std::mem::take(&mut due[port]) && self.renew(port) {
-                    for &after in &self.next[port] {
+                    for &after in &self.queues.next[port] {
                         due[after] = true;
                     }
                 }
@@ -119,8 +97,10 @@ impl<'a> Analysis<'a> {
         // What still grows has no bound; nor has what comes after it. All else is settled.
         let mut growing: Vec<usize> = (0..due.len()).filter(|&port| due[port]).collect();
         while let Some(port) = growing.pop() {
-            self.waits[port] = [Err(Why::Growing); CLASSES];
-            for &after in &self.next[port] {
+            for found in self.found[port].iter_mut().flatten() {
+                found.wait = Err(Why::Growing);
+            }
+            for &after in &self.queues.next[port] {
                 if !std::mem::replace(&mut due[after], true) {
                     growing.push(after);
                 }
@@ -132,58 +112,45 @@ impl<'a> Analysis<'a> {
     /// Works a port out; whether that changed anything for those behind it.
     fn renew(&mut self, port: usize) -> bool {
         let mut changed = false;
-        for class in self.classes[port].iter().flatten() {
-            for &Member { stream, hop } in &class.members {
-                let found = self.arrival(stream, hop);
-                if self.arrivals[stream][hop] != found {
-                    changed = true;
-                    self.arrivals[stream][hop] = found;
-                }
-                let found = self.way(stream, hop);
-                if self.ways[stream][hop] != found {
-                    changed = true;
-                    self.ways[stream][hop] = found;
-                }
+        for class in self.queues.classes[port].iter().flatten() {
+            for member in &class.members {
+                let (delay, way) = (self.delay(member), self.way(member));
+                changed |= self.delays[member.at] != delay || self.ways[member.at] != way;
+                (self.delays[member.at], self.ways[member.at]) = (delay, way);
             }
         }
-        let mut waits = [Ok(0); CLASSES];
-        self.serve(port, |number, class, served| {
-            waits[number] = served.wait(class.shortest);
-            waits[number]
-        });
-        changed |= self.waits[port] != waits;
-        self.waits[port] = waits;
+        let found = self.serve(port);
+        changed |= self.found[port] != found;
+        self.found[port] = found;
         changed
     }
 
-    /// Of a stream to a queue.
-    fn arrival(&self, stream: usize, hop: usize) -> Option<Curve> {
-        let of: &Stream = &self.network.streams[stream];
-        let there = &of.hops[hop];
-        let before = match there.from {
-            None => Curve::least(of.buckets.iter().map(line).collect()),
-            Some(from) => {
-                let waited = self.waits[of.hops[from].port][usize::from(of.hops[from].traffic_class)];
-                let came = self.arrivals[stream][from].as_ref();
-                came.zip(waited.ok()).map(|(came, waited)| came.jittered(waited + there.jitter_ps))
-            }
-        };
-        // Whatever a stream does, behind its scheduler it keeps to rate and burst.
-        there.regulator.map(|regulator| Curve::line(line(&self.network.regulators[regulator]))).or(before)
+    fn wait(&self, port: usize, class: u8) -> Result<Time, Why> {
+        // Before it is worked out for the first time nothing waits.
+        self.found[port][usize::from(class)].as_ref().map_or(Ok(0), |found| found.wait)
+    }
+
+    fn delay(&self, member: &Member) -> Option<Time> {
+        let stream = &self.network.streams[member.stream];
+        let hop = &stream.hops[member.hop];
+        let Some(from) = hop.from.filter(|_| hop.regulator.is_none()) else { return Some(0) };
+        let before = &stream.hops[from];
+        let delay = self.delays[member.at - member.hop + from]?;
+        Some(delay.saturating_add(self.wait(before.port, before.traffic_class).ok()?).saturating_add(hop.jitter_ps))
     }
 
     /// How long a frame takes from its release until it may begin at a queue.
-    fn way(&self, stream: usize, hop: usize) -> Option<Window> {
-        let of = &self.network.streams[stream];
-        of.releases.as_ref()?;
-        let there = &of.hops[hop];
-        if there.regulator.is_some() {
+    fn way(&self, member: &Member) -> Option<Window> {
+        let stream = &self.network.streams[member.stream];
+        stream.releases.as_ref()?;
+        let hop = &stream.hops[member.hop];
+        if hop.regulator.is_some() {
             return None;
         }
-        let Some(from) = there.from else { return Some((0, 0)) };
-        let (least, most) = self.ways[stream][from]?;
-        let waited = self.waits[of.hops[from].port][usize::from(of.hops[from].traffic_class)].ok()?;
-        let reach = there.reach_ps?;
+        let Some(from) = hop.from else { return Some((0, 0)) };
+        let (least, most) = self.ways[member.at - member.hop + from]?;
+        let waited = self.wait(stream.hops[from].port, stream.hops[from].traffic_class).ok()?;
+        let reach = hop.reach_ps?;
         Some((least.checked_add(reach.0)?, most.checked_add(reach.1)?.checked_add(waited)?))
             .filter(|way| way.1 <= LONGEST)
     }
@@ -194,72 +161,46 @@ impl<'a> Analysis<'a> {
         let known = |member: &Member| {
             let stream = &self.network.streams[member.stream];
             let longest = Amount::from(stream.max_bytes) * BYTE;
-            Some((stream.releases.as_ref()?, self.ways[member.stream][member.hop]?, longest))
+            Some((stream.releases.as_ref()?, self.ways[member.at]?, longest))
         };
         let streams: Option<Vec<_>> = class.members.iter().map(known).collect();
         Schedule::new(gates, streams?.into_iter())
     }
 
-    /// Of a class at a port: all that comes by one link is no more than that carries.
-    fn together(&self, class: &Class) -> Result<Curve, Why> {
-        let mut by_entry: HashMap<usize, Entry> = HashMap::new();
-        let mut curves: Vec<Curve> = Vec::new();
-        let mut shared: HashMap<usize, usize> = HashMap::new();
-        for member in &class.members {
-            if let Some(regulator) = self.hop(*member).regulator {
-                *shared.entry(regulator).or_default() += 1;
-            }
-        }
-        for member in &class.members {
-            let hop = self.hop(*member);
-            let arrivals = self.arrivals[member.stream][member.hop].as_ref();
-            if let Some(regulator) = hop.regulator {
-                if !hop.conforms || shared[&regulator] > 1 {
-                    if shared.insert(regulator, 0) != Some(0) {
-                        curves.push(Curve::line(line(&self.network.regulators[regulator])));
-                    }
-                    continue;
-                }
-            }
-            let stream = &self.network.streams[member.stream];
-            match (hop.from, arrivals) {
-                (None, _) if stream.fills => {}
-                (None, None) => return Err(Why::NoContract { stream: member.stream }),
-                (None, Some(arrivals)) => curves.push(arrivals.clone()),
-                (Some(from), arrivals) => {
-                    let entry = by_entry.entry(stream.hops[from].port).or_default();
-                    entry.has_unknown |= arrivals.is_none();
-                    entry.arrivals.extend(arrivals);
-                    entry.longest = entry.longest.max(Amount::from(stream.max_bytes) * BYTE);
-                    entry.jitter = entry.jitter.max(hop.jitter_ps);
-                }
-            }
-        }
-        for (number, entry) in by_entry {
-            let rate = self.network.ports[number].fastest_bps;
-            // Whole frames come, each as long after the one before as it is on the wire.
-            let link = Line { burst: entry.longest + Amount::from(rate) * Amount::from(entry.jitter), rate };
-            curves.push(match entry.has_unknown {
-                true => Curve::line(link),
-                false => Curve::sum(entry.arrivals).capped(link),
-            });
-        }
-        Ok(Curve::sum(&curves))
+    /// What comes by a hop, and by how much it is displaced.
+    fn arrivals(&self, at: usize) -> Option<(&Curve, Time)> {
+        let curve = match self.queues.limits[at] {
+            Limit::Source(stream) => self.queues.sources[stream].as_ref(),
+            Limit::Regulator(regulator) => Some(&self.queues.regulators[regulator]),
+        };
+        curve.zip(self.delays[at])
     }
 
-    /// The shortest frame of a stream.
-    fn shortest(&self, member: Member) -> Amount {
-        Amount::from(self.network.streams[member.stream].min_bytes) * BYTE
+    /// Of a class at a port: all that comes by one link is no more than that carries.
+    fn together(&self, class: &Class) -> Result<Curve, Why> {
+        let mut curves: Vec<(Curve, Time)> = Vec::with_capacity(class.entries.len());
+        for entry in &class.entries {
+            let rate = self.network.ports[entry.port].fastest_bps;
+            // Whole frames come, each as long after the one before as it is on the wire.
+            let link = Line { burst: entry.longest + Amount::from(rate) * Amount::from(entry.jitter), rate };
+            let arrivals: Option<Vec<_>> = entry.members.iter().map(|member| self.arrivals(member.at)).collect();
+            let curve = arrivals.map_or_else(|| Curve::line(link), |arrivals| Curve::sum(arrivals).capped(link));
+            curves.push((curve, 0));
+        }
+        let mut all: Vec<(&Curve, Time)> = curves.iter().map(|(curve, late)| (curve, *late)).collect();
+        all.extend(class.regulators.iter().map(|&regulator| (&self.queues.regulators[regulator], 0)));
+        for member in &class.own {
+            all.push(self.arrivals(member.at).ok_or(Why::NoContract { stream: member.stream })?);
+        }
+        Ok(Curve::sum(all))
     }
 
     /// What a queue holds at most, in bytes: all that has come within the longest time that a frame is in it.
-    fn backlog(&self, port: usize, class: &Class, wait: Time) -> Option<i64> {
-        let sent = ceil_div(class.longest, self.network.ports[port].slowest_bps.into());
-        let lasts = wait.checked_add(Time::try_from(sent).ok()?)?;
+    fn backlog(&self, port: usize, class: &Class, found: &Found) -> Option<i64> {
+        let lasts = found.wait.ok()?.checked_add(stay(class, &self.network.ports[port]))?;
         let each: Option<Amount> = class.members.iter().map(|&member| self.held(member, lasts)).sum();
         let is_held = class.members.iter().any(|&member| self.hop(member).regulator.is_some());
-        let together = (!is_held).then(|| self.together(class).ok()).flatten().map(|arrivals| arrivals.at(lasts));
-        let most = each.into_iter().chain(together).min()?;
+        let most = each.into_iter().chain(found.within.filter(|_| !is_held)).min()?;
         i64::try_from(ceil_div(most, BYTE)).ok()
     }
 
@@ -267,16 +208,16 @@ impl<'a> Analysis<'a> {
     /// queue before did not delay for as long, so that all of it was released within both times.
     fn held(&self, member: Member, lasts: Time) -> Option<Amount> {
         let (hop, stream) = (self.hop(member), &self.network.streams[member.stream]);
-        let committed = hop.regulator.map(|regulator| line(&self.network.regulators[regulator]));
-        match (hop.from, committed) {
+        let at = |(curve, late): (&Curve, Time), time: Time| curve.at(late.saturating_add(time));
+        match (hop.from, hop.regulator) {
             (None, Some(_)) => None,
-            (None, None) => self.arrivals[member.stream][member.hop].as_ref().map(|arrivals| arrivals.at(lasts)),
+            (None, None) => self.arrivals(member.at).map(|came| at(came, lasts)),
             // Where it enters the network, a source that conforms is held back by no more than it may be early.
-            (Some(0), Some(committed)) => Some(committed.at(lasts + EARLY)),
+            (Some(0), Some(regulator)) => Some(self.queues.regulators[regulator].at(lasts + EARLY)),
             (Some(from), _) => {
-                let waited = self.waits[stream.hops[from].port][usize::from(stream.hops[from].traffic_class)].ok()?;
-                let came = self.arrivals[member.stream][from].as_ref()?;
-                Some(came.at(lasts + waited + hop.jitter_ps))
+                let waited = self.wait(stream.hops[from].port, stream.hops[from].traffic_class).ok()?;
+                let came = self.arrivals(member.at - member.hop + from)?;
+                Some(at(came, lasts + waited + hop.jitter_ps))
             }
         }
     }
@@ -285,14 +226,15 @@ impl<'a> Analysis<'a> {
         &self.network.streams[member.stream].hops[member.hop]
     }
 
-    /// How each class of a port is served, the first ones first; `told` gives back how long it may wait.
-    fn serve(&self, number: usize, mut told: impl FnMut(usize, &Class, &Served) -> Result<Time, Why>) {
+    /// How long each class of a port waits, the first ones first.
+    fn serve(&self, number: usize) -> [Option<Found>; CLASSES] {
         let port = &self.network.ports[number];
-        let classes = &self.classes[number];
+        let classes = &self.queues.classes[number];
         let rank = |class: usize| match port.turns >> class & 1 {
             1 => 7 - port.turns.leading_zeros() as usize,
             _ => class,
         };
+        let mut all = [const { None }; CLASSES];
         let mut above: Vec<(usize, Above)> = Vec::new();
         let mut ranked: Vec<usize> = (0..CLASSES).filter(|&class| classes[class].is_some()).collect();
         ranked.sort_by_key(|&class| (rank(class), class));
@@ -301,8 +243,9 @@ impl<'a> Analysis<'a> {
             let credit = port.credit.iter().find(|credit| usize::from(credit.traffic_class) == class_number);
             // Credit may have been spent by frames of other times.
             let schedule = if credit.is_none() { self.schedule(port, class) } else { None };
-            let view = View { port, classes, rank: &rank, class: class_number, schedule };
-            let together = if port.unknown { Err(Why::UnknownPort) } else { self.together(class) };
+            let list = self.gates[number].as_deref();
+            let view = View { port, list, classes, rank: &rank, class: class_number, schedule };
+            let together = if port.unknown { Err(Why::UnknownPort) } else { self.together(class).map(Rc::new) };
             let higher: Vec<Above> =
                 above.iter().filter(|(of, _)| *of > rank(class_number)).map(|(_, above)| above.clone()).collect();
             let limit = credit.and_then(|credit| view.credit_limit(credit, &higher));
@@ -310,7 +253,7 @@ impl<'a> Analysis<'a> {
             let served = match (&together, credit) {
                 (Err(why), _) => Served::Not(*why),
                 _ if port.gates.is_none() && endless.is_some() => {
-                    Served::Not(Why::Above { traffic_class: endless.map_or(0, |above| above.class as u8) })
+                    Served::Not(Why::Above { traffic_class: endless.and_then(|above| above.class).unwrap_or(0) as u8 })
                 }
                 (Ok(arrivals), Some(credit)) => match limit {
                     Some((most, _)) => view.by_credit(credit, most, arrivals.clone()),
@@ -323,55 +266,56 @@ impl<'a> Analysis<'a> {
                     service: view.service(higher, view.low()),
                     arrivals: arrivals.clone(),
                     schedule: view.schedule.clone(),
-                    each: (class.shortest == class.longest).then_some(class.longest),
+                    each: (class.shortest() == class.longest).then_some(class.longest),
                 },
             };
-            let wait = told(class_number, class, &served);
+            let own = served.waits(&class.lengths);
+            let wait = own.as_ref().map(|own| own[0]).map_err(|why| *why);
             // Behind gates and credit a queue may be full when another one begins to wait.
-            let waited = wait.ok().map(|wait| wait.saturating_add(view.lasts(class.longest)));
+            let sent = sent(class, port.slowest_bps);
+            let waited = wait.ok().map(|wait| wait.saturating_add(sent));
+            let lasts = wait.ok().map(|wait| wait.saturating_add(stay(class, port)));
+            let within = together.as_ref().ok().zip(lasts).map(|(arrivals, lasts)| arrivals.at(lasts));
             let arrivals = together.ok().and_then(|arrivals| match port.gates.is_some() || credit.is_some() {
-                true => waited.map(|waited| arrivals.jittered(waited)),
+                true => waited.map(|waited| Rc::new(arrivals.jittered(waited))),
                 false => Some(arrivals),
             });
             let arrivals = arrivals.filter(|_| class.filling == 0);
             let credit = limit.map(|(_, line)| line);
-            above.push((rank(class_number), Above { class: class_number, arrivals, credit }));
+            above.push((rank(class_number), Above { class: Some(class_number), arrivals, credit }));
+            all[class_number] = Some(Found { wait, own: own.unwrap_or_default(), within });
         }
+        all
     }
 
     fn outcome(&self, rounds: usize) -> Outcome {
         let mut hops: Vec<Vec<Hop>> =
             self.network.streams.iter().map(|stream| vec![Hop { wait_ps: None }; stream.hops.len()]).collect();
         let mut queues = Vec::new();
-        for port in 0..self.network.ports.len() {
-            let mut differs = false;
-            for (number, class) in self.classes[port].iter().enumerate() {
-                let Some(class) = class else { continue };
-                let wait = self.waits[port][number];
+        for (port, classes) in self.queues.classes.iter().enumerate() {
+            for (number, (class, found)) in classes.iter().zip(&self.found[port]).enumerate() {
+                let Some((class, found)) = class.as_ref().zip(found.as_ref()) else { continue };
                 for member in &class.members {
-                    hops[member.stream][member.hop].wait_ps = wait.ok();
-                    differs |= wait.is_ok() && self.shortest(*member) > class.shortest;
+                    let own = found.wait.ok().map(|_| found.own[member.length]);
+                    hops[member.stream][member.hop].wait_ps = own;
                 }
-                let backlog_bytes = wait.ok().and_then(|wait| self.backlog(port, class, wait));
-                let (wait_ps, why) = (wait.ok(), wait.err());
+                let (wait_ps, why) = (found.wait.ok(), found.wait.err());
+                let backlog_bytes = self.backlog(port, class, found);
                 queues.push(Queue { port, traffic_class: number as u8, wait_ps, why, backlog_bytes });
             }
-            if !differs {
-                continue;
-            }
-            self.serve(port, |number, class, served| {
-                let wait = self.waits[port][number];
-                let mut known: HashMap<Amount, Option<Time>> = HashMap::new();
-                for member in class.members.iter().filter(|_| wait.is_ok()) {
-                    let least = self.shortest(*member);
-                    let own = || served.wait(least).ok().into_iter().chain(wait.ok()).min();
-                    hops[member.stream][member.hop].wait_ps = *known.entry(least).or_insert_with(own);
-                }
-                wait
-            });
         }
         Outcome { queues, hops, rounds }
     }
+}
+
+/// For how long a frame of the class is sent.
+fn sent(class: &Class, rate: i64) -> Time {
+    Time::try_from(ceil_div(class.longest, rate.into())).unwrap_or(LONGEST)
+}
+
+/// For how long it is in its queue beside its wait.
+fn stay(class: &Class, port: &Port) -> Time {
+    sent(class, port.slowest_bps).saturating_add(port.held_ps)
 }
 
 /// Ports before those that come after them; those of a cycle in any order.

@@ -16,13 +16,15 @@
 //! | `phase` | when in the gate cycle frames of sources come that are synchronized with it |
 //! | `windows` | the gate cycle of a port from the view of one class: when it can be served, and when others can |
 //! | `service` | what a class gets from a phase of that cycle on, against all that goes before it |
-//! | `wait` | the longest wait of a class: the horizontal deviation of its arrivals from that service; and its credit |
+//! | `wait` | the longest wait of a class: the horizontal deviation of its arrivals from that service |
+//! | `credit` | the most credit of a class, and the longest wait for it |
+//! | `search` | the worst of all phases of a gate cycle, without a look at each |
+//! | `members` | which streams come to each queue, and by which links |
 //! | `class` | a class of a port among the others, and how it is served |
 //! | `flow` | arrivals from port to port, and the fixed point |
 //! | `outcome` | what is found of queues and streams |
 //!
-//! Not there yet: cut-through, answers whose contract follows from what they
-//! answer, and what all queues of a bridge hold together.
+//! Not there yet: cut-through, and answers whose contract follows from what they answer.
 //!
 //! A class is served by strict priority, by credit, in turns with others of its level, behind gates or not. What comes by
 //! an ATS scheduler comes by its rate and burst. All lengths are on the wire: frame, preamble, delimiter and gap.
@@ -30,11 +32,14 @@
 
 mod check;
 mod class;
+mod credit;
 mod curve;
 pub mod describe;
 mod flow;
+mod members;
 mod outcome;
 mod phase;
+mod search;
 mod service;
 mod wait;
 mod windows;
@@ -55,5 +60,12 @@ const BYTE: Amount = 8_000_000_000_000;
 
 /// The quotient of what is not negative, rounded up.
 fn ceil_div(numerator: Amount, denominator: Amount) -> Amount {
-    -((-numerator).div_euclid(denominator))
+    match (i64::try_from(numerator), i64::try_from(denominator)) {
+        // What fits into a machine word is divided many times as fast.
+        (Ok(numerator), Ok(denominator)) => {
+            let (whole, rest) = (numerator / denominator, numerator % denominator);
+            Amount::from(whole) + Amount::from(rest > 0)
+        }
+        _ => -((-numerator).div_euclid(denominator)),
+    }
 }

@@ -11,16 +11,19 @@
 //!
 //! a_j are its arrivals and D_j is for how long they may have waited, V_j the usable time in which its gate may be open, and
 //! O_j the time in which its credit may rise.
+use std::rc::Rc;
+
 use crate::curve::{Curve, Line};
 use crate::windows::{Cycle, Phase, Piece};
-use crate::{ceil_div, Amount, Time};
+use crate::{ceil_div, Amount, Time, CLASSES};
 
 /// A class that goes first.
 #[derive(Clone, Debug)]
 pub(crate) struct Above {
-    pub class: usize,
+    /// None: several classes together, of whose gates nobody asks.
+    pub class: Option<usize>,
     /// With what may have waited before.
-    pub arrivals: Option<Curve>,
+    pub arrivals: Option<Rc<Curve>>,
     /// What its credit lets through, by how long its gate is open.
     pub credit: Option<Line>,
 }
@@ -31,7 +34,7 @@ pub(crate) struct Service {
     /// Of a port without gates, the longest lower frame; of one with gates, phases say it.
     pub low: Amount,
     pub above: Vec<Above>,
-    pub cycle: Option<Cycle>,
+    pub cycle: Option<Rc<Cycle>>,
 }
 
 /// A time in which the service grows evenly.
@@ -60,8 +63,19 @@ const ALWAYS: Piece = Piece { length: Time::MAX, usable: true, may_open: true, i
 /// Of a port without gates.
 pub(crate) const ANY: Phase = Phase { begin: 0, blocked: 0, slack: 0, others: 0 };
 
+/// How far a class above has come.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// For how long it and the class that waits could both begin, and its gate alone.
+    shared: Time,
+    opened: Time,
+    /// Of the lines of its arrivals.
+    piece: usize,
+}
+
 impl Service {
-    /// Tells segment after segment from a phase on until it is told to stop. False: a class above is without any limit.
+    /// Tells segment after segment from a phase on until it is told to stop; of one in which no frame of the class can
+    /// begin, only when it is. False: a class above is without any limit.
     pub fn walk(&self, phase: Phase, mut told: impl FnMut(&Segment) -> bool) -> bool {
         if self.above.iter().any(|above| !self.is_limited(above)) {
             return false;
@@ -70,82 +84,117 @@ impl Service {
             Some(cycle) => cycle.piece_at(phase.begin - phase.blocked),
             None => (0, 0),
         };
-        let slack = |above: &Above| if phase.others >> above.class & 1 == 1 { phase.slack } else { 0 };
-        let mut shared: Vec<Time> = self.above.iter().map(slack).collect();
-        let mut opened: Vec<Time> = vec![phase.slack; self.above.len()];
+        let bit = |above: &Above| above.class.map_or(0, |class| 1_u8 << class);
+        let known = self.above.iter().fold(0, |mask, above| mask | bit(above));
+        let mut progress = [Progress::default(); CLASSES];
+        for (above, progress) in self.above.iter().zip(&mut progress) {
+            progress.opened = phase.slack;
+            progress.shared = if phase.others & bit(above) > 0 { phase.slack } else { 0 };
+        }
         let (mut at, mut usable_time, mut own_opened) = (0, 0, phase.slack);
         loop {
-            let piece = self.cycle.as_ref().map_or(ALWAYS, |cycle| cycle.pieces[index]);
+            let piece = self.cycle.as_ref().map_or(ALWAYS, |cycle| cycle.stretch(index, known));
             let mut left = if piece.length == Time::MAX { Time::MAX } else { piece.length - passed };
             let usable = piece.usable && at >= phase.blocked;
             if at < phase.blocked {
                 left = left.min(phase.blocked - at);
             }
-            let mut served = Amount::from(self.rate) * Amount::from(usable_time) - self.low;
-            let mut slope = if usable { self.rate } else { 0 };
-            for (number, above) in self.above.iter().enumerate() {
-                let may_open = piece.others >> above.class & 1 == 1;
-                let (line, lasts) = self.least(above, at, may_open, usable, shared[number], opened[number]);
-                served -= line.burst;
-                slope -= line.rate;
-                left = left.min(lasts);
+            let mut served = Amount::MIN;
+            let mut slope = 0;
+            if usable {
+                served = Amount::from(self.rate) * Amount::from(usable_time) - self.low;
+                slope = self.rate;
+                for (above, progress) in self.above.iter().zip(&mut progress) {
+                    let may_open = piece.others & bit(above) > 0;
+                    let (line, lasts) = self.least(above, at, may_open, progress, left);
+                    served -= line.burst;
+                    slope -= line.rate;
+                    left = left.min(lasts);
+                }
             }
             let to = if left == Time::MAX { Time::MAX } else { at + left };
             let segment = Segment { from: at, to, usable, served, slope, opened: own_opened, may_open: piece.may_open };
             if !told(&segment) || to == Time::MAX {
                 return true;
             }
-            for (number, above) in self.above.iter().enumerate() {
-                if piece.others >> above.class & 1 == 1 {
-                    opened[number] += left;
-                    shared[number] += if usable { left } else { 0 };
+            for (above, progress) in self.above.iter().zip(&mut progress) {
+                if piece.others & bit(above) > 0 {
+                    progress.opened += left;
+                    progress.shared += if usable { left } else { 0 };
                 }
             }
             usable_time += if usable { left } else { 0 };
             own_opened += if piece.may_open { left } else { 0 };
             (at, passed) = (to, passed.saturating_add(left));
-            if passed >= piece.length {
-                (index, passed) = ((index + 1) % self.cycle.as_ref().map_or(1, |cycle| cycle.pieces.len()), 0);
+            if let Some(cycle) = &self.cycle {
+                while passed >= cycle.pieces[index].length {
+                    passed -= cycle.pieces[index].length;
+                    index = (index + 1) % cycle.pieces.len();
+                }
             }
         }
     }
 
     /// Whether no class above is open when frames of the class can begin.
     pub fn is_undisturbed(&self) -> bool {
-        let above = self.above.iter().fold(0_u8, |mask, above| mask | 1 << above.class);
+        let above = self.above.iter().filter_map(|above| above.class).fold(0_u8, |mask, class| mask | 1 << class);
         self.cycle
             .as_ref()
             .is_some_and(|cycle| cycle.pieces.iter().all(|piece| !piece.usable || piece.others & above == 0))
     }
 
-    fn is_limited(&self, above: &Above) -> bool {
-        let is_shut =
-            |cycle: &Cycle| cycle.pieces.iter().any(|piece| piece.usable && piece.others >> above.class & 1 == 0);
-        above.arrivals.is_some() || above.credit.is_some() || self.cycle.as_ref().is_some_and(is_shut)
+    /// No frame of the class can ever begin.
+    pub fn has_no_window(&self) -> bool {
+        self.cycle.as_ref().is_some_and(|cycle| cycle.has_no_window())
     }
 
-    /// What a class above sends at most: up to a time, as fast from then on, and for how long that is so.
-    fn least(&self, above: &Above, at: Time, may_open: bool, usable: bool, shared: Time, opened: Time) -> (Line, Time) {
-        let mut lines: [Option<Line>; 3] = [None; 3];
+    fn is_limited(&self, above: &Above) -> bool {
+        let is_shut = |cycle: &Rc<Cycle>, class: usize| {
+            cycle.pieces.iter().any(|piece| piece.usable && piece.others >> class & 1 == 0)
+        };
+        let by_gate = || self.cycle.as_ref().zip(above.class).is_some_and(|(cycle, class)| is_shut(cycle, class));
+        above.arrivals.is_some() || above.credit.is_some() || by_gate()
+    }
+
+    /// No more than this: against all that the classes above may bring, gates and credit that hold it back or not. None:
+    /// of one of them nothing is known.
+    pub fn against_all(&self) -> Option<Self> {
+        let known: Option<Vec<_>> = self.above.iter().map(|above| Some((above.arrivals.as_deref()?, 0))).collect();
+        let all = Above { class: None, arrivals: Some(Rc::new(Curve::sum(known?))), credit: None };
+        Some(Self { above: vec![all], cycle: self.cycle.clone(), ..*self })
+    }
+
+    /// What a class above sends at most while the class that waits can begin: up to a time, as fast from then on, and for
+    /// how long that is so, as far as it is less than `left`.
+    fn least(&self, above: &Above, at: Time, may_open: bool, progress: &mut Progress, left: Time) -> (Line, Time) {
+        let mut lines = [Line { burst: 0, rate: 0 }; 3];
+        let mut count = 0;
+        let mut add = |line: Line| {
+            lines[count] = line;
+            count += 1;
+        };
         let mut lasts = Time::MAX;
         if let Some(arrivals) = &above.arrivals {
-            let (line, end) = arrivals.piece_at(at);
-            lines[0] = Some(Line { burst: line.at(at), rate: line.rate });
+            let (line, end) = arrivals.piece_from(at, &mut progress.piece);
+            add(Line { burst: line.at(at), rate: line.rate });
             lasts = if end == Time::MAX { end } else { end - at };
         }
         if let Some(credit) = above.credit {
-            lines[1] = Some(Line { burst: credit.at(opened), rate: if may_open { credit.rate } else { 0 } });
+            add(Line { burst: credit.at(progress.opened), rate: if may_open { credit.rate } else { 0 } });
         }
-        if self.cycle.is_some() {
-            let burst = Amount::from(self.rate) * Amount::from(shared);
-            lines[2] = Some(Line { burst, rate: if may_open && usable { self.rate } else { 0 } });
+        if self.cycle.is_some() && above.class.is_some() {
+            let burst = Amount::from(self.rate) * Amount::from(progress.shared);
+            add(Line { burst, rate: if may_open { self.rate } else { 0 } });
         }
-        let Some(least) = lines.iter().flatten().copied().min_by_key(|line| (line.burst, line.rate)) else {
+        let lines = &lines[..count];
+        let Some(least) = lines.iter().copied().min_by_key(|line| (line.burst, line.rate)) else {
             return (Line { burst: 0, rate: 0 }, lasts);
         };
-        for other in lines.iter().flatten().filter(|other| other.rate < least.rate) {
-            let crossing = ceil_div(other.burst - least.burst, Amount::from(least.rate - other.rate)).max(1);
-            lasts = lasts.min(Time::try_from(crossing).unwrap_or(Time::MAX));
+        for other in lines.iter().filter(|other| other.rate < least.rate) {
+            let (more, slower) = (other.burst - least.burst, least.rate - other.rate);
+            if more < Amount::from(slower) * Amount::from(left.min(lasts)) {
+                lasts = Time::try_from(ceil_div(more, slower.into()).max(1)).unwrap_or(Time::MAX);
+            }
         }
         (least, lasts)
     }

@@ -1,31 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The longest wait of a frame, from the instant in which it may be selected to its selection, and the most credit.
+//! The longest wait of a frame, from the instant in which it may be selected to its selection.
 use crate::curve::Curve;
 use crate::phase::Schedule;
+use crate::search::Search;
 use crate::service::{Segment, Service, ANY};
-use crate::windows::{Cycle, Phase};
+use crate::windows::Phase;
 use crate::{ceil_div, Amount, Time};
 
 /// Segments that are looked at for one phase; a class that has not caught up by then has no bound.
-const MOST_SEGMENTS: usize = 20_000;
+pub(crate) const MOST_SEGMENTS: usize = 20_000;
 /// Between two whole picoseconds, and between two of the instants that are looked at.
-const GRID: Time = 2;
+pub(crate) const GRID: Time = 2;
 
-/// Of frames of `shortest` on the wire or more, whose class is served as `service` says. None: it grows without limit.
+/// Less than anything that is served.
+const NOTHING: Amount = Amount::MIN / 4;
+
+/// By the length of frames on the wire, or less, from the shortest on: how long those wait whose class is served as
+/// `service` says. None: it grows without limit.
 ///
-/// A frame that comes at `t` after the class, or a class above, began to wait has arrivals(t) - shortest before it.
-pub(crate) fn by_service(service: &Service, arrivals: Arrivals, shortest: Amount) -> Option<Time> {
-    match &service.cycle {
-        None => of_phase(service, ANY, arrivals, shortest),
-        Some(cycle) if cycle.phases.is_empty() => None,
-        Some(cycle) => {
-            let mut longest = 0;
-            for &phase in &cycle.phases {
-                longest = longest.max(of_phase(service, phase, arrivals, shortest)?);
-            }
-            Some(longest)
-        }
+/// A frame that comes at `t` after the class, or a class above, began to wait has arrivals(t) less its length before it.
+pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amount]) -> Option<Vec<Time>> {
+    let see = |phase| Served::new(service, phase, arrivals);
+    let Some(cycle) = &service.cycle else {
+        let served = see(ANY)?;
+        return lengths.iter().map(|&length| served.wait(arrivals.curve, length, 0)).collect();
+    };
+    if let Some(schedule) = arrivals.schedule {
+        // What comes is another from phase to phase, and these are few.
+        let seen: Option<Vec<_>> = cycle.phases().flatten().map(|&phase| Some((phase, see(phase)?))).collect();
+        let seen = seen?;
+        let wait = |&length: &Amount| -> Option<Time> {
+            let mut each = seen.iter().map(|(phase, served)| served.wait_in_steps(arrivals, schedule, *phase, length));
+            each.try_fold(0, |longest, wait| Some(longest.max(wait?)))
+        };
+        return lengths.iter().map(wait).collect();
     }
+    // Against all that the classes above bring a frame waits for no less, and the longer the later in a stretch the class
+    // begins to wait: it has less of this stretch before it.
+    let rough = service.against_all();
+    let limit =
+        |phases: &[Phase]| Served::new(rough.as_ref()?, *phases.last()?, arrivals)?.wait(arrivals.curve, lengths[0], 0);
+    let mut search = Search::new(cycle.phases().map(|phases| (limit(phases), phases)), see);
+    let wait = |length: Amount| search.greatest(0, |seen, known| seen.as_ref()?.wait(arrivals.curve, length, known));
+    lengths.iter().copied().map(wait).collect()
 }
 
 /// All that comes to a class, and when in the gate cycle, where that is known.
@@ -47,61 +64,6 @@ impl<'a> Arrivals<'a> {
         let came = self.curve.at(time);
         self.schedule.map_or(came, |schedule| came.min(schedule.until(phase.begin - phase.blocked, phase.slack, time)))
     }
-}
-
-fn of_phase(service: &Service, phase: Phase, arrivals: Arrivals, shortest: Amount) -> Option<Time> {
-    let mut segments: Vec<Segment> = Vec::new();
-    let mut busy = Time::MAX;
-    let mut count = 0;
-    let mut whole = Whole::new(service, arrivals);
-    let is_limited = service.walk(phase, |segment| {
-        count += 1;
-        let segment = &whole.with_last_frames(*segment);
-        if segment.usable {
-            segments.push(*segment);
-            if busy == Time::MAX && whole.lasts_evenly(segment, arrivals) {
-                busy = whole.enough;
-            }
-            if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(phase, segment.to.min(busy)) {
-                busy = busy.min(segment.to);
-                return false;
-            }
-        }
-        count < MOST_SEGMENTS
-    });
-    let last = segments.last()?;
-    let is_endless = last.to == Time::MAX;
-    if !is_limited || (busy == Time::MAX && !is_endless) || (is_endless && last.slope < arrivals.curve.last().rate) {
-        return None;
-    }
-    let served = Served::new(segments);
-    match arrivals.schedule {
-        Some(schedule) => of_steps(&served, arrivals, schedule, phase, shortest, busy),
-        None => deviation(&served, arrivals.curve, shortest, busy),
-    }
-}
-
-/// Between two steps no frame comes that the curve does not let come until the second, and the first one waits longest.
-fn of_steps(
-    served: &Served,
-    arrivals: Arrivals,
-    schedule: &Schedule,
-    phase: Phase,
-    shortest: Amount,
-    busy: Time,
-) -> Option<Time> {
-    let begin = phase.begin - phase.blocked;
-    let steps = schedule.steps(begin, busy);
-    // Whole frames of a window that had begun earlier would be no more, so that who began to wait then has no more time.
-    let earlier = if arrivals.each.is_some() { phase.slack } else { 0 };
-    let mut longest = 0;
-    for (place, &step) in steps.iter().enumerate() {
-        let next = steps.get(place + 1).copied().unwrap_or(busy);
-        let came = schedule.until(begin, phase.slack, next - 1).min(arrivals.curve.at(next - 1));
-        let sooner = if step == 0 { earlier } else { 0 };
-        longest = longest.max(served.first(came - shortest)? - step + sooner);
-    }
-    Some(longest)
 }
 
 /// Of frames of one length that nothing goes before, the last one of a window is sent whole.
@@ -147,34 +109,53 @@ impl Whole {
     }
 }
 
-/// The usable segments, and the most that is served by the end of each.
+/// What a class is served from a phase on, until nothing of it waits.
 struct Served {
-    segments: Vec<Segment>,
-    most: Vec<Amount>,
+    /// Those in which its frames can begin, each with the most that is served by its end.
+    segments: Vec<(Segment, Amount)>,
+    /// When nothing waits any more; `Time::MAX`: never.
+    busy: Time,
 }
 
 impl Served {
-    fn new(segments: Vec<Segment>) -> Self {
-        let mut most = Vec::with_capacity(segments.len());
-        let mut so_far = Amount::MIN;
-        for segment in &segments {
-            let end = match segment.to {
-                Time::MAX if segment.slope > 0 => Amount::MAX,
-                Time::MAX => segment.served,
-                // A frame begins in a whole picosecond, and no longer when the segment is over.
-                to => segment.at(to - 1),
-            };
-            so_far = so_far.max(segment.served).max(end);
-            most.push(so_far);
-        }
-        Self { segments, most }
+    /// None: more comes than is served.
+    fn new(service: &Service, phase: Phase, arrivals: Arrivals) -> Option<Self> {
+        let mut segments: Vec<(Segment, Amount)> = Vec::with_capacity(8);
+        let (mut busy, mut count, mut most) = (Time::MAX, 0, NOTHING);
+        let mut whole = Whole::new(service, arrivals);
+        let is_limited = service.walk(phase, |segment| {
+            count += 1;
+            let segment = &whole.with_last_frames(*segment);
+            if segment.usable {
+                let end = match segment.to {
+                    Time::MAX if segment.slope > 0 => Amount::MAX,
+                    Time::MAX => segment.served,
+                    // A frame begins in a whole picosecond, and no longer when the segment is over.
+                    to => segment.at(to - 1),
+                };
+                most = most.max(segment.served).max(end);
+                segments.push((*segment, most));
+                if busy == Time::MAX && whole.lasts_evenly(segment, arrivals) {
+                    busy = whole.enough;
+                }
+                if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(phase, segment.to.min(busy)) {
+                    busy = busy.min(segment.to);
+                    return false;
+                }
+            }
+            count < MOST_SEGMENTS
+        });
+        let (last, _) = segments.last()?;
+        let is_endless = last.to == Time::MAX;
+        let is_over = busy < Time::MAX || (is_endless && last.slope >= arrivals.curve.last().rate);
+        (is_limited && is_over).then_some(Self { segments, busy })
     }
 
     /// The first time from which on more than this is served, at which a frame can begin: as long as no more is, those that
     /// go first may still be sent.
     fn first(&self, amount: Amount) -> Option<Time> {
-        let place = self.most.partition_point(|&most| most < amount);
-        self.segments.get(place..)?.iter().find_map(|segment| {
+        let place = self.segments.partition_point(|&(_, most)| most < amount);
+        self.segments.get(place..)?.iter().find_map(|(segment, _)| {
             let missing = amount - segment.served;
             if missing < 0 {
                 return Some(segment.from);
@@ -186,160 +167,168 @@ impl Served {
             (time < segment.to).then_some(time)
         })
     }
-}
 
-fn deviation(served: &Served, arrivals: &Curve, shortest: Amount, busy: Time) -> Option<Time> {
-    let wait = |time: Time| served.first(arrivals.at(time) - shortest).map(|served| served - time);
-    let mut longest = wait(0)?;
-    let mut look = |time: Time| -> Option<()> {
-        for near in [time - 1, time] {
-            if near > 0 && near < busy {
-                longest = longest.max(wait(near)? + GRID);
-            }
+    /// Between two steps no frame comes that the curve does not let come until the second, and the first one waits longest.
+    fn wait_in_steps(&self, arrivals: Arrivals, schedule: &Schedule, phase: Phase, length: Amount) -> Option<Time> {
+        let begin = phase.begin - phase.blocked;
+        let steps = schedule.steps(begin, self.busy);
+        // Whole frames of a window that had begun earlier would be no more, so that who began to wait then has no more time.
+        let earlier = if arrivals.each.is_some() { phase.slack } else { 0 };
+        let mut longest = 0;
+        for (place, &step) in steps.iter().enumerate() {
+            let next = steps.get(place + 1).copied().unwrap_or(self.busy);
+            let came = schedule.until(begin, phase.slack, next - 1).min(arrivals.curve.at(next - 1));
+            let sooner = if step == 0 { earlier } else { 0 };
+            longest = longest.max(self.first(came - length)? - step + sooner);
         }
-        Some(())
-    };
-    for turn in arrivals.turns() {
-        look(turn)?;
+        Some(longest)
     }
-    for segment in &served.segments {
-        // What is served by the last begin: a frame with more before it waits for the next segment.
-        let end = (segment.to < Time::MAX).then(|| segment.at(segment.to - 1));
-        for level in [Some(segment.served), end].into_iter().flatten() {
-            if let Some(time) = arrivals.first_above(level + shortest) {
-                look(time)?;
-            }
-        }
-    }
-    Some(longest)
-}
 
-/// The most credit that a class can have whose slope is `idle`: what it earns while others keep it from being served. None:
-/// without limit.
-pub(crate) fn most_credit(service: &Service, idle: i64) -> Option<Amount> {
-    match &service.cycle {
-        None => credit_of_phase(service, ANY, idle),
-        Some(cycle) => {
-            let mut most = 0;
-            for &phase in cycle.phases.iter().chain(&cycle.openings) {
-                most = most.max(credit_of_phase(service, phase, idle)?);
-            }
-            Some(most)
+    /// The longest wait of frames of a length, but no less than is known.
+    fn wait(&self, arrivals: &Curve, length: Amount, known: Time) -> Option<Time> {
+        let wait = |time: Time| self.first(arrivals.at(time) - length).map(|served| served - time);
+        let mut longest = known.max(wait(0)?);
+        if self.keeps(arrivals, length, longest) {
+            return Some(longest);
         }
-    }
-}
-
-fn credit_of_phase(service: &Service, phase: Phase, idle: i64) -> Option<Amount> {
-    let idle = Amount::from(idle);
-    let (mut most, mut served, mut count) = (idle * Amount::from(phase.slack), 0, 0);
-    let mut is_over = false;
-    let is_limited = service.walk(phase, |segment| {
-        count += 1;
-        let earned =
-            |time: Time| idle * Amount::from(segment.opened + if segment.may_open { time - segment.from } else { 0 });
-        served = segment.served.max(served);
-        most = most.max(earned(segment.from) - served);
-        // As long as no more is served than was before, all that is earned remains.
-        if segment.slope > 0 && segment.served < served {
-            let caught_up =
-                segment.from + Time::try_from(ceil_div(served - segment.served, segment.slope.into())).unwrap_or(0);
-            if caught_up < segment.to {
-                most = most.max(earned(caught_up) - served);
-            }
-        }
-        if segment.to == Time::MAX {
-            is_over = Amount::from(segment.slope) >= idle;
-            return false;
-        }
-        served = segment.at(segment.to).max(served);
-        most = most.max(earned(segment.to) - served);
-        is_over = served > 0 && served >= earned(segment.to);
-        !is_over && count < MOST_SEGMENTS
-    });
-    (is_limited && is_over).then_some(most + idle * Amount::from(GRID))
-}
-
-/// The wait of a class for its credit, which is `most` at most: idle * O(t) - most is what it is served.
-pub(crate) fn by_credit(
-    cycle: Option<&Cycle>,
-    idle: i64,
-    most: Amount,
-    arrivals: &Curve,
-    shortest: Amount,
-) -> Option<Time> {
-    let idle_wide = Amount::from(idle);
-    let Some(cycle) = cycle else {
-        if idle < arrivals.last().rate {
-            return None;
-        }
-        let wait = |time: Time| {
-            let owed = arrivals.at(time) - shortest + most;
-            Time::try_from(ceil_div(owed, idle_wide)).ok().map(|earned| earned - time)
-        };
-        let mut longest = wait(0)?;
-        for turn in arrivals.turns().filter(|&turn| turn > 0) {
-            longest = longest.max(wait(turn - 1)? + GRID).max(wait(turn)? + GRID);
-        }
-        return Some(longest);
-    };
-    let open: Time = cycle.pieces.iter().filter(|piece| piece.is_open).map(|piece| piece.length).sum();
-    if open == 0 || idle_wide * Amount::from(open) < Amount::from(arrivals.last().rate) * Amount::from(cycle.length) {
-        return None;
-    }
-    let mut longest = 0;
-    let always = [0];
-    let closings = if cycle.closings.is_empty() { &always[..] } else { &cycle.closings[..] };
-    for &begin in closings {
-        // Open stretches from there on: begin, and how much was open before.
-        let mut stretches: Vec<(Time, Time, Time)> = Vec::new();
-        let (mut index, mut passed) = cycle.piece_at(begin);
-        let (mut at, mut before) = (0, 0);
-        while at < cycle.length {
-            let piece = cycle.pieces[index];
-            let length = (piece.length - passed).min(cycle.length - at);
-            if piece.is_open {
-                stretches.push((at, before, length));
-                before += length;
-            }
-            at += length;
-            (index, passed) = ((index + 1) % cycle.pieces.len(), 0);
-        }
-        let wait = |time: Time| -> Option<Time> {
-            let owed = arrivals.at(time) - shortest + most;
-            let needed = owed.max(0) / idle_wide + 1;
-            let whole = (needed - 1) / Amount::from(open);
-            let rest = Time::try_from(needed - whole * Amount::from(open)).ok()?;
-            let &(at, before, _) = stretches.iter().find(|&&(_, before, length)| rest <= before + length)?;
-            let earned = Amount::from(cycle.length) * whole + Amount::from(at + rest - before);
-            Some(Time::try_from(earned).ok()? - time)
-        };
-        let last = arrivals.turns().last().unwrap_or(0).saturating_add(cycle.length);
         let mut look = |time: Time| -> Option<()> {
             for near in [time - 1, time] {
-                if (0..=last).contains(&near) {
+                if near > 0 && near < self.busy {
                     longest = longest.max(wait(near)? + GRID);
                 }
             }
             Some(())
         };
-        look(0)?;
         for turn in arrivals.turns() {
             look(turn)?;
         }
-        // Where one more picosecond of open time has to be waited for until the gate opens again.
-        let from = (arrivals.at(0) - shortest + most).max(0) / (idle_wide * Amount::from(open));
-        let to = (arrivals.at(last) - shortest + most).max(0) / (idle_wide * Amount::from(open)) + 1;
-        if to - from > MOST_SEGMENTS as Amount {
-            return None;
-        }
-        for turn in from..=to {
-            for &(_, before, length) in &stretches {
-                let level = idle_wide * (turn * Amount::from(open) + Amount::from(before + length)) - most - 1;
-                if let Some(time) = arrivals.first_above(level + shortest) {
+        for (segment, _) in &self.segments {
+            // What is served by the last begin: a frame with more before it waits for the next segment.
+            let end = (segment.to < Time::MAX).then(|| segment.at(segment.to - 1));
+            for level in [Some(segment.served), end].into_iter().flatten() {
+                if let Some(time) = arrivals.first_above(level + length) {
                     look(time)?;
                 }
             }
         }
+        Some(longest)
     }
-    Some(longest)
+
+    /// Whether no frame of a length waits for longer: at each time, as much has been served as came before frames that came so
+    /// long ago. Between the places that are looked at, what is missing is least at one of them.
+    fn keeps(&self, arrivals: &Curve, length: Amount, wait: Time) -> bool {
+        let enough = |served: Amount, time: Time| {
+            let came = (time - wait).min(self.busy - 1);
+            came < 0 || served >= arrivals.at(came) - length
+        };
+        let mut before = NOTHING;
+        for (segment, _) in &self.segments {
+            // Until the segment begins no more is served, and within it not before it has caught up.
+            let caught_up = match before - segment.served {
+                missing if missing > 0 && segment.slope > 0 => {
+                    let way = ceil_div(missing, Amount::from(segment.slope));
+                    segment.from.saturating_add(Time::try_from(way).unwrap_or(Time::MAX)).min(segment.to)
+                }
+                missing if missing > 0 => segment.to,
+                _ => segment.from,
+            };
+            if caught_up == Time::MAX || !enough(before, caught_up - 1) {
+                return false;
+            }
+            // What is served no more of for some time may not all be on the wire yet.
+            let still = |served: Amount| if segment.slope > 0 { served } else { served - 1 };
+            let at = |time: Time| still(segment.at(time).max(segment.served)).max(before);
+            if caught_up < segment.to {
+                let last = if segment.to == Time::MAX { caught_up } else { segment.to - 1 };
+                let turns = arrivals.turns().flat_map(|turn| [turn - 1 + wait, turn + wait]);
+                let mut places = turns.filter(|&place| caught_up < place && place < segment.to);
+                if !enough(at(caught_up), caught_up) || !enough(at(last), last) {
+                    return false;
+                }
+                if !places.all(|place| enough(at(place), place)) {
+                    return false;
+                }
+            }
+            let end = if segment.to < Time::MAX { segment.at(segment.to - 1) } else { segment.served };
+            before = before.max(still(end.max(segment.served)));
+        }
+        // All that comes as long as anything waits.
+        self.busy == Time::MAX || enough(before, self.busy - 1 + wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::curve::Line;
+    use crate::describe::Gates;
+    use crate::service::Above;
+    use crate::windows::{Cycle, List};
+    use proptest::prelude::*;
+
+    const RATE: i64 = 1_000_000_000;
+
+    fn curve() -> impl Strategy<Value = Curve> {
+        let line = (0_i64..100_000, 0_i64..20).prop_map(|(burst, part): (i64, i64)| Line {
+            burst: Amount::from(burst) * Amount::from(RATE),
+            rate: RATE * part / 200,
+        });
+        prop::collection::vec(line, 1..4).prop_map(|lines| Curve::least(lines).unwrap())
+    }
+
+    fn above() -> impl Strategy<Value = Above> {
+        (4_usize..8, curve(), prop::option::of((0_i64..50_000, 1_i64..10)), any::<bool>()).prop_map(
+            |(class, arrivals, credit, is_known)| {
+                let line = |(burst, part): (i64, i64)| Line {
+                    burst: Amount::from(RATE) * Amount::from(burst),
+                    rate: RATE * part / 20,
+                };
+                let credit = credit.map(line);
+                Above {
+                    class: Some(class),
+                    arrivals: (is_known || credit.is_none()).then(|| Rc::new(arrivals)),
+                    credit,
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// The search finds what a look at each phase finds, and no frame of any of them waits for longer: time by time.
+        #[test]
+        fn the_longest_wait_is_that_of_any_phase(
+            entries in prop::collection::vec((any::<u8>(), 1_000_i64..200_000), 1..6),
+            arrivals in curve(),
+            above in prop::collection::vec(above(), 0..3),
+            lower in prop::collection::vec((0_usize..3, 1_i64..20_000), 0..2),
+        ) {
+            let own = 8_000;
+            let gates = Gates { entries, edge_ps: 5, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+            let cycle = Rc::new(Cycle::new(&List::new(&gates), 3, own, &lower));
+            prop_assume!(!cycle.has_no_window());
+            let phases: Vec<Phase> = cycle.phases().flatten().copied().collect();
+            let service = Service { rate: RATE, low: 0, above, cycle: Some(cycle) };
+            let lengths = [1_000, 4_000, 8_000].map(|bits| Amount::from(RATE) * bits);
+            let found = by_service(&service, Arrivals::of(&arrivals), &lengths);
+            let seen: Option<Vec<Served>> = phases.iter().map(|&phase| Served::new(&service, phase, Arrivals::of(&arrivals))).collect();
+            prop_assert_eq!(found.is_some(), seen.is_some());
+            for (at, length) in lengths.into_iter().enumerate() {
+                let (Some(found), Some(seen)) = (&found, &seen) else { break };
+                let each: Vec<Time> = seen.iter().map(|seen| seen.wait(&arrivals, length, 0).unwrap()).collect();
+                let longest = *each.iter().max().unwrap();
+                prop_assert!(found[at] <= longest && longest <= found[at] + GRID, "{} is not {longest}", found[at]);
+                for seen in seen {
+                    let most = seen.busy.min(3_000_000) as u64;
+                    for time in (0..most).step_by(997).map(|time| time as Time) {
+                        let served = seen.first(arrivals.at(time) - length).unwrap();
+                        prop_assert!(served - time <= found[at], "at {time}: {served}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -41,10 +41,12 @@ pub(crate) struct Phase {
 pub(crate) struct Cycle {
     pub length: Time,
     pub pieces: Vec<Piece>,
-    /// Of waiting for others.
-    pub phases: Vec<Phase>,
+    /// Of waiting for others, by the stretch in which frames of the class can begin, each later than the one before.
+    phases: Vec<Phase>,
+    /// Where each stretch ends in these.
+    stretches: Vec<usize>,
     /// For how long a lower frame is on the wire at most that had begun when the gate was open.
-    pub blocked: Time,
+    blocked: Time,
     /// When a gate that was shut may open: of waiting for credit, beside the others.
     pub openings: Vec<Phase>,
     /// When a gate that was open is shut for certain.
@@ -65,6 +67,10 @@ impl Stretch {
 
     fn holds(self, time: Time, cycle: Time) -> bool {
         (time - self.from).rem_euclid(cycle) < self.length
+    }
+
+    fn ends(self, cycle: Time) -> [Time; 2] {
+        [self.from, (self.from + self.length).rem_euclid(cycle)]
     }
 }
 
@@ -104,106 +110,185 @@ fn in_parts(from: Time, to: Time, blocked: Time, others: u8) -> impl Iterator<It
     })
 }
 
+/// At which of these times one of the stretches is; all their ends are among the times, which are sorted.
+fn covered(stretches: &[Stretch], times: &[Time], cycle: Time) -> Vec<bool> {
+    let mut found = vec![false; times.len()];
+    for stretch in stretches {
+        let [from, to] = stretch.ends(cycle).map(|end| times.partition_point(|&time| time < end));
+        match stretch.length >= cycle || from >= to {
+            true if stretch.length >= cycle => found.fill(true),
+            true => {
+                found[from..].fill(true);
+                found[..to].fill(true);
+            }
+            false => found[from..to].fill(true),
+        }
+    }
+    found
+}
+
+/// A gate control list, with what is the same for all classes and ports that have it.
+#[derive(Debug)]
+pub(crate) struct List {
+    cycle: Time,
+    edge: Time,
+    late: bool,
+    frozen: bool,
+    windows: [Vec<Stretch>; CLASSES],
+    /// By class and window, what the other classes may do as it opens.
+    openings: [Vec<Opening>; CLASSES],
+    /// When gates may open or shut, and which may be open from then on.
+    changes: Vec<(Time, u8)>,
+}
+
+/// What may be on the wire when a window opens.
+#[derive(Debug)]
+struct Opening {
+    /// By class, for how long a frame of it may still last that began before.
+    across: [Time; CLASSES],
+    /// Bit k: a window of class k and this one meet.
+    meeting: u8,
+}
+
+impl List {
+    pub fn new(gates: &Gates) -> Self {
+        let cycle: Time = gates.entries.iter().map(|&(_, interval)| interval).sum();
+        let (edge, late) = (gates.edge_ps, gates.late);
+        let windows: [Vec<Stretch>; CLASSES] = std::array::from_fn(|class| open(gates, cycle, class));
+        let opening = |window: &Stretch| {
+            let at = window.from;
+            let lasting = |of: &Stretch| match of.length >= cycle {
+                true => Time::MAX,
+                false => of.length - (at - of.from).rem_euclid(cycle) + edge,
+            };
+            let across = |class: usize| {
+                let still = windows[class].iter().filter(|of| of.holds(at - 1, cycle) && of.holds(at, cycle));
+                still.map(lasting).max().unwrap_or(0)
+            };
+            let meets =
+                |class: usize| windows[class].iter().any(|of| of.holds(at, cycle) || window.holds(of.from, cycle));
+            match late {
+                true => Opening { across: [Time::MAX; CLASSES], meeting: 0xFF },
+                false => Opening {
+                    across: std::array::from_fn(across),
+                    meeting: (0..CLASSES).filter(|&class| meets(class)).fold(0, |mask, class| mask | 1 << class),
+                },
+            }
+        };
+        let openings = std::array::from_fn(|class| windows[class].iter().map(opening).collect());
+        let mut found = Self { cycle, edge, late, frozen: gates.frozen, windows, openings, changes: Vec::new() };
+        let wide: [Vec<Stretch>; CLASSES] = std::array::from_fn(|class| found.wide(class));
+        let mut times: Vec<Time> = wide.iter().flatten().flat_map(|of| of.ends(cycle)).chain([0]).collect();
+        times.sort_unstable();
+        times.dedup();
+        let mut masks = vec![0_u8; times.len()];
+        for (class, of) in wide.iter().enumerate() {
+            for (mask, is_open) in masks.iter_mut().zip(covered(of, &times, cycle)) {
+                *mask |= u8::from(is_open) << class;
+            }
+        }
+        found.changes = times.into_iter().zip(masks).collect();
+        found
+    }
+
+    /// When the gate of a class may be open.
+    fn wide(&self, class: usize) -> Vec<Stretch> {
+        if self.late {
+            return vec![Stretch { from: 0, length: self.cycle }];
+        }
+        let widened = |of: &Stretch| Stretch::of(of.from - self.edge, of.from + of.length + self.edge, self.cycle);
+        self.windows[class].iter().filter_map(widened).collect()
+    }
+}
+
 impl Cycle {
     /// Of a class whose longest frame takes `own`; `lower` are the longest of the classes that it goes before.
-    pub fn new(gates: &Gates, class: usize, own: Time, lower: &[(usize, Time)]) -> Self {
-        let cycle: Time = gates.entries.iter().map(|&(_, interval)| interval).sum();
-        let edge = gates.edge_ps;
-        let windows: [Vec<Stretch>; CLASSES] = std::array::from_fn(|each| open(gates, cycle, each));
-        let wide = |class: usize| -> Vec<Stretch> {
-            let widened = |of: &Stretch| Stretch::of(of.from - edge, of.from + of.length + edge, cycle);
-            windows[class].iter().filter_map(widened).collect()
-        };
-        let is_always = windows[class].first().is_some_and(|window| window.length >= cycle);
+    pub fn new(list: &List, class: usize, own: Time, lower: &[(usize, Time)]) -> Self {
+        let (cycle, edge, windows) = (list.cycle, list.edge, &list.windows[class]);
+        let is_always = windows.first().is_some_and(|window| window.length >= cycle);
         let narrow: Vec<Stretch> = match is_always {
-            true => windows[class].clone(),
+            true => windows.clone(),
             false => {
-                let frozen = if gates.frozen { own } else { 0 };
+                let frozen = if list.frozen { own } else { 0 };
                 let narrowed = |of: &Stretch| Stretch::of(of.from + edge, of.from + of.length - edge - frozen, cycle);
-                windows[class].iter().filter_map(narrowed).collect()
+                windows.iter().filter_map(narrowed).collect()
             }
         };
-        // Of a lower class whose gate is open across a time: how long its frame may still last.
-        let across = |at: Time| {
-            if gates.late {
-                return lower.iter().map(|&(_, longest)| longest).max().unwrap_or(0);
-            }
-            let lasting = |&(low, longest): &(usize, Time)| {
-                let still = windows[low].iter().filter(|of| of.holds(at - 1, cycle) && of.holds(at, cycle));
-                still.map(|of| longest.min(of.length - (at - of.from).rem_euclid(cycle) + edge)).max()
-            };
-            lower.iter().filter_map(lasting).max().unwrap_or(0)
-        };
-        let blocking = |window: &Stretch| {
-            let meets =
-                |low: usize| windows[low].iter().any(|of| of.holds(window.from, cycle) || window.holds(of.from, cycle));
-            lower.iter().filter(|&&(low, _)| gates.late || meets(low)).map(|&(_, longest)| longest).max().unwrap_or(0)
-        };
-        let usable: Vec<(Stretch, Time)> = windows[class]
-            .iter()
-            .filter_map(|window| match is_always {
-                true => Some((*window, blocking(window))),
+        let mut usable: Vec<Stretch> = Vec::with_capacity(windows.len());
+        let mut blocked: Vec<Time> = Vec::with_capacity(windows.len());
+        for (window, opening) in windows.iter().zip(&list.openings[class]) {
+            // Of a lower class whose gate is open as this one opens: how long its frame may still last.
+            let across = lower.iter().map(|&(low, longest)| longest.min(opening.across[low])).max().unwrap_or(0);
+            let met = lower.iter().filter(|&&(low, _)| opening.meeting >> low & 1 == 1);
+            let found = match is_always {
+                true => Some(*window),
+                // The very end still is a place to begin at.
                 false => {
-                    let from = window.from + edge + across(window.from);
                     let to = window.from + window.length - edge - own;
-                    // The very end still is a place to begin at.
-                    Stretch::of(from, to + 1, cycle).map(|found| (found, blocking(window)))
+                    Stretch::of(window.from + edge + across, to + 1, cycle)
                 }
-            })
-            .collect();
+            };
+            if let Some(found) = found {
+                usable.push(found);
+                blocked.push(met.map(|&(_, longest)| longest).max().unwrap_or(0) + edge);
+            }
+        }
 
-        let always = |_| vec![Stretch { from: 0, length: cycle }];
-        let masks: [Vec<Stretch>; CLASSES] =
-            if gates.late { std::array::from_fn(always) } else { std::array::from_fn(wide) };
-        let ends = |of: &Stretch| [of.from, (of.from + of.length).rem_euclid(cycle)];
-        let mut cuts: Vec<Time> = vec![0];
-        cuts.extend(usable.iter().flat_map(|(of, _)| ends(of)));
-        cuts.extend(narrow.iter().chain(masks.iter().flatten()).flat_map(ends));
+        let mut cuts: Vec<Time> = list.changes.iter().map(|&(time, _)| time).collect();
+        cuts.extend(usable.iter().chain(&narrow).flat_map(|of| of.ends(cycle)));
         cuts.sort_unstable();
         cuts.dedup();
-        let holds = |stretches: &[Stretch], at: Time| stretches.iter().any(|of| of.holds(at, cycle));
-        let others = |at: Time| (0..CLASSES).filter(|&k| holds(&masks[k], at)).fold(0, |mask, k| mask | 1 << k);
-        let pieces = cuts
-            .iter()
-            .zip(cuts[1..].iter().chain([&cycle]))
-            .map(|(&from, &to)| Piece {
-                length: to - from,
-                usable: usable.iter().any(|(of, _)| of.holds(from, cycle)),
-                may_open: holds(&masks[class], from),
-                is_open: holds(&narrow, from),
-                others: others(from),
-            })
-            .collect();
+        let (is_usable, is_open) = (covered(&usable, &cuts, cycle), covered(&narrow, &cuts, cycle));
+        let mut pieces: Vec<Piece> = Vec::with_capacity(cuts.len());
+        let mut changes = list.changes.iter().peekable();
+        let mut others = 0;
+        for (at, &from) in cuts.iter().enumerate() {
+            while let Some((_, mask)) = changes.next_if(|&&(time, _)| time <= from) {
+                others = *mask;
+            }
+            let to = cuts.get(at + 1).copied().unwrap_or(cycle);
+            let may_open = others >> class & 1 == 1;
+            pieces.push(Piece { length: to - from, usable: is_usable[at], may_open, is_open: is_open[at], others });
+        }
 
         let mut phases = Vec::new();
-        for &(stretch, blocked) in &usable {
-            // In the order in which they come from the stretch's begin on.
-            let mut places: Vec<Time> = cuts.iter().map(|&cut| (cut - stretch.from).rem_euclid(cycle)).collect();
-            places.retain(|&place| place < stretch.length);
-            places.extend([0, stretch.length - 1]);
-            places.sort_unstable();
-            places.dedup();
-            phases.push(Phase { begin: stretch.from, blocked: blocked + edge, slack: 0, others: 0 });
-            for pair in places.windows(2) {
-                let mask = others((stretch.from + pair[0]).rem_euclid(cycle)) & !(1 << class);
-                let (from, to) = (stretch.from + pair[0], stretch.from + pair[1]);
-                phases.extend(in_parts(from, to, blocked + edge, mask));
+        let mut stretches = Vec::with_capacity(usable.len());
+        for (stretch, &blocked) in usable.iter().zip(&blocked) {
+            phases.push(Phase { begin: stretch.from, blocked, slack: 0, others: 0 });
+            let (mut at, mut place) = (cuts.partition_point(|&cut| cut < stretch.from), 0);
+            // Up to the last instant in which a frame can begin.
+            while place < stretch.length - 1 {
+                let piece = pieces[at];
+                let end = (place + piece.length).min(stretch.length - 1);
+                let others = piece.others & !(1 << class);
+                phases.extend(in_parts(stretch.from + place, stretch.from + end, blocked, others));
+                (at, place) = ((at + 1) % pieces.len(), end);
             }
+            stretches.push(phases.len());
         }
         let of_windows = |windows: &[Stretch]| -> Vec<Stretch> {
             windows.iter().filter(|window| window.length < cycle).copied().collect()
         };
-        let openings = of_windows(&masks[class])
+        let openings = of_windows(&list.wide(class))
             .iter()
             .map(|of| Phase { begin: of.from, blocked: 0, slack: 0, others: 0 })
             .collect();
         let closings = of_windows(&narrow).iter().map(|of| (of.from + of.length).rem_euclid(cycle)).collect();
-        let blocked = usable.iter().map(|&(_, blocked)| blocked).max().unwrap_or(0) + edge;
-        Self { length: cycle, pieces, phases, blocked, openings, closings }
+        let blocked = blocked.into_iter().max().unwrap_or(edge);
+        Self { length: cycle, pieces, phases, stretches, blocked, openings, closings }
     }
 
-    /// The phases of a class that begins to wait within a window only.
-    pub fn phases_within(&self, class: usize, (from, to): Window) -> Vec<Phase> {
+    /// Of a class that begins to wait within these windows only, each of whose phases stands by itself.
+    pub fn within(self, class: usize, windows: Vec<Window>) -> Self {
+        if self.has_no_window() {
+            return self;
+        }
+        let phases: Vec<Phase> = windows.into_iter().flat_map(|window| self.phases_within(class, window)).collect();
+        let stretches = (1..=phases.len()).collect();
+        Self { phases, stretches, ..self }
+    }
+
+    fn phases_within(&self, class: usize, (from, to): Window) -> Vec<Phase> {
         // Up to each of these nothing changes, neither then nor when a lower frame is over.
         let mut cuts = vec![from, to + 1];
         let mut at = 0;
@@ -232,6 +317,28 @@ impl Cycle {
 
     fn piece_of(&self, time: Time) -> Piece {
         self.pieces[self.piece_at(time).0]
+    }
+
+    /// The phases of waiting for others, by stretch; none: no frame of the class can ever begin.
+    pub fn phases(&self) -> impl Iterator<Item = &[Phase]> {
+        let mut from = 0;
+        self.stretches.iter().map(move |&to| &self.phases[std::mem::replace(&mut from, to)..to])
+    }
+
+    pub fn has_no_window(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
+    /// A piece with all that follow and differ in no more than gates of which nobody asks; no longer than the cycle.
+    #[inline]
+    pub fn stretch(&self, index: usize, known: u8) -> Piece {
+        let mut found = self.pieces[index];
+        let is_same = |next: &Piece| {
+            (next.usable, next.may_open, next.others & known) == (found.usable, found.may_open, found.others & known)
+        };
+        let after = self.pieces[index + 1..].iter().take_while(|next| is_same(next));
+        found.length += after.map(|next| next.length).sum::<Time>();
+        found
     }
 
     /// The piece that holds at a time of the cycle, and what has passed of it.
@@ -273,8 +380,7 @@ mod tests {
             let mut machine = Machine::default();
             machine.set_enabled(true);
             machine.commit(0, 0, &admin, &Capacity { least_interval: 1, ..Capacity::HARDWARE }).unwrap();
-            let described = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
-            let found = Cycle::new(&described, class, own, &lower);
+            let found = Cycle::new(&List::new(&Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false }), class, own, &lower);
             prop_assert_eq!(found.pieces.iter().map(|piece| piece.length).sum::<i64>(), cycle);
             for time in 0..cycle {
                 let piece = found.pieces[found.piece_at(time).0];
@@ -295,6 +401,17 @@ mod tests {
                 prop_assert_eq!(piece.may_open, machine.states(now) >> class & 1 == 1);
                 prop_assert_eq!(piece.is_open, piece.may_open);
             }
+        }
+    }
+
+    /// A frame of a class whose gate never shuts may last across the cycle's end.
+    #[test]
+    fn a_lower_frame_lasts_across_the_end_of_the_cycle() {
+        let entries = vec![(0b11, 30), (0b01, 60), (0b11, 10)];
+        let gates = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+        let found = Cycle::new(&List::new(&gates), 1, 5, &[(0, 25)]);
+        for (time, usable) in [(0, false), (14, false), (15, true), (25, true), (26, false), (90, false), (99, false)] {
+            assert_eq!(found.pieces[found.piece_at(time).0].usable, usable, "{time}");
         }
     }
 }

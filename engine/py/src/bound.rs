@@ -4,16 +4,35 @@ use pyo3::prelude::*;
 
 use crate::InputError;
 
+fn refused(what: impl ToString) -> PyErr {
+    InputError::new_err(what.to_string())
+}
+
+/// A network that is described as `penstock-bound` has it.
+#[pyclass(frozen)]
+struct BoundNetwork(penstock_bound::describe::Network);
+
+#[pymethods]
+impl BoundNetwork {
+    #[new]
+    fn new(network: &str) -> PyResult<Self> {
+        serde_json::from_str(network).map(Self).map_err(refused)
+    }
+
+    /// The bounds of all queues and streams.
+    fn analyse(&self, py: Python<'_>) -> PyResult<String> {
+        let outcome = py.detach(|| penstock_bound::analyse(&self.0)).map_err(refused)?;
+        serde_json::to_string(&outcome).map_err(refused)
+    }
+}
+
 /// The bounds of a network that is described as `penstock-bound` has it.
 #[pyfunction]
 fn bounds(py: Python<'_>, network: &str) -> PyResult<String> {
-    let refuse = |what: String| InputError::new_err(what);
-    let described: penstock_bound::describe::Network =
-        serde_json::from_str(network).map_err(|error| refuse(error.to_string()))?;
-    let outcome = py.detach(|| penstock_bound::analyse(&described)).map_err(refuse)?;
-    serde_json::to_string(&outcome).map_err(|error| refuse(error.to_string()))
+    BoundNetwork::new(network)?.analyse(py)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<BoundNetwork>()?;
     module.add_function(wrap_pyfunction!(bounds, module)?)
 }

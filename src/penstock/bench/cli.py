@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.bench.bound import NETWORKS as BOUND_NETWORKS
 from penstock.bench.networks import NETWORKS
 from penstock.command.answer import answer
 from penstock.command.console import say
@@ -16,7 +17,7 @@ from penstock.command.options import JsonOption, UpdateDocsOption
 from penstock.errors import check_known
 from penstock.folder import check_folder
 
-app = typer.Typer(no_args_is_help=True, help="How fast the engine and the data plane are.")
+app = typer.Typer(no_args_is_help=True, help="How fast the engine, the analysis of bounds and the data plane are.")
 
 
 @app.callback()
@@ -94,6 +95,50 @@ def plane(
             rows.append(row)
             if not as_json:
                 say(_line(row))
+    ok = all(row["ok"] for row in rows)
+    if as_json:
+        answer({"ok": ok, "rows": rows})
+    end(ok)
+
+
+@app.command()
+def bound(
+    networks: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NETWORK]...", help=f"All if none is named: {', '.join(BOUND_NETWORKS)}."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Analyses of each; the median is told.")] = 5,
+    describe: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Analyse nothing: write each network as the analysis takes it."),
+    ] = None,
+    update_docs: UpdateDocsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Processor time of the analysis of bounds on one core, alone and with loading."""
+    from penstock.bench import bound as bound_bench
+    from penstock.bench import page
+
+    for name in networks or ():
+        check_known(name, BOUND_NETWORKS, "NETWORK")
+    if describe is not None:
+        check_folder(describe, "--describe")
+        describe.mkdir(parents=True, exist_ok=True)
+        for name in networks or BOUND_NETWORKS:
+            file = describe / f"{name}.json"
+            bound_bench.description(name, file)
+            say(file)
+        return
+    results = []
+    rows: list[dict[str, Any]] = []
+    for result in bound_bench.bench(networks, rounds):
+        results.append(result)
+        for row in result.rows():
+            rows.append(row)
+            if not as_json:
+                say(_line(row))
+    if update_docs:
+        page.replace("bound", bound_bench.table(results))
     ok = all(row["ok"] for row in rows)
     if as_json:
         answer({"ok": ok, "rows": rows})

@@ -15,7 +15,7 @@ from penstock.bound.contracts import brought, contract_of
 from penstock.bound.phases import acts_for_all, begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import PS, ceil_div
-from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, visible_early_ps
+from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, processing, visible_early_ps
 from penstock.ethernet import GAP_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.egress import CreditShaper, GateList
@@ -101,8 +101,10 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
         ],
         "turns": sum(1 << number for number in node.round_robin.get(port, ())),
     }
-    if isinstance(node, Bridge) and not node.static_forwarding:
-        told["unknown"] = True
+    if isinstance(node, Bridge):
+        told["held_ps"] = _held_ps(network, node, rate)
+        if not node.static_forwarding:
+            told["unknown"] = True
     if port in node.gates:
         gates = _gates(network, place, node, node.gates[port], rate, lengths[1])
         if gates is None:
@@ -110,6 +112,18 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
         else:
             told["gates"] = gates | begun(network, node, node.gates[port])
     return told
+
+
+def _held_ps(network: Network, bridge: Bridge, rate_bps: int) -> int:
+    """For how long a frame is in a queue beside its wait and its own time on the wire.
+
+    A scheduler with a slow clock falls behind one with a fast clock for as long as the run lasts.
+    """
+    processing_ps, _ = processing(bridge, rate_bps, 0)
+    drifts = [each.clock.drift_ppb for each in network.bridges.values()]
+    behind_ps = ceil_div(network.duration_ps * (max(0, *drifts) - min(0, *drifts)), 10**9)
+    own_ps = processing_ps + 2 * grid_step_ps(bridge)
+    return own_ps + ceil_div(own_ps * abs(bridge.clock.drift_ppb), 10**9) + behind_ps
 
 
 def _credit(node: Bridge | Station, traffic_class: int, shaper: CreditShaper, drift: Fraction) -> dict[str, int]:

@@ -64,6 +64,7 @@ class Backlog:
     frames: int | None
     cells: int | None
     limit_cells: int  # what the scenario lets it hold
+    longest_cells: int  # of a frame of it
 
     @property
     def fits(self) -> bool:
@@ -81,12 +82,13 @@ def backlogs(network: Network) -> list[Backlog]:
         inside = [each for each in network.streams_at[place] if network.class_at(each, place[0]) == number]
         limit = limit_of_queue(network, bridge, number)
         held = queue["backlog_bytes"]
+        longest = max(cells_of(each.max_frame_bytes) for each in inside)
         if held is None:
-            found.append(Backlog(place, number, None, None, None, limit))
+            found.append(Backlog(place, number, None, None, None, limit, longest))
             continue
         frames = held // (min(each.min_frame_bytes for each in inside) + WIRE_OVERHEAD_BYTES)
         most = max(_cells_per_byte(each) for each in inside)
-        found.append(Backlog(place, number, held, frames, int(held * most), limit))
+        found.append(Backlog(place, number, held, frames, int(held * most), limit, longest))
     return found
 
 

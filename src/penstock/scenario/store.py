@@ -13,6 +13,7 @@ from penstock.scenario.positions import KeyPath
 # As the hardware divides its store after reset.
 _TRANSIT_CELLS = 36  # of each port, for frames on their way in and out
 _RECEPTION_GUARANTEE_CELLS = 24
+TRANSIT_AND_RECEPTION_CELLS = _TRANSIT_CELLS + _RECEPTION_GUARANTEE_CELLS  # of each port, the least of a store
 _MOST_QUEUE_GUARANTEE_CELLS = 12
 _QUEUE_LIMIT_CELLS = 256
 _CLASSES = 8
@@ -47,10 +48,11 @@ class Shares:
 def shares(bridge: Bridge) -> Shares:
     """Of a bridge's store."""
     cells, ports = store_cells(bridge), bridge.ports
-    per_port = _TRANSIT_CELLS + _RECEPTION_GUARANTEE_CELLS
-    room = max(0, 3 * cells // 4 - ports * per_port)
+    room = max(0, 3 * cells // 4 - ports * TRANSIT_AND_RECEPTION_CELLS)
     queue = min(room // (ports * _CLASSES), _MOST_QUEUE_GUARANTEE_CELLS)
-    return Shares(queue, _RECEPTION_GUARANTEE_CELLS, max(0, cells - ports * (per_port + _CLASSES * queue)))
+    return Shares(
+        queue, _RECEPTION_GUARANTEE_CELLS, max(0, cells - ports * (TRANSIT_AND_RECEPTION_CELLS + _CLASSES * queue))
+    )
 
 
 def limit_of_queue(network: Network, bridge: Bridge, number: int) -> int:
@@ -60,7 +62,12 @@ def limit_of_queue(network: Network, bridge: Bridge, number: int) -> int:
 
 def limit_of_class(network: Network, bridge: Bridge, number: int) -> int:
     """Cells that a class may have at all ports together: one queue may fill it."""
-    return max(_class_limit_cells(bridge), limit_of_queue(network, bridge, number))
+    return class_limit_with(bridge, limit_of_queue(network, bridge, number))
+
+
+def class_limit_with(bridge: Bridge, queue_limit: int) -> int:
+    """The same, of a class whose queues may hold so many cells."""
+    return max(_class_limit_cells(bridge), queue_limit)
 
 
 def class_limits_cells(network: Network, bridge: Bridge) -> dict[int, int]:
@@ -102,7 +109,7 @@ def check_queue_limits(draft: Draft, network: Network) -> None:
     """Whether each limit is of a frame or more, and of the store or less, and a store of what its ports need."""
     for bridge in network.bridges.values():
         most = store_cells(bridge)
-        needed = bridge.ports * (_TRANSIT_CELLS + _RECEPTION_GUARANTEE_CELLS)
+        needed = bridge.ports * TRANSIT_AND_RECEPTION_CELLS
         if most < needed:
             what = f"{most} cells of {CELL_BYTES} B are less than the {needed} that {bridge.ports} ports need"
             draft.once((*draft.origin[bridge.name], "store"), what, f"{needed * CELL_BYTES}B and above")
