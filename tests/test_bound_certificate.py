@@ -27,6 +27,11 @@ def claimed(scenario: Any) -> dict[str, Any] | None:
         return None
 
 
+def longest_list(claim: dict[str, Any]) -> int:
+    lists = [port["gates"]["entries"] for port in claim["network"]["ports"] if port.get("gates")]
+    return max(map(len, lists), default=0)
+
+
 def with_less(claim: dict[str, Any], queue: int) -> dict[str, Any]:
     """One wait is a hundredth less, and 100 ps."""
     less = copy.deepcopy(claim)
@@ -52,9 +57,10 @@ def test_the_bounds_of_the_papers_are_accepted() -> None:
 
 def test_the_bounds_of_random_mixes_are_accepted_and_less_is_not() -> None:
     accepted = looked = 0
-    for seed in (*range(7), *range(8, 14)):
-        claim = claimed(drawn(seed)) if seed != 5 else None  # of which the fractions take seconds
-        if claim is None:
+    for seed in range(24):
+        claim = claimed(drawn(seed))
+        # The fractions of many streams or of long lists take seconds.
+        if claim is None or len(claim["network"]["streams"]) > 12 or longest_list(claim) > 8:
             continue
         assert refusals(claim) == [], seed
         accepted += len(claim["waits"])

@@ -294,13 +294,15 @@ def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction,
     whole = sum(map(wire_ps, releases.frame_bytes), Fraction(0))
     if releases.frames <= len(releases.times_ps):
         span = releases.times_ps[-1] + wire_ps(releases.frame_bytes[-1])
-        if whole > span:
+        if whole >= span:
             return whole, Fraction(0)
     else:
         assert releases.cycle_ps is not None
         span = Fraction(releases.cycle_ps)
     share = whole / span
     slack = releases.slack_ps
+    if len(releases.times_ps) == 1 and not slack and share <= 1:
+        return whole, share  # as often as its period says, and no sooner
     frames = [
         Spaced(time, ceil(wire_ps(size) / share), 0, group)
         for time, size, group in islice(releases.unrolled(slack), _MOST_FRAMES_AT_ONCE + 1)

@@ -70,10 +70,11 @@ def _shortest(network: Network) -> dict[Place, tuple[int, int]]:
     """The shortest and the longest frame that leaves by a port."""
     found: dict[Place, tuple[int, int]] = {}
     for stream in network.streams.values():
-        places = [(stream.talker, 0), *((hop.bridge, port) for hop in stream.tree for port in hop.egress)]
-        for place in places:
-            least, most = found.get(place, (stream.min_frame_bytes, 0))
-            found[place] = min(least, stream.min_frame_bytes), max(most, stream.max_frame_bytes)
+        shortest, longest = stream.min_frame_bytes, stream.max_frame_bytes
+        for place in [(stream.talker, 0), *((hop.bridge, port) for hop in stream.tree for port in hop.egress)]:
+            least, most = found.get(place, (shortest, longest))
+            if shortest <= least or longest >= most:
+                found[place] = min(least, shortest), max(most, longest)
     return found
 
 
@@ -271,12 +272,12 @@ def _regulator(
     number = network.class_at(stream, node.name) if isinstance(node, Bridge) else network.class_at_talker(stream)
     key = (node.name, entry, number, shared or (stream.name,))
     rate_bps, burst_bytes = committed_on_wire(node, stream)
-    rate = ceil(Fraction(rate_bps * (10**9 + node.clock.drift_ppb), 10**9))
+    rate = ceil_div(rate_bps * (10**9 + node.clock.drift_ppb), 10**9)
     # Its times are rounded up to the clock, and bursts grow by what comes in a step of it.
     step_ps = grid_step_ps(node) + visible_early_ps(node) if isinstance(node, Bridge) else STATION_STEP_PS
-    grown = burst_bytes * 8 + Fraction(rate * step_ps, PS)
-    most = max(grown, Fraction((stream.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8))
-    bucket = {"burst_millibits": _millibits(most), "rate_bps": rate}
+    grown = burst_bytes * 8000 + ceil_div(1000 * rate * step_ps, PS)
+    most = max(grown, (stream.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8000)
+    bucket = {"burst_millibits": most, "rate_bps": rate}
     if key not in known:
         known[key] = len(told.regulators)
         told.regulators.append(bucket)

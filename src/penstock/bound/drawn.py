@@ -82,14 +82,14 @@ class _Draw:
         return self.draw.choice(of)
 
     def scenario(self) -> Scenario:
-        count = 1 if self.steady else self.pick([4, 5, 6, 8] if self.is_large else [1, 1, 2, 2, 3, 4])
+        count = 1 if self.steady else self.pick([6, 7, 8] if self.is_large else [1, 1, 2, 2, 3, 4])
         self.ports = [0] * count
         links = self.links(count)
-        stations = self.stations(self.draw.randint(10, 16) if self.is_large else self.draw.randint(3, 7))
+        stations = self.stations(self.draw.randint(16, 32) if self.is_large else self.draw.randint(3, 7))
         self.classes = self.selections()
         gates = self.gates() if self.chance(self.kind.gated) else None
         bridges = {f"b{i}": self.bridge(gates, self.ports[i]) for i in range(count)}
-        streams = self.draw.randint(15, 40) if self.is_large else self.draw.randint(2, 9)
+        streams = self.draw.randint(60, 180) if self.is_large else self.draw.randint(2, 9)
         # A talker that never stops would bring its other frames out of their time.
         restless = list(stations)[: len(stations) // 3] if self.kind.shaped else []
         return {
@@ -212,7 +212,7 @@ class _Draw:
         """With the rate and burst that it keeps to, if need be by the fastest clock."""
         share = (
             (1 if self.hardware else 2)
-            * (4 if self.is_large else 1)
+            * (16 if self.is_large else 1)
             * (10 if self.extreme in ("slopes", "rates") else 1)
         )
         rate = self.pick([10**6, 2 * 10**6, 5 * 10**6, 2 * 10**7]) // share

@@ -8,11 +8,11 @@ releases by chance; no more are gates that follow a clock of their own that drif
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 from typing import Any
 
 from penstock.bound.releases import releases_of
-from penstock.bound.terms import PS
+from penstock.bound.terms import PS, ceil_div
 from penstock.bound.timing import grid_step_ps, preamble_ps, processing_allowed_ps
 from penstock.ethernet import AHEAD_BYTES
 from penstock.scenario.checked_stream import Hop, Stream
@@ -56,16 +56,19 @@ def reach_ps(network: Network, stream: Stream, before: Bridge | Station, hop: Ho
     """The least and the most from a frame's begin at the port before until it may begin at a bridge's port."""
     bridge = network.bridges[hop.bridge]
     entry, out = network.link_at[hop.bridge, hop.entry], network.link_at[hop.bridge, egress]
-    drift = Fraction(max(abs(before.clock.drift_ppb), abs(bridge.clock.drift_ppb)), 10**9)
-    shortest = stream.min_frame_bytes if bridge.cut_through_bytes is None else 0
-    least = Fraction((AHEAD_BYTES + shortest) * 8 * PS, entry.rate_bps)
-    most = Fraction((AHEAD_BYTES + stream.max_frame_bytes) * 8 * PS, entry.rate_bps) + _ROUNDING_PS
-    hardware = isinstance(before, Bridge) and before.hardware_timing
-    most += _SELECTED_TO_PREAMBLE_PS if hardware else _ROUNDING_PS
+    apart, whole = max(abs(before.clock.drift_ppb), abs(bridge.clock.drift_ppb)), 10**9
     visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
-    least += max(0, visible - 2 * grid_step_ps(bridge)) if bridge.cut_through_bytes is None else 0
+    stored = bridge.cut_through_bytes is None
+    least = max(0, visible - 2 * grid_step_ps(bridge)) if stored else 0
+    hardware = isinstance(before, Bridge) and before.hardware_timing
+    most = _ROUNDING_PS + (_SELECTED_TO_PREAMBLE_PS if hardware else _ROUNDING_PS)
     most += processing_allowed_ps(bridge, out.rate_bps) - preamble_ps(out.rate_bps) + 2 * grid_step_ps(bridge)
-    return entry.delay_ps + floor(least * (1 - drift)), entry.delay_ps + ceil(most * (1 + drift))
+    # On the wire, and all of it by clocks that are so far apart.
+    rate = entry.rate_bps
+    shortest = (AHEAD_BYTES + (stream.min_frame_bytes if stored else 0)) * 8 * PS + least * rate
+    longest = (AHEAD_BYTES + stream.max_frame_bytes) * 8 * PS + most * rate
+    soonest, latest = shortest * (whole - apart) // (rate * whole), ceil_div(longest * (whole + apart), rate * whole)
+    return entry.delay_ps + soonest, entry.delay_ps + latest
 
 
 def acts_for_all(network: Network, place: tuple[str, int], gates: GateList) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import gcd
 from typing import Any
 
@@ -61,6 +62,7 @@ def committed(rate_bps: int, burst_bytes: int) -> tuple[Callable[[int], int], in
     return cost, empty_to_full * _UNITS_PER_TICK
 
 
+@cache
 def fastest_bps(rate_bps: int, shortest_bytes: int) -> int:
     """The rate that a scheduler really has, for frames of so many counted bytes or more: it rounds towards more."""
     ns_per_byte, _ = _engine.ats_rate(rate_bps, 1)
