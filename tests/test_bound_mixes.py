@@ -14,8 +14,8 @@ import pytest
 from penstock import _engine, plan
 from penstock.bound import bound
 from penstock.bound.analysis import analyse
-from penstock.bound.campaign import drawn
 from penstock.bound.certificate import refusals
+from penstock.bound.drawn import drawn
 from penstock.bound.solution import certificate
 from penstock.errors import InputError
 from penstock.run import statistics

@@ -42,16 +42,15 @@ impl Served {
             Self::InTurns { service, arrivals, others, shortest, plain } => {
                 // Before each frame of its own one of each other.
                 let scale = Scale { by: shortest + others, of: *shortest };
-                let with_others =
-                    arrivals.map(|line| Line { burst: scale.up(line.burst) + others, ..scale.line(line) });
-                let by_turns = by_service(service, Arrivals::of(&with_others), &scale.lengths(lengths));
+                let with_others = |curve: &Curve| curve.map(|line| Line { burst: line.burst + others, ..line });
+                let by_turns = scale.each(arrivals, lengths, |spent, lengths| {
+                    by_service(service, Arrivals::of(&with_others(spent)), lengths)
+                });
                 let by_sum = plain.as_ref().and_then(|plain| by_service(plain, Arrivals::of(arrivals), lengths));
                 least(by_turns, by_sum)
             }
-            Self::ByCredit { cycle, idle, most, arrivals, scale } => {
-                let spent = arrivals.map(|line| scale.line(line));
-                by_credit(cycle.as_deref(), *idle, *most, &spent, &scale.lengths(lengths))
-            }
+            Self::ByCredit { cycle, idle, most, arrivals, scale } => scale
+                .each(arrivals, lengths, |spent, lengths| by_credit(cycle.as_deref(), *idle, *most, spent, lengths)),
         };
         let mut found = found.filter(|waits| waits.iter().all(|&wait| wait <= LONGEST)).ok_or(Why::Overload)?;
         for wait in &mut found {
@@ -84,9 +83,22 @@ impl Scale {
         Line { burst: self.up(line.burst), rate: self.up(line.rate.into()) as i64 }
     }
 
-    /// What of arrivals is a frame itself.
-    fn lengths(&self, lengths: &[Amount]) -> Vec<Amount> {
-        lengths.iter().map(|length| length * self.by / self.of).collect()
+    /// Asks with the arrivals that so count, and what of them is a frame itself, for all lengths at once. Where less than a
+    /// frame comes, as of sources that always have one, nothing is before it, length by length.
+    fn each(
+        &self,
+        arrivals: &Curve,
+        lengths: &[Amount],
+        wait: impl Fn(&Curve, &[Amount]) -> Option<Vec<Time>>,
+    ) -> Option<Vec<Time>> {
+        let longest = lengths.last().copied().unwrap_or(0);
+        if arrivals.lines().all(|line| line.burst >= longest) {
+            let own: Vec<Amount> = lengths.iter().map(|length| length * self.by / self.of).collect();
+            return wait(&arrivals.map(|line| self.line(line)), &own);
+        }
+        let less = |line: Line, length: Amount| Line { burst: (line.burst - length).max(0), ..line };
+        let one = |length: Amount| wait(&arrivals.map(|line| self.line(less(line, length))), &[0]);
+        lengths.iter().map(|&length| one(length).map(|waits| waits[0])).collect()
     }
 }
 

@@ -121,6 +121,10 @@ impl Curve {
         self.pieces[self.pieces.len() - 1].1
     }
 
+    pub fn lines(&self) -> impl Iterator<Item = Line> + '_ {
+        self.pieces.iter().map(|&(_, line)| line)
+    }
+
     /// Where another line begins, zero first.
     pub fn turns(&self) -> impl Iterator<Item = Time> + '_ {
         self.pieces.iter().map(|&(from, _)| from)

@@ -74,10 +74,12 @@ impl<'a> Analysis<'a> {
     /// Goes round until nothing changes; how often it did.
     fn settle(&mut self) -> usize {
         // In a circle a queue is looked at before all that comes to it is known: nothing has waited there yet.
-        for stream in 0..self.network.streams.len() {
-            for hop in 0..self.network.streams[stream].hops.len() {
-                self.arrivals[stream][hop] = self.arrival(stream, hop);
-                self.ways[stream][hop] = self.way(stream, hop);
+        let mut at = 0;
+        for (stream, of) in self.network.streams.iter().enumerate() {
+            for hop in 0..of.hops.len() {
+                let member = Member { stream, hop, at, length: 0 };
+                (self.delays[at], self.ways[at]) = (self.delay(&member), self.way(&member));
+                at += 1;
             }
         }
         let mut due = vec![true; self.network.ports.len()];
