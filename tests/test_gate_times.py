@@ -8,14 +8,12 @@ All times are of the preamble's first bit at the gated port. A frame may begin a
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from penstock import report
-from penstock.bound import WayBound, ways_of
 from penstock.errors import InputError
 from penstock.run import run
 from penstock.scenario import load
@@ -283,20 +281,3 @@ def test_linux_has_no_other_guard_band() -> None:
     for node in ("bridges.b", "stations.t"):
         assert 'nodes = "model"' in found[f"{node}.guard_band_gap"]
         assert 'nodes = "model"' in found[f"{node}.guard_band_credit"]
-
-
-@pytest.mark.parametrize("key", ["guard_band_gap = false", 'guard_band_credit = "frozen"'])
-def test_another_guard_band_has_no_bound(key: str) -> None:
-    """Bounds are of guard bands as 802.1Q has them."""
-
-    def bound_of(key: str) -> WayBound:
-        entries = '{ open = [1], interval = "100us" }, { open = [], interval = "100us" }'
-        text = 'name = "case"\nnodes = "model"\nduration = "10ms"\n[bridges.b]\nports = 2\n'
-        text += f"{key}\ngates = {{ entries = [{entries}] }}\n"
-        text += '[stations]\nt = { at = "b.0" }\nl = { at = "b.1" }\n' + frames("s", 1, 100, 0, source='every = "1ms"')
-        text = text.replace('"t0"', '"t"').replace('"listener"', '"l"')
-        (found,) = ways_of(load(tomllib.loads(text)), "s")
-        return found
-
-    assert bound_of("").reason is None
-    assert "guard band" in (bound_of(key).reason or "")

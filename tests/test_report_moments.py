@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,9 @@ def test_the_frame_in_its_way_is_named() -> None:
 
 def test_every_wait_is_explained_to_its_last_bit_of_time() -> None:
     """Gates, ATS, credit and strict priority at one port: causes follow each other without a gap."""
-    _, view = view_of("mixed")
+    text = (SCENARIOS / "mixed" / "scenario.toml").read_text()
+    # The events break their contract, so that ATS holds them.
+    _, view = observe(load(tomllib.loads(text.replace('burst = "960B"', 'burst = "640B"')), "model"))
     passage = Ports(view).passage("sw", 3)
     seen = set()
     for frame_id in passage.frames["frame_id"].to_list():

@@ -11,7 +11,7 @@ from penstock import _engine
 from penstock.plan import port_json
 from penstock.scenario.network import Bridge, Station
 
-_ANY_RATE_BPS = 10**9  # that the gates do not ask for
+_ANY_RATE_BPS = 10**11  # that the gates do not ask for, and that no slope is above
 
 
 def gate_states(node: Bridge | Station, port: int, start_ps: int, stop_ps: int) -> Iterator[tuple[int, int, int]]:

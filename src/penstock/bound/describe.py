@@ -12,7 +12,7 @@ from math import ceil, floor
 from typing import Any
 
 from penstock.bound.contracts import brought, contract_of
-from penstock.bound.phases import acts_for_all, begun, reach_ps, released
+from penstock.bound.phases import FARTHEST_PS, acts_for_all, begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, processing, visible_early_ps
@@ -103,8 +103,9 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
         "turns": sum(1 << number for number in node.round_robin.get(port, ())),
     }
     if isinstance(node, Bridge):
-        told["held_ps"] = _held_ps(network, node, rate)
-        if not node.static_forwarding:
+        held_ps = held_ps_of(network, node, rate)
+        told["held_ps"] = min(held_ps, FARTHEST_PS)
+        if not node.static_forwarding or held_ps > FARTHEST_PS:
             told["unknown"] = True
     if port in node.gates:
         gates = _gates(network, place, node, node.gates[port], rate, lengths[1])
@@ -115,7 +116,7 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
     return told
 
 
-def _held_ps(network: Network, bridge: Bridge, rate_bps: int) -> int:
+def held_ps_of(network: Network, bridge: Bridge, rate_bps: int) -> int:
     """For how long a frame is in a queue beside its wait and its own time on the wire.
 
     A scheduler with a slow clock falls behind one with a fast clock for as long as the run lasts.
