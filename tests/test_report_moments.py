@@ -16,6 +16,7 @@ from penstock import report
 from penstock.gates import CreditOverTime
 from penstock.journeys import View
 from penstock.report.holding import held
+from penstock.report.latency import delivered
 from penstock.report.moments import Asked, Ports, moments
 from penstock.report.page import unpack
 from penstock.report.ports import clipped, occupations
@@ -111,7 +112,7 @@ def test_every_wait_is_explained_to_its_last_bit_of_time() -> None:
 def test_hops_add_up_to_the_latency() -> None:
     summary, view = view_of("line5")
     names = looks(list(summary["streams"]))
-    arrived = report.latency.delivered(view, summary)
+    arrived = delivered(view, summary)
     found = moments(Ports(view), arrived, names)
     for name, hops in found.hops.items():
         assert len(hops) == 1 + len(view.network.streams[name].tree)
@@ -147,7 +148,7 @@ def test_late_frames_and_the_slowest_of_each_stream_can_be_opened() -> None:
         stream["deadline_ns"] = 13_500.0
     page = report.render(view.network, view, summary)
     options = dict(re.findall(r'<option value="(moment-\d+)" data-frame="(\d+)">', page))
-    arrived = report.latency.delivered(view, summary)
+    arrived = delivered(view, summary)
     slowest = {rows.sort("latency_us")["frame_id"][-1] for rows in arrived.partition_by("stream")}
     assert {str(number) for number in slowest} <= set(options.values())
     late = int(arrived["late"].sum())
@@ -162,7 +163,7 @@ def test_late_frames_and_the_slowest_of_each_stream_can_be_opened() -> None:
 def test_any_port_at_any_time_and_any_frame() -> None:
     summary, view = view_of("tas")
     asked = [Asked("sw", 2, 7_777 * US), Asked(frame_id=5)]
-    found = moments(Ports(view), report.latency.delivered(view, summary), looks(list(summary["streams"])), asked)
+    found = moments(Ports(view), delivered(view, summary), looks(list(summary["streams"])), asked)
     assert [moment.kind for moment in found.listed[:2]] == ["Asked for", "Asked for"]
     page = report.render(view.network, view, summary, asked)
     begin, end = json.loads(unpack(page, "moment-0"))["hops"][0]["layout"]["xaxis"]["range"]
