@@ -7,6 +7,7 @@ import copy
 import json
 import re
 import typing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -257,6 +258,47 @@ def test_what_is_accepted_is_written(values: Values, tmp_path_factory: pytest.Te
     result = run.run(network, tmp_path_factory.mktemp("limits") / "run")
     assert all(0 <= time < 2**63 for time in result.trace["time_ps"])
     assert (result.folder / "report.html").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "clock"),
+    [
+        ({"frames": "65B", "every": "1ps", "burst": 2}, {}),
+        ({"frames": "65B", "every": "1ps", "count": 2}, {"drift": "1000ppm"}),
+        ({"frames": "65B", "every": "1ps"}, {"drift": "1000ppm"}),
+    ],
+)
+def test_the_analysis_takes_sources_that_no_link_carries(source: Values, clock: Values) -> None:
+    stream = {"from": "a", "to": ["b"], "source": source}
+    values = {
+        "name": "fast",
+        "nodes": "model",
+        "duration": "1us",
+        "bridges": {"sw": {"ports": 2}},
+        "stations": {"a": {"at": "sw.0", "clock": clock}, "b": {"at": "sw.1"}},
+        "streams": {"s": stream},
+    }
+    assert check(load(values)).as_json()["ok"]
+
+
+def test_the_report_shows_gates_beside_the_fastest_slope(tmp_path: Path) -> None:
+    gates = {"entries": [{"open": "all", "interval": "1us"}, {"open": [], "interval": "1us"}]}
+    values = {
+        "name": "fast",
+        "nodes": "model",
+        "duration": "10us",
+        "links": {"rate": "100Gb/s"},
+        "bridges": {
+            "sw": {
+                "ports": 2,
+                "gates": gates,
+                "classes": {"5": {"selection": "cbs", "idle_slope": "100Gb/s"}},
+            }
+        },
+        "stations": {"a": {"at": "sw.0"}, "b": {"at": "sw.1"}},
+        "streams": {"s": {"from": "a", "to": ["b"], "source": {"frames": "65B", "every": "1us"}, "deadline": "1us"}},
+    }
+    assert (run.run(load(values), tmp_path / "run").folder / "report.html").stat().st_size > 0
 
 
 def test_the_far_ends_are_taken() -> None:

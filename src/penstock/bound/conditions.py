@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.bound.describe import Place, committed_on_wire, held_ps_of
-from penstock.bound.phases import FARTHEST_PS
 from penstock.bound.releases import releases_of
 from penstock.bound.sharing import sharing
 from penstock.bound.solution import Solution
+from penstock.bound.terms import MOST
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network, Step
 from penstock.scenario.units import show_rate
@@ -63,7 +63,7 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
             return f"the credit of class {traffic_class} has no limit: classes above it take what it earns"
         case "growing":
             return "waits go on growing around a circle of streams; ATS at its bridges breaks it"
-        case "unknown_port" if held_ps_of(network, bridge, rate) > FARTHEST_PS:
+        case "unknown_port" if held_ps_of(network, bridge, rate) > MOST:
             return "the clocks of schedulers drift apart by more than the analysis counts, 18 minutes, while this lasts"
         case "unknown_port":
             return (

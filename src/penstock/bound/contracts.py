@@ -299,8 +299,6 @@ def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction,
     else:
         assert releases.cycle_ps is not None
         span = Fraction(releases.cycle_ps)
-    if not span:
-        return None
     share = whole / span
     slack = releases.slack_ps
     if len(releases.times_ps) == 1 and not slack and share <= 1:

@@ -12,9 +12,9 @@ from math import ceil, floor
 from typing import Any
 
 from penstock.bound.contracts import brought, contract_of
-from penstock.bound.phases import FARTHEST_PS, acts_for_all, begun, reach_ps, released
+from penstock.bound.phases import acts_for_all, begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
-from penstock.bound.terms import PS, ceil_div
+from penstock.bound.terms import MOST, PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, processing, visible_early_ps
 from penstock.ethernet import GAP_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
@@ -104,8 +104,8 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
     }
     if isinstance(node, Bridge):
         held_ps = held_ps_of(network, node, rate)
-        told["held_ps"] = min(held_ps, FARTHEST_PS)
-        if not node.static_forwarding or held_ps > FARTHEST_PS:
+        told["held_ps"] = min(held_ps, MOST)
+        if not node.static_forwarding or held_ps > MOST:
             told["unknown"] = True
     if port in node.gates:
         gates = _gates(network, place, node, node.gates[port], rate, lengths[1])
@@ -187,6 +187,8 @@ def source_bucket(network: Network, stream: Stream) -> list[dict[str, int]]:
     if found is None:
         return []
     at_once, share = found
+    if share * rate > MOST:
+        return []  # which is more than any link carries
     burst = at_once * rate / PS + Fraction(_ROUNDING_PS * rate, PS)
     return [{"burst_millibits": _millibits(burst), "rate_bps": ceil(share * rate)}]
 

@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any
 
 from penstock.bound.releases import releases_of
-from penstock.bound.terms import PS, ceil_div
+from penstock.bound.terms import MOST, PS, ceil_div
 from penstock.bound.timing import grid_step_ps, preamble_ps, processing_allowed_ps
 from penstock.ethernet import AHEAD_BYTES
 from penstock.scenario.checked_stream import Hop, Stream
@@ -22,7 +22,6 @@ from penstock.scenario.network import Bridge, Network, Station, hardware_visible
 from penstock.scenario.windows import acting
 
 _MOST_WINDOWS = 64
-FARTHEST_PS = 2**50  # that the analysis takes
 _ROUNDING_PS = 2
 _SELECTED_TO_PREAMBLE_PS = 56_000  # of the hardware, at most
 # By how much the rounded increment of a synchronized clock is off: half of 2^-32 ns in 8 ns.
@@ -40,14 +39,14 @@ def released(network: Network, stream: Stream) -> dict[str, Any] | None:
     begin = source.start - clock.offset_ps
     if begin + found.early_ps < 0:
         return None  # what would be released before the run begins is released then
-    if begin > FARTHEST_PS and found.cycle_ps is not None:
+    if begin > MOST and found.cycle_ps is not None:
         begin = begin % found.cycle_ps + found.cycle_ps  # as if it had always released, which is no less
     # One for each frame, of which those of a burst are alike.
     windows = [
         (begin + time + found.early_ps, begin + time + found.late_ps + _ROUNDING_PS)
         for time in found.times_ps[: found.frames]
     ]
-    if max([found.cycle_ps or 0, *(end for _, end in windows)]) > FARTHEST_PS:
+    if max([found.cycle_ps or 0, *(end for _, end in windows)]) > MOST:
         return None
     return {"period_ps": found.cycle_ps, "windows": sorted(windows)}
 
@@ -121,6 +120,4 @@ def begun(network: Network, node: Bridge | Station, gates: GateList) -> dict[str
     error = 1000 if own else clock.sync_error_most_ns * 1000
     if clock.drift_ppb:
         error += ceil(network.duration_ps * _INCREMENT_ERROR)
-    if error > FARTHEST_PS:
-        return {}
     return {"begin_ps": begin % (acting(gates).cycle_time * 1000), "begin_error_ps": error}

@@ -111,7 +111,7 @@ def _nominal(network: Network, stream: Stream) -> Releases | str:
         times_ps=tuple(map(scaled, times)),
         frame_bytes=tuple(sizes),
         groups=tuple(groups),
-        cycle_ps=None if cycle_ps is None else scaled(cycle_ps),
+        cycle_ps=None if cycle_ps is None else max(1, scaled(cycle_ps)),  # far more than any link carries, either way
         frames=_frames_in_run(network, stream, times, cycle_ps),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 PS = 10**12
+MOST = 2**50  # of ps, b/s or bits that the analysis takes, as engine/bound/src/check.rs has it
 _SHOWN = 6  # bursts in an equation; of more the sum
 
 
