@@ -75,6 +75,11 @@ if is_wanted time-aware-nic; then
   cut_out "$folder/nic/report.html" "IV-A|Section VI" "$without_rows"
   shot "$folder/nic/part.html" 2110 papers/time-aware-nic.png
 fi
+if is_wanted smartnic-tas; then
+  ./penstock reproduce smartnic-tas --out "$folder/smartnic" >/dev/null
+  cut_out "$folder/smartnic/report.html" "Figure" "$without_rows"
+  shot "$folder/smartnic/part.html" 3000 papers/smartnic-tas.png
+fi
 if is_wanted synthesis; then
   # From the table of the page, which `./penstock hw synth --target xc7 --update-docs` makes.
   .venv/bin/python - docs/synthesis.md "$folder/synthesis.html" <<'PYTHON'

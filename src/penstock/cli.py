@@ -304,7 +304,10 @@ def sweep(
 def reproduce(
     paper: Annotated[
         str,
-        typer.Argument(metavar="PAPER", help="ats-switch, launch-time-talker, linux-shapers or time-aware-nic."),
+        typer.Argument(
+            metavar="PAPER",
+            help="ats-switch, launch-time-talker, linux-shapers, smartnic-tas or time-aware-nic.",
+        ),
     ],
     nodes: Annotated[
         ReproduceNodes, typer.Option(help="What our switch is; both are compared.")

@@ -17,6 +17,7 @@ PAPERS = {
     "ats-switch": "penstock.reproduce.ats_switch",
     "launch-time-talker": "penstock.reproduce.launch_time_talker",
     "linux-shapers": "penstock.reproduce.linux_shapers",
+    "smartnic-tas": "penstock.reproduce.smartnic_tas",
     "time-aware-nic": "penstock.reproduce.time_aware_nic",
 }
 
