@@ -12,7 +12,7 @@ import pytest
 from penstock.check.checked import check
 from penstock.run import statistics
 from penstock.scenario import Network, load
-from penstock.scenario.store import Shares, shares
+from penstock.scenario.store import Shares, shares, store_cells
 
 FULL = ("queue_full", "class_full", "store_full")
 
@@ -54,7 +54,7 @@ def burst(frames: int, talker: str = "a", **more: Any) -> dict[str, Any]:
 def test_the_shares_are_those_of_the_hardware() -> None:
     """1024 cells: 36 and 24 of each port, 12 of each queue; the rest is shared."""
     checked = network({"s": burst(1)})
-    assert shares(checked.bridges["b"]) == Shares(12, 24, 1024 - 4 * (36 + 24 + 8 * 12))
+    assert shares(store_cells(checked.bridges["b"]), 4) == Shares(12, 24, 1024 - 4 * (36 + 24 + 8 * 12))
 
 
 def test_a_burst_that_waits_for_a_slow_link() -> None:

@@ -9,7 +9,7 @@ from penstock.bound.solution import Backlog, backlogs
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.limits import CELL_BYTES
 from penstock.scenario.network import Bridge, Network
-from penstock.scenario.store import limit_of_class, shares
+from penstock.scenario.store import limit_of_class, shares, store_cells
 
 
 def loss_of(network: Network, stream: Stream) -> str | None:
@@ -74,7 +74,7 @@ def _of_classes(network: Network, bridge: Bridge, queues: list[Backlog]) -> dict
 
 def _of_store(network: Network, bridge: Bridge, queues: list[Backlog]) -> str | None:
     """Beyond what is guaranteed to each queue, all take from one store."""
-    share = shares(bridge)
+    share = shares(store_cells(bridge), bridge.ports)
     entries = {hop.entry for _, hop in network.passing[bridge.name]}
     room = share.shared + share.reception_guarantee * len(entries)
     beyond = sum(max(0, _held(each) - share.queue_guarantee) for each in queues)

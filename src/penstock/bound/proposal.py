@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 
 from penstock.bound.solution import Backlog, backlogs
-from penstock.scenario.limits import CELL_BYTES
 from penstock.scenario.network import Bridge, Network
 from penstock.scenario.store import (
     TRANSIT_AND_RECEPTION_CELLS,
-    class_limit_with,
+    class_share,
     limit_of_class,
     limit_of_queue,
     shares,
@@ -110,17 +110,21 @@ def _sum(values: Sequence[int | None]) -> int | None:
 
 def _needed_cells(bridge: Bridge, queues: Sequence[Backlog], classes: Sequence[ClassRoom]) -> int | None:
     """The least store that loses nothing, with as large a part of it for each class as the bridge gives."""
-    held = [(queue.cells, queue.longest_cells) for queue in queues]
-    if any(cells is None for cells, _ in held):
+    held = [(queue.cells, queue.longest_cells) for queue in queues if queue.cells is not None]
+    if len(held) < len(queues):
         return None
     longest = max(cells for _, cells in held)
+
+    @cache
+    def beyond(guarantee: int) -> int:
+        return sum(max(0, most - guarantee + frame - 1) for most, frame in held)
+
     cells = max(TRANSIT_AND_RECEPTION_CELLS * bridge.ports, max(each.queue_cells or 0 for each in classes))
     while True:
-        sized = replace(bridge, store_bytes=cells * CELL_BYTES)
-        share = shares(sized)
-        beyond = sum(max(0, (most or 0) - share.queue_guarantee + frame - 1) for most, frame in held)
-        shared = beyond - max(0, share.reception_guarantee - longest + 1)
-        fits = all((each.cells or 0) <= class_limit_with(sized, each.queue_cells or 0) for each in classes)
-        if fits and shared <= share.shared:
+        share, of_class = shares(cells, bridge.ports), class_share(cells)
+        shared = beyond(share.queue_guarantee) - max(0, share.reception_guarantee - longest + 1)
+        if shared <= share.shared and all(
+            (each.cells or 0) <= max(of_class, each.queue_cells or 0) for each in classes
+        ):
             return cells
         cells += 1

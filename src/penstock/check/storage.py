@@ -23,7 +23,7 @@ from penstock.scenario.findings import Finding, Places
 from penstock.scenario.limits import CELL_BYTES
 from penstock.scenario.network import Bridge, Network
 from penstock.scenario.report import names
-from penstock.scenario.store import cells_of, limit_of_class, limit_of_queue, shares
+from penstock.scenario.store import cells_of, limit_of_class, limit_of_queue, shares, store_cells
 from penstock.scenario.units import show_rate
 from penstock.scenario.windows import acting
 
@@ -124,7 +124,7 @@ def _of_bridge(network: Network, bridge: Bridge, places: Places) -> Iterator[Fin
         if (bridge.name, egress) in network.streams_at
         for queue in _queues(network, bridge, egress)
     ]
-    share = shares(bridge)
+    share = shares(store_cells(bridge), bridge.ports)
     beyond_guarantees = 0.0
     for queue in queues:
         limit = limit_of_queue(network, bridge, queue.traffic_class)

@@ -45,9 +45,8 @@ class Shares:
     shared: int
 
 
-def shares(bridge: Bridge) -> Shares:
-    """Of a bridge's store."""
-    cells, ports = store_cells(bridge), bridge.ports
+def shares(cells: int, ports: int) -> Shares:
+    """Of a store of so many cells, as a bridge with so many ports divides it."""
     room = max(0, 3 * cells // 4 - ports * TRANSIT_AND_RECEPTION_CELLS)
     queue = min(room // (ports * _CLASSES), _MOST_QUEUE_GUARANTEE_CELLS)
     return Shares(
@@ -62,12 +61,7 @@ def limit_of_queue(network: Network, bridge: Bridge, number: int) -> int:
 
 def limit_of_class(network: Network, bridge: Bridge, number: int) -> int:
     """Cells that a class may have at all ports together: one queue may fill it."""
-    return class_limit_with(bridge, limit_of_queue(network, bridge, number))
-
-
-def class_limit_with(bridge: Bridge, queue_limit: int) -> int:
-    """The same, of a class whose queues may hold so many cells."""
-    return max(_class_limit_cells(bridge), queue_limit)
+    return max(_class_limit_cells(bridge), limit_of_queue(network, bridge, number))
 
 
 def class_limits_cells(network: Network, bridge: Bridge) -> dict[int, int]:
@@ -81,7 +75,12 @@ def _class_limit_cells(bridge: Bridge) -> int:
     """As after reset; of a store whose size is said, the same part."""
     if bridge.store_bytes is None:
         return _CLASS_LIMIT_CELLS
-    return store_cells(bridge) * _CLASS_LIMIT_CELLS // HARDWARE_CELLS
+    return class_share(store_cells(bridge))
+
+
+def class_share(cells: int) -> int:
+    """What a class may have of a store of this size at all ports together, if its queues may not have more."""
+    return cells * _CLASS_LIMIT_CELLS // HARDWARE_CELLS
 
 
 def queue_limit_cells(network: Network, bridge: Bridge) -> dict[int, int]:
