@@ -26,6 +26,12 @@ pub enum Command {
     Talk(Common),
     /// Receive them, measure, and count what else comes.
     Listen(Common),
+    /// Keep a host the node of a torus that it was made: put back what interfaces lose that go down.
+    Watch {
+        /// What the node has: what `penstock torus show --json` prints.
+        #[arg(long, value_name = "FILE")]
+        plan: PathBuf,
+    },
 }
 
 /// All times with a unit: 500ns, 24us, 1ms, 2s.
@@ -329,7 +335,9 @@ mod tests {
 
     fn plan_of(line: &str) -> Result<Plan, Vec<String>> {
         let words = std::iter::once("penstock-end").chain(line.split_whitespace());
-        let (Command::Talk(common) | Command::Listen(common)) = Options::try_parse_from(words).unwrap().command;
+        let (Command::Talk(common) | Command::Listen(common)) = Options::try_parse_from(words).unwrap().command else {
+            panic!("{line} has no stream")
+        };
         common.plan(false)
     }
 

@@ -21,6 +21,9 @@ pub enum EndError {
     /// Something that the user can put right.
     #[error("{0}")]
     Input(String),
+    /// The same, of a plan: all of it.
+    #[error("{}", .0.join("\n"))]
+    Faults(Vec<String>),
     /// The kernel refused something that is needed.
     #[error("{what}: {error}{hint}")]
     Kernel { what: String, error: io::Error, hint: &'static str },

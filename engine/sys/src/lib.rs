@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The border to the Linux kernel: sockets with ancillary data, interface requests, real time. All that is unsafe is here.
+//! The border to the Linux kernel: sockets with ancillary data, interface requests, netlink, real time. All that is unsafe is here.
 
 mod ancillary;
 mod batch;
 mod interface;
+pub mod netlink;
 mod realtime;
 mod scheduling;
 mod socket;

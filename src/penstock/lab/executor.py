@@ -31,6 +31,9 @@ from typing import Any
 _NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 _ETHTOOL = 0x8946  # SIOCETHTOOL
 _RECEIVE_TTL = 12  # IP_RECVTTL
+_UNLIMITED_BUFFER = 33  # SO_RCVBUFFORCE
+_ROUTE_EVENTS = 0x40  # RTMGRP_IPV4_ROUTE
+_NEW_ROUTE = 24  # RTM_NEWROUTE
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
@@ -43,6 +46,7 @@ class Executor:
         self._namespaces: dict[str, int] = {}
         self._connections: list[socket.socket] = []
         self._programs: list[subprocess.Popen[bytes]] = []
+        self._lasting: list[subprocess.Popen[bytes]] = []
         # Memory where there is some: nothing may wait for a disk while frames are on their way.
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self._folder = Path(tempfile.mkdtemp(prefix="penstock-lab-executor-", dir=place))
@@ -64,10 +68,8 @@ class Executor:
 
     def close(self) -> None:
         """Ends what runs; the namespaces end with this process."""
-        for program in self._programs:
-            program.kill()
-            program.wait()
-        self._programs.clear()
+        self._end(self._programs)
+        self._end(self._lasting)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def do_namespace(self, host: str) -> dict[str, Any]:
@@ -82,6 +84,7 @@ class Executor:
 
     def do_forget(self) -> dict[str, Any]:
         """All hosts are gone with all that is theirs, such as the timers of their gates."""
+        self._end(self._lasting)
         for connection in self._connections:
             connection.close()
         for number in self._namespaces.values():
@@ -95,6 +98,34 @@ class Executor:
         entering = self._entering(host)
         done = subprocess.run(command, input=text.encode(), capture_output=True, preexec_fn=entering, check=False)
         return {"status": done.returncode, "stdout": _text(done.stdout), "stderr": _text(done.stderr)}
+
+    def do_keep(self, host: str, name: str, command: list[str], plan: dict[str, Any]) -> dict[str, Any]:
+        """Starts a program that runs as long as its host; {plan} in its command stands for a file with its plan."""
+        (self._folder / name).mkdir()
+        self._lasting.append(self._start({"host": host, "name": name, "command": command, "plan": plan}))
+        return {}
+
+    def do_up(self, host: str, interfaces: list[str], routes: int, protocol: int, within_s: float) -> dict[str, Any]:
+        """Sets interfaces up, and waits until so many routes of a protocol were made.
+
+        Gives how many were, and the seconds from the command until then.
+        """
+        with self._inside(host):
+            events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 0)
+        with events:
+            events.setsockopt(socket.SOL_SOCKET, _UNLIMITED_BUFFER, 1 << 23)
+            events.bind((0, _ROUTE_EVENTS))
+            begin = time.monotonic()
+            lines = "".join(f"link set dev {name} up\n" for name in interfaces)
+            self.do_run(host, ["ip", "-batch", "-"], lines)
+            made, after_s = 0, 0.0
+            while made < routes and (left_s := begin + within_s - time.monotonic()) > 0:
+                events.settimeout(left_s)
+                with contextlib.suppress(TimeoutError):
+                    message = events.recv(1 << 16)  # struct nlmsghdr, struct rtmsg
+                    if (int.from_bytes(message[4:6], sys.byteorder), message[21]) == (_NEW_ROUTE, protocol):
+                        made, after_s = made + 1, time.monotonic() - begin
+        return {"made": made, "seconds": after_s}
 
     def do_netlink(self, host: str) -> dict[str, Any]:
         """A netlink socket of a host."""
@@ -187,7 +218,12 @@ class Executor:
             program["command"][0] = str(copy)
         now_ns = time.clock_gettime_ns(time.CLOCK_TAI)
         base_ns = -(-(now_ns + lead_ns - phase_ns) // raster_ns) * raster_ns + phase_ns
-        running = [self._start(program, base_ns) for program in programs]
+        running = []
+        for program in programs:
+            if program.get("plan") is not None:
+                program["plan"]["base_time_tai_ns"] = base_ns
+            running.append(self._start(program))
+            self._programs.append(running[-1])
         until = time.monotonic() + seconds
         states = []
         pairs = list(zip(programs, running, strict=True))
@@ -214,22 +250,27 @@ class Executor:
             shutil.rmtree(self._folder / program["name"])
         return {"base_tai_ns": base_ns, "programs": states}
 
-    def _start(self, program: dict[str, Any], base_ns: int) -> subprocess.Popen[bytes]:
+    @staticmethod
+    def _end(programs: list[subprocess.Popen[bytes]]) -> None:
+        for program in programs:
+            program.kill()
+            program.wait()
+        programs.clear()
+
+    def _start(self, program: dict[str, Any]) -> subprocess.Popen[bytes]:
         folder = self._folder / program["name"]
         plan = folder / "plan.json"
         if program.get("plan") is not None:
-            plan.write_text(json.dumps(program["plan"] | {"base_time_tai_ns": base_ns}))
+            plan.write_text(json.dumps(program["plan"]))
         command = [word.format(plan=plan, out=folder) for word in program["command"]]
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 preexec_fn=self._entering(program["host"]),
             )
-        self._programs.append(process)
-        return process
 
     def _entering(self, host: str | None) -> Callable[[], None]:
         number = self._own if host is None else self._namespaces[host]

@@ -173,13 +173,14 @@ def waits(scenario: ScenarioArgument, topology: TopologyOption = None, as_json: 
 def show(
     scenario: ScenarioArgument, host: HostArgument, topology: TopologyOption = None, as_json: JsonOption = False
 ) -> None:
-    """Print the exact ip commands that make a host this node. Changes nothing."""
+    """Print the exact ip commands that make a host this node; with --json also what penstock-end watch takes."""
     from penstock.torus.host_commands import commands
+    from penstock.torus.host_plan import as_file
 
     plan = _plan(scenario, host, topology)
     lines = commands(plan)
     if as_json:
-        answer({"node": plan.name, "commands": lines})
+        answer({**as_file(plan), "commands": lines})
         return
     for line in lines:
         say(line)
@@ -231,13 +232,12 @@ def watch(
     host: HostArgument,
     topology: TopologyOption = None,
 ) -> None:
-    """Put back routes when links come up again, until interrupted: the kernel forgets those of a link set down."""
-    from penstock.torus.host_watch import restored
+    """Put back routes when links come up again, until it is ended: the kernel forgets those of a link set down."""
+    from penstock.torus.watcher import watch as keep
 
     plan = _plan(scenario, host, topology)
     need_root("torus watch")
-    for number in restored(plan):
-        say(f"{plan.name}: {count(number, 'entry')} put back")
+    keep(plan)
 
 
 @app.command()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host made a node of tiles, all or nothing; compared; kept so while links go down and up; and undone."""
+"""A host made a node of tiles, all or nothing; compared; and undone."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from ipaddress import IPv4Address
@@ -140,29 +139,6 @@ class NodeHost:
             found += [f"wanted {what} {_said(each)}, found none" for each in wanted if each not in {*there}]
             found += [f"wanted no {what} {_said(each)}, found it" for each in there if each not in {*wanted}]
         return found
-
-    def restore(self, plan: NodePlan) -> int:
-        """Puts back what interfaces that went down have taken with them and that are up again; gives how much."""
-        connection = self._connection
-        links = of_links.links(connection)
-        names = {link.index: name for name, link in links.items()}
-        up = {name for name in plan.macs if name in links and links[name].is_up}
-        neighbours = {*plan.neighbours} - {*of_routes.neighbours(connection, names)}
-        routes = {*plan.routes} - {*of_routes.routes(connection, names)}
-        steps: list[Callable[[], None]] = [
-            partial(of_routes.put_neighbour, connection, each, links[each.interface].index, there=True)
-            for each in sorted(neighbours)
-            if each.interface in up
-        ]
-        steps += [
-            partial(of_routes.put_route, connection, each, links[each.interface].index, there=True)
-            for each in sorted(routes)
-            if each.interface in up
-        ]
-        for step in steps:
-            with suppress(KernelError):  # it went down again: then it comes up again
-                step()
-        return len(steps)
 
     def _before(self, plan: NodePlan, link: Link) -> _Before:
         return _Before(

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from penstock.linux.netlink.routes import OURS
 from penstock.torus.host_plan import NodePlan
 
@@ -36,15 +34,13 @@ def interfaces(plan: NodePlan) -> list[str]:
     ]
 
 
-def entries(plan: NodePlan, only: Collection[str] | None = None) -> list[str]:
-    """What `ip` does of neighbours and routes, and again for interfaces that were down."""
+def entries(plan: NodePlan) -> list[str]:
+    """What `ip` does of neighbours and routes."""
     found = []
     for each in plan.neighbours:
-        if only is None or each.interface in only:
-            to = f"{each.address} lladdr {each.mac} dev {each.interface}"
-            found.append(f"neigh replace {to} nud permanent proto {OURS}")
+        to = f"{each.address} lladdr {each.mac} dev {each.interface}"
+        found.append(f"neigh replace {to} nud permanent proto {OURS}")
     for route in plan.routes:
-        if only is None or route.interface in only:
-            by = f"via {route.gateway} dev {route.interface} onlink src {route.source}"
-            found.append(f"route add {route.destination} {by} metric {route.metric} table {route.table} proto {OURS}")
+        by = f"via {route.gateway} dev {route.interface} onlink src {route.source}"
+        found.append(f"route add {route.destination} {by} metric {route.metric} table {route.table} proto {OURS}")
     return found

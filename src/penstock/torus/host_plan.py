@@ -8,8 +8,9 @@ route with the least metric whose link has a carrier. So the ports in order beco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
+from typing import Any
 
 from penstock.errors import InputError
 from penstock.linux.netlink.routes import Neighbour, Route, Rule
@@ -22,6 +23,7 @@ from penstock.torus.of_scenario import Torus
 # Rules of the kernel's own have 0, 32766 and 32767; ours stand before the latter and leave room for others.
 _FIRST = 7000
 _FIRST_METRIC = 10
+_VERSION = 1  # of the file
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,21 @@ class NodePlan:
             # Frames come in by links by which no answer would go, and even the loose filter drops some of them.
             "rp_filter": "0",
         }
+
+
+def as_file(plan: NodePlan) -> dict[str, Any]:
+    """A plan as `penstock-end watch` reads it."""
+    return {
+        "version": _VERSION,
+        "node": plan.name,
+        "interfaces": [*plan.macs],
+        "neighbours": [_fields(each) for each in plan.neighbours],
+        "routes": [_fields(each) for each in plan.routes],
+    }
+
+
+def _fields(entry: Neighbour | Route) -> dict[str, Any]:
+    return {key: value if isinstance(value, int) else str(value) for key, value in asdict(entry).items()}
 
 
 def plan_node(torus: Torus, node: Node) -> NodePlan:

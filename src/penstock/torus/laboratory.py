@@ -6,14 +6,17 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from penstock.end.binary import build
+from penstock.errors import RunError
 from penstock.lab.machine import Machine
+from penstock.linux.netlink.routes import OURS
 from penstock.tiles.grid import End
 from penstock.tiles.identity import Node, ipv4_address
 from penstock.tiles.walk import Link, Outcome, follow, links_of
 from penstock.torus.host_commands import entries, interfaces, preparation
-from penstock.torus.host_plan import interface_key, plan_node
+from penstock.torus.host_plan import NodePlan, as_file, interface_key, plan_node
 from penstock.torus.of_scenario import Torus
 
 _HOP_LIMIT = 64
@@ -36,6 +39,7 @@ class Case:
     more: int  # links that a way had more than without what is dead, at most
     settled_s: float  # from the fault until all ways were those of the tables
     wrong: list[str] = field(default_factory=list)
+    back_s: float | None = None  # from the command that set interfaces up again until they had their routes
 
 
 class Laboratory:
@@ -82,10 +86,9 @@ class Laboratory:
         return self._without(ends, self.torus.said(node), links_of(self.grid, node), {node})
 
     def _without(self, ends: Sequence[End], dead: str, links: Sequence[Link], without: Collection[Node] = ()) -> Case:
-        self._set(ends, "down")
+        self._down(ends)
         found = self.case(dead, links, without)
-        self._set(ends, "up")
-        return found
+        return replace(found, back_s=self._up(ends))
 
     def case(
         self, dead: str, links: Sequence[Link], without: Collection[Node] = (), patience_s: float = _PATIENCE_S
@@ -100,11 +103,11 @@ class Laboratory:
     @contextmanager
     def without(self, link: Link) -> Iterator[None]:
         """While a link is dead, set down at one of its ends."""
-        self._set([link[0]], "down")
+        self._down([link[0]])
         try:
             yield
         finally:
-            self._set([link[0]], "up")
+            self._up([link[0]])
 
     def links(self, source: Node, target: Node) -> int | None:
         """Over how many links a datagram goes from one node to another; None if it does not arrive."""
@@ -152,18 +155,38 @@ class Laboratory:
         for node, plan in self.plans.items():
             self._machine.run(self.name(node), ["sh", "-e", "-s"], "\n".join(preparation(plan)) + "\n")
             self._batch(node, [*interfaces(plan), *entries(plan)])
+            self._keep(node, plan)
 
-    def _set(self, ends: Sequence[End], state: str) -> None:
-        """Sets interfaces down, or up again with what they have lost."""
-        by_node: dict[Node, set[str]] = {}
+    def _keep(self, node: Node, plan: NodePlan) -> None:
+        """Starts the watcher of a host."""
+        name = self.name(node)
+        command = [str(build()), "watch", "--plan", "{plan}"]
+        self._machine.ask("keep", host=name, name=f"watch-{name}", command=command, plan=as_file(plan))
+
+    def _down(self, ends: Sequence[End]) -> None:
+        for node, names in self._by_node(ends).items():
+            self._batch(node, [f"link set dev {name} down" for name in names])
+
+    def _up(self, ends: Sequence[End]) -> float:
+        """Sets interfaces up; gives the longest time that a host's watcher took to give them their routes back."""
+        longest_s = 0.0
+        for node, names in self._by_node(ends).items():
+            lost = sum(route.interface in names for route in self.plans[node].routes)
+            back = self._machine.ask(
+                "up", host=self.name(node), interfaces=names, routes=lost, protocol=OURS, within_s=_PATIENCE_S
+            )
+            if back["made"] < lost:
+                said = f"{back['made']} of {lost} routes came back within {_PATIENCE_S:g} s"
+                raise RunError(f"{self.torus.said(node)}: {said}")
+            longest_s = max(longest_s, back["seconds"])
+        return longest_s
+
+    def _by_node(self, ends: Sequence[End]) -> dict[Node, list[str]]:
+        """Interfaces of ports."""
+        found: dict[Node, list[str]] = {}
         for node, port in ends:
-            key = interface_key(self.grid.tile, port)
-            by_node.setdefault(node, set()).add(self.torus.interfaces[key])
-        for node, names in by_node.items():
-            lines = [f"link set dev {name} {state}" for name in sorted(names)]
-            if state == "up":
-                lines += entries(self.plans[node], names)
-            self._batch(node, lines)
+            found.setdefault(node, []).append(self.torus.interfaces[interface_key(self.grid.tile, port)])
+        return found
 
     def _batch(self, node: Node, lines: Sequence[str]) -> None:
         self._machine.run(self.name(node), ["ip", "-batch", "-"], "\n".join(lines) + "\n")

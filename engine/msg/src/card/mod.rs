@@ -3,17 +3,15 @@
 //!
 //! Priority k of sockets (SO_PRIORITY) goes into queue k, and a priority without a queue of its number into queue 0.
 //! What the kernel is told is what it says again: nothing is kept here.
-mod netlink;
 mod qdisc;
 
 use std::io;
 use std::time::{Duration, Instant};
 
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use penstock_shaper::slots::Schedule;
+use penstock_sys::netlink::{text, Attribute, Attributes, Body, Connection, NLM_F_CREATE, NLM_F_REPLACE};
 
 use crate::error::Error;
-use netlink::{text, Attribute, Attributes, Body, Connection};
 use qdisc::Found;
 
 const GET_LINK: u16 = 18; // RTM_*

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A schedule as a qdisc of Linux and back: taprio, or mqprio where there are no slots. The numbers are of
 //! `<linux/pkt_sched.h>`.
-use netlink_packet_core::NLA_F_NESTED;
 use penstock_shaper::slots::{Opening, Schedule, ScheduleError};
-
-use super::netlink::{nested, text, Attribute, Attributes};
+use penstock_sys::netlink::{nested, text, Attribute, Attributes, NLA_F_NESTED};
 
 const KIND: u16 = 1; // TCA_*
 const OPTIONS: u16 = 2;
@@ -151,7 +149,7 @@ fn queues_of(bytes: Option<&[u8]>) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use netlink_packet_core::{Emitable, Nla};
+    use penstock_sys::netlink::{Emitable, Nla};
     use proptest::prelude::*;
 
     use super::*;

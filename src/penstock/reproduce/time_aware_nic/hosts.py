@@ -19,7 +19,7 @@ from penstock.torus.laboratory import Laboratory
 from penstock.torus.of_scenario import Torus, torus_of
 
 # For hosts of a guest, which has not the processor that the engine of this machine is built for.
-PROGRAM = StaticProgram("penstock-msg", ("msg", "shaper", "frame"))
+PROGRAM = StaticProgram("penstock-msg", ("msg", "shaper", "sys", "frame"))
 _FILE = FOLDER / "testbed.toml"
 CLIENT, SERVER = Node(0, 1), Node(0, 4)
 _INTERFACE = "side"  # by which the client's frames leave

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests to the kernel by rtnetlink, in the network namespace of the thread.
+//! Requests to the kernel by rtnetlink, and what it tells by itself, in the network namespace of the thread.
 use std::io;
 
 use netlink_packet_core::{
-    DecodeError, DefaultNla, Emitable, NetlinkBuffer, NetlinkHeader, NlasIterator, NLMSG_DONE, NLMSG_ERROR, NLM_F_ACK,
+    DecodeError, DefaultNla, NetlinkBuffer, NetlinkHeader, NlasIterator, NLMSG_DONE, NLMSG_ERROR, NLM_F_ACK,
     NLM_F_ACK_TLVS, NLM_F_CAPPED, NLM_F_DUMP, NLM_F_REQUEST,
 };
+pub use netlink_packet_core::{Emitable, Nla, NLA_F_NESTED, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_sys::{protocols::NETLINK_ROUTE, Socket, SocketAddr};
 
 /// As large as the kernel makes the messages of a dump.
@@ -87,6 +88,10 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// One of this thread's namespace.
+    ///
+    /// # Errors
+    /// The kernel gives no such socket.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -97,17 +102,26 @@ impl Connection {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Has the kernel do something, and waits until it has. The error has the kernel's words.
+    /// Has the kernel do something, and waits until it has.
+    ///
+    /// # Errors
+    /// It refused; with its own words where it has some.
     pub fn request(&mut self, kind: u16, flags: u16, body: &Body) -> io::Result<()> {
         self.ask(kind, NLM_F_REQUEST | NLM_F_ACK | flags, body).map(drop)
     }
 
     /// All that the kernel lists: of each message what follows its header.
+    ///
+    /// # Errors
+    /// It refused.
     pub fn dump(&mut self, kind: u16, body: &Body) -> io::Result<Vec<Vec<u8>>> {
         self.ask(kind, NLM_F_REQUEST | NLM_F_DUMP, body)
     }
 
     /// The one message that answers a question.
+    ///
+    /// # Errors
+    /// It refused, or had no answer.
     pub fn one(&mut self, kind: u16, body: &Body) -> io::Result<Vec<u8>> {
         let answers = self.ask(kind, NLM_F_REQUEST | NLM_F_ACK, body)?;
         answers.into_iter().next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
@@ -139,6 +153,46 @@ impl Connection {
                 rest = rest.get((message.length() as usize).next_multiple_of(4)..).unwrap_or_default();
             }
         }
+    }
+}
+
+/// What the kernel tells by itself of a group, such as links that go down and up.
+pub struct Events {
+    socket: Socket,
+}
+
+impl Events {
+    /// From now on; `groups` are the bits of RTMGRP_*.
+    ///
+    /// # Errors
+    /// The kernel gives no such socket.
+    pub fn open(groups: u32) -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind(&SocketAddr::new(0, groups))?;
+        Ok(Self { socket })
+    }
+
+    /// Waits until something was told; what came together is one event, and so is more than was kept.
+    ///
+    /// # Errors
+    /// The socket is broken, or a signal came.
+    pub fn wait(&mut self) -> io::Result<()> {
+        self.socket.set_non_blocking(false)?;
+        match self.next() {
+            Err(error) if error.raw_os_error() != Some(libc::ENOBUFS) => return Err(error),
+            _ => self.socket.set_non_blocking(true)?,
+        }
+        loop {
+            match self.next() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.raw_os_error() != Some(libc::ENOBUFS) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+
+    fn next(&self) -> io::Result<usize> {
+        self.socket.recv(&mut Vec::with_capacity(BUFFER_BYTES), 0)
     }
 }
 
