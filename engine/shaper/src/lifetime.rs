@@ -3,9 +3,10 @@
 //!
 //! Every 128 cycles one class is looked at, each once in 1024. If its candidate has been visible for the lifetime, and
 //! the queues are at rest in that cycle and the next, it is taken out. It is released in a turn of the port in which no
-//! sent frame is; then the queues look for a new candidate, and nothing is selected meanwhile.
+//! sent frame is; then the queues look for a new candidate of its class, of which none is selected meanwhile. A frame of
+//! another class that is selected meanwhile goes its way after that.
 use crate::admission::CLASSES;
-use crate::egress::{EgressPort, LineTime, Tick};
+use crate::egress::{EgressPort, LineTime, Queued, Tick, NEVER};
 
 /// In the hardware's cycles, and in picoseconds.
 const LIFETIME_CYCLES: Tick = 120 << 20;
@@ -73,11 +74,21 @@ pub struct Look {
     pub is_long: Option<bool>,
 }
 
+/// One of the queues: reception port, class, of frames that are shaped.
+type Queue = (u16, u8, bool);
+
+fn queue_of(copy: &Queued) -> Queue {
+    (copy.reception, copy.traffic_class, copy.shaped)
+}
+
 /// What a pop is followed by.
 #[derive(Clone, Copy, Debug)]
 struct Pop {
-    /// The first cycle after it.
+    /// The first cycle of what follows.
     at: Tick,
+    /// When it was taken out.
+    since: Tick,
+    queue: Queue,
     /// It left its queue empty.
     last: bool,
 }
@@ -86,7 +97,28 @@ struct Pop {
 #[derive(Clone, Copy, Debug)]
 struct Enqueue {
     at: Tick,
+    queue: Queue,
     head: bool,
+}
+
+/// A frame that was taken out to be dropped.
+#[derive(Clone, Debug)]
+pub struct GiveUp {
+    pub copy: Queued,
+    /// It was too long for its gate; else it had waited for too long.
+    pub is_long: bool,
+    /// When it was looked at.
+    since: Tick,
+    /// The turn in which it is released.
+    pub turn: Tick,
+    is_released: bool,
+    /// It left its queue empty.
+    last: bool,
+    /// Its class is searched for its next frame up to this tick; the queues are at rest from that one on.
+    until: Tick,
+    rest: Tick,
+    /// What was selected meanwhile.
+    selected: Option<Pop>,
 }
 
 /// Of one egress port.
@@ -94,8 +126,7 @@ struct Enqueue {
 #[repr(C)]
 pub struct Lifetime {
     pub look: Option<Look>,
-    /// After a frame was dropped, the class that is searched for its next one, and until when.
-    pub search: Option<(usize, Tick)>,
+    give_up: Option<Box<GiveUp>>,
     pop: Option<Pop>,
     /// Since a look was planned or a search began.
     #[allow(clippy::box_collection)] // a whole vector would lie in another line of the cache
@@ -106,33 +137,67 @@ impl Lifetime {
     /// No class is looked at or searched.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
-        self.look.is_none() && self.search.is_none()
+        self.look.is_none() && self.give_up.is_none()
+    }
+
+    /// A frame that is taken out and not yet released.
+    pub fn given_up(&self) -> Option<&GiveUp> {
+        self.give_up.as_deref().filter(|give_up| !give_up.is_released)
+    }
+
+    /// The candidate that was looked at is taken out; `last`: it left its queue empty.
+    pub fn give_up(&mut self, copy: Queued, is_long: bool, since: Tick, turn: Tick, last: bool) {
+        let (until, rest) = (NEVER, NEVER);
+        let give_up = GiveUp { copy, is_long, since, turn, last, until, rest, is_released: false, selected: None };
+        self.give_up = Some(Box::new(give_up));
+    }
+
+    /// It is not released before another turn.
+    pub fn put_off(&mut self, turn: Tick) {
+        if let Some(give_up) = &mut self.give_up {
+            give_up.turn = turn;
+        }
+    }
+
+    /// It is released in its turn.
+    pub fn released(&mut self) {
+        if let Some(give_up) = &mut self.give_up {
+            give_up.is_released = true;
+        }
     }
 
     /// The cycle of the last enqueue that decides about what happens at `due`: those before the look do, and those that
     /// hold off the search for a candidate, up to its last step but one.
     pub fn last_enqueue(&self, due: Tick) -> Option<Tick> {
         let look = self.look.filter(|look| look.at < due).map(|look| look.at.saturating_sub(1));
-        let search = self.search.map(|(_, until)| until.saturating_sub(2));
+        let search = self.give_up.as_ref().filter(|give_up| give_up.until <= due).map(|g| g.until.saturating_sub(2));
         look.max(search)
     }
 
-    /// A selection at `at`.
+    /// A selection at `at`; `last`: it left its queue empty.
     #[inline(always)]
-    pub fn popped(&mut self, at: Tick, last: bool) {
-        self.pop = Some(Pop { at: at + 1, last });
+    pub fn popped(&mut self, at: Tick, copy: &Queued, last: bool) {
+        let pop = Pop { at: at + 1, since: at, queue: queue_of(copy), last };
+        match &mut self.give_up {
+            Some(give_up) if at < give_up.until => give_up.selected = Some(pop),
+            _ => self.pop = Some(pop),
+        }
     }
 
     #[inline(always)]
-    pub fn enqueued(&mut self, at: Tick, head: bool) {
+    pub fn enqueued(&mut self, at: Tick, copy: &Queued, head: bool) {
         if !self.is_idle() || self.enqueues.is_some() {
-            self.note(Enqueue { at, head });
+            self.note(Enqueue { at, queue: queue_of(copy), head });
         }
     }
 
     /// What matters to nobody any more is forgotten.
     #[cold]
     fn note(&mut self, enqueue: Enqueue) {
+        // One that was looked at before may still be judged by what it was.
+        if self.give_up.as_ref().is_some_and(|give_up| give_up.rest.saturating_add(ROUND) <= enqueue.at) {
+            self.give_up = None;
+        }
         if self.is_idle() {
             self.enqueues = None;
         } else {
@@ -144,33 +209,64 @@ impl Lifetime {
         self.enqueues.iter().flat_map(|enqueues| enqueues.iter())
     }
 
-    /// When the queues of a port, of so many reception ports each, are at rest again after the last pop. An enqueue goes
-    /// first and holds off most steps.
-    pub fn rest(&self, ports: u16) -> Tick {
-        let Some(pop) = self.pop else { return 0 };
-        // How long each step takes, and whether an enqueue holds it off.
-        let scan = std::iter::repeat_n(true, 2 * usize::from(ports));
-        let next = [false, false, true];
-        let steps = std::iter::once(true).chain(next.into_iter().filter(|_| !pop.last)).chain(scan);
-        let mut at = pop.at;
-        for held_off in steps {
-            while held_off && self.enqueues().any(|enqueue| enqueue.at == at) {
+    /// When the queues are at rest again after a pop. An enqueue goes first and holds off most steps; a selection takes the
+    /// place of the read of what follows.
+    fn rest_after(&self, pop: Pop, selection: Option<Tick>, ports: u16) -> Tick {
+        let is_held_off = |at: Tick| self.enqueues().any(|enqueue| enqueue.at == at);
+        let free_from = |mut at: Tick| {
+            while is_held_off(at) {
                 at += 1;
             }
+            at
+        };
+        let unlink = free_from(pop.at);
+        // What was queued behind it before is the next head.
+        let follows = |e: &Enqueue| e.head && e.queue == pop.queue && (pop.since..unlink).contains(&e.at);
+        let mut at = unlink + 1;
+        if !(pop.last && !self.enqueues().any(follows)) {
+            // NEXT, then the read of the next head, which then is written.
             at += 1;
+            loop {
+                at += if selection == Some(at) { 2 } else { 1 };
+                let is_read_again = |s: Tick| (at..free_from(at)).contains(&s);
+                match selection.filter(|&s| is_read_again(s)) {
+                    Some(selection) => at = selection + 1,
+                    None => break,
+                }
+            }
+            at = free_from(at) + 1;
+        }
+        for _ in 0..2 * ports {
+            at = free_from(at) + 1;
         }
         at + 1
+    }
+
+    /// The class that is searched for its next frame after one was given up, and until when, as far as is known.
+    pub fn search(&mut self, ports: u16) -> Option<(usize, Tick)> {
+        let give_up = self.give_up.as_deref().filter(|give_up| give_up.is_released)?;
+        let pop =
+            Pop { at: give_up.turn + 1, since: give_up.since, queue: queue_of(&give_up.copy), last: give_up.last };
+        let selected = give_up.selected;
+        let until = self.rest_after(pop, selected.map(|pop| pop.since), ports);
+        let rest = selected.map_or(until, |pop| self.rest_after(Pop { at: pop.at.max(until + 1), ..pop }, None, ports));
+        let give_up = self.give_up.as_deref_mut()?;
+        (give_up.until, give_up.rest) = (until, rest);
+        Some((usize::from(give_up.copy.traffic_class), until))
     }
 
     /// Whether a look leads to a pop, in the cycle after it.
     pub fn is_taken(&self, look: Look, ports: u16) -> bool {
         let offered = self.enqueues().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
-        let resting = match self.pop {
+        let is_at_rest = match self.pop {
             Some(pop) if pop.at > look.at + 2 => true,
-            Some(pop) if pop.at + LONGEST_POP > look.at => pop.at <= look.at && self.rest(ports) <= look.at,
+            Some(pop) if pop.at + LONGEST_POP > look.at => {
+                pop.at <= look.at && self.rest_after(pop, None, ports) <= look.at
+            }
             _ => true,
         };
-        resting && !offered
+        let is_given_up = self.give_up.as_ref().is_none_or(|give_up| give_up.rest <= look.at);
+        is_at_rest && is_given_up && !offered
     }
 }
 
@@ -178,22 +274,17 @@ impl Lifetime {
 mod tests {
     use super::*;
     use crate::admission::Pool;
-    use crate::egress::Queued;
+
+    fn copy(visible: Tick, traffic_class: u8) -> Queued {
+        let pool = Pool::Queue;
+        Queued { visible, frame: 0, bytes: 64, reception: 0, traffic_class, pool, shaped: false }
+    }
 
     #[test]
     fn a_class_is_looked_at_once_in_a_round() {
         let mut egress = EgressPort::new(2);
         let pace = Pace::InRounds;
         assert_eq!(pace.next_look(&egress, 0), None);
-        let copy = |visible, traffic_class| Queued {
-            visible,
-            frame: 0,
-            bytes: 64,
-            reception: 0,
-            traffic_class,
-            pool: Pool::Queue,
-            shaped: false,
-        };
         egress.enqueue(copy(1, 3));
         assert_eq!(
             pace.next_look(&egress, 0),
@@ -209,14 +300,45 @@ mod tests {
         let ports = 4;
         let mut lifetime =
             Lifetime { look: Some(Look { at: 0, traffic_class: 0, is_long: None }), ..Lifetime::default() };
-        lifetime.popped(99, true);
+        let rest = |lifetime: &Lifetime| lifetime.rest_after(lifetime.pop.unwrap(), None, ports);
+        lifetime.popped(99, &copy(1, 3), true);
         // UNLINK, eight of SCAN, SETTLE.
-        assert_eq!(lifetime.rest(ports), 110);
-        lifetime.popped(99, false);
-        assert_eq!(lifetime.rest(ports), 113);
-        lifetime.enqueued(100, true);
-        assert_eq!(lifetime.rest(ports), 114);
+        assert_eq!(rest(&lifetime), 110);
+        lifetime.popped(99, &copy(1, 3), false);
+        assert_eq!(rest(&lifetime), 113);
+        lifetime.enqueued(100, &copy(1, 2), true);
+        assert_eq!(rest(&lifetime), 114);
         assert!(!lifetime.is_taken(Look { at: 101, traffic_class: 0, is_long: None }, ports));
         assert!(lifetime.is_taken(Look { at: 114, traffic_class: 0, is_long: None }, ports));
+    }
+
+    #[test]
+    fn what_is_selected_while_a_frame_is_given_up_goes_its_way_after_it() {
+        let ports = 4;
+        let mut lifetime = Lifetime::default();
+        lifetime.give_up(copy(1, 3), false, 97, 99, false);
+        lifetime.popped(98, &copy(1, 7), true);
+        assert_eq!(lifetime.search(ports), None);
+        lifetime.released();
+        // UNLINK at 100, NEXT, INFO, HEAD, eight of SCAN, SETTLE.
+        assert_eq!(lifetime.search(ports), Some((3, 113)));
+        // IDLE, then UNLINK at 114, eight of SCAN, SETTLE.
+        let look = |at| Look { at, traffic_class: 0, is_long: None };
+        assert!(!lifetime.is_taken(look(123), ports));
+        assert!(lifetime.is_taken(look(124), ports));
+        // A selection takes the place of the read that INFO makes, and of what it has read while HEAD waits.
+        for (selected, enqueued, until) in
+            [(102, None, 114), (103, None, 113), (103, Some(103), 115), (104, Some(103), 114)]
+        {
+            let mut lifetime = Lifetime::default();
+            lifetime.give_up(copy(1, 3), false, 97, 99, false);
+            lifetime.released();
+            lifetime.search(ports);
+            lifetime.popped(selected, &copy(1, 7), true);
+            if let Some(at) = enqueued {
+                lifetime.enqueued(at, &copy(1, 2), true);
+            }
+            assert_eq!(lifetime.search(ports), Some((3, until)), "{selected} {enqueued:?}");
+        }
     }
 }

@@ -21,7 +21,9 @@
 // candidates, and for the one being offered, in the cycle before, from what the gates will be.
 //
 // A frame that is still there a second after it became visible is given up (802.1Q 6.5.6), long before its time
-// would be misread modulo 2^28 cycles; one that is longer than any time its gate stays open, when it is looked at.
+// would be misread modulo 2^28 cycles; one that is longer than any time its gate stays open, when it is looked at. It
+// goes the same way (EXPIRE, then UNLINK and on). A frame of another class may be granted meanwhile, in the very cycle;
+// its own way then follows, long before the transmitter is ready again. Its class is not served until a candidate is chosen.
 module pen_queue
   import pen_pkg::*;
 #(
@@ -96,10 +98,15 @@ module pen_queue
 
   typedef enum logic [2:0] {IDLE, EXPIRE, UNLINK, NEXT, INFO, HEAD, SCAN, SETTLE} state_e;
   state_e             state_d, state_q;
-  logic               popped_q;                  // popped in the cycle before
-  class_t             class_q;                   // of the frame popped
+  class_t             class_q;                   // of the frame that goes its way
   list_t              list_q, scan_q;
   frame_t             frame_q;
+  logic               popped_q;                  // granted in the cycle before
+  class_t             granted_class_q;           // of the frame granted last
+  list_t              granted_list_q;
+  frame_t             granted_frame_q;
+  logic               taken_q, follows_q;        // it has not gone its way; not begun, another one is on its own
+  logic [CLASSES-1:0] given_up_q;                // class of a frame given up that goes its way
 
   logic               enqueue, empty;
   queue_t             queue;                     // the one that is looked at in this cycle
@@ -187,8 +194,9 @@ module pen_queue
     .read_data_o (next_frame)
   );
 
-  assign info_read = grant_o || expire || state_q == INFO;
-  assign info_addr = state_q == INFO ? frame_q : pop_frame;
+  // A grant reads first: what it takes the place of is read again.
+  assign info_read = grant_o || expire || state_q == INFO || state_q == EXPIRE;
+  assign info_addr = grant_o || expire ? pop_frame : frame_q;
 
   // A frame is looked at only after its enqueue.
   pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS), .READ_OLD(0)) u_info (
@@ -325,9 +333,9 @@ module pen_queue
   pen_selection u_selection (
     .clk_i,
     .rst_i,
-    .enable_i(tx_ready_i && state_q == IDLE),
+    .enable_i(tx_ready_i && !taken_q),
     .round_robin_i,
-    .ready_i (ready_q),
+    .ready_i (ready_q & ~given_up_q),
     .fits_i  (fits_q),
     .credit_i,
     .grant_o,
@@ -336,7 +344,7 @@ module pen_queue
 
   // Each class is looked at once in 1024 cycles.
   assign expire        = check_q && (never_fits_q || ~until_q >= LIFETIME) && ready_q[check_class_q]
-      && state_q == IDLE && !grant_o;
+      && state_q == IDLE && !follows_q && !grant_o;
   assign pop_class     = grant_o ? select_class : check_class_q;
   assign grant_class_o = select_class;
   assign grant_frame_o = cell_t'(pop_frame);
@@ -358,17 +366,20 @@ module pen_queue
     link_read = 1'b0;
     unique case (state_q)
       IDLE: begin
-        if (grant_o) state_d = UNLINK;
+        if (grant_o || follows_q) state_d = UNLINK;
         else if (expire) state_d = EXPIRE;
       end
-      EXPIRE: if (expired_ready_i) state_d = UNLINK;
+      EXPIRE: if (expired_valid_o && expired_ready_i) state_d = UNLINK;
       UNLINK: begin
         link_read = !enqueue;
         if (!enqueue) state_d = tail == frame_q ? SCAN : NEXT;
       end
       NEXT: state_d = INFO;
-      INFO: state_d = HEAD;
-      HEAD: if (!enqueue) state_d = SCAN;
+      INFO: if (!grant_o) state_d = HEAD;
+      HEAD: begin
+        if (!enqueue) state_d = SCAN;
+        else if (grant_o) state_d = INFO;
+      end
       SCAN: if (!enqueue && scan_q == list_t'(2 * PORTS - 1)) state_d = SETTLE;
       SETTLE: state_d = IDLE;  // the last offer is compared
       default: state_d = IDLE;
@@ -377,16 +388,28 @@ module pen_queue
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      state_q  <= IDLE;
-      popped_q <= 1'b0;
+      state_q    <= IDLE;
+      popped_q   <= 1'b0;
+      taken_q    <= 1'b0;
+      follows_q  <= 1'b0;
+      given_up_q <= '0;
     end else begin
-      state_q  <= state_d;
-      popped_q <= grant_o;
+      state_q   <= state_d;
+      popped_q  <= grant_o;
+      taken_q   <= grant_o || (taken_q && (state_q != SETTLE || follows_q));
+      follows_q <= state_q != IDLE && (grant_o || follows_q);
+      if (expire) given_up_q <= CLASSES'(1) << check_class_q;
+      else if (state_q == SETTLE) given_up_q <= '0;
     end
-    if (grant_o || expire) begin
-      class_q <= pop_class;
-      list_q  <= pop_list;
-      frame_q <= pop_frame;
+    if (grant_o) begin
+      granted_class_q <= pop_class;
+      granted_list_q  <= pop_list;
+      granted_frame_q <= pop_frame;
+    end
+    if (state_q == IDLE) begin
+      class_q <= follows_q ? granted_class_q : pop_class;
+      list_q  <= follows_q ? granted_list_q : pop_list;
+      frame_q <= follows_q ? granted_frame_q : pop_frame;
     end
     if (state_q == NEXT) frame_q <= next_frame;
     if (state_q != SCAN) scan_q <= '0;
@@ -396,18 +419,19 @@ module pen_queue
   assign popped_o = '{
     valid: popped_q,
     pool: info.pool,
-    traffic_class: class_q,
-    port: port_t'(list_q.port),
-    frame: cell_t'(frame_q),
+    traffic_class: popped_q ? granted_class_q : class_q,
+    port: popped_q ? port_t'(granted_list_q.port) : port_t'(list_q.port),
+    frame: popped_q ? cell_t'(granted_frame_q) : cell_t'(frame_q),
     length: info.length
   };
   always_comb begin
     waiting_o = ready_q;
     if (state_q != IDLE) waiting_o[class_q] = 1'b1;
+    if (taken_q) waiting_o[granted_class_q] = 1'b1;
   end
 
-  assign expired_valid_o = state_q == EXPIRE;
-  assign idle_o          = state_q == IDLE && valid_q == '0 && !offer_q;
+  assign expired_valid_o = state_q == EXPIRE && !popped_q;
+  assign idle_o          = state_q == IDLE && !follows_q && valid_q == '0 && !offer_q;
 
   logic unused;
   assign unused = &{1'b0, init_index_i, enqueue_i, order_difference, open_ns};
@@ -467,7 +491,7 @@ module pen_queue
         assert (!(soon_q[k] || due_q[k]) || valid_q[k]);
         assert (!valid_q[k] || fits_q[k] == f_fits[k]);
         if (grant_o && &u_selection.first_q && k > 32'(grant_class_o))
-          assert (!(ready_q[k] && f_fits[k] && credit_i[k]));
+          assert (!(ready_q[k] && f_fits[k] && credit_i[k] && !given_up_q[k]));
       end
       if (grant_o) begin
         assert (tx_ready_i && ready_q[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);
@@ -481,6 +505,7 @@ module pen_queue
       assert (!becomes_soon_q || soon_class_q != f_class || !valid_q[f_class] || f_wait_q <= (29'sd1 << SOON_W));
       assert (!due_q[f_class] || f_wait_q <= 29'sd1);
       assert (!ready_q[f_class] || f_wait_q <= 0);
+      cover (grant_o);
     end
   end
 `endif

@@ -249,7 +249,7 @@ impl Bridge {
     pub(super) fn enqueue(&mut self, now: Tick, decided: Tick, egress: u16, copy: Queued) -> bool {
         let (state, line) = self.ports.at(&self.clock, egress);
         let head = state.egress.enqueue(copy);
-        state.enqueued(&line, decided, head);
+        state.enqueued(&line, decided, &copy, head);
         if state.egress.is_shaped() {
             let before = state.due;
             return head && state.plan_with(&line, now, &copy).is_some_and(|due| due != before);

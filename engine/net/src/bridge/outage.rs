@@ -72,6 +72,10 @@ impl Bridge {
         };
         let mut lost: Vec<Inside> = self.arrivals.iter().map(unjudged).collect();
         for port in 0..self.ports() {
+            if let Some(give_up) = self.ports.get(port).lifetime.given_up() {
+                let (frame, traffic_class) = (give_up.copy.frame, Some(give_up.copy.traffic_class));
+                lost.push(Inside { frame, port, traffic_class, forwarded: 0 });
+            }
             lost.extend(self.lose_port(port, at));
         }
         lost

@@ -43,9 +43,9 @@ impl Bridge {
         {
             return None;
         }
-        state.lifetime.enqueued(decided, true);
+        state.lifetime.enqueued(decided, copy, true);
         state.egress.pass(&line, due, copy);
-        state.lifetime.popped(due, true);
+        state.lifetime.popped(due, copy, true);
         let (first, back) = line.leaves(due, copy.bytes);
         Some((Passed { egress, at: due, first }, back))
     }

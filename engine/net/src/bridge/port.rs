@@ -17,26 +17,40 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// Nothing is selected while a class is searched for its next frame.
-    pub fn search(&mut self, traffic_class: usize, until: Tick) {
-        self.lifetime.search = Some((traffic_class, until));
-        self.egress.search(traffic_class, until);
+    /// No frame of a class is selected while its next one is searched for.
+    pub fn search(&mut self, line: &Line) {
+        let Clock::Hardware(cycles) = line.clock else { return };
+        if let Some((traffic_class, until)) = self.lifetime.search(cycles.ports as u16) {
+            self.egress.search(traffic_class, until);
+        }
+    }
+
+    /// A frame was selected while one of another class is given up, which is not released in the cycle after.
+    #[inline(never)]
+    pub fn selected_meanwhile(&mut self, line: &Line, at: Tick, busy: impl Iterator<Item = Tick>) {
+        let Clock::Hardware(cycles) = line.clock else { return };
+        if self.lifetime.given_up().is_some_and(|give_up| give_up.turn == at + 1) {
+            let busy: Vec<Tick> = busy.collect();
+            self.lifetime.put_off(cycles.free_turn(line.port, at + 2, &busy));
+        }
+        self.search(line);
     }
 
     /// A frame was queued, which holds off a search that goes on.
-    pub fn enqueued(&mut self, line: &Line, at: Tick, head: bool) {
-        if self.lifetime.search.is_some_and(|(_, until)| until <= at) {
-            self.lifetime.search = None;
-        }
-        self.lifetime.enqueued(at, head);
-        if let (Clock::Hardware(cycles), Some((traffic_class, _))) = (line.clock, self.lifetime.search) {
-            let rest = self.lifetime.rest(cycles.ports as u16);
-            self.search(traffic_class, rest);
+    #[inline(always)]
+    pub fn enqueued(&mut self, line: &Line, at: Tick, copy: &Queued, head: bool) {
+        self.lifetime.enqueued(at, copy, head);
+        if !self.lifetime.is_idle() {
+            self.search(line);
         }
     }
 
     /// When the port is to select, or to look at a frame that is too old or too long by then.
     pub fn plan(&mut self, line: &Line, now: Tick) -> Option<Tick> {
+        if let Some(turn) = self.lifetime.given_up().map(|give_up| give_up.turn) {
+            self.due = self.egress.next_selection(line, now).min(turn + 1);
+            return Some(self.due);
+        }
         let Some(eligible) = self.egress.first_eligible() else {
             self.due = NEVER;
             self.lifetime.look = None;

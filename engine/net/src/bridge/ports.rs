@@ -73,9 +73,9 @@ impl Ports {
         self.ports.len() as u16
     }
 
-    /// Copies that are queued.
+    /// Copies that are queued, or given up and not yet released.
     pub fn queued(&self) -> usize {
-        self.ports.iter().map(|port| port.egress.len()).sum()
+        self.ports.iter().map(|port| port.egress.len() + usize::from(port.lifetime.given_up().is_some())).sum()
     }
 
     pub fn get(&self, port: u16) -> &Port {

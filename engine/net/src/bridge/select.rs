@@ -4,7 +4,7 @@ use penstock_shaper::egress::Queued;
 use penstock_shaper::lifetime::Look;
 
 use super::timing::{Clock, Ideal};
-use super::{Bridge, Selection, Tick};
+use super::{Bridge, Selection, Tick, NEVER};
 use crate::trace::Reason;
 
 impl Bridge {
@@ -39,10 +39,16 @@ impl Bridge {
         if let Some(look) = state.lifetime.look.filter(|look| look.at < now) {
             return self.look(now, port, look);
         }
+        if state.lifetime.given_up().is_some_and(|give_up| give_up.turn < now) {
+            return self.release_given_up(now, port);
+        }
         let Some(copy) = state.egress.select(&line, now) else {
             return Selection::Idle { next: state.plan(&line, now) };
         };
-        state.lifetime.popped(now, state.egress.was_last(&copy));
+        state.lifetime.popped(now, &copy, state.egress.was_last(&copy));
+        if !state.lifetime.is_idle() {
+            state.selected_meanwhile(&line, now, self.store.releases(port));
+        }
         let (first, back) = line.leaves(now, copy.bytes);
         let next = state.plan(&line, now);
         self.store.release(port, back, &copy);
@@ -70,22 +76,31 @@ impl Bridge {
         let Some(copy) = copy else {
             return Selection::Idle { next: state.plan(&line, now.max(look.at + 1)) };
         };
-        let (released, at) = match line.clock {
-            Clock::Hardware(cycles) => {
-                let mut turn = cycles.turn(port, look.at + 2);
-                while busy.contains(&turn) {
-                    turn += cycles.ports;
-                }
-                state.lifetime.popped(turn, egress.was_last(&copy));
-                let rest = state.lifetime.rest(cycles.ports as u16);
-                state.search(class, rest);
-                (turn, turn + 1)
-            }
-            Clock::Ideal(_) => (look.at, look.at),
-        };
+        if let Clock::Hardware(cycles) = line.clock {
+            let turn = cycles.free_turn(port, look.at + 2, &busy);
+            state.lifetime.give_up(copy, is_long, look.at, turn, egress.was_last(&copy));
+            egress.search(class, NEVER);
+            return Selection::Idle { next: state.plan(&line, now.max(look.at + 1)) };
+        }
         let next = state.plan(&line, now.max(look.at + 1));
-        self.store.release(port, released, &copy);
-        let reason = if is_long { Reason::MAX_SDU } else { Reason::LIFETIME };
-        Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
+        self.store.release(port, look.at, &copy);
+        expired(&copy, is_long, look.at, next)
     }
+
+    /// The turn has been in which a frame that was taken out is released.
+    fn release_given_up(&mut self, now: Tick, port: u16) -> Selection {
+        let (state, line) = self.ports.at(&self.clock, port);
+        let Some(give_up) = state.lifetime.given_up() else { return Selection::Stale };
+        let (copy, is_long, turn) = (give_up.copy, give_up.is_long, give_up.turn);
+        state.lifetime.released();
+        state.search(&line);
+        let next = state.plan(&line, now);
+        self.store.release(port, turn, &copy);
+        expired(&copy, is_long, turn + 1, next)
+    }
+}
+
+fn expired(copy: &Queued, is_long: bool, at: Tick, next: Option<Tick>) -> Selection {
+    let reason = if is_long { Reason::MAX_SDU } else { Reason::LIFETIME };
+    Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
 }

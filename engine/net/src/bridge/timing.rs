@@ -82,6 +82,15 @@ impl Cycles {
         self.turns.turn(port, from)
     }
 
+    /// The first turn of a port at or after a cycle in which it releases none of the frames that it sent.
+    pub fn free_turn(self, port: u16, from: Tick, releases: &[Tick]) -> Tick {
+        let mut turn = self.turn(port, from);
+        while releases.contains(&turn) {
+            turn += self.ports;
+        }
+        turn
+    }
+
     /// The first cycle in which a selected frame no longer costs credit.
     #[inline(always)]
     pub fn sent(self, selection: Tick, bytes: u16, gap: bool) -> Tick {

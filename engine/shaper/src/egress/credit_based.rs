@@ -59,6 +59,12 @@ impl CreditBased {
         self.searched = Some(Sending::new(class, until));
     }
 
+    /// Until when a class is searched for its next frame, if it is at a tick.
+    #[inline]
+    pub fn searched_until(&self, class: usize, at: Tick) -> Option<Tick> {
+        self.searched.filter(|searched| searched.is_of(class, at)).map(|searched| searched.until)
+    }
+
     #[inline]
     fn shaper(&mut self, class: usize) -> Option<&mut GatedCredit> {
         (self.classes >> class & 1 == 1).then(|| self.shapers[class].as_mut()).flatten()

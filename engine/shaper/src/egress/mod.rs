@@ -336,13 +336,11 @@ impl EgressPort {
         self.queues.of_class(class)
     }
 
-    /// After a frame of a class was dropped, its next one is looked for up to a tick; nothing is selected meanwhile, and
-    /// the class counts as one that waits.
+    /// After a frame of a class was dropped, its next one is looked for up to a tick; none of the class is selected
+    /// meanwhile, and it counts as one that waits.
     pub fn search(&mut self, class: usize, until: Tick) {
-        self.hold(until);
-        if let Some(shaping) = &mut self.shaping {
-            shaping.credit.search(class, until);
-        }
+        self.forget();
+        self.shaping.get_or_insert_default().credit.search(class, until);
     }
 
     /// Whether a frame is above the longest of its class, or longer than any window of its gate.

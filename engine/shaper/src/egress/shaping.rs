@@ -5,7 +5,7 @@ use crate::admission::CLASSES;
 use super::credit_based::{CreditBased, Waiting};
 use super::gated::{Gated, Starts};
 use super::queues::Queued;
-use super::{LineTime, Sending, Tick};
+use super::{LineTime, Sending, Tick, NEVER};
 
 /// What few ports have.
 #[derive(Clone, Debug)]
@@ -31,6 +31,10 @@ impl Shaping {
     /// The first tick from `from` on in which a frame of a class may start, if nothing is sent meanwhile.
     #[inline]
     pub fn start(&mut self, line: &impl LineTime, first: &Queued, from: Tick, sending: Sending) -> Tick {
+        let from = self.credit.searched_until(usize::from(first.traffic_class), from).unwrap_or(from);
+        if from == NEVER {
+            return NEVER;
+        }
         let known = self.starts[usize::from(first.traffic_class)].from(line.gate_time(), from, first.bytes);
         known.unwrap_or_else(|| self.find_start(line, first, from, sending))
     }
