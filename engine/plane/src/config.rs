@@ -9,6 +9,7 @@ use penstock_sys::RealTime;
 use serde::{de, Deserialize, Deserializer};
 use thiserror::Error;
 
+use crate::link::Sockets;
 use crate::quantity::{Length, Nanoseconds, Rate};
 
 /// What is wrong, where, and what is allowed.
@@ -75,6 +76,8 @@ pub struct PortConfig {
     pub interface: String,
     /// What tables and counters call it; the interface's name if not given.
     pub name: Option<String>,
+    #[serde(default)]
+    pub sockets: Sockets,
     pub rate: Rate,
     /// VLAN of frames without a tag.
     #[serde(default = "default_vlan")]

@@ -1,87 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports that are interfaces of this machine, by packet sockets.
+//! Ports that are interfaces of this machine.
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
-use penstock_frame::VLAN_ETHERTYPE;
-use penstock_sys::{self as sys, Arrivals, Socket, VIRTUAL_HEADER_BYTES};
+use penstock_sys::{self as sys, Arrivals, VIRTUAL_HEADER_BYTES};
 
 use crate::drive::{Got, Ports};
-use crate::offload;
+use crate::link::{Chosen, Link, Sockets};
 
 struct Interface {
     name: String,
-    receives: Socket,
-    sends: Socket,
+    wanted: Sockets,
+    /// None: it is down or gone.
+    link: Option<Link>,
+    chosen: Chosen,
+    /// Frames that found no room in links of before.
+    overruns: u64,
+    /// And in this one.
+    own_overruns: u64,
 }
 
-impl Interface {
-    fn open(name: &str) -> io::Result<Self> {
-        let index = sys::index(name)?;
-        let receives = Socket::packet(index, true)?;
-        receives.tell_offloads()?;
-        receives.join_all(index)?;
-        receives.enlarge_buffers();
-        let sends = Socket::packet(index, false)?;
-        sends.bypass_qdisc()?;
-        Ok(Self { name: name.to_owned(), receives, sends })
-    }
-}
-
-/// All ports of a plane. Promiscuous mode ends with the sockets, however the program ends.
+/// All ports of a plane.
 pub struct Interfaces {
     each: Vec<Interface>,
     arrivals: Arrivals,
-    /// Frames that found no room in the sockets.
-    overruns: Vec<u64>,
+    longest: usize,
 }
 
 impl Interfaces {
     /// For frames of so many bytes.
-    pub fn open(names: &[String], longest: usize) -> Result<Self, (String, io::Error)> {
-        let open = |name: &String| Interface::open(name).map_err(|error| (name.clone(), error));
-        let each = names.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { overruns: vec![0; each.len()], each, arrivals: Arrivals::new(VIRTUAL_HEADER_BYTES + longest) })
+    pub fn open(wanted: &[(String, Sockets)], longest: usize) -> Result<Self, (String, io::Error)> {
+        let open = |(name, wanted): &(String, Sockets)| {
+            let link = Link::open(name, *wanted, longest).map_err(|error| (name.clone(), error))?;
+            let chosen = link.chosen.clone();
+            let (name, wanted) = (name.clone(), *wanted);
+            Ok(Interface { name, wanted, link: Some(link), chosen, overruns: 0, own_overruns: 0 })
+        };
+        let each = wanted.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { each, arrivals: Arrivals::new(VIRTUAL_HEADER_BYTES + longest), longest })
     }
 
-    /// The sockets of a port that frames come by.
-    pub fn readable(&self, port: usize) -> BorrowedFd<'_> {
-        self.each[port].receives.as_fd()
+    /// What frames come by, of a port.
+    pub fn readable(&self, port: usize) -> Vec<BorrowedFd<'_>> {
+        self.each[port].link.as_ref().map_or_else(Vec::new, Link::readable)
+    }
+
+    /// How frames of a port come and go.
+    pub fn chosen(&self, port: usize) -> &Chosen {
+        &self.each[port].chosen
+    }
+
+    pub fn is_up(&self, port: usize) -> bool {
+        sys::is_up(&self.each[port].name).unwrap_or(false)
+    }
+
+    /// Lets go of an interface that is down or gone.
+    pub fn close(&mut self, port: usize) {
+        self.overruns(port);
+        let interface = &mut self.each[port];
+        interface.link = None;
+        interface.overruns += std::mem::take(&mut interface.own_overruns);
     }
 
     /// Opens an interface again that was down or gone; false: it still is.
     pub fn reopen(&mut self, port: usize) -> bool {
-        let name = &self.each[port].name;
-        match sys::is_up(name).and_then(|is_up| if is_up { Interface::open(name).map(Some) } else { Ok(None) }) {
-            Ok(Some(opened)) => {
-                self.each[port] = opened;
-                true
-            }
-            _ => false,
+        if !self.is_up(port) {
+            return false;
         }
+        self.close(port);
+        let interface = &mut self.each[port];
+        let Ok(link) = Link::open(&interface.name, interface.wanted, self.longest) else { return false };
+        interface.chosen = link.chosen.clone();
+        interface.link = Some(link);
+        true
     }
 
-    /// Frames of a port that found no room in its socket so far.
+    /// Frames of a port that found no room in the kernel's buffer so far.
     pub fn overruns(&mut self, port: usize) -> u64 {
-        self.overruns[port] += self.each[port].receives.packet_drops().map_or(0, u64::from);
-        self.overruns[port]
+        let interface = &mut self.each[port];
+        if let Some(link) = &interface.link {
+            interface.own_overruns = link.overruns(interface.own_overruns);
+        }
+        interface.overruns + interface.own_overruns
     }
+}
+
+fn gone() -> io::Error {
+    io::Error::from_raw_os_error(libc::ENODEV)
 }
 
 impl Ports for Interfaces {
     fn receive(&mut self, port: usize, take: &mut dyn FnMut(&Got)) -> io::Result<usize> {
-        let count = self.each[port].receives.receive_many(&mut self.arrivals)?;
-        for (bytes, message) in self.arrivals.iter() {
-            let Some((offload, frame)) = offload::split(bytes) else { continue };
-            let tag = message.stripped_tci.map(|tci| (message.stripped_tpid.unwrap_or(VLAN_ETHERTYPE), tci));
-            take(&Got { bytes: frame, is_cut: message.length > bytes.len(), tag, offload });
-        }
-        Ok(count)
+        self.each[port].link.as_mut().ok_or_else(gone)?.receive(&mut self.arrivals, take)
     }
 
     fn send(&mut self, port: usize, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize> {
-        self.each[port].sends.send_many(frames)
+        self.each[port].link.as_mut().ok_or_else(gone)?.send(frames)
     }
 }
 

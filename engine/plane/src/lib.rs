@@ -12,6 +12,7 @@ pub mod drive;
 pub mod gating;
 pub mod interfaces;
 pub mod line;
+pub mod link;
 pub mod offload;
 pub mod plane;
 pub mod port;

@@ -15,6 +15,7 @@ use penstock_plane::clock::{tai_of_tick, thread_time_ns};
 use penstock_plane::config::Config;
 use penstock_plane::control::{Line, Server};
 use penstock_plane::interfaces::{of_default_route, Interfaces};
+use penstock_plane::link::{Chosen, Sockets};
 use penstock_plane::plane::Plane;
 use penstock_plane::run::Running;
 use penstock_plane::writer::Writer;
@@ -36,6 +37,9 @@ struct Options {
     /// Writes what happened to each frame, as CSV.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// How frames of a port come and go, in place of what the file says: auto, zero_copy, native, generic or packet.
+    #[arg(long, value_name = "NAME=SOCKETS", value_parser = port_and_sockets)]
+    port: Vec<(String, Sockets)>,
     /// Takes interfaces too by which a default route leads.
     #[arg(long)]
     yes: bool,
@@ -64,7 +68,14 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Ended> {
     let (file, text) = read(&options.config)?;
-    let config: Config = serde_json::from_slice(&text).map_err(|error| input(format!("{file}: {error}")))?;
+    let mut config: Config = serde_json::from_slice(&text).map_err(|error| input(format!("{file}: {error}")))?;
+    for (name, sockets) in &options.port {
+        let known: Vec<_> = config.ports.iter().map(|port| port.name().to_owned()).collect();
+        let Some(port) = config.ports.iter_mut().find(|port| port.name() == name) else {
+            return Err(input(format!("--port: \"{name}\" is no port; allowed: {}", known.join(", "))));
+        };
+        port.sockets = *sockets;
+    }
     check_default_route(&config, options.yes)?;
     let (now, tai_ns) = tai_of_tick();
     let mut plane = Plane::new(&config, now, tai_ns).map_err(|error| input(format!("{file}: {error}")))?;
@@ -76,7 +87,7 @@ fn run(options: &Options) -> Result<(), Ended> {
     });
     let writer = writer.transpose()?;
     let stop = stop_flag().map_err(|error| machine(format!("signals: {error}")))?;
-    let interfaces: Vec<_> = config.ports.iter().map(|port| port.interface.clone()).collect();
+    let interfaces: Vec<_> = config.ports.iter().map(|port| (port.interface.clone(), port.sockets)).collect();
     let opened = Interfaces::open(&interfaces, config.max_frame_bytes.0 as usize).map_err(|(name, error)| {
         let hint = match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => " (needs root, or CAP_NET_RAW and CAP_NET_ADMIN)",
@@ -85,6 +96,11 @@ fn run(options: &Options) -> Result<(), Ended> {
         };
         machine(format!("interface {name}: {error}{hint}"))
     })?;
+    for (number, port) in config.ports.iter().enumerate() {
+        let Chosen { sockets, why } = opened.chosen(number);
+        let why = why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+        eprintln!("penstock-plane: port {}: {sockets}{why}", port.name());
+    }
     let (line, orders) = Line::new().map_err(machine)?;
     let server = options.control.as_ref().map(|path| {
         Server::start(path, names, line.clone()).map_err(|error| machine(format!("{}: {error}", path.display())))
@@ -121,6 +137,11 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Ended> {
     }
     let file = path.display().to_string();
     fs::read(path).map(|text| (file.clone(), text)).map_err(|error| input(format!("{file}: {error}")))
+}
+
+fn port_and_sockets(text: &str) -> Result<(String, Sockets), String> {
+    let (name, sockets) = text.split_once('=').ok_or("allowed: NAME=SOCKETS")?;
+    Ok((name.to_owned(), sockets.parse()?))
 }
 
 fn check_default_route(config: &Config, yes: bool) -> Result<(), Ended> {

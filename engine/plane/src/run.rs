@@ -80,7 +80,7 @@ impl Running {
     fn sleep(&mut self, ticks: Tick) -> io::Result<()> {
         let plane = &self.driver.plane;
         let up = (0..plane.ports().len()).filter(|&port| !plane.ports()[port].is_down());
-        let mut readable: Vec<_> = up.map(|port| self.driver.ports.readable(port)).collect();
+        let mut readable: Vec<_> = up.flat_map(|port| self.driver.ports.readable(port)).collect();
         readable.push(self.orders.as_fd());
         sys::wait(&readable, ticks * TICK_NS)?;
         self.awake = self.driver.clock.now();
@@ -89,16 +89,21 @@ impl Running {
 
     fn snapshot(&mut self, now: Tick) -> Snapshot {
         let Driver { plane, ports, .. } = &mut self.driver;
-        let overruns = (0..plane.ports().len()).map(|port| ports.overruns(port)).collect();
-        Snapshot::of(plane, now, overruns, self.writer.as_ref().map_or(0, Writer::lost))
+        let links = (0..plane.ports().len()).map(|port| (ports.overruns(port), ports.chosen(port).clone())).collect();
+        Snapshot::of(plane, now, links, self.writer.as_ref().map_or(0, Writer::lost))
     }
 
     fn look_for_interfaces(&mut self, now: Tick) {
         self.looked = now;
         let Driver { plane, ports, .. } = &mut self.driver;
         for port in 0..plane.ports().len() {
-            if plane.ports()[port].is_down() && ports.reopen(port) {
-                plane.set_down(port, false, now);
+            if plane.ports()[port].is_down() {
+                if ports.reopen(port) {
+                    plane.set_down(port, false, now);
+                }
+            } else if !ports.is_up(port) {
+                plane.set_down(port, true, now);
+                ports.close(port);
             }
         }
     }

@@ -2,6 +2,7 @@
 //! What comes by the control socket: whatever it is, it is answered, and nothing wrong reaches the plane.
 use penstock_plane::config::Config;
 use penstock_plane::control::{answer, read_levels, Command, Line, Outcome, Snapshot};
+use penstock_plane::link::Chosen;
 use penstock_plane::plane::Plane;
 use penstock_plane::port::ListRefused;
 use proptest::prelude::*;
@@ -35,7 +36,9 @@ fn serving() -> (Vec<String>, Line) {
                     plane.set_limit(port, class, frames);
                     Outcome::Done
                 }
-                Command::Counters => Outcome::Counters(Box::new(Snapshot::of(&plane, now, vec![0, 0], 0))),
+                Command::Counters => {
+                    Outcome::Counters(Box::new(Snapshot::of(&plane, now, vec![(0, Chosen::default()); 2], 0)))
+                }
                 Command::Occupancy => Outcome::Occupancy(Box::new(read_levels(&mut plane, now))),
                 Command::Stop => return,
             };

@@ -12,6 +12,8 @@ use penstock_frame::MacAddress;
 
 const ETHTOOL_GDRVINFO: u32 = 0x0000_0003;
 const ETHTOOL_GET_TS_INFO: u32 = 0x0000_0041;
+const ETHTOOL_GFLAGS: u32 = 0x0000_0025;
+const RECEIVE_OFFLOAD_OF_TAGS: u32 = 1 << 8; // ETH_FLAG_RXVLAN
 const HWTSTAMP_TX_ON: c_int = 1;
 const HWTSTAMP_FILTER_ALL: c_int = 1;
 
@@ -81,6 +83,13 @@ pub fn driver(name: &str) -> io::Result<String> {
     ethtool(name, &mut info)?;
     let end = info.driver.iter().position(|&b| b == 0).unwrap_or(info.driver.len());
     Ok(String::from_utf8_lossy(&info.driver[..end]).into_owned())
+}
+
+/// Whether the device takes VLAN tags out of the frames that it receives.
+pub fn takes_tags_off(name: &str) -> io::Result<bool> {
+    let mut flags = [ETHTOOL_GFLAGS, 0]; // struct ethtool_value
+    ethtool(name, &mut flags)?;
+    Ok(flags[1] & RECEIVE_OFFLOAD_OF_TAGS != 0)
 }
 
 /// Its PTP hardware clock; None without one.

@@ -33,12 +33,19 @@ def main() -> None:
     opened.setsockopt(263, 20, 1)  # SOL_PACKET, PACKET_QDISC_BYPASS
     opened.bind((interface, 0))
     time.sleep(0.5)  # until whoever is to take them is there
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    before = _spent_s()
     sent = _in_cycles(opened, frame, seconds) if len(sys.argv) == 6 else _gathered(opened, frame, seconds)
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    cost = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    cost = _spent_s() - before
     print(json.dumps({"sent": sent, "processor_s": cost}))
     time.sleep(0.3)
+
+
+def _spent_s() -> float:
+    """Processor time of this program, and of the kernel's threads that do what it left of the work behind a veth."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    threads = [file for file in Path("/proc").glob("[0-9]*/comm") if file.read_text().startswith("ksoftirqd/")]
+    helped_ns = sum(int((file.parent / "schedstat").read_text().split()[0]) for file in threads)
+    return own.ru_utime + own.ru_stime + helped_ns / 1e9
 
 
 def _gathered(opened: socket.socket, frame: bytes, seconds: float) -> int:

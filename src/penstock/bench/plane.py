@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a frame through a data plane costs, against the kernel's bridge between the same interfaces; its punctuality.
 
-Frames per second of processor time, of a plane that always has many to do: a veth does its work in the time of whoever
-sends, so what the source needs more than for a cable that leads nowhere counts as forwarding, too.
+By AF_XDP where it works, and by AF_PACKET, in turns. Frames per second of processor time, of a plane that always has
+many to do: a veth does its work in the time of whoever sends, so what the source needs more than for a cable that leads
+nowhere counts as forwarding, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,12 @@ from penstock.lab.machine import Machine
 from penstock.plane.binary import PROGRAM
 
 SIZES = (64, 1500)
+FRAMES_GOAL = 400_000  # of 64 B, by AF_XDP
 GATE_ERROR_GOAL_US = 20.0
+_SOCKETS = {"AF_XDP": "auto", "AF_PACKET": "packet"}
 _RULES = 8
 _CYCLE_NS, _OPEN_NS, _SENT_AT_NS = 1_000_000, 500_000, 700_000
+_FRAMES = "frames/s of processor time"
 
 
 def bench(rounds: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -36,23 +41,50 @@ def bench(rounds: int, seconds: float) -> Iterator[dict[str, Any]]:
     with Machine() as machine:
         for size in SIZES:
             found = [_round(machine, program, size, seconds) for _ in range(rounds)]
-            bridge, plane = ([each[number] for each in found] for number in (0, 1))
-            passed = statistics.median(each[2] for each in found)
-            yield _row(f"bridge_{size}", f"kernel's bridge, frames of {size} B", "frames/s of processor time", bridge)
-            yield _row(
-                f"plane_{size}", f"plane, rules and gates, frames of {size} B", "frames/s of processor time", plane
-            )
-            ratios = [own / other for other, own in zip(bridge, plane, strict=True)]
-            yield _row(f"ratio_{size}", f"plane to bridge, frames of {size} B", "", ratios, digits=2)
-            yield _row(
-                f"passed_{size}", f"of the offered frames of {size} B the plane sent", "%", [100 * passed], digits=1
-            )
-        departures = _gate_errors(machine, program, 4 * seconds)
+            bridge = [turn.bridge for turn in found]
+            yield _row(f"bridge_{size}", f"kernel's bridge, frames of {size} B", _FRAMES, bridge)
+            for family in _SOCKETS:
+                yield from _plane_rows(family, size, found)
+        for family in _SOCKETS:
+            yield from _error_rows(family, _gate_errors(machine, program, family, 4 * seconds))
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """Through a plane."""
+
+    sockets: str
+    rate: float  # frames per second of processor time
+    part: float  # of those offered
+
+
+@dataclass(frozen=True)
+class _Turn:
+    bridge: float
+    planes: dict[str, _Passed]
+
+
+def _plane_rows(family: str, size: int, turns: list[_Turn]) -> Iterator[dict[str, Any]]:
+    passed = [turn.planes[family] for turn in turns]
+    name = f"{family.removeprefix('AF_').lower()}_{size}"
+    through = f"plane by {family} ({passed[0].sockets}), frames of {size} B"
+    row = _row(name, through, _FRAMES, [each.rate for each in passed])
+    if family == "AF_XDP" and size == min(SIZES):
+        row |= {"goal": FRAMES_GOAL, "ok": row["measured"] >= FRAMES_GOAL}
+    yield row
+    ratios = [each.rate / turn.bridge for each, turn in zip(passed, turns, strict=True)]
+    yield _row(f"ratio_{name}", f"plane by {family} to bridge, frames of {size} B", "", ratios, digits=2)
+    part = 100 * statistics.median(each.part for each in passed)
+    yield _row(f"passed_{name}", f"of the offered frames of {size} B the plane sent", "%", [part], digits=1)
+
+
+def _error_rows(family: str, departures: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name, key in (("p50", "p50_ns"), ("p99", "p99_ns"), ("p99.9", "p999_ns"), ("largest", "max_ns")):
+        row_id = f"gate_error_{family.removeprefix('AF_').lower()}_{name}"
         row = _row(
-            f"gate_error_{name}", f"departure after its gate opened, {name}", "us", [departures[key] / 1e3], digits=1
+            row_id, f"departure by {family} after its gate opened, {name}", "us", [departures[key] / 1e3], digits=1
         )
-        if name == "p99":
+        if name == "p99" and family == "AF_XDP":
             row |= {"goal": GATE_ERROR_GOAL_US, "ok": row["measured"] <= GATE_ERROR_GOAL_US}
         yield row
 
@@ -65,34 +97,40 @@ def _row(row_id: str, quantity: str, unit: str, values: list[float], digits: int
     return row
 
 
-def _round(machine: Machine, program: str, size: int, seconds: float) -> tuple[float, float, float]:
-    """Frames per second of processor time through bridge and plane, and the part that passed the plane."""
+def _round(machine: Machine, program: str, size: int, seconds: float) -> _Turn:
+    """A bridge and planes, one after the other."""
     words = [str(size), str(seconds)]
     nowhere = _per_frame(_play(machine, [_source(words)])["source"])
     through = _per_frame(_play(machine, [_source(words)], bridge=True)["source"])
+    planes = {family: _through_plane(machine, program, family, words, nowhere) for family in _SOCKETS}
+    return _Turn(1 / (through - nowhere), planes)
+
+
+def _through_plane(machine: Machine, program: str, family: str, words: list[str], nowhere_s: float) -> _Passed:
     gates = {"entries": [{"open": "all", "interval": "500us"}, {"open": "all", "interval": "500us"}]}
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         file = str(Path(folder) / "process")
-        plane = _plane(program, gates)
+        plane = _plane(program, family, gates)
         plane["command"] = ["/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"', file, *plane["command"]]
         found = _play(machine, [plane, _source([*words, file])])
-    sent = found["plane"]["counters"]["ports"]["right"]["sent"]["frames"]
-    cost = found["plane"]["processor_ns"] / 1e9 / sent + _per_frame(found["source"]) - nowhere
-    return 1 / (through - nowhere), 1 / cost, sent / found["source"]["sent"]
+    port = found["plane"]["counters"]["ports"]["right"]
+    sent = port["sent"]["frames"]
+    cost = found["plane"]["processor_ns"] / 1e9 / sent + _per_frame(found["source"]) - nowhere_s
+    return _Passed(port["sockets"], 1 / cost, sent / found["source"]["sent"])
 
 
 def _per_frame(source: dict[str, Any]) -> float:
     return float(source["processor_s"] / source["sent"])
 
 
-def _gate_errors(machine: Machine, program: str, seconds: float) -> dict[str, Any]:
+def _gate_errors(machine: Machine, program: str, family: str, seconds: float) -> dict[str, Any]:
     """Of frames that wait for their gate, one in each cycle."""
     gates = {
         "cycle_time": _CYCLE_NS,
         "entries": [{"open": "all", "interval": _OPEN_NS}, {"open": [], "interval": _CYCLE_NS - _OPEN_NS}],
     }
     source = _source(["64", str(seconds), str(_CYCLE_NS), str(_SENT_AT_NS)])
-    found: dict[str, Any] = _play(machine, [_plane(program, gates), source])["plane"]
+    found: dict[str, Any] = _play(machine, [_plane(program, family, gates), source])["plane"]
     departures: dict[str, Any] = found["counters"]["ports"]["right"]["departures"]
     return departures
 
@@ -103,14 +141,15 @@ def _source(words: list[str]) -> dict[str, Any]:
     return {"name": "source", "host": "a", "command": command}
 
 
-def _plane(program: str, gates: dict[str, Any]) -> dict[str, Any]:
+def _plane(program: str, family: str, gates: dict[str, Any]) -> dict[str, Any]:
     """With rules of which the last one leads the frames."""
     others = [{"match": {"vlan": 20 + number}, "drop": True} for number in range(_RULES - 1)]
+    sockets = _SOCKETS[family]
     limits = {str(number): {"limit": 1024} for number in range(8)}
     config = {
         "ports": [
-            {"interface": "left", "rate": "10Gb/s"},
-            {"interface": "right", "rate": "10Gb/s", "gates": gates, "classes": limits},
+            {"interface": "left", "rate": "10Gb/s", "sockets": sockets},
+            {"interface": "right", "rate": "10Gb/s", "sockets": sockets, "gates": gates, "classes": limits},
         ],
         "table": [*others, {"match": {"vlan": 10}, "to": ["right"], "queue": 7}],
     }

@@ -33,6 +33,13 @@ def run(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write what happened to each frame, as CSV.")
     ] = None,
+    port: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SOCKETS",
+            help="How a port's frames come and go: auto, zero_copy, native, generic (AF_XDP) or packet (AF_PACKET).",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take interfaces of a default route too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,6 +54,7 @@ def run(
     program = PROGRAM.build()
     command = [str(program), "--config", "-", "--control", str(path)]
     command += ["--trace", str(trace)] if trace else []
+    command += [f"--port={each}" for each in port or ()]
     command += ["--yes"] if yes else []
     status, printed, said = _wait(command, json.dumps(config, default=str), file)
     if status:

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::count::{Counters, LatenessShown, Level, Passed, Reason};
 use crate::line::TICK_NS;
+use crate::link::{Chosen, Sockets};
 use crate::plane::Plane;
 
 /// As the plane's thread copies it, in little time.
@@ -17,7 +18,8 @@ pub struct Snapshot {
     pub tai_ns: u64,
     pub held: usize,
     pub rows_lost: u64,
-    pub overruns: Vec<u64>,
+    /// Of each port, frames that found no room in the kernel's buffer, and how frames come and go.
+    pub links: Vec<(u64, Chosen)>,
     pub ports: Vec<Copied>,
 }
 
@@ -37,7 +39,7 @@ pub struct Copied {
 pub type Levels = (u64, Vec<(String, [Level; CLASSES])>);
 
 impl Snapshot {
-    pub fn of(plane: &Plane, now: Tick, overruns: Vec<u64>, rows_lost: u64) -> Self {
+    pub fn of(plane: &Plane, now: Tick, links: Vec<(u64, Chosen)>, rows_lost: u64) -> Self {
         let time = plane.time();
         let ports = plane.ports().iter().map(|port| Copied {
             name: port.name.clone(),
@@ -49,16 +51,16 @@ impl Snapshot {
             states: port.egress.gates().map_or(0xFF, |gates| gates.states(time.at(now))),
             lists: port.lists().to_vec(),
         });
-        Self { tai_ns: time.at(now), held: plane.held(), rows_lost, overruns, ports: ports.collect() }
+        Self { tai_ns: time.at(now), held: plane.held(), rows_lost, links, ports: ports.collect() }
     }
 
     pub fn shown(&self) -> Shown {
-        let ports = self.ports.iter().zip(&self.overruns);
+        let ports = self.ports.iter().zip(&self.links);
         Shown {
             time_tai_ns: self.tai_ns,
             frames_held: self.held,
             trace_rows_lost: self.rows_lost,
-            ports: ports.map(|(port, &overruns)| (port.name.clone(), port.shown(overruns, self.tai_ns))).collect(),
+            ports: ports.map(|(port, link)| (port.name.clone(), port.shown(link, self.tai_ns))).collect(),
         }
     }
 }
@@ -84,6 +86,9 @@ pub struct Shown {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PortShown {
     pub rate_bps: u64,
+    pub sockets: Sockets,
+    /// What did not work that would be faster.
+    pub why_not_faster: Option<String>,
     pub down: bool,
     pub received: Passed,
     pub sent: Passed,
@@ -117,19 +122,21 @@ impl ListShown {
 }
 
 impl Copied {
-    fn shown(&self, overruns: u64, tai_ns: u64) -> PortShown {
+    fn shown(&self, (overruns, chosen): &(u64, Chosen), tai_ns: u64) -> PortShown {
         let Counters { received, sent, dropped, lateness } = &self.counters;
         let total = sent
             .iter()
             .fold(Passed::default(), |sum, of| Passed { frames: sum.frames + of.frames, bytes: sum.bytes + of.bytes });
         PortShown {
             rate_bps: self.rate_bps,
+            sockets: chosen.sockets,
+            why_not_faster: chosen.why.clone(),
             down: self.is_down,
             received: *received,
             sent: total,
             sent_of_class: *sent,
             dropped: Reason::NAMES.into_iter().zip(*dropped).filter(|&(_, count)| count > 0).collect(),
-            overruns,
+            overruns: *overruns,
             departures: lateness.shown(),
             limits: self.limits,
             waiting: self.waiting,
