@@ -4,7 +4,7 @@
 //!
 //! A run ends before 2^63 ps, 106 days: signed times hold it, in the trace's readers and in gates that count picoseconds.
 //! More would take times of 128 bit in every event and every port, or a shift of all of them while a network runs.
-use crate::describe::{Handover, Jitter, Network, Source, Stream, Timing};
+use crate::describe::{Handover, Jitter, Network, Source, SourceKind, Stream, Timing};
 use crate::error::{wrong, RunError};
 
 /// Of a run, and of what is counted from its begin: 8 640 000 s, 100 days.
@@ -37,31 +37,22 @@ fn of(kind: &str, name: &str, error: &RunError) -> RunError {
 }
 
 fn check_stream(stream: &Stream) -> Result<(), RunError> {
-    let (times, own_jitter): (&[(&str, u64)], _) = match &stream.source {
-        Source::Capture { start_ps, jitter, .. } | Source::BackToBack { start_ps, jitter, .. } => {
-            (&[("start_ps", *start_ps)], jitter)
-        }
-        Source::Periodic { period_ps, start_ps, jitter, .. } | Source::Burst { period_ps, start_ps, jitter, .. } => {
-            (&[("start_ps", *start_ps), ("period_ps", *period_ps)], jitter)
-        }
-        Source::Poisson { mean_ps, start_ps, jitter, .. } => {
-            (&[("start_ps", *start_ps), ("mean_ps", *mean_ps)], jitter)
-        }
-        Source::Normal { mean_ps, deviation_ps, start_ps, jitter, .. } => {
-            (&[("start_ps", *start_ps), ("mean_ps", *mean_ps), ("deviation_ps", *deviation_ps)], jitter)
-        }
-        Source::Pattern { period_ps, spread_ps, start_ps, jitter, .. } => {
-            (&[("start_ps", *start_ps), ("period_ps", *period_ps), ("spread_ps", *spread_ps)], jitter)
-        }
-        Source::Response { after_ps, jitter, .. } => {
+    let Source { start_ps, jitter, kind, .. } = &stream.source;
+    let times: &[(&str, u64)] = match kind {
+        SourceKind::Capture { .. } | SourceKind::BackToBack { .. } => &[],
+        SourceKind::Periodic { period_ps, .. } | SourceKind::Burst { period_ps, .. } => &[("period_ps", *period_ps)],
+        SourceKind::Poisson { mean_ps, .. } => &[("mean_ps", *mean_ps)],
+        SourceKind::Normal { mean_ps, deviation_ps, .. } => &[("mean_ps", *mean_ps), ("deviation_ps", *deviation_ps)],
+        SourceKind::Pattern { period_ps, spread_ps, .. } => &[("period_ps", *period_ps), ("spread_ps", *spread_ps)],
+        SourceKind::Response { after_ps, .. } => {
             delay("after_ps", *after_ps)?;
-            (&[], jitter)
+            &[]
         }
     };
-    for &(key, value) in times {
+    for &(key, value) in [("start_ps", *start_ps)].iter().chain(times) {
         time(key, value)?;
     }
-    displacement("jitter", own_jitter.as_ref())?;
+    displacement("jitter", jitter.as_ref())?;
     if let Some(Handover { delay, launch }) = &stream.handover {
         displacement("delay of a handover", delay.as_ref())?;
         if let Some(launch) = launch {

@@ -2,6 +2,7 @@
 //! A run on several cores is that of one, bit by bit: rows and their order, numbers of frames, statistics, captures.
 use std::path::{Path, PathBuf};
 
+use penstock_net::describe::SourceKind;
 use penstock_net::{run_on, Distribution, Event, Guests, Network, Observer, Outcome, Row};
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -320,8 +321,8 @@ fn endless() -> Network {
     };
     let mut network: Network = serde_json::from_value(plan.network()).unwrap();
     for stream in &mut network.streams {
-        if let penstock_net::describe::Source::BackToBack { count, .. } = &mut stream.source {
-            *count = None;
+        if let SourceKind::BackToBack { .. } = stream.source.kind {
+            stream.source.count = None;
         }
     }
     network.duration_ps = 100_000_000_000_000;

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Transmissions that are cut: the books balance, nothing arrives whole of what was cut, and all else arrives.
-use penstock_net::{run, Event, Guests, Network, Observer, Reason, Row};
+mod rows;
+
+use penstock_net::{run, Event, Guests, Network, Reason, Row};
 use proptest::prelude::*;
-
-/// Keeps all rows.
-#[derive(Default)]
-struct Rows(Vec<Row>);
-
-impl Observer for Rows {
-    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
-        self.0.append(rows);
-        true
-    }
-    fn progress(&mut self, _done: f64) -> bool {
-        true
-    }
-}
+use rows::Rows;
 
 const BRIDGES: u32 = 2;
 const DELAY_PS: u64 = 300_000;

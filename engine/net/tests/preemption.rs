@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Nodes that cut what they send, by what they do not know when it begins: the books balance, the next node gets what began
 //! and ended as bytes and never as a frame, and the trace says so. And nodes that put off what they wanted to do.
+mod rows;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use penstock_net::{
-    run, Coming, Due, Event, Frame, Guests, Network, Node, Observer, Outbox, Rate, Reason, Row, RunError,
-};
+use penstock_net::{run, Coming, Due, Event, Frame, Guests, Network, Node, Outbox, Rate, Reason, Row, RunError};
 use proptest::prelude::*;
+use rows::Rows;
 
 const BPS: u64 = 1_000_000_000;
 const PS_PER_BYTE: u64 = 8_000;
@@ -141,19 +142,6 @@ impl Node for Repeater {
 
     fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
         self.coming.iter().for_each(|(_, frame)| show(frame, 1));
-    }
-}
-
-#[derive(Default)]
-struct Rows(Vec<Row>);
-
-impl Observer for Rows {
-    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
-        self.0.append(rows);
-        true
-    }
-    fn progress(&mut self, _done: f64) -> bool {
-        true
     }
 }
 

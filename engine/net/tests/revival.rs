@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bridge that died remembers nothing: what it has learnt since it is back may be as much as it knew then, and is not that.
-use penstock_net::{run, Event, Guests, Network, Observer, Row};
+mod rows;
+
+use penstock_net::{run, Event, Guests, Network, Row};
+use rows::Rows;
 use serde_json::{json, Value};
-
-#[derive(Default)]
-struct Rows(Vec<Row>);
-
-impl Observer for Rows {
-    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
-        self.0.append(rows);
-        true
-    }
-    fn progress(&mut self, _done: f64) -> bool {
-        true
-    }
-}
 
 const US: u64 = 1_000_000;
 const OTHERS: usize = 4;

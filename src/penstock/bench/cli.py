@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
@@ -18,6 +20,8 @@ from penstock.errors import check_known
 from penstock.folder import check_folder
 
 app = typer.Typer(no_args_is_help=True, help="How fast the engine, the analysis of bounds and the data plane are.")
+
+Row = dict[str, Any]
 
 
 @app.callback()
@@ -56,28 +60,14 @@ def engine(
     for name in networks or ():
         check_known(name, NETWORKS, "NETWORK")
     if describe is not None:
-        check_folder(describe, "--describe")
-        describe.mkdir(parents=True, exist_ok=True)
-        for name in networks or NETWORKS:
-            file = describe / f"{name}.json"
-            engine_bench.description(name, duration_ms, file)
-            say(file)
+        write = partial(engine_bench.description, duration_ms=duration_ms)
+        _describe(networks or NETWORKS, describe, write)
         return
     other = None if against is None else build.found(against)
-    results = []
-    rows: list[dict[str, Any]] = []
-    for result in engine_bench.bench(networks, duration_ms, rounds, other):
-        results.append(result)
-        for row in result.rows():
-            rows.append(row)
-            if not as_json:
-                say(_line(row))
+    results = list(_told(engine_bench.bench(networks, duration_ms, rounds, other), as_json=as_json))
     if update_docs:
         page.replace("engine", page.engine_table(results))
-    ok = all(row["ok"] for row in rows)
-    if as_json:
-        answer({"ok": ok, "rows": rows})
-    end(ok)
+    _end((row for result in results for row in result.rows()), as_json=as_json)
 
 
 @app.command()
@@ -95,10 +85,7 @@ def plane(
             rows.append(row)
             if not as_json:
                 say(_line(row))
-    ok = all(row["ok"] for row in rows)
-    if as_json:
-        answer({"ok": ok, "rows": rows})
-    end(ok)
+    _end(rows, as_json=as_json)
 
 
 @app.command()
@@ -122,30 +109,49 @@ def bound(
     for name in networks or ():
         check_known(name, BOUND_NETWORKS, "NETWORK")
     if describe is not None:
-        check_folder(describe, "--describe")
-        describe.mkdir(parents=True, exist_ok=True)
-        for name in networks or BOUND_NETWORKS:
-            file = describe / f"{name}.json"
-            bound_bench.description(name, file)
-            say(file)
+        _describe(networks or BOUND_NETWORKS, describe, bound_bench.description)
         return
-    results = []
-    rows: list[dict[str, Any]] = []
-    for result in bound_bench.bench(networks, rounds):
-        results.append(result)
-        for row in result.rows():
-            rows.append(row)
-            if not as_json:
-                say(_line(row))
+    results = list(_told(bound_bench.bench(networks, rounds), as_json=as_json))
     if update_docs:
         page.replace("bound", bound_bench.table(results))
+    _end((row for result in results for row in result.rows()), as_json=as_json)
+
+
+class _Result(Protocol):
+    def rows(self) -> Iterator[Row]: ...
+
+
+Told = TypeVar("Told", bound=_Result)
+
+
+def _describe(names: Iterable[str], folder: Path, write: Callable[[str, Path], None]) -> None:
+    """A file of each network, each named as soon as it is there."""
+    check_folder(folder, "--describe")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        file = folder / f"{name}.json"
+        write(name, file)
+        say(file)
+
+
+def _told(results: Iterable[Told], *, as_json: bool) -> Iterator[Told]:
+    """Says the rows of each result as it comes, unless all are said as JSON in the end."""
+    for result in results:
+        if not as_json:
+            for row in result.rows():
+                say(_line(row))
+        yield result
+
+
+def _end(rows: Iterable[Row], *, as_json: bool) -> None:
+    rows = list(rows)
     ok = all(row["ok"] for row in rows)
     if as_json:
         answer({"ok": ok, "rows": rows})
     end(ok)
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: Row) -> str:
     if row["measured"] is None:
         return str(row["quantity"])
     said = f"{row['quantity']}: {row['measured']:,} {row['unit']}".rstrip()

@@ -257,7 +257,7 @@ class _Turns:
         return Spread.of([speed(run) / speed(other) for run, other in zip(runs, others, strict=True)])
 
 
-def description(name: str, duration_ms: int, file: Path) -> None:
+def description(name: str, file: Path, duration_ms: int) -> None:
     """Writes a network as the engine takes it, without a trace."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "scenario.json"

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::bridge::{BridgeConfig, ShapersConfig};
-pub use source::{Common, Handover, Jitter, Launch, Source};
+pub use source::{Handover, Jitter, Launch, Source, SourceKind};
 pub use stream::{AudioDescription, Committed, FrameDescription, MediaDescription, PayloadDescription, Stream};
 
 #[derive(Clone, Debug, Deserialize)]

@@ -42,9 +42,10 @@ pub struct Launch {
     pub error: Option<Jitter>,
 }
 
-/// What all sources but captures and responses share.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Common {
+/// What a talker sends of a stream, and when.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Source {
+    /// Of the first frame; a response has none of its own.
     #[serde(default)]
     pub start_ps: u64,
     /// Of frames.
@@ -54,87 +55,42 @@ pub struct Common {
     pub seed: u64,
     #[serde(default)]
     pub jitter: Option<Jitter>,
+    /// It refuses what neither it nor the source has.
+    #[serde(flatten)]
+    pub kind: SourceKind,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, tag = "kind", rename_all = "snake_case")]
-pub enum Source {
+pub enum SourceKind {
     /// Frames of a file at their times, the first at `start_ps`.
     Capture {
         path: PathBuf,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     Periodic {
         frame_bytes: u32,
         period_ps: u64,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     /// A frame whenever the station's port is free.
     BackToBack {
         frame_bytes: u32,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     /// `size` frames at once, every `period_ps`.
     Burst {
         frame_bytes: u32,
         size: u64,
         period_ps: u64,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     /// Exponential time from release to release.
     Poisson {
         frame_bytes: u32,
         mean_ps: u64,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     /// Normal time from release to release; below zero counts as zero.
     Normal {
         frame_bytes: u32,
         mean_ps: u64,
         deviation_ps: u64,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     /// In each period the frames of one list, the lists in turn: audio packets, the packets of video pictures.
     Pattern {
@@ -143,14 +99,6 @@ pub enum Source {
         /// From one frame of a list to the next.
         #[serde(default)]
         spread_ps: u64,
-        #[serde(default)]
-        start_ps: u64,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
     /// A frame for each frame of another stream that this talker listens to, after its last bit.
     Response {
@@ -158,11 +106,22 @@ pub enum Source {
         to_stream: usize,
         after_ps: u64,
         frame_bytes: u32,
-        #[serde(default)]
-        count: Option<u64>,
-        #[serde(default)]
-        seed: u64,
-        #[serde(default)]
-        jitter: Option<Jitter>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_no_source_has_is_refused() {
+        let source = |more: &str| {
+            let text = format!(r#"{{"kind": "periodic", "frame_bytes": 64, "period_ps": 1, "count": 2{more}}}"#);
+            serde_json::from_str::<Source>(&text)
+        };
+        assert_eq!(source("").unwrap().count, Some(2));
+        for more in [r#", "mean_ps": 1"#, r#", "begin_ps": 1"#] {
+            assert!(source(more).unwrap_err().to_string().contains("unknown field"), "{more}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! their bridges.
 use std::collections::HashMap;
 
-use crate::describe::{Network, Source};
+use crate::describe::{Network, SourceKind};
 use crate::routes::Graph;
 use crate::RunError;
 
@@ -56,23 +56,23 @@ impl Division {
 /// Frames a second of a stream's source, roughly.
 fn frames_a_second(network: &Network, stream: usize, depth: usize) -> f64 {
     let every = |ps: u64| 1e12 / ps.max(1) as f64;
-    match &network.streams[stream].source {
-        Source::Periodic { period_ps, .. } => every(*period_ps),
-        Source::Poisson { mean_ps, .. } | Source::Normal { mean_ps, .. } => every(*mean_ps),
-        Source::Burst { period_ps, size, .. } => *size as f64 * every(*period_ps),
-        Source::Pattern { period_ps, sizes, .. } => {
+    match &network.streams[stream].source.kind {
+        SourceKind::Periodic { period_ps, .. } => every(*period_ps),
+        SourceKind::Poisson { mean_ps, .. } | SourceKind::Normal { mean_ps, .. } => every(*mean_ps),
+        SourceKind::Burst { period_ps, size, .. } => *size as f64 * every(*period_ps),
+        SourceKind::Pattern { period_ps, sizes, .. } => {
             sizes.iter().map(Vec::len).sum::<usize>() as f64 / sizes.len().max(1) as f64 * every(*period_ps)
         }
-        Source::BackToBack { frame_bytes, .. } => {
+        SourceKind::BackToBack { frame_bytes, .. } => {
             let station = network.bridges.len() + network.streams[stream].from;
             let link = network.links.iter().find(|link| link.a.0 == station || link.b.0 == station);
             link.map_or(LITTLE, |link| link.rate_bps as f64 / (8.0 * (f64::from(*frame_bytes) + 20.0)))
         }
         // Answers to answers end somewhere.
-        Source::Response { to_stream, .. } if *to_stream < network.streams.len() && depth < 8 => {
+        SourceKind::Response { to_stream, .. } if *to_stream < network.streams.len() && depth < 8 => {
             frames_a_second(network, *to_stream, depth + 1)
         }
-        Source::Response { .. } | Source::Capture { .. } => LITTLE,
+        SourceKind::Response { .. } | SourceKind::Capture { .. } => LITTLE,
     }
 }
 

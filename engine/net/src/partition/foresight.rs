@@ -8,7 +8,7 @@ use penstock_shaper::forwarding::{address_of, Fdb};
 
 use super::cut::Division;
 use super::lookahead::{shortest_of, sum, Bounds, Least, Ways, FAR};
-use crate::describe::{self, Network, Source, Stream};
+use crate::describe::{self, Network, SourceKind, Stream};
 use crate::error::RunError;
 use crate::frame::NONE;
 use crate::link::Wire;
@@ -70,7 +70,7 @@ impl Table {
 
 /// Where the frames of a stream want to go.
 fn destination(stream: &Stream) -> Option<u64> {
-    let frame = stream.frame.as_ref().filter(|_| !matches!(stream.source, Source::Capture { .. }))?;
+    let frame = stream.frame.as_ref().filter(|_| !matches!(stream.source.kind, SourceKind::Capture { .. }))?;
     let vlan = frame.vlan.filter(|vlan| *vlan != 0)?;
     let MacAddress(bytes) = frame.destination_mac.parse().ok()?;
     Some(address_of(vlan, bytes.iter().fold(0, |address, byte| address << 8 | u64::from(*byte))))
@@ -130,7 +130,7 @@ impl StreamWays {
                 foresight.of_stream[index] = ways.station.get(stream.from).copied().unwrap_or(0);
                 continue;
             };
-            let bounds = Bounds { shortest: shortest_of(&stream.source), ..*bounds };
+            let bounds = Bounds { shortest: shortest_of(&stream.source.kind), ..*bounds };
             let mut look =
                 Look { ways: self, bounds, division, parts, generic: ways, route, foresight: &mut foresight };
             // The last ones first: each asks for those behind it.

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use super::cut::Division;
 use super::foresight::{Foresight, StreamWays, UNKNOWN};
 use crate::clock::CYCLE_PS;
-use crate::describe::{self, Network, Source};
+use crate::describe::{self, Network, SourceKind};
 use crate::error::RunError;
 use crate::link::{Rate, Wire};
 use crate::links::Links;
@@ -146,16 +146,16 @@ pub fn margin(bridge: &describe::Bridge) -> u64 {
 }
 
 /// The length of the shortest frame of a source.
-pub fn shortest_of(source: &Source) -> u32 {
+pub fn shortest_of(source: &SourceKind) -> u32 {
     match source {
-        Source::Capture { .. } => SHORTEST_BYTES,
-        Source::Periodic { frame_bytes, .. }
-        | Source::BackToBack { frame_bytes, .. }
-        | Source::Burst { frame_bytes, .. }
-        | Source::Poisson { frame_bytes, .. }
-        | Source::Normal { frame_bytes, .. }
-        | Source::Response { frame_bytes, .. } => *frame_bytes,
-        Source::Pattern { sizes, .. } => sizes.iter().flatten().copied().min().unwrap_or(SHORTEST_BYTES),
+        SourceKind::Capture { .. } => SHORTEST_BYTES,
+        SourceKind::Periodic { frame_bytes, .. }
+        | SourceKind::BackToBack { frame_bytes, .. }
+        | SourceKind::Burst { frame_bytes, .. }
+        | SourceKind::Poisson { frame_bytes, .. }
+        | SourceKind::Normal { frame_bytes, .. }
+        | SourceKind::Response { frame_bytes, .. } => *frame_bytes,
+        SourceKind::Pattern { sizes, .. } => sizes.iter().flatten().copied().min().unwrap_or(SHORTEST_BYTES),
     }
 }
 
@@ -268,13 +268,14 @@ pub fn sum(ps: u64, behind: Least) -> Least {
 
 /// Of each partition: the partitions that its frames go to.
 pub fn neighbours(network: &Network, links: &Links, division: &Division) -> Result<Vec<Vec<Neighbour>>, RunError> {
-    let shortest = network.streams.iter().map(|stream| shortest_of(&stream.source)).min().unwrap_or(SHORTEST_BYTES);
+    let shortest =
+        network.streams.iter().map(|stream| shortest_of(&stream.source.kind)).min().unwrap_or(SHORTEST_BYTES);
     let bounds = Bounds { network, links, shortest };
     let ways_of_streams = StreamWays::new(network, links)?;
     let mut answering = vec![false; network.stations.len()];
     for stream in &network.streams {
         if let Some(answering) = answering.get_mut(stream.from) {
-            *answering |= matches!(stream.source, Source::Response { .. });
+            *answering |= matches!(stream.source.kind, SourceKind::Response { .. });
         }
     }
     let mut all: Vec<Vec<Neighbour>> = vec![Vec::new(); division.partitions as usize];

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use penstock_frame::{BuildError, CaptureError};
 
-use crate::describe::{Jitter, Source, Stream};
+use crate::describe::{Jitter, Source, SourceKind, Stream};
 use crate::header::{HeaderId, Headers};
 use crate::near::near;
 use content::Content;
@@ -91,10 +91,12 @@ pub struct Generator {
 
 impl Generator {
     pub fn new(stream: &Stream, headers: &mut Headers) -> Result<Self, SourceError> {
-        let (schedule, jitter, seed, count) = Schedule::of(&stream.source)?;
+        let schedule = Schedule::of(&stream.source)?;
+        let Source { count, seed, ref jitter, ref kind, .. } = stream.source;
         jitter::check(jitter.as_ref())?;
-        let content = match &stream.source {
-            Source::Capture { path, .. } => Content::captured(path, headers)?,
+        let jitter = jitter.clone();
+        let content = match kind {
+            SourceKind::Capture { path } => Content::captured(path, headers)?,
             _ => Content::built(stream.frame.as_ref(), &schedule, headers)?,
         };
         let left = count.unwrap_or(u64::MAX).min(content.frames());
@@ -125,11 +127,10 @@ impl Generator {
     /// What is between the stream's frames and the talker's port.
     pub fn handover(stream: &Stream) -> Result<Option<Handover>, SourceError> {
         let Some(described) = &stream.handover else { return Ok(None) };
-        if matches!(stream.source, Source::BackToBack { .. } | Source::Response { .. }) {
+        if matches!(stream.source.kind, SourceKind::BackToBack { .. } | SourceKind::Response { .. }) {
             return Err(SourceError::NoTimes);
         }
-        let (_, _, seed, _) = Schedule::of(&stream.source)?;
-        Handover::new(described, seed).map(Some)
+        Handover::new(described, stream.source.seed).map(Some)
     }
 
     /// When the next frame would be released without jitter.

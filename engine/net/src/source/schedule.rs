@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::content::Content;
 use super::SourceError;
-use crate::describe::{Jitter, Source};
+use crate::describe::{Source, SourceKind};
 
 pub enum Schedule {
     Capture { start: u64 },
@@ -95,45 +95,33 @@ impl Pattern {
     }
 }
 
-type Described = (Schedule, Option<Jitter>, u64, Option<u64>);
-
 impl Schedule {
-    /// With jitter, seed and count of frames.
-    pub fn of(source: &Source) -> Result<Described, SourceError> {
+    pub fn of(source: &Source) -> Result<Self, SourceError> {
         let positive = |key, value: u64| if value == 0 { Err(SourceError::Zero { key }) } else { Ok(value) };
-        let (schedule, jitter, seed, count) = match source {
-            Source::Capture { path: _, start_ps, count, seed, jitter } => {
-                (Self::Capture { start: *start_ps }, jitter, seed, count)
+        let start = source.start_ps;
+        Ok(match source.kind {
+            SourceKind::Capture { .. } => Self::Capture { start },
+            SourceKind::Periodic { frame_bytes, period_ps } => {
+                Self::Periodic { start, period: positive("period_ps", period_ps)?, frame_bytes }
             }
-            Source::Periodic { frame_bytes, period_ps, start_ps, count, seed, jitter } => {
-                let period = positive("period_ps", *period_ps)?;
-                (Self::Periodic { start: *start_ps, period, frame_bytes: *frame_bytes }, jitter, seed, count)
+            SourceKind::BackToBack { frame_bytes } => Self::BackToBack { start, frame_bytes },
+            SourceKind::Burst { frame_bytes, size, period_ps } => {
+                let (size, period) = (positive("size", size)?, positive("period_ps", period_ps)?);
+                Self::Burst { start, size, period, frame_bytes }
             }
-            Source::BackToBack { frame_bytes, start_ps, count, seed, jitter } => {
-                (Self::BackToBack { start: *start_ps, frame_bytes: *frame_bytes }, jitter, seed, count)
+            SourceKind::Poisson { frame_bytes, mean_ps } => {
+                Self::Poisson { start, mean: positive("mean_ps", mean_ps)?, frame_bytes }
             }
-            Source::Burst { frame_bytes, size, period_ps, start_ps, count, seed, jitter } => {
-                let (size, period) = (positive("size", *size)?, positive("period_ps", *period_ps)?);
-                (Self::Burst { start: *start_ps, size, period, frame_bytes: *frame_bytes }, jitter, seed, count)
+            SourceKind::Normal { frame_bytes, mean_ps, deviation_ps } => {
+                Self::Normal { start, mean: positive("mean_ps", mean_ps)?, deviation: deviation_ps, frame_bytes }
             }
-            Source::Poisson { frame_bytes, mean_ps, start_ps, count, seed, jitter } => {
-                let mean = positive("mean_ps", *mean_ps)?;
-                (Self::Poisson { start: *start_ps, mean, frame_bytes: *frame_bytes }, jitter, seed, count)
+            SourceKind::Pattern { period_ps, ref sizes, spread_ps } => {
+                Self::Pattern { start, pattern: Pattern::new(positive("period_ps", period_ps)?, sizes, spread_ps)? }
             }
-            Source::Normal { frame_bytes, mean_ps, deviation_ps, start_ps, count, seed, jitter } => {
-                let (mean, deviation) = (positive("mean_ps", *mean_ps)?, *deviation_ps);
-                (Self::Normal { start: *start_ps, mean, deviation, frame_bytes: *frame_bytes }, jitter, seed, count)
+            SourceKind::Response { to_stream, after_ps, frame_bytes } => {
+                Self::Response { to_stream, after: after_ps, frame_bytes }
             }
-            Source::Pattern { period_ps, sizes, spread_ps, start_ps, count, seed, jitter } => {
-                let pattern = Pattern::new(positive("period_ps", *period_ps)?, sizes, *spread_ps)?;
-                (Self::Pattern { start: *start_ps, pattern }, jitter, seed, count)
-            }
-            Source::Response { to_stream, after_ps, frame_bytes, count, seed, jitter } => {
-                let response = Self::Response { to_stream: *to_stream, after: *after_ps, frame_bytes: *frame_bytes };
-                (response, jitter, seed, count)
-            }
-        };
-        Ok((schedule, jitter.clone(), *seed, *count))
+        })
     }
 
     pub fn start(&self) -> u64 {
