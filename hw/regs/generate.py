@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the register block of the switch: `python hw/regs/generate.py FOLDER` writes it there."""
+"""Generates register block and addresses of the switch: `python hw/regs/generate.py FOLDER` writes them there."""
 
 import sys
 import tempfile
 from pathlib import Path
 
 from peakrdl_regblock import RegblockExporter
-from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+from peakrdl_regblock.cpuif.passthrough import PassthroughCpuif
 from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
-from systemrdl.node import AddrmapNode
+from systemrdl.node import AddressableNode, AddrmapNode
 
 SOURCE = Path(__file__).resolve().parent / "pen_switch.rdl"
 MODULE = "pen_switch_regs"
+ADDRESSES = "pen_switch_map_pkg"
 WAIVERS = f"""\
 `verilator_config
 lint_off -file "*{MODULE}*.sv"
@@ -29,12 +30,21 @@ def compile_registers(source: Path = SOURCE) -> AddrmapNode:
     return compiler.elaborate().top
 
 
-def _take_whole_words(module: Path) -> None:
-    """Ignores the byte strobes, as AXI4-Lite allows: they cost a multiplexer for every bit of every register."""
-    strobe, text = "{8{axil_wstrb[i]}}", module.read_text()
-    if text.count(strobe) != 1:
-        raise RuntimeError(f"{module.name}: the exporter no longer writes {strobe}; adapt {Path(__file__).name}")
-    module.write_text(text.replace(strobe, "'1"))
+def _addresses(top: AddrmapNode) -> str:
+    """A package with the address of each register, of an array that of its first."""
+    names = [
+        f"  localparam logic [15:0] REG_{node.inst_name.upper()} = 16'h{node.raw_address_offset:04X};"
+        for node in top.children()
+        if isinstance(node, AddressableNode)
+    ]
+    lines = [
+        f"package {ADDRESSES};",
+        "  // verilator lint_off UNUSEDPARAM",
+        *names,
+        "  // verilator lint_on UNUSEDPARAM",
+        "endpackage",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
@@ -43,13 +53,14 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
     Files that would not change are left alone, so that builds that depend on them stay fresh.
     """
     out.mkdir(parents=True, exist_ok=True)
-    names = [f"{MODULE}.vlt", f"{MODULE}_pkg.sv", f"{MODULE}.sv"]
+    names = [f"{MODULE}.vlt", f"{ADDRESSES}.sv", f"{MODULE}_pkg.sv", f"{MODULE}.sv"]
     with tempfile.TemporaryDirectory(dir=out) as folder:
         fresh = Path(folder)
+        top = compile_registers(source)
         RegblockExporter().export(
-            compile_registers(source),
+            top,
             str(fresh),
-            cpuif_cls=AXI4Lite_Cpuif_flattened,
+            cpuif_cls=PassthroughCpuif,
             module_name=MODULE,
             package_name=f"{MODULE}_pkg",
             address_width=16,
@@ -57,7 +68,7 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
             retime_read_fanin=True,  # a group of registers in one cycle, one of the groups in the next
             retime_read_response=True,  # the answer is chosen in one cycle and leaves in the next
         )
-        _take_whole_words(fresh / names[2])
+        (fresh / names[1]).write_text(_addresses(top))
         (fresh / names[0]).write_text(WAIVERS)
         for name in names:
             target = out / name

@@ -8,6 +8,16 @@ prim/pen_sync.sv
 prim/pen_sync_value.sv
 prim/pen_reset_sync.sv
 prim/pen_fifo_cdc.sv
+config/pen_config_pkg.sv
+config/pen_chain_node.sv
+config/pen_table_shadow.sv
+config/pen_ingress_port_settings.sv
+config/pen_ingress_settings.sv
+config/pen_buffer_settings.sv
+config/pen_shaper_settings.sv
+config/pen_egress_port_settings.sv
+config/pen_registers.sv
+config/pen_config.sv
 clock/pen_timer.sv
 clock/pen_ptp_clock.sv
 clock/pen_ptp_parser.sv
@@ -53,7 +63,6 @@ ingress/pen_ingress.sv
 host/pen_uart_rx.sv
 host/pen_uart_tx.sv
 host/pen_uart_axi.sv
-top/pen_registers.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv
 top/pen_port_status.sv

@@ -210,30 +210,6 @@ package pen_pkg;
     ptp_time_t   moment;              // fraction: the upper 8 bits
   } stamp_t;
 
-  // Settings that hold still while frames flow; each takes effect at a frame boundary of the unit that reads it.
-  typedef struct packed {
-    port_mask_t                  port_enable;
-    length_t                     max_frame_bytes;          // 64 to 2000
-    logic [MAX_PORTS-1:0][11:0]  port_vlan_id;             // of untagged and priority-tagged frames
-    logic [7:0][2:0]             class_of_pcp;
-    class_t                      class_of_untagged;
-    logic [7:0]                  ats_classes;              // bit k: class k is ATS, else strict priority
-    logic [7:0]                  ats_overhead_bytes;       // counted beside the frame itself
-    logic [31:0]                 processing_delay_max_ns;
-    logic                        learning_enable;
-    logic [31:0]                 aging_period_ms;          // a quiet entry is removed after 2 to 3 of these
-    logic [7:0][11:0]            queue_limit_cells;        // per class: of one egress port's queue
-    logic [7:0][11:0]            class_limit_cells;        // per class: of all ports together
-    logic [11:0]                 queue_guarantee_cells;    // of each egress port and class
-    logic [11:0]                 reception_guarantee_cells;// of each reception port
-    logic [11:0]                 shared_limit_cells;
-    logic [2:0]                  identify_enable;          // bit f: identification function f is in use
-    port_mask_t                  gate_enable;              // GateEnabled: bit p: the gates of port p act
-    logic                        cbs_count_gap;            // the gap between frames costs credit too
-    logic [MAX_PORTS-1:0][7:0]   round_robin;              // of each egress port, bit k: class k takes turns with the others
-    logic [103:0]                identify_ipv4_mask;       // which bits of {src, dst, protocol, source port, dest. port} count
-  } config_t;
-
   // What a gate list is beside its entries.
   typedef struct packed {
     logic [47:0] base_seconds;

@@ -60,28 +60,35 @@ STRUCTS: dict[str, list[tuple[str, int] | tuple[str, int, int]]] = {
         ("shaped", 1),
     ],
     "egress_event": [("sent", 1), ("expired", 1), ("reason", 5), ("traffic_class", 3), ("frame", 12), ("length", 11)],
-    "config": [
-        ("port_enable", 8),
+    "config_word": [("kind", 3), ("address", 16), ("data", 32)],
+    "config_access": [("stage", 1), ("write", 1), ("read", 1), ("address", 16), ("data", 32)],
+    "ingress_port_config": [
+        ("port_enable", 1),
         ("max_frame_bytes", 11),
-        ("port_vlan_id", 12, 8),
+        ("port_vlan_id", 12),
         ("class_of_pcp", 3, 8),
         ("class_of_untagged", 3),
+        ("learning_enable", 1),
+        ("identify_enable", 3),
+    ],
+    "ingress_config": [
+        ("port_enable", 8),
         ("ats_classes", 8),
         ("ats_overhead_bytes", 8),
         ("processing_delay_max_ns", 32),
-        ("learning_enable", 1),
         ("aging_period_ms", 32),
+        ("identify_ipv4", 1),
+        ("identify_ipv4_mask", 104),
+    ],
+    "buffer_config": [
         ("queue_limit_cells", 12, 8),
         ("class_limit_cells", 12, 8),
         ("queue_guarantee_cells", 12),
         ("reception_guarantee_cells", 12),
         ("shared_limit_cells", 12),
-        ("identify_enable", 3),
         ("gate_enable", 8),
-        ("cbs_count_gap", 1),
-        ("round_robin", 8, 8),
-        ("identify_ipv4_mask", 104),
     ],
+    "egress_port_config": [("gate_enable", 1), ("gate_states", 8), ("cbs_count_gap", 1), ("round_robin", 8)],
 }
 
 

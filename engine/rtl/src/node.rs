@@ -7,7 +7,7 @@ use std::path::Path;
 use penstock_frame::PREAMBLE_BYTES;
 use penstock_net::bridge::device::{self, Event, Kind};
 use penstock_net::bridge::device::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
-use penstock_net::bridge::{Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
+use penstock_net::bridge::{chain_cycles, Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
 use penstock_net::{Clock, Coming, Due, Frame, Node, NodeError, Outbox, Reason, RunError, Violation, CYCLE_PS};
 
 use crate::library::{HardwareError, Switch};
@@ -21,7 +21,7 @@ const PTP_COMMAND: u32 = 0x300;
 const SET: u32 = 1;
 const INCREMENT: u32 = 4;
 const NO_COMMAND: u32 = 0;
-/// From when the clock acts on a command to the end of the write.
+/// From when the clock acts on a command to the end of the write, without the answer's way on the chain of settings.
 const CLOCK_ANSWER: Tick = 3;
 /// By then what was configured last has been worked through.
 const CLOCK_SETTLED: Tick = 100_000;
@@ -197,7 +197,7 @@ fn set_clock(switch: &mut Switch, shown: Tick, ptp: PtpConfig) -> Result<(), Har
     // One that is no command does nothing, and takes as long as any.
     let before = switch.state().cycle;
     switch.write(PTP_COMMAND, NO_COMMAND)?;
-    let way = switch.state().cycle - before - CLOCK_ANSWER;
+    let way = switch.state().cycle - before - CLOCK_ANSWER - chain_cycles(switch.ports() as u16);
     let acts = switch.state().cycle + CLOCK_SETTLED;
     let ns = ptp.start_ns.saturating_sub(8 * shown.saturating_sub(acts));
     let (s, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);

@@ -36,7 +36,7 @@ module pen_admission
   input  logic        init_busy_i,
   input  init_index_t init_index_i,
   input  port_t       turn_i,
-  input  config_t     config_i,
+  input  pen_config_pkg::buffer_config_t config_i,
   input  logic        max_sdu_write_i,
   input  port_t       max_sdu_write_port_i,
   input  class_t      max_sdu_write_class_i,

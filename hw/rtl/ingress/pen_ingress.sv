@@ -25,7 +25,8 @@ module pen_ingress #(
   input  pen_pkg::init_index_t              init_index_i,
   input  pen_pkg::port_t                    turn_i,
   input  pen_pkg::time_ns_t                 time_ns_i,
-  input  pen_pkg::config_t                  config_i,
+  input  pen_config_pkg::ingress_config_t   config_i,
+  input  pen_config_pkg::ingress_port_config_t [PORTS-1:0] port_config_i,
   input  pen_pkg::table_write_t             table_i,         // held until table_ready_o
   output logic                              table_ready_o,
   input  logic                              awake_i,         // settings may change
@@ -76,12 +77,12 @@ module pen_ingress #(
     pen_clock_gate u_gate (.clk_i, .active_i(awake_i || port_busy[p]), .clk_o(port_clk));
 `endif
 
-    pen_ingress_port #(.PORT(p)) u_port (
+    pen_ingress_port u_port (
       .clk_i(port_clk),
       .rst_i,
       .init_busy_i,
       .turn_i        (turn_i == port_t'(p)),
-      .config_i,
+      .config_i      (port_config_i[p]),
       .beat_i        (beat_i[p]),
       .beat_valid_i  (beat_valid_i[p]),
       .beat_ready_o  (beat_ready_o[p]),
@@ -149,7 +150,7 @@ module pen_ingress #(
   assign record_1    = operation_q[1] == OPERATION_RECORD;
   assign learn_1     = operation_q[1] == OPERATION_LEARN;
   assign whole_1     = record_1 && request_1_q.mac_reason == '0;
-  assign look_ipv4_1 = whole_1 && request_1_q.ipv4 && config_i.identify_enable[IDENTIFY_IPV4];
+  assign look_ipv4_1 = whole_1 && request_1_q.ipv4 && config_i.identify_ipv4;
   assign look_1      = look_ipv4_1 || operation_q[1] == OPERATION_DESTINATION || operation_q[1] == OPERATION_SOURCE;
 
   always_comb begin

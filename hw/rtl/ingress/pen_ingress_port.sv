@@ -8,14 +8,12 @@
 //
 // One spare cell is kept at hand, for the next frame or for the next part of this one. A frame that is in error and
 // sits in one cell leaves that cell to the next frame.
-module pen_ingress_port #(
-  parameter int unsigned PORT = 0
-) (
+module pen_ingress_port (
   input  logic                            clk_i,
   input  logic                            rst_i,
   input  logic                            init_busy_i,
   input  logic                            turn_i,         // it is this port's turn
-  input  pen_pkg::config_t                config_i,
+  input  pen_config_pkg::ingress_port_config_t config_i,
   input  pen_pkg::rx_beat_t               beat_i,
   input  logic                            beat_valid_i,
   output logic                            beat_ready_o,
@@ -174,7 +172,7 @@ module pen_ingress_port #(
       previous_q <= beat_i.data;
       if (length_q < 11'd12) addresses_q <= {addresses_q[87:0], beat_i.data};
       if (length_q == 11'd0) begin
-        vlan_id_q       <= config_i.port_vlan_id[PORT];
+        vlan_id_q       <= config_i.port_vlan_id;
         traffic_class_q <= config_i.class_of_untagged;
       end
       if (length_q == 11'd13) begin
@@ -268,7 +266,7 @@ module pen_ingress_port #(
       if (record) request_o.operation = OPERATION_RECORD;
       else if (state_q == LEARN) begin
         // Only what came whole, from a station, through a port in use.
-        if (mac_reason_q == '0 && !addresses_q[40] && config_i.learning_enable && config_i.port_enable[PORT]) begin
+        if (mac_reason_q == '0 && !addresses_q[40] && config_i.learning_enable && config_i.port_enable) begin
           request_o.operation = OPERATION_LEARN;
         end
       end else if (state_q == FRAME && header_q) begin

@@ -8,7 +8,7 @@
 // Every frame is written once into one store; all else handles descriptors. Shared units serve port p in the cycles
 // in which turn == p, so what one port does never moves another's frames in time.
 module pen_switch
-  import pen_pkg::*;
+  import pen_pkg::*, pen_config_pkg::*;
 #(
   parameter int unsigned PORTS       = 4,      // 2 to 8
   parameter int unsigned STREAMS     = 256,    // a power of two, 16 to 4096
@@ -102,44 +102,39 @@ module pen_switch
   logic             awake, config_clk, counters_clk, gate_config_clk;
   logic [PORTS-1:0] gates_clk, egress_clk;
 
-  // Registers and counters.
-  config_t      cfg;
-  table_write_t table_write;
-  logic         table_ready;
-  logic         counter_request, counter_ack;
-  logic [8:0]   counter_addr;
-  logic [31:0]  counter_data;
-  logic         clock_request, clock_write, clock_ack;
-  logic [5:0]   clock_addr;
-  logic [4:0]   clock_wdata;
-  logic [79:0]  clock_staged;
-  logic [31:0]  clock_rdata;
-  logic         ingress_table_ready, credit_table_ready, gate_table_ready;
-  logic         gate_commit, gate_commit_ready, status_request, status_write, status_ack;
-  gate_admin_t  gate_admin;
-  logic [PORTS-1:0]      port_reset;
-  logic                  config_busy;
-  logic [PORTS-1:0][7:0] gate_states;
-  logic [15:0]  credit_errors;
-  logic [2:0]   credit_error;
-  logic [8:0]   status_addr;
-  logic [31:0]  status_data;
+  // Registers, and the settings of each unit.
+  ingress_port_config_t [PORTS-1:0] ingress_port_config;
+  ingress_config_t                  ingress_config;
+  buffer_config_t                   buffer_config;
+  egress_port_config_t [PORTS-1:0]  egress_port_config;
+  table_write_t                     ingress_table, buffer_table, shaper_table;
+  logic                             ingress_table_ready, credit_table_ready, gate_table_ready;
+  logic                             gate_commit, gate_commit_ready;
+  gate_admin_t                      gate_admin;
+  port_mask_t                       gate_enable;
+  logic [PORTS-1:0]                 receive_reset, send_reset;
+  logic                             config_busy;
+  logic [15:0]                      credit_errors;
+  logic [2:0]                       credit_error;
+  logic                             counter_request, counter_ack;
+  logic [8:0]                       counter_addr;
+  logic [31:0]                      counter_data;
+  logic                             clock_request, clock_write, clock_ack;
+  logic [5:0]                       clock_addr;
+  logic [4:0]                       clock_wdata;
+  logic [79:0]                      clock_staged;
+  logic [31:0]                      clock_rdata;
+  logic                             status_request, status_write, status_ack;
+  logic [8:0]                       status_addr;
+  logic [31:0]                      status_data;
 
-  always_comb begin
-    unique case (table_write.which)
-      TABLE_CREDIT:     table_ready = credit_table_ready;
-      TABLE_GATE_ENTRY: table_ready = gate_table_ready;
-      default:          table_ready = ingress_table_ready;
-    endcase
-  end
-
-  pen_registers #(
+  pen_config #(
     .PORTS                  (PORTS),
     .STREAMS                (STREAMS),
     .CELLS                  (CELLS),
     .FDB_SETS               (FDB_ENTRIES / 2),
     .PROCESSING_DELAY_MAX_NS(RX_LATENCY_NS + CYCLE_NS * VISIBLE_CYCLES)
-  ) u_registers (
+  ) u_config (
     .clk_i(config_clk),
     .rst_i,
     .s_axil_awaddr_i,
@@ -161,36 +156,47 @@ module pen_switch
     .s_axil_rresp_o,
     .s_axil_rvalid_o,
     .s_axil_rready_i,
-    .time_ns_i        (time_ns),
-    .init_busy_i      (init_busy_q),
-    .config_o         (cfg),
-    .busy_o           (config_busy),
-    .port_reset_o     (port_reset),
-    .table_o          (table_write),
-    .table_ready_i    (table_ready),
-    .clock_request_o  (clock_request),
-    .clock_write_o    (clock_write),
-    .clock_addr_o     (clock_addr),
-    .clock_data_o     (clock_wdata),
-    .clock_staged_o   (clock_staged),
-    .clock_ack_i      (clock_ack),
-    .clock_data_i     (clock_rdata),
-    .counter_request_o(counter_request),
-    .counter_addr_o   (counter_addr),
-    .counter_ack_i    (counter_ack),
-    .counter_data_i   (counter_data),
-    .gate_states_o    (gate_states),
-    .gate_admin_o     (gate_admin),
-    .gate_commit_o    (gate_commit),
-    .gate_ready_i     (gate_commit_ready),
-    .credit_errors_i  (credit_errors),
-    .credit_error_i   (credit_error),
-    .status_request_o (status_request),
-    .status_write_o   (status_write),
-    .status_addr_o    (status_addr),
-    .status_ack_i     (status_ack),
-    .status_data_i    (status_data)
+    .time_ns_i            (time_ns),
+    .init_busy_i          (init_busy_q),
+    .busy_o               (config_busy),
+    .ingress_port_config_o(ingress_port_config),
+    .receive_reset_o      (receive_reset),
+    .ingress_config_o     (ingress_config),
+    .ingress_table_o      (ingress_table),
+    .ingress_table_ready_i(ingress_table_ready),
+    .buffer_config_o      (buffer_config),
+    .buffer_table_o       (buffer_table),
+    .gate_enable_o        (gate_enable),
+    .shaper_table_o       (shaper_table),
+    .entry_ready_i        (gate_table_ready),
+    .credit_ready_i       (credit_table_ready),
+    .gate_admin_o         (gate_admin),
+    .gate_commit_o        (gate_commit),
+    .gate_ready_i         (gate_commit_ready),
+    .credit_errors_i      (credit_errors),
+    .credit_error_i       (credit_error),
+    .egress_port_config_o (egress_port_config),
+    .send_reset_o         (send_reset),
+    .clock_request_o      (clock_request),
+    .clock_write_o        (clock_write),
+    .clock_addr_o         (clock_addr),
+    .clock_data_o         (clock_wdata),
+    .clock_staged_o       (clock_staged),
+    .clock_ack_i          (clock_ack),
+    .clock_data_i         (clock_rdata),
+    .counter_request_o    (counter_request),
+    .counter_addr_o       (counter_addr),
+    .counter_ack_i        (counter_ack),
+    .counter_data_i       (counter_data),
+    .status_request_o     (status_request),
+    .status_write_o       (status_write),
+    .status_addr_o        (status_addr),
+    .status_ack_i         (status_ack),
+    .status_data_i        (status_data)
   );
+
+  logic unused_buffer_table;
+  assign unused_buffer_table = &{1'b0, buffer_table};
 
   pen_counters #(.PORTS(PORTS)) u_counters (
     .clk_i(counters_clk),
@@ -214,8 +220,8 @@ module pen_switch
 
     // Long enough for the receive side's own reset to be seen here before this one ends.
     logic [2:0] reset_q;
-    always_ff @(posedge clk_i) reset_q <= rst_i ? '0 : {reset_q[1:0], port_reset[p]};
-    assign reset = port_reset[p] || reset_q != '0;
+    always_ff @(posedge clk_i) reset_q <= rst_i ? '0 : {reset_q[1:0], receive_reset[p]};
+    assign reset = receive_reset[p] || reset_q != '0;
 
     pen_mac_rx_fifo u_mac (
       .clk_i,
@@ -224,7 +230,7 @@ module pen_switch
       .gmii_rxd_i       (gmii_rxd_i[p]),
       .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
       .gmii_rx_er_i     (gmii_rx_er_i[p]),
-      .max_frame_bytes_i(cfg.max_frame_bytes),
+      .max_frame_bytes_i(ingress_port_config[p].max_frame_bytes),
       .delimiter_o      (delimiter[p]),
       .beat_o           (mac_beat),
       .valid_o          (mac_valid),
@@ -264,8 +270,9 @@ module pen_switch
     .init_index_i (init_index_q),
     .turn_i       (turn),
     .time_ns_i    (time_ns),
-    .config_i     (cfg),
-    .table_i      (table_write),
+    .config_i     (ingress_config),
+    .port_config_i(ingress_port_config),
+    .table_i      (ingress_table),
     .table_ready_o(ingress_table_ready),
     .beat_i       (beat),
     .awake_i      (awake),
@@ -335,9 +342,9 @@ module pen_switch
     .rst_i,
     .gate_time_i            (gate_time),
     .stepped_i              (stepped),
-    .write_i                (table_write.valid && table_write.which == TABLE_GATE_ENTRY),
-    .write_index_i          (table_write.index),
-    .write_entry_i          (table_write.data[41:0]),
+    .write_i                (shaper_table.valid && shaper_table.which == TABLE_GATE_ENTRY),
+    .write_index_i          (shaper_table.index),
+    .write_entry_i          (shaper_table.data[41:0]),
     .write_ready_o          (gate_table_ready),
     .admin_base_seconds_i   (gate_admin.base_seconds),
     .admin_base_nanoseconds_i(gate_admin.base_nanoseconds),
@@ -370,8 +377,8 @@ module pen_switch
       .gate_time_i        (gate_time),
       .stepped_i          (stepped),
       .config_i           (gate_config),
-      .enable_i           (cfg.gate_enable[p]),
-      .initial_states_i   (gate_states[p]),
+      .enable_i           (egress_port_config[p].gate_enable),
+      .initial_states_i   (egress_port_config[p].gate_states),
       .open_o             (gate_open[p]),
       .open_next_o        (gate_open_next[p]),
       .guard_next_o       (gate_guard_next[p]),
@@ -411,11 +418,11 @@ module pen_switch
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
     .turn_i       (turn),
-    .config_i     (cfg),
-    .max_sdu_write_i      (table_write.valid && table_write.which == TABLE_MAX_SDU),
-    .max_sdu_write_port_i (table_write.index[5:3]),
-    .max_sdu_write_class_i(table_write.index[2:0]),
-    .max_sdu_write_bytes_i(table_write.data[10:0]),
+    .config_i     (buffer_config),
+    .max_sdu_write_i      (buffer_table.valid),
+    .max_sdu_write_port_i (buffer_table.index[5:3]),
+    .max_sdu_write_class_i(buffer_table.index[2:0]),
+    .max_sdu_write_bytes_i(buffer_table.data[10:0]),
     .largest_window_ns_i  (largest_window_ns),
     .store_write_i(store_write),
     .store_read_i (store_read),
@@ -442,12 +449,12 @@ module pen_switch
     .rst_i,
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
-    .gate_enable_i(cfg.gate_enable),
-    .valid_i      (table_write.valid && table_write.which == TABLE_CREDIT),
-    .port_i       (table_write.index[15:3]),
-    .class_i      (table_write.index[2:0]),
-    .enable_i     (table_write.data[96]),
-    .idle_slope_i (table_write.data[47:0]),
+    .gate_enable_i(gate_enable),
+    .valid_i      (shaper_table.valid && shaper_table.which == TABLE_CREDIT),
+    .port_i       (shaper_table.index[15:3]),
+    .class_i      (shaper_table.index[2:0]),
+    .enable_i     (shaper_table.data[96]),
+    .idle_slope_i (shaper_table.data[47:0]),
     .ready_o      (credit_table_ready),
     .write_o      (credit_write),
     .errors_o     (credit_errors),
@@ -471,7 +478,7 @@ module pen_switch
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .LATE(p + 1)) u_port (
       .clk_i(egress_clk[p]),
       .rst_i,
-      .port_reset_i             (port_reset[p]),
+      .port_reset_i             (send_reset[p]),
       .init_busy_i              (late_busy_q[p]),
       .init_index_i             (late_index_q[p]),
       .turn_i                   (turn),
@@ -482,14 +489,14 @@ module pen_switch
       .guard_next_i             (gate_guard_next[p]),
       .remaining_next_ns_i      (gate_remaining_next_ns[p]),
       .after_next_ns_i          (gate_after_next_ns[p]),
-      .gate_enable_i            (cfg.gate_enable[p]),
+      .gate_enable_i            (egress_port_config[p].gate_enable),
       .largest_window_ns_i      (largest_window_ns[p]),
       .credit_write_i           (credit_write[p]),
-      .credit_write_class_i     (table_write.index[2:0]),
-      .credit_write_enable_i    (table_write.data[96]),
-      .credit_write_idle_slope_i(table_write.data[27:0]),
-      .count_gap_i              (cfg.cbs_count_gap),
-      .round_robin_i            (cfg.round_robin[p]),
+      .credit_write_class_i     (shaper_table.index[2:0]),
+      .credit_write_enable_i    (shaper_table.data[96]),
+      .credit_write_idle_slope_i(shaper_table.data[27:0]),
+      .count_gap_i              (egress_port_config[p].cbs_count_gap),
+      .round_robin_i            (egress_port_config[p].round_robin),
       .status_read_i            (port_read[p]),
       .status_clear_i           (port_clear),
       .status_which_i           (port_which),
@@ -569,7 +576,7 @@ module pen_switch
   always_ff @(posedge clk_i) begin
     for (int unsigned p = 0; p < PORTS; p++) begin
       if (rst_i) gates_used_q[p] <= 1'b0;
-      else if (cfg.gate_enable[p] || (gate_commit && gate_admin.port == port_t'(p))) gates_used_q[p] <= 1'b1;
+      else if (gate_enable[p] || (gate_commit && gate_admin.port == port_t'(p))) gates_used_q[p] <= 1'b1;
     end
   end
   pen_clock_gate u_gate_config_gate (.clk_i, .active_i(awake || gates_used_q != '0), .clk_o(gate_config_clk));

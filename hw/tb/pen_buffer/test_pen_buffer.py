@@ -118,7 +118,7 @@ class Bench:
         ):
             getattr(dut, name).value = 0
         dut.largest_window_ns_i.value = (1 << 15 * 8 * self.ports) - 1
-        dut.config_i.value = pack("config", **config)
+        dut.config_i.value = pack("buffer_config", **config)
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):

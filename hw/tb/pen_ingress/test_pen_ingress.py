@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from ingress_model import (
     CLASSIFIED,
     CONFIG,
+    PORT_CONFIG,
     REASONS,
     RX_BEAT,
     STORE_WRITE,
@@ -117,10 +118,24 @@ class Bench:
         self.free.extend(rng.sample(range(1, 4096), cells))
 
     def drive_config(self):
-        values = dict(self.config)
-        values["port_vlan_id"] = join(values["port_vlan_id"], 12)
-        values["class_of_pcp"] = join(values["class_of_pcp"], 3)
-        self.dut.config_i.value = pack(CONFIG, **values)
+        """Gives each unit what it keeps of the settings."""
+        config = self.config
+        ports = [
+            pack(
+                PORT_CONFIG,
+                port_enable=config["port_enable"] >> port & 1,
+                max_frame_bytes=config["max_frame_bytes"],
+                port_vlan_id=config["port_vlan_id"][port],
+                class_of_pcp=join(config["class_of_pcp"], 3),
+                class_of_untagged=config["class_of_untagged"],
+                learning_enable=config["learning_enable"],
+                identify_enable=config["identify_enable"],
+            )
+            for port in range(self.ports)
+        ]
+        self.dut.port_config_i.value = join(ports, sum(width for _, width in PORT_CONFIG))
+        shared = {name: config[name] for name, _ in CONFIG if name != "identify_ipv4"}
+        self.dut.config_i.value = pack(CONFIG, identify_ipv4=config["identify_enable"] & 1, **shared)
 
     def send(self, port, start, frame):
         """Bytes of a frame arrive one a cycle from `start` on."""

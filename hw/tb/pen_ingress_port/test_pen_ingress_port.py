@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from ingress_model import CONFIG, RX_BEAT, STORE_WRITE, Frame, join, pack, random_frame, unpack
+from ingress_model import PORT_CONFIG, RX_BEAT, STORE_WRITE, Frame, join, pack, random_frame, unpack
 from runner import run_module
 
 CELL = 128
@@ -26,7 +26,7 @@ FLOWS = [(random.getrandbits(32), random.getrandbits(32), protocol, random.getra
 
 class Bench:
     def __init__(self, dut):
-        self.dut, self.port, self.ports = dut, dut.PORT.value.to_unsigned(), int(os.environ["TURNS"])
+        self.dut, self.port, self.ports = dut, int(os.environ["TURN"]), int(os.environ["TURNS"])
         self.rng = random.Random(random.getrandbits(32))
         self.cycle = 0
         self.free = random.sample(range(4096), 600)
@@ -42,12 +42,10 @@ class Bench:
         dut = self.dut
         self.enable, self.learning, self.identify = enable, learning, identify
         self.vlan, self.classes, self.untagged = random.randrange(1, 4095), random.sample(range(8), 8), 5
-        vlans = [random.randrange(4096) for _ in range(8)]
-        vlans[self.port] = self.vlan
         dut.config_i.value = pack(
-            CONFIG, port_enable=0xFF if enable else 0xFF & ~(1 << self.port), learning_enable=int(learning),
-            port_vlan_id=join(vlans, 12), class_of_pcp=join(self.classes, 3), class_of_untagged=self.untagged,
-            identify_enable=identify << 1, max_frame_bytes=1522)  # fmt: skip
+            PORT_CONFIG, port_enable=int(enable), learning_enable=int(learning), port_vlan_id=self.vlan,
+            class_of_pcp=join(self.classes, 3), class_of_untagged=self.untagged, identify_enable=identify << 1,
+            max_frame_bytes=1522)  # fmt: skip
         for name in ("turn_i", "beat_i", "beat_valid_i", "alloc_valid_i", "alloc_cell_i", "found_i", "found_stream_i"):
             getattr(dut, name).value = 0
         dut.rst_i.value = dut.init_busy_i.value = 1
@@ -254,4 +252,4 @@ async def settings(dut, enable, learning, identify):
 
 @pytest.mark.parametrize(("ports", "port"), [(2, 1), (4, 0), (8, 6)])
 def test_pen_ingress_port(ports, port):
-    run_module("pen_ingress_port", __name__, {"PORT": port}, env={"TURNS": str(ports)})
+    run_module("pen_ingress_port", __name__, env={"TURNS": str(ports), "TURN": str(port)})

@@ -10,6 +10,7 @@ from penstock.hardware.synth import update_section
 MODULES = (
     "pen_admission",
     "pen_ats",
+    "pen_config",
     "pen_counters",
     "pen_credit",
     "pen_credit_config",
@@ -25,7 +26,6 @@ MODULES = (
     "pen_queue",
     "pen_reclaim",
     "pen_references",
-    "pen_registers",
     "pen_store",
     "pen_stream_table",
     "pen_time_stamp",

@@ -48,6 +48,7 @@ pub use penstock_shaper::gate_config::GateRegisters;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 pub use start::RATE_BEFORE_START;
 pub use straight::{Straight, Verdict};
+pub use timing::chain_cycles;
 
 use crate::header::HeaderId;
 use crate::trace::Reason;

@@ -36,6 +36,11 @@ pub fn visible_cycles(ports: u16) -> Tick {
     2 * Tick::from(ports) + VISIBLE_CYCLES
 }
 
+/// From the issue of a word on the chain of settings to the cycle in which all units act on it: the nodes of the chain.
+pub fn chain_cycles(ports: u16) -> Tick {
+    2 * Tick::from(ports) + 6
+}
+
 /// The row of admission, in the order of turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Row {

@@ -7,12 +7,15 @@ use penstock_shaper::ptp_clock::{Command, COMMAND_CYCLES};
 
 use super::registers::{Access, Commit};
 use super::{Device, DeviceError, Step};
+use crate::bridge::timing::chain_cycles;
 use crate::bridge::{Bridge, Change, GateRegisters, Tick};
 
-/// From the start of an access to the register's new value, and to the cycle after its answer.
-const WRITE_CYCLES: Tick = 2;
+/// Around the chain of settings: from the start of an access to its new value, and to the cycle after its answer.
+const WRITE_CYCLES: Tick = 3;
+const SETTING_CYCLES: Tick = 4;
+/// From the start to the cycle after the answer of what goes no way before that.
 const ACCESS_CYCLES: Tick = 3;
-/// From the commit of a table's entry to when it is seen, and to the cycle after the answer.
+/// From the commit of a table's entry to when it is seen; and, around the chain, to the cycle after the answer.
 const COMMIT_SEEN: Tick = 1;
 const ADDRESS_SEEN: Tick = 2;
 const COMMIT_CYCLES: Tick = 2;
@@ -22,7 +25,8 @@ const CREDIT_CYCLES: Tick = 2;
 const GATES_SEEN: Tick = 2;
 /// From a register of classes that take turns to selections that know it.
 const MEMBERS_SEEN: Tick = 1;
-/// From the start of an access to when the PTP clock takes its command, and from when that acts to the cycle after the answer.
+/// Around the chain: from the start of an access to when the PTP clock takes its command, and from when it acts to the
+/// cycle after the answer.
 const CLOCK_TAKEN_CYCLES: Tick = 4;
 const CLOCK_ANSWER_CYCLES: Tick = 3;
 const NO_COMMAND: u8 = 5;
@@ -31,9 +35,10 @@ impl Device {
     /// Writes a register, as over the bus; traffic goes on meanwhile.
     pub fn write(&mut self, address: u32, value: u32) -> Result<(), DeviceError> {
         let start = self.cycle;
+        let acts = start + self.chain() + WRITE_CYCLES;
         match self.registers.write(address, value) {
             Access::Change(change) => {
-                let at = start + WRITE_CYCLES;
+                let at = acts;
                 match change {
                     Change::GateEnable(_) | Change::GateStates { .. } => self.change_late(at + GATES_SEEN, change),
                     Change::RoundRobin { .. } => self.change_late(at + MEMBERS_SEEN, change),
@@ -41,10 +46,10 @@ impl Device {
                     Change::CountGap(_) => self.change(at - 1, &change),
                     _ => self.change(at, &change),
                 }
-                self.run(start + ACCESS_CYCLES);
+                self.run(start + self.chain() + SETTING_CYCLES);
             }
-            Access::Commit(commit) => self.commit(start + WRITE_CYCLES, commit),
-            Access::GateCommit { port, registers } => self.commit_gates(start + WRITE_CYCLES, port, &registers),
+            Access::Commit(commit) => self.commit(acts, commit),
+            Access::GateCommit { port, registers } => self.commit_gates(acts, port, &registers),
             Access::Clock(command) => self.command(start, command),
             Access::Plain => self.run(start + ACCESS_CYCLES),
             Access::Missing => {
@@ -53,6 +58,11 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// What a word takes on its way to the units, and an answer on its way back.
+    fn chain(&self) -> Tick {
+        chain_cycles(self.sizes.ports)
     }
 
     /// A change that no selection before a cycle sees.
@@ -109,19 +119,19 @@ impl Device {
         let at = self.run_until_taken(from, Bridge::takes_gate_commit);
         self.bridge.commit_gates(at, port, registers);
         self.gate_steps();
-        self.run(at + COMMIT_CYCLES);
+        self.run(at + self.chain() + COMMIT_CYCLES);
     }
 
     /// A command to the PTP clock, which is answered when it acts.
     fn command(&mut self, start: Tick, command: Option<Command>) {
-        let acts = start + CLOCK_TAKEN_CYCLES + COMMAND_CYCLES;
+        let acts = start + self.chain() + CLOCK_TAKEN_CYCLES + COMMAND_CYCLES;
         let at = acts + GATES_CYCLES;
         self.run(at);
         let error = command.map_or(NO_COMMAND, |command| self.bridge.clock_command(acts, command));
         self.registers.set_clock_error(error);
         self.wake();
         self.gate_steps();
-        self.run(acts + CLOCK_ANSWER_CYCLES);
+        self.run(acts + self.chain() + CLOCK_ANSWER_CYCLES);
     }
 
     fn commit(&mut self, from: Tick, commit: Commit) {
@@ -150,7 +160,7 @@ impl Device {
             let seen = if let Change::Fdb { .. } = change { ADDRESS_SEEN } else { COMMIT_SEEN };
             self.change(at + seen, &change);
         }
-        self.run(at + COMMIT_CYCLES);
+        self.run(at + self.chain() + COMMIT_CYCLES);
     }
 
     /// Reads a register, as over the bus.

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 import random
-import re
 
 import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
-from runner import HERE, run_module
+from runner import run_module
+from structs import unpack, width
 
-PACKAGE = (HERE.parent / "rtl" / "pen_pkg.sv").read_text()
 TABLES = (0, 1, 2, 3, 4, 6, 7, 8)
+MAX_SDU, GATE_ENTRY, CREDIT = 8, 6, 7
 IDENTIFY_MASK = 5
-TYPES = {"port_mask_t": 8, "length_t": 11, "class_t": 3, "logic": 1}
 TIME = (0x12345678 << 32) - 400  # the low half wraps while the test runs
 
 
@@ -38,20 +37,29 @@ class Signals(dict):
         self.update({name: getattr(dut, f"s_axil_{name}_i") for name in inputs})
 
 
+def per_port(dut, struct, signal):
+    word, size = signal.value.to_unsigned(), width(struct)
+    return [unpack(struct, word >> size * p & (1 << size) - 1) for p in range(dut.PORTS.value.to_unsigned())]
+
+
 def settings(dut):
-    """The fields of config_o by name; arrays as lists."""
-    text = re.sub(r"//.*", "", PACKAGE).partition("} config_t;")[0].rpartition("typedef struct packed {")[2]
-    word, found = dut.config_o.value.to_unsigned(), {}
-    for line in reversed([line for line in text.splitlines() if line.strip()]):
-        kind, dimensions, name = re.match(r"\s*(\w+)\s*((?:\[[^\]]*\])*)\s+(\w+);", line).groups()
-        sizes = [8 if "MAX_PORTS" in d else int(d.split(":")[0]) + 1 for d in re.findall(r"\[([^\]]*)\]", dimensions)]
-        count, width = (sizes[0], sizes[1]) if len(sizes) == 2 else (0, sizes[0] if sizes else TYPES[kind])
-        values = []
-        for _ in range(count or 1):
-            values.append(word & (1 << width) - 1)
-            word >>= width
-        found[name] = values if count else values[0]
-    assert word == 0
+    """What all units keep, by name; what several keep is the same in each."""
+    found = unpack("ingress_config", dut.ingress_config_o.value.to_unsigned())
+    identify_ipv4 = found.pop("identify_ipv4")
+    found |= unpack("buffer_config", dut.buffer_config_o.value.to_unsigned())
+    ways_in = per_port(dut, "ingress_port_config", dut.ingress_port_config_o)
+    ways_out = per_port(dut, "egress_port_config", dut.egress_port_config_o)
+    assert found["port_enable"] == sum(unit.pop("port_enable") << p for p, unit in enumerate(ways_in))
+    assert found["gate_enable"] == sum(unit.pop("gate_enable") << p for p, unit in enumerate(ways_out))
+    assert found["gate_enable"] == dut.gate_enable_o.value.to_unsigned()
+    for name in ("port_vlan_id", "gate_states", "round_robin"):
+        units = ways_in if name == "port_vlan_id" else ways_out
+        found[name] = [unit.pop(name) for unit in units]
+    for unit in ways_in + ways_out:
+        for name, value in unit.items():
+            assert found.setdefault(name, value) == value, name
+    assert found["identify_enable"] & 1 == identify_ipv4
+    assert dut.receive_reset_o.value == dut.send_reset_o.value
     return found
 
 
@@ -71,7 +79,8 @@ class Bench:
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         dut.time_ns_i.value = TIME
         dut.init_busy_i.value = 0
-        dut.table_ready_i.value = dut.counter_ack_i.value = dut.counter_data_i.value = 0
+        dut.ingress_table_ready_i.value = dut.entry_ready_i.value = dut.credit_ready_i.value = 0
+        dut.counter_ack_i.value = dut.counter_data_i.value = 0
         dut.clock_ack_i.value = dut.clock_data_i.value = 0
         dut.status_ack_i.value = dut.status_data_i.value = dut.gate_ready_i.value = 0
         dut.credit_errors_i.value, dut.credit_error_i.value = 0xBEEF, 4
@@ -79,7 +88,7 @@ class Bench:
         for _ in range(4):
             await FallingEdge(dut.clk_i)
         dut.rst_i.value = 0
-        for _ in range(3):
+        for _ in range(5):
             await FallingEdge(dut.clk_i)
         for work in (
             self.time(),
@@ -103,23 +112,28 @@ class Bench:
             self.dut.time_ns_i.value = now
 
     async def take_tables(self):
-        """Takes what is valid when ready."""
-        held = None
+        """Takes what is valid when ready; of three tables and their units."""
+        dut, held = self.dut, {}
         while True:
-            await FallingEdge(self.dut.clk_i)
-            word = self.dut.table_o.value.to_unsigned()
+            await FallingEdge(dut.clk_i)
             ready = random.random() > self.table_pause
-            self.dut.table_ready_i.value = int(ready)
-            if not word >> 148:
-                assert held is None, "an entry left before it was taken"
-                continue
-            entry = word >> 144 & 15, word >> 128 & 0xFFFF, word & (1 << 128) - 1
-            assert held in (None, entry), "an entry changed while it waited"
-            assert self.dut.init_busy_i.value == 0
-            held = entry
-            if ready:
-                self.tables.append(entry)
-                held = None
+            for signal in (dut.ingress_table_ready_i, dut.entry_ready_i, dut.credit_ready_i):
+                signal.value = int(ready)
+            valid = 0
+            for unit in (dut.ingress_table_o, dut.buffer_table_o, dut.shaper_table_o):
+                word = unit.value.to_unsigned()
+                if not word >> 148:
+                    assert unit not in held, "an entry left before it was taken"
+                    continue
+                valid += 1
+                entry = word >> 144 & 15, word >> 128 & 0xFFFF, word & (1 << 128) - 1
+                assert held.get(unit, entry) == entry, "an entry changed while it waited"
+                assert dut.init_busy_i.value == 0
+                held[unit] = entry
+                if ready or unit is dut.buffer_table_o:
+                    self.tables.append(entry)
+                    del held[unit]
+            assert valid < 2
 
     async def answer_clock(self):
         dut = self.dut
@@ -127,15 +141,16 @@ class Bench:
             await FallingEdge(dut.clk_i)
             dut.clock_ack_i.value = 0
             if dut.clock_request_o.value == 1:
-                request = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value]
+                write = int(dut.clock_write_o.value)
+                request = [dut.clock_addr_o.value, dut.clock_data_o.value]
                 request.append(dut.clock_staged_o.value)
                 for _ in range(random.randrange(1, 50)):
                     await FallingEdge(dut.clk_i)
                     assert dut.clock_request_o.value == 0
-                    held = [dut.clock_write_o.value, dut.clock_addr_o.value, dut.clock_data_o.value]
+                    held = [dut.clock_addr_o.value, dut.clock_data_o.value]
                     held.append(dut.clock_staged_o.value)
                     assert held == request
-                write, (addr, data, staged) = int(request[0]), (value.to_unsigned() for value in request[1:])
+                addr, data, staged = (value.to_unsigned() for value in request)
                 if write:
                     self.clock_writes.append((0x300 + 4 * addr, data, staged))
                 dut.clock_ack_i.value = 1
@@ -215,11 +230,14 @@ async def identifies_itself(dut):
 async def settings_after_reset(dut):
     bench = Bench(dut)
     await bench.start()
+    await bench.read(0x000)  # waits until all settings have gone out
     ports, cells = dut.PORTS.value.to_unsigned(), dut.CELLS.value.to_unsigned()
     found = settings(dut)
     assert found["port_enable"] == (1 << ports) - 1
     assert found["max_frame_bytes"] == 1522
-    assert found["port_vlan_id"] == [1] * 8
+    assert found["port_vlan_id"] == [1] * ports
+    assert found["gate_states"] == [0xFF] * ports
+    assert found["round_robin"] == [0] * ports
     assert found["class_of_pcp"] == [1, 0, 6, 7, 2, 3, 4, 5]
     assert found["class_of_untagged"] == 5
     assert found["ats_classes"] == 0xC0
@@ -258,11 +276,13 @@ async def every_setting_reaches_the_switch(dut):
         0x1C8: ("shared_limit_cells", None, 4095),
         0x440: ("gate_enable", None, (1 << dut.PORTS.value.to_unsigned()) - 1),
         0x444: ("cbs_count_gap", None, 1),
-        **{0x140 + 4 * p: ("port_vlan_id", p, 4095) for p in range(8)},
-        **{0x460 + 4 * p: ("round_robin", p, 255) for p in range(8)},
+        **{0x140 + 4 * p: ("port_vlan_id", p, 4095) for p in range(ports)},
+        **{0x420 + 4 * p: ("gate_states", p, 255) for p in range(ports)},
+        **{0x460 + 4 * p: ("round_robin", p, 255) for p in range(ports)},
         **{0x180 + 4 * k: ("queue_limit_cells", k, 4095) for k in range(8)},
         **{0x1A0 + 4 * k: ("class_limit_cells", k, 4095) for k in range(8)},
     }
+    await bench.read(0x000)
     expected = settings(dut)
     for addr in random.sample(list(places), len(places)) * 2:
         name, place, mask = places[addr]
@@ -275,11 +295,11 @@ async def every_setting_reaches_the_switch(dut):
         assert settings(dut) == expected, hex(addr)
         if name not in ("port_enable", "gate_enable"):
             assert await bench.read(addr) == value & mask
-    assert dut.port_reset_o.value == 0
+    assert dut.send_reset_o.value == 0
     for _ in range(10):
         value = random.getrandbits(32)
         await bench.write(0x128, value)
-        assert dut.port_reset_o.value == value & (1 << ports) - 1
+        assert dut.send_reset_o.value == value & (1 << ports) - 1
         assert await bench.read(0x128) == value & 0xFF
     assert settings(dut) == expected
     classes = [random.randrange(8) for _ in range(8)]
@@ -288,6 +308,38 @@ async def every_setting_reaches_the_switch(dut):
     for given, used in ((64, 64), (2000, 2000), (2001, 2000), (2047, 2000)):
         await bench.write(0x104, given)
         assert settings(dut)["max_frame_bytes"] == used
+
+
+@cocotb.test()
+async def all_units_act_in_one_cycle(dut):
+    """What several units keep changes in all of them together, a fixed number of cycles after the write came."""
+    bench = Bench(dut)
+    await bench.start()
+    await bench.read(0x000)
+    ports = dut.PORTS.value.to_unsigned()
+    for addr in (0x100, 0x104, 0x124, 0x128, 0x440, 0x444):
+        old = {0x100: 0xFF, 0x104: 1522}.get(addr, 0)
+        units = [dut.ingress_port_config_o, dut.ingress_config_o, dut.buffer_config_o, dut.egress_port_config_o]
+        before = [unit.value for unit in units]
+        work = cocotb.start_soon(bench.write(addr, old ^ (1 << ports) - 1 if addr != 0x444 else 1))
+        while not (dut.s_axil_awvalid_i.value == 1 and dut.s_axil_awready_o.value == 1):
+            await FallingEdge(dut.clk_i)
+        for _ in range(2 * ports + 6 + 2):
+            await FallingEdge(dut.clk_i)
+            assert [unit.value for unit in units] == before, hex(addr)
+        await FallingEdge(dut.clk_i)
+        settings(dut)
+        changed = [unit.value != old for unit, old in zip(units, before, strict=True)]
+        wanted = {
+            0x100: [True, True, False, False],
+            0x104: [True, False, False, False],
+            0x124: [True, True, False, False],
+            0x128: [False] * 4,
+            0x440: [False, False, True, True],
+            0x444: [False, False, False, True],
+        }[addr]
+        assert changed == wanted, hex(addr)
+        await work
 
 
 @cocotb.test()
@@ -318,16 +370,18 @@ async def table_entries_are_whole(dut):
 
 
 @cocotb.test()
-async def commits_wait_for_the_end_of_initialization(dut):
+async def writes_wait_for_the_end_of_initialization(dut):
     bench = Bench(dut)
     await bench.start()
     dut.init_busy_i.value = 1
     assert await bench.read(0x018) == 1
+    before = settings(dut)
+    early = cocotb.start_soon(bench.write(0x114, 77))
     work = cocotb.start_soon(bench.commit(2, 31, 500_000))
     for _ in range(200):
         await RisingEdge(dut.clk_i)
-    assert not work.done()
-    assert not bench.tables
+    assert not work.done() and not early.done()
+    assert not bench.tables and settings(dut) == before
     dut.init_busy_i.value = 0
     await work
     assert bench.tables == [(2, 31, 500_000)]
@@ -359,7 +413,6 @@ async def gate_lists_are_committed_whole(dut):
     """The settings stand beside a commit until it is taken, which answers the write."""
     bench = Bench(dut)
     await bench.start()
-    ports = dut.PORTS.value.to_unsigned()
     values = {0x400: 32, 0x404: 16, 0x408: 30, 0x40C: 32, 0x410: 32, 0x414: 16}
     for _ in range(5):
         words = {addr: random.getrandbits(width) for addr, width in values.items()}
@@ -381,11 +434,8 @@ async def gate_lists_are_committed_whole(dut):
         dut.gate_ready_i.value = 0
         assert dut.gate_commit_o.value == 0
         await work
-    assert dut.gate_states_o.value.to_unsigned() == (1 << 8 * ports) - 1
-    states = [random.getrandbits(8) for _ in range(8)]
     for port in range(8):
-        await bench.write(0x420 + 4 * port, states[port])
-    assert dut.gate_states_o.value.to_unsigned() == sum(states[p] << 8 * p for p in range(ports))
+        await bench.write(0x420 + 4 * port, 0x5A)  # of ports that are not there, too
     assert await bench.read(0x448) == 4 << 16 | 0xBEEF
 
 
@@ -449,5 +499,5 @@ async def counters_are_read_where_they_are(dut):
 
 
 @pytest.mark.parametrize(("ports", "cells"), [(2, 1024), pytest.param(4, 1024, marks=pytest.mark.slow), (8, 2048)])
-def test_pen_registers(ports, cells):
-    run_module("pen_registers", __name__, {"PORTS": ports, "CELLS": cells})
+def test_pen_config(ports, cells):
+    run_module("pen_config", __name__, {"PORTS": ports, "CELLS": cells})
