@@ -10,7 +10,7 @@ use serde::{de, Deserialize, Deserializer};
 use thiserror::Error;
 
 use crate::link::Sockets;
-use crate::quantity::{Length, Nanoseconds, Rate};
+use crate::quantity::{Drift, Length, Nanoseconds, Rate, SignedNanoseconds};
 
 /// What is wrong, where, and what is allowed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Config {
     /// From when on the base times of `gates` count, in ns of TAI.
     #[serde(default)]
     pub base_time_tai_ns: u64,
+    #[serde(default)]
+    pub clock: ClockConfig,
     /// A departure that is later than this is counted and marked; before a gate closes so much is kept free.
     #[serde(default = "tolerance")]
     pub tolerance: Nanoseconds,
@@ -67,6 +69,14 @@ fn max_frame_bytes() -> Length {
 
 fn realtime() -> RealTime {
     RealTime { fifo_priority: Some(60), cpu: None, lock_memory: true, required: false }
+}
+
+/// How the plane's clock differs from CLOCK_TAI at the start, and from then on from the machine's rate.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClockConfig {
+    pub offset: SignedNanoseconds,
+    pub drift: Drift,
 }
 
 /// A port: an interface that is treated as a link of this rate.

@@ -162,6 +162,36 @@ impl Port {
         }
     }
 
+    /// The clock, which is `before` until now, is `after` from now on. Where it steps, what is on the wire ends in the states of
+    /// its gates, which hold up to the next cycle of the list; what is pending then takes over at the next begin of its own.
+    pub fn clock_changes(&mut self, before: &GateTime, after: &GateTime, is_step: bool, now: Tick) {
+        if self.egress.gates().is_none() {
+            return;
+        }
+        self.from = self.from.max(now);
+        let free = self.egress.free().max(now);
+        let gates = self.egress.change_gates(&Line { time: before, pace: self.pace }, now);
+        if is_step {
+            let (last, seen) = (before.at(now), after.at(now));
+            let earliest = after.at(free).saturating_add(self.pace.guard_ns + TICK_NS);
+            let pending = gates.stepped(last, earliest);
+            let runs = self.lists.iter_mut().rev().find(|list| list.0 <= last);
+            if let (Some(list), Some(start)) = (runs, gates.hold_end()) {
+                list.0 = start;
+            }
+            if let Some((list, due)) = pending {
+                let change_time = if due >= earliest { due } else { list.start_from(earliest) };
+                gates.propose(seen + 1, list, change_time);
+                if let Some(list) = self.lists.last_mut() {
+                    list.0 = change_time;
+                }
+            }
+        }
+        if let Some(list) = self.lists.last().filter(|_| self.judge_at != NEVER) {
+            self.judge_at = after.windows_tick(list.0);
+        }
+    }
+
     /// Whether a frame may be queued.
     pub fn judge(&self, time: &GateTime, now: Tick, class: usize, bytes: u16) -> Result<(), Reason> {
         let line = Line { time, pace: self.pace };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use penstock_shaper::egress::Tick;
 use penstock_sys as sys;
 
-use crate::clock::MachineClock;
+use crate::clock::{Ahead, MachineClock, StepWatch};
 use crate::config::Refused;
 use crate::control::{Command, Order, Orders, Outcome, Snapshot};
 use crate::drive::{Clock, Driver};
@@ -25,6 +25,7 @@ const MOST_WAIT_OF_REQUESTS: Tick = 20_000_000 / TICK_NS;
 /// The thread looks around at least so often: whether it is to stop, and whether an interface is there again.
 const LONGEST_SLEEP: Tick = 100_000_000 / TICK_NS;
 const LOOK_FOR_INTERFACES: Tick = 500_000_000 / TICK_NS;
+const LOOK_AT_TAI: Tick = 1_000_000 / TICK_NS;
 /// The kernel takes a processor from a real-time thread that never rests, for 50 ms of each second. So it rests by itself for
 /// a little, when nothing is due if it can, and as often as it has to.
 const MOST_RUNNING: Tick = 2_000_000 / TICK_NS;
@@ -37,6 +38,9 @@ pub struct Running {
     /// Since when requests wait.
     asked: Option<Tick>,
     looked: Tick,
+    /// When CLOCK_TAI was looked at.
+    looked_at_tai: Tick,
+    steps: StepWatch,
     /// Since when the thread has not slept.
     awake: Tick,
     is_asked_to_stop: bool,
@@ -47,12 +51,15 @@ impl Running {
         let mut clock = MachineClock;
         let now = clock.now();
         let driver = Driver::new(plane, interfaces, clock);
-        Self { driver, orders, writer, asked: None, looked: now, awake: now, is_asked_to_stop: false }
+        let steps = StepWatch::new(Ahead::read());
+        let (asked, is_asked_to_stop) = (None, false);
+        Self { driver, orders, writer, asked, looked: now, looked_at_tai: now, steps, awake: now, is_asked_to_stop }
     }
 
     /// Until the flag says stop, or somebody asks for it.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<Snapshot> {
         while !stop.load(Ordering::Relaxed) && !self.is_asked_to_stop {
+            self.look_at_tai();
             let any = self.driver.round();
             if let Some(writer) = &mut self.writer {
                 writer.write(self.driver.plane.take_rows());
@@ -91,6 +98,19 @@ impl Running {
         let Driver { plane, ports, .. } = &mut self.driver;
         let links = (0..plane.ports().len()).map(|port| (ports.overruns(port), ports.chosen(port).clone())).collect();
         Snapshot::of(plane, now, links, self.writer.as_ref().map_or(0, Writer::lost))
+    }
+
+    /// Follows steps of CLOCK_TAI, ahead of what is decided by it.
+    fn look_at_tai(&mut self) {
+        let now = self.driver.clock.now();
+        if now < self.looked_at_tai + LOOK_AT_TAI {
+            return;
+        }
+        self.looked_at_tai = now;
+        if let Some(by_ns) = self.steps.look(Ahead::read()) {
+            // Beyond what a clock can show it stays as it is.
+            let _ = self.driver.plane.step_clock(by_ns, now);
+        }
     }
 
     fn look_for_interfaces(&mut self, now: Tick) {

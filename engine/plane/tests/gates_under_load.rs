@@ -10,6 +10,7 @@ use penstock_plane::line::TICK_NS;
 use penstock_plane::offload::Offload;
 use penstock_plane::plane::Plane;
 use penstock_plane::port::ListRefused;
+use penstock_shaper::ptp_clock::Command;
 use proptest::prelude::*;
 
 const START: u64 = 1_000_000;
@@ -283,5 +284,60 @@ proptest! {
         let dropped: u64 = ports.iter().map(|port| port.counters.dropped.iter().sum::<u64>()).sum();
         prop_assert_eq!((received, driver.plane.held()), (count as u64, 0));
         prop_assert_eq!(driver.ports.sent.len() as u64 + dropped, count as u64);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The clock steps under load, forward and back: no frame is lost, the gates stay as they were up to the next cycle by the new
+    /// time, and from then on each frame is in its window.
+    #[test]
+    fn a_step_of_the_clock_holds_the_gates_up_to_the_next_cycle(
+        before_us in 1_100_u64..3_000, by_ns in prop_oneof![-4_000_000_i64..4_000_000, -4_000_000_000_i64..4_000_000_000],
+        sizes in prop::collection::vec((any::<bool>(), 64_usize..1522), 60..100),
+        slew in -50_i32..50,
+    ) {
+        let mut driver = driver(&list(1_000, 500));
+        let count = sizes.len();
+        for (n, (high, bytes)) in sizes.into_iter().enumerate() {
+            driver.ports.come[0].push_back(frame(if high { 3 } else { 2 }, n as u32, bytes));
+        }
+        let step_at = START + before_us * 1_000 / TICK_NS;
+        let first = driver.plane.ports()[1].lists()[0].0;
+        // States and gate time up to which they hold.
+        let (mut held, mut seen) = ((0, 0), 0);
+        while seen < count {
+            let now = driver.clock.0;
+            if now >= step_at && driver.plane.clock_steps() == 0 {
+                held.0 = driver.plane.ports()[1].egress.gates().unwrap().states(driver.plane.time().at(now));
+                driver.plane.step_clock(by_ns, now).unwrap();
+                driver.plane.command_clock(Command::Slew { ns: slew, rate: 1 << 30 }, now).unwrap();
+                let port = &driver.plane.ports()[1];
+                held.1 = port.lists()[0].0;
+                let time = driver.plane.time().at(now);
+                prop_assert!((time..time + 2_400_000).contains(&held.1), "{} from {}", held.1, time);
+                prop_assert_eq!(held.1 % 1_000_000, first % 1_000_000, "a cycle of the list");
+            }
+            driver.round();
+            let is_stepped = driver.plane.clock_steps() > 0;
+            let time = driver.plane.time().at(driver.clock.0);
+            for (_, bytes) in driver.ports.sent.drain(..) {
+                let (class, n) = number(&bytes);
+                let states = match (is_stepped, time < held.1) {
+                    (true, true) => held.0,
+                    (_, _) if time < first && !is_stepped => 0xFF,
+                    _ => if (time - first % 1_000_000) % 1_000_000 < 500_000 { 1 << 3 } else { 1 << 2 },
+                };
+                prop_assert!(states >> class & 1 == 1, "class {} number {} at {} of states {:08b}", class, n, time, states);
+                seen += 1;
+            }
+            let until = driver.plane.next_tick();
+            driver.clock.0 = until.clamp(driver.clock.0 + 1, driver.clock.0 + 2_000);
+            prop_assert!(driver.clock.0 < START + 500_000_000, "a frame never left");
+        }
+        let port = &driver.plane.ports()[1];
+        prop_assert_eq!((port.counters.dropped.iter().sum::<u64>(), port.counters.lateness.outside), (0, 0));
+        prop_assert_eq!(driver.plane.held(), 0);
     }
 }

@@ -102,6 +102,13 @@ pub fn text(shown: &Shown) -> String {
     );
     family(
         &mut text,
+        "clock_steps_total",
+        "counter",
+        "Times that the clock was set or stepped.",
+        [(vec![], shown.clock_steps)],
+    );
+    family(
+        &mut text,
         "trace_rows_lost_total",
         "counter",
         "Rows of the trace that were not written.",

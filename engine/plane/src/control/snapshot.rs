@@ -17,6 +17,7 @@ use crate::plane::Plane;
 pub struct Snapshot {
     pub tai_ns: u64,
     pub held: usize,
+    pub clock_steps: u64,
     pub rows_lost: u64,
     /// Of each port, frames that found no room in the kernel's buffer, and how frames come and go.
     pub links: Vec<(u64, Chosen)>,
@@ -51,7 +52,14 @@ impl Snapshot {
             states: port.egress.gates().map_or(0xFF, |gates| gates.states(time.at(now))),
             lists: port.lists().to_vec(),
         });
-        Self { tai_ns: time.at(now), held: plane.held(), rows_lost, links, ports: ports.collect() }
+        Self {
+            tai_ns: time.at(now),
+            held: plane.held(),
+            clock_steps: plane.clock_steps(),
+            rows_lost,
+            links,
+            ports: ports.collect(),
+        }
     }
 
     pub fn shown(&self) -> Shown {
@@ -59,6 +67,7 @@ impl Snapshot {
         Shown {
             time_tai_ns: self.tai_ns,
             frames_held: self.held,
+            clock_steps: self.clock_steps,
             trace_rows_lost: self.rows_lost,
             ports: ports.map(|(port, link)| (port.name.clone(), port.shown(link, self.tai_ns))).collect(),
         }
@@ -79,6 +88,8 @@ pub fn read_levels(plane: &mut Plane, now: Tick) -> Levels {
 pub struct Shown {
     pub time_tai_ns: u64,
     pub frames_held: usize,
+    /// Times that the plane's clock was set or stepped.
+    pub clock_steps: u64,
     pub trace_rows_lost: u64,
     pub ports: BTreeMap<String, PortShown>,
 }

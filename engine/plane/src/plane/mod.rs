@@ -4,6 +4,7 @@
 //! A frame is led by the first rule of the table that it matches, or else by a learning bridge; it waits in the queue of its
 //! class; and the egress port, which is the engine's own, says when it leaves.
 mod lead;
+mod time;
 
 use std::collections::BTreeMap;
 
@@ -13,9 +14,9 @@ use penstock_shaper::ats::Scheduler;
 use penstock_shaper::egress::{GateDelays, GateTime, Queued, Tick, NEVER};
 use penstock_shaper::forwarding::Fdb;
 use penstock_shaper::gates::AdminList;
-use penstock_shaper::ptp_clock::PtpClock;
+use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
 
-use crate::config::{refuse, Config, Refused};
+use crate::config::{refuse, ClockConfig, Config, Refused};
 use crate::count::{Level, Reason};
 use crate::line::TICK_NS;
 use crate::offload::Checksum;
@@ -30,6 +31,8 @@ const FDB_SETS: usize = 1024;
 const BURST: usize = 32;
 const MOST_BUFFERS: usize = 1 << 20;
 const MOST_FRAME_BYTES: u64 = 9022;
+const MOST_OFFSET_NS: i64 = 1_000_000_000_000;
+const MOST_DRIFT_PPB: i64 = 1_000_000;
 
 /// A frame as it was received, without FCS.
 #[derive(Clone, Copy, Debug)]
@@ -72,15 +75,16 @@ pub struct Plane {
     notes: Vec<Note>,
     longest: u16,
     tolerance_ns: u64,
+    clock_steps: u64,
     /// What happened, if anybody wants to know.
     rows: Option<Vec<Row>>,
 }
 
 impl Plane {
-    /// With a clock that shows `tai_ns` in the tick `now`.
+    /// With a clock that shows `tai_ns` in the tick `now`, and what its offset adds.
     pub fn new(config: &Config, now: Tick, tai_ns: u64) -> Result<Self, Refused> {
         check(config)?;
-        let time = GateTime::new(PtpClock::new(now, tai_ns), GateDelays::default());
+        let time = GateTime::new(own_clock(&config.clock, now, tai_ns), GateDelays::default());
         let tolerance_ns = config.tolerance.0;
         let count = config.ports.len();
         let mut ports = Vec::with_capacity(count);
@@ -104,6 +108,7 @@ impl Plane {
             notes: vec![Note::default(); config.buffers],
             longest,
             tolerance_ns,
+            clock_steps: 0,
             rows: None,
             ports,
         };
@@ -302,6 +307,12 @@ fn position(table: &Table, name: &str) -> Option<u16> {
     table.streams().iter().position(|stream| stream.name == name).map(|position| position as u16)
 }
 
+fn own_clock(config: &ClockConfig, now: Tick, tai_ns: u64) -> PtpClock {
+    let drift = i128::from(NOMINAL_INCREMENT) * i128::from(config.drift.0) / 1_000_000_000;
+    PtpClock::new(now, tai_ns.saturating_add_signed(config.offset.0))
+        .with_increment(NOMINAL_INCREMENT.saturating_add_signed(drift as i64))
+}
+
 fn check(config: &Config) -> Result<(), Refused> {
     let count = config.ports.len();
     if !(2..=MOST_PORTS).contains(&count) {
@@ -321,6 +332,12 @@ fn check(config: &Config) -> Result<(), Refused> {
     }
     if !(1_000..=1_000_000_000).contains(&config.tolerance.0) {
         return refuse("tolerance", format!("{} ns", config.tolerance.0), "1us to 1s");
+    }
+    if config.clock.offset.0.abs() > MOST_OFFSET_NS {
+        return refuse("clock.offset", format!("{} ns", config.clock.offset.0), "-1000s to 1000s");
+    }
+    if config.clock.drift.0.abs() > MOST_DRIFT_PPB {
+        return refuse("clock.drift", format!("{} ppb", config.clock.drift.0), "-1000ppm to 1000ppm");
     }
     let classes = config.bridge.class_of_pcp.iter().chain([&config.bridge.class_of_untagged]);
     if let Some(class) = classes.into_iter().find(|&&class| usize::from(class) >= CLASSES) {

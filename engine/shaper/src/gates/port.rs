@@ -189,7 +189,7 @@ impl Gates {
     }
 
     /// When the states that a step left give way. A cycle that the change would cut too short does not begin.
-    fn hold_end(&self) -> Option<u64> {
+    pub fn hold_end(&self) -> Option<u64> {
         let Phase::Holding { list, start, .. } = &self.phase else { return None };
         let change_time = self.pending.as_ref().map(|pending| pending.change_time);
         Some(change_time.filter(|change_time| *change_time < start.saturating_add(list.least)).unwrap_or(*start))
