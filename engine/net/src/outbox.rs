@@ -247,6 +247,13 @@ impl<'a> Outbox<'a> {
         self.around.simulation.passed(at);
     }
 
+    /// Whether what this node does now is the last that happens in this instant, so far. Of a part of a network nobody
+    /// knows: others may have something to do.
+    #[inline]
+    pub(crate) fn is_last(&self, now: u64) -> bool {
+        self.around.queue.is_over(now) && self.around.ledger.notes.is_none()
+    }
+
     /// A part of the node is to be advanced at a time.
     #[inline(always)]
     pub(crate) fn wake(&mut self, at: u64, Due { kind, index }: Due) {

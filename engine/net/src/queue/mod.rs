@@ -191,10 +191,11 @@ impl Queue {
         self.today.last().copied().into_iter().chain(pushed).min().map(Event::time)
     }
 
-    /// The event that comes next, as far as that is known.
+    /// Whether nothing else happens up to a time of the day that has come.
     #[inline]
-    pub fn soon(&self) -> Option<Event> {
-        self.today.last().copied()
+    pub fn is_over(&self, time: u64) -> bool {
+        self.today.last().is_none_or(|event| event.time() > time)
+            && self.pushed.peek().is_none_or(|event| event.0.time() > time)
     }
 
     /// Shows events, the near ones first, but in no order within a day; `seen` gives the time from which on none is

@@ -298,6 +298,26 @@ impl Station {
         Selected::Sent(self.sent(now, &copy))
     }
 
+    /// Whether a frame that comes now would be selected at once, were it the only one: nothing waits or is being sent, and
+    /// nothing but its class decides when a frame leaves.
+    #[inline]
+    pub fn is_idle(&self, now: u64, traffic_class: u8, bytes: u16) -> bool {
+        self.ticks == Ticks::OfRun
+            && self.due == NEVER
+            && self.port.free() <= now
+            && self.room[usize::from(traffic_class) % CLASSES].has(bytes)
+    }
+
+    /// Sends a frame at a port that is idle.
+    #[inline]
+    pub fn send_at_once(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
+        let (pool, shaped) = (Pool::Queue, false);
+        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
+        let (port, line) = self.line();
+        port.pass(&line, now, &copy);
+        Sent { frame, traffic_class: Trace::NO_CLASS, first: line.first_bit(now) }
+    }
+
     /// Sends a frame that was made in the instant in which it is selected.
     pub fn send(&mut self, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
         let (now, pool, shaped) = (self.due, Pool::Queue, false);

@@ -24,15 +24,20 @@ impl Room {
         }
     }
 
+    /// Whether there is room for a frame.
+    #[inline]
+    pub fn has(&self, bytes: u16) -> bool {
+        self.frames > 0 && self.bytes >= u64::from(bytes)
+    }
+
     /// Whether a frame has room, which it then takes.
     #[inline]
     pub fn take(&mut self, bytes: u16) -> bool {
-        let bytes = u64::from(bytes);
-        if self.frames == 0 || self.bytes < bytes {
+        if !self.has(bytes) {
             return false;
         }
         self.frames -= 1;
-        self.bytes -= bytes;
+        self.bytes -= u64::from(bytes);
         true
     }
 

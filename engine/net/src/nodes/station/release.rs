@@ -59,17 +59,17 @@ impl StationNode {
                 super::select_at(wake, out);
             }
             Some(Release::WhenFree(_) | Release::OnRequest) => self.queue_frame(now, index, out),
-            Some(Release::At(local)) => {
-                let mut local = local;
-                loop {
-                    self.queue_frame(now, index, out);
-                    // What is released at the same instant needs no event of its own.
-                    match out.around.origins[index as usize].generator.next_release() {
-                        Some(Release::At(next)) if next == local => local = next,
-                        _ => break,
-                    }
+            Some(at @ Release::At(_)) => {
+                let (mut slot, mut class) = self.create(now, index, out);
+                // What is released at the same instant needs no event of its own.
+                while out.around.origins[index as usize].generator.next_release() == Some(at) {
+                    self.enqueue(now, slot, class, out);
+                    (slot, class) = self.create(now, index, out);
                 }
                 self.plan_release(index, out);
+                if !self.send_at_once(now, slot, class, out) {
+                    self.enqueue(now, slot, class, out);
+                }
             }
         }
     }

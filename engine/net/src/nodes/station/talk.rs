@@ -31,6 +31,21 @@ impl StationNode {
         }
     }
 
+    /// A frame that was released finds the port idle, and leaves as it would if it were queued and selected in this
+    /// instant; whether it did.
+    #[inline]
+    pub(super) fn send_at_once(&mut self, now: u64, slot: u32, class: u8, out: &mut Outbox<'_>) -> bool {
+        let bytes = out.around.frames.get(slot).bytes;
+        if !self.port.is_idle(now, class, bytes) || !out.is_last(now) {
+            return false;
+        }
+        out.acted(now);
+        let Sent { traffic_class, first, .. } = self.port.send_at_once(now, slot, class, bytes);
+        out.around.ledger.send(out.around.frames.get_mut(slot), first);
+        out.send_held(Leaving { slot, port: 0, traffic_class, is_spoiled: false, first });
+        true
+    }
+
     /// A frame ends here.
     #[cold]
     pub(super) fn drop(&mut self, slot: u32, at: u64, traffic_class: u8, reason: Reason, out: &mut Outbox<'_>) {
