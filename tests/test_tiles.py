@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.tiles.congestion import nearer
 from penstock.tiles.dependencies import circles, dependencies
 from penstock.tiles.detours import Routing
 from penstock.tiles.dimension_order import preferred
 from penstock.tiles.grid import Grid, Port
 from penstock.tiles.identity import LARGEST, Identity, Node, ipv4_address, mac_address, node_of_address
-from penstock.tiles.walk import Outcome, cut, follow, links_of
+from penstock.tiles.walk import HOP_LIMIT, Link, Outcome, cut, follow, links_of
 
 GRIDS = st.builds(
     Grid, st.tuples(st.integers(2, 8), st.integers(2, 8)), st.sampled_from([(1, 1), (2, 2)]), st.just(True)
@@ -183,6 +184,83 @@ def test_how_many_ways_two_dead_links_cut_is_as_the_page_says(grid: Grid, expect
         for source, destination in permutations(grid.nodes, 2):
             outcomes[follow(routing, source, destination, dead).outcome] += 1
     assert outcomes == expected
+
+
+@settings(max_examples=25, deadline=None)
+@given(GRIDS, st.data())
+def test_two_dead_links_lead_no_frame_in_circles_but_a_few_which_are_named(grid: Grid, data: st.DataObject) -> None:
+    """By sample, since all are many: each way ends, and what does not arrive is named with the reason why."""
+    routing = Routing(grid)
+    destination = data.draw(st.sampled_from(grid.nodes))
+    near = [link for link in grid.links if destination in (link[0][0], link[1][0])]
+    dead = {data.draw(st.sampled_from(near)), data.draw(st.sampled_from(grid.links))}
+    outcomes = {
+        source: follow(routing, source, destination, dead).outcome for source in grid.nodes if source != destination
+    }
+    assert Outcome.SPENT not in outcomes.values()
+    if grid.tile == (1, 1):
+        assert Outcome.LOOPED not in outcomes.values()
+    lost = {source: outcome for source, outcome in outcomes.items() if outcome is not Outcome.ARRIVED}
+    named = cut(routing, dead, set(grid.nodes) - {destination, *list(lost)[:5]})
+    assert {(a, b): way.outcome for a, b, way in named if b == destination} == {
+        (source, destination): lost[source] for source in list(lost)[:5]
+    }
+
+
+def test_a_way_has_no_more_links_than_a_packet_has_hops() -> None:
+    ring = Grid((1, 2 * HOP_LIMIT + 2), (1, 1))
+    routing = Routing(ring)
+    assert follow(routing, Node(0, 0), Node(0, HOP_LIMIT)).outcome is Outcome.ARRIVED
+    assert follow(routing, Node(0, 0), Node(0, HOP_LIMIT + 1)).outcome is Outcome.SPENT
+
+
+def _all_arrive(grid: Grid, destination: Node, link: Link | None) -> None:
+    """Whichever of its ports each node takes at each time: no frame goes round, and each arrives."""
+    routing = Routing(grid)
+    table, steps = routing.towards(destination), nearer(routing, destination)
+    dead = set(link or ())
+    done: set[tuple[Node, Port | None]] = set()
+
+    def visit(state: tuple[Node, Port | None], passed: tuple[tuple[Node, Port | None], ...]) -> None:
+        node, _ = state
+        assert state not in passed, (destination, link, passed)
+        if node == destination or state in done:
+            return
+        first = next((port for port in table[state] if (node, port) not in dead), None)
+        assert first is not None, (destination, link, passed, state)
+        others = steps.get(state, ()) if first == table[state][0] else ()
+        for port in (first, *(port for port in others if (node, port) not in dead)):
+            visit(grid.neighbours[node][port], (*passed, state))
+        done.add(state)
+
+    for node in grid.nodes:
+        if node != destination:
+            visit((node, None), ())
+
+
+@pytest.mark.parametrize("grid", [Grid((2, 2)), Grid((4, 4), (1, 1)), Grid((3, 2), (1, 1)), Grid((2, 3))])
+def test_a_way_around_congestion_ends_whatever_link_is_dead(grid: Grid) -> None:
+    for destination in grid.nodes[:: 1 if len(grid.nodes) < 20 else 5]:
+        for link in (None, *grid.links):
+            _all_arrive(grid, destination, link)
+
+
+@settings(max_examples=10, deadline=None)
+@given(GRIDS, st.data())
+def test_ways_around_congestion_end_in_larger_networks_too(grid: Grid, data: st.DataObject) -> None:
+    destination = data.draw(st.sampled_from(grid.nodes))
+    for _ in range(3):
+        _all_arrive(grid, destination, data.draw(st.sampled_from([None, *grid.links])))
+
+
+def test_there_are_ways_around_congestion() -> None:
+    """By hand: from 0,0 to 1,1 by the east, or by the south as well."""
+    plain = nearer(Routing(Grid((4, 4), (1, 1))), Node(1, 1))
+    assert plain[Node(0, 0), None] == (Port.SOUTH,)
+    assert plain[Node(0, 0), Port.SOUTH] == ()
+    assert plain[Node(0, 1), None] == ()
+    for grid in (Grid((2, 2)), Grid((2, 3)), Grid((4, 4))):
+        assert any(nearer(Routing(grid), grid.nodes[0]).values())
 
 
 SIZES = [(rows, columns) for rows in range(1, 9) for columns in range(1, 9)]

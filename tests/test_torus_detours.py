@@ -13,19 +13,21 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from penstock.bound import bound
 from penstock.detours import detours_of
 from penstock.report.tiles import Plane
-from penstock.run import observe
+from penstock.run import CompiledEngine, observe
 from penstock.run import run as run_network
 from penstock.scenario import load
 from penstock.table import show
 from penstock.tiles.detours import Routing
 from penstock.tiles.grid import Grid
 from penstock.tiles.identity import Node
-from penstock.tiles.walk import Link, cut, follow, links_of
+from penstock.tiles.walk import HOP_LIMIT, Link, Outcome, cut, follow, links_of
 
 ROOT = Path(__file__).parents[1]
 TILES = {"kind": "torus", "tiles": [2, 2], "bridge": {"ports": 4, "processing_delay": "1us"}}
+ROOM = {"ports": 5, "processing_delay": "1us", "store": "1MB"}
 PLAIN = {**TILES, "tiles": [4, 4], "tile": [1, 1], "bridge": {"ports": 5, "processing_delay": "1us"}}
 
 
@@ -132,6 +134,75 @@ def test_a_frame_that_no_link_leads_on_is_dropped_where_it_is() -> None:
     assert set(drops["stream"]) == lost
     assert len(drops) == len(lost)
     assert {name for name, each in summary["streams"].items() if each["delivered"] == 2} == lost
+
+
+def test_a_frame_that_two_dead_links_lead_in_a_circle_ends_by_its_hop_limit() -> None:
+    """Two links of the destination's are dead, of which either side leads to the other; the run ends at once."""
+    larger = TILES | {"tiles": [2, 3]}
+    grid = grid_of(larger)
+    dead = [
+        link for link in grid.links if {link[0][0], link[1][0]} in ({Node(0, 0), Node(0, 1)}, {Node(0, 0), Node(1, 0)})
+    ]
+    outcomes = {a: follow(Routing(grid), grid.nodes[a], grid.nodes[0], dead).outcome for a in range(1, 24)}
+    assert {Outcome.ARRIVED, Outcome.LOOPED} <= set(outcomes.values())
+    pairs = [(a, 0) for a in outcomes]
+    faults = [fault(grid, link, at="500us", until="1500us") for link in dead]
+    summary, view = observe(load(scenario(larger, pairs, faults)))
+    lost = {Outcome.LOOPED: {"hop_limit": 1}, Outcome.STUCK: {"no_destination": 1}, Outcome.ARRIVED: {}}
+    for a, outcome in outcomes.items():
+        assert summary["streams"][f"{a}-0"]["dropped"] == lost[outcome], a
+        assert summary["streams"][f"{a}-0"]["conserved"], a
+    drops = view.trace.filter(pl.col("reason") == "hop_limit")["frame_id"]
+    passed = view.trace.filter(pl.col("event") == "received", pl.col("frame_id").is_in(drops.to_list()))
+    assert set(passed.group_by("frame_id").len()["len"]) == {
+        1 + HOP_LIMIT + 1
+    }  # by the first node, and by one too many
+
+
+def test_frames_are_led_around_a_congested_port() -> None:
+    """By hand: from 0,0 to 1,1 first along the row. A frame takes 8 us, and another one comes every 0.8 us.
+
+    The first is being sent and two wait in the east: that is congested. The fourth is being sent and two wait in the
+    south, until it has no less than the east, which gets the seventh.
+    """
+    topology = PLAIN | {"congestion_detour": 2, "rate": "1Gb/s"}
+    source = {"frames": "1000B", "every": "1ns", "count": 7}
+    described = scenario(topology, [(0, 5)], [], source=source)
+    described["stations"] = {name: each | {"rate": "10Gb/s"} for name, each in described["stations"].items()}
+    east, south = [0, 1, 5], [0, 4, 5]
+    assert ways(described)["0-5"] == [east, east, east, south, south, south, east]
+    del described["topology"]["t"]["congestion_detour"]
+    assert ways(described)["0-5"] == [east] * 7
+
+
+@pytest.mark.parametrize(("is_dead", "usual_us", "led_us"), [(False, 133, 96), (True, 122, 102)])
+def test_a_hotspot_is_reached_sooner_by_all_ways(is_dead: bool, usual_us: int, led_us: int) -> None:
+    """Each node sends 10 frames at once to one of two; all arrive, whatever way they took, also with a link dead."""
+    pairs = [(a, 5 if a % 2 else 10) for a in range(16) if a not in (5, 10)]
+    source = {"frames": "1000B", "every": "1ns", "count": 10}
+    grid = grid_of(PLAIN)
+    mean_us = []
+    for keys in ({}, {"congestion_detour": 4}):
+        topology = PLAIN | {"rate": "1Gb/s", "bridge": ROOM} | keys
+        described = scenario(topology, pairs, [fault(grid, grid.links[0], at="0s")] if is_dead else [], source=source)
+        described["stations"] = {name: each | {"rate": "10Gb/s"} for name, each in described["stations"].items()}
+        streams = observe(load(described))[0]["streams"]
+        assert {each["delivered"] for each in streams.values()} == {10}
+        mean_us.append(round(sum(each["latency_ns"]["mean"] for each in streams.values()) / len(streams) / 1e3))
+    assert mean_us == [usual_us, led_us]
+
+
+def test_what_is_led_around_congestion_is_the_same_on_several_cores() -> None:
+    pairs = [(a, 5) for a in range(16) if a != 5]
+    source = {"frames": "1000B", "every": "1ns", "count": 20}
+    network = load(scenario(PLAIN | {"rate": "1Gb/s", "congestion_detour": 4}, pairs, [], source=source))
+    alone, parted = (observe(network, CompiledEngine(cores=cores))[0] for cores in (1, 2))
+    assert alone["streams"] == parted["streams"]
+
+
+def test_no_bound_is_said_of_frames_that_may_be_led_around_congestion() -> None:
+    described = scenario(PLAIN | {"congestion_detour": 4}, [(0, 5)], [])
+    assert "congestion_detour" in str(bound(load(described), "0-5").reason)
 
 
 def test_what_the_tables_are_not_of_waits_for_its_link() -> None:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How bridges of a network of tiles lead streams around links that are down: the tables of its nodes, for the engine.
+"""How nodes of a network of tiles lead streams around what is down or congested: their tables, for the engine.
 
 They hold for streams to one listener that go by dimension order, at bridges that are models and send whole frames.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network
 from penstock.scenario.tilings import Tiling
 from penstock.scenario.topology import port_of
+from penstock.tiles.congestion import nearer
+from penstock.tiles.detours import Ports, Reception
 from penstock.tiles.identity import Node
 from penstock.tiles.walk import follow
 
@@ -25,7 +27,9 @@ class Detours:
 
     link_detection_ps: int
     ports: tuple[int, ...]  # those with links to other nodes
+    congestion_frames: int | None = None
     orders: dict[Key, list[list[int]]] = field(default_factory=dict)  # egress ports in order, by reception port
+    nearer: dict[Key, list[list[int]]] = field(default_factory=dict)  # those around a congested first one
 
     @property
     def vlans(self) -> set[int]:
@@ -34,11 +38,12 @@ class Detours:
 
 
 def detours_of(network: Network) -> dict[str, Detours]:
-    """By bridge; none where no link goes down."""
-    if not any(fault.is_outage for fault in network.faults):
-        return {}
+    """By bridge; none where no link goes down and nothing is led around congestion."""
+    has_outages = any(fault.is_outage for fault in network.faults)
     found: dict[str, Detours] = {}
     for name, tiling in network.tilings.items():
+        if not has_outages and tiling.congestion_frames is None:
+            continue
         bridges = {node: f"{name}{number}" for number, node in enumerate(tiling.routing.grid.nodes)}
         if all(_leads(network, bridge) for bridge in bridges.values()):
             found |= _of_tiling(network, tiling, bridges)
@@ -61,13 +66,21 @@ def _of_tiling(network: Network, tiling: Tiling, bridges: dict[Node, str]) -> di
                 kept.add(key)  # one address at two places leads to neither
     grid = tiling.routing.grid
     found = {
-        bridge: Detours(tiling.link_detection_ps, tuple(port_of(grid.tile, port) for port in grid.neighbours[node]))
+        bridge: Detours(
+            tiling.link_detection_ps,
+            tuple(port_of(grid.tile, port) for port in grid.neighbours[node]),
+            tiling.congestion_frames,
+        )
         for node, bridge in bridges.items()
     }
+    around: dict[Node, Mapping[tuple[Node, Reception], Ports]] = {}
     for stream in streams:
         if kept.isdisjoint(_keys(network, stream, nodes)):
+            goal = nodes[stream.tree[-1].bridge]
+            if tiling.congestion_frames is not None and goal not in around:
+                around[goal] = nearer(tiling.routing, goal)
             for bridge, detours in found.items():
-                _add(network, tiling, nodes, stream, bridge, detours)
+                _add(network, tiling, nodes, stream, bridge, detours, around.get(goal, {}))
     return found
 
 
@@ -86,7 +99,13 @@ def _keys(network: Network, stream: Stream, nodes: dict[str, Node]) -> Iterator[
 
 
 def _add(
-    network: Network, tiling: Tiling, nodes: dict[str, Node], stream: Stream, bridge: str, detours: Detours
+    network: Network,
+    tiling: Tiling,
+    nodes: dict[str, Node],
+    stream: Stream,
+    bridge: str,
+    detours: Detours,
+    around: Mapping[tuple[Node, Reception], Ports],
 ) -> None:
     grid, last = tiling.routing.grid, stream.tree[-1]
     node, goal = nodes[bridge], nodes[last.bridge]
@@ -95,8 +114,10 @@ def _add(
     for number in range(count):
         key = stream.destination_mac, network.vlan_at(stream, bridge, number)
         orders = detours.orders.setdefault(key, [[] for _ in range(count)])
+        others = detours.nearer.setdefault(key, [[] for _ in range(count)])
         if node == goal:
             orders[number] = [port for port in last.egress if port != number]
         else:
             ports = tiling.routing.ports(node, receptions.get(number), goal)
             orders[number] = [port_of(grid.tile, port) for port in ports]
+            others[number] = [port_of(grid.tile, port) for port in around.get((node, receptions.get(number)), ())]

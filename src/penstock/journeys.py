@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import polars as pl
@@ -83,6 +84,7 @@ def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
 
     A frame that is dropped whole is so at its reception port, for all listeners behind; a copy at its egress port; one
     that its talker's port cannot send at the talker, whose port is 0, for all listeners; a damaged one at its listener.
+    One that nodes of tiles lead to one listener may be so anywhere.
     """
     dropped = rows.filter(pl.col("event") == "dropped").select(
         "frame_id", "stream", "node", "port", pl.col("time_ps").alias("dropped"), "reason"
@@ -97,12 +99,28 @@ def _drops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:
         [path.select("stream", "listener", "node", pl.col(side).alias("port")) for side in ("entry", "egress")]
         + [stations]
     )
+    led = pl.DataFrame(
+        [(name, network.streams[name].listeners[0]) for name in _led(network)],
+        schema=dict.fromkeys(("stream", "listener"), pl.Categorical),
+        orient="row",
+    )
+    on_the_way = dropped.join(places, on=["stream", "node", "port"], how="inner")
+    beside = dropped.join(led, on="stream", how="inner").select(on_the_way.columns)
     return (
-        dropped.join(places, on=["stream", "node", "port"], how="inner")
+        pl.concat([on_the_way, beside])
         .sort("dropped", maintain_order=True)
         .group_by("frame_id", "listener", maintain_order=True)
         .agg(pl.col("dropped", "reason").first(), pl.col("node").first().alias("dropped_at"))
     )
+
+
+def _led(network: Network) -> Iterator[str]:
+    """The streams that may leave their route: of one listener, between nodes of tiles."""
+    counts = {name: len(tiling.routing.grid.nodes) for name, tiling in network.tilings.items()}
+    nodes = {f"{name}{number}" for name, count in counts.items() for number in range(count)}
+    for name, stream in network.streams.items():
+        if len(stream.listeners) == 1 and any(hop.bridge in nodes for hop in stream.tree):
+            yield name
 
 
 def hops(network: Network, rows: pl.DataFrame) -> pl.DataFrame:

@@ -256,13 +256,18 @@ def _detours(detours: Detours, vlans: list[tuple[int, int]]) -> dict[str, Any]:
     members = dict.fromkeys(detours.vlans, 0) | dict(vlans)
     for vlan in detours.vlans:
         members[vlan] |= sum(1 << port for port in detours.ports)
-    return {
+    found: dict[str, Any] = {
         "link_detection_ps": detours.link_detection_ps,
         "detours": [
             {"address": address, "vlan": vlan, "ports": orders} for (address, vlan), orders in detours.orders.items()
         ],
         "vlans": list(members.items()),
     }
+    if detours.congestion_frames is not None:
+        found["congestion_frames"] = detours.congestion_frames
+        for each in found["detours"]:
+            each["nearer"] = detours.nearer[each["address"], each["vlan"]]
+    return found
 
 
 def _timing(bridge: Bridge) -> dict[str, Any]:

@@ -45,8 +45,37 @@ pub struct Frame {
     pub(crate) bytes: u16,
     /// Of the first listener that it missed.
     pub(crate) reason: Reason,
-    /// Other copies are, or were, in other partitions of the network.
-    pub(crate) is_parted: bool,
+    pub(crate) marks: Marks,
+}
+
+/// Whether other copies of a frame are, or were, in other partitions of the network; and by how many bridges with detours
+/// it was led. In one byte, for the sake of the frame's size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    const PARTED: u8 = 0x80;
+    /// So many links may a frame take, as Linux sends its packets (`net.ipv4.ip_default_ttl`).
+    const HOP_LIMIT: u8 = 64;
+
+    pub fn is_parted(self) -> bool {
+        self.0 & Self::PARTED != 0
+    }
+
+    pub fn set_parted(&mut self, is_parted: bool) {
+        self.0 = self.0 & !Self::PARTED | u8::from(is_parted) << 7;
+    }
+
+    /// A bridge with detours has found it a way.
+    pub fn lead(&mut self) {
+        let led = self.0 & !Self::PARTED;
+        self.0 = self.0 & Self::PARTED | (led + 1).min(Self::HOP_LIMIT + 1);
+    }
+
+    /// It may take no further link: two dead links have led it in a circle.
+    pub fn is_spent(self) -> bool {
+        self.0 & !Self::PARTED > Self::HOP_LIMIT
+    }
 }
 
 const _: () = assert!(size_of::<Frame>() == 56);
@@ -105,5 +134,26 @@ impl Frame {
     ) -> Row {
         let (frame, stream, bytes) = (self.id, self.stream, self.bytes);
         Row { frame, stream, node, port, event, time_ps, bytes, traffic_class, reason }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_takes_no_more_links_than_its_hop_limit() {
+        for is_parted in [false, true] {
+            let mut marks = Marks::default();
+            marks.set_parted(is_parted);
+            for _ in 0..Marks::HOP_LIMIT {
+                marks.lead();
+                assert_eq!((marks.is_spent(), marks.is_parted()), (false, is_parted));
+            }
+            (0..300).for_each(|_| marks.lead());
+            assert_eq!((marks.is_spent(), marks.is_parted()), (true, is_parted));
+            marks.set_parted(!is_parted);
+            assert_eq!((marks.is_spent(), marks.is_parted()), (true, !is_parted));
+        }
     }
 }

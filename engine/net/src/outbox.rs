@@ -187,6 +187,9 @@ impl<'a> Outbox<'a> {
     #[inline(always)]
     pub fn judged(&mut self, frame: &mut Frame, port: u16, clock: &Clock, judgement: &Judgement) -> u32 {
         let Surroundings { ledger, trace, .. } = &mut *self.around;
+        if judgement.is_led {
+            frame.marks.lead();
+        }
         let copies = Books { node: self.node, ledger, trace }.tell(frame, port, clock, judgement);
         self.copies += i64::from(copies.max(1)) - 1;
         copies
@@ -197,6 +200,9 @@ impl<'a> Outbox<'a> {
     pub(crate) fn judged_straight(&mut self, slot: u32, clock: &Clock, straight: Straight) {
         let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
         let wanted = ledger.routes().ports(frames.get(slot).hop);
+        if straight.is_led {
+            frames.get_mut(slot).marks.lead();
+        }
         if trace.wants(Event::Queued, self.node)
             || trace.wants(Event::Eligible, self.node)
             || wanted & !(1 << straight.egress) != 0
@@ -210,6 +216,9 @@ impl<'a> Outbox<'a> {
     pub(crate) fn judged_slot(&mut self, slot: u32, port: u16, clock: &Clock, judgement: &Judgement) {
         let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
         let frame = frames.get_mut(slot);
+        if judgement.is_led {
+            frame.marks.lead();
+        }
         match (Books { node: self.node, ledger, trace }).tell(frame, port, clock, judgement) {
             1 => {}
             0 => {

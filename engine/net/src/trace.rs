@@ -61,7 +61,7 @@ impl Event {
 pub struct Reason(pub u8);
 
 impl Reason {
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 23;
     /// Those of `reason_e`.
     pub const OF_HARDWARE: usize = 17;
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -87,6 +87,7 @@ impl Reason {
         "node_down",
         "bit_errors",
         "displaced",
+        "hop_limit",
     ];
     pub const NONE: Self = Self(0);
     pub const PREAMBLE: Self = Self(1);
@@ -115,6 +116,8 @@ impl Reason {
     pub const BIT_ERRORS: Self = Self(20);
     /// It was first in a full queue, and gave way to one that came.
     pub const DISPLACED: Self = Self(21);
+    /// Two dead links led it in a circle.
+    pub const HOP_LIMIT: Self = Self(22);
 
     pub fn name(self) -> &'static str {
         Self::NAMES.get(usize::from(self.0)).copied().unwrap_or("unknown")

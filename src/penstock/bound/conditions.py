@@ -106,7 +106,10 @@ def _no_contract(network: Network, stream: Stream) -> str:
 
 
 def _broken(network: Network, stream: Stream) -> str | None:
-    """Why faults leave no bound: what waits for a link comes in a burst, to streams of other ways too."""
+    """Why faults leave no bound: what waits for a link comes in a burst, to streams of other ways too; and detours."""
+    for name, tiling in network.tilings.items():
+        if tiling.congestion_frames is not None:
+            return f"nodes of {name} lead frames around congestion (congestion_detour), to ports of which no way tells"
     if not network.faults:
         return None
     outage = next((fault for fault in network.faults if fault.is_outage), None)

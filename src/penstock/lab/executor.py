@@ -102,11 +102,12 @@ class Executor:
     def do_keep(self, host: str, name: str, command: list[str], plan: dict[str, Any]) -> dict[str, Any]:
         """Starts a program that runs as long as its host; {plan} in its command stands for a file with its plan."""
         (self._folder / name).mkdir()
+        command[0] = self._in_memory(command[0])
         self._lasting.append(self._start({"host": host, "name": name, "command": command, "plan": plan}))
         return {}
 
     def do_up(self, host: str, interfaces: list[str], routes: int, protocol: int, within_s: float) -> dict[str, Any]:
-        """Sets interfaces up, and waits until so many routes of a protocol were made.
+        """Sets interfaces up, and waits until so many routes of a protocol were made, or none for `within_s`.
 
         Gives how many were, and the seconds from the command until then.
         """
@@ -119,12 +120,14 @@ class Executor:
             lines = "".join(f"link set dev {name} up\n" for name in interfaces)
             self.do_run(host, ["ip", "-batch", "-"], lines)
             made, after_s = 0, 0.0
-            while made < routes and (left_s := begin + within_s - time.monotonic()) > 0:
-                events.settimeout(left_s)
-                with contextlib.suppress(TimeoutError):
+            events.settimeout(within_s)
+            while made < routes:
+                try:
                     message = events.recv(1 << 16)  # struct nlmsghdr, struct rtmsg
-                    if (int.from_bytes(message[4:6], sys.byteorder), message[21]) == (_NEW_ROUTE, protocol):
-                        made, after_s = made + 1, time.monotonic() - begin
+                except TimeoutError:
+                    break
+                if (int.from_bytes(message[4:6], sys.byteorder), message[21]) == (_NEW_ROUTE, protocol):
+                    made, after_s = made + 1, time.monotonic() - begin
         return {"made": made, "seconds": after_s}
 
     def do_netlink(self, host: str) -> dict[str, Any]:
@@ -211,11 +214,7 @@ class Executor:
         for program in programs:
             folder = self._folder / program["name"]
             folder.mkdir(parents=True)
-            # Into memory, so that no page of it has to be read while frames are on their way.
-            copy = self._folder / Path(program["command"][0]).name
-            if not copy.exists():
-                shutil.copy2(program["command"][0], copy)
-            program["command"][0] = str(copy)
+            program["command"][0] = self._in_memory(program["command"][0])
         now_ns = time.clock_gettime_ns(time.CLOCK_TAI)
         base_ns = -(-(now_ns + lead_ns - phase_ns) // raster_ns) * raster_ns + phase_ns
         running = []
@@ -249,6 +248,13 @@ class Executor:
             shutil.copytree(self._folder / program["name"], Path(results) / program["name"])
             shutil.rmtree(self._folder / program["name"])
         return {"base_tai_ns": base_ns, "programs": states}
+
+    def _in_memory(self, program: str) -> str:
+        """A copy of a program, of which no page has to be read from a disk while frames are on their way."""
+        copy = self._folder / Path(program).name
+        if not copy.exists():
+            shutil.copy2(program, copy)
+        return str(copy)
 
     @staticmethod
     def _end(programs: list[subprocess.Popen[bytes]]) -> None:

@@ -41,6 +41,10 @@ class Tiles(Table):
     link_detection: Start = Field(
         default=0, description="How long after a link goes down or up the nodes at its ends know of it."
     )
+    congestion_detour: Annotated[int | None, Whole(1, 100_000)] = Field(
+        default=None,
+        description="So many frames queued at a port lead others around it, where another port leads nearer too.",
+    )
     interfaces: dict[str, Interface] = Field(
         default_factory=dict,
         description="Of nodes that are Linux hosts: row, column and side, or north, east and so on.",

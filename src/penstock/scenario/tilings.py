@@ -22,6 +22,7 @@ class Tiling:
     routing: Routing
     interfaces: Mapping[str, str]
     link_detection_ps: int
+    congestion_frames: int | None = None  # queued at a port, from which on frames are led around it
 
 
 @lru_cache(maxsize=8)
@@ -35,7 +36,7 @@ class Tilings:
 
     def __init__(self, topologies: Mapping[str, Topology]) -> None:
         self.by_name = {
-            name: Tiling(_routing(each.grid), each.interfaces, each.link_detection)
+            name: Tiling(_routing(each.grid), each.interfaces, each.link_detection, each.congestion_detour)
             for name, each in topologies.items()
             if each.kind in KINDS
         }

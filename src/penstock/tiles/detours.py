@@ -37,7 +37,7 @@ class Routing:
     def towards(self, destination: Node) -> Mapping[tuple[Node, Reception], Ports]:
         """For each other node and reception port: the ports in order."""
         if destination not in self._made:
-            tree = _Tree(self.grid, destination)
+            tree = Tree(self.grid, destination)
             self._made[destination] = without_circles(tree.table(), tree.up, self.grid.neighbours)
         return self._made[destination]
 
@@ -58,7 +58,7 @@ class _Exit:
         return self.steps[0][1]
 
 
-class _Tree:
+class Tree:
     """The tree of the ways to one destination, and the exits of its subtrees."""
 
     def __init__(self, grid: Grid, root: Node) -> None:
@@ -137,8 +137,9 @@ class _Tree:
         if self.up.get(other) == entry:
             further = self._exit(subtree, other, self._ways_down(other))
             return further and _Exit(further.length + 1, (step, *further.steps))
-        return None if self._is_below(other, subtree) else _Exit(self.depth[other] + 1, (step,))
+        return None if self.is_below(other, subtree) else _Exit(self.depth[other] + 1, (step,))
 
-    def _is_below(self, node: Node, subtree: Node) -> bool:
+    def is_below(self, node: Node, subtree: Node) -> bool:
+        """Whether a node is in a subtree, of which the top is one."""
         first, last = self.span[subtree]
         return first <= self.span[node][0] <= last

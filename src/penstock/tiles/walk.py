@@ -12,6 +12,7 @@ from penstock.tiles.grid import End, Grid
 from penstock.tiles.identity import Node
 
 Link = tuple[End, End]
+HOP_LIMIT = 64  # links that a frame may take, on Linux (net.ipv4.ip_default_ttl) and in the engine
 
 
 class Outcome(Enum):
@@ -20,6 +21,7 @@ class Outcome(Enum):
     ARRIVED = "arrived"
     STUCK = "no port is left"
     LOOPED = "the same link again"  # ended by its hop limit
+    SPENT = "its hop limit is reached"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ def follow(routing: Routing, source: Node, destination: Node, dead: Collection[L
     while node != destination:
         if (node, reception) in met:
             return Way(tuple(way), Outcome.LOOPED)
+        if len(met) == HOP_LIMIT:
+            return Way(tuple(way), Outcome.SPENT)
         met.add((node, reception))
         port = next((port for port in table[node, reception] if (node, port) not in closed), None)
         if port is None:

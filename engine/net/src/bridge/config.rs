@@ -40,6 +40,8 @@ pub struct BridgeConfig {
     pub detours: Vec<DetourConfig>,
     /// How long after a link goes down or up the bridge knows of it, if it has detours.
     pub link_detection_ps: u64,
+    /// So many frames queued make a port congested, where a detour has nearer ones; 0: none is.
+    pub congestion_frames: u32,
     pub aging_period_ms: u32,
     pub identify: Identify,
     /// Which bits of the IPv4 fields count, 26 hexadecimal digits at most.
@@ -82,6 +84,9 @@ pub struct DetourConfig {
     pub vlan: u16,
     /// By reception port: the egress ports in order. A frame takes the first of which the link is up.
     pub ports: Vec<Vec<u16>>,
+    /// By reception port, or none at all: egress ports that lead nearer too, for frames that find the first one congested.
+    #[serde(default)]
+    pub nearer: Vec<Vec<u16>>,
 }
 
 /// The gates of a port; times are those of the PTP clock.
@@ -288,6 +293,7 @@ impl Default for BridgeConfig {
             static_addresses: Vec::new(),
             detours: Vec::new(),
             link_detection_ps: 0,
+            congestion_frames: 0,
             aging_period_ms: 100_000,
             identify: Identify::default(),
             ipv4_mask: "f".repeat(26),

@@ -184,7 +184,7 @@ impl Bridge {
         if seen.is_whole() && facts.found.is_none() && turn + 2 < until {
             let (vlan, address) = (facts.classification.vlan(), seen.header.destination);
             let place = self.forwarding.place_of(vlan, address);
-            facts.found = Some(self.forwarding.find(turn, seen.port, place, vlan, address));
+            facts.found = Some(self.forwarding.find(turn, seen.port, place, vlan, address, |_| 0));
         }
         let class = facts.classification.traffic_class();
         let now = self.meters.metering(seen.port, class);

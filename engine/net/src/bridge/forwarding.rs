@@ -81,10 +81,19 @@ impl Forwarding {
         self.fdb.set_of(address_of(vlan, address))
     }
 
-    /// The ports that lead to an address, of a frame from a reception port; all if it is not known.
-    pub fn find(&mut self, turn: Tick, reception: u16, place: Place, vlan: u16, address: u64) -> u64 {
+    /// The ports that lead to an address, of a frame from a reception port; all if it is not known. `queued` says how many
+    /// frames wait at a port.
+    pub fn find(
+        &mut self,
+        turn: Tick,
+        reception: u16,
+        place: Place,
+        vlan: u16,
+        address: u64,
+        queued: impl Fn(u16) -> usize,
+    ) -> u64 {
         match place.set {
-            DETOUR => self.detours.find(place.ports, reception),
+            DETOUR => self.detours.find(place.ports, reception, queued),
             STATIC => place.ports,
             set => self.fdb.find(turn, set, address_of(vlan, address)).unwrap_or(u64::MAX),
         }
@@ -93,6 +102,9 @@ impl Forwarding {
     /// What [`Self::find`] says holds as long as this stays the same; none while something may change by itself.
     #[inline(always)]
     pub fn version(&self, now: Tick) -> Option<u64> {
+        if self.detours.watches_queues() {
+            return None;
+        }
         self.fdb.version(now).map(|version| version + (self.detours.changes() << 40))
     }
 
@@ -123,7 +135,7 @@ mod tests {
         let mut forwarding = forwarding(&BridgeConfig { static_addresses, ..BridgeConfig::default() });
         let mut find = |vlan, address| {
             let place = forwarding.place_of(vlan, address);
-            forwarding.find(0, 0, place, vlan, address)
+            forwarding.find(0, 0, place, vlan, address, |_| 0)
         };
         assert_eq!([find(1, MAC), find(2, MAC), find(1, MAC + 2)], [0b1, 0b10, 0b100]);
         assert_eq!([find(3, MAC), find(1, MAC + 1)], [u64::MAX; 2]);
@@ -137,9 +149,9 @@ mod tests {
         assert!(!forwarding.knows(set, 1, MAC, 2));
         let before = forwarding.version(1_000);
         forwarding.learn(1_000, set, 1, MAC, 2, false);
-        assert_eq!(forwarding.find(1_100, 0, Place { set, ports: 0 }, 1, MAC), u64::MAX, "not allowed");
+        assert_eq!(forwarding.find(1_100, 0, Place { set, ports: 0 }, 1, MAC, |_| 0), u64::MAX, "not allowed");
         forwarding.learn(2_000, set, 1, MAC, 2, true);
-        assert_eq!(forwarding.find(2_100, 0, Place { set, ports: 0 }, 1, MAC), 0b100);
+        assert_eq!(forwarding.find(2_100, 0, Place { set, ports: 0 }, 1, MAC, |_| 0), 0b100);
         assert!(forwarding.knows(set, 1, MAC, 2) && !forwarding.knows(set, 1, MAC, 1));
         assert!(before.is_some() && forwarding.version(2_100) != before);
     }
@@ -150,11 +162,11 @@ mod tests {
         let set = forwarding(&config).source_set(1, MAC);
         config.fdb = vec![(1, set, MAC, 1, 0b1000)];
         let mut made = forwarding(&config);
-        assert_eq!(made.find(0, 0, Place { set, ports: 0 }, 1, MAC), 0b1000);
+        assert_eq!(made.find(0, 0, Place { set, ports: 0 }, 1, MAC, |_| 0), 0b1000);
         config.fdb = vec![(0, set ^ 1, MAC, 1, 0b1000)];
-        assert_eq!(forwarding(&config).find(0, 0, Place { set, ports: 0 }, 1, MAC), u64::MAX);
+        assert_eq!(forwarding(&config).find(0, 0, Place { set, ports: 0 }, 1, MAC, |_| 0), u64::MAX);
         made.write_at(10, 1, set, Entry::new(true, true, STATIC_AGE, 0b10, 1, MAC));
-        assert_eq!(made.find(100, 0, Place { set, ports: 0 }, 1, MAC), 0b10);
+        assert_eq!(made.find(100, 0, Place { set, ports: 0 }, 1, MAC, |_| 0), 0b10);
     }
 
     #[test]

@@ -135,7 +135,9 @@ impl Bridge {
             Classified::new(&frame, key, &self.tables, &self.forwarding)
         });
         // Looked up whatever comes of it, for the sweep makes way for that.
-        seen.lead_to(self.forwarding.find(received.turn, port, seen.place(), seen.vlan, header.destination));
+        let (ports, place, vlan) = (&self.ports, seen.place(), seen.vlan);
+        let queued = |egress| ports.get(egress).egress.len();
+        seen.lead_to(self.forwarding.find(received.turn, port, place, vlan, header.destination, queued));
         let is_known = !seen.is_learnt || self.forwarding.knows(seen.source_set, seen.vlan, header.source, port);
         seen.found_version = self.forwarding.version(received.turn).filter(|_| is_known).unwrap_or(NOT_FOUND);
         memos.put(received.memo, seen);

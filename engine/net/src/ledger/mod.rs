@@ -6,7 +6,7 @@ mod listeners;
 mod parted;
 
 use crate::conservation::{Fates, Violation, Violations};
-use crate::frame::{Frame, NONE};
+use crate::frame::{Frame, Marks, NONE};
 use crate::near::near;
 use crate::partition::notes::{Change, Notes};
 use crate::routes::{Route, Routes};
@@ -131,7 +131,7 @@ impl Ledger {
             open: listeners,
             bytes: released.bytes,
             reason: Reason::NONE,
-            is_parted: false,
+            marks: Marks::default(),
         }
     }
 
@@ -183,7 +183,7 @@ impl Ledger {
 
     fn account(&mut self, frame: &mut Frame) -> &mut Account {
         if frame.account == NONE {
-            let (open, reason, is_parted) = (frame.open, frame.reason, frame.is_parted);
+            let (open, reason, is_parted) = (frame.open, frame.reason, frame.marks.is_parted());
             let account = Account { copies: 1, open, reason, is_parted, ..Account::default() };
             frame.account = self.free.pop().unwrap_or(self.accounts.len() as u32);
             match self.accounts.get_mut(frame.account as usize) {
@@ -206,7 +206,7 @@ impl Ledger {
                 return;
             }
             Some(account) => (&mut account.open, &mut account.reason, account.is_parted),
-            None => (&mut frame.open, &mut frame.reason, frame.is_parted),
+            None => (&mut frame.open, &mut frame.reason, frame.marks.is_parted()),
         };
         if listeners > *open {
             self.violations.add(Violation::Twice { frame: frame.id, stream: frame.stream, what: "dropped" });
@@ -279,7 +279,7 @@ impl Ledger {
     /// A copy is nowhere any more.
     #[inline]
     pub fn leave(&mut self, frame: Frame) {
-        let mut is_parted = frame.is_parted;
+        let mut is_parted = frame.marks.is_parted();
         let (open, reason) = match self.accounts.get_mut(frame.account as usize) {
             None => (frame.open, frame.reason),
             Some(account) => {
@@ -322,7 +322,7 @@ impl Ledger {
     /// account.
     pub fn inside(&mut self, frame: &Frame) {
         if frame.account == NONE {
-            self.remains(frame, frame.is_parted, frame.open, frame.reason);
+            self.remains(frame, frame.marks.is_parted(), frame.open, frame.reason);
         } else if let Some(account) = self.accounts.get_mut(frame.account as usize) {
             let Account { open, reason, is_parted, .. } = *account;
             // Counted with the first copy that is found.

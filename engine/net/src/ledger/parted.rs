@@ -13,12 +13,14 @@ impl Ledger {
         account.copies -= 1;
         frame.reason = account.reason;
         if account.copies == 0 {
-            (frame.open, frame.is_parted) = (account.open, account.is_parted);
+            frame.open = account.open;
+            frame.marks.set_parted(account.is_parted);
             self.free.push(frame.account);
         } else {
             frame.open = behind.min(account.open);
             account.open -= frame.open;
-            (account.is_parted, frame.is_parted) = (true, true);
+            account.is_parted = true;
+            frame.marks.set_parted(true);
             if let Some(notes) = &mut self.notes {
                 let (frame, stream, reason) = (frame.id, frame.stream, frame.reason);
                 notes.changes.push(Change::Parted { frame, stream, reason });

@@ -109,7 +109,11 @@ impl BridgeNode {
             Some(content) => (self.headers.intern(&content.header), NO_PLACE),
         };
         self.copies += 1;
-        let fault = if coming.damaged.is_some() { Reason::FCS } else { Reason::NONE };
+        let fault = match coming.damaged {
+            Some(_) => Reason::FCS,
+            None if frame.marks.is_spent() => Reason::HOP_LIMIT,
+            None => Reason::NONE,
+        };
         let arrival = Arrival { frame: coming.slot, header, bytes: frame.bytes, first: tick, fault, memo };
         let due = self.bridge.arrive(port, arrival);
         let judgement = Event::judgement(self.clock.time(due), coming.node, port, frame.told_hop());
