@@ -4,6 +4,7 @@
 //! `plane` is pure; `drive` brings it together with a clock and with ports, which are interfaces or a test's.
 #![forbid(unsafe_code)]
 
+pub mod arrivals;
 pub mod clock;
 pub mod config;
 pub mod control;

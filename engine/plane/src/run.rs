@@ -167,6 +167,8 @@ impl Running {
             Command::Limit { port, class, frames } => plane.set_limit(port, class, frames),
             Command::Counters => return Outcome::Counters(Box::new(self.snapshot(now))),
             Command::Occupancy => return Outcome::Occupancy(Box::new(crate::control::read_levels(plane, now))),
+            Command::Watch { port, class } => plane.watch(port, class),
+            Command::Arrivals => return Outcome::Arrivals(plane.watched()),
             Command::Stop => self.is_asked_to_stop = true,
         }
         Outcome::Done

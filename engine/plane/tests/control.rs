@@ -3,7 +3,7 @@
 use penstock_plane::config::Config;
 use penstock_plane::control::{answer, read_levels, Command, Line, Outcome, Snapshot};
 use penstock_plane::link::Chosen;
-use penstock_plane::plane::Plane;
+use penstock_plane::plane::{Arrival, Plane};
 use penstock_plane::port::ListRefused;
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -40,6 +40,22 @@ fn serving() -> (Vec<String>, Line) {
                     Outcome::Counters(Box::new(Snapshot::of(&plane, now, vec![(0, Chosen::default()); 2], 0)))
                 }
                 Command::Occupancy => Outcome::Occupancy(Box::new(read_levels(&mut plane, now))),
+                Command::Watch { port, class } => {
+                    plane.watch(port, class);
+                    Outcome::Done
+                }
+                Command::Arrivals => {
+                    let mut bytes = [0x5A; 96];
+                    bytes[..6].fill(0x5C);
+                    for _ in 0..3 {
+                        now += 1_000;
+                        plane.receive(
+                            &Arrival { port: 0, bytes: &bytes, tag: Some((0x8100, 0xE00A)), checksum: None },
+                            now,
+                        );
+                    }
+                    Outcome::Arrivals(plane.watched())
+                }
                 Command::Stop => return,
             };
             let _ = order.reply.send(outcome);
@@ -118,4 +134,27 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+#[test]
+fn arrivals_are_told_of_the_class_and_port_that_are_watched() {
+    let (ports, line) = serving();
+    let ask = |text: Value| answer(text.to_string().as_bytes(), &ports, &line);
+    let refused = ask(json!({"do": "arrivals"}));
+    assert_eq!(refused["error"]["what"], "nothing is watched");
+    assert_eq!(ask(json!({"do": "watch", "port": "b", "class": 8}))["error"]["allowed"], "0 to 7");
+    assert_eq!(ask(json!({"do": "watch", "port": "c", "class": 7}))["error"]["allowed"], "a, b");
+    assert_eq!(ask(json!({"do": "watch", "port": "b", "class": 1}))["ok"], true);
+    assert_eq!(ask(json!({"do": "arrivals"}))["frames"], json!([]), "of another class");
+    assert_eq!(ask(json!({"do": "watch", "port": "b", "class": 7}))["ok"], true);
+    let told = ask(json!({"do": "arrivals"}));
+    let (source, destination) = ("5a:5a:5a:5a:5a:5a", "5c:5c:5c:5c:5c:5c");
+    let flow = json!({"vlan": 10, "source": source, "destination": destination, "destination_port": null});
+    assert_eq!((&told["flows"], &told["beyond"], &told["port"]), (&json!([flow]), &json!(0), &json!("b")));
+    let frames = told["frames"].as_array().unwrap();
+    assert_eq!(frames.len(), 3);
+    // 96 B, a tag and an FCS, each 1000 ticks of 8 ns behind the one before.
+    assert!(frames.iter().all(|frame| (&frame[1], &frame[2]) == (&json!(104), &json!(0))));
+    let times: Vec<u64> = frames.iter().map(|frame| frame[0].as_u64().unwrap()).collect();
+    assert_eq!((times[1] - times[0], times[2] - times[1]), (8_000, 8_000));
 }

@@ -20,6 +20,7 @@ from penstock.lab.emulation import KINDS, MOST_ICOUNT_SHIFT, Emulation
 from penstock.show.output import CsvOption, Form, WideOption, print_summary
 
 WhereOption = Enum("WhereOption", {"AUTO": "auto", "HERE": "here", "GUEST": "guest"})
+NodesOption = Enum("NodesOption", {"LINUX": "linux", "PLANE": "plane"})
 EmulationOption = Enum("EmulationOption", {"AUTO": "auto", "KVM": "kvm", "TCG": "tcg", "ICOUNT": "icount"})
 
 
@@ -41,6 +42,10 @@ def lab(
     where: Annotated[
         WhereOption, typer.Option("--on", help="This machine's kernel or a guest; auto: here if it has all qdiscs.")
     ] = WhereOption.AUTO,
+    nodes: Annotated[
+        NodesOption | None,
+        typer.Option(help="What bridges are: Linux's own or data planes; what the scenario says, else Linux's own."),
+    ] = None,
     duration: Annotated[str | None, typer.Option(metavar="TIME", help="Instead of the scenario's.")] = None,
     transmit_offset: Annotated[
         str, typer.Option(metavar="TIME", help="How long before its launch time the kernel gets a frame.")
@@ -73,7 +78,8 @@ def lab(
             from penstock.scenario.units import read_option
 
             offset = read_option(DURATION, transmit_offset, "--transmit-offset") // 1000
-            asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort)
+            real = nodes.value if nodes is not None else _real_nodes(Path(scenario))
+            asked = Asked(Path(scenario), out, place, chosen, duration, offset, not best_effort, real)
             end(run_scenario(asked, form))
 
 
@@ -114,6 +120,13 @@ def run_scenario(asked: Asked, form: Form) -> bool:
     result = run(network, target, where, how, tell_of_lab)
     print_summary(result.summary, result.folder, form)
     return bool(result.summary["ok"])
+
+
+def _real_nodes(scenario: Path) -> str | None:
+    """Linux's own bridges, unless the scenario itself says that its bridges are real."""
+    from penstock.scenario import load
+
+    return None if load(scenario).is_real else "linux"
 
 
 def _suffix(nodes: str) -> str:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from penstock.lab import plane_asker
 from penstock.lab.layout import interface, ports_of
 from penstock.lab.programs import How
 from penstock.plane.binary import PROGRAM
@@ -17,8 +19,8 @@ from penstock.plane.of_network import config_of
 from penstock.scenario.network import Bridge, Network
 
 LATE = "late"  # the reason of a departure beyond the tolerance
+TOLERANCE_NS = 20_000
 _TRACE = "trace.csv"
-_TOLERANCE_NS = 20_000
 
 
 def _planes(network: Network) -> list[Bridge]:
@@ -40,13 +42,21 @@ def requests(network: Network, talking: Network, how: How) -> list[dict[str, Any
     """
     found = []
     for bridge in _planes(network):
-        config = config_of(network, bridge, _interfaces(network, bridge)) | {"tolerance": _TOLERANCE_NS}
+        config = config_of(network, bridge, _interfaces(network, bridge)) | {"tolerance": TOLERANCE_NS}
         config["streams"] = {name: told for name, told in config["streams"].items() if name in talking.streams}
         if not how.real_time:
             config["realtime"] = {"required": False}
-        words = [str(PROGRAM.build()), "--config", "{plan}", "--trace", f"{{out}}/{_TRACE}"]
+        words = [str(PROGRAM.build()), "--config", "{plan}", "--trace", f"{{out}}/{_TRACE}", "--control", "{out}.sock"]
         found.append({"name": _name(bridge), "host": bridge.name, "command": words, "plan": config, "serves": True})
     return found
+
+
+def asker(plane: str, asks: Sequence[tuple[int, Mapping[str, Any]]]) -> dict[str, Any]:
+    """A program for `Executor.do_play` that asks a plane, each time so many ns after the begin of the traffic."""
+    plan = {"asks": [{"at_ns": at_ns, "ask": dict(ask)} for at_ns, ask in asks]}
+    words = ["/bin/sh", "-c", 'exec "$@"', "ask", sys.executable, "-I", plane_asker.__file__, "{plan}"]
+    words.append(f"{{out}}/../plane-{plane}.sock")
+    return {"name": f"ask-{plane}", "host": plane, "command": words, "plan": plan}
 
 
 def rows(network: Network, folder: Path) -> pl.DataFrame:
@@ -70,19 +80,28 @@ _SCHEMA = {
     "reason": pl.String,
 }
 _EMPTY = pl.DataFrame(schema=_SCHEMA)
+# Of a plane that nothing reached, no column would tell its type.
+_OF_PROGRAM = {
+    "port": pl.String,
+    "stream": pl.String,
+    "number": pl.UInt64,
+    "time_tai_ns": pl.Int64,
+    "bytes": pl.Int64,
+    "late_ns": pl.Int64,
+}
 
 
 def _rows_of(network: Network, bridge: Bridge, file: Path) -> pl.DataFrame:
     ids = {name: number for number, name in enumerate(network.streams, start=1)}
     ports = {name: number for number, name in _interfaces(network, bridge).items()}
     rate_bps = {number: network.link_at[bridge.name, number].rate_bps for number in ports.values()}
-    seen = pl.read_csv(file, schema_overrides={"stream": pl.String, "port": pl.String, "number": pl.UInt64})
+    seen = pl.read_csv(file, schema_overrides=_OF_PROGRAM)
     seen = seen.filter(pl.col("stream").is_in(list(ids))).with_columns(
         port=pl.col("port").replace_strict(ports, return_dtype=pl.UInt16)
     )
     # A frame was seen when all of it was there; a trace says when its first bit was.
     wire_ns = -(-pl.col("bytes") * 8 * 10**9 // pl.col("port").replace_strict(rate_bps, return_dtype=pl.Int64))
-    is_late = (pl.col("event") == "sent") & (pl.col("late_ns") > _TOLERANCE_NS)
+    is_late = (pl.col("event") == "sent") & (pl.col("late_ns") > TOLERANCE_NS)
     return seen.select(
         frame_id=pl.col("stream").replace_strict(ids, return_dtype=pl.UInt64) * 2**32 + pl.col("number"),
         stream="stream",
@@ -112,7 +131,7 @@ def notes(counted: Mapping[str, Any]) -> list[str]:
         )
         if late or missed or outside:
             found.append(
-                f"{name}: of {sent} departures {late} were later than {_TOLERANCE_NS // 1000} us, {missed} missed "
+                f"{name}: of {sent} departures {late} were later than {TOLERANCE_NS // 1000} us, {missed} missed "
                 f"their window and waited for another, {outside} came when their gate had closed"
             )
         found += [

@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,8 +89,18 @@ def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Resu
     return Result(played.summary, out)
 
 
-def play(machine: Machine, network: Network, how: How, ends: Path) -> Played:
+def play(
+    machine: Machine,
+    network: Network,
+    how: How,
+    ends: Path,
+    *,
+    beside: Sequence[dict[str, Any]] = (),
+    made: Callable[[], None] = lambda: None,
+) -> Played:
     """Makes a network's hosts on a machine and lets them talk; `ends` gets what each program wrote.
+
+    `beside` are further programs, as `Executor.do_play` takes them; `made` is called when all hosts are there.
 
     Raises:
         InputError: A stream cannot be sent by a Linux host.
@@ -100,24 +110,26 @@ def play(machine: Machine, network: Network, how: How, ends: Path) -> Played:
     given = network
     whole, notes = _as_linux_has_it(network)
     parts = background.parted(whole)
-    network, beside = parts.network, parts.streams
-    notes += [f"{s.name}: frames of iperf3 are not timed: its deadline is not checked" for s in beside if s.deadline_ps]
+    network, iperf = parts.network, parts.streams
+    notes += [f"{s.name}: frames of iperf3 are not timed: its deadline is not checked" for s in iperf if s.deadline_ps]
     lead_ns = lead_of(network)
     todo = making.programs(network, how, lead_ns)
     own_planes = planes.requests(given, network, how)
     binary = str(end_station())
-    if beside:
+    if iperf:
         machine.ask("run", host=None, command=background.READ_FIRST)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="penstock-journals-") as journals:
         plans = build(machine, whole, Path(journals))
-    for host, commands in background.commands(whole, beside).items():
+    for host, commands in background.commands(whole, iperf).items():
         machine.run(host, ["ip", "-batch", "-"], commands)
+    made()
     played = machine.play(
         [
             *own_planes,
             *(program.request(binary) for program in todo),
-            *background.programs(whole, beside, lead_ns),
+            *background.programs(whole, iperf, lead_ns),
+            *beside,
         ],
         lead_ns=lead_ns,
         raster_ns=making.raster_ns(network),
@@ -132,7 +144,7 @@ def play(machine: Machine, network: Network, how: How, ends: Path) -> Played:
     told = _about(machine) | {
         "qdiscs_verified": {plan.host: [port.interface for port in plan.ports] for plan in plans},
         "ends": _ends(todo, machine.results),
-        "programs": {s.name: background.told(s, others[background.name_of(s)]) for s in beside},
+        "programs": {s.name: background.told(s, others[background.name_of(s)]) for s in iperf},
         "base_tai_ns": played["base_tai_ns"],
         "planes": (counted := planes.counted(network, machine.results)),
         "stamps": metadata,

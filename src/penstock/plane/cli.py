@@ -105,7 +105,49 @@ def gates(
     if as_json:
         answer(found)
     else:
-        say(f"{port}: the list takes over at {found['config_change_time_tai_ns']} ns of TAI")
+        say(f"{port}: the list takes over at {_changes_at(found)} ns of TAI")
+
+
+@app.command()
+def propose(
+    port: Annotated[str, typer.Argument(metavar="PORT", help="By which the frames leave.")],
+    traffic_class: Annotated[int, typer.Argument(metavar="CLASS", min=0, max=7, help="Whose frames are watched.")],
+    name: NameArgument = "plane",
+    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long to watch.")] = "2s",
+    tolerance: Annotated[
+        str, typer.Option(metavar="TIME", help="By which departures may be late, as the plane's file says.")
+    ] = "20us",
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the list there.")] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Give it to the port.")] = False,
+    socket: SocketOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Watch the flows of a class, and propose a gate control list that has a window for each of their frames."""
+    from penstock.plane import show, watching
+    from penstock.plane.control import Control
+    from penstock.scenario.limits import DURATION
+    from penstock.scenario.units import read_option
+
+    seconds = read_option(DURATION, duration, "--for") / 1e12
+    tolerance_ns = read_option(DURATION, tolerance, "--tolerance") // 1000
+    with interruptible(), Control(_path(name, socket)) as control:
+        found = watching.propose(control, port, traffic_class, seconds, tolerance_ns)
+        change = control.ask("gates", port=port, gates=found.gates) if apply else None
+    if out is not None:
+        out.write_text(show.as_toml(found), encoding="utf-8")
+    if as_json:
+        answer(show.as_json(found) | ({} if change is None else {"config_change_time_tai_ns": _changes_at(change)}))
+        return
+    print_whole(show.flows(found), output())
+    say(show.in_words(found))
+    if out is None:
+        say(show.as_toml(found).rstrip())
+    if change is not None:
+        say(f"{port}: the list takes over at {_changes_at(change)} ns of TAI")
+
+
+def _changes_at(change: dict[str, Any]) -> int:
+    return int(change["config_change_time_tai_ns"])
 
 
 @app.command()

@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.command.tables import new_table
+from penstock.plane.proposal import Proposal
+from penstock.words import count
 
 _GATE_WIDTH = 60
 _BAR_WIDTH = 24
@@ -39,6 +41,45 @@ def counters(told: Mapping[str, Any]) -> Table:
 
 def _us(nanoseconds: int) -> str:
     return f"{nanoseconds / 1000:.1f} us"
+
+
+def flows(found: Proposal) -> Table:
+    """A row per flow that was watched."""
+    table = new_table(["flow"], ["frames seen", "period", "in each", "longest"])
+    for each in found.flows:
+        seen, longest = each.flow.times_ns.size, each.flow.frame_bytes
+        table.add_row(each.flow.name, str(seen), _us(each.period_ns), str(each.frames), f"{longest} B")
+    return table
+
+
+def in_words(found: Proposal) -> str:
+    """What a list is."""
+    windows = f"{count(len(found.windows), 'window')} in a cycle of {found.cycle_ns / 1e6:g} ms"
+    part = f"open for {found.open_part:.1%} of it"
+    return f"{windows}, {part}; {found.inside:.2%} of the frames seen have room in one"
+
+
+def as_toml(found: Proposal) -> str:
+    """A list as `penstock plane gates` reads it."""
+    gates = found.gates
+    lines = [f'cycle_time = "{gates["cycle_time"]}ns"', f'base_time = "{gates["base_time"]}ns"', "entries = ["]
+    lines += [f'  {{ open = {entry["open"]}, interval = "{entry["interval"]}ns" }},' for entry in gates["entries"]]
+    return "\n".join([*lines, "]", ""])
+
+
+def as_json(found: Proposal) -> dict[str, Any]:
+    """A list, and the flows that it is made from."""
+    told = [
+        {
+            "flow": each.flow.name,
+            "frames_seen": int(each.flow.times_ns.size),
+            "period_ns": each.period_ns,
+            "frames_in_period": each.frames,
+            "longest_bytes": each.flow.frame_bytes,
+        }
+        for each in found.flows
+    ]
+    return {"ok": True, "gates": found.gates, "flows": told, "open": found.open_part, "inside": found.inside}
 
 
 @dataclass(frozen=True)

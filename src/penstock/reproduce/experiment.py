@@ -107,6 +107,9 @@ class OwnLaboratory(Protocol):
     def needs(self) -> Sequence[str]:
         """What the kernel has to have, of `penstock.lab.probe.WHAT`."""
 
+    def note(self, emulated: bool) -> str:
+        """What a reader has to know of these runs beside where they were; empty for nothing."""
+
     def found(self, machine: Machine, tell: Callable[[str], None]) -> Mapping[str, Found]:
         """What hosts on a machine gave, by experiment."""
 

@@ -99,7 +99,10 @@ def run(
 def _own(paper: OwnLaboratory, experiments: Sequence[Experiment], where: lab.Where, tell: Tell) -> Laboratory:
     with lab.machine_with(paper.needs(), {}, where, tell) as machine:
         seen = paper.found(machine, tell)
-        return Laboratory(machine.about, found={each.id: seen[each.id] for each in experiments if each.id in seen})
+        note = paper.note(is_emulated(machine.about))
+        return Laboratory(
+            machine.about, note, found={each.id: seen[each.id] for each in experiments if each.id in seen}
+        )
 
 
 def _outcome(paper: InLaboratory, case: Case, found: Laboratory, machine: Any) -> Outcome:

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use penstock_shaper::gates::AdminList;
 
+use crate::arrivals::Watched;
 use crate::table::Table;
 
 pub use request::{answer, MOST_REQUEST_BYTES};
@@ -30,6 +31,8 @@ pub enum Command {
     Limit { port: usize, class: usize, frames: u32 },
     Counters,
     Occupancy,
+    Watch { port: usize, class: usize },
+    Arrivals,
     Stop,
 }
 
@@ -46,6 +49,8 @@ pub enum Outcome {
     Refused(crate::config::Refused),
     Counters(Box<Snapshot>),
     Occupancy(Box<snapshot::Levels>),
+    /// None: nobody asked to watch.
+    Arrivals(Option<Watched>),
 }
 
 /// A command, and who waits for its outcome.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What can be asked, a line of JSON each, and the answers.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde_json::{json, Value};
 use super::metrics;
 use super::snapshot::LevelShown;
 use super::{Command, Line, Outcome};
+use crate::arrivals::{Flow, Watched};
 use crate::config::{refuse, GatesConfig, Refused, Rule, StreamConfig};
 use crate::gating::admin_list;
 use crate::table::Table;
@@ -42,6 +43,11 @@ enum Request {
     Counters,
     Occupancy,
     Metrics,
+    Watch {
+        port: String,
+        class: u8,
+    },
+    Arrivals,
     Stop,
 }
 
@@ -76,10 +82,7 @@ fn perform(text: &[u8], ports: &[String], line: &Line) -> Result<Value, Refused>
             shown(ask(line, Command::Table(Table::new(&table, &streams, &find, &ports.join(", "))?))?)
         }
         Request::Limit { port, class, frames } => {
-            let (port, class) = (port_of(&port, ports)?, usize::from(class));
-            if class >= CLASSES {
-                return refuse("class", format!("class {class}"), "0 to 7");
-            }
+            let (port, class) = (port_of(&port, ports)?, class_of(class)?);
             if frames > MOST_LIMIT {
                 return refuse("frames", frames.to_string(), format!("0 to {MOST_LIMIT}"));
             }
@@ -91,6 +94,14 @@ fn perform(text: &[u8], ports: &[String], line: &Line) -> Result<Value, Refused>
             Outcome::Counters(snapshot) => Ok(json!({"ok": true, "text": metrics::text(&snapshot.shown())})),
             outcome => shown(outcome),
         },
+        Request::Watch { port, class } => {
+            shown(ask(line, Command::Watch { port: port_of(&port, ports)?, class: class_of(class)? })?)
+        }
+        Request::Arrivals => match ask(line, Command::Arrivals)? {
+            Outcome::Arrivals(Some(watched)) => Ok(arrivals(&watched, ports)),
+            Outcome::Arrivals(None) => refuse("arrivals", "nothing is watched", "behind a request to watch"),
+            outcome => shown(outcome),
+        },
         Request::Stop => shown(ask(line, Command::Stop)?),
     }
 }
@@ -100,6 +111,40 @@ fn port_of(name: &str, ports: &[String]) -> Result<usize, Refused> {
         Some(port) => Ok(port),
         None => refuse("port", format!("\"{name}\" is no port"), ports.join(", ")),
     }
+}
+
+fn class_of(class: u8) -> Result<usize, Refused> {
+    match usize::from(class) {
+        class if class < CLASSES => Ok(class),
+        _ => refuse("class", format!("class {class}"), "0 to 7"),
+    }
+}
+
+/// Flows once, and of each frame when it came, its length and the number of its flow.
+fn arrivals(watched: &Watched, ports: &[String]) -> Value {
+    let flows: BTreeSet<Flow> = watched.frames.iter().map(|frame| frame.flow).collect();
+    let flows: Vec<Flow> = flows.into_iter().collect();
+    let number = |flow: &Flow| flows.binary_search(flow).unwrap_or_default();
+    let frames = watched.frames.iter().map(|frame| (frame.time_tai_ns, frame.bytes, number(&frame.flow)));
+    json!({
+        "ok": true,
+        "port": ports.get(watched.port),
+        "class": watched.class,
+        "frames": frames.collect::<Vec<_>>(),
+        "flows": flows.iter().map(flow_shown).collect::<Vec<_>>(),
+        "beyond": watched.beyond,
+    })
+}
+
+fn flow_shown(flow: &Flow) -> Value {
+    let &Flow { vlan, source, destination, destination_port } = flow;
+    let port = (destination_port > 0).then_some(destination_port);
+    json!({"vlan": vlan, "source": shown_mac(source), "destination": shown_mac(destination), "destination_port": port})
+}
+
+fn shown_mac(address: u64) -> String {
+    let [_, _, octets @ ..] = address.to_be_bytes();
+    octets.map(|octet| format!("{octet:02x}")).join(":")
 }
 
 fn ask(line: &Line, command: Command) -> Result<Outcome, Refused> {
@@ -114,6 +159,7 @@ fn shown(outcome: Outcome) -> Result<Value, Refused> {
         Outcome::Done => json!({"ok": true}),
         Outcome::Changes { tai_ns } => json!({"ok": true, "config_change_time_tai_ns": tai_ns}),
         Outcome::Refused(refused) => return Err(refused),
+        Outcome::Arrivals(_) => json!({"ok": true}),
         Outcome::Locked => return refuse("gates", "another list is pending", "again later"),
         Outcome::Counters(snapshot) => match serde_json::to_value(snapshot.shown()) {
             Ok(Value::Object(mut told)) => {

@@ -7,6 +7,7 @@ use penstock_shaper::egress::{Queued, Tick};
 use penstock_shaper::forwarding::address_of;
 
 use super::{Arrival, Note, Plane};
+use crate::arrivals::{Flow, Noted};
 use crate::count::Reason;
 use crate::line::TICK_NS;
 use crate::table::{ethertype_of, number_in, Action, Seen};
@@ -75,6 +76,9 @@ impl Plane {
         while left != 0 {
             let to = left.trailing_zeros() as usize;
             left &= left - 1;
+            if self.watch.wants(to, class) {
+                self.watch.note(Noted { time_tai_ns: self.time.at(now), bytes, flow: flow_of(vlan, &header) });
+            }
             if let Err(reason) = self.ports[to].judge(&self.time, now, class, bytes) {
                 self.ports[to].counters.drop(reason);
                 self.note(Event::Dropped, to, class, bytes, frame, now, now, Some(reason));
@@ -137,6 +141,11 @@ impl Plane {
             (_, false) => Err(Reason::Residence),
         }
     }
+}
+
+fn flow_of(vlan: u16, header: &Header) -> Flow {
+    let destination_port = header.ipv4.map_or(0, |fields| fields.destination_port);
+    Flow { vlan, source: header.source, destination: header.destination, destination_port }
 }
 
 /// A frame as the parser wants it: with the FCS behind, which it does not look into.

@@ -16,6 +16,7 @@ use penstock_shaper::forwarding::Fdb;
 use penstock_shaper::gates::AdminList;
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
 
+use crate::arrivals::{Watch, Watched};
 use crate::config::{refuse, ClockConfig, Config, Refused};
 use crate::count::{Level, Reason};
 use crate::line::TICK_NS;
@@ -76,6 +77,7 @@ pub struct Plane {
     longest: u16,
     tolerance_ns: u64,
     clock_steps: u64,
+    watch: Watch,
     /// What happened, if anybody wants to know.
     rows: Option<Vec<Row>>,
 }
@@ -109,6 +111,7 @@ impl Plane {
             longest,
             tolerance_ns,
             clock_steps: 0,
+            watch: Watch::default(),
             rows: None,
             ports,
         };
@@ -197,6 +200,16 @@ impl Plane {
     /// How full a queue is and was.
     pub fn read_level(&mut self, port: usize, class: usize, now: Tick) -> Level {
         self.ports[port].queues[class].read(now)
+    }
+
+    /// From now on it is noted when frames of a class come to an egress port, and to no other.
+    pub fn watch(&mut self, port: usize, class: usize) {
+        self.watch.begin(port, class);
+    }
+
+    /// What was noted since, once.
+    pub fn watched(&mut self) -> Option<Watched> {
+        self.watch.end()
     }
 
     /// The interface of a port is gone, or there again: what waits for it is dropped.

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,23 @@ from penstock.run import observe
 from penstock.scenario.network import Network
 
 FLOWS = {"st": "ST", "be": "BE"}
+SLOW = ("nic2", 1)  # the port that is slower than both flows
 INTERVAL_MS = 100  # over which the paper averages what queues hold
-_SLOW = ("nic2", 1)
 _NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the queues of the slow port held, by flow: means of each 100 ms, and the most at any time."""
+
+    mean: Mapping[str, Sequence[float]]
+    most: Mapping[str, int]
+
+
+def held(outcome: Outcome) -> Held:
+    """Of a run of `watch`."""
+    told = outcome.summary["occupancy"]
+    return Held({flow: told[flow]["mean"] for flow in FLOWS}, {flow: told[flow]["most"] for flow in FLOWS})
 
 
 def watch(network: Network) -> Outcome:
@@ -28,7 +44,7 @@ def watch(network: Network) -> Outcome:
 def flows_of(network: Network, summary: dict[str, Any], view: View) -> Outcome:
     """Of a run that is done."""
     journeys = view.journeys.with_columns(pl.col("stream").cast(pl.String))
-    frames, told, held = {}, {}, {}
+    frames, told, occupied = {}, {}, {}
     for flow in FLOWS:
         names = [name for name in network.streams if name.startswith(flow)]
         came = journeys.filter(pl.col("stream").is_in(names) & pl.col("delivered").is_not_null())
@@ -41,19 +57,20 @@ def flows_of(network: Network, summary: dict[str, Any], view: View) -> Outcome:
             "dropped": _sums(stream["dropped"] for stream in streams),
             "bound_ns": None if None in bounds else max(bounds),
         }
-        held[flow] = _held(network, view, names)
-    return Outcome(network.nodes, {"streams": told, "occupancy": held}, frames)
+        occupied[flow] = _held(network, view, names)
+    return Outcome(network.nodes, {"streams": told, "occupancy": occupied}, frames)
 
 
 def latency_us(outcome: Outcome, flow: str) -> Times:
-    """From host to host, in the order in which frames were sent."""
+    """From the talker's program to the listener, in the order in which frames were sent."""
     frames = outcome.frames[flow]
     return (frames.delivered_ps - frames.created_ps) / 1e6
 
 
 def _frames(rows: pl.DataFrame) -> Frames:
-    created, delivered = (rows[column].cast(pl.Int64).to_numpy() for column in ("created", "delivered"))
-    return Frames(rows["bytes"].cast(pl.Int64).to_numpy(), created, _NONE, _NONE, delivered, {})
+    columns = ("bytes", "created", "talker_sent", "delivered")
+    length, created, sent, delivered = (rows[column].cast(pl.Int64).to_numpy() for column in columns)
+    return Frames(length, created, _NONE, sent, delivered, {})
 
 
 def _sums(counts: Any) -> dict[str, int]:
@@ -66,7 +83,7 @@ def _sums(counts: Any) -> dict[str, int]:
 
 def _held(network: Network, view: View, names: list[str]) -> dict[str, Any]:
     """What the flow's queue at the slow port held: averages over each 100 ms, and the most at any time."""
-    node, port = _SLOW
+    node, port = SLOW
     rows = view.hops.with_columns(pl.col("stream", "node").cast(pl.String)).filter(
         (pl.col("node") == node) & (pl.col("port") == port)
         & pl.col("stream").is_in(names) & pl.col("queued").is_not_null()
@@ -75,7 +92,7 @@ def _held(network: Network, view: View, names: list[str]) -> dict[str, Any]:
     queued = rows["queued"].cast(pl.Int64).to_numpy()
     left = rows.select(pl.coalesce("sent", "dropped").cast(pl.Int64)).to_series().fill_null(end_ps).to_numpy()
     left = np.minimum(left, end_ps)
-    return {"mean": list(means(queued, left, INTERVAL_MS * 10**9, end_ps)), "most": most(queued, left)}
+    return {"mean": means(queued, left, INTERVAL_MS * 10**9, end_ps).tolist(), "most": most(queued, left)}
 
 
 def means(queued_ps: Instants, left_ps: Instants, interval_ps: int, end_ps: int) -> NDArray[np.float64]:

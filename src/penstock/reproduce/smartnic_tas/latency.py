@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from penstock.percentile import percentile
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
-from penstock.reproduce.outcome import Outcome
+from penstock.reproduce.outcome import Outcome, Times
 from penstock.reproduce.row import Row
 from penstock.reproduce.smartnic_tas import pictures, printed
 from penstock.reproduce.smartnic_tas.flows import FLOWS, latency_us
@@ -18,6 +20,7 @@ CARRIED_MBPS = 21  # of a port that carries both flows
 _SIMILAR = 0.1  # part by which means of "similar latencies" differ at most
 _TALKERS = {True: "aligned", False: "not aligned"}
 
+Range = tuple[float | None, float | None]
 Runs = Mapping[tuple[str, bool], Outcome]
 
 
@@ -48,20 +51,26 @@ def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
     return found
 
 
-def _ranges(scheduler: str, aligned: bool, run: Outcome) -> list[Row]:
+def quantiles(name: str, called: str, flow: str, latency: Times, paper: Range = (None, None)) -> list[Row]:
+    """Least, middle and greatest latency of a flow; `paper` has the least and the greatest of the paper's."""
     rows = []
-    paper = printed.LATENCY_US.get(scheduler, (None, printed.TAS_US if scheduler == "tas" else None))
-    for flow, called in FLOWS.items():
-        latency = latency_us(run, flow)
+    for part, what, value, printed_us in (
+        ("min", "least latency", latency.min(initial=np.inf), paper[0]),
+        ("p50", "half of the latencies are below", percentile(latency, 0.5) if latency.size else np.inf, None),
+        ("max", "greatest latency", latency.max(initial=0), paper[1]),
+    ):
+        label = f"{what}, {FLOWS[flow]}, {called}"
+        row = Row.told(f"{name}.{flow}.{part}", label, "us", float(value), paper=printed_us)
+        rows.append(replace(row, key=flow == "st" and part != "min"))
+    return rows
+
+
+def _ranges(scheduler: str, aligned: bool, run: Outcome) -> list[Row]:
+    paper: Range = printed.LATENCY_US.get(scheduler, (None, printed.TAS_US if scheduler == "tas" else None))
+    rows = []
+    for flow in FLOWS:
         beside = paper if flow == "st" or scheduler == "rr" else (None, None)
-        for name, what, value, printed_us in (
-            ("min", "least latency", latency.min(), beside[0]),
-            ("p50", "half of the latencies are below", percentile(latency, 0.5), None),
-            ("max", "greatest latency", latency.max(), beside[1]),
-        ):
-            label = f"{what}, {called}, {said(scheduler, aligned)}"
-            row = Row.told(f"{key(scheduler, aligned)}.{flow}.{name}", label, "us", float(value), paper=printed_us)
-            rows.append(replace(row, key=flow == "st" and name != "min"))
+        rows += quantiles(key(scheduler, aligned), said(scheduler, aligned), flow, latency_us(run, flow), beside)
     return rows
 
 
@@ -81,7 +90,7 @@ def bounded(run: Outcome, aligned: bool) -> Row:
     """Each frame of ST within what the gates' windows and store-and-forward allow."""
     label = f"greatest latency, ST, {said('tas', aligned)}, at most its bound"
     row = Row.within(
-        f"{key('tas', aligned)}.bound", label, "us", float(latency_us(run, "st").max()), run.bound_us("st")
+        f"{key('tas', aligned)}.bound", label, "us", float(run.frames["st"].latency_us.max()), run.bound_us("st")
     )
     return row.as_key()
 

@@ -16,10 +16,11 @@ SCHEDULERS = {
     "taprio": "taprio",
     "tas": "time-aware shaper",
 }
+PRIORITIES = {"st": 1, "be": 0}  # and classes
 CYCLE_US = 5_000
 _PERIOD_US = 800  # 1000 B at 10 Mb/s
 _BE_PERIOD_US = 803  # so that the flows have no common phase, as of two programs
-_SPACING_US = 500  # of an aligned talker: more than a frame takes at the slow port
+_SPACING_US = 480  # of an aligned talker: more than a frame takes at the slow port
 _WINDOW_PARTS = 10, 7  # ST has 70 %
 # Of taprio's hosts, before the gates. No frame is faster than the best case that the paper cites of two switches with
 # taprio, 100 us; the rest is ours.

@@ -67,6 +67,10 @@ class OnHosts:
         """The qdiscs that a schedule takes."""
         return ("mqprio", "taprio")
 
+    def note(self, emulated: bool) -> str:
+        """Nothing more than where they are."""
+        return ""
+
     def found(self, machine: Machine, tell: Callable[[str], None]) -> Mapping[str, Found]:
         """Rows beside those of `_evaluate`, and below them."""
         torus = torus_of(load(_FILE))
