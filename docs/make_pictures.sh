@@ -53,6 +53,11 @@ if is_wanted report; then
   cut_out "$folder/moment/report.html" "A moment"
   shot "$folder/moment/part.html" 1420 report.png
 fi
+if is_wanted bound; then
+  ./penstock bound scenarios/mixed --html "$folder/report.html" >/dev/null
+  cut_out "$folder/report.html" "sw port 3, class 6"
+  shot "$folder/part.html" 530 bound.png
+fi
 if is_wanted ats-switch; then
   ./penstock reproduce ats-switch --only fig21 --only fig22 --out "$folder/paper" >/dev/null
   cut_out "$folder/paper/report.html" "Figure"

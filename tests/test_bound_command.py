@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -213,3 +214,21 @@ def test_many_streams_are_shown_in_part(bound: Bound) -> None:
     assert "f5 1542 B and 44 more; l_min" in out
     assert len(out.splitlines()) < 200
     assert len(as_json(bound, *streams)["streams"]) == 50
+
+
+def test_a_page_of_curves(bound: Bound, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Beside what is printed: each queue, its bound, and the frame of a run that came nearest."""
+    file = tmp_path_factory.mktemp("page") / "bound.html"
+    status, out, err = bound([F7, F6, BEST_EFFORT], "--html", str(file))
+    assert (status, err) == (0, "")
+    assert "every ATS stream has a bound" in out
+    page = file.read_text()
+    assert all(f"sw port 3, class {number}" in page for number in (5, 6, 7))
+    # Of the highest class a frame of a lower one, 12.336 us.
+    waits = sorted(float(wait) for wait in re.findall(r"No frame waits for longer than ([0-9.]+) us", page))
+    assert 12.336 <= waits[0] < 12.4
+    assert waits[0] < waits[1] < waits[2]
+    assert "of f7 came nearest" in page
+    status, out, err = bound([F7], "--html", "/nowhere/bound.html")
+    assert (status, out) == (3, "")
+    assert "/nowhere" in err

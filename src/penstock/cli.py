@@ -198,6 +198,10 @@ def bound(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also a page of what comes to queues and what they are served."),
     ] = None,
+    saihu: Annotated[
+        Path | None,
+        typer.Option("--saihu", metavar="FILE", help="Also the network as Saihu has it, for other tools to judge."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """The worst case of each stream, per hop and end to end, term by term; runs nothing."""
@@ -219,13 +223,21 @@ def bound(
     from penstock.bound.analysis import analyse
     from penstock.bound.show import show
     from penstock.bound.tables import as_json as described
+    from penstock.folder import check_file
     from penstock.scenario import load
 
-    if html is not None:
-        from penstock.folder import check_file
+    for file in (html, saihu):
+        if file is not None:
+            check_file(file)
+    if scenario.suffix == ".json":
+        from penstock.bound.saihu_command import run_judge
 
-        check_file(html)
+        end(run_judge(scenario, as_json))
     analysis = analyse(load(scenario))
+    if saihu is not None:
+        from penstock.bound.saihu_command import run_export
+
+        run_export(load(scenario), saihu, as_json)
     if html is not None:
         from penstock.bound.page import as_page, nearest_of
         from penstock.run import observe

@@ -20,6 +20,7 @@ _MOST_PHASES = 12
 _MOST_PIECES = 2_000
 
 Point = tuple[float, float]  # us and bytes
+Corners = list[tuple[Fraction, Fraction]]
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,21 @@ def _bridge_ports(network: Network, solution: Solution) -> list[tuple[tuple[str,
 
 def _shapes(queue: Queue) -> Iterator[Shape]:
     assert queue.claimed is not None
-    phases = queue.service.phases() if queue.credit is None else [Phase(0)]
     horizon = Fraction(max(queue.claimed * 3 // 2, 1_000_000))
-    for phase in phases:
-        steps = list(_by_credit(queue, horizon) if queue.credit is not None else _served(queue, phase, horizon))
-        if steps:
-            yield _shape(queue, phase, steps, horizon)
+    for phase, corners in _corners(queue, horizon):
+        if corners:
+            yield _shape(queue, phase, corners, horizon)
+
+
+def corners_of(queue: Queue, horizon: Fraction) -> Iterator[Corners]:
+    """Of each phase, where the curve of what the class is served turns, up to a time: ps and 10^-12 bit."""
+    return (corners for _, corners in _corners(queue, horizon))
+
+
+def _corners(queue: Queue, horizon: Fraction) -> Iterator[tuple[Phase, Corners]]:
+    for phase in queue.service.phases() if queue.credit is None else [Phase(0)]:
+        steps = _by_credit(queue, horizon) if queue.credit is not None else _served(queue, phase, horizon)
+        yield phase, list(steps)
 
 
 def _served(queue: Queue, phase: Phase, horizon: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
@@ -110,7 +120,7 @@ def _by_credit(queue: Queue, horizon: Fraction) -> Iterator[tuple[Fraction, Frac
             return
 
 
-def _shape(queue: Queue, phase: Phase, corners: list[tuple[Fraction, Fraction]], horizon: Fraction) -> Shape:
+def _shape(queue: Queue, phase: Phase, corners: Corners, horizon: Fraction) -> Shape:
     assert queue.arrivals is not None
     counted = queue.service.frames is not None and queue.service.counted and queue.credit is None
     times = {horizon * n / _POINTS for n in range(_POINTS)} | {time for time in queue.arrivals.turns if time < horizon}

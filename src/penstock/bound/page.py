@@ -98,7 +98,7 @@ def _figure(each: Curves, nearest: Nearest | None) -> go.Figure:
             }
             for number, shape in enumerate(each.shapes)
         ]
-        figure.update_layout(updatemenus=[{"buttons": buttons, "x": 0, "xanchor": "left", "y": 1.15}], margin={"t": 90})
+        figure.update_layout(updatemenus=[{"buttons": buttons, "x": 1, "xanchor": "right", "y": 1.2}], margin={"t": 90})
     return figure
 
 
