@@ -89,6 +89,9 @@ pub struct PortConfig {
     #[serde(default)]
     pub sockets: Sockets,
     pub rate: Rate,
+    /// Whether an origin of in-band synchronization that is reached by it may set the plane's clock.
+    #[serde(default)]
+    pub follows: bool,
     /// VLAN of frames without a tag.
     #[serde(default = "default_vlan")]
     pub vlan: u16,

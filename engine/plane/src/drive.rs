@@ -93,6 +93,7 @@ impl<P: Ports, C: Clock> Driver<P, C> {
             rest = others;
             while !own.is_empty() {
                 let before = clock.now();
+                own.iter().for_each(|departure| plane.stamp(departure, before));
                 let result = ports.send(port, &mut own.iter().map(|departure| plane.bytes(departure)));
                 let at = clock.now();
                 let sent = result.as_ref().copied().unwrap_or(0).min(own.len());

@@ -9,7 +9,7 @@ use penstock_sys as sys;
 
 use crate::clock::{Ahead, MachineClock, StepWatch};
 use crate::config::Refused;
-use crate::control::{Command, Order, Orders, Outcome, Snapshot};
+use crate::control::{Command, Order, Orders, Outcome, Snapshot, Synchronization};
 use crate::drive::{Clock, Driver};
 use crate::interfaces::Interfaces;
 use crate::line::TICK_NS;
@@ -169,6 +169,15 @@ impl Running {
             Command::Occupancy => return Outcome::Occupancy(Box::new(crate::control::read_levels(plane, now))),
             Command::Watch { port, class } => plane.watch(port, class),
             Command::Arrivals => return Outcome::Arrivals(plane.watched()),
+            Command::Synchronize { port, plan } => {
+                if let Err(error) = plane.synchronize(port, plan, now) {
+                    let allowed = "what it says".into();
+                    return Outcome::Refused(Refused { place: "plan".into(), what: error.to_string(), allowed });
+                }
+            }
+            Command::Synchronization { port } => {
+                return Outcome::Synchronization(Box::new(Synchronization::of(plane, port, now)));
+            }
             Command::Stop => self.is_asked_to_stop = true,
         }
         Outcome::Done

@@ -36,6 +36,7 @@ fn serving() -> (Vec<String>, Line) {
                     plane.set_limit(port, class, frames);
                     Outcome::Done
                 }
+                Command::Synchronize { .. } | Command::Synchronization { .. } => Outcome::Done,
                 Command::Counters => {
                     Outcome::Counters(Box::new(Snapshot::of(&plane, now, vec![(0, Chosen::default()); 2], 0)))
                 }

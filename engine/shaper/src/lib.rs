@@ -13,6 +13,7 @@ pub mod gate_config;
 pub mod gated_credit;
 pub mod gates;
 pub mod identification;
+pub mod in_band;
 pub mod lifetime;
 pub mod ptp_clock;
 pub mod reception;

@@ -234,6 +234,41 @@ def watch(
 
 
 @app.command()
+def sync(
+    port: Annotated[str, typer.Argument(metavar="PORT", help="Behind which somebody follows.")],
+    name: NameArgument = "plane",
+    socket: SocketOption = None,
+    follower: Annotated[
+        str | None,
+        typer.Option(metavar="NAME:PORT", help="A plane of this machine that follows, to see its true error."),
+    ] = None,
+    interval_ms: Annotated[float, typer.Option("--interval", min=0.1, metavar="MS", help="From frame to frame.")] = 10,
+    probes: Annotated[int, typer.Option(min=8, metavar="N", help="From which drift is reckoned.")] = 1000,
+    after: Annotated[int, typer.Option(min=8, metavar="N", help="Probes after the clock was set.")] = 300,
+    checks: Annotated[int, typer.Option(min=0, metavar="N", help="Probes after all, to see what is left.")] = 500,
+    as_json: JsonOption = False,
+) -> None:
+    """Synchronize the clock of a plane behind a port by frames there and back: drift, then set and compensated."""
+    from penstock.plane.control import Control
+    from penstock.plane.sync import Peer, Plan, synchronize, table
+
+    plan = Plan(interval_ms, probes, after, checks)
+    with contextlib.ExitStack() as stack:
+        control = stack.enter_context(Control(_path(name, socket)))
+        peer = None
+        if follower is not None:
+            other, _, its_port = follower.rpartition(":")
+            where = Path(other) if "/" in other else _path(other, None)
+            peer = Peer(stack.enter_context(Control(where)), its_port)
+        found = synchronize(control, port, plan, peer)
+    if as_json:
+        answer(found)
+        return
+    print_whole(table(found), output())
+    say(f"drift: {found['drift']['slope_ppb'] / 1000:.4f} ppm; {found['lost']} of the frames had no answer")
+
+
+@app.command()
 def stop(name: NameArgument = "plane", socket: SocketOption = None) -> None:
     """End a plane."""
     _ask(name, socket, "stop")

@@ -5,6 +5,7 @@ mod metrics;
 mod request;
 mod server;
 mod snapshot;
+mod synchronization;
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use penstock_shaper::gates::AdminList;
+use penstock_shaper::in_band::Plan;
 
 use crate::arrivals::Watched;
 use crate::table::Table;
@@ -22,17 +24,37 @@ use crate::table::Table;
 pub use request::{answer, MOST_REQUEST_BYTES};
 pub use server::Server;
 pub use snapshot::{read_levels, LevelShown, PortShown, Snapshot};
+pub use synchronization::Synchronization;
 
 /// What the plane's thread is asked to do between two frames.
 #[derive(Debug)]
 pub enum Command {
-    Gates { port: usize, list: AdminList },
+    Gates {
+        port: usize,
+        list: AdminList,
+    },
     Table(Table),
-    Limit { port: usize, class: usize, frames: u32 },
+    Limit {
+        port: usize,
+        class: usize,
+        frames: u32,
+    },
     Counters,
     Occupancy,
-    Watch { port: usize, class: usize },
+    Watch {
+        port: usize,
+        class: usize,
+    },
     Arrivals,
+    /// Begins to synchronize who follows behind a port.
+    Synchronize {
+        port: usize,
+        plan: Plan,
+    },
+    /// How far that is.
+    Synchronization {
+        port: usize,
+    },
     Stop,
 }
 
@@ -51,6 +73,7 @@ pub enum Outcome {
     Occupancy(Box<snapshot::Levels>),
     /// None: nobody asked to watch.
     Arrivals(Option<Watched>),
+    Synchronization(Box<Synchronization>),
 }
 
 /// A command, and who waits for its outcome.

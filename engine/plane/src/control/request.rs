@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use penstock_shaper::admission::CLASSES;
+use penstock_shaper::in_band::{Plan, Time};
 use serde::Deserialize;
 use serde_json::{json, Value};
 
@@ -14,6 +15,7 @@ use super::{Command, Line, Outcome};
 use crate::arrivals::{Flow, Watched};
 use crate::config::{refuse, GatesConfig, Refused, Rule, StreamConfig};
 use crate::gating::admin_list;
+use crate::quantity::Nanoseconds;
 use crate::table::Table;
 
 /// A longer line is none.
@@ -40,6 +42,11 @@ enum Request {
         class: u8,
         frames: u32,
     },
+    /// Begins; without a plan, asks how far it is.
+    Sync {
+        port: String,
+        plan: Option<PlanConfig>,
+    },
     Counters,
     Occupancy,
     Metrics,
@@ -49,6 +56,31 @@ enum Request {
     },
     Arrivals,
     Stop,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanConfig {
+    interval: Nanoseconds,
+    probes: u32,
+    probes_after_set: u32,
+    #[serde(default)]
+    checks: u32,
+}
+
+impl PlanConfig {
+    fn checked(&self) -> Result<Plan, Refused> {
+        let Self { interval, probes, probes_after_set, checks } = *self;
+        let plan = Plan { interval: Time::from(interval.0) << 32, probes, probes_after_set, checks };
+        plan.check().map_or_else(
+            |error| {
+                let told = error.to_string();
+                let (what, allowed) = told.split_once("; ").unwrap_or((&told, "what it says"));
+                refuse("plan", what, allowed.trim_end_matches(" are allowed"))
+            },
+            |()| Ok(plan),
+        )
+    }
 }
 
 /// Answers a line; `ports` are the names of the plane's.
@@ -87,6 +119,13 @@ fn perform(text: &[u8], ports: &[String], line: &Line) -> Result<Value, Refused>
                 return refuse("frames", frames.to_string(), format!("0 to {MOST_LIMIT}"));
             }
             shown(ask(line, Command::Limit { port, class, frames })?)
+        }
+        Request::Sync { port, plan } => {
+            let port = port_of(&port, ports)?;
+            match plan {
+                Some(plan) => shown(ask(line, Command::Synchronize { port, plan: plan.checked()? })?),
+                None => shown(ask(line, Command::Synchronization { port })?),
+            }
         }
         Request::Counters => shown(ask(line, Command::Counters)?),
         Request::Occupancy => shown(ask(line, Command::Occupancy)?),
@@ -160,6 +199,7 @@ fn shown(outcome: Outcome) -> Result<Value, Refused> {
         Outcome::Changes { tai_ns } => json!({"ok": true, "config_change_time_tai_ns": tai_ns}),
         Outcome::Refused(refused) => return Err(refused),
         Outcome::Arrivals(_) => json!({"ok": true}),
+        Outcome::Synchronization(told) => told.shown(),
         Outcome::Locked => return refuse("gates", "another list is pending", "again later"),
         Outcome::Counters(snapshot) => match serde_json::to_value(snapshot.shown()) {
             Ok(Value::Object(mut told)) => {

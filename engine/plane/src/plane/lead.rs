@@ -30,6 +30,9 @@ impl Plane {
         if bytes > usize::from(self.longest) {
             return self.refuse(port, Reason::Giant);
         }
+        if arrival.tag.is_none() && self.receive_sync(port, arrival.bytes, now) {
+            return;
+        }
         let Some(frame) = self.store.put(arrival.bytes, arrival.tag) else {
             return self.refuse(port, Reason::StoreFull);
         };

@@ -4,6 +4,7 @@
 //! A frame is led by the first rule of the table that it matches, or else by a learning bridge; it waits in the queue of its
 //! class; and the egress port, which is the engine's own, says when it leaves.
 mod lead;
+mod sync;
 mod time;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ use crate::port::{ListRefused, Port};
 use crate::store::Store;
 use crate::table::{Table, MOST_VLAN};
 use crate::trace::{Event, Row};
+
+pub use sync::{Role, Sync};
 
 pub const MOST_PORTS: usize = 64;
 const FDB_SETS: usize = 1024;
@@ -78,6 +81,7 @@ pub struct Plane {
     tolerance_ns: u64,
     clock_steps: u64,
     watch: Watch,
+    sync: Sync,
     /// What happened, if anybody wants to know.
     rows: Option<Vec<Row>>,
 }
@@ -112,6 +116,7 @@ impl Plane {
             tolerance_ns,
             clock_steps: 0,
             watch: Watch::default(),
+            sync: Sync::new(config.ports.iter().map(|port| port.follows), now),
             rows: None,
             ports,
         };
@@ -222,12 +227,14 @@ impl Plane {
     /// The next tick in which [`Self::advance`] has something to do; [`NEVER`]: none before another frame comes.
     pub fn next_tick(&mut self) -> Tick {
         let time = &self.time;
-        self.ports.iter_mut().map(|port| port.next_tick(time)).min().unwrap_or(NEVER)
+        let next = self.ports.iter_mut().map(|port| port.next_tick(time)).min().unwrap_or(NEVER);
+        next.min(self.next_sync())
     }
 
     /// Selects the frames that are due up to now, some of each port; they are to be sent in this order at once.
     pub fn advance(&mut self, now: Tick, departures: &mut Vec<Departure>) {
         let patience = self.tolerance_ns / TICK_NS;
+        self.advance_sync(now);
         for number in 0..self.ports.len() {
             for copy in self.ports[number].drop_too_long(&self.time, now) {
                 self.lose(number, &copy, Reason::MaxSdu, now);

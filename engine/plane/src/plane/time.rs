@@ -25,8 +25,11 @@ impl Plane {
         Ok(())
     }
 
-    /// What the clock follows was stepped by so many ns.
+    /// What the clock follows was stepped by so many ns; one that was set in-band follows its origin.
     pub fn step_clock(&mut self, by_ns: i64, now: Tick) -> Result<(), ClockError> {
+        if self.is_set_in_band() {
+            return Ok(());
+        }
         let (s, ns) = (by_ns.div_euclid(NS_PER_S as i64), by_ns.rem_euclid(NS_PER_S as i64));
         self.command_clock(Command::Step { s, ns: ns as u32 }, now)
     }
