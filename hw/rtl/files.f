@@ -48,6 +48,9 @@ egress/pen_gate_sequence.sv
 egress/pen_gate_config.sv
 egress/pen_gates.sv
 egress/pen_selection.sv
+egress/pen_queue_lists.sv
+egress/pen_queue_candidates.sv
+egress/pen_queue_lifetime.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
 egress/pen_egress_port.sv

@@ -102,7 +102,7 @@ class Bench:
     def expected(self):
         """The frame that has to be granted now: of the highest class with a visible head, the earliest head."""
         # A class of which a frame is given up looks for its next candidate; no other class waits for that.
-        given_up = int(self.dut.given_up_q.value)
+        given_up = int(self.dut.given_up.value)
         for k in reversed(range(8)):
             heads = [h for h in self.heads(k) if signed(self.now - h["visible"]) >= 0]
             if heads and not given_up >> k & 1:
@@ -169,7 +169,7 @@ class Bench:
             self.searched[0] = popped["traffic_class"]
             self.free.append(head["frame"])
             self.expired += 1
-        self.giving_up = self.giving_up + 1 if int(dut.given_up_q.value) else 0
+        self.giving_up = self.giving_up + 1 if int(dut.given_up.value) else 0
         assert self.giving_up < 80
         if int(dut.grant_o.value):
             assert ready

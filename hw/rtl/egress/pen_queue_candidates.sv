@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The candidate of each class: of the heads of its lists the one that is eligible first, and whether it may go.
+//
+// A head that is offered is compared with its class's candidate in that cycle, and is selected in the next one at the
+// earliest: in the very cycle in which it becomes visible. Whether a candidate ends, its gap counted, before its gate
+// closes is found for all of them, and for the one being offered, in the cycle before, from what the gates will be.
+//
+// Between offers the classes are looked at in turn: for their age if somebody asks, else for whether their candidates
+// become ready soon. That of either is noted a cycle later; a candidate that has gone by then is not valid any more.
+module pen_queue_candidates
+  import pen_pkg::*;
+#(
+  parameter int unsigned CELL_W = 10,
+  parameter int unsigned LIST_W = 3,
+  parameter int unsigned LATE   = 0                   // by so many cycles the count of cycles comes late
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_i,
+  input  cycle_t                late_cycle_i,         // what the count of cycles was LATE cycles ago
+  output cycle_t                cycle_next_o,         // what it is in the next cycle
+  // What the gates are in the next cycle
+  input  logic [CLASSES-1:0]    open_next_i,
+  input  logic                  guard_next_i,         // gates will close: a frame has to end before its own does
+  input  logic [15:0]           remaining_next_ns_i,  // until the end of this entry of the gate list
+  input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
+  // A head of a list
+  input  logic                  offer_i,
+  input  logic [LIST_W-1:0]     offer_list_i,         // of equal times the lower list goes first
+  input  class_t                offer_class_i,
+  input  cycle_t                offer_visible_i,
+  input  logic [CELL_W-1:0]     offer_frame_i,
+  input  length_t               offer_wire_i,
+  input  logic [CLASSES-1:0]    searched_i,           // their heads are being offered: what is ready can yet be replaced
+  // Taken out
+  input  logic                  pop_i,
+  input  class_t                pop_class_i,
+  output logic [CELL_W-1:0]     pop_frame_o,
+  output logic [LIST_W-1:0]     pop_list_o,
+  // For selection
+  output logic [CLASSES-1:0]    valid_o,
+  output logic [CLASSES-1:0]    ready_o,              // the candidate is visible
+  output logic [CLASSES-1:0]    fits_o,
+  // For age
+  input  logic                  look_i,               // at this class in the next cycle
+  input  class_t                look_class_i,
+  output logic                  looked_o,             // there was no offer
+  output class_t                looked_class_o,
+  output logic [7:0]            until_o,              // in 2^20 cycles, when the candidate becomes visible
+  output length_t               looked_wire_o
+);
+  localparam int unsigned SOON_W = 6;                 // in 2^SOON_W cycles every class is looked at between all offers
+
+  typedef struct packed {
+    cycle_t            visible;
+    logic [LIST_W-1:0] list;                          // of equal times the lower port goes first, then what is not shaped
+  } order_t;
+
+  cycle_t             now_q, next_q, ahead_q;         // the count of cycles, now and of the next two cycles
+  logic [CLASSES-1:0] valid_q, ready_q, due_q;        // due: ready in the next cycle
+  logic [CLASSES-1:0] soon_q;                         // becomes ready within 2^SOON_W cycles, if it is not yet
+  logic [CLASSES-1:0][SOON_W-1:0] visible_low_q;
+  logic [CLASSES-1:0] fits_q;
+  length_t            wire_q[CLASSES];
+  logic               offer_ready, offer_soon, offer_earlier, offer_fits, load;
+  order_t             offer_order, candidate_order, compared_order, order_difference;
+  cycle_t             offer_lead;
+  length_t            candidate_wire;
+
+  always_ff @(posedge clk_i) begin
+    ahead_q <= late_cycle_i + cycle_t'(LATE + 3);
+    next_q  <= ahead_q;
+    now_q   <= next_q;
+  end
+  assign cycle_next_o = next_q;
+
+  // Two times that have passed, or two that have not, are near enough to each other for a comparison modulo 2^28. The
+  // candidate is compared with what is offered, or with the time to see how old it is; the difference is one less.
+  assign offer_order      = '{visible: offer_visible_i, list: offer_list_i};
+  assign offer_lead       = offer_order.visible - ahead_q;
+  assign offer_ready      = offer_lead[$high(cycle_t)];
+  assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
+  assign compared_order   = offer_i ? offer_order : {now_q, candidate_order.list};
+  assign order_difference = candidate_order + ~compared_order;
+  assign offer_earlier    = offer_ready != (ready_q[offer_class_i] || due_q[offer_class_i])
+      ? offer_ready : !order_difference.visible[$high(cycle_t)];
+
+  // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
+  assign load = offer_i && (!valid_q[offer_class_i]
+      || (offer_earlier && (!ready_q[offer_class_i] || searched_i[offer_class_i])));
+
+  // How many bytes may pass while the gate stays open. A byte takes 8 ns; what is left of the last one is of no use.
+  // Any frame passes in 2^FAR_W ns.
+  localparam int unsigned FAR_W = 14;
+  logic [CLASSES-1:0]             far;
+  logic [CLASSES-1:0][FAR_W:0]    open_ns;
+  logic [CLASSES-1:0][FAR_W-3:0]  open_bytes;
+  always_comb begin
+    for (int unsigned k = 0; k < CLASSES; k++) begin
+      far[k]        = remaining_next_ns_i[15:FAR_W] != '0 || after_next_ns_i[k][FAR_W] || !guard_next_i;
+      open_ns[k]    = {1'b0, remaining_next_ns_i[FAR_W-1:0]} + {1'b0, after_next_ns_i[k][FAR_W-1:0]};
+      open_bytes[k] = open_ns[k][FAR_W:3];
+    end
+  end
+  assign offer_fits = open_next_i[offer_class_i]
+      && (far[offer_class_i] || {1'b0, offer_wire_i} <= open_bytes[offer_class_i]);
+
+  class_t compare_class, turn_d, turn_q, look_class_q, soon_class_q;
+  logic   look_age_q, becomes_soon_q;
+  assign compare_class = offer_i ? offer_class_i : look_class_q;
+  assign turn_d        = turn_q + class_t'(!offer_i && !look_age_q);
+
+  always_ff @(posedge clk_i) begin
+    turn_q       <= rst_i ? '0 : turn_d;
+    look_age_q   <= look_i;
+    look_class_q <= look_i ? look_class_i : turn_d;
+    if (rst_i) becomes_soon_q <= 1'b0;
+    else if (offer_i) becomes_soon_q <= load && offer_soon;
+    else becomes_soon_q <= order_difference.visible[$high(cycle_t):SOON_W] == '0;
+    soon_class_q <= compare_class;
+  end
+
+  assign looked_o       = look_age_q && !offer_i;
+  assign looked_class_o = look_class_q;
+  assign until_o        = order_difference.visible[27:20];
+  assign looked_wire_o  = candidate_wire;
+
+  for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
+    logic soon;
+    assign soon = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
+
+    always_ff @(posedge clk_i) begin
+      fits_q[k] <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
+      if (load && offer_class_i == class_t'(k)) begin
+        fits_q[k]        <= offer_fits;
+        wire_q[k]        <= offer_wire_i;
+        visible_low_q[k] <= offer_order.visible[SOON_W-1:0];
+      end
+      if (rst_i) begin
+        valid_q[k] <= 1'b0;
+        ready_q[k] <= 1'b0;
+        soon_q[k]  <= 1'b0;
+        due_q[k]   <= 1'b0;
+      end else if (load && offer_class_i == class_t'(k)) begin
+        valid_q[k] <= 1'b1;
+        ready_q[k] <= offer_ready;
+        soon_q[k]  <= 1'b0;
+        due_q[k]   <= offer_soon && offer_lead[SOON_W-1:0] == '0;
+      end else if (pop_i && pop_class_i == class_t'(k)) begin
+        valid_q[k] <= 1'b0;
+        ready_q[k] <= 1'b0;
+        soon_q[k]  <= 1'b0;
+        due_q[k]   <= 1'b0;
+      end else begin
+        soon_q[k] <= soon;
+        due_q[k]  <= soon && visible_low_q[k] == ahead_q[SOON_W-1:0];
+        if (due_q[k]) ready_q[k] <= 1'b1;
+      end
+    end
+  end
+
+  assign valid_o = valid_q;
+  assign ready_o = ready_q;
+  assign fits_o  = fits_q;
+
+  // What the candidates are, for the one that is compared and for the one that is popped.
+  pen_lutram_1r1w #(.WIDTH($bits(order_t) + $bits(length_t)), .DEPTH(CLASSES)) u_order (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(offer_class_i),
+    .write_data_i({offer_order, offer_wire_i}),
+    .read_addr_i (compare_class),
+    .read_data_o ({candidate_order, candidate_wire})
+  );
+
+  // The frame that is selected or given up: which of them comes last.
+  pen_lutram_1r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(offer_class_i),
+    .write_data_i({offer_frame_i, offer_list_i}),
+    .read_addr_i (pop_class_i),
+    .read_data_o ({pop_frame_o, pop_list_o})
+  );
+
+  logic unused;
+  assign unused = &{1'b0, order_difference, open_ns};
+
+`ifdef FORMAL
+  // Contract, as long as no time lies half a wrap or more ahead when it is offered: 1. a class is ready only if its
+  // candidate is visible; 2. fits_o says whether the gate is open and stays so until the candidate has ended, its gap
+  // counted.
+  logic [CLASSES-1:0]    f_open_q;
+  logic                  f_guard_q;
+  logic [2:0]            f_past_q = '0;          // cycles that have passed, up to three
+  logic [15:0]           f_remaining_q;
+  window_t [CLASSES-1:0] f_after_q;
+  logic [CLASSES-1:0]    f_fits;
+  localparam logic signed [28:0] F_LONG_AGO = 29'sh17FF_FFFF;  // half a wrap, and a cycle
+  class_t                f_class;                // any, as it has no first value
+  cycle_t                f_now, f_now_q;
+  logic signed [28:0]    f_wait_q, f_offer_wait; // until the candidate of that class is visible
+  cycle_t                f_visible;
+
+  assign f_visible = u_order.memory[f_class][$bits(length_t)+LIST_W+:$bits(cycle_t)];
+
+  assign f_now = late_cycle_i + cycle_t'(LATE);
+  assign f_offer_wait = 29'($signed(cycle_t'(offer_visible_i - f_now)));
+  always_ff @(posedge clk_i) begin
+    f_class <= f_class;
+    f_now_q <= f_now + 1'b1;
+    if (rst_i) f_wait_q <= '0;
+    else if (load && offer_class_i == f_class) f_wait_q <= f_offer_wait - 29'sd1;
+    else if (f_wait_q > F_LONG_AGO) f_wait_q <= f_wait_q - 29'sd1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    f_past_q      <= {f_past_q[1:0], 1'b1};
+    f_open_q      <= open_next_i;
+    f_guard_q     <= guard_next_i;
+    f_remaining_q <= remaining_next_ns_i;
+    f_after_q     <= after_next_ns_i;
+  end
+
+  always_comb begin
+    assume (&f_past_q || rst_i);
+    assume (!f_past_q[0] || f_now == f_now_q);
+    assert (f_past_q[0] || !f_past_q[1]);
+    assert (f_past_q[1] || !f_past_q[2]);
+    assert (!f_past_q[0] || ahead_q == f_now + 28'd2);
+    assert (!f_past_q[1] || next_q == f_now + 28'd1);
+    assert (!f_past_q[2] || now_q == f_now);
+    for (int unsigned k = 0; k < CLASSES; k++) begin
+      assume (17'(remaining_next_ns_i) + 17'(after_next_ns_i[k]) < 17'h10000);
+      f_fits[k] = f_open_q[k] && (!f_guard_q
+          || 17'(wire_q[k]) * 17'd8 <= 17'(f_remaining_q) + 17'(f_after_q[k]));
+    end
+    if (&f_past_q && !rst_i) begin
+      for (int unsigned k = 0; k < CLASSES; k++) begin
+        assert (!ready_q[k] || valid_q[k]);
+        assert (!(soon_q[k] || due_q[k]) || valid_q[k]);
+        assert (!valid_q[k] || fits_o[k] == f_fits[k]);
+      end
+      assert (f_wait_q >= F_LONG_AGO && f_wait_q < 29'sh0800_0000);
+      assert (!valid_q[f_class] || f_wait_q == F_LONG_AGO || f_visible - f_now == f_wait_q[27:0]);
+      assert (!valid_q[f_class] || visible_low_q[f_class] == f_visible[SOON_W-1:0]);
+      assert (!soon_q[f_class] || (valid_q[f_class] && f_wait_q <= 29'sd1 + (29'sd1 << SOON_W)));
+      assert (!becomes_soon_q || soon_class_q != f_class || !valid_q[f_class] || f_wait_q <= (29'sd1 << SOON_W));
+      assert (!due_q[f_class] || f_wait_q <= 29'sd1);
+      assert (!ready_o[f_class] || f_wait_q <= 0);
+      cover (ready_o[f_class] && fits_o[f_class] && f_guard_q && f_wait_q < 0);
+      cover (pop_i && ready_o[pop_class_i] && soon_q != '0);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames of an egress port are given up: a second after they became visible (802.1Q 6.5.6), long before their time
+// would be misread modulo 2^28 cycles, and those that are longer than any time their gate stays open.
+//
+// Each class is looked at once in 1024 cycles. A candidate that is given up is held until it can be released; its class
+// is not served until its next candidate is chosen.
+//
+//   cycle    | n      | n+1            | n+2             | ...  | m             | m+1
+//            | look_o | compared       | expire_o, if    |      | valid_o and   | its way through the lists,
+//            |        |                | the port rests  |      | ready_i       | unlink_o in m
+module pen_queue_lifetime
+  import pen_pkg::*;
+#(
+  parameter int unsigned CELL_W = 10,
+  parameter int unsigned LIST_W = 3
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_i,
+  input  logic                  gate_enable_i,
+  input  window_t [CLASSES-1:0] largest_window_ns_i,  // counts where gates are enabled
+  // The class that is looked at
+  input  logic [9:0]            cycle_next_i,         // of the count of cycles
+  output logic                  look_o,
+  output class_t                look_class_o,
+  input  logic                  looked_i,             // in the cycle after
+  input  class_t                looked_class_i,
+  input  logic [7:0]            until_i,              // in 2^20 cycles, when its candidate becomes visible
+  input  length_t               looked_wire_i,
+  // Taken out
+  input  logic [CLASSES-1:0]    ready_i,
+  input  logic                  lists_idle_i,
+  input  logic                  settled_i,            // the lists have a new candidate for its class
+  input  logic                  busy_i,               // a frame is or was selected that has yet to go its way
+  output logic                  expire_o,
+  output class_t                expire_class_o,       // also before that: whose turn it is
+  input  logic [CELL_W-1:0]     frame_i,              // with expire_o
+  input  logic [LIST_W-1:0]     list_i,
+  output logic [CLASSES-1:0]    given_up_o,           // no other frame of the class is served
+  // Held until it is released
+  input  logic                  granted_i,            // what was read of a frame is that of a selected one
+  input  logic                  ready_to_release_i,
+  output logic                  holds_o,
+  output logic                  valid_o,
+  output logic                  unlink_o,
+  output class_t                class_o,
+  output logic [CELL_W-1:0]     frame_o,
+  output logic [LIST_W-1:0]     list_o,
+  output reason_e               reason_o
+);
+  localparam logic [7:0] LIFETIME = 8'd120;           // in 2^20 cycles: 1.007 s
+
+  logic       check_q, never_fits_q, holds_q;
+  logic [7:0] until_q;
+  class_t     check_class_q;
+
+  assign look_o       = cycle_next_i[6:0] == '0;
+  assign look_class_o = cycle_next_i[9:7];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) check_q <= 1'b0;
+    else check_q <= looked_i && ready_i[looked_class_i] && lists_idle_i && !holds_q;
+    if (looked_i) begin
+      check_class_q <= looked_class_i;
+      until_q       <= until_i;
+      never_fits_q  <= gate_enable_i && {1'b0, looked_wire_i} > largest_window_ns_i[looked_class_i][14:3];
+    end
+  end
+
+  assign expire_o       = check_q && (never_fits_q || ~until_q >= LIFETIME) && ready_i[check_class_q]
+      && lists_idle_i && !holds_q && !busy_i;
+  assign expire_class_o = check_class_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      holds_q    <= 1'b0;
+      given_up_o <= '0;
+    end else begin
+      holds_q <= expire_o || (holds_q && !unlink_o);
+      if (expire_o) given_up_o <= CLASSES'(1) << check_class_q;
+      else if (settled_i) given_up_o <= '0;
+    end
+    if (expire_o) begin
+      class_o  <= check_class_q;
+      frame_o  <= frame_i;
+      list_o   <= list_i;
+      reason_o <= never_fits_q ? REASON_MAX_SDU : REASON_LIFETIME;
+    end
+  end
+
+  assign holds_o  = holds_q;
+  assign valid_o  = holds_q && !granted_i;
+  assign unlink_o = valid_o && ready_to_release_i;
+endmodule
