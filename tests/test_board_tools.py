@@ -136,7 +136,7 @@ HOLLOW = """
     verdict_o       <= '0;
   end
   assign {s_axil_awready_o, s_axil_wready_o, s_axil_arready_o} = '1;
-  assign {s_axil_bresp_o, s_axil_rresp_o, idle_o, wake_ns_o, time_ns_o, egress_event_o} = '0;
+  assign {s_axil_bresp_o, s_axil_rresp_o, idle_o, time_ns_o, egress_event_o} = '0;
 endmodule
 """
 

@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE.parent / "regs"))
 from generate import generate_regblock  # noqa: E402
 
 RTL = HERE.parent / "rtl"
+SIM = HERE.parent / "sim"
 BUILD = Path(os.environ.get("PENSTOCK_SIM_BUILD", HERE / "sim_build"))
 
 

@@ -148,11 +148,8 @@ module pen_versa_ecp5
     .s_axil_rready_i (axil_rready),
     .pps_o           (pps),
     .capture_i,
-    .skip_valid_i    (1'b0),
-    .skip_cycles_i   ('0),
     /* verilator lint_off PINCONNECTEMPTY */  // for simulation and observers
     .idle_o          (),
-    .wake_ns_o       (),
     .time_ns_o       (),
     .egress_event_o  (),
     /* verilator lint_on PINCONNECTEMPTY */

@@ -13,8 +13,6 @@ module pen_clock
 ) (
   input  logic                  clk_i,
   input  logic                  rst_i,
-  input  logic                  skip_valid_i,
-  input  logic [39:0]           skip_cycles_i,
   input  logic                  awake_i,         // settings may change
   // Registers
   input  logic                  request_i,       // one cycle
@@ -36,11 +34,7 @@ module pen_clock
   // Gates
   output logic [63:0]           gate_time_o,
   output logic                  stepped_o,
-  input  logic [63:0]           gate_wake_ns_i,
-  // Leaps of a simulation
-  output logic                  idle_o,
-  input  time_ns_t              time_ns_i,
-  output time_ns_t              wake_ns_o
+  output logic                  idle_o           // no command is under way
 );
   // Words of the block.
   localparam logic [5:0] COMMAND = 6'h00;
@@ -140,8 +134,6 @@ module pen_clock
   pen_ptp_clock #(.LEAD_CYCLES(LEAD_CYCLES)) u_clock (
     .clk_i,
     .rst_i,
-    .skip_valid_i,
-    .skip_cycles_i,
     .command_valid_i(state_q == ACT),
     .command_i      (command_q),
     .command_data_i,
@@ -153,10 +145,7 @@ module pen_clock
     .gate_time_o,
     .stepped_o,
     .pps_o,
-    .idle_o         (clock_idle),
-    .time_ns_i,
-    .gate_wake_ns_i,
-    .wake_ns_o
+    .idle_o         (clock_idle)
   );
 
   pen_time_stamp #(.PORTS(PORTS)) u_stamp (

@@ -26,8 +26,6 @@ module pen_ptp_clock
 ) (
   input  logic         clk_i,
   input  logic         rst_i,
-  input  logic         skip_valid_i,      // simulation: time goes on by skip_cycles_i cycles beside the one that passes
-  input  logic [39:0]  skip_cycles_i,     // 2 or more
   input  logic         command_valid_i,   // with its data until command_ready_o
   input  ptp_command_e command_i,
   input  logic [79:0]  command_data_i,
@@ -39,11 +37,7 @@ module pen_ptp_clock
   output logic [63:0]  gate_time_o,       // nanoseconds, LEAD_CYCLES ahead
   output logic         stepped_o,         // gate_time_o is the first one after a set or a step
   output logic         pps_o,
-  // For the leaps of a simulation
-  output logic         idle_o,
-  input  time_ns_t     time_ns_i,
-  input  logic [63:0]  gate_wake_ns_i,    // the gate time at which something happens next
-  output time_ns_t     wake_ns_o          // not after that, nor after the next edge of pps_o
+  output logic         idle_o             // no command is under way
 );
   if (PPS_HIGH_NS < 1 || PPS_HIGH_NS > 999_999_999) begin : gen_check_pps
     $fatal(1, "pen_ptp_clock: PPS_HIGH_NS must be 1 to 999999999, is %0d (%m)", PPS_HIGH_NS);
@@ -191,16 +185,6 @@ module pen_ptp_clock
   logic [SECONDS_W-1:0] seconds_d, seconds_q;
   logic [63:0]          gate_d;
 
-`ifndef SYNTHESIS
-  logic                 leap;
-  logic [63:0]          leap_parts_0, leap_parts_1, leap_parts_2, leap_parts_3;  // of the slew, in K-2 to K+1 cycles
-  logic [95:0]          leap_c, leap_b, leap_run;
-  logic [63:0]          leap_ahead;
-  logic [SECONDS_W-1:0] leap_seconds;
-  logic [29:0]          leap_ns;
-  logic [8:0]           leap_whole;
-`endif
-
   assign act_b  = count_q == ACT_B && moves && accepted;
   assign act_c  = count_q == ACT_C && moves && accepted;
   assign zero_b = act_b && is_set;
@@ -262,24 +246,6 @@ module pen_ptp_clock
       gate_q          <= gate_d;
       pps_o           <= ns_d < 30'(PPS_HIGH_NS);
       stepped_o       <= act_c;
-`ifndef SYNTHESIS
-      if (leap) begin
-        left_q          <= left_q - leap_parts_3;
-        part_q          <= 32'(leap_parts_3 - leap_parts_2);
-        part_backward_q <= backward_q;
-        advance_q       <= 41'(increment_q)
-          + 41'(backward_q ? leap_parts_1 - leap_parts_2 : leap_parts_2 - leap_parts_1);
-        ns_b_q          <= 31'(leap_ns) + 31'(leap_whole);
-        whole_b_q       <= leap_whole;
-        carry_b_q       <= 1'b0;
-        fraction_b_q    <= leap_b[31:0];
-        fraction_q      <= leap_c[31:0];
-        ns_q            <= leap_ns;
-        seconds_q       <= leap_seconds;
-        gate_q          <= leap_c[95:32];
-        pps_o           <= leap_ns < 30'(PPS_HIGH_NS);
-      end
-`endif
     end
   end
 
@@ -288,64 +254,8 @@ module pen_ptp_clock
   assign time_o      = '{seconds: 48'(seconds_q), ns: ns_q, fraction: fraction_q};
   assign gate_time_o = gate_q;
 
-  // ---- Leaps of a simulation: every stage goes on by as many cycles at once --------------------------------------
-`ifndef SYNTHESIS
-  function automatic logic [63:0] parts(input logic [40:0] cycles);
-    logic [72:0] most;
-    most = 73'(cycles) * 73'(rate_q);
-    return most < 73'(left_q) ? most[63:0] : left_q;
-  endfunction
-
-  // Stage B has had the part that is in part_q not yet, stage C neither that nor the one in advance_q.
-  always_comb begin
-    leap         = skip_valid_i && skip_cycles_i > 40'd1;
-    leap_parts_0 = '0;
-    leap_parts_1 = '0;
-    leap_parts_2 = '0;
-    leap_parts_3 = '0;
-    leap_run     = '0;
-    leap_b       = '0;
-    leap_c       = '0;
-    leap_ahead   = '0;
-    leap_seconds = '0;
-    leap_ns      = '0;
-    leap_whole   = '0;
-    if (leap) begin
-      leap_parts_0 = parts(41'(skip_cycles_i) - 41'd2);
-      leap_parts_1 = parts(41'(skip_cycles_i) - 41'd1);
-      leap_parts_2 = parts(41'(skip_cycles_i));
-      leap_parts_3 = parts(41'(skip_cycles_i) + 41'd1);
-      leap_run     = 96'(skip_cycles_i) * 96'(increment_q) + (part_backward_q ? -96'(part_q) : 96'(part_q));
-      leap_b       = {gate_d + 64'(advance_q[40:32]) + 64'(carry_d), fraction_b_d} + leap_run
-        + (backward_q ? -96'(leap_parts_1) : 96'(leap_parts_1));
-      leap_c       = {gate_d, fraction_b_q} + leap_run + 96'(advance_q) - 96'(increment_q)
-        + (backward_q ? -96'(leap_parts_0) : 96'(leap_parts_0));
-      leap_whole   = 9'(leap_b[95:32] - leap_c[95:32]);
-      leap_ahead   = leap_c[95:32] - 64'(LEAD_NS);
-      leap_seconds = SECONDS_W'(leap_ahead / 64'(SECOND_NS));
-      leap_ns      = 30'(leap_ahead % 64'(SECOND_NS));
-    end
-  end
-
-  // Cycles that certainly pass before as many nanoseconds have: near enough for a clock that is right to 1.5 %.
-  logic [63:0] wake_ahead, wake_edge;
-  logic [60:0] wake_cycles;
-  always_comb begin
-    wake_edge   = (ns_q < 30'(PPS_HIGH_NS) ? 64'(PPS_HIGH_NS) : 64'(SECOND_NS)) - 64'(ns_q);
-    wake_ahead  = gate_wake_ns_i > gate_q ? gate_wake_ns_i - gate_q : '0;
-    if (wake_edge < wake_ahead) wake_ahead = wake_edge;
-    wake_cycles = 61'(wake_ahead >> 9);
-    if (advance_q <= INCREMENT + 41'h1FFF_FFFF) wake_cycles = 61'((wake_ahead - (wake_ahead >> 6)) >> 3);
-    wake_ns_o   = time_ns_i + {wake_cycles, 3'd0};
-  end
-`else
-  assign wake_ns_o = '1;
-  logic unused;
-  assign unused = &{1'b0, skip_valid_i, skip_cycles_i, time_ns_i, gate_wake_ns_i};
-`endif
-
 `ifdef FORMAL
-  // Contract, without leaps: 1. the nanoseconds stay below a second; 2. in each cycle gate time, nanoseconds and
+  // Contract: 1. the nanoseconds stay below a second; 2. in each cycle gate time, nanoseconds and
   // fraction advance by what stage A gave, and the seconds count what is taken off the nanoseconds; 3. only a set or a
   // step moves them otherwise, in its cycle, all together; 4. a slew adds exactly its amount, and no more than its rate
   // in a cycle.

@@ -65,8 +65,7 @@ module pen_gate_config
   output logic             status_ready_o,
   output logic [63:0]      status_value_o,
   output logic [15:0]      status_errors_o,           // ConfigChangeError
-  output gate_error_e      status_error_o,            // the last one
-  output time_ns_t         wake_ns_o                  // simulation: nothing happens by itself before this gate time
+  output gate_error_e      status_error_o             // the last one
 );
   localparam int unsigned INDEX_W = $clog2(ENTRIES);
   localparam int unsigned PORT_W = $clog2(PORTS);
@@ -168,8 +167,7 @@ module pen_gate_config
     .look_hit_i             (look_hit),
     .looked_i               (looked),
     .waits_i                (waits),
-    .status_i,
-    .wake_ns_o
+    .status_i
   );
 
   pen_gate_settings #(.ENTRIES(ENTRIES)) u_settings (

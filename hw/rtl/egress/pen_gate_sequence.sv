@@ -72,8 +72,7 @@ module pen_gate_sequence
   input  logic               look_hit_i,
   input  logic               looked_i,
   input  logic               waits_i,
-  input  logic               status_i,               // a status is being read
-  output time_ns_t           wake_ns_o               // simulation: nothing happens by itself before this gate time
+  input  logic               status_i                // a status is being read
 );
   localparam int unsigned WAIT_W = 24;               // for times up to 8 PREPARE_NS ahead or behind
 
@@ -385,21 +384,6 @@ module pen_gate_sequence
     end
   end
 
-`ifdef SYNTHESIS
-  assign wake_ns_o = '1;
-`else
-  logic [WAIT_W-1:0] to_since;
-  assign to_since = since_q - gate_time_i[WAIT_W-1:0];
-  always_comb begin
-    wake_ns_o = '1;
-    if (waits_i) wake_ns_o = gate_time_i + (64'd1 << 33);
-    if (busy_o || status_i || step_q == SEND || (step_q == LOOK && look_hit_i)) wake_ns_o = gate_time_i;
-    if (step_q == WAIT && !to_since[WAIT_W-1] && to_since > WAIT_W'(4096)) begin
-      wake_ns_o = gate_time_i + 64'(to_since) - 64'd4096;
-    end
-  end
-`endif
-
 `ifdef FORMAL
   // Contract: a commit is all or nothing. 1. Nothing is written to a port's gates, and nothing told to them, for a list
   // of which not every entry was found good; a list that is refused leaves the port as it was. 2. No port is told of a
@@ -513,5 +497,5 @@ module pen_gate_sequence
   end
 `endif
   logic unused;
-  assign unused = &{1'b0, sum_i, length_i, send_new_i, send_last_i, status_i};
+  assign unused = &{1'b0, gate_time_i, sum_i, length_i, send_new_i, send_last_i, status_i};
 endmodule

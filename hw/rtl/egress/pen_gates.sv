@@ -36,8 +36,7 @@ module pen_gates
   output window_t [7:0] after_next_ns_o,     // per class that is open: how long it stays so thereafter
   output window_t [7:0] largest_window_ns_o, // of the list in force
   output logic          changed_o,           // the new list is in force
-  output logic          locked_o,            // a change can no longer be taken back
-  output time_ns_t      wake_ns_o            // simulation: nothing happens by itself before this gate time
+  output logic          locked_o             // a change can no longer be taken back
 );
   localparam int unsigned INDEX_W = $clog2(ENTRIES);
   localparam int unsigned DEPTH = 3 * ENTRIES + 4;
@@ -313,24 +312,6 @@ module pen_gates
     remaining_next_ns_o <= end_q[15:0] - now_q;
     after_next_ns_o     <= is_cut_off ? '0 : after_q;
   end
-
-`ifdef SYNTHESIS
-  assign wake_ns_o = '1;
-`else
-  // Some cycles before the end, so that all is as if time had not leapt.
-  localparam time_ns_t MARGIN_NS = 64'd512;
-  gate_time_t distance;
-  time_ns_t   to_end;
-  assign distance = end_q - now;
-  assign to_end   = {{(64 - GATE_TIME_W) {distance[GATE_TIME_W-1]}}, distance};
-  always_comb begin
-    wake_ns_o = gate_time_i;
-    if (stage_q == IDLE) wake_ns_o = '1;
-    else if (distance[GATE_TIME_W-1:15] != '0 && settled_q[1] && !near_q && stage_q == READY && !redo_q) begin
-      wake_ns_o = gate_time_i + to_end - MARGIN_NS;
-    end
-  end
-`endif
 
 `ifndef SYNTHESIS
 `ifndef FORMAL

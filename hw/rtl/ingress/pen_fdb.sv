@@ -31,8 +31,7 @@ module pen_fdb #(
   input  logic [14:0]           write_index_i,
   input  logic [71:0]           write_data_i,
   output logic                  write_ready_o,
-  output logic                  idle_o,
-  output pen_pkg::time_ns_t     wake_ns_o           // next sweep
+  output logic                  idle_o
 );
   import pen_pkg::*;
 
@@ -214,11 +213,6 @@ module pen_fdb #(
   time_ns_t    swept_ns_q, next_ns_q;
 
   assign due       = known_q && period_ms_q != '0 && time_ns_i >= next_ns_q;
-`ifdef SYNTHESIS
-  assign wake_ns_o = '1;
-`else
-  assign wake_ns_o = period_ms_q == '0 ? '1 : next_ns_q;
-`endif
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -38,8 +38,7 @@ module pen_ingress #(
   input  pen_pkg::cell_t                    alloc_cell_i,
   output logic                              alloc_take_o,
   output pen_pkg::classified_t              classified_o,
-  output logic                              idle_o,
-  output pen_pkg::time_ns_t                 wake_ns_o
+  output logic                              idle_o
 );
   import pen_pkg::*;
   import pen_ingress_pkg::*;
@@ -250,8 +249,7 @@ module pen_ingress #(
     .write_index_i    (table_i.index[14:0]),
     .write_data_i     (table_i.data[71:0]),
     .write_ready_o    (fdb_ready),
-    .idle_o           (fdb_idle),
-    .wake_ns_o
+    .idle_o           (fdb_idle)
   );
 
   always_ff @(posedge clk_i) begin

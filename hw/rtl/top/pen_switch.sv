@@ -49,11 +49,7 @@ module pen_switch
   // PTP clock
   output logic                        pps_o,            // high at the start of each second
   input  logic                        capture_i,        // of any clock: its rising edges get a time stamp
-  // Simulation: time may leap while nothing is inside. Tie `skip_valid_i` low in hardware.
-  input  logic                        skip_valid_i,
-  input  logic [39:0]                 skip_cycles_i,    // a multiple of PORTS; never past wake_ns_o
   output logic                        idle_o,
-  output time_ns_t                    wake_ns_o,        // the next thing that happens by itself
   output time_ns_t                    time_ns_o,
   // What becomes of each frame, for observers
   output verdict_t                    verdict_o,
@@ -81,7 +77,7 @@ module pen_switch
   assign time_ns_o = time_ns;
 
   pen_timer #(.PORTS(PORTS)) u_timer (
-    .clk_i, .rst_i, .skip_valid_i, .skip_cycles_i, .time_ns_o(time_ns), .turn_o(turn)
+    .clk_i, .rst_i, .time_ns_o(time_ns), .turn_o(turn)
   );
 
   // Every table within the count of the largest: the VLANs, or the slots of the streams.
@@ -256,7 +252,6 @@ module pen_switch
   cell_t        alloc_cell;
   classified_t  classified;
   logic         ingress_idle;
-  time_ns_t     ingress_wake_ns;
   pen_ingress #(
     .PORTS         (PORTS),
     .STREAMS       (STREAMS),
@@ -283,21 +278,17 @@ module pen_switch
     .alloc_cell_i (alloc_cell),
     .alloc_take_o (alloc_take),
     .classified_o (classified),
-    .idle_o       (ingress_idle),
-    .wake_ns_o    (ingress_wake_ns)
+    .idle_o       (ingress_idle)
   );
 
   // PTP clock. The gates run on its time, LEAD_CYCLES ahead.
   localparam int unsigned LEAD_CYCLES = 7;  // four from selection to wire, three in pen_gates
-  logic [63:0] gate_time, gate_wake_ns;
+  logic [63:0] gate_time;
   logic        stepped, clock_idle;
-  time_ns_t    clock_wake_ns;
 
   pen_clock #(.PORTS(PORTS), .LEAD_CYCLES(LEAD_CYCLES)) u_clock (
     .clk_i,
     .rst_i,
-    .skip_valid_i,
-    .skip_cycles_i,
     .awake_i       (awake),
     .request_i     (clock_request),
     .write_i       (clock_write),
@@ -316,10 +307,7 @@ module pen_switch
     .pps_o,
     .gate_time_o   (gate_time),
     .stepped_o     (stepped),
-    .gate_wake_ns_i(gate_wake_ns),
-    .idle_o        (clock_idle),
-    .time_ns_i     (time_ns),
-    .wake_ns_o     (clock_wake_ns)
+    .idle_o        (clock_idle)
   );
 
   // Gate lists, and the gates of each port.
@@ -331,8 +319,6 @@ module pen_switch
   logic                                 gate_read, gate_ready, gate_busy;
   port_t                                gate_port;
   gate_status_e                         gate_which;
-  time_ns_t                             gate_config_wake_ns;
-  time_ns_t    [PORTS-1:0]              gate_port_wake_ns;
   logic        [63:0]                   gate_value;
   logic        [15:0]                   gate_errors;
   gate_error_e                          gate_error;
@@ -366,8 +352,7 @@ module pen_switch
     .status_which_i         (gate_which),
     .status_value_o         (gate_value),
     .status_errors_o        (gate_errors),
-    .status_error_o         (gate_error),
-    .wake_ns_o              (gate_config_wake_ns)
+    .status_error_o         (gate_error)
   );
 
   for (genvar p = 0; p < PORTS; p++) begin : g_gates
@@ -386,20 +371,9 @@ module pen_switch
       .after_next_ns_o    (gate_after_next_ns[p]),
       .largest_window_ns_o(largest_window_ns[p]),
       .changed_o          (gate_changed[p]),
-      .locked_o           (gate_locked[p]),
-      .wake_ns_o          (gate_port_wake_ns[p])
+      .locked_o           (gate_locked[p])
     );
   end
-
-`ifdef SYNTHESIS  // only simulations leap
-  assign gate_wake_ns = '1;
-`else
-  always_comb begin
-    gate_wake_ns = gate_config_wake_ns;
-    for (int unsigned p = 0; p < PORTS; p++)
-      if (gate_port_wake_ns[p] < gate_wake_ns) gate_wake_ns = gate_port_wake_ns[p];
-  end
-`endif
 
   // Store and admit.
   store_read_t [PORTS-1:0] store_read_of;
@@ -540,12 +514,6 @@ module pen_switch
     .gate_pending_i      (gate_pending),
     .gate_busy_i         (gate_busy)
   );
-
-`ifdef SYNTHESIS
-  assign wake_ns_o = '1;
-`else
-  assign wake_ns_o = ingress_wake_ns < clock_wake_ns ? ingress_wake_ns : clock_wake_ns;
-`endif
 
 `ifdef SYNTHESIS  // no clock rests
   assign awake           = 1'b1;

@@ -32,7 +32,6 @@ class Bench:
             if signal._name.endswith("_i") and signal._name != "clk_i":
                 signal.value = 0
         dut.rst_i.value = dut.awake_i.value = 1
-        dut.gate_wake_ns_i.value = 2**64 - 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
         for _ in range(3):
             await FallingEdge(dut.clk_i)

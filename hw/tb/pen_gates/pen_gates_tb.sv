@@ -75,8 +75,7 @@ module pen_gates_tb
     .status_which_i,
     .status_value_o,
     .status_errors_o,
-    .status_error_o,
-    .wake_ns_o(wake_ns[2])
+    .status_error_o
   );
 
   for (genvar p = 0; p < 2; p++) begin : gen_port
@@ -95,11 +94,12 @@ module pen_gates_tb
       .after_next_ns_o    (after_next_ns_o[p]),
       .largest_window_ns_o(largest_window_ns_o[p]),
       .changed_o          (changed[p]),
-      .locked_o           (locked_o[p]),
-      .wake_ns_o          (wake_ns[p])
+      .locked_o           (locked_o[p])
     );
+    assign wake_ns[p] = u_gates.u_wake.wake_ns;
   end
 
+  assign wake_ns[2] = u_config.u_sequence.u_wake.wake_ns;
   always_comb begin
     wake_ns_o = wake_ns[0] < wake_ns[1] ? wake_ns[0] : wake_ns[1];
     if (wake_ns[2] < wake_ns_o) wake_ns_o = wake_ns[2];

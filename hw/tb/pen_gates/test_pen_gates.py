@@ -12,7 +12,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
-from runner import run_module
+from runner import SIM, run_module
 
 from penstock._engine import GateList, Gates
 
@@ -478,4 +478,5 @@ HERE = Path(__file__).resolve().parent
     "entries", [pytest.param(16), pytest.param(8, marks=pytest.mark.slow), pytest.param(1024, marks=pytest.mark.slow)]
 )
 def test_pen_gates(entries):
-    run_module("pen_gates_tb", __name__, {"ENTRIES": entries}, extra_sources=[HERE / "pen_gates_tb.sv"])
+    sources = (SIM / "pen_gates_wake.sv", SIM / "pen_gate_sequence_wake.sv", HERE / "pen_gates_tb.sv")
+    run_module("pen_gates_tb", __name__, {"ENTRIES": entries}, extra_sources=sources)

@@ -83,10 +83,7 @@ module pen_switch_tb
     .s_axil_rready_i (s_axil_rready),
     .pps_o           (pps),
     .capture_i       (capture),
-    .skip_valid_i    (1'b0),
-    .skip_cycles_i   ('0),
     .idle_o          (),
-    .wake_ns_o       (),
     .time_ns_o       (),
     .verdict_o       (),
     .egress_event_o  ()

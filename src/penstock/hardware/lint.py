@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.hardware.boards import board, board_names, primitive_models
 from penstock.hardware.registers import regblock_folder, switch_files
-from penstock.hardware.tools import hardware_folder, run, verilator
+from penstock.hardware.tools import hardware_folder, run, simulation_files, verilator
 
 TOP = "pen_switch"
 PORTS = (2, 4, 8)
@@ -49,11 +49,14 @@ TIMING = ("--timing", "--no-sched-zero-delay", "--timescale", "1ns/1ps")
 def lint_verilator(
     top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None
 ) -> Finding:
-    """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why. A board has no `ports`."""
+    """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why. A board has no `ports`.
+
+    The switch is looked at with what is bound to it in simulation, each board without.
+    """
     waivers = hardware_folder() / "rtl" / "lint.vlt"
     flags = ["--lint-only", "-Wall", "--quiet-stats", *TIMING, "--top-module", top]
     flags += [] if ports is None else [f"-GPORTS={ports}"]
-    done = run([verilator(), *flags, waivers, *(files or switch_files())])
+    done = run([verilator(), *flags, waivers, *(files or [*switch_files(), *simulation_files()])])
     return Finding("verilator", what or f"{ports} ports", done.stdout.strip() or ("failed" if done.returncode else ""))
 
 

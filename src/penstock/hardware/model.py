@@ -19,7 +19,7 @@ from pathlib import Path
 
 from penstock.data import ENGINE
 from penstock.hardware.registers import switch_files
-from penstock.hardware.tools import ToolError, cache_folder, checked, hardware_folder, locked, verilator_folder
+from penstock.hardware.tools import ToolError, cache_folder, checked, locked, simulation_files, verilator_folder
 
 SHIM = ENGINE / "rtl" / "shim"
 
@@ -56,24 +56,21 @@ def build_model(
     *,
     ports: int = 4,
     parameters: dict[str, int] | None = None,
-    sources: Sequence[Path] | None = None,
-    include: Sequence[Path] = (),
     waves: bool = False,
 ) -> Path:
     """The library of a switch; built when it is not in the cache.
 
-    `parameters` are further parameters of the top module by name. `sources` takes the place of the switch's own
-    sources, in the order of compilation; a stand-in for the switch must have its ports. With `waves` it can write all
-    of its signals to a file, and is several times as slow.
+    `parameters` are further parameters of the top module by name. With `waves` it can write all of its signals to a
+    file, and is several times as slow.
     """
     if not 2 <= ports <= 8:
         raise ToolError(f"a switch of {ports} ports: 2 to 8 are allowed")
     variant = WAVES if waves else FAST
     verilator = verilator_folder()
     values = {"PORTS": ports} | (parameters or {})
-    files = list(sources) if sources is not None else switch_files()
-    package = next((f for f in files if f.name == "pen_pkg.sv"), hardware_folder() / "rtl" / "pen_pkg.sv")
-    folder = cache_folder() / "models" / f"switch-{_key(files, include, values, variant, verilator)}"
+    files = [*switch_files(), *simulation_files()]
+    package = next(path for path in files if path.name == "pen_pkg.sv")
+    folder = cache_folder() / "models" / f"switch-{_key(files, values, variant, verilator)}"
     library = folder / "libpen_switch.so"
     if library.exists():
         return library
@@ -85,22 +82,19 @@ def build_model(
             (build / "pen_layout.h").write_text(layout_header(package.read_text()))
             if waves:
                 _require_compression(build)
-            _verilate(verilator, build, files, include, values, variant)
+            _verilate(verilator, build, files, values, variant)
             _link(verilator, build, ports, variant)
             folder.mkdir(exist_ok=True)
             (build / library.name).replace(library)
     return library
 
 
-def _key(
-    files: Sequence[Path], include: Sequence[Path], values: dict[str, int], variant: Variant, verilator: Path
-) -> str:
+def _key(files: Sequence[Path], values: dict[str, int], variant: Variant, verilator: Path) -> str:
     compiler = checked([_compiler(), "--version"], "asking the C++ compiler for its version").splitlines()[0]
     tool = checked([str(verilator / "bin" / "verilator_bin"), "--version"], "asking Verilator for its version")
     settings = (sorted(values.items()), VERILATOR_FLAGS, COMPILE_FLAGS, variant, compiler, tool, platform.machine())
     digest = hashlib.sha256(repr(settings).encode())
-    headers = [path for folder in include for path in sorted(folder.glob("*.*v*"))]
-    for path in [*files, *headers, *sorted(SHIM.glob("*")), Path(__file__)]:
+    for path in [*files, *sorted(SHIM.glob("*")), Path(__file__)]:
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
@@ -120,7 +114,6 @@ def _verilate(
     verilator: Path,
     build: Path,
     files: Sequence[Path],
-    include: Sequence[Path],
     values: dict[str, int],
     variant: Variant,
 ) -> None:
@@ -130,7 +123,6 @@ def _verilate(
         *variant.verilate,
         "--Mdir", str(build),
         *(f"-G{name}={value}" for name, value in values.items()),
-        *(f"-I{folder}" for folder in include),
         *map(str, files),
     ]  # fmt: skip
     checked(command, "Verilator", {"VERILATOR_ROOT": str(verilator)})

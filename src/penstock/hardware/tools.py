@@ -72,9 +72,18 @@ def locked(path: Path) -> Iterator[None]:
 
 def rtl_files() -> list[Path]:
     """The files of hw/rtl/files.f, packages first."""
-    rtl = hardware_folder() / "rtl"
-    lines = (line.split("//")[0].split("#")[0].strip() for line in (rtl / "files.f").read_text().splitlines())
-    return [rtl / line for line in lines if line]
+    return _listed("rtl")
+
+
+def simulation_files() -> list[Path]:
+    """The files of hw/sim/files.f: what lets a simulation leap over idle time."""
+    return _listed("sim")
+
+
+def _listed(name: str) -> list[Path]:
+    folder = hardware_folder() / name
+    lines = (line.split("//")[0].split("#")[0].strip() for line in (folder / "files.f").read_text().splitlines())
+    return [folder / line for line in lines if line]
 
 
 @cache
