@@ -103,6 +103,18 @@ def test_the_program_takes_what_it_is_told(given: Any, tmp_path: Path) -> None:
         assert "no such interface" in done.stderr, "all before the interfaces is right"
 
 
+def test_a_plane_keeps_no_more_of_a_window_than_its_frames_leave() -> None:
+    """100 B at 1 Gb/s take 960 ns of 20 us: half of the rest is kept free, where 20 us would let nothing pass."""
+    tas = load(SCENARIOS / "tas", "plane")
+    assert planes.tolerance_ns(tas, tas.bridges["sw"]) == (20_000 - 960) // 2
+    (request,) = planes.requests(tas, tas, How())
+    assert request["plan"]["tolerance"] == 9520
+    network = load(small())
+    assert planes.tolerance_ns(network, network.bridges["sw"]) == planes.TOLERANCE_NS
+    ungated = load(SCENARIOS / "round-robin", "plane")
+    assert {planes.tolerance_ns(ungated, bridge) for bridge in ungated.bridges.values()} == {planes.TOLERANCE_NS}
+
+
 def test_who_asks_when_frames_are_created_asks_a_model() -> None:
     assert [bridge["kind"] for bridge in network_json(load(small()), {}, {})["bridges"]] == ["model"]
 

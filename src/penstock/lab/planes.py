@@ -17,9 +17,11 @@ from penstock.lab.programs import How
 from penstock.plane.binary import PROGRAM
 from penstock.plane.of_network import config_of
 from penstock.scenario.network import Bridge, Network
+from penstock.scenario.windows import acting, wire_ns
 
 LATE = "late"  # the reason of a departure beyond the tolerance
-TOLERANCE_NS = 20_000
+TOLERANCE_NS = 20_000  # by which a departure may be late, where windows have the room
+_LEAST_TOLERANCE_NS = 1_000
 _TRACE = "trace.csv"
 
 
@@ -35,6 +37,22 @@ def _interfaces(network: Network, bridge: Bridge) -> dict[int, str]:
     return {port: interface(network, bridge.name, port) for port in ports_of(network, bridge.name)}
 
 
+def tolerance_ns(network: Network, bridge: Bridge) -> int:
+    """By which departures of a plane may be late.
+
+    So much is kept free of each window: 20 us, but no more than half of what the longest frame of a stream leaves of
+    the largest window that its class has, so that all streams can pass.
+    """
+    least = TOLERANCE_NS
+    for port, gates in bridge.gates.items():
+        rate_bps = network.link_at[bridge.name, port].rate_bps if (bridge.name, port) in network.link_at else 0
+        for stream in network.streams_at.get((bridge.name, port), ()):
+            window_ns = acting(gates).largest_window(network.class_at(stream, bridge.name))
+            if window_ns is not None and rate_bps:
+                least = min(least, (window_ns - wire_ns(stream.max_frame_bytes, rate_bps)) // 2)
+    return max(least, _LEAST_TOLERANCE_NS)
+
+
 def requests(network: Network, talking: Network, how: How) -> list[dict[str, Any]]:
     """The planes of a network for `Executor.do_play`, which ends them when all others have ended.
 
@@ -42,7 +60,7 @@ def requests(network: Network, talking: Network, how: How) -> list[dict[str, Any
     """
     found = []
     for bridge in _planes(network):
-        config = config_of(network, bridge, _interfaces(network, bridge)) | {"tolerance": TOLERANCE_NS}
+        config = config_of(network, bridge, _interfaces(network, bridge)) | {"tolerance": tolerance_ns(network, bridge)}
         config["streams"] = {name: told for name, told in config["streams"].items() if name in talking.streams}
         if not how.real_time:
             config["realtime"] = {"required": False}
@@ -100,15 +118,15 @@ def _rows_of(network: Network, bridge: Bridge, file: Path) -> pl.DataFrame:
         port=pl.col("port").replace_strict(ports, return_dtype=pl.UInt16)
     )
     # A frame was seen when all of it was there; a trace says when its first bit was.
-    wire_ns = -(-pl.col("bytes") * 8 * 10**9 // pl.col("port").replace_strict(rate_bps, return_dtype=pl.Int64))
-    is_late = (pl.col("event") == "sent") & (pl.col("late_ns") > TOLERANCE_NS)
+    on_wire_ns = -(-pl.col("bytes") * 8 * 10**9 // pl.col("port").replace_strict(rate_bps, return_dtype=pl.Int64))
+    is_late = (pl.col("event") == "sent") & (pl.col("late_ns") > tolerance_ns(network, bridge))
     return seen.select(
         frame_id=pl.col("stream").replace_strict(ids, return_dtype=pl.UInt64) * 2**32 + pl.col("number"),
         stream="stream",
         node=pl.lit(bridge.name),
         port="port",
         event="event",
-        time_ns=pl.col("time_tai_ns") - pl.when(pl.col("event") == "received").then(wire_ns).otherwise(0),
+        time_ns=pl.col("time_tai_ns") - pl.when(pl.col("event") == "received").then(on_wire_ns).otherwise(0),
         bytes="bytes",
         traffic_class="traffic_class",
         reason=pl.when(is_late).then(pl.lit(LATE)).otherwise("reason"),
@@ -120,10 +138,11 @@ def counted(network: Network, folder: Path) -> dict[str, Any]:
     return {bridge.name: json.loads((folder / _name(bridge) / "stdout").read_text()) for bridge in _planes(network)}
 
 
-def notes(counted: Mapping[str, Any]) -> list[str]:
+def notes(network: Network, counted: Mapping[str, Any]) -> list[str]:
     """What a reader has to know of how punctual planes were."""
     found = []
     for name, told in counted.items():
+        tolerance_us = tolerance_ns(network, network.bridges[name]) / 1000
         ports = told["counters"]["ports"].values()
         sent = sum(port["sent"]["frames"] for port in ports)
         late, missed, outside = (
@@ -131,7 +150,7 @@ def notes(counted: Mapping[str, Any]) -> list[str]:
         )
         if late or missed or outside:
             found.append(
-                f"{name}: of {sent} departures {late} were later than {TOLERANCE_NS // 1000} us, {missed} missed "
+                f"{name}: of {sent} departures {late} were later than {tolerance_us:g} us, {missed} missed "
                 f"their window and waited for another, {outside} came when their gate had closed"
             )
         found += [

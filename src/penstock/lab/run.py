@@ -151,7 +151,7 @@ def play(
     }
     shutil.copytree(machine.results, ends)
     machine.ask("forget")
-    notes += planes.notes(counted)
+    notes += planes.notes(network, counted)
     notes += _late_talkers(told["ends"], played["base_tai_ns"])
     summary = _summary(network, trace, {"seconds": taken, "trace_rows": trace.height}, told, notes)
     return Played(network, trace, metadata, summary, others)
