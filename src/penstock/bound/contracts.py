@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from math import ceil
@@ -26,7 +26,7 @@ from penstock.errors import EngineError
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.plan import talker_json
 from penstock.scenario.checked_stream import Stream
-from penstock.scenario.network import Network
+from penstock.scenario.network import Network, Station
 from penstock.scenario.report import names
 from penstock.scenario.units import show_rate, show_time
 from penstock.words import count
@@ -250,28 +250,58 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
         return None
     if stream.source.back_to_back:
         return 0  # it leaves at the rate of the link, and nothing is faster
-    own = network.class_at_talker(stream)
+    own, level = network.class_at_talker(stream), _Level(network.class_at_talker(stream), False)
     blocking, ahead, higher, shares = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
-    for other in network.streams_from[talker.name]:
-        of = network.class_at_talker(other)
-        if other is stream:
+    for other, of in _by_level(network, talker).items():
+        if other.traffic_class < own or (other.endless and other.traffic_class == own):
+            blocking = max(blocking, Fraction(of.longest_bytes * 8 * PS, talker.link_rate_bps))
             continue
-        if of < own or (other.source.back_to_back and of == own):
-            longest = (other.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8 * PS
-            blocking = max(blocking, Fraction(longest, talker.link_rate_bps))
-            continue
-        found = brought(network, other, talker.link_rate_bps)
-        if found is None:
+        if of.unknown - ({stream.name} if other == level else set()):
             return None
-        ahead += found[0]
-        shares += found[1]
-        higher += found[1] if of > own else 0
+        ahead += of.at_once
+        shares += of.share
+        higher += of.share if other.traffic_class > own else 0
+    itself = brought(network, stream, talker.link_rate_bps)
+    if itself is not None:  # nobody waits for itself
+        ahead, shares = ahead - itself[0], shares - itself[1]
     slowest = talker.link_rate_bps * (1 - higher)
     first = stream.tree[0].bridge
     if shares > 1 or stream.ats is None or stream.ats.at_node(first).rate_bps > slowest:
         return None
     waited = (blocking + ahead) / (1 - higher) * Fraction(10**9, 10**9 + min(talker.clock.drift_ppb, 0))
     return ceil(waited)
+
+
+class _Level(NamedTuple):
+    """Of streams of a talker: those that always have a frame go after the others of their class."""
+
+    traffic_class: int
+    endless: bool
+
+
+@dataclass
+class _Brought:
+    """What streams of a level bring together, and the longest of their frames."""
+
+    at_once: Fraction = Fraction(0)
+    share: Fraction = Fraction(0)
+    longest_bytes: int = 0  # on the wire
+    unknown: set[str] = field(default_factory=set)
+
+
+def _by_level(network: Network, talker: Station) -> dict[_Level, _Brought]:
+    known: dict[_Level, _Brought] | None = network.memo.get(("brought by level", talker.name))
+    if known is None:
+        known = network.memo["brought by level", talker.name] = {}
+        for stream in network.streams_from[talker.name]:
+            level = _Level(network.class_at_talker(stream), bool(stream.source.back_to_back))
+            of, found = known.setdefault(level, _Brought()), brought(network, stream, talker.link_rate_bps)
+            of.longest_bytes = max(of.longest_bytes, stream.max_frame_bytes + WIRE_OVERHEAD_BYTES)
+            if found is None:
+                of.unknown.add(stream.name)
+            else:
+                of.at_once, of.share = of.at_once + found[0], of.share + found[1]
+    return known
 
 
 def brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
