@@ -284,3 +284,10 @@ def test_the_benchmark_says_what_frames_cost_and_how_late_gates_are() -> None:
     assert {name for name, row in rows.items() if "goal" in row} == {"xdp_64", "gate_error_xdp_p99"}
     meets = rows["xdp_64"]["measured"] >= 400_000 and rows["gate_error_xdp_p99"]["measured"] <= 20
     assert said.status == (0 if meets else 1)
+
+
+@needs_namespaces
+def test_a_random_mix_is_counted_frame_by_frame() -> None:
+    said = invoke(app, ["bench", "plane", "--soak", "1", "--seed", "7", "--json"])
+    rows = {row["id"]: row for row in json.loads(said.stdout)["rows"]}
+    assert (said.status, rows["offered"]["measured"] > 100, rows["passed"]["measured"] > 10) == (0, True, True), rows

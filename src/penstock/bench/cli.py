@@ -74,14 +74,22 @@ def engine(
 def plane(
     rounds: Annotated[int, typer.Option(min=1, help="Runs of each in turns; medians and extremes are told.")] = 3,
     seconds: Annotated[float, typer.Option(min=0.1, help="Of each run.")] = 1.0,
+    soak_s: Annotated[
+        float | None,
+        typer.Option(
+            "--soak", min=1, metavar="SECONDS", help="A random mix for so long instead; every frame is counted."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the mix.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Frames per second of processor time through a data plane and the kernel's bridge; error against gate openings."""
     from penstock.bench.plane import bench
+    from penstock.bench.soak import soak
 
     rows = []
     with interruptible():
-        for row in bench(rounds, seconds):
+        for row in bench(rounds, seconds) if soak_s is None else soak(soak_s, seed):
             rows.append(row)
             if not as_json:
                 say(_line(row))

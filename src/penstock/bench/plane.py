@@ -100,8 +100,8 @@ def _row(row_id: str, quantity: str, unit: str, values: list[float], digits: int
 def _round(machine: Machine, program: str, size: int, seconds: float) -> _Turn:
     """A bridge and planes, one after the other."""
     words = [str(size), str(seconds)]
-    nowhere = _per_frame(_play(machine, [_source(words)])["source"])
-    through = _per_frame(_play(machine, [_source(words)], bridge=True)["source"])
+    nowhere = _per_frame(between_hosts(machine, [_source(words)])["source"])
+    through = _per_frame(between_hosts(machine, [_source(words)], bridge=True)["source"])
     planes = {family: _through_plane(machine, program, family, words, nowhere) for family in _SOCKETS}
     return _Turn(1 / (through - nowhere), planes)
 
@@ -112,7 +112,7 @@ def _through_plane(machine: Machine, program: str, family: str, words: list[str]
         file = str(Path(folder) / "process")
         plane = _plane(program, family, gates)
         plane["command"] = ["/bin/sh", "-c", 'echo $$ >"$0"; exec "$@"', file, *plane["command"]]
-        found = _play(machine, [plane, _source([*words, file])])
+        found = between_hosts(machine, [plane, _source([*words, file])])
     port = found["plane"]["counters"]["ports"]["right"]
     sent = port["sent"]["frames"]
     cost = found["plane"]["processor_ns"] / 1e9 / sent + _per_frame(found["source"]) - nowhere_s
@@ -130,7 +130,7 @@ def _gate_errors(machine: Machine, program: str, family: str, seconds: float) ->
         "entries": [{"open": "all", "interval": _OPEN_NS}, {"open": [], "interval": _CYCLE_NS - _OPEN_NS}],
     }
     source = _source(["64", str(seconds), str(_CYCLE_NS), str(_SENT_AT_NS)])
-    found: dict[str, Any] = _play(machine, [_plane(program, family, gates), source])["plane"]
+    found: dict[str, Any] = between_hosts(machine, [_plane(program, family, gates), source])["plane"]
     departures: dict[str, Any] = found["counters"]["ports"]["right"]["departures"]
     return departures
 
@@ -156,8 +156,10 @@ def _plane(program: str, family: str, gates: dict[str, Any]) -> dict[str, Any]:
     return {"name": "plane", "host": "m", "command": [program, "--config", "{plan}"], "plan": config, "serves": True}
 
 
-def _play(machine: Machine, programs: list[dict[str, Any]], *, bridge: bool = False) -> dict[str, Any]:
-    """Two hosts and one between them, anew; what each program printed."""
+def between_hosts(
+    machine: Machine, programs: list[dict[str, Any]], *, bridge: bool = False, seconds: int = 60
+) -> dict[str, Any]:
+    """Two hosts and one between them, anew; what each program printed, and as `came` how many frames came to host b."""
     paths = {host: machine.ask("namespace", host=host)["path"] for host in ("a", "m", "b")}
     quiet = "for place in all default; do echo 1 >/proc/sys/net/ipv6/conf/$place/disable_ipv6; done"
     for host in paths:
@@ -178,7 +180,9 @@ def _play(machine: Machine, programs: list[dict[str, Any]], *, bridge: bool = Fa
             "link set br0 up",
         ]
     machine.run("m", ["ip", "-batch", "-"], "\n".join(between) + "\n")
-    machine.play(programs, lead_ns=0, raster_ns=1, phase_ns=0, seconds=60)
+    machine.play(programs, lead_ns=0, raster_ns=1, phase_ns=0, seconds=seconds)
     printed = {p["name"]: json.loads((machine.results / p["name"] / "stdout").read_text()) for p in programs}
+    (link,) = json.loads(machine.run("b", ["ip", "-s", "-j", "link", "show", "eth0"]))
+    printed["came"] = link["stats64"]["rx"]["packets"]
     machine.ask("forget")
     return printed
