@@ -81,9 +81,9 @@ if is_wanted time-aware-nic; then
   shot "$folder/nic/part.html" 2110 papers/time-aware-nic.png
 fi
 if is_wanted smartnic-tas; then
-  ./penstock reproduce smartnic-tas --out "$folder/smartnic" >/dev/null
+  ./penstock reproduce smartnic-tas --only fig8 --only fig9 --out "$folder/smartnic" >/dev/null
   cut_out "$folder/smartnic/report.html" "Figure" "$without_rows"
-  shot "$folder/smartnic/part.html" 3000 papers/smartnic-tas.png
+  shot "$folder/smartnic/part.html" 3560 papers/smartnic-tas.png
 fi
 if is_wanted synthesis; then
   # From the table of the page, which `./penstock hw synth --target xc7 --update-docs` makes.
