@@ -35,7 +35,6 @@ module pen_admission
   input  logic        rst_i,
   input  logic        init_busy_i,
   input  init_index_t init_index_i,
-  input  port_t       turn_i,
   input  pen_config_pkg::buffer_config_t config_i,
   input  logic        max_sdu_write_i,
   input  port_t       max_sdu_write_port_i,
@@ -46,7 +45,8 @@ module pen_admission
   output enqueue_t    enqueue_o,
   output verdict_t    verdict_o,
   output reclaim_t    reclaim_o,
-  input  release_t    release_i,       // of the egress port whose turn it is
+  input  release_t    release_i,
+  input  port_t       release_turn_i,  // the egress port that it is of
   output logic        idle_o
 );
   // The class accounts count copies, not cells of the store: PORTS times as many.
@@ -97,7 +97,7 @@ module pen_admission
         pool: release_i.pool, traffic_class: release_i.traffic_class, port: release_i.port,
         cells: cells_of(release_i.length)
       };
-      release_turn_q <= turn_i;
+      release_turn_q <= release_turn_i;
     end
     if (release_q[0]) returned_q[1] <= returned_q[0];
     if (release_q[1]) returned_q[2] <= returned_q[1];
@@ -557,7 +557,7 @@ module pen_admission
   always_comb begin
     assume (rst_i == !f_past_q);
     assume (!init_busy_i);
-    assume (32'(f_egress) < PORTS && 32'(turn_i) < PORTS);
+    assume (32'(f_egress) < PORTS && 32'(release_turn_i) < PORTS);
     assume (!classified_i.valid || 3'(write_q - decide_q) != 3'(DEPTH - 1));
     if (!f_past_q) begin                               // as the initialization leaves it
       assume (valid_q == '0 && release_q == '0);

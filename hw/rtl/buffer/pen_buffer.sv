@@ -28,6 +28,7 @@ module pen_buffer
   output enqueue_t     enqueue_o,     // six cycles after classified_i, or up to PORTS - 1 more
   output verdict_t     verdict_o,     // with enqueue_o
   input  release_t     release_i,
+  input  port_t        release_turn_i,// the egress port that it is of
   output logic         idle_o         // no frame is queued, none on its way in, all cells returned
 );
   logic     chain_valid, chain_ready, free_valid;
@@ -92,7 +93,6 @@ module pen_buffer
     .rst_i,
     .init_busy_i,
     .init_index_i,
-    .turn_i,
     .config_i,
     .max_sdu_write_i,
     .max_sdu_write_port_i,
@@ -104,6 +104,7 @@ module pen_buffer
     .verdict_o,
     .reclaim_o(dropped),
     .release_i,
+    .release_turn_i,
     .idle_o   (admission_idle)
   );
 endmodule

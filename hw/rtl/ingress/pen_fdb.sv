@@ -208,11 +208,12 @@ module pen_fdb #(
   logic [31:0] period_ms_q;
   logic [51:0] period_q;
   logic [2:0]  factors_q;    // still to come; then one cycle for the sum
-  logic        known_q;      // next_ns_q is up to date
-  logic        due;
-  time_ns_t    swept_ns_q, next_ns_q;
+  logic        known_q;      // before_ns_q is up to date
+  logic        due, due_q;
+  time_ns_t    swept_ns_q, before_ns_q;  // the last sweep; a cycle before the next one
 
-  assign due       = known_q && period_ms_q != '0 && time_ns_i >= next_ns_q;
+  // The comparison has a cycle for itself: it is wide, and the time comes from far.
+  assign due       = known_q && period_ms_q != '0 && time_ns_i >= before_ns_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -224,8 +225,10 @@ module pen_fdb #(
       factors_q   <= '0;
       known_q     <= 1'b0;
       swept_ns_q  <= '0;
-      next_ns_q   <= '0;
+      before_ns_q <= '0;
+      due_q       <= 1'b0;
     end else begin
+      due_q <= due;
       if (period_ms_q != aging_period_ms_i) begin
         period_ms_q <= aging_period_ms_i;
         period_q    <= 52'(aging_period_ms_i);
@@ -235,9 +238,9 @@ module pen_fdb #(
         period_q  <= period_q + {period_q[49:0], 2'b00};
         factors_q <= factors_q - 3'd1;
       end else if (!known_q) begin
-        next_ns_q <= swept_ns_q + {6'b0, period_q, 6'b0};
-        known_q   <= 1'b1;
-      end else if (due && !sweeping_q && !init_busy_i) begin
+        before_ns_q <= swept_ns_q + {6'b0, period_q, 6'b0} - time_ns_t'(CYCLE_NS);
+        known_q     <= 1'b1;
+      end else if (due_q && !sweeping_q && !init_busy_i) begin
         sweeping_q <= 1'b1;
         swept_ns_q <= time_ns_i;
         known_q    <= 1'b0;
@@ -249,7 +252,7 @@ module pen_fdb #(
     end
   end
 
-  assign idle_o = !sweeping_q && known_q && !due && period_ms_q == aging_period_ms_i && write_q == '0 && !write_i
+  assign idle_o = !sweeping_q && known_q && !due && !due_q && period_ms_q == aging_period_ms_i && write_q == '0 && !write_i
                   && !lookup_i && !lookup_1_q && !lookup_2_q && !lookup_3_q
                   && !learn_i && !learn_1_q && !learn_2_q && !learn_3_q && !learn_4_q;
 

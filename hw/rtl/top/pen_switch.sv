@@ -379,12 +379,19 @@ module pen_switch
   store_read_t [PORTS-1:0] store_read_of;
   release_t    [PORTS-1:0] release_of;
   store_read_t             store_read;
-  release_t                release_any;
+  release_t                release_q;
+  port_t                   release_turn_q;
   store_data_t             store_data;
   enqueue_t                enqueue;
   logic                    buffer_idle;
   assign store_read  = store_read_of[turn[PORT_W-1:0]];
-  assign release_any = release_of[turn[PORT_W-1:0]];
+
+  // A register on the way from the ports to the accounts of the store.
+  always_ff @(posedge clk_i) begin
+    release_q      <= release_of[turn[PORT_W-1:0]];
+    release_turn_q <= turn;
+    if (rst_i) release_q.valid <= 1'b0;
+  end
 
   pen_buffer #(.PORTS(PORTS), .CELLS(CELLS)) u_buffer (
     .clk_i,
@@ -407,7 +414,8 @@ module pen_switch
     .classified_i (classified),
     .enqueue_o    (enqueue),
     .verdict_o,
-    .release_i    (release_any),
+    .release_i    (release_q),
+    .release_turn_i(release_turn_q),
     .idle_o       (buffer_idle)
   );
 
@@ -448,6 +456,18 @@ module pen_switch
     end
   end
 
+  // A register on the way of what was taken to the shapers.
+  logic [PORTS-1:0] credit_write_q;
+  class_t           credit_class_q;
+  logic             credit_enable_q;
+  logic [27:0]      credit_idle_slope_q;
+  always_ff @(posedge clk_i) begin
+    credit_write_q      <= rst_i ? '0 : credit_write;
+    credit_class_q      <= shaper_table.index[2:0];
+    credit_enable_q     <= shaper_table.data[96];
+    credit_idle_slope_q <= shaper_table.data[27:0];
+  end
+
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .LATE(p + 1)) u_port (
       .clk_i(egress_clk[p]),
@@ -465,10 +485,10 @@ module pen_switch
       .after_next_ns_i          (gate_after_next_ns[p]),
       .gate_enable_i            (egress_port_config[p].gate_enable),
       .largest_window_ns_i      (largest_window_ns[p]),
-      .credit_write_i           (credit_write[p]),
-      .credit_write_class_i     (shaper_table.index[2:0]),
-      .credit_write_enable_i    (shaper_table.data[96]),
-      .credit_write_idle_slope_i(shaper_table.data[27:0]),
+      .credit_write_i           (credit_write_q[p]),
+      .credit_write_class_i     (credit_class_q),
+      .credit_write_enable_i    (credit_enable_q),
+      .credit_write_idle_slope_i(credit_idle_slope_q),
       .count_gap_i              (egress_port_config[p].cbs_count_gap),
       .round_robin_i            (egress_port_config[p].round_robin),
       .status_read_i            (port_read[p]),

@@ -110,6 +110,7 @@ class Bench:
             "store_read_i",
             "classified_i",
             "release_i",
+            "release_turn_i",
             "turn_i",
             "alloc_take_i",
             "init_busy_i",
@@ -135,7 +136,7 @@ class Bench:
     async def cycle(self, classified=0, release=0, want_cell=False, read=None):
         """One cycle; takes a cell if there is one and it is wanted. Returns enqueue and verdict of this cycle."""
         dut = self.dut
-        dut.turn_i.value = self.turn
+        dut.turn_i.value = dut.release_turn_i.value = self.turn
         dut.classified_i.value = classified
         dut.release_i.value = release
         write = self.writes.pop(0) if self.writes else None

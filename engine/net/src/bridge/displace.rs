@@ -91,7 +91,7 @@ impl Bridge {
         while given < needed {
             let copy = state.egress.drop_head(&line, at, class)?;
             given += cells_of(u32::from(copy.bytes));
-            self.store.release(egress, at, &copy);
+            self.store.give_back(egress, &copy);
             self.displaced.push(Displaced { frame: copy.frame, egress, traffic_class: copy.traffic_class });
         }
         let Decision { accepted, pool, guaranteed, .. } =

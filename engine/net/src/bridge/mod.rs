@@ -60,7 +60,7 @@ use meters::Meters;
 use ports::Ports;
 use store::Store;
 use tables::Tables;
-use timing::{Clock, Row};
+use timing::{Clock, Row, RELEASE_TO_ADMISSION};
 
 pub use penstock_shaper::egress::{Tick, NEVER};
 
@@ -235,13 +235,17 @@ impl Bridge {
         };
         let delay_ns = u32::try_from(delay_ns).unwrap_or(u32::MAX);
         let max_frame_bytes = within("longest frame in bytes", config.max_frame_bytes, 64, 16_000)?;
+        let way = match &clock {
+            Clock::Hardware(_) => RELEASE_TO_ADMISSION,
+            Clock::Ideal(_) => 0,
+        };
         Ok(Self {
             arrivals: Arrivals::new(ports, max_frame_bytes),
             tables: Tables::new(ports, config, streams)?,
             forwarding: Forwarding::new(ports, config, matches!(timing, Timing::Hardware))?,
             meters: Meters::of_bridge(ports, config, streams, delay_ns)?,
             row: Row::default(),
-            store: Store::new(ports, config),
+            store: Store::new(ports, config, way),
             ports: Ports::new(ports, config, &clock)?,
             gate_config: GateConfig::new(ports),
             cut_through: CutThrough::new(ports),

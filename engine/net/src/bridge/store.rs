@@ -43,10 +43,12 @@ pub(super) struct Store {
     /// In no order.
     releases: Vec<Release>,
     limits: Limits,
+    /// What a release takes on its way to admission.
+    way: Tick,
 }
 
 impl Store {
-    pub fn new(ports: u16, config: &BridgeConfig) -> Self {
+    pub fn new(ports: u16, config: &BridgeConfig, way: Tick) -> Self {
         let (queue, reception, shared) = shares(u32::from(ports), config.cells);
         let limits = Limits {
             queue: config.queue_limit,
@@ -56,7 +58,8 @@ impl Store {
             shared: config.shared_limit.unwrap_or(shared),
         };
         let ports = usize::from(ports);
-        Self { next_release: NEVER, admission: Admission::new(ports), releases: Vec::with_capacity(2 * ports), limits }
+        let releases = Vec::with_capacity(2 * ports);
+        Self { next_release: NEVER, admission: Admission::new(ports), releases, limits, way }
     }
 
     pub fn limits(&self) -> &Limits {
@@ -144,6 +147,7 @@ impl Store {
     /// The cells of a copy come back at a tick.
     #[inline(always)]
     pub fn release(&mut self, egress: u16, at: Tick, copy: &Queued) {
+        let at = at + self.way;
         self.next_release = self.next_release.min(at);
         self.releases.push(Release {
             at,
@@ -155,9 +159,17 @@ impl Store {
         });
     }
 
+    /// The cells of a copy come back at once.
+    pub fn give_back(&mut self, egress: u16, copy: &Queued) {
+        let (class, reception) = (usize::from(copy.traffic_class), usize::from(copy.reception));
+        let cells = cells_of(u32::from(copy.bytes));
+        self.admission.release(egress.into(), class, reception, copy.pool, cells);
+    }
+
     /// When cells of copies for an egress port come back.
     pub fn releases(&self, egress: u16) -> impl Iterator<Item = Tick> + '_ {
-        self.releases.iter().filter(move |release| u16::from(release.egress) == egress).map(|release| release.at)
+        let of_port = self.releases.iter().filter(move |release| u16::from(release.egress) == egress);
+        of_port.map(|release| release.at - self.way)
     }
 
     /// Gives back all cells whose turn comes before a tick. Their order does not matter.
@@ -182,7 +194,7 @@ mod tests {
     use super::*;
 
     fn store(config: BridgeConfig) -> Store {
-        Store::new(2, &config)
+        Store::new(2, &config, 0)
     }
 
     /// Of 64 bytes, for port 1 and of class 3.
@@ -207,18 +219,28 @@ mod tests {
     #[test]
     fn cells_come_back_for_decisions_behind_their_turn() {
         let mut store = store(BridgeConfig { queue_limit: [2; CLASSES], ..BridgeConfig::default() });
-        let first = decide(&mut store, 10);
-        assert_eq!((first.accepted, decide(&mut store, 11).accepted), (0b10, 0b10));
-        assert_eq!(decide(&mut store, 12).queue_full, 0b10);
+        come_back(&mut store, 0);
+    }
+
+    #[test]
+    fn cells_take_their_way_to_admission() {
+        let config = BridgeConfig { queue_limit: [2; CLASSES], ..BridgeConfig::default() };
+        come_back(&mut Store::new(2, &config, 3), 3);
+    }
+
+    fn come_back(store: &mut Store, way: Tick) {
+        let first = decide(store, 10);
+        assert_eq!((first.accepted, decide(store, 11).accepted), (0b10, 0b10));
+        assert_eq!(decide(store, 12).queue_full, 0b10);
         store.release(1, 30, &copy(&first));
         store.release(1, 20, &copy(&first));
         assert_eq!(store.releases(1).collect::<Vec<_>>(), [30, 20]);
         assert_eq!(store.releases(0).count(), 0);
-        assert_eq!(decide(&mut store, 20).accepted, 0, "the turn is not over");
-        assert_eq!(decide(&mut store, 21).accepted, 0b10);
+        assert_eq!(decide(store, 20 + way).accepted, 0, "the turn is not over");
+        assert_eq!(decide(store, 21 + way).accepted, 0b10);
         assert_eq!(store.releases(1).collect::<Vec<_>>(), [30]);
-        assert_eq!(decide(&mut store, 30).accepted, 0);
-        assert_eq!(decide(&mut store, 31).accepted, 0b10);
+        assert_eq!(decide(store, 30 + way).accepted, 0);
+        assert_eq!(decide(store, 31 + way).accepted, 0b10);
     }
 
     #[test]

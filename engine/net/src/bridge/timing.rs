@@ -18,6 +18,8 @@ const VISIBLE_CYCLES: Tick = 19;
 pub const RX_LATENCY_CYCLES: Tick = 4;
 /// From the turn in which a frame's record goes out to its place in the row of admission.
 pub const TURN_TO_ADMISSION: Tick = 13;
+/// From the turn in which cells are given back to the first decision that does not know of it yet.
+pub const RELEASE_TO_ADMISSION: Tick = 1;
 /// Between the decisions about two frames.
 const ADMISSION_INTERVAL: Tick = 2;
 /// From the begin of a decision to the verdict.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::egress::Tick;
 
 /// From a new period to when the next sweep is known.
-const PERIOD_KNOWN: Tick = 8;
+const PERIOD_KNOWN: Tick = 9;
 /// Between two entries.
 pub const STEP: Tick = 3;
 const NS_PER_MS: u64 = 1_000_000;

@@ -18,6 +18,7 @@ const ACCESS_CYCLES: Tick = 3;
 /// From the commit of a table's entry to when it is seen; and, around the chain, to the cycle after the answer.
 const COMMIT_SEEN: Tick = 1;
 const ADDRESS_SEEN: Tick = 2;
+const CREDIT_SEEN: Tick = 2;
 const COMMIT_CYCLES: Tick = 2;
 /// What the check of a credit-based shaper's entry takes.
 const CREDIT_CYCLES: Tick = 2;
@@ -157,7 +158,11 @@ impl Device {
             if let Change::Credit { .. } = change {
                 at += CREDIT_CYCLES;
             }
-            let seen = if let Change::Fdb { .. } = change { ADDRESS_SEEN } else { COMMIT_SEEN };
+            let seen = match change {
+                Change::Fdb { .. } => ADDRESS_SEEN,
+                Change::Credit { .. } => CREDIT_SEEN,
+                _ => COMMIT_SEEN,
+            };
             self.change(at + seen, &change);
         }
         self.run(at + self.chain() + COMMIT_CYCLES);
