@@ -561,6 +561,7 @@ struct pen_switch {
       if (data_taken) top.s_axil_wvalid_i = 0;
     }
     top.s_axil_awvalid_i = top.s_axil_wvalid_i = top.s_axil_bready_i = 0;
+    quiet_at = cycle + QUIET_CYCLES;  // a reset that ends takes its way into the MACs, a setting into its unit
     return response;
   }
 
