@@ -99,7 +99,7 @@ class Bench:
         for _ in range(12):
             await self.cycle()
         assert dut.idle_o.value == 1
-        wake = int(dut.next_ns_q.value)
+        wake = int(dut.before_ns_q.value)
         assert self.time_ns <= wake <= self.time_ns + PERIOD_MS * 1_000_000
         self.time_ns = wake
         for _ in range(16 * self.sets + 40):
@@ -167,7 +167,7 @@ async def learns_during_a_sweep(dut):
     bench.model = None
     where = {}
     for _ in range(3):
-        bench.time_ns = int(dut.next_ns_q.value)
+        bench.time_ns = int(dut.before_ns_q.value)
         for _ in range(6 * bench.sets):
             dut.time_ns_i.value = bench.time_ns
             bench.time_ns += 8

@@ -17,7 +17,7 @@ from penstock.hardware.configure import SwitchConfig
 from penstock.hardware.traffic import Frame
 
 FORMAT = 1
-START_CYCLE = 40_000  # of the first arrival at 0; by then every configuration has been written
+START_CYCLE = 200_000  # of the first arrival at 0; by then every configuration has been written
 
 
 @dataclass(frozen=True)
