@@ -223,7 +223,7 @@ impl Lifetime {
         // What was queued behind it before is the next head.
         let follows = |e: &Enqueue| e.head && e.queue == pop.queue && (pop.since..unlink).contains(&e.at);
         let mut at = unlink + 1;
-        if !(pop.last && !self.enqueues().any(follows)) {
+        if !pop.last || self.enqueues().any(follows) {
             // NEXT, then the read of the next head, which then is written.
             at += 1;
             loop {
