@@ -97,7 +97,7 @@ def prove() -> Count:
 
 
 def soak() -> Count:
-    """A million random frames through the switch against a scoreboard."""
+    """200,000 random frames through the switch against a scoreboard."""
     return _penstock("hw", "soak")
 
 

@@ -119,7 +119,7 @@ def bench(
 
 @app.command()
 def soak(
-    frames: Annotated[int, typer.Option(min=1, help="How many.")] = 1_000_000,
+    frames: Annotated[int, typer.Option(min=1, help="How many.")] = 200_000,
     seed: Annotated[int, typer.Option(help="Of the first run; the others have the next ones.")] = 1,
     ports: Ports = 4,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one per core if not given.")] = None,
@@ -157,7 +157,7 @@ def soak(
 
 @app.command()
 def diff(
-    scenarios: Annotated[int, typer.Option(min=1, help="How many.")] = 300,
+    scenarios: Annotated[int, typer.Option(min=1, help="How many.")] = 120,
     seed: Annotated[int, typer.Option(help="Of the first; the others have the next ones.")] = 1,
     frames: Annotated[int, typer.Option(min=1, help="In each scenario.")] = 700,
     ports: Annotated[

@@ -14,7 +14,7 @@ from penstock.hardware.pool import each
 from penstock.hardware.soak.run import soak
 from penstock.hardware.traffic import library
 
-RUN_FRAMES = 250_000
+RUN_FRAMES = 100_000
 
 
 @dataclass(frozen=True)
