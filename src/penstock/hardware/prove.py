@@ -43,20 +43,27 @@ def proof_files(names: list[str] | None = None) -> list[Path]:
 
 
 def prove(names: list[str] | None = None) -> Iterator[Proof]:
-    """Runs the proofs on all cores and gives each result when it and those before it are there."""
-    files = sorted(proof_files(names), key=lambda path: path.stem != LONGEST)
+    """Runs the tasks of the proofs on all cores and gives each result when it and those before it are there."""
+    tasks = [(path, task) for path in proof_files(names) for task in _tasks(path)]
+    tasks.sort(key=lambda each: each[0].stem != LONGEST)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for proofs in pool.map(_prove, files):
-            yield from proofs
+        yield from pool.map(lambda each: _prove(*each), tasks)
 
 
-def _prove(path: Path) -> list[Proof]:
+def _tasks(path: Path) -> list[str]:
+    """The words below [tasks], each the name of a task first."""
+    section = path.read_text(encoding="utf-8").partition("[tasks]\n")[2].partition("\n[")[0]
+    return [line.split()[0] for line in section.splitlines() if line.strip()]
+
+
+def _prove(path: Path, task: str) -> Proof:
     # Inside hw, since Yosys as WebAssembly cannot see the system's temporary folder.
     with tempfile.TemporaryDirectory(prefix=".proof-", dir=path.parent) as folder:
         start = time.monotonic()
-        done = run(["sby", "--prefix", f"{Path(folder).name}/{path.stem}", path.name], cwd=path.parent)
+        done = run(["sby", "--prefix", f"{Path(folder).name}/{path.stem}", path.name, task], cwd=path.parent)
         seconds = time.monotonic() - start
-    found = re.findall(r"SBY\s+\S+ \[[^\]]*?([\w.-]+)\] DONE \((\w+), rc=\d+\)", done.stdout)
-    if not found or (done.returncode and all(status == "PASS" for _, status in found)):
-        found.append((path.stem, "ERROR"))
-    return [Proof(name, status, seconds / len(found), done.stdout) for name, status in found]
+    found = re.search(r"SBY\s+\S+ \[[^\]]*\] DONE \((\w+), rc=\d+\)", done.stdout)
+    status = found[1] if found else "ERROR"
+    if status == "PASS" and done.returncode:
+        status = "ERROR"
+    return Proof(f"{path.stem}_{task}", status, seconds, done.stdout)
