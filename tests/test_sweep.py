@@ -176,18 +176,18 @@ def test_the_command_leaves_a_table(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_of_the_command(tmp_path: Path) -> None:
-    line(tmp_path, "1s")
+    line(tmp_path, "200ms")
     process = subprocess.Popen(
-        command(tmp_path, "--seeds", "120", "--workers", "2", "--json"),
+        command(tmp_path, "--seeds", "40", "--workers", "2", "--json"),
         env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     os.kill(_busy_child(process, tmp_path), signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     said = json.loads(out)
-    assert said["finished"] == 120
+    assert said["finished"] == 40
     assert said["repeated"] >= 1
-    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(120) for _ in range(2)]
+    assert pl.read_parquet(tmp_path / "table.parquet")["run"].to_list() == [n for n in range(40) for _ in range(2)]
 
 
 def _busy_child(process: subprocess.Popen[str], folder: Path) -> int:
@@ -318,7 +318,7 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
 
 
 def test_a_dask_cluster_gives_the_same_even_when_a_worker_dies(tmp_path: Path) -> None:
-    planned = sweep.plan(line(tmp_path, "500ms"), settings("streams.chance.source.poisson=20us,30us"), 8)
+    planned = sweep.plan(line(tmp_path, "50ms"), settings("streams.chance.source.poisson=20us,30us"), 8)
     with cluster(tmp_path, 2) as (address, workers):
 
         def kill(finished: int, of: int) -> None:
