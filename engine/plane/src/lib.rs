@@ -12,7 +12,7 @@ pub mod count;
 pub mod drive;
 pub mod gating;
 pub mod interfaces;
-pub mod line;
+pub use penstock_shaper::pace as line;
 pub mod link;
 pub mod offload;
 pub mod plane;

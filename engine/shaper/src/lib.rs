@@ -15,6 +15,7 @@ pub mod gates;
 pub mod identification;
 pub mod in_band;
 pub mod lifetime;
+pub mod pace;
 pub mod ptp_clock;
 pub mod reception;
 pub mod slots;

@@ -135,7 +135,7 @@ fn ethtool<T>(name: &str, info: &mut T) -> io::Result<()> {
     control(libc::SIOCETHTOOL as libc::Ioctl, &mut request)
 }
 
-fn request(name: &str) -> io::Result<libc::ifreq> {
+pub(super) fn request(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: all zeros is a valid ifreq.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     if name.len() >= request.ifr_name.len() || name.is_empty() {

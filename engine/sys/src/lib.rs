@@ -8,6 +8,7 @@ pub mod netlink;
 mod realtime;
 mod scheduling;
 mod socket;
+mod tap;
 mod xdp;
 
 pub use ancillary::{ErrorMessage, Message};
@@ -18,6 +19,7 @@ pub use interface::{
 pub use realtime::{ask, Grant, RealTime};
 pub use scheduling::{leave_fifo, use_fifo};
 pub use socket::{Socket, TxTimeFlags, VIRTUAL_HEADER_BYTES};
+pub use tap::open_tap;
 pub use xdp::{XdpMode, XdpPort, MOST_XDP_BYTES};
 
 use std::io;

@@ -52,11 +52,13 @@ class Guest(Ending):
         ready_within_s: float = READY_WITHIN_S,
         processors: int | None = None,
         memory_mib: int = 1024,
+        devices: Sequence[str] = (),
     ) -> None:
         """Starts the guest and waits until it takes commands.
 
         Without `emulation` KVM is tried where it is offered, for a limited time; `without_kvm` is taken if it gets
-        nowhere.
+        nowhere. `devices` are further arguments of QEMU; one of them may be served by another process, with which the
+        guest then shares its memory.
 
         Raises:
             RunError: QEMU is missing, or the guest did not start.
@@ -68,6 +70,7 @@ class Guest(Ending):
         self.memory_mib = memory_mib
         self.emulation = emulation or without_kvm
         self._wanted_processors = processors
+        self._devices = tuple(devices)
         self.seconds_to_start = 0.0
         self._ready_within_s = ready_within_s
         self._jobs = 0
@@ -236,7 +239,8 @@ class Guest(Ending):
         shared = "local,security_model=none,multidevs=remap"
         return [
             "qemu-system-x86_64",
-            *("-machine", "q35,vmport=off", "-m", str(self.memory_mib)),
+            *("-machine", "q35,vmport=off,memory-backend=memory", "-m", str(self.memory_mib)),
+            *("-object", f"memory-backend-memfd,id=memory,size={self.memory_mib}M,share=on"),
             *self.emulation.arguments(self.processors),
             *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-rtc", "base=utc"),
             *("-serial", "stdio"),
@@ -246,11 +250,12 @@ class Guest(Ending):
             *("-device", "virtio-9p-pci,fsdev=host,mount_tag=host"),
             *("-fsdev", f"{shared},id=share,path={folder / 'share'}"),
             *("-device", "virtio-9p-pci,fsdev=share,mount_tag=share"),
-            *("-device", "virtio-serial-pci,max_ports=3"),
+            *("-device", "virtio-serial-pci,max_ports=4"),
             *("-chardev", f"socket,id=channel,path={folder / 'channel'}"),
             *("-device", "virtserialport,chardev=channel,nr=1"),
             *("-chardev", f"socket,id=spare,path={folder / 'spare'}"),
             *("-device", "virtserialport,chardev=spare,nr=2"),
+            *self._devices,
         ]
 
     def _send(self, line: str) -> None:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The time of a port: ticks are 8 ns of CLOCK_MONOTONIC, as the hardware's cycles, and gates go by a PTP clock of them.
+//! The line of a port that goes by its rate alone: ticks are 8 ns, as the hardware's cycles; gates go by a PTP clock of them.
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
-use penstock_shaper::egress::{GateTime, LineTime, Tick};
+
+use crate::egress::{GateTime, LineTime, Tick};
 
 pub const TICK_NS: u64 = 8;
 

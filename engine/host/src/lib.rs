@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The machine's side of a network card: a virtual machine hands its queues over by vhost-user, its memory is the card's, and
+//! the card is a model or the Verilated `pen_nic`.
+//!
+//! | module | what |
+//! |---|---|
+//! | `memory` | the guest's memory |
+//! | `ring` | the device's side of a split virtqueue |
+//! | `card` | what a card is to its host |
+//! | `model` | the card as a model |
+//! | `vhost_user` | the protocol by which QEMU hands queues over |
+//! | `uart` | registers by the protocol of a board's serial line |
+//! | `tally` | what left by the wire, frame by frame |
+//! | `wire` | where the card's frames go |
+//! | `run` | all of it together |
+#![forbid(unsafe_code)]
+
+pub mod card;
+pub mod memory;
+pub mod model;
+pub mod ring;
+pub mod run;
+pub mod tally;
+pub mod uart;
+pub mod vhost_user;
+pub mod wire;

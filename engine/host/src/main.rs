@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line. Exit status 0: it ran until it was told to stop; 2: bad input; 3: the system cannot.
+#![forbid(unsafe_code)]
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use clap::Parser;
+
+use penstock_host::card::MOST_PAIRS;
+use penstock_host::model::Model;
+use penstock_host::run::Host;
+use penstock_host::wire::Wire;
+
+const BAD_INPUT: u8 = 2;
+const MACHINE: u8 = 3;
+
+/// Serves a virtual machine with a network card. Each line on standard input is answered by what was counted, as JSON.
+#[derive(Parser)]
+#[command(name = "penstock-host", version)]
+struct Options {
+    /// The Unix socket for the virtual machine (vhost-user).
+    #[arg(long, value_name = "PATH")]
+    socket: PathBuf,
+    /// A Unix socket for registers, by the protocol of a board's serial line.
+    #[arg(long, value_name = "PATH")]
+    registers: Option<PathBuf>,
+    /// Queue pairs, 1 to 8.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pairs: usize,
+    /// Of the model's line, in b/s.
+    #[arg(long, value_name = "B/S", default_value_t = 1_000_000_000)]
+    rate: u64,
+    /// The wire goes to a TAP interface of this name, which is made.
+    #[arg(long, value_name = "NAME", conflicts_with = "cable")]
+    tap: Option<String>,
+    /// The wire goes to another card: this one's socket and that of the other.
+    #[arg(long, value_name = "PATH", num_args = 2)]
+    cable: Option<Vec<PathBuf>>,
+    /// Writes all frames of the wire, as pcapng.
+    #[arg(long, value_name = "FILE")]
+    capture: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    if !(1..=MOST_PAIRS).contains(&options.pairs) {
+        eprintln!("penstock-host: {} queue pairs; 1 to {MOST_PAIRS} are allowed", options.pairs);
+        return ExitCode::from(BAD_INPUT);
+    }
+    if options.rate == 0 {
+        eprintln!("penstock-host: a rate of 0 b/s; 1 or more is allowed");
+        return ExitCode::from(BAD_INPUT);
+    }
+    match serve(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("penstock-host: {error}");
+            ExitCode::from(MACHINE)
+        }
+    }
+}
+
+fn serve(options: &Options) -> std::io::Result<()> {
+    let mut wire = match (&options.tap, options.cable.as_deref()) {
+        (Some(name), _) => Wire::to_tap(name)?,
+        (None, Some([own, peer])) => Wire::to_card(own, peer)?,
+        (None, _) => Wire::to_nobody(),
+    };
+    if let Some(path) = &options.capture {
+        wire.capture(path, options.tap.as_deref().unwrap_or("card"))?;
+    }
+    let card = Box::new(Model::new(options.pairs, options.rate));
+    let mut host = Host::new(card, wire, &options.socket, options.registers.as_deref())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    eprintln!("penstock-host: ready");
+    host.run(&stop, std::io::stdin().as_fd(), &mut std::io::stdout().lock())?;
+    println!("{}", host.counted());
+    Ok(())
+}

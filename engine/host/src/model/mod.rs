@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The card as a model: rings as [`crate::ring`] walks them, transmission by the engine's egress port. It goes by the host's
+//! clock, as a card does.
+mod registers;
+mod steering;
+mod transmit;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES};
+use penstock_shaper::credit::{idle_slope, Bounds, Credit};
+use penstock_shaper::egress::{GateDelays, GateTime, Tick, NEVER};
+use penstock_shaper::gates::{AdminList, Capacity, Entry};
+use penstock_shaper::pace::{Line, Pace, TICK_NS};
+use penstock_shaper::ptp_clock::PtpClock;
+use penstock_shaper::slots::{Schedule, ScheduleError};
+
+use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
+use crate::memory::Memory;
+use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
+use registers::{Registers, Request};
+use transmit::Transmit;
+
+/// Longest frame, with FCS.
+pub const MOST_FRAME_BYTES: usize = 1522;
+const LEAST_FRAME_BYTES: usize = 14;
+/// Chains that a queue takes at a time, so that a driver that never stops does not hold the others up.
+const MOST_AT_ONCE: usize = 256;
+/// Of a received frame that lies in several chains.
+const MOST_CHAINS: usize = 1 + MOST_FRAME_BYTES;
+
+const ID: u16 = 0x000;
+const VERSION: u16 = 0x004;
+const PORTS: u16 = 0x008;
+const PAIRS: u16 = 0x00C;
+const ERRORS: u16 = 0x038;
+const QUEUE_STATE: u16 = 0x068;
+const SLOT_ERROR: u16 = 0x590;
+/// Counters of the port: of each queue 64 bit, low half first.
+const SENT: u16 = 0x1080;
+const SENT_LAST: u16 = SENT + 8 * MOST_PAIRS as u16 - 4;
+const RECEIVED: u16 = 0x1040;
+const NO_BUFFER: u16 = 0x1000;
+const NOT_SENT: u16 = 0x1004;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    sent: u64,
+    received: u32,
+}
+
+pub struct Model {
+    memory: Option<Arc<Memory>>,
+    features: u64,
+    rings: Vec<Option<Ring>>,
+    errors: Vec<Option<RingError>>,
+    pairs: Vec<Pair>,
+    transmit: Transmit,
+    time: GateTime,
+    /// Up to which everything has happened.
+    now: Tick,
+    /// What is on the wire, and when its last bit leaves.
+    leaving: Option<(Tick, Sent)>,
+    registers: Registers,
+    slot_error: u32,
+    /// Received frames that found no buffer, and frames of the host that are none.
+    no_buffer: u32,
+    not_sent: u32,
+    /// Rings that stopped since the host was told.
+    stopped: Vec<(usize, String)>,
+}
+
+impl Model {
+    /// With so many queue pairs, 8 at most, on a line of a rate.
+    pub fn new(pairs: usize, rate_bps: u64) -> Self {
+        let pairs = pairs.clamp(1, MOST_PAIRS);
+        let mut transmit = Transmit::new(Pace { rate_bps: rate_bps.max(1), guard_ns: 0 });
+        let registers = Registers::new(pairs);
+        transmit.egress.set_round_robin(registers.round_robin as u8);
+        Self {
+            memory: None,
+            features: 0,
+            rings: (0..2 * pairs).map(|_| None).collect(),
+            errors: vec![None; 2 * pairs],
+            pairs: vec![Pair::default(); pairs],
+            transmit,
+            time: GateTime::new(PtpClock::new(0, 0), GateDelays::default()),
+            now: 0,
+            leaving: None,
+            registers,
+            slot_error: 0,
+            no_buffer: 0,
+            not_sent: 0,
+            stopped: Vec::new(),
+        }
+    }
+
+    /// What is wrong with a ring stops it, and no other.
+    fn fail(&mut self, ring: usize, error: RingError) {
+        self.rings[ring] = None;
+        self.errors[ring] = Some(error);
+        self.stopped.push((ring, error.to_string()));
+    }
+
+    /// The next frames of all queues, as far as there is room for them.
+    fn fetch(&mut self) {
+        for queue in 0..self.pairs.len() {
+            for _ in 0..MOST_AT_ONCE {
+                if !self.transmit.has_room(queue) || !self.fetch_one(queue) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn fetch_one(&mut self, queue: usize) -> bool {
+        let number = ring_of(queue, true);
+        let Some(memory) = self.memory.clone() else { return false };
+        let Some(ring) = &mut self.rings[number] else { return false };
+        match take_frame(ring, &memory) {
+            Ok(None) => false,
+            Ok(Some(frame)) => {
+                match frame {
+                    Some(frame) => self.transmit.enqueue(queue, frame, self.now),
+                    None => self.not_sent = self.not_sent.wrapping_add(1),
+                }
+                true
+            }
+            Err(error) => {
+                self.fail(number, error);
+                false
+            }
+        }
+    }
+
+    fn advance_to(&mut self, to: Tick, outcome: &mut Outcome) {
+        loop {
+            self.fetch();
+            let ends = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.0);
+            let starts = self.transmit.next(&self.time, self.now);
+            let at = ends.min(starts);
+            if at > to {
+                break;
+            }
+            self.now = self.now.max(at);
+            if ends <= starts {
+                outcome.sent.extend(self.leaving.take().map(|leaving| leaving.1));
+            } else if let Some(selected) = self.transmit.select(&self.time, at) {
+                self.pairs[selected.queue].sent += 1;
+                let sent = Sent { queue: selected.queue, at_ns: at * TICK_NS, frame: selected.frame };
+                self.leaving = Some((self.transmit.egress.sending_until().max(at + 1), sent));
+            }
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// Writes a frame into the rings of a pair; false: there was no room, and nothing has changed.
+    fn deliver(&mut self, pair: usize, frame: &[u8]) -> Result<bool, RingError> {
+        let (Some(memory), Some(ring)) = (&self.memory, &mut self.rings[ring_of(pair, false)]) else {
+            return Ok(false);
+        };
+        let first = ring.next_available();
+        let bytes = HEADER_BYTES + frame.len();
+        let mut chains: Vec<Chain> = Vec::new();
+        let mut room = 0;
+        while room < bytes as u64 {
+            let is_allowed = chains.is_empty() || self.features & FEATURE_MRG_RXBUF != 0;
+            match ring.take(memory)?.filter(|_| is_allowed && chains.len() < MOST_CHAINS) {
+                Some(chain) => {
+                    room += chain.bytes;
+                    chains.push(chain);
+                }
+                None => {
+                    ring.take_again_from(first);
+                    return Ok(false);
+                }
+            }
+        }
+        let mut whole = vec![0; HEADER_BYTES];
+        whole[10..].copy_from_slice(&(chains.len() as u16).to_le_bytes());
+        whole.extend_from_slice(frame);
+        let mut rest = &whole[..];
+        for chain in &chains {
+            let written = chain.write(memory, rest);
+            rest = &rest[written..];
+            ring.give_back(memory, chain.head, written as u32)?;
+        }
+        Ok(true)
+    }
+
+    fn frame_ns(&self) -> u64 {
+        self.transmit.pace.occupancy(MOST_FRAME_BYTES as u16) * TICK_NS
+    }
+
+    fn perform(&mut self, request: Request) {
+        match request {
+            Request::Nothing => {}
+            Request::RoundRobin(members) => self.transmit.egress.set_round_robin(members),
+            Request::GateEnable(is_enabled) => self.enable_gates(is_enabled),
+            Request::GateCommit => {
+                if let Some((base_time, cycle_time, cycle_time_extension, entries)) = self.registers.gate_list() {
+                    self.commit(AdminList { entries, base_time, cycle_time, cycle_time_extension });
+                }
+            }
+            Request::SlotCommit(schedule) => self.commit_slots(&schedule),
+            Request::Credit(class, slope) => {
+                let line = Line { time: &self.time, pace: self.transmit.pace };
+                let rate = idle_slope(self.transmit.pace.rate_bps);
+                let credit = slope.and_then(|slope| Credit::new(slope.into(), rate, Bounds::NONE).ok());
+                self.transmit.egress.set_credit(&line, self.now, class, credit);
+            }
+        }
+    }
+
+    fn enable_gates(&mut self, is_enabled: bool) {
+        let line = Line { time: &self.time, pace: self.transmit.pace };
+        self.transmit.egress.change_gates(&line, self.now).set_enabled(is_enabled);
+    }
+
+    /// A list takes over at the begin of a cycle, after what is on the wire.
+    fn commit(&mut self, list: AdminList) -> bool {
+        let capacity = Capacity { horizon: self.frame_ns().max(Capacity::HARDWARE.horizon), ..Capacity::HARDWARE };
+        let line = Line { time: &self.time, pace: self.transmit.pace };
+        let seen = self.time.at(self.now);
+        let earliest = self.time.at(self.transmit.egress.free().max(self.now)) + TICK_NS;
+        let gates = self.transmit.egress.change_gates(&line, self.now);
+        gates.commit(seen + 1, earliest, &list, &capacity).is_ok()
+    }
+
+    fn commit_slots(&mut self, schedule: &Schedule) {
+        let compiled = schedule.compile(self.frame_ns());
+        self.slot_error = compiled.as_ref().err().map_or(0, code);
+        let Ok(openings) = compiled else { return };
+        if openings.is_empty() {
+            self.enable_gates(false);
+            return;
+        }
+        let entry = |opening: &penstock_shaper::slots::Opening| Entry {
+            operation: 0,
+            states: opening.queues as u8,
+            interval: opening.interval_ns.into(),
+        };
+        let list = AdminList {
+            entries: openings.iter().map(entry).collect(),
+            base_time: 0,
+            cycle_time: schedule.cycle_ns.into(),
+            cycle_time_extension: 0,
+        };
+        if self.commit(list) {
+            self.enable_gates(true);
+        }
+    }
+}
+
+/// The number by which a register says it.
+fn code(error: &ScheduleError) -> u32 {
+    match error {
+        ScheduleError::Queues { .. } => 1,
+        ScheduleError::Slots { .. } => 2,
+        ScheduleError::UnknownQueue { .. } => 3,
+        ScheduleError::NoTime { .. } => 4,
+        ScheduleError::NotInOrder { .. } => 5,
+        ScheduleError::TooLong { .. } => 6,
+        ScheduleError::Cycle { .. } => 7,
+        ScheduleError::TooShort { .. } => 8,
+        ScheduleError::TwoLengths { .. } | ScheduleError::NoSlot { .. } => 9,
+    }
+}
+
+/// The next frame of a ring without its header, which is given back at once; Some(None): it is none that can be sent.
+fn take_frame(ring: &mut Ring, memory: &Memory) -> Result<Option<Option<Vec<u8>>>, RingError> {
+    let Some(chain) = ring.take(memory)? else { return Ok(None) };
+    let most = MOST_FRAME_BYTES - FCS_BYTES as usize;
+    let bytes = (chain.bytes as usize).saturating_sub(HEADER_BYTES);
+    let mut frame = None;
+    if (LEAST_FRAME_BYTES..=most).contains(&bytes) {
+        let (address, bytes) = chain.parts[0];
+        let mut whole = chain.read(memory).ok_or(RingError::Outside { address, bytes: bytes.into() })?;
+        whole.drain(..HEADER_BYTES);
+        frame = Some(whole);
+    }
+    ring.give_back(memory, chain.head, 0)?;
+    Ok(Some(frame))
+}
+
+impl Card for Model {
+    fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    fn set_memory(&mut self, memory: Arc<Memory>) {
+        for ring in 0..self.rings.len() {
+            self.stop(ring);
+        }
+        self.memory = Some(memory);
+    }
+
+    fn set_features(&mut self, features: u64) {
+        self.features = features;
+    }
+
+    fn start(&mut self, number: usize, layout: Layout, next: u16) -> Result<(), RingError> {
+        let outside = RingError::Outside { address: layout.descriptors, bytes: 0 };
+        let (Some(memory), true) = (&self.memory, number < self.rings.len()) else { return Err(outside) };
+        let direction = if number % 2 == 1 { Direction::Read } else { Direction::Write };
+        self.rings[number] = None;
+        let made = Ring::new(memory, layout, direction, next);
+        self.errors[number] = made.as_ref().err().copied();
+        self.rings[number] = Some(made?);
+        Ok(())
+    }
+
+    fn stop(&mut self, number: usize) -> u16 {
+        let Some(ring) = self.rings.get_mut(number).and_then(Option::take) else { return 0 };
+        if number % 2 == 1 {
+            // A frame that is on the wire goes on.
+            self.transmit.clear(number / 2, &self.time, self.now);
+        }
+        ring.next_available()
+    }
+
+    fn kick(&mut self, _ring: usize) {
+        // All rings are looked at whenever time goes on.
+    }
+
+    fn receive(&mut self, frame: &[u8]) {
+        let least = (MIN_FRAME_BYTES - FCS_BYTES) as usize;
+        let padded;
+        let frame = if frame.len() < least {
+            padded = [frame, &vec![0; least - frame.len()]].concat();
+            &padded
+        } else {
+            frame
+        };
+        let rings = &self.rings;
+        let open = (0..self.pairs.len()).filter(|&pair| rings[ring_of(pair, false)].is_some());
+        let Some(pair) = steering::pair_of(frame, open).filter(|_| frame.len() <= MOST_FRAME_BYTES - 4) else {
+            self.no_buffer = self.no_buffer.wrapping_add(1);
+            return;
+        };
+        match self.deliver(pair, frame) {
+            Ok(true) => self.pairs[pair].received = self.pairs[pair].received.wrapping_add(1),
+            Ok(false) => self.no_buffer = self.no_buffer.wrapping_add(1),
+            Err(error) => self.fail(ring_of(pair, false), error),
+        }
+    }
+
+    fn advance(&mut self, since_begin: Duration, outcome: &mut Outcome) -> Option<Duration> {
+        let to = (since_begin.as_nanos() / u128::from(TICK_NS)) as Tick;
+        self.advance_to(to, outcome);
+        if let Some(memory) = &self.memory {
+            let asked = self.rings.iter_mut().enumerate().filter_map(|(number, ring)| Some((number, ring.as_mut()?)));
+            outcome.interrupts.extend(asked.filter_map(|(number, ring)| ring.take_interrupt(memory).then_some(number)));
+        }
+        outcome.errors.append(&mut self.stopped);
+        let ends = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.0);
+        let next = self.transmit.next(&self.time, self.now).min(ends);
+        (next != NEVER).then(|| Duration::from_nanos(next.saturating_sub(self.now).saturating_mul(TICK_NS)))
+    }
+
+    fn read(&mut self, address: u16) -> Result<u32, NoRegister> {
+        let selected = self.registers.selected as usize;
+        let half = |value: u64| if address & 4 == 0 { value as u32 } else { (value >> 32) as u32 };
+        let found = match address & 0xFFFC {
+            ID => Some(registers::ID),
+            VERSION => Some(registers::VERSION),
+            PORTS => Some(1),
+            PAIRS => Some(self.pairs.len() as u32),
+            ERRORS => Some((0..self.errors.len()).fold(0, |mask, v| mask | u32::from(self.errors[v].is_some()) << v)),
+            QUEUE_STATE => self.rings.get(selected).map(|ring| {
+                let next = ring.as_ref().map_or(0, |ring| u32::from(ring.next_available()) | 1 << 16);
+                next | self.errors[selected].map_or(0, RingError::code) << 20
+            }),
+            SLOT_ERROR => Some(self.slot_error),
+            NO_BUFFER => Some(self.no_buffer),
+            NOT_SENT => Some(self.not_sent),
+            RECEIVED..SENT => self.pairs.get(usize::from(address - RECEIVED) / 4).map(|pair| pair.received),
+            SENT..=SENT_LAST => self.pairs.get(usize::from(address - SENT) / 8).map(|pair| half(pair.sent)),
+            other => self.registers.read(other),
+        };
+        found.ok_or(NoRegister { address })
+    }
+
+    fn write(&mut self, address: u16, value: u32) -> Result<(), NoRegister> {
+        let request = self.registers.write(address & 0xFFFC, value)?;
+        self.perform(request);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

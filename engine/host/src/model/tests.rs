@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The card at the line's rate, with a driver that keeps its rings full.
+use super::*;
+
+const RATE_BPS: u64 = 1_000_000_000;
+const SIZE: u16 = 64;
+const FRAME_BYTES: u32 = 1518;
+const BUFFERS: u64 = 0x10_0000;
+
+/// Where the rings of a number are.
+fn layout(ring: usize) -> Layout {
+    let base = 0x1_0000 * ring as u64;
+    Layout { size: SIZE, descriptors: base, available: base + 0x1000, used: base + 0x2000 }
+}
+
+struct Driver {
+    card: Model,
+    memory: Arc<Memory>,
+    sent: Vec<Sent>,
+    errors: Vec<(usize, String)>,
+    now: Duration,
+}
+
+impl Driver {
+    fn new(rings: &[usize]) -> Self {
+        let memory = Arc::new(Memory::of_own(&[(0, 0x20_0000)]).unwrap());
+        let mut card = Model::new(4, RATE_BPS);
+        card.set_memory(Arc::clone(&memory));
+        card.set_features(FEATURE_MRG_RXBUF);
+        for &ring in rings {
+            card.start(ring, layout(ring), 0).unwrap();
+        }
+        Self { card, memory, sent: Vec::new(), errors: Vec::new(), now: Duration::ZERO }
+    }
+
+    fn describe(&self, ring: usize, number: u16, address: u64, bytes: u32, flags: u16) {
+        let words = [&address.to_le_bytes()[..], &bytes.to_le_bytes(), &flags.to_le_bytes(), &[0, 0]].concat();
+        assert!(self.memory.write(layout(ring).descriptors + 16 * u64::from(number), &words));
+    }
+
+    /// As many chains as the ring takes, of one buffer each.
+    fn fill(&self, ring: usize, bytes: u32) {
+        let at = layout(ring);
+        let used = self.memory.load(at.used + 2).unwrap();
+        let flags = if ring % 2 == 1 { 0 } else { 2 };
+        for index in 0..SIZE {
+            self.describe(ring, index, BUFFERS + 0x800 * u64::from(index), bytes, flags);
+            assert!(self.memory.write(at.available + 4 + 2 * u64::from(index), &index.to_le_bytes()));
+        }
+        assert!(self.memory.store(at.available + 2, used.wrapping_add(SIZE)));
+    }
+
+    fn run(&mut self, full: &[usize], micros: u64) {
+        for _ in 0..micros / 100 {
+            full.iter().for_each(|&queue| self.fill(ring_of(queue, true), FRAME_BYTES - FCS_BYTES + 12));
+            self.now += Duration::from_micros(100);
+            let mut outcome = Outcome::default();
+            self.card.advance(self.now, &mut outcome);
+            self.sent.append(&mut outcome.sent);
+            self.errors.append(&mut outcome.errors);
+        }
+    }
+
+    fn frames(&self, queue: usize) -> usize {
+        self.sent.iter().filter(|sent| sent.queue == queue).count()
+    }
+
+    fn write(&mut self, words: &[(u16, u32)]) {
+        words.iter().for_each(|&(address, value)| self.card.write(address, value).unwrap());
+    }
+}
+
+const SLOTS: [(u16, u32); 8] = [
+    (0x500, 900),
+    (0x504, 50),
+    (0x508, 50),
+    (0x580, 1_000_000),
+    (0x584, 0),
+    (0x588, 3),
+    (0x600, 0x0002_0100),
+    (0x58C, 0),
+];
+const FRAME_NS: u64 = (FRAME_BYTES as u64 + 20) * 8;
+
+#[test]
+fn queues_take_turns_without_a_gap() {
+    let mut driver = Driver::new(&[1, 3]);
+    driver.run(&[0, 1], 20_000);
+    let (one, other) = (driver.frames(0), driver.frames(1));
+    assert!(one.abs_diff(other) <= 1, "{one} and {other}");
+    assert!(driver.sent.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns == FRAME_NS), "line rate");
+}
+
+/// 90, 5 and 5 % set while all queues are full: the first gets what whole frames take of its slot, and each frame ends in
+/// the slot of its queue.
+#[test]
+fn slots_hold_to_the_bit() {
+    let mut driver = Driver::new(&[1, 3, 5]);
+    driver.run(&[0, 1, 2], 3_000);
+    driver.write(&SLOTS);
+    driver.run(&[0, 1, 2], 2_000);
+    driver.sent.clear();
+    driver.run(&[0, 1, 2], 20_000);
+    for sent in &driver.sent {
+        let at = sent.at_ns % 1_000_000;
+        let (from, to) = [(0, 900_000), (900_000, 950_000), (950_000, 1_000_000)][sent.queue];
+        assert!(at >= from && at + FRAME_NS <= to, "queue {} at {at}", sent.queue);
+    }
+    let per_cycle = (driver.frames(0) as u64 + 10) / 20;
+    assert_eq!(per_cycle, 900_000 / FRAME_NS);
+    let alone = 1_000_000 / FRAME_NS;
+    assert!(100 * per_cycle >= 89 * alone, "{per_cycle} of {alone}");
+}
+
+#[test]
+fn a_slot_stays_with_its_queue_when_that_is_empty() {
+    let mut driver = Driver::new(&[1, 3, 5]);
+    driver.write(&SLOTS);
+    driver.run(&[], 1_000);
+    driver.run(&[1], 20_000);
+    assert!(driver.sent.iter().all(|sent| sent.at_ns % 1_000_000 >= 900_000));
+    assert!(driver.frames(1) > 50);
+}
+
+#[test]
+fn slots_that_cannot_be_are_refused_with_a_code() {
+    let mut driver = Driver::new(&[1]);
+    for ((address, value), code) in
+        [((0x580, 900_000), 6), ((0x600, 0x0009_0100), 3), ((0x508, 10), 8), ((0x588, 500), 2), ((0x588, 2), 5)]
+    {
+        driver.write(&SLOTS[..7]);
+        driver.write(&[(address, value), (0x58C, 0)]);
+        assert_eq!(driver.card.read(0x590), Ok(code), "{address:#x}");
+        assert!(!driver.card.transmit.egress.is_gated(), "nothing has changed");
+    }
+    driver.write(&SLOTS);
+    assert_eq!((driver.card.read(0x590), driver.card.read(0x540)), (Ok(0), Ok(900_000)), "and read back");
+    driver.write(&[(0x500, 0), (0x504, 0), (0x508, 0), (0x580, 0), (0x588, 0), (0x58C, 0)]);
+    assert!(!driver.card.transmit.egress.is_gated(), "without slots queues take turns again");
+}
+
+/// A bad descriptor stops its queue with an error, and no other; after a start it goes on.
+#[test]
+fn a_hostile_queue_stops_alone() {
+    let mut driver = Driver::new(&[1, 3]);
+    driver.run(&[0, 1], 500);
+    driver.fill(1, FRAME_BYTES);
+    (0..SIZE).for_each(|number| driver.describe(1, number, u64::MAX - 5, 100, 0));
+    driver.run(&[1], 2_000);
+    assert_eq!(driver.errors.len(), 1);
+    assert_eq!(driver.errors[0].0, 1);
+    assert_eq!(driver.card.read(0x38), Ok(0b10));
+    driver.write(&[(0x40, 1)]);
+    assert_eq!(driver.card.read(0x68).unwrap() >> 20, 8);
+    let before = driver.frames(1);
+    driver.run(&[1], 2_000);
+    assert!(driver.frames(1) > before + 100, "the other goes on");
+    let used = driver.memory.load(layout(1).used + 2).unwrap();
+    driver.card.start(1, layout(1), used).unwrap();
+    let before = driver.frames(0);
+    driver.run(&[0, 1], 2_000);
+    assert!(driver.frames(0) > before + 50 && driver.card.read(0x38) == Ok(0));
+}
+
+/// A ring that stops while its frame is on the wire: the frame ends whole, and nothing more of it is sent.
+#[test]
+fn a_reset_in_mid_frame() {
+    let mut driver = Driver::new(&[1]);
+    driver.run(&[0], 100);
+    let before = driver.sent.len();
+    driver.card.stop(1);
+    driver.run(&[], 1_000);
+    assert!(driver.sent.len() <= before + 1);
+    assert!(driver.sent.iter().all(|sent| sent.frame.len() == (FRAME_BYTES - FCS_BYTES) as usize));
+    driver.card.set_memory(Arc::clone(&driver.memory));
+    driver.card.start(1, layout(1), driver.memory.load(layout(1).used + 2).unwrap()).unwrap();
+    driver.run(&[0], 1_000);
+    assert!(driver.sent.len() > before + 50);
+}
+
+#[test]
+fn a_received_frame_may_lie_in_several_buffers() {
+    let mut driver = Driver::new(&[0]);
+    driver.fill(0, 500);
+    let frame: Vec<u8> = (0..1400).map(|byte| byte as u8).collect();
+    driver.card.receive(&frame);
+    assert_eq!(driver.memory.load(layout(0).used + 2), Some(3), "1412 bytes in buffers of 500");
+    let mut first = [0; 500];
+    assert!(driver.memory.read(BUFFERS, &mut first));
+    assert_eq!(u16::from_le_bytes([first[10], first[11]]), 3, "num_buffers");
+    assert_eq!(first[12..], frame[..488]);
+    for _ in 0..100 {
+        driver.card.receive(&frame);
+    }
+    assert_eq!(driver.memory.load(layout(0).used + 2), Some(63), "a frame that finds no room takes none");
+    assert_eq!(driver.card.read(NO_BUFFER), Ok(101 - 21));
+}
+
+#[test]
+fn frames_that_are_none_are_given_back_and_not_sent() {
+    let mut driver = Driver::new(&[1]);
+    for bytes in [1, 12, 25, 12 + 1519, 60_000] {
+        driver.describe(1, 0, BUFFERS, bytes, 0);
+        let index = driver.memory.load(layout(1).available + 2).unwrap();
+        assert!(driver.memory.write(layout(1).available + 4 + 2 * u64::from(index % SIZE), &[0, 0]));
+        assert!(driver.memory.store(layout(1).available + 2, index + 1));
+        driver.run(&[], 100);
+        assert_eq!(driver.memory.load(layout(1).used + 2), Some(index + 1), "{bytes}");
+    }
+    assert_eq!((driver.sent.len(), driver.card.read(NOT_SENT)), (0, Ok(5)));
+}
