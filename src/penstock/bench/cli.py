@@ -77,7 +77,10 @@ def plane(
     soak_s: Annotated[
         float | None,
         typer.Option(
-            "--soak", min=1, metavar="SECONDS", help="A random mix for so long instead; every frame is counted."
+            "--soak",
+            min=1,
+            metavar="SECONDS",
+            help="A random mix for so long, and changes all the while; every frame is counted.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the mix.")] = 1,

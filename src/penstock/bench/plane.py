@@ -169,7 +169,10 @@ def _plane(program: str, family: str, gates: dict[str, Any]) -> dict[str, Any]:
 def between_hosts(
     machine: Machine, programs: list[dict[str, Any]], *, bridge: bool = False, seconds: int = 60
 ) -> dict[str, Any]:
-    """Two hosts and one between them, anew; what each program printed, and as `came` how many frames came to host b."""
+    """Two hosts and one between them, anew; the object that each program printed, if it is one.
+
+    As `came` how many frames came to host b.
+    """
     paths = {host: machine.ask("namespace", host=host)["path"] for host in ("a", "m", "b")}
     quiet = "for place in all default; do echo 1 >/proc/sys/net/ipv6/conf/$place/disable_ipv6; done"
     for host in paths:
@@ -191,7 +194,11 @@ def between_hosts(
         ]
     machine.run("m", ["ip", "-batch", "-"], "\n".join(between) + "\n")
     machine.play(programs, lead_ns=0, raster_ns=1, phase_ns=0, seconds=seconds)
-    printed = {p["name"]: json.loads((machine.results / p["name"] / "stdout").read_text()) for p in programs}
+    printed: dict[str, Any] = {}
+    for program in programs:
+        lines = (machine.results / program["name"] / "stdout").read_text().splitlines()
+        if len(lines) == 1:
+            printed[program["name"]] = json.loads(lines[0])
     (link,) = json.loads(machine.run("b", ["ip", "-s", "-j", "link", "show", "eth0"]))
     printed["came"] = link["stats64"]["rx"]["packets"]
     machine.ask("forget")
