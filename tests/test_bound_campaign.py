@@ -7,7 +7,10 @@ import json
 import subprocess
 import sys
 
-from penstock.bound.campaign import Campaign
+from penstock.bound.campaign import Campaign, described
+from penstock.errors import InputError
+from penstock.scenario import load
+from penstock.scenario.network import Network
 
 
 def test_no_frame_takes_longer_than_its_bound() -> None:
@@ -29,3 +32,16 @@ def test_the_command_holds_networks_against_their_bounds() -> None:
     refused = subprocess.run(command[:4], check=False, capture_output=True, text=True)
     assert refused.returncode == 2
     assert "SCENARIO, or --campaign N" in refused.stderr
+
+
+def test_networks_of_hardware_are_drawn_of_what_hardware_can_be() -> None:
+    networks = [network for seed in range(30) if (network := _accepted(seed)) is not None]
+    assert len(networks) > 15
+    assert all(bridge.nodes == "rtl" for network in networks for bridge in network.bridges.values())
+
+
+def _accepted(seed: int) -> Network | None:
+    try:
+        return load(described(seed, "rtl"))
+    except InputError:
+        return None

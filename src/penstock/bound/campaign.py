@@ -179,7 +179,7 @@ def hold(seed: int, tally: Tally, nodes: str = "model") -> None:
 
 def described(seed: int, nodes: str) -> dict[str, Any]:
     """A network of the campaign."""
-    return drawn(seed) | {"nodes": nodes}
+    return drawn(seed, hardware=nodes == "rtl") | {"nodes": nodes}
 
 
 def _give_room(network: Network, tally: Tally) -> set[str]:

@@ -242,6 +242,14 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
 
 def _all_conform(network: Network, stream: Stream) -> bool:
     """Whether it is proven of all streams of its scheduler group at the first bridge that none is held there."""
+    key = ("all conform", stream.talker, stream.traffic_class)
+    if key not in network.memo:
+        network.memo[key] = _group_conforms(network, stream)
+    found: bool = network.memo[key]
+    return found
+
+
+def _group_conforms(network: Network, stream: Stream) -> bool:
     if any(other.source.response_to is not None for other in network.streams_from[stream.talker]):
         return False  # what is known of answers follows from this analysis
     traffic_class = stream.traffic_class

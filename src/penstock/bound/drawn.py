@@ -51,17 +51,20 @@ KINDS = {
 }
 
 
-def drawn(seed: int, kind: str = "mix", steady: bool = False) -> Scenario:
-    """A scenario; the same each time. `steady`: of one bridge, nothing displaced, drifting or extreme."""
-    return _Draw(seed, KINDS[kind], steady).scenario()
+def drawn(seed: int, kind: str = "mix", steady: bool = False, hardware: bool = False) -> Scenario:
+    """A scenario; the same each time.
+
+    `steady`: of one bridge, nothing displaced, drifting or extreme. `hardware`: of bridges that can be hardware.
+    """
+    return _Draw(seed, KINDS[kind], steady, hardware).scenario()
 
 
 class _Draw:
-    def __init__(self, seed: int, kind: Kind, steady: bool) -> None:
+    def __init__(self, seed: int, kind: Kind, steady: bool, hardware: bool) -> None:
         self.draw = random.Random(seed)
         self.kind = kind
         self.steady = steady
-        self.hardware = self.chance(0.5)
+        self.hardware = self.chance(0.5) or hardware
         self.is_large = self.chance(0 if steady else 0.3)
         self.extreme = self.pick(_EXTREMES) if self.chance(0 if steady else 0.2) else None
         fastest = ["100Mb/s", "1Gb/s", "1Gb/s", "2.5Gb/s", "10Gb/s"]
