@@ -10,6 +10,7 @@ mod column;
 mod driven;
 mod figures;
 mod guest;
+mod in_band;
 mod messages;
 mod picture;
 mod run;
@@ -48,6 +49,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ats::register(module)?;
     bound::register(module)?;
     module.add_class::<guest::PyFrame>()?;
+    in_band::register(module)?;
     messages::register(module)?;
     run::register(module)?;
     picture::register(module)?;

@@ -21,8 +21,8 @@ fn class(traffic_class: usize) -> PyResult<usize> {
 }
 
 #[pyclass(name = "PtpClock", module = "penstock._engine")]
-struct PyPtpClock {
-    inner: PtpClock,
+pub struct PyPtpClock {
+    pub inner: PtpClock,
 }
 
 #[pymethods]
