@@ -266,6 +266,43 @@ mod tests {
         }
     }
 
+    /// Where a bound is reached exactly nothing more is added, and what was observed is what was there.
+    #[test]
+    fn bounds_and_observations() {
+        let sending = Inputs { transmitting: true, gate_open: true, waiting: true };
+        let mut credit = Credit::new(4, 10, Bounds { least: -18, most: 12 }).unwrap();
+        assert_eq!((credit.idle_slope(), credit.send_slope()), (4, -6));
+        assert_eq!([0, 3, 4].map(|ticks| credit.after(ticks, RISING)), [0, 12, 12]);
+        assert_eq!([0, 3, 4].map(|ticks| credit.after(ticks, sending)), [0, -18, -18]);
+        for _ in 0..4 {
+            credit.step(RISING);
+        }
+        credit.selected();
+        assert_eq!((credit.credit(), credit.hi(), credit.lo()), (12, 12, 0));
+        for _ in 0..6 {
+            credit.step(sending);
+        }
+        assert_eq!((credit.credit(), credit.hi(), credit.lo()), (-18, 12, -18));
+        credit.sent();
+        credit.rest();
+        assert_eq!((credit.hi(), credit.lo()), (12, -18));
+        credit.clear();
+        assert_eq!((credit.hi(), credit.lo()), (0, 0));
+    }
+
+    /// In hardware credit stops at 2^46 units, and debt is as deep as it comes.
+    #[test]
+    fn debt_of_any_depth_is_paid() {
+        let sending = Inputs { transmitting: true, gate_open: true, waiting: true };
+        let mut credit = Credit::new(70, PORT_RATE, Bounds::HARDWARE).unwrap();
+        assert_eq!(credit.after(1 << 50, RISING) - (1 << 46), 70 - (1 << 46) % 70);
+        credit.advance(1 << 40, sending);
+        let debt = -credit.credit();
+        assert_eq!(debt, (i128::from(PORT_RATE) - 70) << 40);
+        let ticks = credit.ticks_to_zero();
+        assert_eq!((credit.after(ticks - 1, RISING) < 0, credit.after(ticks, RISING) >= 0), (true, true));
+    }
+
     #[test]
     fn nothing_is_kept_when_nothing_waits_even_behind_a_closed_gate() {
         let mut credit = Credit::new(1_000, PORT_RATE, Bounds::HARDWARE).unwrap();

@@ -94,14 +94,22 @@ enum Step {
         class: u8,
         shaped: bool,
     },
-    /// The first frame of a class is dropped.
-    Drop(usize),
+    /// The first frame of a class is dropped, and the next one looked for during so many ticks.
+    Drop(usize, Tick),
+    /// A frame comes that is not queued if the port would select it at once.
+    Pass(u16, u8),
+    /// A frame comes of which only the header is known, and that is not longer than this.
+    Cut(u16, u8, u16),
+    /// Nothing is selected for so long; the link is down for so long.
+    Hold(Tick),
+    Interrupt(Tick),
     RoundRobin(u8),
     Credit(usize, Option<u64>),
     Gates(bool),
 }
 
 /// What is known of the port without any closed form.
+#[derive(Clone)]
 struct Reference {
     /// In the order in which they came.
     copies: Vec<Queued>,
@@ -111,6 +119,8 @@ struct Reference {
     last: usize,
     free: Tick,
     sending: (usize, Tick),
+    /// Per class, until when its next frame is looked for.
+    searching: [Tick; CLASSES],
 }
 
 impl Reference {
@@ -126,7 +136,29 @@ impl Reference {
     }
 
     fn waits(&self, now: Tick, class: usize) -> bool {
-        self.head(class).is_some_and(|at| self.copies[at].visible <= now)
+        now < self.searching[class] || self.head(class).is_some_and(|at| self.copies[at].visible <= now)
+    }
+
+    /// Of the classes that have frames, the one that goes first.
+    fn first(&self, may: impl FnMut(&usize) -> bool) -> Option<usize> {
+        // How many steps down from the one that was served last.
+        let turn = |class: usize| (self.last + CLASSES - 1 - class) % CLASSES;
+        (0..CLASSES).filter(may).max_by_key(|&class| (self.rank(class), CLASSES - turn(class)))
+    }
+
+    /// The frame that comes is selected in this tick, if all of it were here or as long as this.
+    fn passes(&mut self, line: &Line, now: Tick, copy: Queued, longest: u16) -> bool {
+        let mut whole = self.clone();
+        whole.copies.push(Queued { bytes: longest, ..copy });
+        if whole.select(line, now).is_none_or(|selected| selected.frame != copy.frame) {
+            return false;
+        }
+        *self = Self {
+            free: line.next_selection(now, copy.bytes),
+            sending: (usize::from(copy.traffic_class), line.spent(now, copy.bytes)),
+            ..whole
+        };
+        true
     }
 
     fn rank(&self, class: usize) -> usize {
@@ -141,13 +173,12 @@ impl Reference {
             return None;
         }
         let may = |class: &usize| {
-            let Some(at) = self.head(*class).filter(|_| self.waits(now, *class)) else { return false };
+            let is_found = now >= self.searching[*class];
+            let Some(at) = self.head(*class).filter(|_| is_found && self.waits(now, *class)) else { return false };
             let credit = self.credit[*class].is_none_or(|credit| credit.credit() >= 0);
             credit && self.gates.fits(line.gate_time.at(now), *class, line.wire(self.copies[at].bytes))
         };
-        // How many steps down from the one that was served last.
-        let turn = |class: usize| (self.last + CLASSES - 1 - class) % CLASSES;
-        let class = (0..CLASSES).filter(may).max_by_key(|&class| (self.rank(class), CLASSES - turn(class)))?;
+        let class = self.first(may)?;
         if self.members >> class & 1 == 1 {
             self.last = class;
         }
@@ -194,7 +225,11 @@ fn steps() -> impl Strategy<Value = Vec<(Tick, Step)>> {
     );
     let step = prop_oneof![
         30 => enqueue,
-        2 => class().prop_map(Step::Drop),
+        2 => (class(), 0..12_u64).prop_map(|(class, search)| Step::Drop(class, search)),
+        4 => (1..40_u16, class()).prop_map(|(bytes, class)| Step::Pass(bytes, class as u8)),
+        4 => (1..40_u16, class(), 0..40_u16).prop_map(|(bytes, class, more)| Step::Cut(bytes, class as u8, bytes + more)),
+        1 => (0..60_u64).prop_map(Step::Hold),
+        1 => (0..60_u64).prop_map(Step::Interrupt),
         1 => any::<u8>().prop_map(Step::RoundRobin),
         1 => (class(), prop::option::of(1..=RATE)).prop_map(|(class, idle)| Step::Credit(class, idle)),
         1 => any::<bool>().prop_map(Step::Gates),
@@ -230,6 +265,8 @@ fn contract(
 ) -> Result<(), TestCaseError> {
     let mut port = EgressPort::new(usize::from(RECEPTIONS));
     let mut gates = Gates::default();
+    let is_gated = list.is_some();
+    let mut may_be_shaped = is_gated || slopes.iter().any(Option::is_some);
     if let Some(list) = list {
         gates.set_enabled(true);
         let (since, change_time) = (line.gate_time.at(START), list.base_time().max(line.gate_time.at(START) + 1));
@@ -250,6 +287,7 @@ fn contract(
         last: 0,
         free: 0,
         sending: (0, 0),
+        searching: [0; CLASSES],
     };
     steps.sort_by_key(|(at, _)| *at);
     let mut steps = steps.into_iter().enumerate().peekable();
@@ -259,15 +297,8 @@ fn contract(
             match step {
                 Step::Enqueue { ahead, bytes, reception, class, shaped } => {
                     // Of one queue, none is eligible before the one that came before it.
-                    let copy = Queued {
-                        visible: now + ahead,
-                        frame: number as u32,
-                        bytes,
-                        reception,
-                        traffic_class: class,
-                        pool: Pool::Queue,
-                        shaped,
-                    };
+                    let queued = copy(number, now + ahead, bytes, class);
+                    let copy = Queued { reception, shaped, ..queued };
                     let displaces = port.head(usize::from(class)).is_some();
                     let told = match port.enqueue(copy) {
                         true => port.next_selection_with(line, now, &copy, due),
@@ -278,19 +309,62 @@ fn contract(
                     prop_assert!(told == due || told < due && displaces, "{} with the copy, {} with all", told, due);
                     reference.copies.push(copy);
                 }
-                Step::Drop(class) => {
+                Step::Drop(class, search) => {
                     let expected = reference.head(class).map(|at| reference.copies.remove(at));
-                    prop_assert_eq!(port.drop_head(line, now, class), expected);
+                    let of = |copy: &Queued| (copy.traffic_class, copy.reception, copy.shaped);
+                    let dropped = port.drop_head(line, now, class);
+                    prop_assert_eq!(dropped, expected);
+                    let Some(dropped) = dropped else { continue };
+                    prop_assert_eq!(
+                        port.was_last(&dropped),
+                        !reference.copies.iter().any(|copy| of(copy) == of(&dropped))
+                    );
+                    if search > 0 {
+                        port.search(class, now + search);
+                        reference.searching[class] = now + search;
+                        may_be_shaped = true;
+                    }
+                }
+                Step::Pass(bytes, class) => {
+                    let copy = copy(number, now, bytes, class);
+                    if now < reference.free {
+                        continue;
+                    }
+                    let would = port.would_select(line, now, &copy);
+                    let mut after = reference.clone();
+                    let expected = reference.copies.is_empty() && after.passes(line, now, copy, bytes);
+                    // Behind gates it may be queued though it could go.
+                    prop_assert!(would == expected || may_be_shaped && expected, "{} for {:?}", would, copy);
+                    if would {
+                        port.pass(line, now, &copy);
+                        reference = after;
+                    }
+                }
+                Step::Cut(bytes, class, longest) => {
+                    let copy = copy(number, now, bytes, class);
+                    let waits = reference.head(usize::from(class)).is_some();
+                    let expected = !waits && reference.passes(line, now, copy, longest);
+                    prop_assert_eq!(port.pass_if_idle(line, now, &copy, longest), expected);
+                }
+                Step::Hold(ticks) => {
+                    port.hold(now + ticks);
+                    reference.free = reference.free.max(now + ticks);
+                }
+                Step::Interrupt(ticks) => {
+                    port.interrupt(line, now, now + ticks);
+                    (reference.free, reference.sending.1) = (now + ticks, reference.sending.1.min(now));
                 }
                 Step::RoundRobin(members) => {
                     port.set_round_robin(members);
                     reference.members = members;
                 }
                 Step::Credit(class, idle) => {
+                    may_be_shaped = true;
                     port.set_credit(line, now, class, idle.map(credit));
                     reference.credit[class] = idle.map(credit);
                 }
                 Step::Gates(enabled) => {
+                    may_be_shaped = true;
                     port.change_gates(line, now).set_enabled(enabled);
                     reference.gates.set_enabled(enabled);
                 }
@@ -304,10 +378,25 @@ fn contract(
             prop_assert!(expected.is_some(), "nothing is selected in {}, as was told", now);
             due = port.next_selection(line, now + 1);
         }
-        prop_assert_eq!(port.len(), reference.copies.len());
+        let heads = (0..CLASSES).filter_map(|class| Some(reference.copies[reference.head(class)?].visible));
+        prop_assert_eq!((port.len(), port.is_empty()), (reference.copies.len(), reference.copies.is_empty()));
+        prop_assert!(port.is_shaped() || !is_gated);
+        prop_assert!(!port.is_shaped() || may_be_shaped);
+        prop_assert_eq!(port.first_eligible(), heads.min());
+        prop_assert_eq!(port.first_waiting(), reference.first(|&class| reference.head(class).is_some()));
+        prop_assert_eq!((port.free(), port.sending_until()), (reference.free, reference.sending.1));
+        for class in 0..CLASSES {
+            let of_class = reference.copies.iter().filter(|copy| usize::from(copy.traffic_class) == class);
+            prop_assert_eq!(port.of_class(class).count(), of_class.count());
+        }
         reference.tick(line, now);
     }
     Ok(())
+}
+
+/// One that comes at the first reception port, and is not shaped.
+fn copy(number: usize, visible: Tick, bytes: u16, traffic_class: u8) -> Queued {
+    Queued { visible, frame: number as u32, bytes, reception: 0, traffic_class, pool: Pool::Queue, shaped: false }
 }
 
 fn slopes() -> impl Strategy<Value = [Option<u64>; CLASSES]> {
