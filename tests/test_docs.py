@@ -135,7 +135,7 @@ class TestPage:
             ast.parse(snippet)
 
 
-@pytest.mark.parametrize("name", ["clock", "faults", "gates", "own-nodes", "python"])
+@pytest.mark.parametrize("name", ["clock", "faults", "gates", "host-port", "own-nodes", "python"])
 def test_python_of_a_page_runs_and_prints_what_it_says(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

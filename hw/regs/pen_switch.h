@@ -52,6 +52,11 @@ extern "C" {
 #define PEN_SWITCH__STATUS__INIT_BUSY_bp 0
 #define PEN_SWITCH__STATUS__INIT_BUSY_bw 1
 
+// reg - pen_switch.host
+#define PEN_SWITCH__HOST__PRESENT_bm 0x1
+#define PEN_SWITCH__HOST__PRESENT_bp 0
+#define PEN_SWITCH__HOST__PRESENT_bw 1
+
 // reg - pen_switch.time_low
 #define PEN_SWITCH__TIME_LOW__NS_bm 0xffffffff
 #define PEN_SWITCH__TIME_LOW__NS_bp 0
@@ -163,6 +168,12 @@ extern "C" {
 #define PEN_SWITCH__PORT_RESET__MASK_bp 0
 #define PEN_SWITCH__PORT_RESET__MASK_bw 8
 #define PEN_SWITCH__PORT_RESET__MASK_reset 0x0
+
+// reg - pen_switch.reserved_to_host
+#define PEN_SWITCH__RESERVED_TO_HOST__MASK_bm 0xffff
+#define PEN_SWITCH__RESERVED_TO_HOST__MASK_bp 0
+#define PEN_SWITCH__RESERVED_TO_HOST__MASK_bw 16
+#define PEN_SWITCH__RESERVED_TO_HOST__MASK_reset 0x0
 
 // reg - pen_switch.identify_ipv4_mask[]
 #define PEN_SWITCH__IDENTIFY_IPV4_MASKX__MASK_bm 0xffffffff
@@ -590,7 +601,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t cells;
     uint32_t fdb_sets;
     uint32_t status;
-    uint8_t RESERVED_1c_1f[0x4];
+    uint32_t host;
     uint32_t time_low;
     uint32_t time_high;
     uint8_t RESERVED_28_ff[0xd8];
@@ -605,7 +616,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t aging_period;
     uint32_t identify;
     uint32_t port_reset;
-    uint8_t RESERVED_12c_12f[0x4];
+    uint32_t reserved_to_host;
     uint32_t identify_ipv4_mask[4];
     uint32_t port_vlan[8];
     uint8_t RESERVED_160_17f[0x20];

@@ -53,6 +53,8 @@ egress/pen_queue_candidates.sv
 egress/pen_queue_lifetime.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
+host/pen_host_tx.sv
+host/pen_frame_stamps.sv
 egress/pen_egress_port.sv
 ingress/pen_ingress_pkg.sv
 ingress/pen_delay.sv
@@ -63,6 +65,7 @@ ingress/pen_fdb.sv
 ingress/pen_ats.sv
 ingress/pen_ingress_port.sv
 ingress/pen_ingress.sv
+host/pen_host_rx.sv
 host/pen_uart_rx.sv
 host/pen_uart_tx.sv
 host/pen_uart_axi.sv

@@ -57,6 +57,15 @@ package pen_pkg;
     logic [7:0] data;
   } rx_beat_t;
 
+  // How a frame goes on, as the host says that gave it to the switch; see pen_host_rx. One from a wire: as if received
+  // where it was.
+  typedef struct packed {
+    logic       direct;               // it leaves by `ports` and in `traffic_class`, whatever it says itself
+    port_mask_t ports;
+    class_t     traffic_class;
+    port_t      port;                 // else: forwarded as if received here
+  } host_way_t;
+
   // A write to the store and, when a frame goes on into another cell, to the chain of cells.
   // Valid in the port's own turn only.
   typedef struct packed {

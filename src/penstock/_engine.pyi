@@ -59,6 +59,7 @@ class Switch:
         streams: int = 256,
         cells: int = 1024,
         fdb_sets: int = 512,
+        host: bool = False,
     ) -> Switch: ...
     @property
     def ports(self) -> int: ...
@@ -88,6 +89,7 @@ class Switch:
         delimiter: bool = True,
         gap: int = 12,
         rx_er_at: int | None = None,
+        host: bytes | None = None,
     ) -> int: ...
     def push_many(
         self,

@@ -26,6 +26,27 @@ impl Ipv4Fields {
     }
 }
 
+/// How a frame goes on, as the host of a bridge says that gives it to the bridge. Twin of `host_way_t` and `pen_host_rx`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HostWay {
+    /// Forwarded as if it had been received at this port.
+    ReceivedAt(u16),
+    /// It leaves by these ports (bit p: port p) and in this class, whatever it says itself.
+    Direct { ports: u64, traffic_class: u8 },
+}
+
+impl HostWay {
+    /// Of the header before a frame, at a bridge with so many ports. A port that the bridge does not have leads nowhere.
+    pub fn parse(header: [u8; 4], ports: u16) -> Self {
+        let [kind, place, traffic_class, _] = header;
+        if kind & 1 == 0 && u16::from(place) < ports {
+            return Self::ReceivedAt(place.into());
+        }
+        let mask = if kind & 1 == 1 { u64::from(place) } else { 0 };
+        Self::Direct { ports: mask, traffic_class: traffic_class & 7 }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Header {
     /// The first octet on the wire in bits 47:40.
@@ -33,6 +54,8 @@ pub struct Header {
     pub source: u64,
     pub tag: Option<Tag>,
     pub ipv4: Option<Ipv4Fields>,
+    /// None: it came from a wire.
+    pub host: Option<HostWay>,
 }
 
 /// The group bit of an address.
@@ -44,6 +67,11 @@ impl Header {
     /// Its destination is an address that no bridge forwards (802.1Q table 8-1).
     pub fn is_reserved(&self) -> bool {
         self.destination >> 4 == RESERVED
+    }
+
+    /// The reserved address that it has, 0 to 15.
+    pub fn reserved_number(&self) -> Option<u8> {
+        self.is_reserved().then_some((self.destination & 0xF) as u8)
     }
 
     /// Its source is a group, which no station is.
@@ -62,7 +90,7 @@ impl Header {
         } else {
             None
         };
-        Self { destination: address(frame, 0), source: address(frame, 6), tag, ipv4 }
+        Self { destination: address(frame, 0), source: address(frame, 6), tag, ipv4, host: None }
     }
 }
 
@@ -124,6 +152,13 @@ mod tests {
         assert_eq!((ipv4.source, ipv4.destination, ipv4.protocol), (0x0A00_0001, 0x0A00_0002, 17));
         assert_eq!((ipv4.source_port, ipv4.destination_port), (0x1234, 0x5678));
         assert_eq!(ipv4.key() >> 72, 0x0A00_0001);
+    }
+
+    #[test]
+    fn what_the_host_says_leads_to_ports_that_there_are() {
+        assert_eq!(HostWay::parse([0, 3, 7, 0], 4), HostWay::ReceivedAt(3));
+        assert_eq!(HostWay::parse([0, 4, 15, 0], 4), HostWay::Direct { ports: 0, traffic_class: 7 });
+        assert_eq!(HostWay::parse([0xFF, 0xF0, 2, 0], 4), HostWay::Direct { ports: 0xF0, traffic_class: 2 });
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod units;
 pub use build::{BuildError, FrameSpec, Ipv4Udp, Payload, IPV4_UDP_BYTES};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
-pub use header::{Header, Ipv4Fields};
+pub use header::{Header, HostWay, Ipv4Fields};
 pub use link::{append_link_header, link_header_bytes, MacAddress, Tag};
 pub use link::{ADDRESSES_BYTES, IPV4_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};
 pub use media::{Avtp, AvtpFormat, Rtp};

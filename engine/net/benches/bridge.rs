@@ -48,7 +48,7 @@ impl Bench {
                 destination: STATION + u64::from((port + 1) % PORTS),
                 source: STATION + u64::from(port),
                 tag: Some(Tag { pcp: 3, vlan: 10 }),
-                ipv4: None,
+                ..Header::default()
             })
         });
         let of_port = of_port.collect();

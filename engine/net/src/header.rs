@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-pub use penstock_frame::{Header, Ipv4Fields, Tag};
+pub use penstock_frame::{Header, HostWay, Ipv4Fields, Tag};
 
 /// Index into [`Headers`].
 pub type HeaderId = u32;

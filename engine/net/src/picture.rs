@@ -56,7 +56,7 @@ impl Picture {
         let make = if *hardware { Clock::cycles } else { Clock::fine };
         let clock = make(described.offset_ps, described.drift_ppb).map_err(refused)?;
         let timing = match hardware {
-            true => Timing::Hardware(Cycles::new(2)),
+            true => Timing::Hardware(Cycles::new(2, false)),
             false => Timing::Ideal(Ideal::new(0, None, vec![*rate_bps; usize::from(*port) + 1])),
         };
         let start = clock.at_or_before(0);

@@ -171,6 +171,7 @@ fn header() -> impl Strategy<Value = Header> {
         source,
         tag,
         ipv4,
+        ..Header::default()
     })
 }
 

@@ -26,7 +26,7 @@ fn drive(device: &mut Device, numbers: std::ops::Range<u64>) -> usize {
 
 #[test]
 fn a_device_forgets_frames_and_headers_that_are_gone() {
-    let sizes = Sizes { ports: 4, streams: 256, cells: 1024, fdb_sets: 512 };
+    let sizes = Sizes { ports: 4, streams: 256, cells: 1024, fdb_sets: 512, host: false };
     let config = BridgeConfig { vlans: vec![(1, 0xF)], port_vlan_id: vec![1; 4], ..BridgeConfig::default() };
     let mut device = Device::new(sizes, &config).unwrap();
     assert!(drive(&mut device, 0..3_000) > 3_000);

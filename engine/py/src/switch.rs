@@ -29,8 +29,8 @@ impl Switch {
 
     /// The model of hardware of these sizes.
     #[staticmethod]
-    #[pyo3(signature = (ports = 4, config_json = "{}", *, streams = 256, cells = 1024, fdb_sets = 512))]
-    fn model(ports: u16, config_json: &str, streams: u32, cells: u32, fdb_sets: u32) -> PyResult<Self> {
+    #[pyo3(signature = (ports = 4, config_json = "{}", *, streams = 256, cells = 1024, fdb_sets = 512, host = false))]
+    fn model(ports: u16, config_json: &str, streams: u32, cells: u32, fdb_sets: u32, host: bool) -> PyResult<Self> {
         let config: BridgeConfig =
             serde_json::from_str(config_json).map_err(|error| InputError::new_err(format!("bridge: {error}")))?;
         for (name, value, least, most) in
@@ -41,7 +41,7 @@ impl Switch {
                 return Err(InputError::new_err(what));
             }
         }
-        let sizes = Sizes { ports, streams, cells, fdb_sets };
+        let sizes = Sizes { ports, streams, cells, fdb_sets, host };
         Ok(Self { inner: Box::new(Device::new(sizes, &config).map_err(device_error)?) })
     }
 
@@ -94,7 +94,8 @@ impl Switch {
         self.inner.read(address)
     }
 
-    #[pyo3(signature = (port, start_cycle, frame, *, preamble = 7, delimiter = true, gap = 12, rx_er_at = None))]
+    #[pyo3(signature = (port, start_cycle, frame, *, preamble = 7, delimiter = true, gap = 12, rx_er_at = None,
+                        host = None))]
     #[allow(clippy::too_many_arguments)] // each is a way in which a frame can be wrong
     fn push(
         &mut self,
@@ -105,8 +106,9 @@ impl Switch {
         delimiter: bool,
         gap: u32,
         rx_er_at: Option<u32>,
+        host: Option<[u8; 4]>,
     ) -> PyResult<u64> {
-        let frame = Frame { port, start_cycle, bytes: frame, preamble, delimiter, gap, rx_er_at };
+        let frame = Frame { port, start_cycle, bytes: frame, preamble, delimiter, gap, rx_er_at, host };
         self.inner.push(frame)
     }
 

@@ -35,6 +35,11 @@
 namespace {
 
 constexpr unsigned PORTS = PEN_PORTS;
+constexpr bool HAS_HOST = PEN_HOST;
+constexpr unsigned HOST = PORTS - 1;           // its port
+constexpr uint64_t HOST_IN = 4;                // cycles that a byte of the host comes later than one on a wire
+constexpr uint64_t HOST_OUT = 7;               // and that it goes later
+constexpr unsigned HOST_HEADER_IN = 4, HOST_HEADER_OUT = 16;
 constexpr unsigned CELLS_MAX = 1u << layout::verdict::frame.width;
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr int64_t NOT_PLANNED = INT64_MAX;
@@ -75,6 +80,7 @@ struct Frame {
   std::unique_ptr<uint8_t[]> bytes;
   uint32_t length, gap, preamble, header;  // header: preamble and delimiter
   int64_t rx_er_at;
+  std::array<uint8_t, HOST_HEADER_IN> host;
   uint32_t cell;
   uint8_t port;
   uint8_t copies;                          // bit e: the copy for port e is inside
@@ -121,9 +127,16 @@ struct Transmitter {                       // the wire out of a port
   Selected current{};
   uint32_t preamble = 0, position = 0;
   uint64_t first = 0, free_since = 0;
+  std::array<uint8_t, 16> header{};        // to the host
   uint8_t flags = 0;
 
   bool busy() const { return current.frame || !selected.empty(); }
+};
+
+struct HostByte {                          // on its way to the stream
+  uint64_t at;
+  uint8_t byte;
+  bool last;
 };
 
 #ifdef PEN_WAVES
@@ -178,6 +191,7 @@ struct pen_switch {
   unsigned rx_dv = 0, rx_er = 0;
   std::array<Receiver, PORTS> receivers;
   std::array<Transmitter, PORTS> transmitters;
+  std::deque<HostByte> host_bytes;
   std::list<Frame> live;
   std::array<Frame *, CELLS_MAX> frame_of_cell{};
   std::vector<pen_event> events;
@@ -190,6 +204,7 @@ struct pen_switch {
     top.rst_i = 1;
     top.s_axil_wstrb_i = 0xF;
     top.capture_i = 0;
+    top.m_axis_host_tready_i = 1;
     for (uint64_t n = 0; n < RESET_CYCLES; ++n) step();
     top.rst_i = 0;
     cycle = top.time_ns_o / 8;
@@ -231,6 +246,7 @@ struct pen_switch {
     frame->preamble = given.preamble;
     frame->header = given.preamble + (given.delimiter ? 1 : 0);
     frame->rx_er_at = given.rx_er_at;
+    std::copy_n(given.host, frame->host.size(), frame->host.begin());
     frame->port = given.port;
     Receiver &r = receivers[given.port];
     r.queue.push_back(frame);
@@ -286,6 +302,10 @@ struct pen_switch {
         byte = DELIMITER;
       }
       ++r.position;
+      if (HAS_HOST && p == HOST) {
+        to_host(frame, r.position - 1, byte);
+        continue;
+      }
       rx_dv |= bit;
       rxd = (rxd & ~(uint64_t{0xFF} << (8 * p))) | uint64_t{byte} << (8 * p);
     }
@@ -294,6 +314,28 @@ struct pen_switch {
     top.gmii_rx_dv_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_dv_i)>>(rx_dv);
     top.gmii_rx_er_i = static_cast<std::remove_reference_t<decltype(top.gmii_rx_er_i)>>(rx_er);
     quiet_at = cycle + QUIET_CYCLES;
+  }
+
+  // Byte `position` of a carrier.
+  void to_host(const Frame &frame, uint32_t position, uint8_t byte) {
+    const uint32_t header = frame.header - HOST_HEADER_IN;
+    if (position < header) return;
+    if (position < frame.header) byte = frame.host[position - header];
+    host_bytes.push_back({cycle + HOST_IN, byte, position + 1 == frame.header + frame.length});
+    quiet_at = cycle + QUIET_CYCLES;
+  }
+
+  // Sets what the next edge samples of the stream from the host.
+  void offer() {
+    const bool valid = !host_bytes.empty() && host_bytes.front().at <= cycle;
+    top.s_axis_host_tvalid_i = valid;
+    if (!valid) return;
+    top.s_axis_host_tdata_i = host_bytes.front().byte;
+    top.s_axis_host_tlast_i = host_bytes.front().last;
+  }
+
+  void accept() {
+    if (top.s_axis_host_tvalid_i && top.s_axis_host_tready_o) host_bytes.pop_front();
   }
 
   // ---- out
@@ -416,6 +458,53 @@ struct pen_switch {
     ++t.position;
   }
 
+  // A byte to the host.
+  void from_switch() {
+    Transmitter &t = transmitters[HOST];
+    quiet_at = cycle + QUIET_CYCLES;
+    const uint8_t byte = top.m_axis_host_tdata_o;
+    if (!t.active) {
+      t.active = true;
+      t.cut = false;
+      t.preamble = t.position = 0;
+      t.flags = 0;
+      t.current = {};
+      if (!t.selected.empty()) {
+        t.current = t.selected.front();
+        t.selected.pop_front();
+      }
+    }
+    const Frame *frame = t.current.frame;
+    if (t.preamble < HOST_HEADER_OUT) {
+      t.header[t.preamble++] = byte;
+      return;
+    }
+    if (t.position == 0) {
+      t.first = cycle - HOST_OUT;
+      if (frame && !is_header_of(*frame)) t.flags |= PEN_FLAG_PREAMBLE;
+    }
+    if (frame && (t.position >= frame->length || byte != frame->bytes[t.position])) t.flags |= PEN_FLAG_DAMAGED;
+    ++t.position;
+    if (!top.m_axis_host_tlast_o) return;
+    if (top.m_axis_host_tuser_o) t.flags |= PEN_FLAG_TX_ER;
+    finish(HOST);
+  }
+
+  bool is_header_of(const Frame &frame) const {
+    const Transmitter &t = transmitters[HOST];
+    return t.header[1] == frame.port && t.header[2] == t.current.traffic_class
+        && (t.header[0] | t.header[3] | t.header[15]) == 0;
+  }
+
+  // When the frame was received that goes to the host, in nanoseconds of TAI.
+  uint64_t stamp() const {
+    const auto &header = transmitters[HOST].header;
+    uint64_t seconds = 0, ns = 0;
+    std::memcpy(&seconds, &header[4], 6);
+    std::memcpy(&ns, &header[10], 4);
+    return seconds * 1'000'000'000 + ns;
+  }
+
   void finish(unsigned port) {
     Transmitter &t = transmitters[port];
     t.active = false;
@@ -428,6 +517,7 @@ struct pen_switch {
     e.cycle = t.first;
     e.length = t.position;
     e.traffic_class = t.current.traffic_class;
+    if (HAS_HOST && port == HOST) e.visible = stamp();
     e.flags = t.flags | (t.position != frame->length ? PEN_FLAG_DAMAGED : 0);
     t.current = {};
     gone(frame, port);
@@ -441,6 +531,7 @@ struct pen_switch {
       if (get(top.egress_event_o, layout::egress_event::sent, base)) [[unlikely]] egress(p, true);
       if (get(top.egress_event_o, layout::egress_event::expired, base)) [[unlikely]] egress(p, false);
     }
+    if (HAS_HOST && top.m_axis_host_tvalid_o) from_switch();
     const unsigned enabled = top.gmii_tx_en_o;
     for (unsigned mask = enabled | sending; mask; mask &= mask - 1) {
       const unsigned p = static_cast<unsigned>(std::countr_zero(mask));
@@ -488,10 +579,12 @@ struct pen_switch {
       if (edges == 2) twice |= 1u << p;
     }
     drive(once);
+    if (HAS_HOST) offer();
     falling();
     waves.dump(cycle, 4);
     observe();
     sample();
+    if (HAS_HOST) accept();
     rising(once);
     waves.dump(cycle, 0);
     if (twice) rise_again(twice);

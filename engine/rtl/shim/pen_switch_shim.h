@@ -4,10 +4,14 @@
 // Time is counted in cycles of 8 ns and equals the switch's own clock (time_ns / 8). A byte belongs to the cycle at
 // whose rising edge it is sampled, on the way in as on the way out. Frames are named by a number, in the order in which
 // they were pushed; an event says which of them it is about.
+//
+// The host port of a switch that has one goes by the same cycles: the header of the host takes the place of the last four
+// bytes of preamble and delimiter, and a byte is on the stream as much later as it would take through a receive MAC; on the
+// way out, as much later as the header there is longer than preamble and delimiter.
 #pragma once
 #include <cstdint>
 
-#define PEN_ABI 3
+#define PEN_ABI 4
 
 constexpr int64_t PEN_CLOCK_STOPPED = INT64_MIN;
 constexpr uint32_t PEN_REASON_PORT_DISABLED = 7;
@@ -36,7 +40,7 @@ enum pen_flag : uint8_t {
   PEN_FLAG_DAMAGED = 1,    // output: not byte for byte what went in
   PEN_FLAG_TX_ER = 2,      // output
   PEN_FLAG_SHORT_GAP = 4,  // output: fewer than 12 byte times; verdict: as the switch saw it
-  PEN_FLAG_PREAMBLE = 8,   // output: not seven bytes of preamble
+  PEN_FLAG_PREAMBLE = 8,   // output: not seven bytes of preamble; to the host: a wrong header
   PEN_FLAG_STREAM = 16,    // verdict: a stream was identified
   PEN_FLAG_SHAPED = 32     // verdict: an ATS scheduler assigned the eligibility time
 };
@@ -44,7 +48,8 @@ enum pen_flag : uint8_t {
 struct pen_event {
   uint64_t cycle;
   uint64_t frame;
-  uint64_t visible;          // verdict: first cycle in which it may be selected
+  uint64_t visible;          // verdict: first cycle in which it may be selected; output to the host: when the frame was
+                             // received, TAI nanoseconds
   uint64_t refused_reasons;  // verdict: a byte per egress port
   uint32_t length;
   uint16_t stream;
@@ -67,7 +72,8 @@ struct pen_frame {
   int32_t rx_er_at;      // byte at which the PHY signals an error, or -1
   uint8_t port;
   uint8_t delimiter;     // 0: the delimiter is missing
-  uint8_t reserved[6];
+  uint8_t host[4];       // its header, of a frame from the host
+  uint8_t reserved[2];
 };
 
 struct pen_state {

@@ -11,7 +11,7 @@ use libloading::{Library, Symbol};
 use penstock_net::bridge::device::{Event, Frame, FrameError, State};
 use thiserror::Error;
 
-const ABI: u32 = 3;
+const ABI: u32 = 4;
 
 #[derive(Debug, Error)]
 pub enum HardwareError {
@@ -46,7 +46,8 @@ struct RawFrame {
     rx_er_at: i32,
     port: u8,
     delimiter: u8,
-    reserved: [u8; 6],
+    host: [u8; 4],
+    reserved: [u8; 2],
 }
 
 #[repr(C)]
@@ -188,7 +189,8 @@ impl Switch {
             rx_er_at: frame.rx_er_at.and_then(|at| i32::try_from(at).ok()).unwrap_or(-1),
             port: frame.port as u8,
             delimiter: u8::from(frame.delimiter),
-            reserved: [0; 6],
+            host: frame.host.unwrap_or([0, frame.port as u8, 0, 0]),
+            reserved: [0; 2],
         };
         // SAFETY: the bytes outlive the call, which copies them.
         let number = unsafe { (self.functions.push)(self.handle, &raw) };

@@ -22,7 +22,7 @@ fn ats(c: &mut Criterion) {
 
 fn admission(c: &mut Criterion) {
     let limits = Limits { queue: [256; 8], class: [640; 8], queue_guarantee: 12, reception_guarantee: 24, shared: 400 };
-    let mut admission = Admission::new(8);
+    let mut admission = Admission::new(8, 0);
     for (name, wanted) in [("admission, one copy", 0b10_u64), ("admission, seven copies", 0xFE)] {
         c.bench_function(name, |b| {
             b.iter(|| {

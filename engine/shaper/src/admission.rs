@@ -82,15 +82,19 @@ pub struct Admission {
     classes: [u32; CLASSES],
     receptions: Vec<u32>,
     shared: u32,
+    /// Egress ports whose queues have what is guaranteed to them, and no more.
+    bounded: u64,
 }
 
 impl Admission {
-    pub fn new(ports: usize) -> Self {
+    /// Bit e of `bounded`: queues of egress port e have what is guaranteed to them, and no more.
+    pub fn new(ports: usize, bounded: u64) -> Self {
         Self {
             queues: vec![[Account::default(); CLASSES]; ports],
             classes: [0; CLASSES],
             receptions: vec![0; ports],
             shared: 0,
+            bounded,
         }
     }
 
@@ -152,9 +156,10 @@ impl Admission {
             let bit = left & left.wrapping_neg();
             left ^= bit;
             let account = &self.queues[egress][traffic_class];
-            if account.total + cells <= limits.queue[traffic_class] {
+            let is_guaranteed = account.guaranteed + cells <= limits.queue_guarantee;
+            if account.total + cells <= limits.queue[traffic_class] && (is_guaranteed || self.bounded & bit == 0) {
                 fit |= bit;
-                if account.guaranteed + cells <= limits.queue_guarantee {
+                if is_guaranteed {
                     guaranteed |= bit;
                 }
             }
@@ -282,7 +287,7 @@ mod tests {
 
         #[test]
         fn contract(limits in limits(), frames in frames()) {
-            let mut admission = Admission::new(PORTS);
+            let mut admission = Admission::new(PORTS, 0);
             let mut held: Vec<Held> = Vec::new();
             for (number, (wanted, long, class, reception, cells, released)) in frames.into_iter().enumerate() {
                 let too_long = wanted & long;

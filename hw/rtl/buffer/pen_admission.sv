@@ -19,6 +19,8 @@
 // class, a reception port and of all may thus go beyond their limits by the other copies of one frame. The store does
 // not: the frame is stored once, and that once was within the limit.
 //
+// A queue of the host port has what is guaranteed to it and no more: a host that fetches nothing takes nothing from others.
+//
 // A copy that is longer than queueMaxSDU of its egress port and class, or than the largest window of its gate, would
 // only be in the way of others.
 //
@@ -29,7 +31,8 @@ module pen_admission
   import pen_buffer_pkg::*;
 #(
   parameter int unsigned PORTS = 4,
-  parameter int unsigned CELLS = 1024
+  parameter int unsigned CELLS = 1024,
+  parameter bit          HOST  = 0      // the last port is the host's
 ) (
   input  logic        clk_i,
   input  logic        rst_i,
@@ -53,6 +56,7 @@ module pen_admission
   localparam int unsigned USED_W = $clog2(CELLS) + 1;
   localparam int unsigned WIDE_W = USED_W + 3;
   localparam int unsigned PORT_W = $clog2(PORTS);
+  localparam logic [PORTS-1:0] HOST_PORT = HOST ? PORTS'(1 << (PORTS - 1)) : '0;
   if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check
     $fatal(1, "pen_admission: PORTS must be 2 to 8, is %0d (%m)", PORTS);
   end
@@ -363,7 +367,7 @@ module pen_admission
 
   assign charged_queue     = before_accepted_q & {PORTS{follows_3_q}};
   assign charged_guarantee = before_guaranteed_q & {PORTS{follows_3_q}};
-  assign fit_queue_3       = head_3_q.wanted & ~too_long_3_q
+  assign fit_queue_3       = head_3_q.wanted & ~too_long_3_q & (fit_guarantee_3 | ~HOST_PORT)
       & ((charged_queue & queue_ok_charged_3_q) | (~charged_queue & queue_ok_3_q));
   assign fit_guarantee_3   = (charged_guarantee & guarantee_ok_charged_3_q) | (~charged_guarantee & guarantee_ok_3_q);
   assign guaranteed_3      = fit_queue_3 & fit_guarantee_3;

@@ -5,7 +5,8 @@ module pen_buffer
   import pen_buffer_pkg::*;
 #(
   parameter int unsigned PORTS = 4,
-  parameter int unsigned CELLS = 1024
+  parameter int unsigned CELLS = 1024,
+  parameter bit          HOST  = 0
 ) (
   input  logic         clk_i,
   input  logic         rst_i,
@@ -88,7 +89,7 @@ module pen_buffer
     .idle_o   (references_idle)
   );
 
-  pen_admission #(.PORTS(PORTS), .CELLS(CELLS)) u_admission (
+  pen_admission #(.PORTS(PORTS), .CELLS(CELLS), .HOST(HOST)) u_admission (
     .clk_i,
     .rst_i,
     .init_busy_i,

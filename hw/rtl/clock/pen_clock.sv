@@ -32,6 +32,7 @@ module pen_clock
   input  logic                  capture_i,
   output logic                  pps_o,
   // Gates
+  output ptp_time_t             time_o,
   output logic [63:0]           gate_time_o,
   output logic                  stepped_o,
   output logic                  idle_o           // no command is under way
@@ -168,5 +169,6 @@ module pen_clock
     .stamp_o      (stamp)
   );
 
+  assign time_o = now;
   assign idle_o = clock_idle && state_q == IDLE;
 endmodule

@@ -11,6 +11,7 @@ module pen_config
   parameter int unsigned STREAMS = 256,
   parameter int unsigned CELLS = 1024,
   parameter int unsigned FDB_SETS = 512,
+  parameter bit          HOST = 0,                             // the last port is the host's
   parameter int unsigned PROCESSING_DELAY_MAX_NS = 400  // what the register says after reset
 ) (
   input  logic                               clk_i,
@@ -103,6 +104,7 @@ module pen_config
     .STREAMS                (STREAMS),
     .CELLS                  (CELLS),
     .FDB_SETS               (FDB_SETS),
+    .HOST                   (HOST),
     .PROCESSING_DELAY_MAX_NS(PROCESSING_DELAY_MAX_NS)
   ) u_registers (
     .clk_i,

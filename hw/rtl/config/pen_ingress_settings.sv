@@ -46,6 +46,7 @@ module pen_ingress_settings
         REG_ATS_CLASSES: config_q.ats_classes <= access_i.data[7:0];
         REG_ATS_OVERHEAD: config_q.ats_overhead_bytes <= access_i.data[7:0];
         REG_PROCESSING_DELAY_MAX: config_q.processing_delay_max_ns <= access_i.data;
+        REG_RESERVED_TO_HOST: config_q.reserved_to_host <= access_i.data[15:0];
         REG_AGING_PERIOD: config_q.aging_period_ms <= access_i.data;
         REG_IDENTIFY: config_q.identify_ipv4 <= access_i.data[5'(IDENTIFY_IPV4)];
         default: ;

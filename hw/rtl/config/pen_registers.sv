@@ -19,6 +19,7 @@ module pen_registers
   parameter int unsigned STREAMS = 256,
   parameter int unsigned CELLS = 1024,
   parameter int unsigned FDB_SETS = 512,
+  parameter bit          HOST = 0,
   parameter int unsigned PROCESSING_DELAY_MAX_NS = 400  // what the register says after reset
 ) (
   input  logic         clk_i,
@@ -244,6 +245,7 @@ module pen_registers
   assign hwif_in.cells.value.next = CELLS;
   assign hwif_in.fdb_sets.value.next = FDB_SETS;
   assign hwif_in.status.init_busy.next = init_busy_i;
+  assign hwif_in.host.present.next = HOST;
 
   // ---- Time: reading the low half latches the high half ----------------------------------------------------------
   logic [31:0] time_high_q;

@@ -14,6 +14,7 @@ module pen_egress_port
   parameter int unsigned PORTS = 4,
   parameter int unsigned CELLS = 1024,
   parameter int unsigned PORT  = 0,
+  parameter bit          HOST  = 0,     // frames go to the host, not to a wire
   parameter int unsigned LATE  = 0      // by so many cycles the count of cycles comes late
 ) (
   input  logic          clk_i,
@@ -53,6 +54,12 @@ module pen_egress_port
   output logic [7:0]    gmii_txd_o,
   output logic          gmii_tx_en_o,
   output logic          gmii_tx_er_o,
+  input  ptp_time_t     stamp_i,          // with HOST: when the frame was received that was told as sent last
+  output logic          m_axis_tvalid_o,  // with HOST; see pen_host_tx
+  input  logic          m_axis_tready_i,
+  output logic [7:0]    m_axis_tdata_o,
+  output logic          m_axis_tlast_o,
+  output logic          m_axis_tuser_o,
   output logic          idle_o
 );
   logic       grant, tx_ready, mac_ready, mac_sending, queue_idle, reader_idle, credit_idle;
@@ -62,7 +69,7 @@ module pen_egress_port
   release_t   popped, released;
   logic       expired_valid, expired_ready;
   reason_e    expired_reason;
-  logic       start, data_valid, data_ready;
+  logic       start, data_valid, data_ready, stall;
   length_t    length;
   logic [7:0] data;
 
@@ -157,6 +164,7 @@ module pen_egress_port
     .data_valid_o (data_valid),
     .data_o       (data),
     .data_ready_i (data_ready),
+    .stall_i      (stall),
     .idle_o       (reader_idle)
   );
 
@@ -176,21 +184,58 @@ module pen_egress_port
 
   assign cut = port_reset_i && !lost_q && (due_q || mac_sending);
 
-  pen_mac_tx u_mac (
-    .clk_i,
-    .rst_i,
-    .silent_i    (port_reset_i || lost_q),
-    .sending_o   (mac_sending),
-    .start_i     (start),
-    .length_i    (length),
-    .ready_o     (mac_ready),
-    .data_valid_i(data_valid),
-    .data_i      (data),
-    .data_ready_o(data_ready),
-    .gmii_txd_o,
-    .gmii_tx_en_o,
-    .gmii_tx_er_o
-  );
+  if (HOST) begin : gen_host
+    pen_host_tx u_host (
+      .clk_i,
+      .rst_i,
+      .start_i        (start),
+      .length_i       (length),
+      .port_i         (released.port),
+      .traffic_class_i(released.traffic_class),
+      .stamp_i,
+      .ready_o        (mac_ready),
+      .silent_i       (port_reset_i || lost_q),
+      .sending_o      (mac_sending),
+      .stall_o        (stall),
+      .data_valid_i   (data_valid),
+      .data_i         (data),
+      .data_ready_o   (data_ready),
+      .m_axis_tvalid_o,
+      .m_axis_tready_i,
+      .m_axis_tdata_o,
+      .m_axis_tlast_o,
+      .m_axis_tuser_o
+    );
+
+    assign gmii_txd_o   = '0;
+    assign gmii_tx_en_o = 1'b0;
+    assign gmii_tx_er_o = 1'b0;
+  end else begin : gen_wire
+    pen_mac_tx u_mac (
+      .clk_i,
+      .rst_i,
+      .silent_i    (port_reset_i || lost_q),
+      .sending_o   (mac_sending),
+      .start_i     (start),
+      .length_i    (length),
+      .ready_o     (mac_ready),
+      .data_valid_i(data_valid),
+      .data_i      (data),
+      .data_ready_o(data_ready),
+      .gmii_txd_o,
+      .gmii_tx_en_o,
+      .gmii_tx_er_o
+    );
+
+    assign stall           = 1'b0;
+    assign m_axis_tvalid_o = 1'b0;
+    assign m_axis_tdata_o  = '0;
+    assign m_axis_tlast_o  = 1'b0;
+    assign m_axis_tuser_o  = 1'b0;
+
+    logic unused;
+    assign unused = &{1'b0, m_axis_tready_i, stamp_i};
+  end
 
   // A frame given up is released in a turn that no sent frame needs.
   assign expired_ready = turn_i == port_t'(PORT) && !released.valid && !cut;

@@ -32,6 +32,7 @@ module pen_egress_reader
   output logic        data_valid_o,
   output logic [7:0]  data_o,
   input  logic        data_ready_i,
+  input  logic        stall_i,          // the transmitter is held up: the next frame comes as much later
   output logic        idle_o
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
@@ -99,14 +100,15 @@ module pen_egress_reader
       first_q <= grant_i;
       start_q <= first_q;
       if (grant_i) free_q <= 1'b0;
-      else if (!first_q && !start_q && count_q == '0) free_q <= 1'b1;
+      else if (!first_q && !start_q && count_q == '0 && !stall_i) free_q <= 1'b1;
       if (grant_i) reading_q <= 1'b1;
       else if (read && last) reading_q <= 1'b0;
       if (read && last) release_q <= 1'b1;
       else if (turn) release_q <= 1'b0;
     end
 
-    count_q <= start_q ? frame_q.length + length_t'(OVERHEAD) : count_q - 1'b1;
+    if (start_q) count_q <= frame_q.length + length_t'(OVERHEAD);
+    else if (!stall_i) count_q <= count_q - 1'b1;
     if (first_q) frame_q <= popped_i;
 
     if (grant_i) begin

@@ -15,6 +15,7 @@ module pen_ingress #(
   parameter int unsigned PORTS = 4,                     // 2 to 8
   parameter int unsigned STREAMS = 256,
   parameter int unsigned FDB_SETS = 512,
+  parameter bit          HOST = 0,                      // the last port is the host's
   parameter int unsigned RX_LATENCY_NS = 48,            // from the last bit's end on the wire to its byte taken
   // From a frame's last byte: PORTS + 12 to classified_o, at most PORTS + 5 on to the queue, 2 in there.
   parameter int unsigned VISIBLE_CYCLES = 2 * PORTS + 19
@@ -33,6 +34,9 @@ module pen_ingress #(
   input  pen_pkg::rx_beat_t [PORTS-1:0]     beat_i,
   input  logic [PORTS-1:0]                  beat_valid_i,
   output logic [PORTS-1:0]                  beat_ready_o,
+  input  pen_pkg::host_way_t                way_i,           // with HOST: of the frame at the last port
+  output logic                              record_o,        // in the turn of its port: a frame is whole, and stored
+  output pen_pkg::cell_t                    record_frame_o,
   output pen_pkg::store_write_t             store_write_o,   // of all ports; a register, one cycle after the turn
   input  logic                              alloc_valid_i,
   input  pen_pkg::cell_t                    alloc_cell_i,
@@ -54,6 +58,7 @@ module pen_ingress #(
 
   localparam time_ns_t AGE_AT_5_NS = time_ns_t'(RX_LATENCY_NS) + time_ns_t'(5 * CYCLE_NS);
   localparam port_mask_t ALL_PORTS = port_mask_t'((1 << PORTS) - 1);
+  localparam port_mask_t HOST_PORT = HOST ? port_mask_t'(1 << (PORTS - 1)) : '0;
 
   // ---- The ports
   store_write_t [PORTS-1:0] port_write;
@@ -76,14 +81,27 @@ module pen_ingress #(
     pen_clock_gate u_gate (.clk_i, .active_i(awake_i || port_busy[p]), .clk_o(port_clk));
 `endif
 
+    host_way_t way;
+    pen_config_pkg::ingress_port_config_t port_config;
+
+    always_comb begin
+      way = '{port: port_t'(p), default: '0};
+      port_config = port_config_i[p];
+      if (HOST_PORT[p]) begin
+        way = way_i;
+        port_config.port_vlan_id = port_config_i[way_i.port[PORT_W-1:0]].port_vlan_id;
+      end
+    end
+
     pen_ingress_port u_port (
       .clk_i(port_clk),
       .rst_i,
       .init_busy_i,
       .turn_i        (turn_i == port_t'(p)),
-      .config_i      (port_config_i[p]),
+      .config_i      (port_config),
       .beat_i        (beat_i[p]),
       .beat_valid_i  (beat_valid_i[p]),
+      .way_i         (way),
       .beat_ready_o  (beat_ready_o[p]),
       .write_o       (port_write[p]),
       .alloc_valid_i,
@@ -101,6 +119,9 @@ module pen_ingress #(
   assign request      = port_request[turn_i[PORT_W-1:0]];
   assign alloc_take_o = |port_take;
 
+  assign record_o       = request.operation == OPERATION_RECORD && request.has_cells;
+  assign record_frame_o = request.frame;
+
   always_ff @(posedge clk_i) begin
     if (rst_i) store_write_o <= '0;
     else if (write.valid || store_write_o.valid) store_write_o <= write;
@@ -110,6 +131,7 @@ module pen_ingress #(
   request_t         request_1_q;
   operation_e [5:1] operation_q;
   port_t [5:1]      port_q;
+  port_t [5:1]      from_q;                // as if received there
   logic [13:1]      busy_q;
 
   always_ff @(posedge clk_i) begin
@@ -121,6 +143,7 @@ module pen_ingress #(
       busy_q      <= {busy_q[12:1], request.operation != OPERATION_NONE};
     end
     port_q <= {port_q[4:1], turn_i};
+    from_q <= {from_q[4:1], request.way.port};
     if (request.operation != OPERATION_NONE) request_1_q <= request;
   end
 
@@ -130,6 +153,8 @@ module pen_ingress #(
     logic       store_full;
     logic       reserved_address;
     logic       reserved_vlan;
+    logic       direct;                // to `ports`, whatever its VLAN and address lead to
+    port_mask_t ports;
     logic       short_gap;
     logic       has_cells;
     class_t     traffic_class;
@@ -165,15 +190,22 @@ module pen_ingress #(
     end
   end
 
+  // Frames to reserved addresses go no further, unless they are the host's business.
+  logic reserved_1, to_host_1;
+  assign reserved_1 = request_1_q.destination_address[47:4] == 44'h0180C200000;
+  assign to_host_1  = HOST && reserved_1 && config_i.reserved_to_host[request_1_q.destination_address[3:0]];
+
   assign record_1_d = '{
     mac_reason:       request_1_q.mac_reason,
     disabled:         !config_i.port_enable[port_q[1]],
     store_full:       request_1_q.store_full,
-    reserved_address: request_1_q.destination_address[47:4] == 44'h0180C200000,
+    reserved_address: reserved_1 && !request_1_q.way.direct && !to_host_1,
     reserved_vlan:    request_1_q.vlan_id == '1,
+    direct:           request_1_q.way.direct || to_host_1,
+    ports:            request_1_q.way.direct ? request_1_q.way.ports : HOST_PORT,
     short_gap:        request_1_q.short_gap,
     has_cells:        request_1_q.has_cells,
-    traffic_class:    request_1_q.traffic_class,
+    traffic_class:    request_1_q.way.direct ? request_1_q.way.traffic_class : request_1_q.traffic_class,
     frame:            request_1_q.frame,
     length:           request_1_q.store_full ? {request_1_q.words, 3'b0} : request_1_q.length,
     age:              request_1_q.age,
@@ -238,10 +270,10 @@ module pen_ingress #(
     .aging_period_ms_i(config_i.aging_period_ms),
     .lookup_i         (whole_1),
     .learn_i          (learn_1 && request_1_q.vlan_id != '1),
-    .port_i           (port_q[1]),
+    .port_i           (from_q[1]),
     .address_i        (learn_1 ? request_1_q.source_address : request_1_q.destination_address),
     .vlan_id_i        (request_1_q.vlan_id),
-    .learn_allow_i    (members_3[port_q[3]]),
+    .learn_allow_i    (members_3[from_q[3]]),
     .hit_o            (fdb_hit_5),
     .ports_o          (fdb_ports_5),
     .write_i          (table_i.valid && table_i.which == TABLE_FDB),
@@ -267,13 +299,14 @@ module pen_ingress #(
   // ---- Cycle 5: decide; IPv4 comes before the address functions
   logic       is_stream_5;
   stream_t    stream_5;
-  port_mask_t destination_5;
+  port_mask_t destination_5, not_from_5;
   reason_e    reason_5;
 
   assign is_stream_5   = (stream_valid_5 && stream_hit_5) || record_5.is_stream;
   assign stream_5      = stream_valid_5 && stream_hit_5 ? stream_found_5 : record_5.stream;
-  assign destination_5 = (fdb_hit_5 ? fdb_ports_5 : '1) & members_5_q & config_i.port_enable & ALL_PORTS
-                         & ~(port_mask_t'(1) << port_q[5]);
+  assign destination_5 = (record_5.direct ? record_5.ports : (fdb_hit_5 ? fdb_ports_5 : '1) & members_5_q & not_from_5)
+                         & config_i.port_enable & ALL_PORTS & ~(port_mask_t'(1) << port_q[5]);
+  assign not_from_5    = ~(port_mask_t'(1) << from_q[5]);
 
   always_comb begin
     reason_5 = REASON_NONE;
@@ -281,7 +314,7 @@ module pen_ingress #(
     else if (record_5.disabled) reason_5 = REASON_PORT_DISABLED;
     else if (record_5.store_full) reason_5 = REASON_STORE_FULL;
     else if (record_5.reserved_address) reason_5 = REASON_RESERVED_ADDRESS;
-    else if (record_5.reserved_vlan || !members_5_q[port_q[5]]) reason_5 = REASON_VLAN;
+    else if (!record_5.direct && (record_5.reserved_vlan || !members_5_q[from_q[5]])) reason_5 = REASON_VLAN;
     else if (destination_5 == '0) reason_5 = REASON_NO_DESTINATION;
   end
 

@@ -31,6 +31,7 @@ package pen_ingress_pkg;
     logic [103:0] ipv4_fields;
     logic         is_stream;           // found by one of the address functions
     stream_t      stream;
+    host_way_t    way;
   } request_t;
 
 endpackage

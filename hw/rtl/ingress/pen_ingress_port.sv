@@ -16,6 +16,7 @@ module pen_ingress_port (
   input  pen_config_pkg::ingress_port_config_t config_i,
   input  pen_pkg::rx_beat_t               beat_i,
   input  logic                            beat_valid_i,
+  input  pen_pkg::host_way_t              way_i,          // of the frame that the beat belongs to
   output logic                            beat_ready_o,
   output pen_pkg::store_write_t           write_o,
   input  logic                            alloc_valid_i,
@@ -150,6 +151,7 @@ module pen_ingress_port (
   logic [7:0]  previous_q;
   logic [15:0] ethertype;
   logic [95:0] addresses_q;         // destination, source
+  host_way_t   way_q;
   logic        tagged_q, header_q;  // header_q: VLAN and addresses are known
   logic [11:0] vlan_id_q;
   class_t      traffic_class_q;
@@ -172,6 +174,7 @@ module pen_ingress_port (
       previous_q <= beat_i.data;
       if (length_q < 11'd12) addresses_q <= {addresses_q[87:0], beat_i.data};
       if (length_q == 11'd0) begin
+        way_q           <= way_i;
         vlan_id_q       <= config_i.port_vlan_id;
         traffic_class_q <= config_i.class_of_untagged;
       end
@@ -260,13 +263,15 @@ module pen_ingress_port (
       has_ports:           has_ports,
       ipv4_fields:         {ip_addresses_q, protocol_q, ip_ports_q},
       is_stream:           is_stream_q,
-      stream:              stream_q
+      stream:              stream_q,
+      way:                 way_q
     };
     if (turn_i) begin
       if (record) request_o.operation = OPERATION_RECORD;
       else if (state_q == LEARN) begin
         // Only what came whole, from a station, through a port in use.
-        if (mac_reason_q == '0 && !addresses_q[40] && config_i.learning_enable && config_i.port_enable) begin
+        if (mac_reason_q == '0 && !addresses_q[40] && !way_q.direct && config_i.learning_enable
+            && config_i.port_enable) begin
           request_o.operation = OPERATION_LEARN;
         end
       end else if (state_q == FRAME && header_q) begin

@@ -14,6 +14,7 @@ module pen_switch
   parameter int unsigned STREAMS     = 256,    // a power of two, 16 to 4096
   parameter int unsigned FDB_ENTRIES = 1024,   // a power of two, 64 or more
   parameter int unsigned STORE_BYTES = 131072, // a power of two, 32768 to 524288
+  parameter bit          HOST        = 0,      // the last port is the host's: it has a stream instead of a wire
   parameter int unsigned GATE_ENTRIES = 128    // of a gate list; a power of two, 8 to 1024
 ) (
   input  logic                        clk_i,            // 125 MHz: core and transmit clock
@@ -26,6 +27,16 @@ module pen_switch
   output logic [PORTS-1:0][7:0]       gmii_txd_o,
   output logic [PORTS-1:0]            gmii_tx_en_o,
   output logic [PORTS-1:0]            gmii_tx_er_o,
+  // Host port, AXI4-Stream; see pen_host_rx and pen_host_tx
+  input  logic                        s_axis_host_tvalid_i,
+  output logic                        s_axis_host_tready_o,
+  input  logic [7:0]                  s_axis_host_tdata_i,
+  input  logic                        s_axis_host_tlast_i,
+  output logic                        m_axis_host_tvalid_o,
+  input  logic                        m_axis_host_tready_i,
+  output logic [7:0]                  m_axis_host_tdata_o,
+  output logic                        m_axis_host_tlast_o,
+  output logic                        m_axis_host_tuser_o,
   // AXI4-Lite, 32 bit
   input  logic [15:0]                 s_axil_awaddr_i,
   input  logic [2:0]                  s_axil_awprot_i,
@@ -57,6 +68,7 @@ module pen_switch
 );
   localparam int unsigned CELLS = STORE_BYTES / CELL_BYTES;
   localparam int unsigned PORT_W = $clog2(PORTS);
+  localparam logic [PORTS-1:0] WIRES = {PORTS{1'b1}} >> HOST;  // ports that have one
 
   // From the end of the last bit on the wire to its byte leaving the receive FIFO, with clocks of one phase; and from
   // there to the first cycle in which the frame can be selected. The sum is the constant processing delay.
@@ -129,6 +141,7 @@ module pen_switch
     .STREAMS                (STREAMS),
     .CELLS                  (CELLS),
     .FDB_SETS               (FDB_ENTRIES / 2),
+    .HOST                   (HOST),
     .PROCESSING_DELAY_MAX_NS(RX_LATENCY_NS + CYCLE_NS * VISIBLE_CYCLES)
   ) u_config (
     .clk_i(config_clk),
@@ -210,6 +223,10 @@ module pen_switch
   // Receive.
   logic     [PORTS-1:0] beat_valid, beat_ready, delimiter;
   rx_beat_t [PORTS-1:0] beat;
+  host_way_t            host_way;
+  ptp_time_t            ptp_time, host_stamp;
+  logic                 record;
+  cell_t                record_frame;
   for (genvar p = 0; p < PORTS; p++) begin : g_receive
     rx_beat_t mac_beat;
     logic     mac_valid, mac_ready, reset;
@@ -219,19 +236,41 @@ module pen_switch
     always_ff @(posedge clk_i) reset_q <= rst_i ? '0 : {reset_q[1:0], receive_reset[p]};
     assign reset = receive_reset[p] || reset_q != '0;
 
-    pen_mac_rx_fifo u_mac (
-      .clk_i,
-      .rst_i            (rst_i || reset),
-      .gmii_rx_clk_i    (gmii_rx_clk_i[p]),
-      .gmii_rxd_i       (gmii_rxd_i[p]),
-      .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
-      .gmii_rx_er_i     (gmii_rx_er_i[p]),
-      .max_frame_bytes_i(ingress_port_config[p].max_frame_bytes),
-      .delimiter_o      (delimiter[p]),
-      .beat_o           (mac_beat),
-      .valid_o          (mac_valid),
-      .ready_i          (mac_ready)
-    );
+    if (WIRES[p]) begin : g_wire
+      pen_mac_rx_fifo u_mac (
+        .clk_i,
+        .rst_i            (rst_i || reset),
+        .gmii_rx_clk_i    (gmii_rx_clk_i[p]),
+        .gmii_rxd_i       (gmii_rxd_i[p]),
+        .gmii_rx_dv_i     (gmii_rx_dv_i[p]),
+        .gmii_rx_er_i     (gmii_rx_er_i[p]),
+        .max_frame_bytes_i(ingress_port_config[p].max_frame_bytes),
+        .delimiter_o      (delimiter[p]),
+        .beat_o           (mac_beat),
+        .valid_o          (mac_valid),
+        .ready_i          (mac_ready)
+      );
+    end else begin : g_host
+      pen_host_rx #(.PORTS(PORTS)) u_host (
+        .clk_i,
+        .rst_i,
+        .cut_i            (reset),
+        .s_axis_tvalid_i  (s_axis_host_tvalid_i),
+        .s_axis_tready_o  (s_axis_host_tready_o),
+        .s_axis_tdata_i   (s_axis_host_tdata_i),
+        .s_axis_tlast_i   (s_axis_host_tlast_i),
+        .max_frame_bytes_i(ingress_port_config[p].max_frame_bytes),
+        .way_o            (host_way),
+        .beat_o           (mac_beat),
+        .valid_o          (mac_valid),
+        .ready_i          (mac_ready)
+      );
+
+      assign delimiter[p] = 1'b0;
+
+      logic unused;
+      assign unused = &{1'b0, gmii_rx_clk_i[p], gmii_rxd_i[p], gmii_rx_dv_i[p], gmii_rx_er_i[p]};
+    end
 
     pen_mac_rx_cut u_cut (
       .clk_i,
@@ -246,6 +285,36 @@ module pen_switch
     );
   end
 
+  if (HOST) begin : g_stamps
+    logic [PORTS-1:0] last;
+    always_comb begin
+      for (int unsigned p = 0; p < PORTS; p++) last[p] = beat[p].last;
+    end
+
+    pen_frame_stamps #(.PORTS(PORTS), .CELLS(CELLS)) u_stamps (
+      .clk_i,
+      .rst_i,
+      .turn_i        (turn),
+      .time_i        (ptp_time),
+      .delimiter_i   (delimiter),
+      .taken_i       (beat_valid & beat_ready),
+      .last_i        (last),
+      .record_i      (record),
+      .record_frame_i(record_frame),
+      .read_i        (egress_event_o[PORTS-1].sent),
+      .read_frame_i  (egress_event_o[PORTS-1].frame),
+      .stamp_o       (host_stamp)
+    );
+  end else begin : g_no_host
+    assign host_stamp           = '0;
+    assign host_way             = '0;
+    assign s_axis_host_tready_o = 1'b0;
+
+    logic unused;
+    assign unused = &{1'b0, s_axis_host_tvalid_i, s_axis_host_tdata_i, s_axis_host_tlast_i, m_axis_host_tready_i,
+                      ptp_time, record, record_frame};
+  end
+
   // Identify, forward, shape.
   store_write_t store_write;
   logic         alloc_valid, alloc_take;
@@ -256,6 +325,7 @@ module pen_switch
     .PORTS         (PORTS),
     .STREAMS       (STREAMS),
     .FDB_SETS      (FDB_ENTRIES / 2),
+    .HOST          (HOST),
     .RX_LATENCY_NS (RX_LATENCY_NS),
     .VISIBLE_CYCLES(VISIBLE_CYCLES)
   ) u_ingress (
@@ -273,6 +343,9 @@ module pen_switch
     .awake_i      (awake),
     .beat_valid_i (beat_valid),
     .beat_ready_o (beat_ready),
+    .way_i        (host_way),
+    .record_o     (record),
+    .record_frame_o(record_frame),
     .store_write_o(store_write),
     .alloc_valid_i(alloc_valid),
     .alloc_cell_i (alloc_cell),
@@ -299,12 +372,13 @@ module pen_switch
     .data_o        (clock_rdata),
     .delimiter_i   (delimiter),
     .beat_i        (beat),
-    .beat_valid_i  (beat_valid & beat_ready),
+    .beat_valid_i  (beat_valid & beat_ready & WIRES),
     .gmii_txd_i    (gmii_txd_o),
     .gmii_tx_en_i  (gmii_tx_en_o),
     .gmii_tx_er_i  (gmii_tx_er_o),
     .capture_i,
     .pps_o,
+    .time_o        (ptp_time),
     .gate_time_o   (gate_time),
     .stepped_o     (stepped),
     .idle_o        (clock_idle)
@@ -393,7 +467,7 @@ module pen_switch
     if (rst_i) release_q.valid <= 1'b0;
   end
 
-  pen_buffer #(.PORTS(PORTS), .CELLS(CELLS)) u_buffer (
+  pen_buffer #(.PORTS(PORTS), .CELLS(CELLS), .HOST(HOST)) u_buffer (
     .clk_i,
     .rst_i,
     .init_busy_i  (init_busy_q),
@@ -468,8 +542,15 @@ module pen_switch
     credit_idle_slope_q <= shaper_table.data[27:0];
   end
 
+  logic [PORTS-1:0]      host_valid, host_last, host_user;
+  logic [PORTS-1:0][7:0] host_data;
+  assign m_axis_host_tvalid_o = host_valid[PORTS-1];
+  assign m_axis_host_tdata_o  = host_data[PORTS-1];
+  assign m_axis_host_tlast_o  = host_last[PORTS-1];
+  assign m_axis_host_tuser_o  = host_user[PORTS-1];
+
   for (genvar p = 0; p < PORTS; p++) begin : g_egress
-    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .LATE(p + 1)) u_port (
+    pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .HOST(!WIRES[p]), .LATE(p + 1)) u_port (
       .clk_i(egress_clk[p]),
       .rst_i,
       .port_reset_i             (send_reset[p]),
@@ -504,6 +585,12 @@ module pen_switch
       .gmii_txd_o               (gmii_txd_o[p]),
       .gmii_tx_en_o             (gmii_tx_en_o[p]),
       .gmii_tx_er_o             (gmii_tx_er_o[p]),
+      .stamp_i                  (host_stamp),
+      .m_axis_tvalid_o          (host_valid[p]),
+      .m_axis_tready_i          (m_axis_host_tready_i),
+      .m_axis_tdata_o           (host_data[p]),
+      .m_axis_tlast_o           (host_last[p]),
+      .m_axis_tuser_o           (host_user[p]),
       .idle_o                   (egress_idle[p])
     );
   end

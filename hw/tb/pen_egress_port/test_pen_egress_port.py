@@ -35,6 +35,8 @@ class Bench:
         dut = self.dut
         dut.rst_i.value = 1
         dut.port_reset_i.value = 0
+        dut.m_axis_tready_i.value = 1
+        dut.stamp_i.value = 0
         dut.turn_i.value = 0
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0

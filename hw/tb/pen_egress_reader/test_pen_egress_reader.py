@@ -29,10 +29,11 @@ class Bench:
         self.granted, self.started, self.released = [], [], []  # frames; (cycle, frame); cycles
         self.taken = b""  # of the frame that was started last
         self.reads = []  # cycles of the reads of this frame
+        self.stalled = 0  # cycles in all
 
     async def start(self):
         dut = self.dut
-        for name in ("turn_i", "grant_i", "grant_frame_i", "popped_i", "store_data_i", "data_ready_i"):
+        for name in ("turn_i", "grant_i", "grant_frame_i", "popped_i", "store_data_i", "data_ready_i", "stall_i"):
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
@@ -62,13 +63,16 @@ class Bench:
             "length": length,
         }
 
-    async def cycle(self, frame=None, pause=0.0):
-        """One cycle; grants `frame` if the reader is ready for it and says whether it was. The transmitter pauses."""
+    async def cycle(self, frame=None, pause=0.0, stall=0.0):
+        """One cycle; grants `frame` if the reader is ready for it and says whether it was.
+
+        The transmitter pauses or stalls.
+        """
         dut, turn = self.dut, self.now % self.ports
         dut.turn_i.value = turn
         dut.store_data_i.value = self.answers.pop(0)
         dut.popped_i.value, self.popped = self.popped, random.getrandbits(width("release"))
-        dut.data_ready_i.value = dut.grant_i.value = 0
+        dut.data_ready_i.value = dut.grant_i.value = dut.stall_i.value = 0
         dut.grant_frame_i.value = random.randrange(4096)
         await FallingEdge(dut.clk_i)
 
@@ -125,7 +129,10 @@ class Bench:
         elif self.started and len(self.started) == len(self.granted):
             start, now = self.started[-1]
             left = now["length"] - len(self.taken)
-            if left and self.now >= start + FIRST_BYTE and random.random() >= pause:
+            if left and self.now >= start + FIRST_BYTE and random.random() < stall:
+                dut.stall_i.value = 1
+                self.stalled += 1
+            elif left and self.now >= start + FIRST_BYTE and random.random() >= pause:
                 # One that pauses may find nothing for a while when it goes on; a real one never.
                 if not pause:
                     assert int(dut.data_valid_o.value), f"byte {len(self.taken)} of {now['length']} comes too late"
@@ -198,6 +205,24 @@ async def transmitter_that_pauses(dut):
         pause = random.choice((0.1, 0.5, 0.8))
         assert await bench.cycle(bench.new_frame(random.choice((64, random.randrange(64, 900)))), pause)
         await bench.finish(pause)
+
+
+@cocotb.test()
+async def transmitter_that_stalls(dut):
+    """The next frame comes as much later as the transmitter was held up."""
+    bench = Bench(dut)
+    await bench.start()
+    stalled = []
+    for _ in range(12):
+        frame, stall = bench.new_frame(random.choice((64, 65, random.randrange(64, 500)))), random.choice((0, 0.1, 0.7))
+        while not await bench.cycle(frame, stall=0 if bench.complete else stall):
+            pass
+        stalled.append(bench.stalled)
+    await bench.finish()
+    starts = [start for start, _ in bench.started]
+    for n in range(len(starts) - 1):
+        length = bench.started[n][1]["length"]
+        assert starts[n + 1] - starts[n] == length + WIRE_OVERHEAD_BYTES + stalled[n + 1] - stalled[n]
 
 
 @pytest.mark.parametrize(("ports", "port"), [(2, 1), (4, 3), (8, 5)])

@@ -98,6 +98,7 @@ class Bench:
             "table_i",
             "beat_i",
             "beat_valid_i",
+            "way_i",
             "alloc_valid_i",
             "alloc_cell_i",
         ):

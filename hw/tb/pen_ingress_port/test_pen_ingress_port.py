@@ -14,10 +14,12 @@ from runner import run_module
 CELL = 128
 ANSWER = 5  # cycles from a question about a stream to its answer
 RECORD, LEARN, DESTINATION, SOURCE = 1, 2, 3, 4
+WAY = (("direct", 1), ("direct_ports", 8), ("direct_class", 3), ("from", 3))
 REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
     ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48),
     ("vlan_id", 12), ("ipv4", 1), ("has_ports", 1), ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12),
+    *WAY,
 )  # fmt: skip
 ADDRESSES = [0x0180C2000000, 0x01005E000001, *(random.getrandbits(40) << 1 for _ in range(3)), *range(6)]
 FLOWS = [(random.getrandbits(32), random.getrandbits(32), protocol, random.getrandbits(16), random.getrandbits(16))
@@ -42,6 +44,7 @@ class Bench:
         dut = self.dut
         self.enable, self.learning, self.identify = enable, learning, identify
         self.vlan, self.classes, self.untagged = random.randrange(1, 4095), random.sample(range(8), 8), 5
+        self.way = self.wire
         dut.config_i.value = pack(
             PORT_CONFIG, port_enable=int(enable), learning_enable=int(learning), port_vlan_id=self.vlan,
             class_of_pcp=join(self.classes, 3), class_of_untagged=self.untagged, identify_enable=identify << 1,
@@ -60,6 +63,11 @@ class Bench:
             assert taken
         assert not self.memory
 
+    @property
+    def wire(self):
+        """Of a frame that came from one."""
+        return {"direct": 0, "direct_ports": 0, "direct_class": 0, "from": self.port}
+
     async def step(self, beat=None, alloc=True):
         """One cycle, with a byte offered or none; says whether it was taken."""
         dut, turn = self.dut, self.cycle % self.ports == self.port
@@ -68,6 +76,7 @@ class Bench:
         dut.turn_i.value = int(turn)
         dut.beat_valid_i.value = int(beat is not None)
         dut.beat_i.value = random.getrandbits(13) if beat is None else beat
+        dut.way_i.value = random.getrandbits(15) if beat is None else pack(WAY, **self.way)
         dut.alloc_valid_i.value = int(alloc)
         dut.alloc_cell_i.value = self.free[0] if alloc else random.randrange(4096)
         dut.found_i.value = int(answer is not None)
@@ -116,7 +125,7 @@ class Bench:
             assert self.record is None, "a second record"
             self.record = request | {"cycle": self.cycle}
             self.learn = self.enable and self.learning and not request["mac_reason"]
-            self.learn = bool(self.learn and not request["source_address"] >> 40 & 1)
+            self.learn = bool(self.learn and not request["source_address"] >> 40 & 1 and not self.way["direct"])
 
     async def send(self, frame, idle=0.0, alloc=lambda: True):
         """A frame goes in; its record and what was stored are checked."""
@@ -149,6 +158,7 @@ class Bench:
         record, length = self.record, len(frame.data)
         assert record["mac_reason"] == frame.reason
         assert record["short_gap"] == frame.short_gap
+        assert {name: record[name] for name in self.way} == self.way
         assert record["age"] == record["cycle"] - taken
         full = record["store_full"]
         # The cell of the first word must be at hand from the turn before the frame on.
@@ -217,6 +227,16 @@ async def frames(dut):
         for _ in range(random.choice((0, 12, 30))):
             await bench.step()
     await bench.rest()
+
+
+@cocotb.test()
+async def frames_of_the_host(dut):
+    """What the host says goes with its frame: the VLAN is that of the port it names, and nothing direct is learnt."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(40):
+        bench.way = {name: random.getrandbits(bits) for name, bits in WAY}
+        await bench.send(bench.frame((64, 65, 100)), idle=random.choice((0, 0.3)))
 
 
 @cocotb.test()

@@ -3,7 +3,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -362,6 +362,22 @@ def register(
         return
     parts = ", ".join(f"{field} {number:#x}" for field, number in fields.items())
     say(f"{name} = {found:#x}: {parts}")
+
+
+@app.command()
+def host(
+    first: Annotated[str, typer.Argument(help="Linux interface at the host port of the first switch.")],
+    second: Annotated[str, typer.Argument(help="Another one, at the host port of the second.")],
+    nodes: Annotated[Literal["rtl", "model"], typer.Option(help="What the switches are.")] = "rtl",
+) -> None:
+    """Two switches in a row between two Linux interfaces, by their host ports; until interrupted. Takes root."""
+    from penstock.hardware.host_line import HostLine, carry, hardware, model, opened
+
+    with opened(first) as one, opened(second) as other:
+        line = HostLine(hardware if nodes == "rtl" else model)
+        say(f"{first} - {second}: ready")
+        names = (first, second)
+        carry(line, (one, other), lambda end, frame: say(f"{names[end]}: {len(frame)} bytes for {frame[:6].hex('-')}"))
 
 
 @app.command()

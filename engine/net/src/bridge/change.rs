@@ -31,6 +31,8 @@ pub enum Change {
     ProcessingDelayMaxNs(u32),
     AgingPeriodMs(u32),
     Identify(Identify),
+    /// Bit n: frames to 01-80-C2-00-00-0n go to the host.
+    ReservedToHost(u16),
     Ipv4Mask(u128),
     QueueLimit {
         traffic_class: u8,
@@ -113,6 +115,7 @@ impl Bridge {
             | Change::ClassOfUntagged(_)
             | Change::AtsClasses(_)
             | Change::Identify(_)
+            | Change::ReservedToHost(_)
             | Change::Ipv4Mask(_)
             | Change::Stream { .. }
             | Change::Vlan { .. } => self.tables.change(change),

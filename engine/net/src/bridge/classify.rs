@@ -14,10 +14,10 @@
 //!     T', T' + 1         of the port's next turn T': learning in use, members
 //! ```
 use super::arrivals::Received;
-use super::tables::{Egress, Filter, Ingress, Tables};
+use super::tables::{received_at, Egress, Filter, Ingress, Tables};
 use super::timing::Cycles;
 use super::Tick;
-use crate::header::{Header, Tag};
+use crate::header::{Header, HostWay, Tag};
 use crate::trace::Reason;
 
 /// Place of the priority code point.
@@ -39,6 +39,11 @@ impl<'a> Seen<'a> {
 
     pub fn is_whole(&self) -> bool {
         self.fault == Reason::NONE
+    }
+
+    /// As where it is forwarded.
+    pub fn received_at(&self) -> u16 {
+        received_at(self.port, self.header)
     }
 
     /// If it was received.
@@ -90,6 +95,7 @@ pub(super) fn read<T>(stage: &mut Option<T>, at: Tick, until: Tick, value: impl 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Classification {
     port: u16,
+    host: Option<HostWay>,
     ingress: Option<Ingress>,
     class_of_pcp: Option<u8>,
     by_destination: Option<Option<u16>>,
@@ -112,7 +118,7 @@ impl Classification {
     /// The stages that the pipeline reads before `until`.
     pub fn read_until(&mut self, seen: &Seen, tables: &Tables, pipeline: &Pipeline, until: Tick) {
         let Seen { port, header, .. } = *seen;
-        self.port = port;
+        (self.port, self.host) = (port, header.host);
         read(&mut self.ingress, pipeline.taken, until, || tables.ingress(port, header));
         let Some(Ingress { vlan, identify, .. }) = self.ingress else { return };
         if let Some(tag) = seen.tag() {
@@ -139,7 +145,7 @@ impl Classification {
         let learning_turn = pipeline.learning_turn();
         read(&mut self.learns, learning_turn, until, || tables.learns(seen, vlan));
         let learns = self.learns == Some(true);
-        read(&mut self.is_heard, learning_turn + 1, until, || learns && tables.is_member(vlan, port));
+        read(&mut self.is_heard, learning_turn + 1, until, || learns && tables.is_member(vlan, seen.received_at()));
     }
 
     pub fn vlan(&self) -> u16 {
@@ -147,6 +153,9 @@ impl Classification {
     }
 
     pub fn traffic_class(&self) -> u8 {
+        if let Some(HostWay::Direct { traffic_class, .. }) = self.host {
+            return traffic_class;
+        }
         self.class_of_pcp.or(self.ingress.map(|ingress| ingress.class_of_untagged)).unwrap_or(0)
     }
 
@@ -159,8 +168,9 @@ impl Classification {
     pub fn refused(&self, header: &Header) -> Reason {
         match self.filter {
             Some(filter) if filter.is_enabled => match () {
+                () if filter.led_to.is_some() => Reason::NONE,
                 () if header.is_reserved() => Reason::RESERVED_ADDRESS,
-                () if !filter.is_member(self.port) => Reason::VLAN,
+                () if !filter.is_member(received_at(self.port, header)) => Reason::VLAN,
                 () => Reason::NONE,
             },
             _ => Reason::PORT_DISABLED,
@@ -169,8 +179,18 @@ impl Classification {
 
     /// Ports that it may go to, wherever the database says that it goes.
     pub fn reach(&self) -> u64 {
-        let [members, ports] = [self.filter.map_or(0, |f| f.members), self.egress.map_or(0, |e| e.ports)];
-        members & ports & !(1 << self.port)
+        let ports = self.egress.map_or(0, |egress| egress.ports) & !(1 << self.port);
+        let Some(filter) = self.filter.filter(|filter| filter.led_to.is_none()) else { return ports };
+        let from = match self.host {
+            Some(HostWay::ReceivedAt(port)) => port,
+            _ => self.port,
+        };
+        filter.members & ports & !(1 << from)
+    }
+
+    /// Ports that it goes to, whatever the database says.
+    pub fn led_to(&self) -> Option<u64> {
+        self.filter.and_then(|filter| filter.led_to)
     }
 
     /// An ATS scheduler gives it its time, if it goes anywhere.

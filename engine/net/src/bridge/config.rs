@@ -18,6 +18,10 @@ pub struct BridgeConfig {
     /// Bit p: port p receives and sends.
     pub port_enable: u64,
     pub learning_enable: bool,
+    /// The last port is the host's.
+    pub host: bool,
+    /// Bit n: frames to 01-80-C2-00-00-0n go to the host.
+    pub reserved_to_host: u16,
     /// Per port; those that are missing have VLAN 1.
     pub port_vlan_id: Vec<u16>,
     pub class_of_pcp: [u8; 8],
@@ -280,6 +284,8 @@ impl Default for BridgeConfig {
         Self {
             port_enable: u64::MAX,
             learning_enable: true,
+            host: false,
+            reserved_to_host: 0,
             port_vlan_id: Vec::new(),
             class_of_pcp: [1, 0, 6, 7, 2, 3, 4, 5],
             class_of_untagged: 5,

@@ -226,7 +226,7 @@ impl Bridge {
             facts.is_learnt = true;
             let (vlan, source) = (classification.vlan(), seen.header.source);
             let set = self.forwarding.source_set(vlan, source);
-            self.forwarding.learn(turn, set, vlan, source, seen.port, allowed);
+            self.forwarding.learn(turn, set, vlan, source, seen.received_at(), allowed);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::displace;
 use super::facts::Facts;
 use super::memos::{key_of, Classified, Memos, Way, NOT_FOUND, NO_STREAM};
 use super::meters::Shape;
+use super::tables::received_at;
 use super::timing::{Clock, ADMISSION_TO_VERDICT};
 use super::{Bridge, Judged, Judgement, Tick};
 use crate::header::Headers;
@@ -137,8 +138,10 @@ impl Bridge {
         // Looked up whatever comes of it, for the sweep makes way for that.
         let (ports, place, vlan) = (&self.ports, seen.place(), seen.vlan);
         let queued = |egress| ports.get(egress).egress.len();
-        seen.lead_to(self.forwarding.find(received.turn, port, place, vlan, header.destination, queued));
-        let is_known = !seen.is_learnt || self.forwarding.knows(seen.source_set, seen.vlan, header.source, port);
+        let found = self.forwarding.find(received.turn, port, place, vlan, header.destination, queued);
+        seen.lead_to(self.tables.led_to(header).unwrap_or(found));
+        let from = received_at(port, header);
+        let is_known = !seen.is_learnt || self.forwarding.knows(seen.source_set, seen.vlan, header.source, from);
         seen.found_version = self.forwarding.version(received.turn).filter(|_| is_known).unwrap_or(NOT_FOUND);
         memos.put(received.memo, seen);
         if seen.is_learnt && seen.found_version == NOT_FOUND {
@@ -147,7 +150,7 @@ impl Bridge {
                 Clock::Hardware(cycles) => received.turn + cycles.ports,
                 Clock::Ideal(_) => received.turn,
             };
-            self.forwarding.learn(at, seen.source_set, seen.vlan, header.source, port, seen.is_member);
+            self.forwarding.learn(at, seen.source_set, seen.vlan, header.source, from, seen.is_member);
         }
         seen.way
     }

@@ -33,7 +33,7 @@ impl Way {
     /// Of a frame whose address leads to `ports`.
     pub fn new(classification: &Classification, header: &Header, ports: u64) -> Self {
         Self {
-            wanted: ports & classification.reach(),
+            wanted: classification.led_to().unwrap_or(ports) & classification.reach(),
             stream: classification.stream().map_or(NO_STREAM, u32::from),
             traffic_class: classification.traffic_class(),
             refused: classification.refused(header),

@@ -228,7 +228,7 @@ impl Bridge {
     /// With tables for so many streams, as the hardware was built with; a power of two.
     pub fn with_streams(ports: u16, config: &BridgeConfig, timing: &Timing, streams: u32) -> Result<Self, BridgeError> {
         within("number of ports", ports, 2, MAX_PORTS)?;
-        let clock = Clock::new(ports, timing)?;
+        let clock = Clock::new(ports, config.host, timing)?;
         let delay_ns = match &clock {
             Clock::Hardware(cycles) => cycles.delay_ns(),
             Clock::Ideal(ideal) => ideal.processing_delay_ps.div_ceil(1_000),

@@ -252,7 +252,7 @@ mod tests {
     use crate::bridge::Timing;
 
     fn made() -> (Clock, Ports) {
-        let clock = Clock::new(3, &Timing::Hardware).unwrap();
+        let clock = Clock::new(3, false, &Timing::Hardware).unwrap();
         let ports = Ports::new(3, &BridgeConfig::default(), &clock).unwrap();
         (clock, ports)
     }

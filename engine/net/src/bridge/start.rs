@@ -191,7 +191,7 @@ mod tests {
             cut_through_bytes: None,
             rates_bps: vec![1_000_000_000; 2],
         };
-        Clock::new(2, &timing).unwrap()
+        Clock::new(2, false, &timing).unwrap()
     }
 
     /// Open for 30 us of 100 us.
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn gates_run_at_the_time_of_real_networks_and_for_years() {
-        let hardware = Clock::new(2, &super::super::Timing::Hardware).unwrap();
+        let hardware = Clock::new(2, false, &super::super::Timing::Hardware).unwrap();
         for clock in [&ideal(), &hardware] {
             // Now is 1.8 · 10^18 ns of TAI; the list began years ago, with cycles of 100 us, 40 us before.
             for past in [0, 1, 56] {
@@ -275,8 +275,8 @@ mod tests {
             cut_through_bytes: None,
             rates_bps: vec![1_000_000_000; 2],
         };
-        assert!(Clock::new(2, &timing(crate::limits::LONGEST_DELAY_PS)).is_ok());
-        let refused = Clock::new(2, &timing(u64::MAX - 1)).unwrap_err().to_string();
+        assert!(Clock::new(2, false, &timing(crate::limits::LONGEST_DELAY_PS)).is_ok());
+        let refused = Clock::new(2, false, &timing(u64::MAX - 1)).unwrap_err().to_string();
         assert!(refused.contains("processing delay of 18446744073709551614 ps"), "{refused}");
         let ptp = PtpConfig { start_ns: TIME_END_NS, ..PtpConfig::default() };
         assert!(gate_time(&ideal(), ptp, 0).unwrap_err().to_string().contains("PTP clock starts"));

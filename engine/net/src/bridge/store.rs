@@ -58,8 +58,9 @@ impl Store {
             shared: config.shared_limit.unwrap_or(shared),
         };
         let ports = usize::from(ports);
-        let releases = Vec::with_capacity(2 * ports);
-        Self { next_release: NEVER, admission: Admission::new(ports), releases, limits, way }
+        let bounded = if config.host { 1 << (ports - 1) } else { 0 };
+        let (admission, releases) = (Admission::new(ports, bounded), Vec::with_capacity(2 * ports));
+        Self { next_release: NEVER, admission, releases, limits, way }
     }
 
     pub fn limits(&self) -> &Limits {

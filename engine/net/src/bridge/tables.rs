@@ -7,7 +7,7 @@ use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key
 use super::change::Change;
 use super::classify::Seen;
 use super::config::{refuse, within, BridgeConfig, BridgeError, Identify};
-use crate::header::Header;
+use crate::header::{Header, HostWay};
 
 /// 4095: reserved, so that no port is a member.
 const NO_VLAN: u16 = 0xFFF;
@@ -19,12 +19,15 @@ pub(super) struct Tables {
     /// Counts changes: what was classified holds for one of them.
     version: u32,
     learning_enable: bool,
+    reserved_to_host: u16,
     /// Bit k: class k.
     ats_classes: u8,
     class_of_untagged: u8,
     class_of_pcp: [u8; 8],
     port_enable: u64,
     all_ports: u64,
+    /// The host's port.
+    host_port: u64,
     port_vlan_id: Vec<u16>,
     identify: Identify,
     ipv4_mask: u128,
@@ -47,6 +50,8 @@ pub(super) struct Filter {
     /// The reception port is.
     pub is_enabled: bool,
     pub members: u64,
+    /// Ports that it goes to, whatever its address and VLAN lead to.
+    pub led_to: Option<u64>,
     /// By which a stream is looked for.
     pub ipv4_key: Option<Key>,
 }
@@ -90,6 +95,8 @@ impl Tables {
             streams: stream_table(ports, config, ipv4_mask, streams)?,
             port_enable: config.port_enable,
             learning_enable: config.learning_enable,
+            reserved_to_host: config.reserved_to_host,
+            host_port: if config.host { 1 << (ports - 1) } else { 0 },
             port_vlan_id,
             class_of_pcp: config.class_of_pcp,
             class_of_untagged: config.class_of_untagged,
@@ -119,6 +126,7 @@ impl Tables {
         match *change {
             Change::PortEnable(mask) => self.port_enable = mask,
             Change::Learning(enable) => self.learning_enable = enable,
+            Change::ReservedToHost(mask) => self.reserved_to_host = mask,
             Change::PortVlan { port, vlan } => {
                 if let Some(place) = self.port_vlan_id.get_mut(usize::from(port)) {
                     *place = vlan & 0xFFF;
@@ -140,7 +148,7 @@ impl Tables {
     pub fn ingress(&self, port: u16, header: &Header) -> Ingress {
         let vlan = match header.tag {
             Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
-            _ => self.port_vlan_id[usize::from(port)],
+            _ => self.port_vlan_id.get(usize::from(received_at(port, header))).copied().unwrap_or(NO_VLAN),
         };
         Ingress { vlan, class_of_untagged: self.class_of_untagged, identify: self.identify }
     }
@@ -166,8 +174,18 @@ impl Tables {
         Filter {
             is_enabled: self.is_enabled(seen.port),
             members: self.members(vlan),
+            led_to: self.led_to(seen.header),
             ipv4_key: fields.map(|fields| ipv4_key(seen.port, fields.key() & self.ipv4_mask)),
         }
+    }
+
+    /// Ports that a frame goes to, whatever its address and VLAN lead to: as its host says, or as its address is reserved.
+    pub fn led_to(&self, header: &Header) -> Option<u64> {
+        if let Some(HostWay::Direct { ports, .. }) = header.host {
+            return Some(ports);
+        }
+        let number = header.reserved_number().filter(|_| self.host_port != 0)?;
+        (self.reserved_to_host >> number & 1 == 1).then_some(self.host_port)
     }
 
     pub fn egress(&self) -> Egress {
@@ -176,7 +194,8 @@ impl Tables {
 
     /// Whether the source address of a frame goes to the database.
     pub fn learns(&self, seen: &Seen, vlan: u16) -> bool {
-        let may = seen.is_whole() && !seen.header.is_from_group() && vlan != NO_VLAN;
+        let is_direct = matches!(seen.header.host, Some(HostWay::Direct { .. }));
+        let may = seen.is_whole() && !seen.header.is_from_group() && !is_direct && vlan != NO_VLAN;
         may && self.learning_enable && self.is_enabled(seen.port)
     }
 
@@ -190,6 +209,14 @@ impl Tables {
 
     fn members(&self, vlan: u16) -> u64 {
         self.vlans.get(&vlan).copied().filter(|_| vlan != NO_VLAN).unwrap_or(0)
+    }
+}
+
+/// As where a frame is forwarded that came at a port.
+pub(super) fn received_at(port: u16, header: &Header) -> u16 {
+    match header.host {
+        Some(HostWay::ReceivedAt(other)) => other,
+        _ => port,
     }
 }
 

@@ -30,6 +30,8 @@ const TURN_TO_JUDGE: Tick = 16;
 const SELECTION_TO_FIRST: Tick = 12;
 /// From a selection to the next, without the frame.
 const SELECTION_TO_NEXT: Tick = 20;
+/// By so much longer than preamble and delimiter is the header to the host.
+const HOST_HEADER: Tick = 8;
 /// Of the hardware, in nanoseconds and cycles.
 pub const GATE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 
@@ -65,12 +67,14 @@ impl Row {
 pub struct Cycles {
     pub ports: Tick,
     turns: Turns,
+    /// The egress port of the host; none: the number that no port has.
+    host: u16,
 }
 
 impl Cycles {
-    /// Of 2 to 8 ports.
-    pub fn new(ports: u16) -> Self {
-        Self { ports: ports.into(), turns: Turns::new(ports) }
+    /// Of 2 to 8 ports, the last of which may be the host's.
+    pub fn new(ports: u16, host: bool) -> Self {
+        Self { ports: ports.into(), turns: Turns::new(ports), host: if host { ports - 1 } else { u16::MAX } }
     }
 
     #[inline(always)]
@@ -132,7 +136,8 @@ impl Cycles {
     pub fn release(self, selection: Tick, bytes: u16, egress: u16) -> Tick {
         let last_word = Tick::from(bytes.div_ceil(8)) - 1;
         let supplied = self.turn(egress, selection + 1) + last_word * self.ports;
-        let wanted = self.turn(egress, (selection + 8 * last_word).saturating_sub(13));
+        let header = if egress == self.host { HOST_HEADER } else { 0 };
+        let wanted = self.turn(egress, (selection + header + 8 * last_word).saturating_sub(13));
         self.ports + if last_word < 4 { supplied } else { supplied.max(wanted) }
     }
 }
@@ -245,13 +250,14 @@ impl Clock {
         matches!(self, Self::Ideal(ideal) if ideal.cut_through_bytes.is_some())
     }
 
-    pub fn new(ports: u16, timing: &Timing) -> Result<Self, BridgeError> {
+    /// With `host` the last port is the host's.
+    pub fn new(ports: u16, host: bool, timing: &Timing) -> Result<Self, BridgeError> {
         let refuse = |what: String, allowed: &str| Err(BridgeError::Config { what, allowed: allowed.to_owned() });
         match timing {
             Timing::Hardware if !(2..=8).contains(&ports) => {
                 refuse(format!("{ports} ports with the hardware's timing"), "it has 2 to 8")
             }
-            Timing::Hardware => Ok(Self::Hardware(Cycles::new(ports))),
+            Timing::Hardware => Ok(Self::Hardware(Cycles::new(ports, host))),
             Timing::Ideal { processing_delay_ps, cut_through_bytes, rates_bps } => {
                 if rates_bps.len() != usize::from(ports) {
                     let what = format!("{} rates for {ports} ports", rates_bps.len());

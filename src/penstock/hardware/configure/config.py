@@ -14,6 +14,7 @@ LINE_RATE_BPS = 1_000_000_000
 MODEL_MAX_RATE_BPS = 100 * LINE_RATE_BPS
 SHORTEST_INTERVAL_NS = 64  # of an entry of a gate control list
 MAX_RESIDENCE_NS = 1_000_000_000
+RESERVED_ADDRESSES = 16  # 01-80-C2-00-00-00 to -0F
 # With the residence time below 2^27 cycles of 8 ns: times further ahead than that would be taken for past ones.
 MAX_PROCESSING_DELAY_NS = 50_000_000
 
@@ -88,6 +89,8 @@ class SwitchConfig:
     """What one switch should do. None leaves the value that the hardware has after reset."""
 
     ports: int = 4
+    host: bool = False  # the last port is the host's
+    reserved_to_host: set[int] = field(default_factory=set)  # n: frames to 01-80-C2-00-00-0n go to it
     port_vlan_id: Sequence[int] | None = None
     class_of_pcp: Sequence[int] = (1, 0, 6, 7, 2, 3, 4, 5)
     class_of_untagged: int = 5

@@ -14,6 +14,7 @@ from penstock.hardware.configure.config import (
     MAX_PORTS,
     MODEL_MAX_PORTS,
     MODEL_MAX_RATE_BPS,
+    RESERVED_ADDRESSES,
     GateControl,
     SwitchConfig,
 )
@@ -105,6 +106,8 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
     )
     optional = {
         "processing_delay_max_ns": config.processing_delay_max_ns,
+        "host": config.host or None,
+        "reserved_to_host": mask_of(config.reserved_to_host, RESERVED_ADDRESSES, "address", "reserved_to_host") or None,
         "port_vlan_id": None if config.port_vlan_id is None else list(config.port_vlan_id),
         "queue_guarantee": config.queue_guarantee_cells,
         "reception_guarantee": config.reception_guarantee_cells,

@@ -6,6 +6,7 @@ from penstock.hardware.configure.config import (
     CLASSES,
     IPV4_FIELDS,
     MAX_PROCESSING_DELAY_NS,
+    RESERVED_ADDRESSES,
     TRANSIT_CELLS_PER_PORT,
     ConfigurationError,
     SwitchConfig,
@@ -39,6 +40,11 @@ def settings_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]
         registers.write("learning", enable=int(config.learning)),
         registers.write("aging_period", ms=config.aging_period_ms),
     ]
+    if config.reserved_to_host:
+        if not config.host:
+            raise ConfigurationError("a switch without a host port", "reserved_to_host", "with `host` it has one")
+        mask = mask_of(config.reserved_to_host, RESERVED_ADDRESSES, "reserved address", "reserved_to_host")
+        writes.append(registers.write("reserved_to_host", mask=mask))
     if config.processing_delay_max_ns is not None:
         delay = config.processing_delay_max_ns
         check(delay, 0, MAX_PROCESSING_DELAY_NS, "delay in nanoseconds", "processing_delay_max_ns")

@@ -10,11 +10,11 @@ from typing import Any
 
 from penstock import _engine
 from penstock.hardware.differential.compare import COLUMNS, DROPPED, INPUT, OUTPUT, VERDICT, Difference, compare, table
-from penstock.hardware.differential.draw import CHANGES, SHAPING, draw
+from penstock.hardware.differential.draw import CHANGES, SHAPING, WITH_HOST, draw
 from penstock.hardware.differential.play import Play, Record, play_model, play_rtl
 from penstock.hardware.differential.scenario import Scenario
 from penstock.hardware.pool import each
-from penstock.hardware.traffic import library, refusals
+from penstock.hardware.traffic import RESERVED, library, refusals
 
 SIZES = (2, 3, 4, 8)
 ENOUGH_SCENARIOS = 100  # from this many on, all that should be met has to be met
@@ -26,7 +26,7 @@ SHOULD_BE_MET = (
     "fate.sent", "fate.several_copies", "fate.short_gap", "dropped_queued.max_sdu",
     "stream.ipv4", "stream.destination", "stream.source", "stream.shaped", "stream.held", "stream.unshaped",
     *(f"change.{kind}" for kind in (*CHANGES, *SHAPING)),
-    "aging.sweep",
+    "aging.sweep", "host.received_at", "host.direct", "host.sent", "host.reserved",
     *(f"judged.{way}" for way in ("staged", "kept", "read", "passed")),
 )  # fmt: skip
 
@@ -75,13 +75,19 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
             entered[event["frame"]] = event["cycle"]
         elif event["kind"] == OUTPUT:
             count["fate.sent"] += 1
+            count["host.sent"] += scenario.config.host and event["port"] == ports - 1
         elif event["kind"] == DROPPED:
             count[f"dropped_queued.{_engine.REASONS[event['reason']]}"] += 1
         elif event["kind"] == VERDICT:
             count["fate.several_copies"] += event["destination"].bit_count() > 1
             count["fate.short_gap"] += bool(event["flags"] & _engine.FLAG_SHORT_GAP)
+            header = scenario.arrivals[event["frame"]].frame.host
+            if header is not None and not event["reason"]:
+                count["host.direct" if header[0] & 1 else "host.received_at"] += 1
             if event["reason"]:
                 count[f"fate.{_engine.REASONS[event['reason']]}"] += 1
+            if scenario.config.host and scenario.arrivals[event["frame"]].frame.head[:5] == RESERVED:
+                count["host.reserved"] += event["destination"] == 1 << ports - 1
             for reason in refusals(event["refused"], event["refused_reasons"], ports).values():
                 count[f"fate.{reason}"] += 1
             if event["flags"] & _engine.FLAG_STREAM:
@@ -143,7 +149,7 @@ def campaign(
 ) -> Report:
     """Plays that many scenarios, one seed after the other, the sizes in turn."""
     for ports in sizes:
-        library(ports=ports)  # built here, once
+        library(ports=ports, host=ports in WITH_HOST)  # built here, once
     report = Report(frames)
     inputs = [(n, sizes[n % len(sizes)], frames) for n in range(seed, seed + scenarios)]
     for outcome in each(one, inputs, jobs):

@@ -68,8 +68,9 @@ def play_model(scenario: Scenario, end_cycle: int) -> Record:
     """On the model, until the same cycle; of even seeds configured through its registers, of odd ones by its JSON."""
     config = scenario.config
     if scenario.seed % 2:
-        return play(_engine.Switch.model(scenario.ports, json.dumps(model_config(config))), scenario, end_cycle)
-    switch = _engine.Switch.model(scenario.ports)
+        switch = _engine.Switch.model(scenario.ports, json.dumps(model_config(config)), host=config.host)
+        return play(switch, scenario, end_cycle)
+    switch = _engine.Switch.model(scenario.ports, host=config.host)
     for address, value in configure(config, register_map()):
         switch.write(address, value)
     return play(switch, scenario, end_cycle)

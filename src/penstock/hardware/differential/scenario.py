@@ -75,12 +75,16 @@ _LATER: dict[str, list[Any]] = {"round_robin": []}
 _SCENARIO = TypeAdapter(Scenario)
 
 
+def _frame_field(name: str, value: Any) -> Any:
+    return bytes.fromhex(value) if name in ("head", "host") and value is not None else value
+
+
 def _from_plain(plain: Any) -> Scenario:
     config = {**_LATER, **plain["config"]}
     for name in _MAPPINGS:
         config[name] = {tuple(key) if isinstance(key, list) else key: value for key, value in config[name]}
     arrivals = [
-        {**arrival, "frame": {**arrival["frame"], "head": bytes.fromhex(arrival["frame"]["head"])}}
+        {**arrival, "frame": {name: _frame_field(name, value) for name, value in arrival["frame"].items()}}
         for arrival in plain["arrivals"]
     ]
     return _SCENARIO.validate_python({**plain, "config": config, "arrivals": arrivals})

@@ -17,7 +17,7 @@ pub use wire::{Event, Frame, FrameError, Kind, State};
 pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
 use super::{Arrival, Bridge, BridgeConfig, BridgeError, Change, Judged, Memos, Passed, Selection, Tick, Timing};
-use crate::header::{HeaderId, Headers};
+use crate::header::{Header, HeaderId, Headers, HostWay};
 use crate::trace::Reason;
 use mac::Carrier;
 use registers::Registers;
@@ -51,6 +51,8 @@ struct Passing {
     carrier: Carrier,
     /// Since it arrived.
     header: Option<HeaderId>,
+    /// It came from the host.
+    way: Option<HostWay>,
     /// Copies that are inside.
     copies: u64,
     length: u32,
@@ -128,7 +130,7 @@ fn place(kind: Kind, port: u16) -> u32 {
 
 impl Device {
     pub fn new(sizes: Sizes, config: &BridgeConfig) -> Result<Self, DeviceError> {
-        let sized = BridgeConfig { fdb_sets: sizes.fdb_sets, cells: sizes.cells, ..config.clone() };
+        let sized = BridgeConfig { fdb_sets: sizes.fdb_sets, cells: sizes.cells, host: sizes.host, ..config.clone() };
         let bridge = Bridge::with_streams(sizes.ports, &sized, &Timing::Hardware, sizes.streams)?;
         let registers = Registers::new(sizes, bridge.processing_delay_max_ns(), bridge.shares());
         Ok(Self {
@@ -198,6 +200,7 @@ impl Device {
             length: carrier.bytes.len() as u32,
             carrier,
             header: None,
+            way: self.host_way(&frame),
             copies: 0,
             short_gap: false,
             damaged: false,
@@ -210,6 +213,12 @@ impl Device {
             self.plan(port as u16);
         }
         Ok(number)
+    }
+
+    fn host_way(&self, frame: &Frame) -> Option<HostWay> {
+        let (port, ports) = (frame.port as u16, self.sizes.ports);
+        let is_from_host = self.sizes.host && port + 1 == ports;
+        is_from_host.then(|| frame.host.map_or(HostWay::ReceivedAt(port), |header| HostWay::parse(header, ports)))
     }
 
     /// When the next frame of a wire begins.
@@ -288,7 +297,7 @@ impl Device {
         let longest = self.bridge.max_frame_bytes(first);
         let fault = frame.carrier.fault_within(&reception, longest);
         frame.damaged = !reception.is_whole;
-        let header = self.headers.intern(&reception.header);
+        let header = self.headers.intern(&Header { host: frame.way, ..reception.header });
         frame.header = Some(header);
         let memo = header.wrapping_mul(u32::from(self.sizes.ports)).wrapping_add(u32::from(port)) % MEMOS as u32;
         let arrival = Arrival { frame: number as u32, header, bytes: reception.bytes, first, fault, memo };

@@ -19,6 +19,8 @@ pub struct Sizes {
     pub streams: u32,
     pub cells: u32,
     pub fdb_sets: u32,
+    /// The last port is the host's.
+    pub host: bool,
 }
 
 /// A table's entry that is to be committed.
@@ -96,7 +98,7 @@ impl Registers {
     }
 
     fn is_setting(address: u32) -> bool {
-        matches!(address, 0x100..=0x124 | 0x140..=0x15C | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
+        matches!(address, 0x100..=0x124 | 0x12C | 0x140..=0x15C | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
     }
 
     pub fn read(&self, address: u32) -> Option<u32> {
@@ -109,6 +111,7 @@ impl Registers {
             0x010 => self.sizes.cells,
             0x014 => self.sizes.fdb_sets,
             0x018 => 0,
+            0x01C => u32::from(self.sizes.host),
             0x130..=0x13C => (self.ipv4_mask >> (8 * (address - 0x130))) as u32,
             0x200..=0x20C => self.data[((address - 0x200) / 4) as usize],
             0x210 => u32::from(self.index),
@@ -131,6 +134,7 @@ impl Registers {
             0x10C | 0x124 => 7,
             0x118 | 0x120 => u32::MAX,
             0x11C => 1,
+            0x12C => 0xFFFF,
             0x140..=0x15C | 0x180..=0x1C8 => CELL_MASK,
             0x200..=0x20C => {
                 self.data[((address - 0x200) / 4) as usize] = value;
@@ -148,7 +152,7 @@ impl Registers {
             0x408 => 0x3FFF_FFFF,
             0x420..=0x440 | 0x460..=0x47C => 0xFF,
             0x444 => 1,
-            0x000..=0x018 | 0x020 | 0x024 | 0x130..=0x13C | 0x1000..=0x17FC => return Access::Plain,
+            0x000..=0x020 | 0x024 | 0x130..=0x13C | 0x1000..=0x17FC => return Access::Plain,
             _ => return Access::Missing,
         };
         let value = value & mask;
@@ -167,6 +171,7 @@ impl Registers {
             0x124 => {
                 Change::Identify(Identify { ipv4: value & 1 != 0, destination: value & 2 != 0, source: value & 4 != 0 })
             }
+            0x12C => Change::ReservedToHost(value as u16),
             0x140..=0x15C => Change::PortVlan { port: u16::from(which), vlan: value as u16 },
             0x180..=0x19C => Change::QueueLimit { traffic_class: which, cells: value },
             0x1A0..=0x1BC => Change::ClassLimit { traffic_class: which, cells: value },

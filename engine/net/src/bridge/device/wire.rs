@@ -28,6 +28,8 @@ pub struct Frame<'a> {
     /// Idle byte times before it, at least.
     pub gap: u32,
     pub rx_er_at: Option<u32>,
+    /// What goes before one from the host; none: it came as if received at the host's own port.
+    pub host: Option<[u8; 4]>,
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -40,12 +42,14 @@ pub enum FrameError {
     Length { bytes: usize },
     #[error("a carrier without preamble, delimiter and content is none")]
     NoCarrier,
+    #[error("a frame from the host comes with preamble, delimiter, content and gap, and without errors of a PHY")]
+    Host,
 }
 
 impl<'a> Frame<'a> {
     /// With nothing wrong.
     pub fn new(port: usize, start_cycle: Tick, bytes: &'a [u8]) -> Self {
-        Self { port, start_cycle, bytes, preamble: 7, delimiter: true, gap: GAP_BYTES, rx_er_at: None }
+        Self { port, start_cycle, bytes, preamble: 7, delimiter: true, gap: GAP_BYTES, rx_er_at: None, host: None }
     }
 
     /// Whether a switch with so many ports can be given it.
@@ -55,6 +59,11 @@ impl<'a> Frame<'a> {
             Self { gap: 0, .. } => Err(FrameError::Gap),
             Self { bytes, .. } if bytes.len() > LONGEST => Err(FrameError::Length { bytes: bytes.len() }),
             Self { preamble: 0, delimiter: false, bytes: [], .. } => Err(FrameError::NoCarrier),
+            Self { host: Some(_), preamble, delimiter, bytes, gap, rx_er_at, .. }
+                if *preamble < 7 || !delimiter || bytes.is_empty() || *gap < GAP_BYTES || rx_er_at.is_some() =>
+            {
+                Err(FrameError::Host)
+            }
             _ => Ok(()),
         }
     }

@@ -6,7 +6,8 @@ first, so that rare things come together often enough to be met.
 """
 
 from penstock.hardware.differential.draw.changes import CHANGES
+from penstock.hardware.differential.draw.drawing import WITH_HOST
 from penstock.hardware.differential.draw.shaping import SHAPING
 from penstock.hardware.differential.draw.whole import draw
 
-__all__ = ["CHANGES", "SHAPING", "draw"]
+__all__ = ["CHANGES", "SHAPING", "WITH_HOST", "draw"]

@@ -17,7 +17,13 @@ from penstock.hardware.configure import (
     table_writes,
 )
 from penstock.hardware.differential.draw.addresses import all_addresses
-from penstock.hardware.differential.draw.config import ats_classes, class_of_pcp, max_frame, residence_ns
+from penstock.hardware.differential.draw.config import (
+    ats_classes,
+    class_of_pcp,
+    max_frame,
+    reserved_to_host,
+    residence_ns,
+)
 from penstock.hardware.differential.draw.drawing import Drawing
 from penstock.hardware.differential.draw.flows import rate_and_burst
 from penstock.hardware.traffic import MAX_FRAME_BYTES, as_number
@@ -123,6 +129,7 @@ CHANGES: dict[str, Callable[[Drawing], list[Write]]] = {
     "ats_overhead": lambda d: [_write(d, "ats_overhead", bytes=d.rng.randrange(256))],
     "processing_delay_max": lambda d: [_write(d, "processing_delay_max", ns=d.log(1, 20_000))],
     "learning": lambda d: [_write(d, "learning", enable=d.rng.randrange(2))],
+    "reserved_to_host": lambda d: [_write(d, "reserved_to_host", mask=sum(1 << n for n in reserved_to_host(d)))],
     "aging_period": lambda d: [_write(d, "aging_period", ms=d.rng.choice((1, 2, 3, 100_000)))],
     "max_frame": lambda d: [_write(d, "max_frame", bytes=d.rng.choice((MAX_FRAME_BYTES, max_frame(d))))],
     "port_enable": lambda d: [_write(d, "port_enable", mask=sum(1 << p for p in d.some(0.8)))],

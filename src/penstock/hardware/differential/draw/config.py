@@ -3,7 +3,14 @@
 
 from __future__ import annotations
 
-from penstock.hardware.configure import CLASSES, IPV4_FIELDS, TRANSIT_CELLS_PER_PORT, SwitchConfig, fdb_set
+from penstock.hardware.configure import (
+    CLASSES,
+    IPV4_FIELDS,
+    RESERVED_ADDRESSES,
+    TRANSIT_CELLS_PER_PORT,
+    SwitchConfig,
+    fdb_set,
+)
 from penstock.hardware.differential.draw.addresses import all_addresses
 from penstock.hardware.differential.draw.drawing import Drawing
 from penstock.hardware.differential.draw.flows import draw_flows
@@ -18,6 +25,8 @@ def draw_config(drawing: Drawing) -> None:
     rng = drawing.rng
     config = SwitchConfig(
         ports=drawing.ports,
+        host=drawing.host,
+        reserved_to_host=reserved_to_host(drawing) if drawing.host else set(),
         port_vlan_id=drawing.port_vlan_id,
         class_of_pcp=class_of_pcp(drawing),
         class_of_untagged=rng.randrange(CLASSES),
@@ -61,6 +70,12 @@ def ats_classes(drawing: Drawing) -> set[int]:
     rng = drawing.rng
     share = rng.choice((0.0, 0.3, 0.6, 1.0))
     return {6, 7} if rng.random() < 0.4 else {k for k in range(CLASSES) if rng.random() < share}
+
+
+def reserved_to_host(drawing: Drawing) -> set[int]:
+    """The reserved addresses that are the host's business."""
+    share = drawing.rng.choice((0.0, 0.5, 1.0))
+    return {n for n in range(RESERVED_ADDRESSES) if drawing.rng.random() < share}
 
 
 def max_frame(drawing: Drawing) -> int:

@@ -11,6 +11,8 @@ from penstock.hardware.configure import StreamEntry, SwitchConfig, fdb_set
 from penstock.hardware.registers import registers as register_map
 from penstock.hardware.traffic import as_number
 
+WITH_HOST = (3, 5, 8)  # sizes of which the last port is the host's
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -38,7 +40,8 @@ class Drawing:
         self.port_vlan_id = self._port_vlan_id()
         self.crowd = self._crowd()
         self.multicasts = [bytes([0x01, 0, 0x5E, 0, 0, rng.randrange(8)]) for _ in range(3)]
-        self.config = SwitchConfig(ports=ports)  # until it is drawn, and with it the streams
+        self.host = ports in WITH_HOST
+        self.config = SwitchConfig(ports=ports, host=self.host)  # until it is drawn, and with it the streams
         self.flows: list[Flow] = []
         self.flows_of_port: list[list[Flow]] = []
 

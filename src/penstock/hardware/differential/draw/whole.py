@@ -8,6 +8,7 @@ import random
 from penstock.hardware.differential.draw.arrivals import draw_arrivals
 from penstock.hardware.differential.draw.config import LONGEST_FRAME_BYTES, draw_config
 from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.host import from_host
 from penstock.hardware.differential.draw.meetings import chase, meet
 from penstock.hardware.differential.draw.moments import draw_changes
 from penstock.hardware.differential.draw.phases import PERIOD_CYCLES
@@ -36,4 +37,4 @@ def draw(seed: int, ports: int, frames: int) -> Scenario:
         sweep = change.at + PERIOD_CHANGE_CYCLES
     arrivals += chase(drawing, chasers, sweep)
     arrivals += meet(drawing, meetings, max((arrival.at for arrival in arrivals), default=0) + LONGEST_FRAME_BYTES)
-    return Scenario(seed, drawing.config, tuple(arrivals), tuple(changes))
+    return Scenario(seed, drawing.config, tuple(from_host(drawing, arrival) for arrival in arrivals), tuple(changes))

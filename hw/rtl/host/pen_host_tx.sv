@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames to the host: the place of pen_mac_tx in an egress port. A header of 16 bytes goes before each frame.
+//
+//     byte   0   1                2               3   4 .. 9    10 .. 13      14         15   16 ..
+//            0   reception port   traffic class   0   seconds   nanoseconds   fraction   0    destination address to FCS
+//
+// The time, lowest byte first, is when the first byte behind the delimiter stood at the pins of the reception port; the
+// fraction is in 2^-8 ns.
+//
+// Without pauses of the receiver a frame takes no longer than on a wire, so that the port goes on as any other. With L
+// bytes:
+//
+//     cycle              s    s+1  ..   s+16  s+17 ..   s+16+L  s+22+L
+//     start_i            1                                      1
+//     m_axis_tvalid_o    0    1    ..   1     1    ..   1
+//     m_axis_tdata_o          header ..       D0   ..   DL-1
+//
+// While the receiver lets a byte wait, `stall_o` is high, and the port is busy for as much longer.
+//
+// With `silent_i` a frame that has begun ends with `m_axis_tuser_o`, which says that it is not to be used, and one that
+// starts stays away; its bytes are asked for all the same.
+module pen_host_tx
+  import pen_pkg::*;
+(
+  input  logic       clk_i,
+  input  logic       rst_i,
+  input  logic       start_i,
+  input  length_t    length_i,       // with start_i; 1 or more
+  input  port_t      port_i,         // with start_i: where the frame was received
+  input  class_t     traffic_class_i,
+  input  ptp_time_t  stamp_i,        // of the frame, from the second cycle after the start to the next start
+  output logic       ready_o,
+  input  logic       silent_i,
+  output logic       sending_o,
+  output logic       stall_o,
+  input  logic       data_valid_i,
+  input  logic [7:0] data_i,
+  output logic       data_ready_o,   // the byte is taken in this cycle
+  output logic       m_axis_tvalid_o,
+  input  logic       m_axis_tready_i,
+  output logic [7:0] m_axis_tdata_o,
+  output logic       m_axis_tlast_o,
+  output logic       m_axis_tuser_o  // with the last byte
+);
+  localparam int unsigned HEADER_BYTES = 16;
+
+  typedef enum logic [1:0] {IDLE, HEADER, DATA, DRAIN} state_e;
+
+  state_e     state_q;
+  logic [3:0] header_q;              // its byte on the stream
+  length_t    left_q;                // bytes of the frame after the next one
+  port_t      port_q;
+  class_t     class_q;
+  logic       lost_q;                // silent since it began
+  logic       moves;
+  logic [31:0] ns;
+
+  assign ns              = 32'(stamp_i.ns);
+  assign ready_o         = state_q == IDLE;
+  assign sending_o       = state_q != IDLE;
+  assign m_axis_tvalid_o = state_q == HEADER || (state_q == DATA && data_valid_i);
+  assign m_axis_tlast_o  = state_q == DATA && left_q == '0;
+  assign m_axis_tuser_o  = m_axis_tlast_o && lost_q;
+  assign stall_o         = m_axis_tvalid_o && !m_axis_tready_i;
+  assign moves           = m_axis_tvalid_o && m_axis_tready_i;
+  assign data_ready_o    = data_valid_i && (state_q == DRAIN || (state_q == DATA && m_axis_tready_i));
+
+  always_comb begin
+    m_axis_tdata_o = data_i;
+    if (state_q == HEADER) begin
+      unique case (header_q)
+        4'd1: m_axis_tdata_o = 8'(port_q);
+        4'd2: m_axis_tdata_o = 8'(class_q);
+        4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: m_axis_tdata_o = stamp_i.seconds[8*(header_q-4'd4)+:8];
+        4'd10, 4'd11, 4'd12, 4'd13: m_axis_tdata_o = ns[8*(header_q-4'd10)+:8];
+        4'd14: m_axis_tdata_o = stamp_i.fraction[31:24];
+        default: m_axis_tdata_o = '0;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      IDLE: if (start_i) begin
+        state_q  <= silent_i ? DRAIN : HEADER;
+        header_q <= '0;
+        left_q   <= length_i - 1'b1;
+        port_q   <= port_i;
+        class_q  <= traffic_class_i;
+        lost_q   <= 1'b0;
+      end
+      HEADER: if (moves) begin
+        header_q <= header_q + 1'b1;
+        if (header_q == 4'(HEADER_BYTES - 1)) state_q <= DATA;
+      end
+      DATA, DRAIN: if (data_ready_o) begin
+        left_q <= left_q - 1'b1;
+        if (left_q == '0) state_q <= IDLE;
+      end
+    endcase
+    // What stands on the stream stays as it is until it is taken.
+    if (silent_i && !(m_axis_tlast_o && stall_o)) lost_q <= 1'b1;
+    if (rst_i) state_q <= IDLE;
+  end
+
+  logic unused;
+  assign unused = &{1'b0, stamp_i};
+endmodule
