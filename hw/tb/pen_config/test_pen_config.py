@@ -219,9 +219,10 @@ async def identifies_itself(dut):
     await bench.start()
     assert await bench.read(0x000) == 0x50454E53
     assert await bench.read(0x004) >> 16 == 1
-    for addr, parameter in ((0x008, "PORTS"), (0x00C, "STREAMS"), (0x010, "CELLS"), (0x014, "FDB_SETS")):
+    parameters = {0x008: "PORTS", 0x00C: "STREAMS", 0x010: "CELLS", 0x014: "FDB_SETS", 0x01C: "HOST"}
+    for addr, parameter in parameters.items():
         assert await bench.read(addr) == getattr(dut, parameter).value.to_unsigned()
-    for addr in (0x01C, 0x218, 0x1800, 0xFFFC):
+    for addr in (0x028, 0x218, 0x1800, 0xFFFC):
         assert (await bench.axi.read(addr, 4)).resp == AxiResp.SLVERR
         assert (await bench.axi.write(addr, bytes(4))).resp == AxiResp.SLVERR
 
