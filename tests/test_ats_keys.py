@@ -112,7 +112,8 @@ def test_a_bound_is_not_given_where_a_bridge_is_slower_than_the_one_before(tmp_p
     (tmp_path / "scenario.toml").write_text(two_bridges(slower))
     told = bound(load(tmp_path), "s")
     assert told.reason == (
-        'rate or burst of "s" is less than at the bridge before, and its frames may be held here (at "s2")'
+        'rate or burst of "s" is less than at the bridge before, and its frames may be held here; '
+        'no less than there has a bound (at "s2")'
     )
     # More than before holds nothing back; the port counts what the bridge lets pass.
     more = slower.replace("4Mb/s", "16Mb/s")
@@ -126,7 +127,8 @@ def test_no_bound_for_what_a_shared_scheduler_may_hold(tmp_path: Path) -> None:
     far = frames("far", 7, 100, 0, talker=1, more='ats = { rate = "8Mb/s", burst = "120B" }')
     Bridge(tmp_path, "model")("", SHARED + member("a", 0) + member("b", 10_000) + own + far)
     network = load(tmp_path)
-    why = 'the scheduler "cameras" of its group is shared, and the analysis is about one for each stream'
+    shared = 'the scheduler "cameras" of its group is shared'
+    why = f"{shared}, and the analysis is about one for each stream; one of its own has a bound"
     assert {name: bound(network, name).reason for name in ("a", "own")} == {"a": why, "own": why}
     # Bursts of cameras, own and far, less its own frame; l_LP is none.
     assert ways_of(network, "far")[0].hops[0].waits_for == "(120 + 120 + 120 - 120 + 0) B / (1000 - 0) Mb/s"

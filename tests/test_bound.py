@@ -200,7 +200,8 @@ def test_no_bound_where_rates_on_the_wire_are_above_the_link() -> None:
     for bridge in values["bridges"].values():
         bridge["overhead"] = "0B"
     assert bound(load(values), "g").reason == (
-        'the committed rates add up to 114 Mb/s on the wire, above the 100 Mb/s of the link to "s2" (at "s1")'
+        'the committed rates add up to 114 Mb/s on the wire, above the 100 Mb/s of the link to "s2"; '
+        'lower rates have a bound (at "s1")'
     )
 
 
@@ -291,11 +292,13 @@ def test_drift_is_paid_for_over_the_run() -> None:
 NO_BOUND: dict[str, tuple[dict[str, Any], str]] = {
     "learned": (
         {"s2": {"forwarding": "learned"}},
-        'the bridge learns its addresses, and may flood other streams to the same port (at "s2")',
+        "the bridge learns its addresses, and may flood other streams to the same port; "
+        'static forwarding mends it (at "s2")',
     ),
     "counted more leniently before": (
         {"s1": {"overhead": "8B"}},
-        'ATS counts 20 B around a frame, but 8 B at the bridge before, which lets more pass (at "s2")',
+        "ATS counts 20 B around a frame, but 8 B at the bridge before, which lets more pass; "
+        'the same overhead at both has a bound (at "s2")',
     ),
 }
 
@@ -361,7 +364,10 @@ def test_no_bound_for_a_group_out_of_two_queues() -> None:
     values["streams"]["g"]["pcp"] = 2
     values["bridges"]["s2"]["class_of_priority"] = [1, 0, 7, 7, 2, 3, 4, 5]
     found = bound(load(values), "f")
-    assert found.reason == 'streams of its scheduler group were of different classes at the bridge before (at "s2")'
+    assert (
+        found.reason == "streams of its scheduler group were of different classes at the bridge before; "
+        'one class has a bound (at "s2")'
+    )
 
 
 def test_contention_is_not_taken_for_processing(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def _bounds(network: Network, conforming: dict[str, Conformance], tally: Tally) 
         ways = ways_of(network, name)
         reason = next((way.reason for way in ways if way.reason is not None), None)
         if reason is not None:
-            kind = reason.split(":")[0].split("(")[0].strip()
+            kind = reason.split(":")[0].split(";")[0].split("(")[0].strip()
             tally.without[kind] = tally.without.get(kind, 0) + 1
         elif stream.ats is not None and applies(network, name, conforming) is not None:
             tally.not_conforming += 1

@@ -25,10 +25,14 @@ def why_not(
         return broken
     bridge = network.bridges[step.bridge]
     if bridge.nodes == "own":
-        return "the bridge is a node of one's own, of which no more is known"
+        return (
+            "the bridge is a node of one's own, of which no more is known; a model or hardware in its place has a bound"
+        )
     traffic_class = network.class_at(stream, step.bridge)
     if not bridge.static_forwarding:
-        return "the bridge learns its addresses, and may flood other streams to the same port"
+        return (
+            "the bridge learns its addresses, and may flood other streams to the same port; static forwarding mends it"
+        )
     if shaped[number]:
         shared = _once(network, "shared", step, traffic_class, lambda: _shared_in_group(network, step, traffic_class))
         if shared is not None:
@@ -58,13 +62,18 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
     link = f'the {show_rate(rate)} of the link to "{peer[0] if peer else "nothing"}"'
     match why:
         case "no_window":
-            return f"no window of class {traffic_class} is as long as its longest frame and a lower one before"
+            window = f"no window of class {traffic_class} is as long as its longest frame and a lower one before"
+            return f"{window}; a longer one, or shorter frames, have a bound"
         case "credit":
-            return f"the credit of class {traffic_class} has no limit: classes above it take what it earns"
+            credit = f"the credit of class {traffic_class} has no limit: classes above it take what it earns"
+            return f"{credit}; less of these, or a lower idleSlope, limit it"
         case "growing":
             return "waits go on growing around a circle of streams; ATS at its bridges breaks it"
         case "unknown_port" if held_ps_of(network, bridge, rate) > MOST:
-            return "the clocks of schedulers drift apart by more than the analysis counts, 18 minutes, while this lasts"
+            return (
+                "the clocks of schedulers drift apart by more than the analysis counts, 18 minutes, while this lasts; "
+                "a shorter duration, or clocks that drift less, have a bound"
+            )
         case "unknown_port":
             return (
                 "its gates begin to act during the run, and are not all open before; "
@@ -76,11 +85,15 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
             return f'"{stream.name}" brings what its link carries: {_no_contract(network, stream)}'
     offered = _offered_bps(network, place, traffic_class)
     if offered > rate:
-        return f"the committed rates add up to {offered / 1e6:g} Mb/s on the wire, above {link}"
+        return (
+            f"the committed rates add up to {offered / 1e6:g} Mb/s on the wire, above {link}; lower rates have a bound"
+        )
     shaper = bridge.credit.get((place[1], traffic_class))
     served = f", idleSlope {show_rate(shaper.idle_slope_bps)}" if shaper is not None else ""
     gated = ", behind its gate" if place[1] in bridge.gates else ""
-    return f"more may come than class {traffic_class} is served with{served}{gated}, as long as it lasts"
+    more = "idleSlope" if shaper is not None else "time that its gate is open" if gated else "rate of the link"
+    come = f"more may come than class {traffic_class} is served with{served}{gated}, as long as it lasts"
+    return f"{come}; less of it and of the classes above, or more {more}, have a bound"
 
 
 def _offered_bps(network: Network, place: Place, traffic_class: int) -> int:
@@ -102,24 +115,27 @@ def _no_contract(network: Network, stream: Stream) -> str:
         return "it takes all that its link carries; ats or a source with a period has a contract"
     if isinstance(releases, str):
         return f"{releases}; ats gives it a contract"
-    return "of what it waits for at its talker nothing is known"
+    return "of what it waits for at its talker nothing is known; a bound there gives it a contract"
 
 
 def _broken(network: Network, stream: Stream) -> str | None:
     """Why faults leave no bound: what waits for a link comes in a burst, to streams of other ways too; and detours."""
     for name, tiling in network.tilings.items():
         if tiling.congestion_frames is not None:
-            return f"nodes of {name} lead frames around congestion (congestion_detour), to ports of which no way tells"
+            around = (
+                f"nodes of {name} lead frames around congestion (congestion_detour), to ports of which no way tells"
+            )
+            return f"{around}; without it there is a bound"
     if not network.faults:
         return None
     outage = next((fault for fault in network.faults if fault.is_outage), None)
     if outage is not None:
-        return f"{outage.said} (faults), and a bound is about a network that is whole"
+        return f"{outage.said} (faults), and a bound is about a network that is whole; without it there may be one"
     ports = [(stream.talker, 0), *((hop.bridge, egress) for hop in stream.tree for egress in hop.egress)]
     passed = {network.link_at[port].name for port in ports}
     for fault in network.faults:
         if isinstance(fault.place, int) and network.links[fault.place].name in passed:
-            return f"{fault.said} (faults), and frames that are hit are dropped"
+            return f"{fault.said} (faults), and frames that are hit are dropped; without it there may be a bound"
     return None
 
 
@@ -139,7 +155,7 @@ def _shared_in_group(network: Network, step: Step, traffic_class: int) -> str | 
             assert stream.ats is not None
             if network.class_at(stream, step.bridge) == traffic_class:
                 shared = f'the scheduler "{stream.ats.scheduler}" of its group is shared'
-                return f"{shared}, and the analysis is about one for each stream"
+                return f"{shared}, and the analysis is about one for each stream; one of its own has a bound"
     return None
 
 
@@ -164,7 +180,9 @@ def _why_held(network: Network, step: Step, traffic_class: int) -> str | None:
         bridge = network.bridges[before[0]]
         classes = {network.class_at(other, bridge.name) for other in group}
         if len(classes) > 1:
-            return "streams of its scheduler group were of different classes at the bridge before"
+            return (
+                "streams of its scheduler group were of different classes at the bridge before; one class has a bound"
+            )
         if bridge.is_ats(classes.pop()):
             break
         entries = {hop.entry for other, hop in network.passing[bridge.name] if other in group}
@@ -176,32 +194,36 @@ def _why_held(network: Network, step: Step, traffic_class: int) -> str | None:
         node, entry = bridge.name, entries.pop()
     if overhead > bridge.overhead_bytes:
         there = bridge.overhead_bytes
-        return f"ATS counts {overhead} B around a frame, but {there} B at the bridge before, which lets more pass"
+        counted = f"ATS counts {overhead} B around a frame, but {there} B at the bridge before, which lets more pass"
+        return f"{counted}; the same overhead at both has a bound"
     for other in group:
         assert other.ats is not None
         now, then = other.ats.at_node(step.bridge), other.ats.at_node(bridge.name)
         if now.rate_bps < then.rate_bps or now.burst_bytes < then.burst_bytes:
-            return f'rate or burst of "{other.name}" is less than at the bridge before, and its frames may be held here'
+            less = f'rate or burst of "{other.name}" is less than at the bridge before, and its frames may be held here'
+            return f"{less}; no less than there has a bound"
     return None
 
 
 def _why_not_as_released(network: Network, group: Sequence[Stream], talker: str) -> str | None:
     """Why frames may come from a talker in another order than they were released."""
     station = network.stations[talker]
+    other = "strict priority there has a bound"
     for name in dict.fromkeys(stream.name for stream in group):
         stream = network.streams[name]
         number = network.class_at_talker(stream)
         if station.gates:
-            return f'the port of "{talker}" has gates, behind which frames wait that then come faster than released'
+            gated = f'the port of "{talker}" has gates, behind which frames wait that then come faster than released'
+            return f"{gated}; {other}"
         level = station.round_robin.get(0, frozenset())
         if level and number <= max(level):
             return (
                 f'the port of "{talker}" has classes that take turns, for which frames wait that then come faster '
-                "than released"
+                f"than released; {other}"
             )
         if (0, number) in station.credit:
             return (
                 f'{station.class_name(number)} of "{talker}" is served by credit, for which frames wait that then '
-                "come faster than released"
+                f"come faster than released; {other}"
             )
     return None
