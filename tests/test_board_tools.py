@@ -15,7 +15,8 @@ from penstock.hardware.bitstream import check_pins, check_plls, report_rows, slo
 from penstock.hardware.boards import Board, board, board_names
 from penstock.hardware.cli import app
 from penstock.hardware.tools import ToolError
-from penstock.hardware.uart import crc8, opened
+from penstock.hardware.uart import opened
+from penstock.hardware.uart_bus import crc8
 from program import invoke
 
 PORTS = {"clk_i": 1, "lamp_o": 2}

@@ -25,6 +25,7 @@ from penstock.end.cli import listen, talk
 from penstock.errors import InputError, MachineError, RunError, check_known
 from penstock.lab.cli import Asked, doctor, lab
 from penstock.linux.cli import app as linux
+from penstock.nic.cli import app as nic
 from penstock.plane.cli import app as plane
 from penstock.report.cli import report
 from penstock.schema.cli import schema
@@ -400,6 +401,7 @@ app.command()(report)
 app.command()(lab)
 app.command()(doctor)
 app.add_typer(linux, name="linux")
+app.add_typer(nic, name="nic")
 app.add_typer(plane, name="plane")
 app.add_typer(torus, name="torus")
 app.command()(talk)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A card that runs: its program in a network of its own, where its cable ends at an interface of Linux."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import RunError
+from penstock.lab.ending import Ending, end
+from penstock.lab.own_folder import OwnFolder
+from penstock.nic.binary import PROGRAM
+
+INTERFACE = "card0"
+ADDRESS = "10.9.0.2"
+_PREFIX = 24
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What left a queue by the wire since the card began."""
+
+    frames: int
+    wire_bytes: int
+    pcp: tuple[int, ...]  # frames of each priority code point
+    untagged: int
+
+
+class Card(Ending):
+    """A card for one virtual machine; use it with `with`, or call `close`."""
+
+    def __init__(self, pairs: int, rate_bps: int) -> None:
+        """Starts it.
+
+        Raises:
+            RunError: It did not start: namespaces or TAP interfaces are not allowed here.
+
+        """
+        self.pairs = pairs
+        self._folder = OwnFolder()
+        self._beside: list[subprocess.Popen[bytes]] = []
+        program = [str(PROGRAM.build()), "--socket", str(self._path("vhost")), "--registers", str(self._path("line"))]
+        program += ["--pairs", str(pairs), "--rate", str(rate_bps), "--tap", INTERFACE]
+        self._process = subprocess.Popen(
+            ["unshare", "--net", "setpriv", "--pdeathsig", "KILL", *program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._path("said").open("wb"),
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            self.counts()  # it has begun
+            for command in (
+                ("addr", "add", f"{ADDRESS}/{_PREFIX}", "dev", INTERFACE),
+                ("link", "set", INTERFACE, "up"),
+            ):
+                subprocess.run([*self._inside, "ip", *command], check=True, capture_output=True)
+        except subprocess.CalledProcessError as error:
+            self.close()
+            raise RunError(f"the card's cable: {error.stderr.decode().strip()}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _path(self, name: str) -> Path:
+        return self._folder.path / name
+
+    @property
+    def _inside(self) -> list[str]:
+        return ["nsenter", "--target", str(self._process.pid), "--net"]
+
+    @property
+    def devices(self) -> list[str]:
+        """Arguments of QEMU: the card, and its registers as the guest's third port."""
+        # Without MSI-X: some versions of QEMU end with it where a processor is emulated.
+        return [
+            *("-chardev", f"socket,id=card,path={self._path('vhost')}"),
+            *("-netdev", f"vhost-user,id=net,chardev=card,queues={self.pairs}"),
+            *("-device", "virtio-net-pci,netdev=net,mq=on,vectors=0,mac=02:00:00:00:00:01"),
+            *("-chardev", f"socket,id=line,path={self._path('line')}"),
+            *("-device", "virtserialport,chardev=line,nr=3"),
+        ]
+
+    def beside(self, command: Sequence[str]) -> None:
+        """Starts a program at the other end of the cable, which ends with the card."""
+        quiet = subprocess.DEVNULL
+        self._beside.append(
+            subprocess.Popen([*self._inside, *command], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+        )
+
+    def counts(self) -> list[Counts]:
+        """By queue.
+
+        Raises:
+            RunError: The card ended.
+
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except OSError:
+            line = ""
+        if not line:
+            raise RunError(f"the card ended: {self._path('said').read_text().strip() or 'no word'}")
+        return [
+            Counts(each["frames"], each["wire_bytes"], tuple(each["pcp"]), each["untagged"])
+            for each in json.loads(line)["queues"]
+        ]
+
+    def close(self) -> None:
+        """Ends it, and what runs beside it."""
+        for process in self._beside:
+            process.kill()
+            process.wait()
+        self._beside = []
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        end(self._process)
+        self._folder.remove()

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`penstock nic`: the network card behind Linux's own driver."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.command.answer import answer
+from penstock.command.console import output, tell
+from penstock.command.ending import end, interruptible
+from penstock.command.options import JsonOption
+
+app = typer.Typer(no_args_is_help=True, help="A network card whose queues have time slots, behind Linux's own driver.")
+
+
+@app.callback()
+def _group() -> None:
+    pass
+
+
+@app.command()
+def linux(as_json: JsonOption = False) -> None:
+    """Start a guest with the card, and see what its kernel does: queues by priority, turns, time slots."""
+    from penstock.command.tables import new_table, print_whole
+    from penstock.nic.linux import run
+    from penstock.reproduce.show import number
+
+    with interruptible():
+        rows = run(lambda what: tell(f"penstock nic: {what}"))
+    ok = all(row.ok for row in rows)
+    if as_json:
+        said = ("id", "quantity", "unit", "measured", "theory", "ok")
+        answer({"ok": ok, "rows": [{name: getattr(row, name) for name in said} for row in rows]})
+    else:
+        table = new_table(["", "unit"], ["theory", "seen", ""])
+        for row in rows:
+            met = "" if row.requirement is None else "met" if row.ok else "missed"
+            table.add_row(row.quantity, row.unit, number(row.theory), number(row.measured), met)
+        print_whole(table, output())
+    end(ok)
