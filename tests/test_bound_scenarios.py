@@ -168,6 +168,7 @@ CAUSES = (
     "are by chance",
     "by a distribution without a limit",
     "the source does not keep rate and burst",
+    "it answers other frames; ats gives it a contract",
     "(faults), and a bound is about a network that is whole; without it there may be one",
 )
 # Their sources bring more than their windows let through.
