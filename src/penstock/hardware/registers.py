@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.hardware.tools import cache_folder, hardware_folder, locked, required, rtl_files
+from penstock.hardware.tools import cache_folder, card_rtl_files, hardware_folder, locked, required, rtl_files
 
 if TYPE_CHECKING:  # the register compiler is there for who has the extra hw
     from systemrdl.node import AddrmapNode, FieldNode, Node, RegfileNode, RegNode
@@ -133,26 +133,37 @@ def registers() -> RegisterMap:
     return RegisterMap(list(_registers(_top(), "")))
 
 
-def generate_regblock(out: Path) -> list[Path]:
+def generate_regblock(out: Path, product: str = "pen_switch") -> list[Path]:
     """Writes the generated register block into `out`: lint waivers, package and module, in the order of compilation."""
-    files: list[Path] = _generator().generate_regblock(out)
+    files: list[Path] = _generator().generate_regblock(out, hardware_folder() / "regs" / f"{product}.rdl")
     return files
 
 
 def switch_files() -> list[Path]:
     """All of the switch, in the order of compilation: the generated register block, then hw/rtl/files.f."""
+    return [*_generated("pen_switch"), *rtl_files()]
+
+
+def card_files() -> list[Path]:
+    """The network card with all that it has of the switch, in the order of compilation."""
+    return [*switch_files(), *_generated("pen_nic"), *card_rtl_files()]
+
+
+def _generated(product: str) -> list[Path]:
     source = hardware_folder() / "regs"
     _generator()
-    digest = hashlib.sha256((source / "generate.py").read_bytes() + (source / "pen_switch.rdl").read_bytes())
+    digest = hashlib.sha256((source / "generate.py").read_bytes())
+    for path in (source / f"{product}.rdl", *sorted(source.glob("pen_shaping*.rdl"))):
+        digest.update(path.read_bytes())
     digest.update(" ".join(map(version, _EXPORTERS)).encode())
     folder = regblock_folder() / digest.hexdigest()[:16]
     order = folder / "files.f"  # written last: with it, all is there
     with locked(folder.with_suffix(".lock")):
         if not order.exists():
             fresh = folder / "files.tmp"
-            fresh.write_text("\n".join(path.name for path in generate_regblock(folder)))
+            fresh.write_text("\n".join(path.name for path in generate_regblock(folder, product)))
             fresh.replace(order)
-        return [*(folder / name for name in order.read_text().split()), *rtl_files()]
+        return [folder / name for name in order.read_text().split()]
 
 
 def regblock_folder() -> Path:

@@ -75,6 +75,12 @@ def rtl_files() -> list[Path]:
     return _listed("rtl")
 
 
+def card_rtl_files() -> list[Path]:
+    """What the network card has beside the switch's files, of hw/rtl/nic/files.f."""
+    lines = _lines(hardware_folder() / "rtl" / "nic" / "files.f")
+    return [hardware_folder() / "rtl" / line for line in lines]
+
+
 def simulation_files() -> list[Path]:
     """The files of hw/sim/files.f: what lets a simulation leap over idle time."""
     return _listed("sim")
@@ -82,8 +88,12 @@ def simulation_files() -> list[Path]:
 
 def _listed(name: str) -> list[Path]:
     folder = hardware_folder() / name
-    lines = (line.split("//")[0].split("#")[0].strip() for line in (folder / "files.f").read_text().splitlines())
-    return [folder / line for line in lines if line]
+    return [folder / line for line in _lines(folder / "files.f")]
+
+
+def _lines(path: Path) -> list[str]:
+    lines = (line.split("//")[0].split("#")[0].strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line]
 
 
 @cache

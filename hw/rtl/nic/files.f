@@ -1,0 +1,10 @@
+nic/pen_nic_pkg.sv
+nic/pen_dma_window.sv
+nic/pen_dma_read.sv
+nic/pen_dma_write.sv
+nic/pen_virtqueue.sv
+nic/pen_used_ring.sv
+nic/pen_frame_writer.sv
+nic/pen_nic_transmit.sv
+nic/pen_nic_registers.sv
+top/pen_nic.sv

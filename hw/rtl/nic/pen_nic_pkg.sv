@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of the network card's side of the host: virtqueues and access to memory.
+package pen_nic_pkg;
+
+  // verilator lint_off UNUSEDPARAM
+  localparam int unsigned ADDRESS_W = 48;
+  localparam int unsigned WINDOWS = 4;
+  localparam int unsigned MAX_QUEUES = 32;      // virtqueues: 16 pairs
+  localparam int unsigned HEADER_BYTES = 12;    // virtio_net_hdr_v1 (VIRTIO 1.2, 5.1.6)
+  // verilator lint_on UNUSEDPARAM
+
+  typedef logic [ADDRESS_W-1:0] address_t;
+  typedef logic [35:0]          page_t;         // 4 KiB
+  typedef logic [4:0]           virtqueue_t;    // receive of pair k: 2k; transmit: 2k+1
+
+  // Pages that the host has given to the card; none if last is below first.
+  typedef struct packed {
+    page_t last;
+    page_t first;
+  } window_range_t;
+
+  // Why a queue stands still. The number is what the register says.
+  typedef enum logic [3:0] {
+    QUEUE_ERROR_NONE      = 4'd0,
+    QUEUE_ERROR_SETTING   = 4'd1,   // alignment, size, address of 2^48 or more
+    QUEUE_ERROR_JUMP      = 4'd2,   // more available than the ring holds
+    QUEUE_ERROR_INDEX     = 4'd3,   // descriptor outside of the table
+    QUEUE_ERROR_LOOP      = 4'd4,   // chain longer than the ring
+    QUEUE_ERROR_EMPTY     = 4'd5,   // descriptor of length zero
+    QUEUE_ERROR_LONG      = 4'd6,   // chain of more than 64 KiB
+    QUEUE_ERROR_KIND      = 4'd7,   // indirect, or for the other direction
+    QUEUE_ERROR_ACCESS    = 4'd8,   // outside of the windows, or refused by the bus
+    QUEUE_ERROR_SHORT     = 4'd9    // a first receive descriptor that does not hold the header
+  } queue_error_e;
+
+  typedef struct packed {
+    address_t    descriptors;       // aligned to 16
+    address_t    driver;            // available ring, aligned to 2
+    address_t    device;            // used ring, aligned to 4
+    logic [3:0]  size_log2;
+    logic [15:0] next_available;
+    logic [15:0] next_used;
+  } queue_settings_t;
+
+  typedef struct packed {
+    address_t    address;
+    logic [16:0] bytes;             // 1 to 65536
+  } dma_request_t;
+
+  // Bytes that were read: `count` from lane `offset` on.
+  typedef struct packed {
+    logic        last;              // of the request
+    logic        error;             // with last: not all of it could be read
+    logic [3:0]  count;
+    logic [2:0]  offset;
+    logic [63:0] data;
+  } dma_beat_t;
+
+  typedef struct packed {
+    address_t    address;
+    logic [16:0] bytes;
+    logic        last;              // of its chain
+  } buffer_t;
+
+endpackage

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// AXI4-Lite to the registers of the network card, and to the chain of settings that it shares with the switch.
+//
+// One access at a time. Settings of shapers go on the chain as in pen_registers, once after reset too, so that what they
+// start with stands in the RDL alone; what the virtqueues are told and asked is answered by themselves.
+module pen_nic_registers
+  import pen_pkg::*, pen_nic_pkg::*, pen_config_pkg::*, pen_nic_map_pkg::*;
+#(
+  parameter int unsigned PORTS = 1,
+  parameter int unsigned PAIRS = 4,
+  parameter int unsigned SLOTS = 4
+) (
+  input  logic            clk_i,
+  input  logic            rst_i,
+  input  logic [15:0]     s_axil_awaddr_i,
+  input  logic [2:0]      s_axil_awprot_i,
+  input  logic            s_axil_awvalid_i,
+  output logic            s_axil_awready_o,
+  input  logic [31:0]     s_axil_wdata_i,
+  input  logic [3:0]      s_axil_wstrb_i,
+  input  logic            s_axil_wvalid_i,
+  output logic            s_axil_wready_o,
+  output logic [1:0]      s_axil_bresp_o,
+  output logic            s_axil_bvalid_o,
+  input  logic            s_axil_bready_i,
+  input  logic [15:0]     s_axil_araddr_i,
+  input  logic [2:0]      s_axil_arprot_i,
+  input  logic            s_axil_arvalid_i,
+  output logic            s_axil_arready_o,
+  output logic [31:0]     s_axil_rdata_o,
+  output logic [1:0]      s_axil_rresp_o,
+  output logic            s_axil_rvalid_o,
+  input  logic            s_axil_rready_i,
+  input  time_ns_t        time_ns_i,
+  input  logic            init_busy_i,        // tables are being cleared: writes wait
+  output config_word_t    chain_o,
+  input  config_word_t    chain_i,            // from the last node
+  // Virtqueues
+  output logic [31:0]     notify_o,           // one cycle
+  output logic            start_o,            // held until command_ready_i, as stop_o
+  output logic            stop_o,
+  output virtqueue_t      queue_o,            // of start_o and stop_o, and whose state is asked
+  output queue_settings_t settings_o,
+  output logic            settings_good_o,
+  input  logic            command_ready_i,
+  input  logic [15:0]     next_available_i,   // with command_ready_i
+  input  logic [31:0]     running_i,
+  input  queue_error_e [31:0] error_i,
+  input  logic [31:0]     interrupt_i,        // one cycle
+  output window_range_t [WINDOWS-1:0] windows_o,
+  output length_t         max_frame_bytes_o
+);
+  pen_nic_regs_pkg::pen_nic__in_t  hwif_in;
+  pen_nic_regs_pkg::pen_nic__out_t hwif_out;
+
+  typedef enum logic [2:0] {
+    IDLE,
+    WRITE,     // to the register block
+    READ,
+    READING,
+    PASSING,   // on the chain, until all units have acted
+    ASKING,    // on the chain, until a unit has answered
+    COMMAND    // to a virtqueue
+  } state_e;
+
+  state_e       state_q;
+  logic [15:0]  address_q;
+  logic [31:0]  data_q;
+  logic         take_write, take_read, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
+  logic [31:0]  read_data;
+  logic         of_unit, of_queues, staged, setting, answered, write_q;
+  config_word_t issue_q;
+
+  localparam logic [15:0] WALK_FIRST = REG_ADMIN_BASE_TIME_SECONDS_LOW;
+  localparam logic [15:0] WALK_END = REG_ROUND_ROBIN + 16'(4 * MAX_PORTS);
+  logic        walk_q;
+  logic [15:0] walk_address_q;
+  logic        walk_skips;
+  assign walk_skips = walk_address_q inside {REG_GATE_COMMIT, REG_CREDIT_ERRORS}
+                      || !(walk_address_q inside {[WALK_FIRST:REG_GATE_COMMIT - 16'd1], [REG_ADMIN_GATE_STATES:REG_CBS_COUNT_GAP],
+                                                  [REG_ROUND_ROBIN:WALK_END - 16'd1]});
+
+  assign take_write = state_q == IDLE && !walk_q && s_axil_awvalid_i && s_axil_wvalid_i && !s_axil_bvalid_o && !init_busy_i;
+  assign take_read  = state_q == IDLE && !walk_q && s_axil_arvalid_i && !s_axil_rvalid_o && !take_write;
+  assign s_axil_awready_o = take_write;
+  assign s_axil_wready_o  = take_write;
+  assign s_axil_arready_o = take_read;
+
+  assign staged  = address_q[15:4] == REG_TABLE_DATA[15:4] || address_q == REG_TABLE_INDEX
+                   || (address_q >= REG_ADMIN_BASE_TIME_SECONDS_LOW && address_q <= REG_ADMIN_CONTROL_LIST_LENGTH);
+  assign setting  = address_q == REG_PORT_RESET || address_q >= REG_TABLE_DATA;
+  assign answered = chain_i.kind == CONFIG_ANSWER;
+
+  always_ff @(posedge clk_i) begin
+    issue_q.kind <= CONFIG_NONE;
+    if (s_axil_bready_i) s_axil_bvalid_o <= 1'b0;
+    if (s_axil_rready_i) s_axil_rvalid_o <= 1'b0;
+    unique case (state_q)
+      IDLE: begin
+        if (walk_q) begin
+          address_q <= walk_address_q;
+          if (walk_address_q == WALK_END) walk_q <= 1'b0;
+          else if (!walk_skips) state_q <= READ;
+          walk_address_q <= walk_address_q + 16'd4;
+        end
+        if (take_read) begin
+          address_q <= {s_axil_araddr_i[15:2], 2'b00};
+          state_q   <= READ;
+        end
+        if (take_write) begin
+          address_q <= {s_axil_awaddr_i[15:2], 2'b00};
+          data_q    <= s_axil_wdata_i;
+          state_q   <= WRITE;
+          s_axil_bresp_o <= '0;
+        end
+      end
+      WRITE: if (!stall_write) begin
+        write_q <= 1'b1;
+        if (write_ack) begin
+          s_axil_bresp_o <= {write_error, 1'b0};
+          if (setting && !write_error)
+            issue_q <= '{kind: staged ? CONFIG_STAGE : CONFIG_WRITE, address: address_q, data: data_q};
+          if (staged || !setting || write_error) begin
+            s_axil_bvalid_o <= 1'b1;
+            state_q         <= IDLE;
+          end else state_q <= PASSING;
+        end else if (of_queues) state_q <= COMMAND;
+        else begin
+          issue_q <= '{kind: CONFIG_WRITE, address: address_q, data: data_q};
+          state_q <= ASKING;
+        end
+      end
+      READ: if (!stall_read) begin
+        write_q <= 1'b0;
+        state_q <= READING;
+        if (of_unit) begin
+          issue_q <= '{kind: CONFIG_READ, address: address_q, data: '0};
+          state_q <= ASKING;
+        end
+      end
+      READING: if (read_ack) begin
+        if (walk_q) begin
+          issue_q <= '{kind: CONFIG_WRITE, address: address_q, data: read_data};
+          state_q <= PASSING;
+          if (staged) begin
+            issue_q.kind <= CONFIG_STAGE;
+            state_q <= IDLE;
+          end
+        end else begin
+          s_axil_rvalid_o <= 1'b1;
+          s_axil_rdata_o  <= read_data;
+          s_axil_rresp_o  <= {read_error, 1'b0};
+          state_q         <= IDLE;
+        end
+      end
+      PASSING: if (chain_i.kind == CONFIG_WRITE) begin
+        s_axil_bvalid_o <= !walk_q;
+        state_q         <= IDLE;
+      end
+      ASKING: if (answered) begin
+        s_axil_bvalid_o <= write_q;
+        state_q         <= write_q ? IDLE : READING;
+      end
+      COMMAND: if (hwif_in.queue_command.wr_ack) begin
+        s_axil_bvalid_o <= 1'b1;
+        state_q         <= IDLE;
+      end
+      default: state_q <= IDLE;
+    endcase
+    if (rst_i) begin
+      state_q         <= IDLE;
+      issue_q.kind    <= CONFIG_NONE;
+      s_axil_bvalid_o <= 1'b0;
+      s_axil_rvalid_o <= 1'b0;
+      walk_q          <= 1'b1;
+      walk_address_q  <= WALK_FIRST;
+    end
+  end
+
+  assign chain_o = issue_q;
+
+  // ---- Units on the chain -------------------------------------------------------------------------------------------
+  assign of_unit = hwif_out.ptp.req || hwif_out.status_of.req || hwif_out.credit_errors.req;
+  assign hwif_in.table_commit.wr_ack   = answered && address_q == REG_TABLE_COMMIT;
+  assign hwif_in.gate_commit.wr_ack    = answered && address_q == REG_GATE_COMMIT;
+  assign hwif_in.ptp.wr_ack            = answered && write_q && address_q[15:8] == REG_PTP[15:8];
+  assign hwif_in.status_of.wr_ack      = answered && write_q && address_q[15:12] == REG_STATUS_OF[15:12];
+  assign hwif_in.ptp.rd_ack            = answered && !write_q && address_q[15:8] == REG_PTP[15:8];
+  assign hwif_in.status_of.rd_ack      = answered && !write_q && address_q[15:12] == REG_STATUS_OF[15:12];
+  assign hwif_in.credit_errors.rd_ack  = answered && !write_q && address_q == REG_CREDIT_ERRORS;
+  assign hwif_in.ptp.rd_data           = chain_i.data;
+  assign hwif_in.status_of.rd_data     = chain_i.data;
+  assign hwif_in.credit_errors.rd_data = chain_i.data;
+
+  // ---- Virtqueues ---------------------------------------------------------------------------------------------------
+  logic [31:0] interrupts_q, errors;
+  logic        queue_write;
+  logic [15:0] stopped_at_q;
+  logic        commanded_q;
+
+  assign queue_write = state_q == COMMAND;
+  assign of_queues   = address_q == REG_QUEUE_COMMAND;
+  assign queue_o     = hwif_out.queue_select.value.value;
+  assign start_o     = queue_write && data_q[0] && !commanded_q;
+  assign stop_o      = queue_write && !data_q[0] && !commanded_q;
+
+  assign hwif_in.queue_command.wr_ack = queue_write && commanded_q;
+  assign hwif_in.notify.wr_ack        = hwif_out.notify.req;
+  assign hwif_in.interrupts.wr_ack    = hwif_out.interrupts.req && hwif_out.interrupts.req_is_wr;
+  assign hwif_in.interrupts.rd_ack    = hwif_out.interrupts.req && !hwif_out.interrupts.req_is_wr;
+  assign hwif_in.errors.rd_ack        = hwif_out.errors.req && !hwif_out.errors.req_is_wr;
+  assign hwif_in.queue_state.rd_ack   = hwif_out.queue_state.req && !hwif_out.queue_state.req_is_wr;
+  assign hwif_in.interrupts.rd_data.mask = interrupts_q;
+  assign hwif_in.errors.rd_data.mask     = errors;
+  assign hwif_in.queue_state.rd_data = '{
+    _reserved_31_24: '0, error: error_i[queue_o], _reserved_19_17: '0, running: running_i[queue_o], available: stopped_at_q
+  };
+
+  always_comb begin
+    notify_o = '0;
+    if (hwif_out.notify.req && hwif_out.notify.req_is_wr) notify_o[hwif_out.notify.wr_data.virtqueue] = 1'b1;
+    if (queue_write && commanded_q && data_q[0]) notify_o[queue_o] = 1'b1;  // it runs since this cycle
+    for (int unsigned v = 0; v < 32; v++) errors[v] = error_i[v] != QUEUE_ERROR_NONE;
+  end
+
+  always_ff @(posedge clk_i) begin
+    commanded_q <= queue_write && (commanded_q || command_ready_i);
+    if (queue_write && command_ready_i && !commanded_q) stopped_at_q <= next_available_i;
+    interrupts_q <= interrupts_q | interrupt_i;
+    if (hwif_in.interrupts.wr_ack) interrupts_q <= (interrupts_q & ~hwif_out.interrupts.wr_data.mask) | interrupt_i;
+    if (rst_i) begin
+      commanded_q  <= 1'b0;
+      interrupts_q <= '0;
+      stopped_at_q <= '0;
+    end
+  end
+
+  logic [15:0] size;
+  logic [3:0]  size_log2;
+  assign size = hwif_out.queue_size.value.value;
+  always_comb begin
+    size_log2 = '0;
+    for (int unsigned n = 1; n < 16; n++) if (size[n]) size_log2 = 4'(n);
+    settings_o = '{
+      descriptors: {hwif_out.queue_descriptors[1].value.value[15:0], hwif_out.queue_descriptors[0].value.value},
+      driver: {hwif_out.queue_driver[1].value.value[15:0], hwif_out.queue_driver[0].value.value},
+      device: {hwif_out.queue_device[1].value.value[15:0], hwif_out.queue_device[0].value.value},
+      size_log2: size_log2,
+      next_available: hwif_out.queue_index.available.value,
+      next_used: hwif_out.queue_index.used.value
+    };
+    settings_good_o = size == 16'd1 << size_log2 && size_log2 != '0 && hwif_out.queue_descriptors[0].value.value[3:0] == '0
+                      && !hwif_out.queue_driver[0].value.value[0] && hwif_out.queue_device[0].value.value[1:0] == '0
+                      && hwif_out.queue_descriptors[1].value.value[31:16] == '0
+                      && hwif_out.queue_driver[1].value.value[31:16] == '0
+                      && hwif_out.queue_device[1].value.value[31:16] == '0;
+    for (int unsigned w = 0; w < WINDOWS; w++)
+      windows_o[w] = '{last: 36'(hwif_out.window_last[w].page.value), first: 36'(hwif_out.window_first[w].page.value)};
+    max_frame_bytes_o = hwif_out.max_frame.bytes.value;
+    if (hwif_out.max_frame.bytes.value > 11'd2000) max_frame_bytes_o = 11'd2000;
+    if (hwif_out.max_frame.bytes.value < 11'd64) max_frame_bytes_o = 11'd64;
+  end
+
+  pen_nic_regs u_regs (
+    .clk                 (clk_i),
+    .rst                 (rst_i),
+    .s_cpuif_req         (state_q inside {WRITE, READ}),
+    .s_cpuif_req_is_wr   (state_q == WRITE),
+    .s_cpuif_addr        (address_q),
+    .s_cpuif_wr_data     (data_q),
+    .s_cpuif_wr_biten    ('1),           // byte strobes count for nothing: see the RDL
+    .s_cpuif_req_stall_wr(stall_write),
+    .s_cpuif_req_stall_rd(stall_read),
+    .s_cpuif_rd_ack      (read_ack),
+    .s_cpuif_rd_err      (read_error),
+    .s_cpuif_rd_data     (read_data),
+    .s_cpuif_wr_ack      (write_ack),
+    .s_cpuif_wr_err      (write_error),
+    .hwif_in,
+    .hwif_out
+  );
+
+  assign hwif_in.ports.value.next = PORTS;
+  assign hwif_in.pairs.value.next = PAIRS;
+  assign hwif_in.slots.value.next = SLOTS;
+  assign hwif_in.status.init_busy.next = init_busy_i;
+
+  // Reading the low half latches the high half.
+  logic [31:0] time_high_q;
+  always_ff @(posedge clk_i) if (hwif_out.time_low.ns.swacc) time_high_q <= time_ns_i[63:32];
+  assign hwif_in.time_low.ns.next = time_ns_i[31:0];
+  assign hwif_in.time_high.ns.next = time_high_q;
+
+  logic unused;
+  assign unused = &{1'b0, s_axil_awprot_i, s_axil_arprot_i, s_axil_wstrb_i, s_axil_awaddr_i[1:0], s_axil_araddr_i[1:0],
+                    chain_i.address, hwif_out.table_commit.req, hwif_out.queue_command.req};
+endmodule

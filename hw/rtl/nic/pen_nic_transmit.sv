@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fetches frames of all transmit queues into the store, ahead of their transmission, and queues them at the port.
+//
+// Of each queue up to SLOTS frames are in the store; whichever queue has room and a frame is fetched next, in turns, so
+// the next frame of each is there while another one is being sent. A slot is a reception port as pen_queue has it: of the
+// frames of a class that which came first goes first.
+//
+// A frame that nobody could receive (shorter than a header, longer than max_frame_bytes_i) is given back unsent; refused_o tells.
+module pen_nic_transmit
+  import pen_pkg::*, pen_nic_pkg::*;
+#(
+  parameter int unsigned QUEUES = 4,           // 1 to 8: of one port
+  parameter int unsigned SLOTS  = 4,           // 2, 4 or 8
+  parameter int unsigned CELLS  = 256,         // of all ports
+  parameter int unsigned PORT   = 0
+) (
+  input  logic              clk_i,
+  input  logic              rst_i,
+  input  length_t           max_frame_bytes_i, // FCS included
+  input  cycle_t            cycle_i,
+  // What of the queues is to be looked at
+  input  logic [QUEUES-1:0] notify_i,
+  input  logic [QUEUES-1:0] running_i,
+  input  logic              hold_i,            // no new chain is begun
+  output logic              idle_o,            // nothing is being fetched, and nothing waits to be
+  output logic              busy_o,            // a chain is under way
+  // Chains
+  input  logic              fetch_ready_i,
+  output logic              fetch_o,
+  output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetch_queue_o,
+  input  logic              empty_i,
+  input  logic              failed_i,
+  input  logic              buffer_valid_i,
+  input  buffer_t           buffer_i,
+  input  logic [15:0]       head_i,
+  output logic              buffer_ready_o,
+  output logic              used_valid_o,
+  output logic [15:0]       used_head_o,
+  input  logic              used_ready_i,
+  output logic [QUEUES-1:0] fail_o,            // one cycle: memory refused
+  // Memory
+  output logic              read_valid_o,
+  output dma_request_t      read_o,
+  input  logic              read_ready_i,
+  input  logic              beat_valid_i,
+  input  dma_beat_t         beat_i,
+  // Store and port
+  output store_write_t      store_o,
+  output enqueue_t          enqueue_o,
+  input  release_t          release_i,
+  output logic              refused_o          // one cycle: a frame was given back unsent
+);
+  localparam int unsigned PLACES = QUEUES > 1 ? QUEUES : 2;
+  localparam int unsigned QUEUE_W = $clog2(PLACES);
+  localparam int unsigned SLOT_W = $clog2(SLOTS);
+  localparam int unsigned CELLS_PER_SLOT = 16;
+  localparam int unsigned FIRST_SLOT = PORT * QUEUES * SLOTS;
+  localparam length_t HEADER = 11'd14;
+  localparam length_t FCS_BYTES = 11'd4;
+  if (QUEUES < 1 || QUEUES > CLASSES) begin : gen_check_queues
+    $fatal(1, "pen_nic_transmit: QUEUES must be 1 to %0d, is %0d (%m)", CLASSES, QUEUES);
+  end
+  if (SLOTS < 2 || SLOTS > MAX_PORTS || 1 << SLOT_W != SLOTS) begin : gen_check_slots
+    $fatal(1, "pen_nic_transmit: SLOTS must be 2, 4 or 8, is %0d (%m)", SLOTS);
+  end
+  if (CELLS < (PORT + 1) * QUEUES * SLOTS * CELLS_PER_SLOT) begin : gen_check_cells
+    $fatal(1, "pen_nic_transmit: CELLS must be %0d or more, is %0d (%m)", (PORT + 1) * QUEUES * SLOTS * CELLS_PER_SLOT, CELLS);
+  end
+
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef logic [SLOT_W-1:0]  slot_t;
+
+  typedef enum logic [2:0] {PICK, BUFFER, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE} state_e;
+  state_e                        state_q;
+  queue_t                        queue_q, chosen;
+  slot_t                         slot_q, slot;
+  logic [QUEUES-1:0]             pending_q, able;
+  logic [QUEUES-1:0][SLOTS-1:0]  taken_q;
+  logic [3:0]                    skip_q;        // bytes of the header still to come
+  logic [16:0]                   skipped;
+  logic [11:0]                   bytes_q;       // of the frame so far; stands at its end
+  logic [17:0]                   grown;
+  logic                          refuse_q, last_q, error_q, first_q;
+  logic                          done;
+  length_t                       length;
+  dma_request_t                  read_q;
+  store_write_t                  written;
+  length_t                       length_q;
+
+  always_comb begin
+    chosen = queue_q;
+    for (int unsigned k = 0; k < QUEUES; k++) able[k] = pending_q[k] && running_i[k] && taken_q[k] != '1;
+    for (int unsigned k = QUEUES; k >= 1; k--) begin
+      automatic queue_t next = queue_t'((32'(queue_q) + k) % QUEUES);
+      if (able[next]) chosen = next;
+    end
+    slot = '0;
+    for (int unsigned s = SLOTS; s >= 1; s--) if (!taken_q[queue_q][s-1]) slot = slot_t'(s - 1);
+  end
+
+  assign fetch_o       = state_q == PICK && able != '0 && fetch_ready_i && !hold_i;
+  assign fetch_queue_o = chosen;
+
+  assign skipped = buffer_i.bytes > 17'(skip_q) ? 17'(skip_q) : buffer_i.bytes;
+  assign grown   = 18'(bytes_q) + 18'(buffer_i.bytes) - 18'(skipped);
+
+  assign read_valid_o = state_q == READ;
+  assign read_o       = read_q;
+
+  // A buffer is done with when its last byte is there, or at once if none of it is wanted.
+  logic wanted;
+  assign wanted = buffer_i.bytes != skipped && !refuse_q && grown <= 18'(max_frame_bytes_i - FCS_BYTES);
+  assign buffer_ready_o = (state_q == BUFFER && buffer_valid_i && !wanted)
+                          || (state_q == DATA && beat_valid_i && beat_i.last);
+
+  pen_frame_writer #(.CELLS(CELLS)) u_writer (
+    .clk_i,
+    .rst_i,
+    .start_i     (state_q == PICK),
+    .cell_i      ('0),
+    .beat_valid_i(state_q == DATA && beat_valid_i),
+    .beat_i,
+    .end_i       (state_q == SEAL),
+    .done_o      (done),
+    .length_o    (length),
+    .store_o     (written)
+  );
+
+  cell_t base;
+  assign base = cell_t'((FIRST_SLOT + 32'({queue_q, slot_q})) * CELLS_PER_SLOT);
+  always_comb begin
+    store_o            = written;
+    store_o.cell_index = written.cell_index | base;
+    store_o.link_from  = written.link_from | base;
+    store_o.link_to    = written.link_to | base;
+  end
+
+  assign used_valid_o = state_q == GIVE_BACK;
+  assign refused_o    = state_q == GIVE_BACK && used_ready_i && refuse_q;
+  assign busy_o       = state_q != PICK;
+  assign idle_o       = state_q == PICK && able == '0;
+
+  always_ff @(posedge clk_i) begin
+    fail_o    <= '0;
+    pending_q <= (pending_q | notify_i) & running_i;
+    unique case (state_q)
+      PICK: begin
+        if (fetch_o) begin
+          queue_q <= chosen;
+          pending_q[chosen] <= notify_i[chosen];  // a doorbell from here on counts, even if nothing is found now
+          state_q <= BUFFER;
+        end
+        skip_q   <= 4'(HEADER_BYTES);
+        bytes_q  <= '0;
+        refuse_q <= 1'b0;
+        error_q  <= 1'b0;
+        first_q  <= 1'b1;
+      end
+      BUFFER: begin
+        if (first_q) slot_q <= slot;              // of the whole frame, whatever is released meanwhile
+        first_q <= 1'b0;
+        if (empty_i || failed_i) state_q <= PICK;
+        else if (buffer_valid_i) begin
+          pending_q[queue_q] <= running_i[queue_q];
+          used_head_o <= head_i;
+          read_q  <= '{address: buffer_i.address + ADDRESS_W'(skipped), bytes: buffer_i.bytes - skipped};
+          last_q  <= buffer_i.last;
+          skip_q  <= skip_q - 4'(skipped);
+          if (grown > 18'(max_frame_bytes_i - FCS_BYTES)) refuse_q <= 1'b1;
+          else bytes_q <= grown[11:0];
+          if (wanted) state_q <= READ;
+          else if (buffer_i.last) state_q <= SEAL;
+        end
+      end
+      READ: if (read_ready_i) state_q <= DATA;
+      DATA: if (beat_valid_i && beat_i.last) begin
+        error_q <= error_q || beat_i.error;
+        state_q <= last_q || beat_i.error ? SEAL : BUFFER;
+        // The rest of the chain is not looked at: the queue stops.
+        if (beat_i.error) begin
+          fail_o[queue_q] <= 1'b1;
+          if (!last_q) state_q <= BUFFER;
+          refuse_q <= 1'b1;
+        end
+      end
+      SEAL: begin
+        if (bytes_q < 12'(HEADER)) refuse_q <= 1'b1;
+        state_q <= error_q ? PICK : refuse_q || bytes_q < 12'(HEADER) ? GIVE_BACK : WAIT_END;
+      end
+      WAIT_END: if (done) state_q <= QUEUE;
+      QUEUE: state_q <= GIVE_BACK;
+      GIVE_BACK: if (used_ready_i) state_q <= PICK;
+      default: state_q <= PICK;
+    endcase
+    for (int unsigned k = 0; k < QUEUES; k++) begin
+      for (int unsigned s = 0; s < SLOTS; s++) begin
+        if (state_q == QUEUE && queue_q == queue_t'(k) && slot_q == slot_t'(s)) taken_q[k][s] <= 1'b1;
+        else if (release_i.valid && release_i.frame == cell_t'((FIRST_SLOT + k * SLOTS + s) * CELLS_PER_SLOT)) taken_q[k][s] <= 1'b0;
+      end
+    end
+    if (rst_i) begin
+      state_q   <= PICK;
+      queue_q   <= '0;
+      pending_q <= '0;
+      taken_q   <= '0;
+      fail_o    <= '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) if (done) length_q <= length;
+
+  always_comb begin
+    enqueue_o = '0;
+    if (state_q == QUEUE) enqueue_o.destination[PORT] = 1'b1;
+    enqueue_o.traffic_class = class_t'(queue_q);
+    enqueue_o.port          = port_t'(slot_q);
+    enqueue_o.frame         = base;
+    enqueue_o.length        = length_q;
+    enqueue_o.visible       = cycle_i;
+  end
+
+  logic unused;
+  assign unused = &{1'b0, release_i};
+endmodule

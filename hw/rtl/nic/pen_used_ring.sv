@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device's side of split virtqueues (VIRTIO 1.2, 2.7.8): gives chains back, and tells the driver.
+//
+// Chains come in the order of a queue and from all queues. Each is written into the used ring at once; the index that
+// makes them visible is written when no other chain waits, or after 16, so completions of a busy card share it. What
+// stands in memory is told in this order:
+//
+//   elements ─► settled ─► index ─► settled ─► flags of the driver read ─► interrupt, unless VRING_AVAIL_F_NO_INTERRUPT
+module pen_used_ring
+  import pen_nic_pkg::*;
+#(
+  parameter int unsigned QUEUES = 8
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_i,
+  // The queue that starts; its places are those of start_settings_i
+  input  logic                      start_i,        // with idle_o
+  input  logic [$clog2(QUEUES)-1:0] start_queue_i,
+  input  queue_settings_t           start_settings_i,
+  // Chains that are given back
+  input  logic                      valid_i,
+  input  logic [$clog2(QUEUES)-1:0] queue_i,
+  input  logic [15:0]               head_i,
+  input  logic [16:0]               bytes_i,        // written into it
+  output logic                      ready_o,
+  input  logic [QUEUES-1:0]         running_i,      // what comes of other queues is dropped
+  output logic                      idle_o,         // nothing waits to be told
+  output logic [QUEUES-1:0]         interrupt_o,    // one cycle
+  output logic [QUEUES-1:0]         fail_o,         // one cycle: memory refused
+  // Memory
+  output logic                      write_valid_o,
+  output dma_request_t              write_o,
+  input  logic                      write_ready_i,
+  output logic                      data_valid_o,
+  output logic [63:0]               data_o,
+  input  logic                      data_ready_i,
+  input  logic                      settled_i,
+  input  logic                      error_i,
+  output logic                      read_valid_o,
+  output dma_request_t              read_o,
+  input  logic                      read_ready_i,
+  input  logic                      beat_valid_i,
+  input  dma_beat_t                 beat_i
+);
+  localparam int unsigned QUEUE_W = $clog2(QUEUES);
+  localparam int unsigned BATCH = 16;
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef struct packed {
+    logic [ADDRESS_W-1:2] device;
+    logic [ADDRESS_W-1:1] driver;
+    logic [3:0]           size_log2;
+  } place_t;
+  typedef struct packed {
+    queue_t      owner;
+    logic [15:0] head;
+    logic [16:0] bytes;
+  } chain_t;
+
+  typedef enum logic [2:0] {IDLE, ELEMENT, ELEMENT_DATA, SETTLE, INDEX, INDEX_DATA, ASK, FLAGS} state_e;
+  state_e             state_q;
+  queue_t             queue_q;
+  chain_t             chain, chain_q;
+  logic               chain_valid, take, second_q, no_interrupt;
+  logic [4:0]         count;
+  place_t             place, start_place;
+  logic [15:0]        next_used, index, mask;
+  logic [QUEUES-1:0]  dirty_q;                      // elements are not visible yet
+  logic [$clog2(BATCH):0] batch_q;
+  logic               error_q;
+  logic [63:0]        element, index_data;
+  address_t           element_address, index_address;
+
+  pen_fifo #(.WIDTH($bits(chain_t)), .DEPTH(16)) u_chains (
+    .clk_i, .rst_i,
+    .valid_i, .ready_o, .data_i({queue_i, head_i, bytes_i}),
+    .valid_o(chain_valid), .ready_i(take), .data_o(chain), .count_o(count)
+  );
+
+  assign start_place = '{
+    device: start_settings_i.device[ADDRESS_W-1:2], driver: start_settings_i.driver[ADDRESS_W-1:1],
+    size_log2: start_settings_i.size_log2
+  };
+  pen_lutram_1r1w #(.WIDTH($bits(place_t)), .DEPTH(QUEUES)) u_places (
+    .clk_i,
+    .write_i     (start_i),
+    .write_addr_i(start_queue_i),
+    .write_data_i(start_place),
+    .read_addr_i (queue_q),
+    .read_data_o (place)
+  );
+  pen_lutram_1r1w #(.WIDTH(16), .DEPTH(QUEUES)) u_next (
+    .clk_i,
+    .write_i     (start_i || (state_q == ELEMENT && write_ready_i)),
+    .write_addr_i(start_i ? start_queue_i : queue_q),
+    .write_data_i(start_i ? start_settings_i.next_used : next_used + 1'b1),
+    .read_addr_i (queue_q),
+    .read_data_o (next_used)
+  );
+
+  // The next queue whose index is to be written.
+  queue_t publish;
+  always_comb begin
+    publish = '0;
+    for (int unsigned k = 0; k < QUEUES; k++) if (dirty_q[k]) publish = queue_t'(k);
+  end
+
+  assign take  = state_q == IDLE && chain_valid && batch_q != $bits(batch_q)'(BATCH);
+  assign mask  = (16'd1 << place.size_log2) - 1'b1;
+  assign index = next_used & mask;
+
+  assign element_address = {place.device, 2'b0} + ADDRESS_W'(4) + ADDRESS_W'({index, 3'b0});
+  assign index_address   = {place.device, 2'b0} + ADDRESS_W'(2);
+  assign element         = {15'b0, chain_q.bytes, 16'b0, chain_q.head};
+  assign index_data      = {4{next_used}};
+
+  // An element that begins in the upper half of a word has its other half in the next one.
+  logic upper_q;
+  always_comb begin
+    write_valid_o = state_q inside {ELEMENT, INDEX};
+    write_o       = state_q == INDEX ? '{address: index_address, bytes: 17'd2}
+                                     : '{address: element_address, bytes: 17'd8};
+    data_valid_o  = state_q inside {ELEMENT_DATA, INDEX_DATA};
+    data_o        = state_q == INDEX_DATA ? index_data : upper_q ? {element[31:0], element[63:32]} : element;
+    read_valid_o  = state_q == ASK && settled_i && !error_q && !error_i;
+    read_o        = '{address: {place.driver, 1'b0}, bytes: 17'd2};
+  end
+
+  assign no_interrupt = beat_i.data[16*beat_i.offset[2:1]];
+  assign idle_o       = state_q == IDLE && !chain_valid && dirty_q == '0;
+
+  always_ff @(posedge clk_i) begin
+    interrupt_o <= '0;
+    fail_o      <= '0;
+    if (error_i) error_q <= 1'b1;
+    unique case (state_q)
+      IDLE: begin
+        if (take) begin
+          chain_q <= chain;
+          queue_q <= chain.owner;
+          batch_q <= batch_q + 1'b1;
+          if (running_i[chain.owner]) state_q <= ELEMENT;
+        end else if (dirty_q != '0) begin
+          queue_q <= publish;
+          state_q <= SETTLE;
+        end else batch_q <= '0;
+      end
+      ELEMENT: begin
+        upper_q  <= element_address[2];
+        second_q <= 1'b0;
+        if (write_ready_i) begin
+          dirty_q[queue_q] <= 1'b1;
+          state_q <= ELEMENT_DATA;
+        end
+      end
+      ELEMENT_DATA: if (data_ready_i) begin
+        second_q <= 1'b1;
+        if (!upper_q || second_q) state_q <= IDLE;
+      end
+      SETTLE: if (settled_i) begin
+        dirty_q[queue_q] <= 1'b0;
+        state_q <= INDEX;
+        if (error_q || error_i) begin               // which queue's element it was is not known: all that had some stop
+          error_q <= 1'b0;
+          fail_o  <= dirty_q;
+          dirty_q <= '0;
+          state_q <= IDLE;
+        end
+      end
+      INDEX: if (write_ready_i) state_q <= INDEX_DATA;
+      INDEX_DATA: if (data_ready_i) state_q <= ASK;
+      ASK: if (settled_i) begin
+        if (error_q || error_i) begin
+          error_q <= 1'b0;
+          fail_o[queue_q] <= 1'b1;
+          state_q <= IDLE;
+        end else if (read_ready_i) state_q <= FLAGS;
+      end
+      FLAGS: if (beat_valid_i && beat_i.last) begin
+        interrupt_o[queue_q] <= !no_interrupt || beat_i.error;
+        fail_o[queue_q]      <= beat_i.error;
+        state_q <= IDLE;
+      end
+      default: state_q <= IDLE;
+    endcase
+    if (rst_i) begin
+      state_q     <= IDLE;
+      dirty_q     <= '0;
+      batch_q     <= '0;
+      error_q     <= 1'b0;
+      interrupt_o <= '0;
+      fail_o      <= '0;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, count, chain_q.owner, beat_i, start_settings_i};
+endmodule

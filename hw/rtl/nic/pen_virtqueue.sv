@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's side of split virtqueues (VIRTIO 1.2, 2.7): finds what has been made available, buffer by buffer.
+//
+// One unit serves all queues of one direction, one chain at a time:
+//
+//   fetch_i      a chain of this queue is wanted; with ready_o
+//   empty_o      there is none                                  \
+//   failed_o     the queue stands still from now on, see error_o | one of them answers
+//   valid_o      a buffer of the chain, until ready_i; `last`   /  ends it
+//
+// Whatever the driver writes, nothing is read but the ring and the table that the queue was started with, and a chain
+// has at most as many buffers as the table. What is wrong stops the queue and no other one.
+module pen_virtqueue
+  import pen_nic_pkg::*;
+#(
+  parameter int unsigned QUEUES  = 4,
+  parameter bit          RECEIVE = 0            // buffers are for the device to write
+) (
+  input  logic                clk_i,
+  input  logic                rst_i,
+  // Start and stop; each acts with command_ready_o
+  input  logic                start_i,
+  input  logic                stop_i,
+  input  logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] command_queue_i,
+  input  queue_settings_t     settings_i,
+  input  logic                settings_good_i,  // alignment and size
+  output logic                command_ready_o,
+  output logic [15:0]         next_available_o, // of command_queue_i, while command_ready_o
+  output logic [QUEUES-1:0]   running_o,
+  output queue_error_e [QUEUES-1:0] error_o,
+  input  logic [QUEUES-1:0]   fail_i,           // somebody else found something wrong
+  input  queue_error_e        fail_error_i,
+  // Chains
+  output logic                ready_o,
+  input  logic                fetch_i,
+  input  logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetch_queue_i,
+  output logic                empty_o,
+  output logic                failed_o,
+  output logic                valid_o,
+  output buffer_t             buffer_o,
+  output logic [15:0]         head_o,           // of the chain
+  input  logic                ready_i,
+  // Memory
+  output logic                request_valid_o,
+  output dma_request_t        request_o,
+  input  logic                request_ready_i,
+  input  logic                beat_valid_i,
+  input  dma_beat_t           beat_i
+);
+  localparam int unsigned PLACES = QUEUES > 1 ? QUEUES : 2;
+  localparam int unsigned QUEUE_W = $clog2(PLACES);
+  localparam logic [16:0] MOST_BYTES = 17'h10000;
+  if (QUEUES < 1 || QUEUES > MAX_QUEUES / 2) begin : gen_check
+    $fatal(1, "pen_virtqueue: QUEUES must be 1 to 16, is %0d (%m)", QUEUES);
+  end
+
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef struct packed {
+    logic [ADDRESS_W-1:4] descriptors;
+    logic [ADDRESS_W-1:1] driver;
+    logic [3:0]           size_log2;
+  } place_t;
+  typedef struct packed {
+    logic [15:0] known;                         // available index as last read
+    logic [15:0] next;                          // not yet fetched
+  } index_t;
+
+  typedef enum logic [3:0] {
+    IDLE, LOOK, INDEX, AVAILABLE, RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE, FAIL
+  } state_e;
+  state_e       state_q;
+  queue_t       queue_q, place_queue;
+  place_t       place, start_place;
+  index_t       index, index_d;
+  logic         index_write;
+  logic [15:0]  head_q, at_q, chain_q, size, mask, ahead, value;
+  logic [16:0]  total_q, total;
+  logic [63:0]  base_q;
+  logic [31:0]  length_q;
+  logic [15:0]  flags_q, following_q;
+  queue_error_e wrong_q;
+  logic         command, request;
+
+  localparam int unsigned NEXT = 0, WRITE = 1, INDIRECT = 2;
+
+  assign place_queue = state_q == IDLE ? command_queue_i : queue_q;
+  assign start_place = '{
+    descriptors: settings_i.descriptors[ADDRESS_W-1:4], driver: settings_i.driver[ADDRESS_W-1:1],
+    size_log2: settings_i.size_log2
+  };
+
+  assign command_ready_o = state_q == IDLE && !fetch_i && (start_i || stop_i);
+  assign command = start_i && command_ready_o;
+  assign ready_o = state_q == IDLE;
+
+  pen_lutram_1r1w #(.WIDTH($bits(place_t)), .DEPTH(PLACES)) u_places (
+    .clk_i,
+    .write_i     (command),
+    .write_addr_i(command_queue_i),
+    .write_data_i(start_place),
+    .read_addr_i (queue_q),
+    .read_data_o (place)
+  );
+  pen_lutram_1r1w #(.WIDTH($bits(index_t)), .DEPTH(PLACES)) u_indices (
+    .clk_i,
+    .write_i     (index_write),
+    .write_addr_i(place_queue),
+    .write_data_i(index_d),
+    .read_addr_i (place_queue),
+    .read_data_o (index)
+  );
+  assign next_available_o = index.next;
+
+  assign size  = 16'd1 << place.size_log2;
+  assign mask  = size - 1'b1;
+  assign value = beat_i.data[16*beat_i.offset[2:1]+:16];
+  assign ahead = value - index.next;
+  assign total = total_q + length_q[16:0];
+
+  // What is read now.
+  always_comb begin
+    request_o.address = {place.driver, 1'b0} + ADDRESS_W'(2);
+    request_o.bytes   = 17'd2;
+    if (state_q == RING) request_o.address = {place.driver, 1'b0} + ADDRESS_W'(4) + ADDRESS_W'({index.next & mask, 1'b0});
+    if (state_q == DESCRIPTOR) begin
+      request_o.address = {place.descriptors, 4'b0} + ADDRESS_W'({at_q, 4'b0});
+      request_o.bytes   = 17'd16;
+    end
+  end
+  assign request         = state_q inside {INDEX, RING, DESCRIPTOR};
+  assign request_valid_o = request;
+
+  logic answered;
+  assign answered = beat_valid_i && beat_i.last;
+
+  always_comb begin
+    index_write = 1'b0;
+    index_d     = index;
+    if (command) begin
+      index_write = 1'b1;
+      index_d     = '{known: settings_i.next_available, next: settings_i.next_available};
+    end else if (state_q == AVAILABLE && answered && !beat_i.error && ahead <= size) begin
+      index_write   = 1'b1;
+      index_d.known = value;
+    end else if (state_q == GIVE && ready_i && !flags_q[NEXT]) begin
+      index_write  = 1'b1;
+      index_d.next = index.next + 1'b1;
+    end
+  end
+
+  assign empty_o  = state_q == AVAILABLE && answered && !beat_i.error && value == index.next;
+  assign failed_o = state_q == FAIL;
+  assign valid_o  = state_q == GIVE;
+  assign head_o   = head_q;
+  assign buffer_o = '{address: base_q[ADDRESS_W-1:0], bytes: length_q[16:0], last: !flags_q[NEXT]};
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      IDLE: begin
+        if (fetch_i) begin
+          queue_q <= fetch_queue_i;
+          state_q <= LOOK;
+        end
+        total_q <= '0;
+        chain_q <= '0;
+      end
+      LOOK: state_q <= index.known == index.next ? INDEX : RING;
+      INDEX: if (request_ready_i) state_q <= AVAILABLE;
+      AVAILABLE: if (answered) begin
+        wrong_q <= beat_i.error ? QUEUE_ERROR_ACCESS : QUEUE_ERROR_JUMP;
+        if (beat_i.error || ahead > size) state_q <= FAIL;
+        else state_q <= value == index.next ? IDLE : RING;
+      end
+      RING: if (request_ready_i) state_q <= HEAD;
+      HEAD: if (answered) begin
+        head_q  <= value;
+        at_q    <= value;
+        wrong_q <= beat_i.error ? QUEUE_ERROR_ACCESS : QUEUE_ERROR_INDEX;
+        state_q <= beat_i.error || value >= size ? FAIL : DESCRIPTOR;
+      end
+      DESCRIPTOR: if (request_ready_i) state_q <= ADDRESS;
+      ADDRESS: if (beat_valid_i) begin
+        if (!beat_i.last) base_q <= beat_i.data;
+        else {following_q, flags_q, length_q} <= beat_i.data;
+        wrong_q <= QUEUE_ERROR_ACCESS;
+        if (beat_i.last) begin
+          chain_q <= chain_q + 1'b1;
+          state_q <= beat_i.error ? FAIL : CHECK;
+        end
+      end
+      CHECK: begin
+        state_q <= FAIL;
+        if (flags_q[INDIRECT] || flags_q[WRITE] != RECEIVE) wrong_q <= QUEUE_ERROR_KIND;
+        else if (length_q == '0) wrong_q <= QUEUE_ERROR_EMPTY;
+        else if (length_q > 32'(MOST_BYTES) || total > MOST_BYTES) wrong_q <= QUEUE_ERROR_LONG;
+        else if (base_q[63:ADDRESS_W] != '0) wrong_q <= QUEUE_ERROR_ACCESS;
+        else if (flags_q[NEXT] && following_q >= size) wrong_q <= QUEUE_ERROR_INDEX;
+        else if (flags_q[NEXT] && chain_q >= size) wrong_q <= QUEUE_ERROR_LOOP;
+        else begin
+          total_q <= total;
+          state_q <= GIVE;
+        end
+      end
+      GIVE: if (ready_i) begin
+        at_q    <= following_q;
+        state_q <= flags_q[NEXT] ? DESCRIPTOR : IDLE;
+      end
+      FAIL: state_q <= IDLE;
+      default: state_q <= IDLE;
+    endcase
+    for (int unsigned k = 0; k < QUEUES; k++) begin
+      if (command_ready_o && command_queue_i == queue_t'(k)) begin
+        running_o[k] <= start_i && settings_good_i;
+        if (start_i) error_o[k] <= settings_good_i ? QUEUE_ERROR_NONE : QUEUE_ERROR_SETTING;
+      end else if (running_o[k] && (fail_i[k] || (state_q == FAIL && queue_q == queue_t'(k)))) begin
+        running_o[k] <= 1'b0;
+        error_o[k]   <= state_q == FAIL && queue_q == queue_t'(k) ? wrong_q : fail_error_i;
+      end
+    end
+    if (rst_i) begin
+      state_q   <= IDLE;
+      running_o <= '0;
+      for (int unsigned k = 0; k < QUEUES; k++) error_o[k] <= QUEUE_ERROR_NONE;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, settings_i.device, settings_i.next_used, settings_i.descriptors[3:0], settings_i.driver[0],
+                    beat_i.count, beat_i.offset[0], flags_q[15:3]};
+endmodule
