@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -292,3 +294,17 @@ def test_layout_follows_the_package() -> None:
         layout_header("typedef struct packed { nothing_t a; } verdict_t;")
     with pytest.raises(ToolError, match="2 to 8"):
         build_model(ports=9)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_switches_go_in_any_order(first: int) -> None:
+    """Their scopes are taken out of their own contexts: in a process of its own, which would hang or crash."""
+    code = (
+        "from penstock.hardware.host_line import hardware\n"
+        "switches = [hardware(), hardware()]\n"
+        "[switch.run(switch.cycle + 1_000) for switch in switches]\n"
+        f"del switches[{first}]\n"
+        "del switches[0]\n"
+        "hardware().run(10_000)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

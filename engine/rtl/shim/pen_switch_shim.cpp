@@ -680,7 +680,12 @@ struct pen_switch {
 
 uint32_t pen_abi(void) { return PEN_ABI; }
 pen_switch *pen_create(void) { return new pen_switch; }
-void pen_destroy(pen_switch *self) { delete self; }
+void pen_destroy(pen_switch *self) {
+  // A model takes its scopes out of the context of the thread, which may be another switch's, also of one that is gone.
+  Verilated::threadContextp(&self->context);
+  delete self;
+  Verilated::threadContextp(Verilated::defaultContextp());
+}
 uint64_t pen_push(pen_switch *self, const pen_frame *frame) { return self->push(*frame); }
 void pen_link(pen_switch *self, uint32_t port, uint32_t up, int64_t rate_ppb) { self->link(port, up != 0, rate_ppb); }
 void pen_run(pen_switch *self, uint64_t until) { self->run(until); }

@@ -39,6 +39,15 @@ const CHECK_CYCLES: Tick = 2;
 const SUM_CYCLES: Tick = 52;
 const FIRST_ENTRY_CYCLES: Tick = 55;
 const ENTRY_CYCLES: Tick = 3;
+/// After a step of the clock: until a running list has its new start, by its base time or by a division, and what a
+/// remainder adds.
+const START_BASE_CYCLES: Tick = 33;
+const START_DIVIDED_CYCLES: Tick = 97;
+const REMAINDER_CYCLES: Tick = 16;
+/// For each time of a port that is looked at then, and for each that is found.
+const LOOK_CYCLES: Tick = 2;
+const FOUND_CYCLES: Tick = 8;
+const TIMES: Tick = 4;
 
 /// What the registers say of a list that is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +76,28 @@ enum Step {
         change_time: u64,
         since: u64,
     },
+    /// The commit that a step of the clock has interrupted begins again.
+    Again(GateRegisters),
+}
+
+impl Step {
+    /// The list and its ConfigChangeTime.
+    fn proposed(&self) -> Option<(Arc<List>, u64)> {
+        match self {
+            Self::Propose { list, change_time, .. } => Some((Arc::clone(list), *change_time)),
+            _ => None,
+        }
+    }
+}
+
+/// A commit that is worked on from this cycle on.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    since: Tick,
+    port: u16,
+    registers: GateRegisters,
+    /// It has counted an error.
+    counted: bool,
 }
 
 /// The staged list, and what is under way.
@@ -76,8 +107,12 @@ pub struct GateConfig {
     /// The first cycles in which an entry and a commit can be taken.
     writable: When,
     free: When,
+    /// Before that, after a step of the clock: the first and last cycle in which an entry can be written.
+    between: (Tick, Tick),
     /// In the order of time.
     steps: VecDeque<(When, u16, Step)>,
+    /// What a step of the clock interrupts, up to the cycle in which an entry can be written again.
+    work: Option<Work>,
     /// Per port: ConfigChangeError and the last error's code.
     errors: Vec<(u16, u8)>,
 }
@@ -88,7 +123,9 @@ impl GateConfig {
             entries: vec![Entry { operation: 0, states: 0, interval: 0 }; GATE_ENTRIES],
             writable: When::tick(0),
             free: When::tick(0),
+            between: (0, 0),
             steps: VecDeque::new(),
+            work: None,
             errors: vec![(0, 0); usize::from(ports)],
         }
     }
@@ -124,6 +161,33 @@ impl GateConfig {
     fn count(&mut self, port: u16, code: u8) {
         let (count, last) = &mut self.errors[usize::from(port)];
         (*count, *last) = (count.saturating_add(1), code);
+        if let Some(work) = &mut self.work {
+            work.counted = true;
+        }
+    }
+
+    /// As soon as a commit is taken, which is before the ports know what they are told last.
+    fn begin_again(&mut self, work: &Work, time: &GateTime) {
+        let when = self.free;
+        let place = self.steps.iter().position(|step| step.0.at(time) > when.at(time)).unwrap_or(self.steps.len());
+        self.steps.insert(place, (when, work.port, Step::Again(work.registers)));
+        self.busy_until(when.later(1), when.later(1));
+    }
+
+    /// A step of the clock in this cycle interrupts the commit that is worked on, or waits to begin again: nothing has come
+    /// of it yet.
+    fn interrupt(&mut self, time: &GateTime, cycle: Tick) {
+        let steps = self.steps.len();
+        self.steps.retain(|(_, _, step)| !matches!(step, Step::Again(_)));
+        if self.steps.len() < steps {
+            return;
+        }
+        self.work = self.work.filter(|work| work.since < cycle && cycle < self.writable.at(time));
+        let Some(work) = &mut self.work else { return };
+        self.steps.clear();
+        if std::mem::take(&mut work.counted) {
+            self.errors[usize::from(work.port)].0 -= 1;
+        }
     }
 }
 
@@ -162,6 +226,10 @@ pub trait GatedPorts {
 impl GateConfig {
     /// When an entry of the staged list can be written, from a cycle on; or when that is to be asked again.
     pub fn takes_entry(&self, from: Tick, time: &GateTime) -> Tick {
+        let (first, last) = self.between;
+        if from <= last {
+            return from.max(first);
+        }
         from.max(self.writable.at(time))
     }
 
@@ -181,6 +249,7 @@ impl GateConfig {
         if usize::from(port) >= self.errors.len() {
             return;
         }
+        self.work = Some(Work { since: at, port, registers: *registers, counted: false });
         let length = usize::from(registers.length);
         let admin = AdminList {
             entries: self.entries.iter().cycle().take(length).copied().collect(),
@@ -264,6 +333,7 @@ impl GateConfig {
                     ports.change(at, port).propose(since, list, change_time);
                     ports.changed(at, port);
                 }
+                Step::Again(registers) => self.commit(at, port, &registers, &time),
             }
         }
     }
@@ -284,11 +354,25 @@ impl GateConfig {
         let now = time.at(at);
         self.keep(&before, cycle);
         if matches!(command, Command::Set { .. } | Command::Step { .. }) {
+            self.interrupt(&before, cycle);
+            let (started, looked) = after_step(cycle, now + LEAD_NS, before.at(at - ACTED_CYCLES), ports);
+            self.busy_until(When::tick(started), When::tick(looked));
+            self.between = if self.work.is_some() { (0, 0) } else { (started, looked) };
+            // What the ports have not been told of yet, or have and do not know yet.
+            let told = std::mem::take(&mut self.steps);
             for &port in shaped.iter().rev() {
-                let Some((list, pending)) = ports.change(at, port).stepped(last, now + LEAD_NS) else { continue };
+                let pending = ports.change(at, port).stepped(last, now + LEAD_NS);
+                let Some((list, pending)) =
+                    pending.or_else(|| told.iter().filter(|step| step.1 == port).find_map(|step| step.2.proposed()))
+                else {
+                    continue;
+                };
                 let earliest = now + AGAIN_NS + LEAD_NS;
                 let change_time = if pending >= earliest { pending } else { list.start_from(earliest) };
                 self.tell(port, now + AGAIN_NS, list, change_time);
+            }
+            if let Some(work) = self.work {
+                self.begin_again(&work, ports.gate_time());
             }
         }
         for &port in &shaped {
@@ -296,6 +380,26 @@ impl GateConfig {
         }
         0
     }
+}
+
+/// After a step of the clock in this cycle: the cycles from which an entry and a commit are taken, if no list is pending.
+/// `running`: the gate time by which a list has begun that the unit counts as running.
+fn after_step(cycle: Tick, earliest: u64, running: u64, ports: &impl GatedPorts) -> (Tick, Tick) {
+    let count = ports.count();
+    let mut started = cycle + 1;
+    let mut found = 0;
+    for port in 0..count {
+        started += 1;
+        let Some(list) = ports.gates(port).and_then(|gates| gates.list(running)) else { continue };
+        found += 1;
+        started += match earliest.checked_sub(list.base_time()) {
+            None => START_BASE_CYCLES - 1,
+            Some(past) if past % list.cycle_time() == 0 => START_DIVIDED_CYCLES - 1,
+            Some(_) => START_DIVIDED_CYCLES + REMAINDER_CYCLES - 1,
+        };
+    }
+    let looks = TIMES * Tick::from(count.next_power_of_two());
+    (started, started + LOOK_CYCLES * looks + FOUND_CYCLES * found)
 }
 
 /// A change that can no longer be taken back: its last cycle runs or is near, or the first list is near.

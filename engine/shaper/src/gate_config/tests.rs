@@ -141,3 +141,48 @@ fn a_base_time_that_is_ahead_is_not_in_the_past() {
         assert_eq!(list.base_time(), base);
     }
 }
+
+/// A clock that is set while a commit is worked on: the commit begins again, and counts from the new time.
+#[test]
+fn a_step_of_the_clock_begins_a_commit_again() {
+    for (base, errors) in [(0, (0, 0)), (1_000_000_000, (1, 6))] {
+        let (mut unit, mut port) = (unit(), Port::new());
+        port.run(&mut unit, 200_000);
+        let registers = registers(base);
+        unit.commit(200_000, 0, &registers, &port.time);
+        let set = Command::Set { s: 0, ns: 1_000 };
+        assert_eq!(unit.clock_command(200_001, set, &mut port), 0);
+        let writable = unit.takes_entry(200_002, &port.time);
+        port.run(&mut unit, 220_000);
+        assert_eq!(unit.errors(0), errors, "counted once");
+        if errors.0 == 0 {
+            let (list, change_time) =
+                port.gates.pending(port.time.at(209_000)).expect("told after its preparation anew");
+            assert!((1_000 + PREPARE_NS + LEAD_NS..1_000 + 2 * PREPARE_NS).contains(&change_time), "{change_time}");
+            assert_eq!(list.cycle_time(), 1_000);
+            assert!(writable > 200_000, "entries stay as they are");
+        }
+        assert!(unit.takes_entry(220_000, &port.time) == 220_000);
+    }
+}
+
+/// The commit that is through when the clock is stepped is pending again; a second step begins that anew.
+#[test]
+fn steps_of_the_clock_work_out_again_what_is_pending() {
+    let (mut unit, mut port) = (unit(), Port::new());
+    unit.commit(1_000, 0, &registers(0), &port.time);
+    port.run(&mut unit, 9_500);
+    assert!(port.gates.pending(port.time.at(9_500)).is_some());
+    for at in [10_000, 30_000] {
+        let step = Command::Step { s: 0, ns: 1_000_000 };
+        assert_eq!(unit.clock_command(at, step, &mut port), 0);
+        assert!(port.gates.pending(port.time.at(at + GATES_CYCLES)).is_none());
+        let now = port.time.at(at + GATES_CYCLES);
+        assert!(unit.takes_commit(at + 1, &port.time).abs_diff(at + AGAIN_NS / 8) < 1_000);
+        if at == 30_000 {
+            port.run(&mut unit, at + 70_000);
+            let (_, change_time) = port.gates.pending(now + AGAIN_NS).unwrap();
+            assert_eq!(change_time, (now + AGAIN_NS + LEAD_NS).next_multiple_of(1_000));
+        }
+    }
+}
