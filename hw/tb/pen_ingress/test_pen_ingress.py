@@ -79,7 +79,7 @@ class Bench:
             "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1,
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
-            "aging_period_ms": 100_000,
+            "aging_period_ms": 100_000, "reserved_to_host": 0,
             "identify_enable": 7, "identify_ipv4_mask": ALL,
         }  # fmt: skip
         self.config.update(config)
