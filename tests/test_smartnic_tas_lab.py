@@ -11,7 +11,8 @@ import pytest
 
 from penstock.lab.machine import Machine
 from penstock.lab.planes import TOLERANCE_NS
-from penstock.reproduce.smartnic_tas import cycle, occupancy, seen, testbed
+from penstock.plane.sync import Plan
+from penstock.reproduce.smartnic_tas import cycle, occupancy, real_clocks, seen, testbed
 from penstock.reproduce.smartnic_tas.laboratory import bound_us
 from penstock.reproduce.smartnic_tas.place import case
 from penstock.scenario import load
@@ -142,6 +143,20 @@ def test_what_a_change_of_the_cycle_must_not_do(second: dict[str, Any], delivere
     network = load(testbed.document(case("tas", aligned=False), 100))
     found = cycle.seen(testbed.Played(network, summary, frames(Frame()), ()))
     assert {row.id.removeprefix("cycle.change.") for row in found.rows if not row.ok} == bad
+
+
+@needs_namespaces
+def test_the_clocks_of_two_planes_are_brought_together() -> None:
+    """They were 7 ms apart; how near they come is the machine's."""
+    with Machine() as machine:
+        answers = real_clocks.play(machine, lambda _what: None, Plan(4, 200, 60, 20))
+    rows = {row.id: row.measured for row in real_clocks.seen(answers).rows}
+    assert [name for name, measured in rows.items() if measured is None] == []
+    assert 0 < (rows["fig5.least_trip"] or 0) < (rows["fig5.round_trip"] or 0)
+    assert (rows["fig6.error"] or 0) < 1e6
+    own, other = answers
+    not_told = [*other[:-1], {**other[-1], "compensated": False}]
+    assert real_clocks.seen([own, not_told]).rows[-1].measured is None
 
 
 @needs_namespaces

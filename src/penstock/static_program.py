@@ -51,7 +51,7 @@ class StaticProgram:
         if not program.exists():
             with locked(room / "lock"):
                 if not program.exists():
-                    self._compile(program, cache_folder() / "end" / "target")
+                    self._compile(program, cache_folder() / "targets" / _checkout())
         return program
 
     def _sources(self) -> list[Path]:
@@ -75,7 +75,7 @@ class StaticProgram:
                 *("cargo", "build", "--quiet", "--locked", "--profile", _PROFILE, "--target", host),
                 *("--manifest-path", ENGINE / "Cargo.toml", "--package", self.name),
             ]
-            with locked(target.parent / "target.lock"):
+            with locked(target.with_suffix(".lock")):
                 checked(command, f"the build of {self.name}", {"RUSTFLAGS": _FLAGS, "CARGO_TARGET_DIR": str(target)})
         except ToolError as error:
             raise EngineError(str(error)) from error
@@ -83,3 +83,8 @@ class StaticProgram:
         fresh = program.with_suffix(f".{os.getpid()}")
         shutil.copy2(target / host / _PROFILE / self.name, fresh)
         fresh.replace(program)
+
+
+def _checkout() -> str:
+    """One folder of half-made things for each: cargo would take those of another checkout for this one's."""
+    return hashlib.sha256(str(ENGINE.resolve()).encode()).hexdigest()[:16]

@@ -58,7 +58,7 @@ def synchronize(control: Control, port: str, plan: Plan, peer: Peer | None = Non
         told = control.ask("sync", port=port)
         if peer is not None:
             follower = peer.control.ask("sync", port=peer.port)
-            truth.append(_difference(told["clock"], follower["clock"]) | {"phase": told["phase"]})
+            truth.append(difference(told["clock"], follower["clock"]) | {"phase": told["phase"]})
         if told["phase"] in ("done", "failed"):
             break
         time.sleep(_LOOK_EVERY_S)
@@ -67,7 +67,7 @@ def synchronize(control: Control, port: str, plan: Plan, peer: Peer | None = Non
     return told | {"truth": truth}
 
 
-def _difference(own: Mapping[str, int], other: Mapping[str, int]) -> dict[str, float]:
+def difference(own: Mapping[str, int], other: Mapping[str, int]) -> dict[str, float]:
     """What the other clock is ahead in the later of two ticks, in ns."""
     tick = max(own["tick"], other["tick"])
 

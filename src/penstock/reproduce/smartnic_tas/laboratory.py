@@ -17,14 +17,14 @@ from penstock.reproduce.experiment import Case, Found
 from penstock.reproduce.laboratory import is_emulated
 from penstock.reproduce.outcome import Times
 from penstock.reproduce.row import Row
-from penstock.reproduce.smartnic_tas import cycle, latency, occupancy, pictures, printed, seen, testbed
+from penstock.reproduce.smartnic_tas import cycle, latency, occupancy, pictures, printed, real_clocks, seen, testbed
 from penstock.reproduce.smartnic_tas.flows import FLOWS, watch
 from penstock.reproduce.smartnic_tas.place import SCHEDULERS, case
 from penstock.reproduce.smartnic_tas.testbed import Played
 from penstock.scenario import load
 
 _DURATION_MS = {False: 1_500, True: 400}  # by whether the processor is emulated
-_HERE = (("rr", False), ("sp", False), ("sp", True), ("tas", False), ("tas", True))
+_HERE = (("rr", False), ("rr", True), ("sp", False), ("sp", True), ("tas", False), ("tas", True))
 _BESIDE = (("taprio", True), ("tas", True))  # on one machine
 
 Runs = Mapping[tuple[str, bool], Played]
@@ -46,15 +46,17 @@ class OnRealPackets:
         )
 
     def found(self, machine: Machine, tell: Tell) -> Mapping[str, Found]:
-        """Rows of figures 8 and 9, and of a cycle time that changes."""
+        """Rows of figures 8 and 9, of a cycle time that changes, and of clocks."""
         with _native(machine) as here:
             runs = {at: _run(here, case(*at), tell) for at in _HERE}
             changed = cycle.play(here, tell)
+            clocks = real_clocks.play(here, tell)
         beside = {at: _run(machine, case(*at), tell, " beside the other") for at in _BESIDE}
         return {
             "fig8": _latencies(runs, beside, machine.about.emulation),
             "fig9": _queues(runs),
             "cycle": cycle.seen(changed),
+            "clocks": real_clocks.seen(clocks),
         }
 
 
