@@ -76,7 +76,10 @@ def run(
     scenario: ScenarioArgument,
     nodes: Annotated[
         str | None,
-        typer.Option(metavar="model|rtl|linux|plane", help="What the nodes are; the scenario's own if not given."),
+        typer.Option(
+            metavar="model|rtl|linux|plane",
+            help="What the nodes are; the scenario's own if not given. Several, as model,plane, run side by side.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the results go; out/NAME if not given.")
@@ -119,6 +122,13 @@ def run(
 
     form = Form.of(wide=wide, as_csv=as_csv, as_json=as_json)
 
+    if nodes is not None and "," in nodes:
+        from penstock.side_by_side.cli import run_side_by_side
+
+        alone = {"--trace": trace, "--seed": seed, "--record": record, "--record-at": record_at, "--wave": signals}
+        alone |= {"--no-captures": None if captures else True, "--figures": figures or None}
+        alone |= {"--cores": cores if cores > 1 else None, "--wide": wide or None}
+        run_side_by_side(scenario, nodes, out, alone, form)
     if nodes is not None:
         check_known(nodes, NODES, "--nodes")
     if trace is not None:

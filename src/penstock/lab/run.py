@@ -41,6 +41,7 @@ from penstock.system_packages import require
 _OF_BRIDGES = ("bridge", "clsact", "flower")
 _FIRST_LEAD_NS, _LEAD_PER_PROGRAM_NS = 1_000_000_000, 500_000_000
 _NO_ATS = "Linux has no ATS; the stream is not shaped and has no bound here"
+_ATS_IN_PART = "Linux has no ATS; the stream is shaped by data planes alone and has no bound here"
 _SLOWEST = 60  # times that an emulated second may take
 
 
@@ -71,22 +72,34 @@ def run(network: Network, out: Path, where: Where, how: How, tell: Tell) -> Resu
         RunError: The machine lacks something, the kernel refused, or a talker or listener failed.
 
     """
-    making.programs(background.parted(network).network, how, 0)  # before anything starts
+    check_talkers(network, how)
     with replacing(out) as folder:
         with hosts([network], where, tell) as machine:
-            about = machine.about
-            tell(f"hosts on {about.release}" + (f" ({about.emulation})" if about.emulation else ""))
-            tell(f"{network.duration_ps / 1e9:g} ms of traffic")
-            played = play(machine, network, how, folder / "ends")
-            for name, found in played.summary["laboratory"]["programs"].items():
-                tell(background.in_words(name, found))
-        told = json.dumps(played.summary["laboratory"])
-        write(folder / "trace.parquet", played.trace, {**played.metadata, "penstock.laboratory": told})
-        keep(network, folder)
-        (folder / "summary.json").write_text(json.dumps(played.summary, indent=2) + "\n")
-        page = report.render(played.network, View(played.network, played.trace), played.summary)
-        (folder / "report.html").write_text(page, encoding="utf-8")
+            played = play(machine, network, how, folder / "ends", tell=tell)
+        _write(network, played, folder)
     return Result(played.summary, out)
+
+
+def run_on(machine: Machine, network: Network, out: Path, how: How, tell: Tell) -> Result:
+    """The same on a machine that is there and has what the network needs."""
+    with replacing(out) as folder:
+        played = play(machine, network, how, folder / "ends", tell=tell)
+        _write(network, played, folder)
+    return Result(played.summary, out)
+
+
+def check_talkers(network: Network, how: How) -> None:
+    """Raises InputError where a stream cannot be sent by a Linux host."""
+    making.programs(background.parted(network).network, how, 0)
+
+
+def _write(network: Network, played: Played, folder: Path) -> None:
+    told = json.dumps(played.summary["laboratory"])
+    write(folder / "trace.parquet", played.trace, {**played.metadata, "penstock.laboratory": told})
+    keep(network, folder)
+    (folder / "summary.json").write_text(json.dumps(played.summary, indent=2) + "\n")
+    page = report.render(played.network, View(played.network, played.trace), played.summary)
+    (folder / "report.html").write_text(page, encoding="utf-8")
 
 
 def play(
@@ -97,6 +110,7 @@ def play(
     *,
     beside: Sequence[dict[str, Any]] = (),
     made: Callable[[], None] = lambda: None,
+    tell: Tell = lambda _what: None,
 ) -> Played:
     """Makes a network's hosts on a machine and lets them talk; `ends` gets what each program wrote.
 
@@ -107,6 +121,9 @@ def play(
         RunError: The kernel refused, or a talker, a listener or a program of others failed.
 
     """
+    about = machine.about
+    tell(f"hosts on {about.release}" + (f" ({about.emulation})" if about.emulation else ""))
+    tell(f"{network.duration_ps / 1e9:g} ms of traffic")
     given = network
     whole, notes = _as_linux_has_it(network)
     parts = background.parted(whole)
@@ -141,10 +158,13 @@ def play(
     taken = round(time.perf_counter() - started, 3)
     others = {p["name"]: p | {"stdout": _printed(machine, p)} for p in played["programs"] if p["name"] not in own}
     trace, metadata = results.collect(network, todo, machine.results, planes.rows(network, machine.results))
+    spoken = {s.name: background.told(s, others[background.name_of(s)]) for s in iperf}
+    for name, found in spoken.items():
+        tell(background.in_words(name, found))
     told = _about(machine) | {
         "qdiscs_verified": {plan.host: [port.interface for port in plan.ports] for plan in plans},
         "ends": _ends(todo, machine.results),
-        "programs": {s.name: background.told(s, others[background.name_of(s)]) for s in iperf},
+        "programs": spoken,
         "base_tai_ns": played["base_tai_ns"],
         "planes": (counted := planes.counted(network, machine.results)),
         "stamps": metadata,
@@ -224,13 +244,22 @@ def _lacking(wanted: Sequence[str]) -> list[str]:
 
 
 def _as_linux_has_it(network: Network) -> tuple[Network, list[str]]:
-    """Linux has no ATS: such streams go unshaped, and no bound is said of them."""
-    shaped = [name for name, stream in network.streams.items() if stream.ats is not None]
+    """Linux has no ATS: such streams go unshaped there, and no bound is said of them; planes shape them."""
     streams = {n: replace(s, ats=None, shaped=False) for n, s in network.streams.items()}
-    what = "frames and time are real: no bound is said of it" if network.nodes == "plane" else _NO_ATS
-    notes = [f"{name}: {what}" for name in shaped]
+    notes = [
+        f"{name}: {_of_shaped({network.bridges[hop.bridge].nodes for hop in stream.tree})}"
+        for name, stream in network.streams.items()
+        if stream.ats is not None
+    ]
     notes += [f"{place}: what it leaves to its device the kernel does here" for place in offloads(network)]
     return replace(network, streams=streams), notes
+
+
+def _of_shaped(kinds: set[str]) -> str:
+    """What is said of a stream that ATS shapes, by what the bridges on its way are."""
+    if kinds == {"plane"}:
+        return "frames and time are real: no bound is said of it"
+    return _NO_ATS if "plane" not in kinds else _ATS_IN_PART
 
 
 def _about(machine: Machine) -> dict[str, Any]:
