@@ -47,8 +47,8 @@ for name in "tas|A moment|640" "cbs|A moment|700" "mixed|A moment|1400" "line5|W
 done
 if is_wanted side-by-side; then
   ./penstock run scenarios/lab --nodes model,rtl,linux,plane --out "$folder/sides" >/dev/null || test $? = 1
-  cut_out "$folder/sides/report.html" "Steps$|Latency of control"
-  shot "$folder/sides/part.html" 900 side-by-side.png
+  cut_out "$folder/sides/report.html" "Steps$"
+  shot "$folder/sides/part.html" 660 side-by-side.png
 fi
 if is_wanted report; then
   # The way of the frame that waited longest among those of a stream shaped by ATS.
