@@ -238,7 +238,8 @@ package pen_pkg;
     TABLE_FDB         = 4'd4,  // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
     TABLE_GATE_ENTRY  = 4'd6,  // index of the entry; data {operation[41:40], states[39:32], interval_ns[31:0]}
     TABLE_CREDIT      = 4'd7,  // index {port, class}; data {enable[96], idle_slope[27:0]}; the credit becomes zero
-    TABLE_MAX_SDU     = 4'd8   // index {port, class}; data {bytes[10:0]}
+    TABLE_MAX_SDU     = 4'd8,  // index {port, class}; data {bytes[10:0]}
+    TABLE_STEERING    = 4'd9   // of a network card: index of the rule; data steering_rule_t
   } table_e;
 
   typedef struct packed {

@@ -109,6 +109,7 @@ def run_module(
 ) -> None:
     """Runs the cocotb tests of `test_module` on `toplevel`; raises if one fails or if there was none.
 
+    Several modules have commas between them.
     `extra_sources` are files used in the test only. Registers, memories and inputs start with all ones, or if the seed
     is even with all zeros, so that a test cannot pass because of a zero that real hardware does not promise. Either
     way what looks like a clock edge before the first real one finds the reset standing, or nothing to complain of.
@@ -121,7 +122,7 @@ def run_module(
     if folder not in sys.path:
         sys.path.insert(0, folder)
     parameters = dict(parameters or {})
-    variant = "_".join([toplevel, test_module, *(f"{k}{v}" for k, v in sorted(parameters.items()))])
+    variant = "_".join([toplevel, *test_module.split(","), *(f"{k}{v}" for k, v in sorted(parameters.items()))])
     build_dir = BUILD / variant
     session = os.environ["COCOTB_RANDOM_SEED"]
     seed = (int(session) + zlib.crc32(variant.encode())) % 2**31

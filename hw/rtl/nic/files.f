@@ -6,5 +6,10 @@ nic/pen_virtqueue.sv
 nic/pen_used_ring.sv
 nic/pen_frame_writer.sv
 nic/pen_nic_transmit.sv
+nic/pen_steering.sv
+nic/pen_receive_store.sv
+nic/pen_nic_receive.sv
+nic/pen_receive_settings.sv
+nic/pen_nic_counters.sv
 nic/pen_nic_registers.sv
 top/pen_nic.sv

@@ -62,4 +62,49 @@ package pen_nic_pkg;
     logic        last;              // of its chain
   } buffer_t;
 
+  // What is told of a chain that goes back to the driver.
+  typedef enum logic [1:0] {
+    USED_LAST = 2'd0,               // the driver may see it, and those before it
+    USED_MORE = 2'd1,               // not before another one of the queue has come with USED_LAST
+    USED_UNDO = 2'd2                // no chain: forget those that nobody may see yet
+  } used_e;
+
+  typedef struct packed {
+    used_e       kind;
+    logic [15:0] head;
+    logic [16:0] bytes;             // written into it
+  } used_t;
+
+  // How received frames find their queue; see pen_steering.
+  typedef struct packed {
+    logic             promiscuous;     // any destination address passes
+    logic             all_groups;
+    logic             by_pcp;
+    logic             by_hash;
+    logic [47:0]      station_address; // first octet in bits 47:40
+    logic [7:0][3:0]  queue_of_pcp;
+  } steering_config_t;
+
+  // A frame is a rule's if all parts are equal that the rule names.
+  typedef struct packed {
+    logic         valid;
+    logic         drop;
+    logic [3:0]   pair;
+    logic         ipv4;                // fields: {source, destination, protocol, source port, destination port}
+    logic [4:0]   parts;               //         in this order; else {ethertype, VLAN id, destination address}
+    logic [103:0] fields;
+  } steering_rule_t;
+
+  // What a received frame was lost by: number of its counter. What was wrong with it: 8 and the reason of pen_mac_rx.
+  // verilator lint_off UNUSEDPARAM
+  localparam logic [3:0] LOST_FILTERED = 4'd3;
+  localparam logic [3:0] LOST_FULL = 4'd4;
+  // verilator lint_on UNUSEDPARAM
+
+  // Bytes of a received frame, FCS not counted, behind the header for the host.
+  typedef struct packed {
+    logic [3:0]       pair;
+    pen_pkg::length_t length;
+  } received_t;
+
 endpackage

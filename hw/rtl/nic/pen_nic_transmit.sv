@@ -35,7 +35,7 @@ module pen_nic_transmit
   input  logic [15:0]       head_i,
   output logic              buffer_ready_o,
   output logic              used_valid_o,
-  output logic [15:0]       used_head_o,
+  output used_t             used_o,
   input  logic              used_ready_i,
   output logic [QUEUES-1:0] fail_o,            // one cycle: memory refused
   // Memory
@@ -86,6 +86,7 @@ module pen_nic_transmit
   dma_request_t                  read_q;
   store_write_t                  written;
   length_t                       length_q;
+  logic [15:0]                   head_q;
 
   always_comb begin
     chosen = queue_q;
@@ -136,6 +137,7 @@ module pen_nic_transmit
   end
 
   assign used_valid_o = state_q == GIVE_BACK;
+  assign used_o       = '{kind: USED_LAST, head: head_q, bytes: '0};
   assign refused_o    = state_q == GIVE_BACK && used_ready_i && refuse_q;
   assign busy_o       = state_q != PICK;
   assign idle_o       = state_q == PICK && able == '0;
@@ -162,7 +164,7 @@ module pen_nic_transmit
         if (empty_i || failed_i) state_q <= PICK;
         else if (buffer_valid_i) begin
           pending_q[queue_q] <= running_i[queue_q];
-          used_head_o <= head_i;
+          head_q <= head_i;
           read_q  <= '{address: buffer_i.address + ADDRESS_W'(skipped), bytes: buffer_i.bytes - skipped};
           last_q  <= buffer_i.last;
           skip_q  <= skip_q - 4'(skipped);

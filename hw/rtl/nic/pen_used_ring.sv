@@ -2,8 +2,8 @@
 // The device's side of split virtqueues (VIRTIO 1.2, 2.7.8): gives chains back, and tells the driver.
 //
 // Chains come in the order of a queue and from all queues. Each is written into the used ring at once; the index that
-// makes them visible is written when no other chain waits, or after 16, so completions of a busy card share it. What
-// stands in memory is told in this order:
+// makes them visible is written when no other chain waits, or after 16, so completions of a busy card share it. Chains
+// that belong together become visible together, or not at all. What stands in memory is told in this order:
 //
 //   elements ─► settled ─► index ─► settled ─► flags of the driver read ─► interrupt, unless VRING_AVAIL_F_NO_INTERRUPT
 module pen_used_ring
@@ -20,8 +20,7 @@ module pen_used_ring
   // Chains that are given back
   input  logic                      valid_i,
   input  logic [$clog2(QUEUES)-1:0] queue_i,
-  input  logic [15:0]               head_i,
-  input  logic [16:0]               bytes_i,        // written into it
+  input  used_t                     used_i,
   output logic                      ready_o,
   input  logic [QUEUES-1:0]         running_i,      // what comes of other queues is dropped
   output logic                      idle_o,         // nothing waits to be told
@@ -51,20 +50,21 @@ module pen_used_ring
     logic [3:0]           size_log2;
   } place_t;
   typedef struct packed {
-    queue_t      owner;
-    logic [15:0] head;
-    logic [16:0] bytes;
+    queue_t owner;
+    used_t  used;
   } chain_t;
 
-  typedef enum logic [2:0] {IDLE, ELEMENT, ELEMENT_DATA, SETTLE, INDEX, INDEX_DATA, ASK, FLAGS} state_e;
+  typedef enum logic [3:0] {IDLE, UNDO, ELEMENT, ELEMENT_DATA, SETTLE, INDEX, INDEX_DATA, ASK, FLAGS} state_e;
   state_e             state_q;
   queue_t             queue_q;
   chain_t             chain, chain_q;
   logic               chain_valid, take, second_q, no_interrupt;
   logic [4:0]         count;
   place_t             place, start_place;
-  logic [15:0]        next_used, index, mask;
-  logic [QUEUES-1:0]  dirty_q;                      // elements are not visible yet
+  logic [15:0]        next_used, visible, index, mask;  // behind the last element; behind the last that may be seen
+  logic [QUEUES-1:0]  dirty_q;                      // elements may be seen, and are not yet
+  logic [QUEUES-1:0]  written_q;                    // elements may not stand in memory yet
+  logic               element_moves, is_last;
   logic [$clog2(BATCH):0] batch_q;
   logic               error_q;
   logic [63:0]        element, index_data;
@@ -72,7 +72,7 @@ module pen_used_ring
 
   pen_fifo #(.WIDTH($bits(chain_t)), .DEPTH(16)) u_chains (
     .clk_i, .rst_i,
-    .valid_i, .ready_o, .data_i({queue_i, head_i, bytes_i}),
+    .valid_i, .ready_o, .data_i({queue_i, used_i}),
     .valid_o(chain_valid), .ready_i(take), .data_o(chain), .count_o(count)
   );
 
@@ -90,12 +90,22 @@ module pen_used_ring
   );
   pen_lutram_1r1w #(.WIDTH(16), .DEPTH(QUEUES)) u_next (
     .clk_i,
-    .write_i     (start_i || (state_q == ELEMENT && write_ready_i)),
+    .write_i     (start_i || element_moves || state_q == UNDO),
     .write_addr_i(start_i ? start_queue_i : queue_q),
-    .write_data_i(start_i ? start_settings_i.next_used : next_used + 1'b1),
+    .write_data_i(start_i ? start_settings_i.next_used : state_q == UNDO ? visible : next_used + 1'b1),
     .read_addr_i (queue_q),
     .read_data_o (next_used)
   );
+  pen_lutram_1r1w #(.WIDTH(16), .DEPTH(QUEUES)) u_visible (
+    .clk_i,
+    .write_i     (start_i || (element_moves && is_last)),
+    .write_addr_i(start_i ? start_queue_i : queue_q),
+    .write_data_i(start_i ? start_settings_i.next_used : next_used + 1'b1),
+    .read_addr_i (queue_q),
+    .read_data_o (visible)
+  );
+  assign element_moves = state_q == ELEMENT && write_ready_i;
+  assign is_last       = chain_q.used.kind == USED_LAST;
 
   // The next queue whose index is to be written.
   queue_t publish;
@@ -110,8 +120,8 @@ module pen_used_ring
 
   assign element_address = {place.device, 2'b0} + ADDRESS_W'(4) + ADDRESS_W'({index, 3'b0});
   assign index_address   = {place.device, 2'b0} + ADDRESS_W'(2);
-  assign element         = {15'b0, chain_q.bytes, 16'b0, chain_q.head};
-  assign index_data      = {4{next_used}};
+  assign element         = {15'b0, chain_q.used.bytes, 16'b0, chain_q.used.head};
+  assign index_data      = {4{visible}};
 
   // An element that begins in the upper half of a word has its other half in the next one.
   logic upper_q;
@@ -138,17 +148,19 @@ module pen_used_ring
           chain_q <= chain;
           queue_q <= chain.owner;
           batch_q <= batch_q + 1'b1;
-          if (running_i[chain.owner]) state_q <= ELEMENT;
+          if (running_i[chain.owner]) state_q <= chain.used.kind == USED_UNDO ? UNDO : ELEMENT;
         end else if (dirty_q != '0) begin
           queue_q <= publish;
           state_q <= SETTLE;
         end else batch_q <= '0;
       end
+      UNDO: state_q <= IDLE;
       ELEMENT: begin
         upper_q  <= element_address[2];
         second_q <= 1'b0;
         if (write_ready_i) begin
-          dirty_q[queue_q] <= 1'b1;
+          written_q[queue_q] <= 1'b1;
+          if (is_last) dirty_q[queue_q] <= 1'b1;
           state_q <= ELEMENT_DATA;
         end
       end
@@ -158,10 +170,11 @@ module pen_used_ring
       end
       SETTLE: if (settled_i) begin
         dirty_q[queue_q] <= 1'b0;
+        written_q <= '0;
         state_q <= INDEX;
         if (error_q || error_i) begin               // which queue's element it was is not known: all that had some stop
           error_q <= 1'b0;
-          fail_o  <= dirty_q;
+          fail_o  <= written_q | dirty_q;
           dirty_q <= '0;
           state_q <= IDLE;
         end
@@ -185,6 +198,7 @@ module pen_used_ring
     if (rst_i) begin
       state_q     <= IDLE;
       dirty_q     <= '0;
+      written_q   <= '0;
       batch_q     <= '0;
       error_q     <= 1'b0;
       interrupt_o <= '0;

@@ -40,6 +40,8 @@ module pen_virtqueue
   output buffer_t             buffer_o,
   output logic [15:0]         head_o,           // of the chain
   input  logic                ready_i,
+  input  logic                undo_i,           // with ready_o: as if the last undo_chains_i chains were not fetched
+  input  logic [15:0]         undo_chains_i,    // of fetch_queue_i
   // Memory
   output logic                request_valid_o,
   output dma_request_t        request_o,
@@ -66,14 +68,14 @@ module pen_virtqueue
   } index_t;
 
   typedef enum logic [3:0] {
-    IDLE, LOOK, INDEX, AVAILABLE, RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE, FAIL
+    IDLE, UNDO, LOOK, INDEX, AVAILABLE, RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE, FAIL
   } state_e;
   state_e       state_q;
   queue_t       queue_q, place_queue;
   place_t       place, start_place;
   index_t       index, index_d;
   logic         index_write;
-  logic [15:0]  head_q, at_q, chain_q, size, mask, ahead, value;
+  logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, mask, ahead, value;
   logic [16:0]  total_q, total;
   logic [63:0]  base_q;
   logic [31:0]  length_q;
@@ -89,7 +91,7 @@ module pen_virtqueue
     size_log2: settings_i.size_log2
   };
 
-  assign command_ready_o = state_q == IDLE && !fetch_i && (start_i || stop_i);
+  assign command_ready_o = state_q == IDLE && !fetch_i && !undo_i && (start_i || stop_i);
   assign command = start_i && command_ready_o;
   assign ready_o = state_q == IDLE;
 
@@ -139,6 +141,9 @@ module pen_virtqueue
     if (command) begin
       index_write = 1'b1;
       index_d     = '{known: settings_i.next_available, next: settings_i.next_available};
+    end else if (state_q == UNDO) begin
+      index_write  = 1'b1;
+      index_d.next = index.next - undo_chains_q;
     end else if (state_q == AVAILABLE && answered && !beat_i.error && ahead <= size) begin
       index_write   = 1'b1;
       index_d.known = value;
@@ -157,13 +162,14 @@ module pen_virtqueue
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       IDLE: begin
-        if (fetch_i) begin
-          queue_q <= fetch_queue_i;
-          state_q <= LOOK;
-        end
+        queue_q <= fetch_queue_i;
+        if (fetch_i) state_q <= LOOK;
+        if (undo_i) state_q <= UNDO;
+        undo_chains_q <= undo_chains_i;
         total_q <= '0;
         chain_q <= '0;
       end
+      UNDO: state_q <= IDLE;
       LOOK: state_q <= index.known == index.next ? INDEX : RING;
       INDEX: if (request_ready_i) state_q <= AVAILABLE;
       AVAILABLE: if (answered) begin

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network card with time-aware and credit-based shapers: split virtqueues over AXI4 on the host's side, GMII on the other.
 //
-//   host's memory ◄─► pen_dma_read ──► pen_virtqueue ──► pen_nic_transmit ──► pen_store ──► pen_egress_port ──► GMII
-//                                       (all queues)     fetches ahead        (all ports)   queue, select, send
-//                 ◄── pen_dma_write ◄── pen_used_ring ◄── what has been fetched
+//   host's memory ──► pen_dma_read ──► pen_virtqueue ──► pen_nic_transmit ──► pen_store ──► pen_egress_port ──► GMII
+//                                      (all queues)      fetches ahead       (all ports)   queue, select, send
+//                 ◄── pen_dma_write ◄── pen_used_ring ◄── chains that are done with
+//                                  ▲
+//                                  └── pen_nic_receive ◄── pen_receive_store ◄── pen_mac_rx_fifo ◄── GMII
+//                                      fills buffers            └ pen_steering: which queue
 //
 // Transmit queue k of a port is its traffic class k, with the gates, credit and selection of the switch.
 module pen_nic
@@ -11,11 +14,16 @@ module pen_nic
 #(
   parameter int unsigned PAIRS = 4,            // of virtqueues; 1 to 8
   parameter int unsigned SLOTS = 4,            // frames of each queue that are fetched ahead: 2, 4 or 8
-  parameter int unsigned GATE_ENTRIES = 128    // of a gate list; a power of two, 8 to 1024
+  parameter int unsigned GATE_ENTRIES = 128,   // of a gate list; a power of two, 8 to 1024
+  parameter int unsigned RECEIVE_WORDS = 2048  // of received frames that wait for the host, 8 bytes each; a power of two
 ) (
   input  logic                 clk_i,          // 125 MHz: core and transmit clock
   input  logic                 rst_i,
   // GMII
+  input  logic                 gmii_rx_clk_i,  // 125 MHz of the link partner
+  input  logic [7:0]           gmii_rxd_i,
+  input  logic                 gmii_rx_dv_i,
+  input  logic                 gmii_rx_er_i,
   output logic [7:0]           gmii_txd_o,
   output logic                 gmii_tx_en_o,
   output logic                 gmii_tx_er_o,
@@ -95,8 +103,9 @@ module pen_nic
   end
 
   // ---- Registers, and the chain of settings -----------------------------------------------------------------------
-  localparam int unsigned NODES = 4;
-  localparam int unsigned NODE_CLOCK = 0, NODE_SHAPER = 1, NODE_EGRESS_PORT = 2, NODE_STATUS = 3;
+  localparam int unsigned NODES = 6;
+  localparam int unsigned NODE_CLOCK = 0, NODE_SHAPER = 1, NODE_EGRESS_PORT = 2, NODE_STATUS = 3, NODE_RECEIVE = 4,
+                          NODE_COUNTERS = 5;
   config_word_t   [NODES:0]         chain;
   config_access_t [NODES-1:0]       node_access;
   logic           [NODES-1:0]       node_answer;
@@ -312,7 +321,7 @@ module pen_nic
   );
 
   // ---- Memory of the host --------------------------------------------------------------------------------------------
-  localparam int unsigned READ_QUEUE = 0, READ_FRAME = 1, READ_USED = 2, READERS = 3;
+  localparam int unsigned READ_QUEUE = 0, READ_FRAME = 1, READ_USED = 2, READ_RECEIVE = 3, READERS = 4;
   logic         [READERS-1:0] read_valid, read_ready, beat_valid;
   dma_request_t [READERS-1:0] read_request;
   dma_beat_t                  beat;
@@ -337,10 +346,11 @@ module pen_nic
     .m_axi_rready_o
   );
 
-  logic         write_valid, write_ready, write_data_valid, write_data_ready, write_settled, write_error;
-  dma_request_t write_request;
-  logic [63:0]  write_data;
-  pen_dma_write #(.CLIENTS(1)) u_dma_write (
+  localparam int unsigned WRITE_USED = 0, WRITE_FRAME = 1, WRITERS = 2;
+  logic         [WRITERS-1:0] write_valid, write_ready, write_data_valid, write_data_ready, write_settled, write_error;
+  dma_request_t [WRITERS-1:0] write_request;
+  logic         [WRITERS-1:0][63:0] write_data;
+  pen_dma_write #(.CLIENTS(WRITERS)) u_dma_write (
     .clk_i,
     .rst_i,
     .windows_i      (windows),
@@ -367,19 +377,28 @@ module pen_nic
   );
 
   // ---- Virtqueues ----------------------------------------------------------------------------------------------------
-  logic [PAIRS-1:0]         transmit_running, transmit_fail, memory_fail, transmit_notify;
-  queue_error_e [PAIRS-1:0] transmit_error;
-  logic                     transmit_command, fetch_ready, fetch, empty, failed, buffer_valid, buffer_ready;
-  logic [QUEUE_W-1:0]       fetch_queue;
+  logic [PAIRS-1:0]         transmit_running, transmit_fail, transmit_used_fail, transmit_notify;
+  logic [PAIRS-1:0]         receive_running, receive_fail, receive_used_fail;
+  queue_error_e [PAIRS-1:0] transmit_error, receive_error;
+  queue_error_e             receive_fail_error;
+  logic                     fetch_ready, fetch, empty, failed, buffer_valid, buffer_ready;
+  logic [QUEUE_W-1:0]       fetch_queue, receive_queue;
   buffer_t                  fetched;
-  logic [15:0]              head, used_head;
-  logic                     used_valid, used_ready, used_idle, engine_command_ready, transmit_busy, transmit_idle;
+  logic [15:0]              head;
+  logic                     transmit_busy, transmit_idle, receive_busy;
+  used_t                    transmit_used, receive_used, used;
+  logic                     transmit_used_valid, receive_used_valid, used_ready, used_idle;
   logic [2*PAIRS-1:0]       used_interrupt, used_fail;
 
   // A queue is started and stopped when nothing of any queue is under way in the card.
-  assign transmit_command = command_queue[0] && 32'(command_queue) < 2 * PAIRS && used_idle && write_settled && !transmit_busy;
-  assign command_ready    = transmit_command ? engine_command_ready
-                                             : !command_queue[0] || 32'(command_queue) >= 2 * PAIRS;
+  logic             quiet, is_queue, transmit_command, receive_command, transmit_command_ready, receive_command_ready;
+  logic [15:0]      transmit_next, receive_next;
+  assign is_queue         = 32'(command_queue) < 2 * PAIRS;
+  assign quiet            = used_idle && write_settled == '1 && !transmit_busy && !receive_busy;
+  assign transmit_command = quiet && is_queue && command_queue[0];
+  assign receive_command  = quiet && is_queue && !command_queue[0];
+  assign command_ready    = !is_queue || (transmit_command && transmit_command_ready) || (receive_command && receive_command_ready);
+  assign next_available   = command_queue[0] ? transmit_next : receive_next;
 
   pen_virtqueue #(.QUEUES(PAIRS), .RECEIVE(0)) u_transmit_queues (
     .clk_i,
@@ -389,11 +408,11 @@ module pen_nic
     .command_queue_i (command_queue[QUEUE_W:1]),
     .settings_i      (settings),
     .settings_good_i (settings_good),
-    .command_ready_o (engine_command_ready),
-    .next_available_o(next_available),
+    .command_ready_o (transmit_command_ready),
+    .next_available_o(transmit_next),
     .running_o       (transmit_running),
     .error_o         (transmit_error),
-    .fail_i          (transmit_fail | memory_fail),
+    .fail_i          (transmit_fail | transmit_used_fail),
     .fail_error_i    (QUEUE_ERROR_ACCESS),
     .ready_o         (fetch_ready),
     .fetch_i         (fetch),
@@ -404,6 +423,8 @@ module pen_nic
     .buffer_o        (fetched),
     .head_o          (head),
     .ready_i         (buffer_ready),
+    .undo_i          (1'b0),
+    .undo_chains_i   ('0),
     .request_valid_o (read_valid[READ_QUEUE]),
     .request_o       (read_request[READ_QUEUE]),
     .request_ready_i (read_ready[READ_QUEUE]),
@@ -434,9 +455,9 @@ module pen_nic
     .buffer_i         (fetched),
     .head_i           (head),
     .buffer_ready_o   (buffer_ready),
-    .used_valid_o     (used_valid),
-    .used_head_o      (used_head),
-    .used_ready_i     (used_ready),
+    .used_valid_o     (transmit_used_valid),
+    .used_o           (transmit_used),
+    .used_ready_i     (used_ready && !receive_used_valid),
     .fail_o           (transmit_fail),
     .read_valid_o     (read_valid[READ_FRAME]),
     .read_o           (read_request[READ_FRAME]),
@@ -449,53 +470,224 @@ module pen_nic
     .refused_o        (refused)
   );
 
+  // ---- Receive -------------------------------------------------------------------------------------------------------
+  rx_beat_t         rx_beat;
+  logic             rx_valid, rx_ready, rx_delimiter, parse_clear, parse_valid, decide, decided, accept;
+  logic [7:0]       parse_byte;
+  logic [3:0]       steered;
+  steering_config_t steering;
+  table_write_t     steering_table;
+  logic             steering_answer, steering_table_answer;
+  logic [31:0]      steering_data;
+  pen_mac_rx_fifo u_mac_rx (
+    .clk_i,
+    .rst_i,
+    .gmii_rx_clk_i,
+    .gmii_rxd_i,
+    .gmii_rx_dv_i,
+    .gmii_rx_er_i,
+    .max_frame_bytes_i(max_frame_bytes),
+    .delimiter_o      (rx_delimiter),
+    .beat_o           (rx_beat),
+    .valid_o          (rx_valid),
+    .ready_i          (rx_ready)
+  );
+
+  pen_receive_settings #(.PORT(0), .PORTS(1)) u_receive_settings (
+    .clk_i,
+    .rst_i,
+    .access_i     (node_access[NODE_RECEIVE]),
+    .config_o     (steering),
+    .answer_o     (steering_answer),
+    .answer_data_o(steering_data)
+  );
+  pen_table_shadow #(.TABLES(16'd1 << TABLE_STEERING)) u_steering_shadow (
+    .clk_i,
+    .rst_i,
+    .access_i(node_access[NODE_RECEIVE]),
+    .table_o (steering_table),
+    .ready_i (1'b1),
+    .answer_o(steering_table_answer)
+  );
+  assign node_answer[NODE_RECEIVE] = steering_answer || steering_table_answer;
+  assign node_data[NODE_RECEIVE]   = steering_data;
+
+  pen_steering #(.QUEUES(PAIRS)) u_steering (
+    .clk_i,
+    .rst_i,
+    .config_i (steering),
+    .table_i  (steering_table),
+    .running_i(receive_running),
+    .clear_i  (parse_clear),
+    .valid_i  (parse_valid),
+    .data_i   (parse_byte),
+    .decide_i (decide),
+    .done_o   (decided),
+    .accept_o (accept),
+    .queue_o  (steered)
+  );
+
+  logic        frame_valid, frame_ready, frame_read, rx_bad, rx_unwanted, rx_full, rx_idle;
+  logic [2:0]  rx_reason;
+  logic [8:0]  frame_word;
+  logic [63:0] frame_data;
+  received_t   frame;
+  pen_receive_store #(.WORDS(RECEIVE_WORDS)) u_receive_store (
+    .clk_i,
+    .rst_i,
+    .beat_i       (rx_beat),
+    .beat_valid_i (rx_valid),
+    .beat_ready_o (rx_ready),
+    .clear_o      (parse_clear),
+    .byte_valid_o (parse_valid),
+    .byte_o       (parse_byte),
+    .decide_o     (decide),
+    .decided_i    (decided),
+    .accept_i     (accept),
+    .queue_i      (steered),
+    .frame_valid_o(frame_valid),
+    .frame_o      (frame),
+    .frame_ready_i(frame_ready),
+    .read_i       (frame_read),
+    .read_word_i  (frame_word),
+    .read_data_o  (frame_data),
+    .bad_o        (rx_bad),
+    .reason_o     (rx_reason),
+    .unwanted_o   (rx_unwanted),
+    .full_o       (rx_full),
+    .idle_o       (rx_idle)
+  );
+
+  logic        receive_fetch_ready, receive_fetch, receive_empty, receive_failed, receive_buffer_valid, receive_buffer_ready;
+  logic        undo, received, no_buffer;
+  logic [15:0] receive_head, undo_chains;
+  buffer_t     receive_buffer;
+  pen_virtqueue #(.QUEUES(PAIRS), .RECEIVE(1)) u_receive_queues (
+    .clk_i,
+    .rst_i,
+    .start_i         (start && receive_command),
+    .stop_i          (stop && receive_command),
+    .command_queue_i (command_queue[QUEUE_W:1]),
+    .settings_i      (settings),
+    .settings_good_i (settings_good),
+    .command_ready_o (receive_command_ready),
+    .next_available_o(receive_next),
+    .running_o       (receive_running),
+    .error_o         (receive_error),
+    .fail_i          (receive_fail | receive_used_fail),
+    .fail_error_i    (receive_fail != '0 ? receive_fail_error : QUEUE_ERROR_ACCESS),
+    .ready_o         (receive_fetch_ready),
+    .fetch_i         (receive_fetch),
+    .fetch_queue_i   (receive_queue),
+    .empty_o         (receive_empty),
+    .failed_o        (receive_failed),
+    .valid_o         (receive_buffer_valid),
+    .buffer_o        (receive_buffer),
+    .head_o          (receive_head),
+    .ready_i         (receive_buffer_ready),
+    .undo_i          (undo),
+    .undo_chains_i   (undo_chains),
+    .request_valid_o (read_valid[READ_RECEIVE]),
+    .request_o       (read_request[READ_RECEIVE]),
+    .request_ready_i (read_ready[READ_RECEIVE]),
+    .beat_valid_i    (beat_valid[READ_RECEIVE]),
+    .beat_i          (beat)
+  );
+
+  pen_nic_receive #(.QUEUES(PAIRS)) u_receive (
+    .clk_i,
+    .rst_i,
+    .running_i      (receive_running),
+    .hold_i         (start || stop),
+    .busy_o         (receive_busy),
+    .frame_valid_i  (frame_valid),
+    .frame_i        (frame),
+    .frame_ready_o  (frame_ready),
+    .read_o         (frame_read),
+    .read_word_o    (frame_word),
+    .read_data_i    (frame_data),
+    .fetch_ready_i  (receive_fetch_ready),
+    .fetch_o        (receive_fetch),
+    .queue_o        (receive_queue),
+    .empty_i        (receive_empty),
+    .failed_i       (receive_failed),
+    .buffer_valid_i (receive_buffer_valid),
+    .buffer_i       (receive_buffer),
+    .head_i         (receive_head),
+    .buffer_ready_o (receive_buffer_ready),
+    .undo_o         (undo),
+    .undo_chains_o  (undo_chains),
+    .used_valid_o   (receive_used_valid),
+    .used_o         (receive_used),
+    .used_ready_i   (used_ready),
+    .fail_o         (receive_fail),
+    .fail_error_o   (receive_fail_error),
+    .write_valid_o  (write_valid[WRITE_FRAME]),
+    .write_o        (write_request[WRITE_FRAME]),
+    .write_ready_i  (write_ready[WRITE_FRAME]),
+    .data_valid_o   (write_data_valid[WRITE_FRAME]),
+    .data_o         (write_data[WRITE_FRAME]),
+    .data_ready_i   (write_data_ready[WRITE_FRAME]),
+    .settled_i      (write_settled[WRITE_FRAME]),
+    .error_i        (write_error[WRITE_FRAME]),
+    .received_o     (received),
+    .no_buffer_o    (no_buffer)
+  );
+
+  // ---- Chains that are done with -------------------------------------------------------------------------------------
+  logic [2*PAIRS-1:0] queues_running;
+  logic [2*PAIRS-1:0] failed_q;                // the host has been told
   logic [QUEUE_W-1:0] fetch_queue_q;
+  logic [USED_W-1:0]  used_queue;
   always_ff @(posedge clk_i) if (fetch) fetch_queue_q <= fetch_queue;
 
-  logic [2*PAIRS-1:0] used_running;
-  logic [PAIRS-1:0]   failed_q;                // the host has been told
   always_comb begin
-    running     = '0;
-    interrupt   = '0;
+    running   = '0;
+    interrupt = '0;
     for (int unsigned v = 0; v < 32; v++) queue_error[v] = QUEUE_ERROR_NONE;
     for (int unsigned k = 0; k < PAIRS; k++) begin
-      running[2*k+1]      = transmit_running[k];
-      queue_error[2*k+1]  = transmit_error[k];
-      used_running[2*k]   = 1'b0;
-      used_running[2*k+1] = transmit_running[k];
-      memory_fail[k]      = used_fail[2*k+1];
-      transmit_notify[k]  = notify[2*k+1];
-      interrupt[2*k+1]    = used_interrupt[2*k+1] || (transmit_error[k] != QUEUE_ERROR_NONE && !failed_q[k]);
+      queues_running[2*k]   = receive_running[k];
+      queues_running[2*k+1] = transmit_running[k];
+      queue_error[2*k]      = receive_error[k];
+      queue_error[2*k+1]    = transmit_error[k];
+      receive_used_fail[k]  = used_fail[2*k];
+      transmit_used_fail[k] = used_fail[2*k+1];
+      transmit_notify[k]    = notify[2*k+1];
+    end
+    for (int unsigned v = 0; v < 2 * PAIRS; v++) begin
+      running[v]   = queues_running[v];
+      interrupt[v] = used_interrupt[v] || (queue_error[v] != QUEUE_ERROR_NONE && !failed_q[v]);
     end
   end
   always_ff @(posedge clk_i) begin
-    for (int unsigned k = 0; k < PAIRS; k++) failed_q[k] <= transmit_error[k] != QUEUE_ERROR_NONE && !rst_i;
+    for (int unsigned v = 0; v < 2 * PAIRS; v++) failed_q[v] <= queue_error[v] != QUEUE_ERROR_NONE && !rst_i;
   end
   assign interrupt_o = interrupt;
+  assign used        = receive_used_valid ? receive_used : transmit_used;
+  assign used_queue  = receive_used_valid ? USED_W'({receive_queue, 1'b0}) : USED_W'({fetch_queue_q, 1'b1});
 
   pen_used_ring #(.QUEUES(2 * PAIRS)) u_used_ring (
     .clk_i,
     .rst_i,
-    .start_i         (start && transmit_command && engine_command_ready),
+    .start_i         (start && is_queue && command_ready),
     .start_queue_i   (command_queue[USED_W-1:0]),
     .start_settings_i(settings),
-    .valid_i         (used_valid),
-    .queue_i         (USED_W'({fetch_queue_q, 1'b1})),
-    .head_i          (used_head),
-    .bytes_i         ('0),
+    .valid_i         (receive_used_valid || transmit_used_valid),
+    .queue_i         (used_queue),
+    .used_i          (used),
     .ready_o         (used_ready),
-    .running_i       (used_running),
+    .running_i       (queues_running),
     .idle_o          (used_idle),
     .interrupt_o     (used_interrupt),
     .fail_o          (used_fail),
-    .write_valid_o   (write_valid),
-    .write_o         (write_request),
-    .write_ready_i   (write_ready),
-    .data_valid_o    (write_data_valid),
-    .data_o          (write_data),
-    .data_ready_i    (write_data_ready),
-    .settled_i       (write_settled),
-    .error_i         (write_error),
+    .write_valid_o   (write_valid[WRITE_USED]),
+    .write_o         (write_request[WRITE_USED]),
+    .write_ready_i   (write_ready[WRITE_USED]),
+    .data_valid_o    (write_data_valid[WRITE_USED]),
+    .data_o          (write_data[WRITE_USED]),
+    .data_ready_i    (write_data_ready[WRITE_USED]),
+    .settled_i       (write_settled[WRITE_USED]),
+    .error_i         (write_error[WRITE_USED]),
     .read_valid_o    (read_valid[READ_USED]),
     .read_o          (read_request[READ_USED]),
     .read_ready_i    (read_ready[READ_USED]),
@@ -610,11 +802,33 @@ module pen_nic
   assign node_answer[NODE_STATUS] = status_ack;
   assign node_data[NODE_STATUS]   = status_data;
 
+  pen_nic_counters u_counters (
+    .clk_i,
+    .rst_i,
+    .init_busy_i     (init_busy_q),
+    .init_index_i    (init_index_q),
+    .lost_i          (rx_bad || rx_unwanted || rx_full),
+    .lost_why_i      (rx_bad ? {1'b1, rx_reason} : rx_unwanted ? LOST_FILTERED : LOST_FULL),
+    .no_buffer_i     (no_buffer),
+    .received_i      (received),
+    .received_queue_i(frame.pair),
+    .received_bytes_i(frame.length),
+    .refused_i       (refused),
+    .given_up_i      (egress_event_o.expired),
+    .sent_i          (egress_event_o.sent),
+    .sent_queue_i    ({1'b0, egress_event_o.traffic_class}),
+    .sent_bytes_i    (egress_event_o.length),
+    .access_i        (node_access[NODE_COUNTERS]),
+    .answer_o        (node_answer[NODE_COUNTERS]),
+    .answer_data_o   (node_data[NODE_COUNTERS])
+  );
+
   always_ff @(posedge clk_i)
-    idle_o <= !rst_i && !init_busy_q && transmit_idle && used_idle && egress_idle && clock_idle && write_settled;
+    idle_o <= !rst_i && !init_busy_q && transmit_idle && used_idle && egress_idle && clock_idle
+              && write_settled == '1 && !receive_busy && rx_idle;
 
   logic unused;
-  assign unused = &{1'b0, refused, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
+  assign unused = &{1'b0, rx_delimiter, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
                     credit_write[1], notify, running, released, node_access, clock_time, stream_valid, stream_last, stream_user,
                     stream_data};
 endmodule

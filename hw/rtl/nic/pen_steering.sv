@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the host gets a received frame, and by which queue.
+//
+// The first of these that says something decides:
+//
+//   1. the lowest rule whose parts are all equal to the frame's: its queue, or nobody
+//   2. the filter of destination addresses: the station's own, groups, all others; nobody, if it does not pass
+//   3. by_pcp: the queue of the frame's priority code point, if it has a tag
+//   4. by_hash: IPv4 by the CRC-32 of its key, spread evenly over the queues that run
+//   5. the first queue that runs
+//
+// A queue that does not run gets nothing: what is for it goes by 5. So frames of a flow stay in order on one queue.
+//
+//   decide_i   |D|.|.| .. |.|
+//   done_o     |.|.|.| .. |1|     RULES + 3 cycles later, with accept_o and queue_o
+module pen_steering
+  import pen_pkg::*, pen_nic_pkg::*;
+#(
+  parameter int unsigned QUEUES = 4,     // 1 to 16
+  parameter int unsigned RULES  = 8      // a power of two
+) (
+  input  logic              clk_i,
+  input  logic              rst_i,
+  input  steering_config_t  config_i,
+  input  table_write_t      table_i,     // rules are taken in one cycle
+  input  logic [QUEUES-1:0] running_i,
+  // The bytes of a frame, from its destination address on
+  input  logic              clear_i,     // between frames
+  input  logic              valid_i,
+  input  logic [7:0]        data_i,
+  input  logic              decide_i,    // all have come
+  output logic              done_o,      // one cycle
+  output logic              accept_o,
+  output logic [3:0]        queue_o
+);
+  localparam int unsigned RULE_W = $clog2(RULES);
+  localparam int unsigned QUEUE_W = $clog2(QUEUES > 1 ? QUEUES : 2);
+  localparam logic [15:0] TYPE_VLAN = 16'h8100;
+  localparam logic [15:0] TYPE_IPV4 = 16'h0800;
+  if (QUEUES < 1 || QUEUES > MAX_QUEUES / 2) begin : gen_check_queues
+    $fatal(1, "pen_steering: QUEUES must be 1 to %0d, is %0d (%m)", MAX_QUEUES / 2, QUEUES);
+  end
+  if (RULES < 2 || RULES != 1 << RULE_W) begin : gen_check_rules
+    $fatal(1, "pen_steering: RULES must be a power of two, 2 or more, is %0d (%m)", RULES);
+  end
+
+  // ---- What the frame says
+  logic [4:0]   position_q;              // stands at 31
+  logic [7:0]   previous_q;
+  logic [47:0]  destination_q;
+  logic         tagged_q;
+  logic [2:0]   pcp_q;
+  logic [11:0]  vlan_id_q;
+  logic [15:0]  ethertype_q, two;
+  logic         type_known, ipv4, has_ports;
+  logic [103:0] ipv4_raw, ipv4_fields, layer2_fields;
+
+  assign two        = {previous_q, data_i};
+  assign type_known = (position_q == 5'd13 && two != TYPE_VLAN) || (position_q == 5'd17 && tagged_q);
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      previous_q <= data_i;
+      if (position_q != '1) position_q <= position_q + 1'b1;
+      if (position_q < 5'd6) destination_q <= {destination_q[39:0], data_i};
+      if (position_q == 5'd13) tagged_q <= two == TYPE_VLAN;
+      if (tagged_q && position_q == 5'd14) pcp_q <= data_i[7:5];
+      if (tagged_q && position_q == 5'd15) vlan_id_q <= two[11:0];
+      if (type_known) ethertype_q <= two;
+    end
+    if (clear_i) begin
+      position_q  <= '0;
+      tagged_q    <= 1'b0;
+      vlan_id_q   <= '0;
+      ethertype_q <= '0;
+    end
+  end
+
+  pen_ipv4_key u_ipv4 (
+    .clk_i,
+    .clear_i,
+    .valid_i,
+    .begin_i    (type_known && two == TYPE_IPV4),
+    .data_i,
+    .valid_o    (ipv4),
+    .has_ports_o(has_ports),
+    .fields_o   (ipv4_raw)
+  );
+  assign ipv4_fields   = {ipv4_raw[103:32], has_ports ? ipv4_raw[31:0] : 32'd0};
+  assign layer2_fields = {28'd0, ethertype_q, vlan_id_q, destination_q};
+
+  // ---- Rules, one a cycle
+  steering_rule_t    rule, written;
+  logic [RULES-1:0]  valid_q;
+  logic [RULE_W-1:0] at_q;
+  logic [103:0]      differs;
+  logic              writes, is_equal, found_q, found_drop_q;
+  logic [3:0]        found_pair_q;
+
+  assign written = steering_rule_t'(table_i.data[$bits(steering_rule_t)-1:0]);
+  assign writes  = table_i.valid && table_i.which == TABLE_STEERING && 32'(table_i.index) < RULES;
+
+  pen_lutram_1r1w #(.WIDTH($bits(steering_rule_t)), .DEPTH(RULES)) u_rules (
+    .clk_i,
+    .write_i     (writes),
+    .write_addr_i(table_i.index[RULE_W-1:0]),
+    .write_data_i(written),
+    .read_addr_i (at_q),
+    .read_data_o (rule)
+  );
+
+  assign differs = rule.fields ^ (rule.ipv4 ? ipv4_fields : layer2_fields);
+  always_comb begin
+    is_equal = valid_q[at_q];
+    if (rule.ipv4) begin
+      if (!ipv4) is_equal = 1'b0;
+      if (rule.parts[4] && differs[103:72] != '0) is_equal = 1'b0;
+      if (rule.parts[3] && differs[71:40] != '0) is_equal = 1'b0;
+      if (rule.parts[2] && differs[39:32] != '0) is_equal = 1'b0;
+      if (rule.parts[1] && differs[31:16] != '0) is_equal = 1'b0;
+      if (rule.parts[0] && differs[15:0] != '0) is_equal = 1'b0;
+    end else begin
+      if (rule.parts[2] && differs[75:60] != '0) is_equal = 1'b0;
+      if (rule.parts[1] && differs[59:48] != '0) is_equal = 1'b0;
+      if (rule.parts[0] && differs[47:0] != '0) is_equal = 1'b0;
+    end
+  end
+
+  // ---- The other ways
+  logic [7:0]  hash;
+  logic [4:0]  count, count_q;           // of queues that run
+  logic [12:0] spread;
+  logic [4:0]  left_q;                   // of them, how many come before the one that the hash says
+  logic        passes, is_group;
+  logic [3:0]  first, spread_queue;
+
+  function automatic logic [103:0] reversed(input logic [103:0] key);
+    for (int unsigned i = 0; i < 13; i++) reversed[8*i+:8] = key[8*(12-i)+:8];
+  endfunction
+  pen_key_hash #(.BYTES(13), .LOW(24), .WIDTH(8)) u_hash (.key_i(reversed(ipv4_fields)), .hash_o(hash));
+  assign spread = hash * count_q;
+
+  assign is_group = destination_q[40];
+  assign passes   = config_i.promiscuous || (is_group ? config_i.all_groups || destination_q == '1
+                                                      : destination_q == config_i.station_address);
+
+  always_comb begin
+    automatic logic [4:0] ahead = left_q;
+    count        = '0;
+    first        = '0;
+    spread_queue = '0;
+    for (int unsigned k = QUEUES; k >= 1; k--) if (running_i[k-1]) first = 4'(k - 1);
+    for (int unsigned k = 0; k < QUEUES; k++) begin
+      if (running_i[k]) begin
+        if (ahead == '0) spread_queue = 4'(k);
+        ahead -= 1'b1;
+        count  += 1'b1;
+      end
+    end
+  end
+
+  // ---- In steps
+  typedef enum logic [1:0] {IDLE, MATCH, SPREAD, CHOOSE} state_e;
+  state_e     state_q;
+  logic [3:0] wanted;
+
+  always_comb begin
+    wanted = first;
+    if (found_q) wanted = found_pair_q;
+    else if (config_i.by_pcp && tagged_q) wanted = config_i.queue_of_pcp[pcp_q];
+    else if (config_i.by_hash && ipv4) wanted = spread_queue;
+  end
+
+  always_ff @(posedge clk_i) begin
+    done_o <= 1'b0;
+    unique case (state_q)
+      IDLE: begin
+        at_q    <= '0;
+        found_q <= 1'b0;
+        if (decide_i) state_q <= MATCH;
+      end
+      MATCH: begin
+        at_q <= at_q + 1'b1;
+        if (is_equal && !found_q) begin
+          found_q      <= 1'b1;
+          found_drop_q <= rule.drop;
+          found_pair_q <= rule.pair;
+        end
+        if (at_q == '1) state_q <= SPREAD;
+      end
+      SPREAD: state_q <= CHOOSE;
+      CHOOSE: begin
+        done_o   <= 1'b1;
+        accept_o <= found_q ? !found_drop_q : passes;
+        queue_o  <= 32'(wanted) < QUEUES && running_i[wanted[QUEUE_W-1:0]] ? wanted : first;
+        state_q  <= IDLE;
+      end
+    endcase
+    count_q <= count;
+    left_q  <= spread[12:8];
+    if (writes) valid_q[table_i.index[RULE_W-1:0]] <= written.valid;
+    if (rst_i) begin
+      state_q <= IDLE;
+      done_o  <= 1'b0;
+      valid_q <= '0;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, spread[7:0], rule.valid};
+endmodule

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+from itertools import pairwise
+
+import cocotb
+from card import INDIRECT, MEMORY, NEXT, SIZE, WRITE, Queue, host_of, on_the_wire, until_quiet
+
+
+@cocotb.test()
+async def frames_of_all_queues_arrive_whole_and_in_order(dut):
+    host = await host_of(dut)
+    queues = [Queue(host, k, 0x10000 * (k + 1), first=random.choice((0, 65530))) for k in range(4)]
+    for queue in queues:
+        await queue.start()
+    sent = {queue: [] for queue in queues}
+    heads = {queue: [] for queue in queues}
+    back = {queue: [] for queue in queues}
+    for _ in range(60):
+        queue = random.choice(queues)
+        while not queue.room():
+            await host.step(20)
+            back[queue] += queue.given_back()
+        size = random.choice((14, 59, 60, 61, random.randint(14, 200), random.randint(14, 1518)))
+        frame = bytes([queue.virtqueue]) + random.randbytes(size - 1)
+        heads[queue].append(queue.send(frame))
+        sent[queue].append(on_the_wire(frame))
+        await host.write("notify", queue.virtqueue)
+        await host.step(random.choice((0, 0, 5, 300)))
+    await until_quiet(host)
+    for queue in queues:
+        back[queue] += queue.given_back()
+        assert back[queue] == heads[queue]
+        arrived = [data for _, data in host.frames if data[0] == queue.virtqueue]
+        assert arrived == sent[queue]
+        assert host.interrupts >> queue.virtqueue & 1 or not sent[queue]
+    assert len(host.frames) == 60
+
+
+@cocotb.test()
+async def frames_follow_each_other_without_a_gap_too_many(dut):
+    host = await host_of(dut)
+    host.slow = 0
+    queues = [Queue(host, k, 0x10000 * (k + 1)) for k in range(2)]
+    for queue in queues:
+        await queue.start()
+        for _ in range(4):
+            queue.descriptor(queue.next, queue.buffers + 0x1000 * queue.next, 12 + 60)
+            queue.offer(queue.next)
+    for queue in queues:
+        await host.write("notify", queue.virtqueue)
+    await until_quiet(host)
+    starts = [start for start, _ in host.frames]
+    assert len(starts) == 8
+    gaps = [b - a for a, b in pairwise(starts)]
+    assert gaps[1:] == [64 + 20] * 6, gaps
+
+
+@cocotb.test()
+async def a_bad_descriptor_stops_its_queue_alone(dut):
+    host = await host_of(dut)
+    good = Queue(host, 1, 0x20000)
+    await good.start()
+    base = 0x10000
+    outside = MEMORY + 0x1000
+
+    def loop(queue):
+        queue.descriptor(0, queue.buffers, 8, NEXT, 1)
+        queue.descriptor(1, queue.buffers, 8, NEXT, 0)
+        queue.offer(0)
+
+    def single(*what):
+        def make(queue):
+            queue.descriptor(0, *what)
+            queue.offer(0)
+
+        return make
+
+    def jump(queue):
+        queue.put(queue.driver + 2, (queue.next + SIZE + 1) % 65536, 2)
+
+    cases = [
+        (2, jump),
+        (3, lambda queue: queue.offer(SIZE)),
+        (3, single(base, 20, NEXT, SIZE)),
+        (4, loop),
+        (5, single(base, 0)),
+        (6, single(base, 65537)),
+        (7, single(base, 100, WRITE)),
+        (7, single(base, 100, INDIRECT)),
+        (8, single(outside, 100)),
+        (8, single(MEMORY - 64, 100)),
+        (8, single(1 << 60, 100)),
+    ]
+    for error, make in cases:
+        bad = Queue(host, 0, base, first=random.randrange(65536))
+        await bad.start()
+        host.interrupts = 0
+        make(bad)
+        await host.write("notify", bad.virtqueue)
+        frame = random.randbytes(random.randint(14, 300))
+        good.send(frame)
+        await host.write("notify", good.virtqueue)
+        await until_quiet(host)
+        await host.write("select", bad.virtqueue)
+        state = await host.read("state")
+        assert state >> 20 & 0xF == error, (error, hex(state))
+        assert not state >> 16 & 1
+        assert await host.read("errors") == 1 << bad.virtqueue
+        assert host.interrupts >> bad.virtqueue & 1
+        assert bad.given_back() == []
+        assert host.frames.pop()[1] == on_the_wire(frame)
+        assert not host.frames
+        good.given_back()
+    assert all(address < MEMORY for address, _ in host.touched)
+
+
+@cocotb.test()
+async def a_closed_gate_holds_its_queue_and_no_other(dut):
+    host = await host_of(dut)
+    queues = [Queue(host, k, 0x10000 * (k + 1)) for k in range(2)]
+    await host.write("gate_enable", 1)
+    await host.write("gate_states", 0b10)
+    for queue in queues:
+        await queue.start()
+        queue.send(bytes([queue.virtqueue]) + random.randbytes(100))
+        await host.write("notify", queue.virtqueue)
+    await host.step(1000)
+    assert [data[0] for _, data in host.frames] == [3]
+    await host.write("gate_states", 0b01)
+    await until_quiet(host)
+    assert [data[0] for _, data in host.frames] == [3, 1]
+
+
+@cocotb.test()
+async def a_stopped_queue_goes_on_where_it_stood(dut):
+    host = await host_of(dut)
+    queue = Queue(host, 0, 0x10000)
+    await queue.start()
+    for _ in range(3):
+        queue.send(random.randbytes(64))
+    await host.write("notify", queue.virtqueue)
+    await until_quiet(host)
+    assert len(queue.given_back()) == 3
+    await host.write("command", 0)
+    queue.send(random.randbytes(64))
+    await host.write("notify", queue.virtqueue)
+    before = len(host.touched)
+    await host.step(500)
+    assert len(host.touched) == before
+    assert await host.read("state") & 0x1FFFF == 3
+    queue_index = queue.next
+    await host.write("index", 3 | 3 << 16)
+    await host.write("command", 1)
+    await until_quiet(host)
+    assert len(queue.given_back()) == 1 and queue.seen == queue_index
+    assert len(host.frames) == 4
