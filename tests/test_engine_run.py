@@ -213,5 +213,5 @@ def test_hardware_needs_its_library() -> None:
     with pytest.raises(_engine.InputError, match='bridge "s0": the key "library" is missing'):
         run(wrong)
     wrong["bridges"][0]["library"] = "/nowhere/libpen_switch.so"
-    with pytest.raises(_engine.HardwareError, match="not a model of the switch"):
+    with pytest.raises(_engine.HardwareError, match="not a model of this hardware"):
         run(wrong)

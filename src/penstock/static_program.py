@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the engine that stand alone: built on first use, static, cached under the hash of their sources."""
+"""Programs of the engine: built on first use, cached under the hash of their sources; static if they load nothing."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class StaticProgram:
 
     name: str
     crates: tuple[str, ...]
+    loads: bool = False  # models of hardware, which a program that is whole by itself cannot
 
     @property
     def variable(self) -> str:
@@ -51,8 +52,12 @@ class StaticProgram:
         if not program.exists():
             with locked(room / "lock"):
                 if not program.exists():
-                    self._compile(program, cache_folder() / "targets" / _checkout())
+                    self._compile(program, cache_folder() / "targets" / f"{_checkout()}{'-loading' * self.loads}")
         return program
+
+    @property
+    def _flags(self) -> str:
+        return "" if self.loads else _FLAGS
 
     def _sources(self) -> list[Path]:
         crates = [ENGINE / name for name in self.crates]
@@ -61,7 +66,7 @@ class StaticProgram:
         return sorted([ENGINE / "Cargo.lock", *manifests, *code])
 
     def _key(self) -> str:
-        digest = hashlib.sha256(_FLAGS.encode())
+        digest = hashlib.sha256(self._flags.encode())
         for file in self._sources():
             digest.update(str(file.relative_to(ENGINE)).encode() + b"\0" + file.read_bytes() + b"\0")
         return digest.hexdigest()[:16]
@@ -75,8 +80,9 @@ class StaticProgram:
                 *("cargo", "build", "--quiet", "--locked", "--profile", _PROFILE, "--target", host),
                 *("--manifest-path", ENGINE / "Cargo.toml", "--package", self.name),
             ]
+            environment = {"RUSTFLAGS": self._flags, "CARGO_TARGET_DIR": str(target)}
             with locked(target.with_suffix(".lock")):
-                checked(command, f"the build of {self.name}", {"RUSTFLAGS": _FLAGS, "CARGO_TARGET_DIR": str(target)})
+                checked(command, f"the build of {self.name}", environment)
         except ToolError as error:
             raise EngineError(str(error)) from error
         program.parent.mkdir(parents=True, exist_ok=True)

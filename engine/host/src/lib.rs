@@ -8,6 +8,7 @@
 //! | `ring` | the device's side of a split virtqueue |
 //! | `card` | what a card is to its host |
 //! | `model` | the card as a model |
+//! | `verilated` | the card in hardware, Verilated |
 //! | `vhost_user` | the protocol by which QEMU hands queues over |
 //! | `uart` | registers by the protocol of a board's serial line |
 //! | `tally` | what left by the wire, frame by frame |
@@ -22,5 +23,6 @@ pub mod ring;
 pub mod run;
 pub mod tally;
 pub mod uart;
+pub mod verilated;
 pub mod vhost_user;
 pub mod wire;

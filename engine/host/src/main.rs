@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use clap::Parser;
 
-use penstock_host::card::MOST_PAIRS;
+use penstock_host::card::{Card, MOST_PAIRS};
 use penstock_host::model::Model;
 use penstock_host::run::Host;
+use penstock_host::verilated::Verilated;
 use penstock_host::wire::Wire;
 
 const BAD_INPUT: u8 = 2;
@@ -30,7 +31,10 @@ struct Options {
     /// Queue pairs, 1 to 8.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pairs: usize,
-    /// Of the model's line, in b/s.
+    /// The card in hardware: a library of penstock.hardware.model.build_card, which says how many queue pairs it has.
+    #[arg(long, value_name = "LIBRARY", conflicts_with = "pairs")]
+    rtl: Option<PathBuf>,
+    /// What passes on the line in a second, in b/s. Hardware's own line has 1 Gb/s, and its clock goes as much more slowly.
     #[arg(long, value_name = "B/S", default_value_t = 1_000_000_000)]
     rate: u64,
     /// The wire goes to a TAP interface of this name, which is made.
@@ -72,7 +76,10 @@ fn serve(options: &Options) -> std::io::Result<()> {
     if let Some(path) = &options.capture {
         wire.capture(path, options.tap.as_deref().unwrap_or("card"))?;
     }
-    let card = Box::new(Model::new(options.pairs, options.rate));
+    let card: Box<dyn Card> = match &options.rtl {
+        Some(library) => Box::new(Verilated::open(library, options.rate).map_err(std::io::Error::other)?),
+        None => Box::new(Model::new(options.pairs, options.rate)),
+    };
     let mut host = Host::new(card, wire, &options.socket, options.registers.as_deref())?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -72,6 +72,22 @@ impl RingError {
     }
 }
 
+/// What a card that knows no more than the number says of it.
+pub fn error_of(code: u32) -> &'static str {
+    match code {
+        1 => "a ring of a size, or at a place, that cannot be",
+        2 => "the available index went further than the ring has descriptors",
+        3 => "a descriptor that the ring has not",
+        4 => "a chain of more descriptors than the ring has, so that it has a loop",
+        5 => "a descriptor without bytes",
+        6 => "a chain of more than 65536 bytes",
+        7 => "an indirect descriptor, or one of the wrong direction",
+        8 => "an access outside of the guest's memory",
+        9 => "a chain to receive into that is shorter than the header",
+        _ => "an error of an unknown number",
+    }
+}
+
 /// Who writes what a chain points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -161,6 +177,11 @@ impl Ring {
     /// The index of the next chain that the driver makes available.
     pub fn next_available(&self) -> u16 {
         self.next_available
+    }
+
+    /// The index of the next chain that is given back.
+    pub fn next_used(&self) -> u16 {
+        self.next_used
     }
 
     /// The chains from an index on are taken once more: the card had no use for them.

@@ -26,7 +26,8 @@
 
 #include "Vpen_switch.h"
 #include "Vpen_switch___024root.h"
-#include "pen_layout.h"  // made from pen_pkg.sv: where the fields of the packed structs are
+#include "pen_axi_lite.h"
+#include "pen_fields.h"
 #include "verilated.h"
 #ifdef PEN_WAVES
 #include "verilated_fst_c.h"
@@ -46,33 +47,9 @@ constexpr int64_t NOT_PLANNED = INT64_MAX;
 constexpr uint64_t RESET_CYCLES = 32;
 constexpr uint64_t INIT_CYCLES = 4096 + 128;   // every table writes its initial values
 constexpr uint64_t QUIET_CYCLES = 64;          // until nothing is left in the MACs, which idle_o does not see
-constexpr uint64_t AXI_PATIENCE = 100'000;
 constexpr uint64_t JUMP_MOST = uint64_t{1} << 39;
 constexpr unsigned GAP = 12, PREAMBLE = 7;
 constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
-
-// The value of a field of a packed struct whose lowest bit is at `base`; at most 32 bits wide.
-template <class Signal>
-uint32_t get(const Signal &signal, layout::Field field, unsigned base = 0) {
-  const unsigned lsb = base + field.lsb;
-  uint64_t value;
-  if constexpr (std::is_integral_v<Signal>) {
-    value = uint64_t{signal} >> lsb;
-  } else {
-    const unsigned word = lsb / 32;
-    value = signal[word];
-    if (lsb % 32 + field.width > 32) value |= uint64_t{signal[word + 1]} << 32;
-    value >>= lsb % 32;
-  }
-  return static_cast<uint32_t>(value & ((uint64_t{1} << field.width) - 1));
-}
-
-// Whether a port of the model is as wide as its struct is said to be, as far as its type tells.
-template <class Signal, unsigned WIDTH>
-constexpr bool holds = [] {
-  constexpr unsigned bits = 8 * sizeof(std::remove_reference_t<Signal>);
-  return WIDTH <= 64 ? bits >= WIDTH && bits / 2 < std::max(WIDTH, 8u) : bits == (WIDTH + 31) / 32 * 32;
-}();
 
 struct Frame {
   uint64_t number;
@@ -639,42 +616,13 @@ struct pen_switch {
   // ---- AXI4-Lite
 
   int32_t write(uint32_t address, uint32_t data) {
-    top.s_axil_awaddr_i = static_cast<uint16_t>(address);
-    top.s_axil_wdata_i = data;
-    top.s_axil_awvalid_i = top.s_axil_wvalid_i = top.s_axil_bready_i = 1;
-    int32_t response = -1;
-    for (uint64_t n = 0; n < AXI_PATIENCE && response < 0; ++n) {
-      bool address_taken = false, data_taken = false;
-      step([&] {
-        address_taken = top.s_axil_awready_o;
-        data_taken = top.s_axil_wready_o;
-        if (top.s_axil_bvalid_o) response = top.s_axil_bresp_o;
-      });
-      if (address_taken) top.s_axil_awvalid_i = 0;
-      if (data_taken) top.s_axil_wvalid_i = 0;
-    }
-    top.s_axil_awvalid_i = top.s_axil_wvalid_i = top.s_axil_bready_i = 0;
+    const int32_t response = axi_lite::write(top, address, data, [this](auto sample) { step(sample); });
     quiet_at = cycle + QUIET_CYCLES;  // a reset that ends takes its way into the MACs, a setting into its unit
     return response;
   }
 
   int32_t read(uint32_t address, uint32_t *data) {
-    top.s_axil_araddr_i = static_cast<uint16_t>(address);
-    top.s_axil_arvalid_i = top.s_axil_rready_i = 1;
-    int32_t response = -1;
-    for (uint64_t n = 0; n < AXI_PATIENCE && response < 0; ++n) {
-      bool address_taken = false;
-      step([&] {
-        address_taken = top.s_axil_arready_o;
-        if (top.s_axil_rvalid_o) {
-          response = top.s_axil_rresp_o;
-          *data = top.s_axil_rdata_o;
-        }
-      });
-      if (address_taken) top.s_axil_arvalid_i = 0;
-    }
-    top.s_axil_arvalid_i = top.s_axil_rready_i = 0;
-    return response;
+    return axi_lite::read(top, address, *data, [this](auto sample) { step(sample); });
   }
 };
 

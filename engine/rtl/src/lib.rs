@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Verilated switch: its library, and the switch as a node of a network.
+//! Verilated hardware: the libraries of switch and network card, and the switch as a node of a network.
 
+pub mod card;
 mod library;
 mod node;
 

@@ -15,12 +15,12 @@ const ABI: u32 = 4;
 
 #[derive(Debug, Error)]
 pub enum HardwareError {
-    #[error("{path}: not a model of the switch: {source}")]
+    #[error("{path}: not a model of this hardware: {source}")]
     Load { path: PathBuf, source: libloading::Error },
-    #[error("{path}: not a model of the switch: {what}")]
+    #[error("{path}: not a model of this hardware: {what}")]
     Foreign { path: PathBuf, what: String },
-    #[error("{path}: made for another version of the engine ({found}, this is {ABI}); build it anew")]
-    Version { path: PathBuf, found: u32 },
+    #[error("{path}: made for another version of the engine ({found}, this is {wanted}); build it anew")]
+    Version { path: PathBuf, found: u32, wanted: u32 },
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error("a receive clock that is {ppb} ppb off; up to {MOST_PPB} fast or slow are allowed")]
@@ -51,11 +51,11 @@ struct RawFrame {
 }
 
 #[repr(C)]
-struct Opaque {
+pub(crate) struct Opaque {
     _private: [u8; 0],
 }
 
-type Handle = NonNull<Opaque>;
+pub(crate) type Handle = NonNull<Opaque>;
 
 struct Functions {
     destroy: unsafe extern "C" fn(Handle),
@@ -103,14 +103,14 @@ const NAMES: [&str; 11] = [
 ];
 
 /// Refuses a file that cannot be a library of ours, by its bytes alone: loading another one would run its code.
-fn check(path: &Path) -> Result<(), HardwareError> {
+pub(crate) fn check(path: &Path, names: &[&str]) -> Result<(), HardwareError> {
     let foreign = |what: String| Err(HardwareError::Foreign { path: path.to_owned(), what });
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => return foreign(error.to_string()),
     };
     let strings: HashSet<&[u8]> = bytes.split(|&byte| byte == 0).collect();
-    match NAMES.iter().find(|name| !strings.contains(name.as_bytes())) {
+    match names.iter().find(|name| !strings.contains(name.as_bytes())) {
         Some(name) => foreign(format!("it has no {name}")),
         None => Ok(()),
     }
@@ -122,7 +122,7 @@ impl Switch {
     /// Any other file is refused before any of its code runs, unless somebody made it to have the very functions of
     /// such a library; so do not name a file that others may write.
     pub fn open(path: &Path) -> Result<Self, HardwareError> {
-        check(path)?;
+        check(path, &NAMES)?;
         // SAFETY: the file has all functions of a library of ours, of which `load` checks the version.
         unsafe { Self::load(path) }
     }
@@ -139,7 +139,7 @@ impl Switch {
             let abi: Symbol<unsafe extern "C" fn() -> u32> = library.get(b"pen_abi\0").map_err(failed)?;
             let found = abi();
             if found != ABI {
-                return Err(HardwareError::Version { path: path.to_owned(), found });
+                return Err(HardwareError::Version { path: path.to_owned(), found, wanted: ABI });
             }
             let functions = Functions {
                 destroy: *library.get(b"pen_destroy\0").map_err(failed)?,
@@ -265,7 +265,7 @@ impl Drop for Switch {
     }
 }
 
-fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
+pub(crate) fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
     match response {
         0 => Ok(()),
         -1 => Err(HardwareError::Register { address, what: "does not answer" }),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the switch as a shared library: Verilated, compiled together with its driver, cached.
+"""Builds switch and network card as shared libraries: Verilated, compiled together with a driver, cached.
 
 The key of the cache is everything that the result depends on: sources, driver, parameters, flags and tools.
 """
@@ -13,20 +13,26 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.data import ENGINE
-from penstock.hardware.registers import switch_files
-from penstock.hardware.tools import ToolError, cache_folder, checked, locked, simulation_files, verilator_folder
+from penstock.hardware.registers import card_files, switch_files
+from penstock.hardware.tools import (
+    ToolError,
+    cache_folder,
+    card_simulation_files,
+    checked,
+    locked,
+    simulation_files,
+    verilator_folder,
+)
 
 SHIM = ENGINE / "rtl" / "shim"
 
 VERILATOR_FLAGS = (
     "--cc",
-    "--top-module", "pen_switch",
-    "--prefix", "Vpen_switch",
     "-O3",
     "--x-assign", "fast",
     "--x-initial", "fast",
@@ -52,6 +58,24 @@ FAST = Variant()
 WAVES = Variant(("--trace-fst", "--trace-structs"), "-O1", ("-DPEN_WAVES",), ("-lz", "-llz4"))
 
 
+@dataclass(frozen=True)
+class _Product:
+    """A top module with its driver."""
+
+    name: str
+    files: tuple[Path, ...]
+    parameters: Mapping[str, int]
+    define: tuple[str, ...] = ()
+
+    @property
+    def top(self) -> str:
+        return f"pen_{self.name}"
+
+    @property
+    def library(self) -> str:
+        return f"lib{self.top}.so"
+
+
 def build_model(
     *,
     ports: int = 4,
@@ -66,13 +90,24 @@ def build_model(
     """
     if not 2 <= ports <= 8:
         raise ToolError(f"a switch of {ports} ports: 2 to 8 are allowed")
-    variant = WAVES if waves else FAST
-    verilator = verilator_folder()
     values = {"PORTS": ports, "HOST": int(host)} | (parameters or {})
-    files = [*switch_files(), *simulation_files()]
-    package = next(path for path in files if path.name == "pen_pkg.sv")
-    folder = cache_folder() / "models" / f"switch-{_key(files, values, variant, verilator)}"
-    library = folder / "libpen_switch.so"
+    define = (f"-DPEN_PORTS={ports}", f"-DPEN_HOST={int(host)}")
+    files = (*switch_files(), *simulation_files())
+    return _build(_Product("switch", files, values, define), WAVES if waves else FAST)
+
+
+def build_card(*, pairs: int = 4) -> Path:
+    """The library of a network card with so many queue pairs; built when it is not in the cache."""
+    if not 1 <= pairs <= 8:
+        raise ToolError(f"a card of {pairs} queue pairs: 1 to 8 are allowed")
+    return _build(_Product("nic", (*card_files(), *card_simulation_files()), {"PAIRS": pairs}), FAST)
+
+
+def _build(product: _Product, variant: Variant) -> Path:
+    verilator = verilator_folder()
+    package = next(path for path in product.files if path.name == "pen_pkg.sv")
+    folder = cache_folder() / "models" / f"{product.name}-{_key(product, variant, verilator)}"
+    library = folder / product.library
     if library.exists():
         return library
     with locked(folder.with_suffix(".lock")):
@@ -81,24 +116,31 @@ def build_model(
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".build-") as name:
             build = Path(name)
             (build / "pen_layout.h").write_text(layout_header(package.read_text()))
-            if waves:
+            if variant is WAVES:
                 _require_compression(build)
-            _verilate(verilator, build, files, values, variant)
-            _link(verilator, build, ports, host, variant)
+            _verilate(verilator, build, product, variant)
+            _link(verilator, build, product, variant)
             folder.mkdir(exist_ok=True)
             (build / library.name).replace(library)
     return library
 
 
-def _key(files: Sequence[Path], values: dict[str, int], variant: Variant, verilator: Path) -> str:
+def _key(product: _Product, variant: Variant, verilator: Path) -> str:
     compiler = checked([_compiler(), "--version"], "asking the C++ compiler for its version").splitlines()[0]
     tool = checked([str(verilator / "bin" / "verilator_bin"), "--version"], "asking Verilator for its version")
-    settings = (sorted(values.items()), VERILATOR_FLAGS, COMPILE_FLAGS, variant, compiler, tool, platform.machine())
+    values = (product.top, sorted(product.parameters.items()))
+    settings = (values, VERILATOR_FLAGS, COMPILE_FLAGS, variant, compiler, tool, platform.machine())
     digest = hashlib.sha256(repr(settings).encode())
-    for path in [*files, *sorted(SHIM.glob("*")), Path(__file__)]:
+    for path in [*product.files, *_driver(product), Path(__file__)]:
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
+
+
+def _driver(product: _Product) -> list[Path]:
+    """The driver's sources; what is common to both has another name than theirs."""
+    others = {"switch", "nic"} - {product.name}
+    return [path for path in sorted(SHIM.glob("*")) if not any(path.stem == f"pen_{name}_shim" for name in others)]
 
 
 def _require_compression(build: Path) -> None:
@@ -111,41 +153,36 @@ def _require_compression(build: Path) -> None:
         raise ToolError("waves need LZ4 and zlib: apt-get install liblz4-dev zlib1g-dev") from None
 
 
-def _verilate(
-    verilator: Path,
-    build: Path,
-    files: Sequence[Path],
-    values: dict[str, int],
-    variant: Variant,
-) -> None:
+def _verilate(verilator: Path, build: Path, product: _Product, variant: Variant) -> None:
     command = [
         str(verilator / "bin" / "verilator_bin"),
         *VERILATOR_FLAGS,
+        "--top-module", product.top,
+        "--prefix", f"V{product.top}",
         *variant.verilate,
         "--Mdir", str(build),
-        *(f"-G{name}={value}" for name, value in values.items()),
-        *map(str, files),
+        *(f"-G{name}={value}" for name, value in product.parameters.items()),
+        *map(str, product.files),
     ]  # fmt: skip
     checked(command, "Verilator", {"VERILATOR_ROOT": str(verilator)})
     # The makefile's OPT_FAST is for what runs every cycle, OPT_SLOW for what runs once, OPT_GLOBAL for the runtime.
     command = [
-        _make(), "-C", str(build), "-f", "Vpen_switch.mk", f"-j{min(os.cpu_count() or 1, 4)}", "-s",
+        _make(), "-C", str(build), "-f", f"V{product.top}.mk", f"-j{min(os.cpu_count() or 1, 4)}", "-s",
         f"CXX={_compiler()}", f"OPT_FAST={variant.optimize}", "OPT_SLOW=-O0", f"OPT_GLOBAL={variant.optimize}",
         "CFG_CXXFLAGS_PCH_I=-include",  # which the packaged Verilator leaves empty
         f"USER_CPPFLAGS={' '.join(COMPILE_FLAGS)}", f"VERILATOR_ROOT={verilator}", f"PYTHON3={sys.executable}",
-        "libVpen_switch", "libverilated.a",
+        f"libV{product.top}", "libverilated.a",
     ]  # fmt: skip
     checked(command, "compiling the model", {"VERILATOR_ROOT": str(verilator)})
 
 
-def _link(verilator: Path, build: Path, ports: int, host: bool, variant: Variant) -> None:
+def _link(verilator: Path, build: Path, product: _Product, variant: Variant) -> None:
     command = [
-        _compiler(), *COMPILE_FLAGS, variant.optimize, *variant.define, "-shared", f"-DPEN_PORTS={ports}",
-        f"-DPEN_HOST={int(host)}",
+        _compiler(), *COMPILE_FLAGS, variant.optimize, *variant.define, "-shared", *product.define,
         f"-I{build}", f"-I{SHIM}", f"-isystem{verilator / 'include'}", f"-isystem{verilator / 'include' / 'vltstd'}",
-        str(SHIM / "pen_switch_shim.cpp"), str(build / "libVpen_switch.a"), str(build / "libverilated.a"),
+        str(SHIM / f"{product.top}_shim.cpp"), str(build / f"libV{product.top}.a"), str(build / "libverilated.a"),
         "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-pthread", *variant.link,
-        "-o", str(build / "libpen_switch.so"),
+        "-o", str(build / product.library),
     ]  # fmt: skip
     checked(command, "compiling the driver of the model")
 

@@ -86,6 +86,12 @@ def simulation_files() -> list[Path]:
     return _listed("sim")
 
 
+def card_simulation_files() -> list[Path]:
+    """The files of hw/sim/nic/files.f: what lets a simulation of the network card be watched."""
+    folder = hardware_folder() / "sim"
+    return [folder / line for line in _lines(folder / "nic" / "files.f")]
+
+
 def _listed(name: str) -> list[Path]:
     folder = hardware_folder() / name
     return [folder / line for line in _lines(folder / "files.f")]

@@ -5,4 +5,4 @@ from __future__ import annotations
 
 from penstock.static_program import StaticProgram
 
-PROGRAM = StaticProgram("penstock-host", ("host", "sys", "shaper", "frame"))
+PROGRAM = StaticProgram("penstock-host", ("host", "sys", "rtl", "net", "shaper", "frame"), loads=True)

@@ -29,11 +29,21 @@ class Counts:
     untagged: int
 
 
+@dataclass(frozen=True)
+class Counted:
+    """All that left, and when the last frame began by the card's own clock."""
+
+    last_ns: int
+    queues: list[Counts]
+
+
 class Card(Ending):
     """A card for one virtual machine; use it with `with`, or call `close`."""
 
-    def __init__(self, pairs: int, rate_bps: int) -> None:
-        """Starts it.
+    def __init__(self, pairs: int, rate_bps: int, library: Path | None = None) -> None:
+        """Starts it: the Verilated card of a library, else the model.
+
+        `rate_bps` is what its line takes in a second of this machine.
 
         Raises:
             RunError: It did not start: namespaces or TAP interfaces are not allowed here.
@@ -43,7 +53,8 @@ class Card(Ending):
         self._folder = OwnFolder()
         self._beside: list[subprocess.Popen[bytes]] = []
         program = [str(PROGRAM.build()), "--socket", str(self._path("vhost")), "--registers", str(self._path("line"))]
-        program += ["--pairs", str(pairs), "--rate", str(rate_bps), "--tap", INTERFACE]
+        program += ["--rate", str(rate_bps), "--tap", INTERFACE]
+        program += ["--pairs", str(pairs)] if library is None else ["--rtl", str(library)]
         self._process = subprocess.Popen(
             ["unshare", "--net", "setpriv", "--pdeathsig", "KILL", *program],
             stdin=subprocess.PIPE,
@@ -93,7 +104,11 @@ class Card(Ending):
         )
 
     def counts(self) -> list[Counts]:
-        """By queue.
+        """What left, by queue."""
+        return self.counted().queues
+
+    def counted(self) -> Counted:
+        """What left since the card began.
 
         Raises:
             RunError: The card ended.
@@ -109,10 +124,11 @@ class Card(Ending):
             line = ""
         if not line:
             raise RunError(f"the card ended: {self._path('said').read_text().strip() or 'no word'}")
-        return [
-            Counts(each["frames"], each["wire_bytes"], tuple(each["pcp"]), each["untagged"])
-            for each in json.loads(line)["queues"]
+        found = json.loads(line)
+        queues = [
+            Counts(each["frames"], each["wire_bytes"], tuple(each["pcp"]), each["untagged"]) for each in found["queues"]
         ]
+        return Counted(found["last_ns"], queues)
 
     def close(self) -> None:
         """Ends it, and what runs beside it."""

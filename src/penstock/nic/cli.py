@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from penstock.command.answer import answer
@@ -19,14 +21,17 @@ def _group() -> None:
 
 
 @app.command()
-def linux(as_json: JsonOption = False) -> None:
+def linux(
+    rtl: Annotated[bool, typer.Option("--rtl", help="The card in hardware, Verilated, in place of its model.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Start a guest with the card, and see what its kernel does: queues by priority, turns, time slots."""
     from penstock.command.tables import new_table, print_whole
     from penstock.nic.linux import run
     from penstock.reproduce.show import number
 
     with interruptible():
-        rows = run(lambda what: tell(f"penstock nic: {what}"))
+        rows = run(lambda what: tell(f"penstock nic: {what}"), rtl=rtl)
     ok = all(row.ok for row in rows)
     if as_json:
         said = ("id", "quantity", "unit", "measured", "theory", "ok")

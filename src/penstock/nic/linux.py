@@ -14,6 +14,7 @@ from pathlib import Path
 
 import penstock
 from penstock.errors import RunError
+from penstock.hardware.model import build_card
 from penstock.lab.emulation import Emulation
 from penstock.lab.guest import Finished, Guest
 from penstock.lab.setup import prepare
@@ -23,10 +24,11 @@ from penstock.reproduce.row import Row
 
 PAIRS = 4
 RATE_BPS = 10_000_000  # less than an emulated guest can send, so that queues are full
+_HARDWARE_BPS = 1_000_000_000  # of the Verilated card's line, by its own clock
 PRIORITIES = (0, 1, 2)
 MAP = "0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0"
-_CYCLE_NS = 200_000_000
-_SLOTS = {2: 180_000_000, 1: 10_000_000, 0: 10_000_000}
+_CYCLE_BITS = 2_000_000
+_SLOT_PERCENT = {2: 90, 1: 5, 0: 5}
 _FRAME_BYTES = 1460 + 28 + 18 + 20  # of iperf3 on the wire
 _FRAMES = 200
 _SETTLE_S, _WINDOW_S = 1.5, 4.0
@@ -43,20 +45,34 @@ line.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, int(sys.argv[1]))
 for _ in range(int(sys.argv[2])):
     line.sendto(bytes(200), (sys.argv[3], 9))
 """
+# As much as the socket takes, for ever.
+_FLOOD = """
+import socket, sys
+line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+line.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, int(sys.argv[1]))
+line.connect((sys.argv[2], 9))
+data = bytes(1460)
+while True:
+    line.send(data)
+"""
 Tell = Callable[[str], None]
 
 
-def run(tell: Tell) -> list[Row]:
+def run(tell: Tell, *, rtl: bool = False) -> list[Row]:
     """Starts card and guest, and gives a row for each thing that is seen.
+
+    With `rtl` the card is the Verilated one, whose clock goes so slowly that its line takes `RATE_BPS` in a second.
 
     Raises:
         RunError: The card or the guest did not start, or a command failed that has to succeed.
 
     """
     kernel = prepare(tell)
-    with Card(PAIRS, RATE_BPS) as card, Guest(kernel, Emulation("tcg"), devices=card.devices) as guest:
+    library = build_card(pairs=PAIRS) if rtl else None
+    line_bps = _HARDWARE_BPS if rtl else RATE_BPS
+    with Card(PAIRS, RATE_BPS, library) as card, Guest(kernel, Emulation("tcg"), devices=card.devices) as guest:
         tell(f"the guest started in {guest.seconds_to_start:.1f} s, Linux {kernel.release}, {guest.emulation}")
-        there = _Linux(guest, card)
+        there = _Linux(guest, card, line_bps, answers=not rtl)
         there.set_up()
         return [*there.settings(), *there.queues(), *there.shares(tell)]
 
@@ -70,9 +86,14 @@ def _count(name: str, what: str, seen: float, wanted: float) -> Row:
 
 
 class _Linux:
-    def __init__(self, guest: Guest, card: Card) -> None:
+    def __init__(self, guest: Guest, card: Card, line_bps: int, *, answers: bool) -> None:
+        """With `answers` the card receives, too."""
         self._guest = guest
         self._card = card
+        self._line_bps = line_bps
+        self._answers = answers
+        self._cycle_ns = _CYCLE_BITS * 10**9 // line_bps
+        self._slots = {queue: self._cycle_ns * part // 100 for queue, part in _SLOT_PERCENT.items()}
 
     def _do(self, *command: str) -> Finished:
         done = self._guest.run(command)
@@ -132,22 +153,20 @@ class _Linux:
         # Ahead of all that sends, and without what only other programs of the environment need.
         program = [sys.executable, "-S", "-m", "penstock.nic.slots", line]
         registers = ["env", f"PYTHONPATH={_SOURCES}", "chrt", "--fifo", "10", *program]
-        refused = self._guest.run([*registers, *words(_CYCLE_NS // 2, 0, _SLOTS)])
-        for queue in _TOS:
-            self._card.beside(["iperf3", "-s", "-p", str(5200 + queue)])
-        time.sleep(0.5)
+        refused = self._guest.run([*registers, *words(self._cycle_ns // 2, 0, self._slots)])
         tell("two flows in turns, then slots of 90, 5 and 5 %")
         self._start(list(_TOS), _UNTIL_THE_END_S)  # they end with the guest
         self._wait_for_both()
         turns = self._measure()
-        said = words(_CYCLE_NS, 0, _SLOTS)
+        said = words(self._cycle_ns, 0, self._slots)
         read = self._do(*registers, *said).stdout.split()
         slots = self._measure()
-        of = {queue: self._in_slot(ns) for queue, ns in _SLOTS.items()}
-        part = {queue: 100 * rate / RATE_BPS for queue, rate in slots.items()}
+        of = {queue: self._in_slot(ns) for queue, ns in self._slots.items()}
+        part = {queue: 100 * rate / self._line_bps for queue, rate in slots.items()}
         both = turns[2] + turns[0]
+        flows = "iperf3" if self._answers else "flows of UDP"
         return [
-            _percent("turns.high", "one of two iperf3 in turns", 100 * turns[2] / both, 50),
+            _percent("turns.high", f"one of two {flows} in turns", 100 * turns[2] / both, 50),
             _percent("turns.low", "the other", 100 * turns[0] / both, 50),
             _percent("slots.high", "the one with a slot of 90 %, of what the card gives alone", part[2], of[2]),
             _count("slots.least", "that is at least 89 %, of 1", int(part[2] >= 89), 1),
@@ -162,13 +181,21 @@ class _Linux:
     def _is_refused(done: Finished) -> int:
         return int(done.status == 3 and "longer than the cycle" in done.stderr)
 
-    @staticmethod
-    def _in_slot(slot_ns: int) -> float:
+    def _in_slot(self, slot_ns: int) -> float:
         """What whole frames take of a slot, in percent of the cycle: one that would not end in it is not begun."""
-        frame_ns = _FRAME_BYTES * 8 * 1e9 / RATE_BPS
-        return 100 * (slot_ns // frame_ns) * frame_ns / _CYCLE_NS
+        frame_ns = _FRAME_BYTES * 8 * 1e9 / self._line_bps
+        return 100 * (slot_ns // frame_ns) * frame_ns / self._cycle_ns
 
     def _start(self, queues: Sequence[int], seconds: float) -> None:
+        if not self._answers:
+            self._do("ip", "neigh", "replace", ADDRESS, "lladdr", "02:00:00:00:00:02", "dev", "eth0")
+            for queue in queues:
+                flood = [sys.executable, "-I", "-S", "-c", _FLOOD, str(queue), ADDRESS]
+                self._guest.start(["nice", "-n", "19", *flood], timeout_s=0)
+            return
+        for queue in queues:
+            self._card.beside(["iperf3", "-s", "-p", str(5200 + queue)])
+        time.sleep(0.5)
         flow = [
             "nice",
             "-n",
@@ -195,12 +222,14 @@ class _Linux:
             if all(now[queue].frames - before[queue].frames >= _BEGUN_FRAMES for queue in _TOS):
                 return
             time.sleep(0.1)
-        raise RunError(f"iperf3 in the guest sent less than {_BEGUN_FRAMES} frames within {_FLOWS_WITHIN_S:g} s")
+        raise RunError(f"a flow of the guest sent less than {_BEGUN_FRAMES} frames within {_FLOWS_WITHIN_S:g} s")
 
     def _measure(self) -> dict[int, float]:
-        """Bits per second on the wire by queue, once all has settled."""
+        """Bits per second of the card's clock on the wire by queue, once all has settled."""
         time.sleep(_SETTLE_S)
-        began, before = time.monotonic(), self._card.counts()
+        before = self._card.counted()
         time.sleep(_WINDOW_S)
-        took, after = time.monotonic() - began, self._card.counts()
-        return {queue: (after[queue].wire_bytes - before[queue].wire_bytes) * 8 / took for queue in _TOS}
+        after = self._card.counted()
+        took_s = (after.last_ns - before.last_ns) / 1e9
+        grown = {queue: after.queues[queue].wire_bytes - before.queues[queue].wire_bytes for queue in _TOS}
+        return {queue: 8 * wire_bytes / took_s for queue, wire_bytes in grown.items()}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card as a model: rings as [`crate::ring`] walks them, transmission by the engine's egress port. It goes by the host's
 //! clock, as a card does.
-mod registers;
+pub mod registers;
 mod steering;
 mod transmit;
 
@@ -14,12 +14,12 @@ use penstock_shaper::egress::{GateDelays, GateTime, Tick, NEVER};
 use penstock_shaper::gates::{AdminList, Capacity, Entry};
 use penstock_shaper::pace::{Line, Pace, TICK_NS};
 use penstock_shaper::ptp_clock::PtpClock;
-use penstock_shaper::slots::{Schedule, ScheduleError};
+use penstock_shaper::slots::Schedule;
 
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
-use registers::{Registers, Request};
+use registers::{code, Registers, Request};
 use transmit::Transmit;
 
 /// Longest frame, with FCS.
@@ -250,21 +250,6 @@ impl Model {
         if self.commit(list) {
             self.enable_gates(true);
         }
-    }
-}
-
-/// The number by which a register says it.
-fn code(error: &ScheduleError) -> u32 {
-    match error {
-        ScheduleError::Queues { .. } => 1,
-        ScheduleError::Slots { .. } => 2,
-        ScheduleError::UnknownQueue { .. } => 3,
-        ScheduleError::NoTime { .. } => 4,
-        ScheduleError::NotInOrder { .. } => 5,
-        ScheduleError::TooLong { .. } => 6,
-        ScheduleError::Cycle { .. } => 7,
-        ScheduleError::TooShort { .. } => 8,
-        ScheduleError::TwoLengths { .. } | ScheduleError::NoSlot { .. } => 9,
     }
 }
 

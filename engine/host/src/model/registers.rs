@@ -2,7 +2,7 @@
 //! The registers of the card's model, at the addresses of `pen_nic` where that has them, which is not yet so of the slots:
 //! what is staged, and what a write asks for.
 use penstock_shaper::gates::Entry;
-use penstock_shaper::slots::{Schedule, MOST_SLOTS};
+use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
 use crate::card::{NoRegister, MOST_PAIRS};
 
@@ -176,5 +176,20 @@ impl Registers {
             }
             _ => Some(Request::Nothing),
         }
+    }
+}
+
+/// The number by which a register says it.
+pub fn code(error: &ScheduleError) -> u32 {
+    match error {
+        ScheduleError::Queues { .. } => 1,
+        ScheduleError::Slots { .. } => 2,
+        ScheduleError::UnknownQueue { .. } => 3,
+        ScheduleError::NoTime { .. } => 4,
+        ScheduleError::NotInOrder { .. } => 5,
+        ScheduleError::TooLong { .. } => 6,
+        ScheduleError::Cycle { .. } => 7,
+        ScheduleError::TooShort { .. } => 8,
+        ScheduleError::TwoLengths { .. } | ScheduleError::NoSlot { .. } => 9,
     }
 }

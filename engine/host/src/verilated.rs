@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The card in hardware, Verilated. Its clock stands still while nothing is in it, and goes more slowly than the host's: a
+//! second of the host is `rate` bits of its line.
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use penstock_frame::FCS_BYTES;
+use penstock_rtl::card::{self, Stop};
+use penstock_rtl::HardwareError;
+use penstock_shaper::slots::Opening;
+
+use crate::card::{Card, NoRegister, Outcome, Sent};
+use crate::memory::Memory;
+use crate::model::registers::{code, Registers, Request};
+use crate::model::MOST_FRAME_BYTES;
+use crate::ring::{error_of, Direction, Layout, Ring, RingError};
+
+const CYCLE_NS: u64 = 8;
+/// What passes on the wire in a cycle.
+const CYCLE_BITS: u64 = 8;
+/// From an address to the first byte of the host's memory.
+const LATENCY_CYCLES: u32 = 32;
+/// What the card falls behind beyond this is not made up for.
+const MOST_BEHIND: Duration = Duration::from_millis(20);
+const FRAME_NS: u64 = (8 + MOST_FRAME_BYTES as u64 + 12) * CYCLE_NS;
+
+const PORTS: u32 = 0x008;
+const PAIRS: u32 = 0x00C;
+const NOTIFY: u32 = 0x030;
+const ERRORS: u32 = 0x038;
+const SELECT: u32 = 0x040;
+const DESCRIPTORS: u32 = 0x044;
+const DRIVER: u32 = 0x04C;
+const DEVICE: u32 = 0x054;
+const SIZE: u32 = 0x05C;
+const INDEX: u32 = 0x060;
+const COMMAND: u32 = 0x064;
+const STATE: u32 = 0x068;
+const WINDOW_FIRST: u32 = 0x070;
+const WINDOW_LAST: u32 = 0x080;
+const WINDOWS: usize = 4;
+const PAGE_BITS: u32 = 12;
+const TABLE_DATA: u32 = 0x200;
+const TABLE_INDEX: u32 = 0x210;
+const TABLE_COMMIT: u32 = 0x214;
+const TABLE_GATE_ENTRY: u32 = 6;
+const ADMIN: u32 = 0x400;
+const GATE_COMMIT: u32 = 0x418;
+const GATE_ENABLE: u32 = 0x440;
+/// Of the queues, which are the host's to set.
+const QUEUES: std::ops::Range<u16> = 0x030..0x090;
+const SLOTS: std::ops::Range<u16> = 0x500..0x680;
+const SLOT_ERROR: u16 = 0x590;
+
+/// The guest's memory, which may be another one while the card is there.
+#[derive(Clone, Default)]
+struct Shared(Arc<RwLock<Option<Arc<Memory>>>>);
+
+impl Shared {
+    fn now(&self) -> Option<Arc<Memory>> {
+        self.0.read().ok()?.clone()
+    }
+}
+
+impl card::Memory for Shared {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> bool {
+        self.now().is_some_and(|memory| memory.read(address, into))
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        self.now().is_some_and(|memory| memory.write(address, bytes))
+    }
+}
+
+pub struct Verilated {
+    card: card::Card,
+    memory: Shared,
+    pairs: usize,
+    rate_bps: u64,
+    /// Of the host, up to which the card has been brought.
+    brought: Duration,
+    /// Rings that stand still, as the host was told.
+    errors: u32,
+    /// Selected by whoever asks by registers.
+    selected: u32,
+    /// Time slots, which the hardware has as gate lists alone.
+    slots: Registers,
+    slot_error: u32,
+}
+
+impl Verilated {
+    /// Of a library that `penstock.hardware.model.build_card` built. A second of the host is so many bits of the line; the
+    /// card's own clock knows nothing of that.
+    ///
+    /// # Errors
+    /// No such library, or not one of a card.
+    pub fn open(library: &Path, rate_bps: u64) -> Result<Self, HardwareError> {
+        let memory = Shared::default();
+        let mut card = card::Card::open(library, Box::new(memory.clone()), LATENCY_CYCLES)?;
+        let pairs = (card.read(PORTS)? * card.read(PAIRS)?) as usize;
+        let slots = Registers::new(pairs);
+        let brought = Duration::ZERO;
+        Ok(Self { card, memory, pairs, rate_bps, brought, errors: 0, selected: 0, slots, slot_error: 0 })
+    }
+
+    /// A register of which this file knows that it is there and answers.
+    fn set(&mut self, address: u32, value: u32) {
+        let done = self.card.write(address, value);
+        debug_assert!(done.is_ok(), "{done:?}");
+    }
+
+    fn set_pair(&mut self, address: u32, value: u64) {
+        self.set(address, value as u32);
+        self.set(address + 4, (value >> 32) as u32);
+    }
+
+    fn state(&mut self, ring: u32) -> u32 {
+        self.set(SELECT, ring);
+        self.card.read(STATE).unwrap_or(0)
+    }
+
+    fn look(&mut self, outcome: &mut Outcome) {
+        while let Some(sent) = self.card.take_sent() {
+            let mut frame = sent.bytes;
+            frame.truncate(frame.len().saturating_sub(FCS_BYTES as usize));
+            outcome.sent.push(Sent { queue: sent.queue.into(), at_ns: sent.cycle * CYCLE_NS, frame });
+        }
+        let interrupts = self.card.take_interrupts();
+        if interrupts == 0 {
+            return;
+        }
+        outcome.interrupts.extend((0..2 * self.pairs).filter(|ring| interrupts >> ring & 1 != 0));
+        let errors = self.card.read(ERRORS).unwrap_or(0);
+        let fresh = errors & !self.errors;
+        for ring in (0..32).filter(|ring| fresh >> ring & 1 != 0) {
+            let why = error_of(self.state(ring) >> 20 & 0xF);
+            outcome.errors.push((ring as usize, why.into()));
+        }
+        self.errors = errors;
+    }
+
+    fn commit_slots(&mut self, openings: &[Opening], cycle_ns: u32) {
+        for (index, opening) in openings.iter().enumerate() {
+            self.set(TABLE_DATA, opening.interval_ns);
+            self.set(TABLE_DATA + 4, u32::from(opening.queues) & 0xFF);
+            self.set(TABLE_INDEX, index as u32);
+            self.set(TABLE_COMMIT, TABLE_GATE_ENTRY);
+        }
+        if openings.is_empty() {
+            self.set(GATE_ENABLE, 0);
+            return;
+        }
+        let admin = [0, 0, 0, cycle_ns, 0, openings.len() as u32];
+        for (address, value) in (ADMIN..).step_by(4).zip(admin) {
+            self.set(address, value);
+        }
+        self.set(GATE_COMMIT, 0);
+        self.set(GATE_ENABLE, 1);
+    }
+
+    fn write_slot(&mut self, address: u16, value: u32) -> Result<(), NoRegister> {
+        if let Request::SlotCommit(schedule) = self.slots.write(address, value)? {
+            let compiled = schedule.compile(FRAME_NS);
+            self.slot_error = compiled.as_ref().err().map_or(0, code);
+            if let Ok(openings) = compiled {
+                self.commit_slots(&openings, schedule.cycle_ns);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Card for Verilated {
+    fn pairs(&self) -> usize {
+        self.pairs
+    }
+
+    fn set_memory(&mut self, memory: Arc<Memory>) {
+        (0..2 * self.pairs).for_each(|ring| _ = self.stop(ring));
+        let mut pages: Vec<_> = memory
+            .regions()
+            .iter()
+            .map(|region| (region.guest >> PAGE_BITS, (region.guest + (region.bytes - 1)) >> PAGE_BITS))
+            .collect();
+        pages.sort_unstable();
+        // The nearest regions share a window; what is between them is refused by the memory itself.
+        while pages.len() > WINDOWS {
+            let nearest = (1..pages.len()).min_by_key(|&at| pages[at].0 - pages[at - 1].1).unwrap_or(1);
+            let (_, last) = pages.remove(nearest);
+            pages[nearest - 1].1 = last;
+        }
+        pages.resize(WINDOWS, (1, 0));
+        for (at, &(first, last)) in (0..).step_by(4).zip(&pages) {
+            self.set(WINDOW_FIRST + at, first.min(u32::MAX.into()) as u32);
+            self.set(WINDOW_LAST + at, last.min(u32::MAX.into()) as u32);
+        }
+        if let Ok(mut shared) = self.memory.0.write() {
+            *shared = Some(memory);
+        }
+    }
+
+    fn set_features(&mut self, _features: u64) {
+        // Buffers are merged whether the driver asks for it or not.
+    }
+
+    fn start(&mut self, ring: usize, layout: Layout, next: u16) -> Result<(), RingError> {
+        let outside = RingError::Outside { address: layout.descriptors, bytes: 0 };
+        let (Some(memory), true) = (self.memory.now(), ring < 2 * self.pairs) else { return Err(outside) };
+        let direction = if ring % 2 == 1 { Direction::Read } else { Direction::Write };
+        let used = Ring::new(&memory, layout, direction, next)?.next_used();
+        self.set(SELECT, ring as u32);
+        self.set_pair(DESCRIPTORS, layout.descriptors);
+        self.set_pair(DRIVER, layout.available);
+        self.set_pair(DEVICE, layout.used);
+        self.set(SIZE, layout.size.into());
+        self.set(INDEX, u32::from(next) | u32::from(used) << 16);
+        self.set(COMMAND, 1);
+        self.errors &= !(1 << ring);
+        Ok(())
+    }
+
+    fn stop(&mut self, ring: usize) -> u16 {
+        self.set(SELECT, ring as u32);
+        self.set(COMMAND, 0);
+        self.state(ring as u32) as u16
+    }
+
+    fn kick(&mut self, ring: usize) {
+        self.set(NOTIFY, ring as u32);
+    }
+
+    fn receive(&mut self, _frame: &[u8]) {
+        // Its hardware sends, and has no reception yet.
+    }
+
+    fn advance(&mut self, since_begin: Duration, outcome: &mut Outcome) -> Option<Duration> {
+        let passed = since_begin.saturating_sub(self.brought);
+        let whole_ns = passed.min(MOST_BEHIND).as_nanos() as u64;
+        let cycles = (u128::from(whole_ns) * u128::from(self.rate_bps) / u128::from(1_000_000_000 * CYCLE_BITS)) as u64;
+        let mut is_idle = self.card.run(self.card.cycle(), Stop { idle: true, ..Stop::default() }).idle;
+        if is_idle || cycles > 0 {
+            self.brought = since_begin;
+        }
+        if !is_idle {
+            let until = self.card.cycle() + cycles;
+            is_idle = self.card.run(until, Stop { idle: true, ..Stop::default() }).idle;
+        }
+        self.look(outcome);
+        (!is_idle).then_some(Duration::from_millis(1))
+    }
+
+    fn read(&mut self, address: u16) -> Result<u32, NoRegister> {
+        let wanted = u32::from(address & 0xFFFC);
+        match address & 0xFFFC {
+            SLOT_ERROR => Ok(self.slot_error),
+            slot if SLOTS.contains(&slot) => self.slots.read(slot).ok_or(NoRegister { address }),
+            _ if wanted == SELECT => Ok(self.selected),
+            _ if wanted == STATE => Ok(self.state(self.selected)),
+            _ => self.card.read(wanted).map_err(|_| NoRegister { address }),
+        }
+    }
+
+    fn write(&mut self, address: u16, value: u32) -> Result<(), NoRegister> {
+        let wanted = u32::from(address & 0xFFFC);
+        match address & 0xFFFC {
+            slot if SLOTS.contains(&slot) => self.write_slot(slot, value),
+            _ if wanted == SELECT => {
+                self.selected = value & 0x1F;
+                Ok(())
+            }
+            queue if QUEUES.contains(&queue) => Err(NoRegister { address }),
+            _ => self.card.write(wanted, value).map_err(|_| NoRegister { address }),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Verilated network card. Twin of `shim/pen_nic_shim.h`, which says what each function means.
+use std::ffi::c_void;
+use std::path::Path;
+use std::ptr::NonNull;
+
+use libloading::{Library, Symbol};
+
+use crate::library::{answer, check, Handle, HardwareError};
+
+const ABI: u32 = 1;
+
+/// Memory of the host. No access has more than 128 bytes, or crosses a page of 4 KiB.
+pub trait Memory: Send {
+    /// False: nothing is there, and the queue that asked stops.
+    fn read(&mut self, address: u64, into: &mut [u8]) -> bool;
+
+    /// False: nothing is there, and nothing was written.
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool;
+}
+
+/// A frame that has left by the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Of the first byte after the delimiter.
+    pub cycle: u64,
+    pub queue: u8,
+    /// Not whole, or too close to the one before.
+    pub is_damaged: bool,
+    /// Destination address to FCS.
+    pub bytes: Vec<u8>,
+}
+
+/// A frame that has come from the host's memory and waits at the port.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queued {
+    /// In which it entered its queue.
+    pub cycle: u64,
+    /// Destination address to FCS.
+    pub bytes: u32,
+    pub queue: u8,
+    reserved: [u8; 3],
+}
+
+/// What lets [`Card::run`] return early; also what is the case then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    pub interrupt: bool,
+    pub sent: bool,
+    /// Nothing is in the card, and nothing will happen unless somebody comes.
+    pub idle: bool,
+}
+
+impl Stop {
+    fn mask(self) -> u32 {
+        u32::from(self.interrupt) | u32::from(self.sent) << 1 | u32::from(self.idle) << 2
+    }
+
+    fn of(mask: u32) -> Self {
+        Self { interrupt: mask & 1 != 0, sent: mask & 2 != 0, idle: mask & 4 != 0 }
+    }
+}
+
+#[repr(C)]
+struct RawMemory {
+    user: *mut c_void,
+    read: unsafe extern "C" fn(*mut c_void, u64, *mut u8, u32) -> i32,
+    write: unsafe extern "C" fn(*mut c_void, u64, *const u8, u32) -> i32,
+}
+
+#[repr(C)]
+struct RawSent {
+    cycle: u64,
+    bytes: *const u8,
+    length: u32,
+    queue: u8,
+    damaged: u8,
+    reserved: [u8; 2],
+}
+
+struct Functions {
+    destroy: unsafe extern "C" fn(Handle),
+    cycle: unsafe extern "C" fn(Handle) -> u64,
+    run: unsafe extern "C" fn(Handle, u64, u32) -> u32,
+    interrupts: unsafe extern "C" fn(Handle) -> u32,
+    sent: unsafe extern "C" fn(Handle, *mut RawSent) -> i32,
+    queued: unsafe extern "C" fn(Handle, *mut Queued) -> i32,
+    write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
+    read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
+}
+
+const NAMES: [&str; 10] = [
+    "pen_nic_abi",
+    "pen_nic_create",
+    "pen_nic_destroy",
+    "pen_nic_cycle",
+    "pen_nic_run",
+    "pen_nic_interrupts",
+    "pen_nic_sent_take",
+    "pen_nic_queued_take",
+    "pen_nic_write",
+    "pen_nic_read",
+];
+
+/// One card, reset and ready.
+pub struct Card {
+    handle: Handle,
+    functions: Functions,
+    /// What the card's accesses go to; freed after the card is gone.
+    memory: NonNull<Box<dyn Memory>>,
+    /// Holds the code that `functions` points into; dropped last.
+    _library: Library,
+}
+
+// SAFETY: a model has no state outside of its own object but Verilator's per-thread pointer to the context, which each
+// evaluation sets; the memory is Send; `&mut self` keeps two threads from using either at once.
+unsafe impl Send for Card {}
+
+/// # Safety
+///
+/// `user` is a `Box<dyn Memory>` that nobody else uses now, and `data` has `length` bytes.
+unsafe extern "C" fn read_memory(user: *mut c_void, address: u64, data: *mut u8, length: u32) -> i32 {
+    // SAFETY: as the caller promises.
+    let (memory, into) =
+        unsafe { (&mut *user.cast::<Box<dyn Memory>>(), std::slice::from_raw_parts_mut(data, length as usize)) };
+    -i32::from(!memory.read(address, into))
+}
+
+/// # Safety
+///
+/// As of [`read_memory`].
+unsafe extern "C" fn write_memory(user: *mut c_void, address: u64, data: *const u8, length: u32) -> i32 {
+    // SAFETY: as the caller promises.
+    let (memory, bytes) =
+        unsafe { (&mut *user.cast::<Box<dyn Memory>>(), std::slice::from_raw_parts(data, length as usize)) };
+    -i32::from(!memory.write(address, bytes))
+}
+
+impl Card {
+    /// A card of a library that `src/penstock/hardware/model.py` built, see [`crate::Switch::open`]. The first byte of a read comes so many cycles after its address, and so does the answer of a write.
+    pub fn open(path: &Path, memory: Box<dyn Memory>, latency_cycles: u32) -> Result<Self, HardwareError> {
+        check(path, &NAMES)?;
+        // SAFETY: the file has all functions of a library of ours, of which `load` checks the version.
+        unsafe { Self::load(path, memory, latency_cycles) }
+    }
+
+    /// # Safety
+    ///
+    /// The file is a library that `src/penstock/hardware/model.py` built, of any version: its constructors and functions
+    /// are run, and their signatures are taken to be those of `shim/pen_nic_shim.h`.
+    unsafe fn load(path: &Path, memory: Box<dyn Memory>, latency_cycles: u32) -> Result<Self, HardwareError> {
+        let failed = |source| HardwareError::Load { path: path.to_owned(), source };
+        // SAFETY: as the caller promises; the version is checked before anything else is used.
+        unsafe {
+            let library = Library::new(path).map_err(failed)?;
+            let abi: Symbol<unsafe extern "C" fn() -> u32> = library.get(b"pen_nic_abi\0").map_err(failed)?;
+            let found = abi();
+            if found != ABI {
+                return Err(HardwareError::Version { path: path.to_owned(), found, wanted: ABI });
+            }
+            let functions = Functions {
+                destroy: *library.get(b"pen_nic_destroy\0").map_err(failed)?,
+                cycle: *library.get(b"pen_nic_cycle\0").map_err(failed)?,
+                run: *library.get(b"pen_nic_run\0").map_err(failed)?,
+                interrupts: *library.get(b"pen_nic_interrupts\0").map_err(failed)?,
+                sent: *library.get(b"pen_nic_sent_take\0").map_err(failed)?,
+                queued: *library.get(b"pen_nic_queued_take\0").map_err(failed)?,
+                write: *library.get(b"pen_nic_write\0").map_err(failed)?,
+                read: *library.get(b"pen_nic_read\0").map_err(failed)?,
+            };
+            let create: Symbol<unsafe extern "C" fn(*const RawMemory, u32) -> Handle> =
+                library.get(b"pen_nic_create\0").map_err(failed)?;
+            let memory = NonNull::from(Box::leak(Box::new(memory)));
+            let raw = RawMemory { user: memory.as_ptr().cast(), read: read_memory, write: write_memory };
+            let handle = create(&raw, latency_cycles);
+            Ok(Self { handle, functions, memory, _library: library })
+        }
+    }
+
+    /// Of 8 ns each; it goes on in [`Self::run`], [`Self::write`] and [`Self::read`] alone.
+    pub fn cycle(&self) -> u64 {
+        // SAFETY: the handle is alive as long as self.
+        unsafe { (self.functions.cycle)(self.handle) }
+    }
+
+    /// Until a cycle, or until something of `stop` is the case. Gives what is.
+    pub fn run(&mut self, until_cycle: u64, stop: Stop) -> Stop {
+        // SAFETY: the handle is alive, and nobody else uses it or its memory.
+        Stop::of(unsafe { (self.functions.run)(self.handle, until_cycle, stop.mask()) })
+    }
+
+    /// Virtqueues that have interrupted since this was asked last: bit v is virtqueue v.
+    pub fn take_interrupts(&mut self) -> u32 {
+        // SAFETY: the handle is alive, and nobody else uses it.
+        unsafe { (self.functions.interrupts)(self.handle) }
+    }
+
+    /// The oldest frame that has left and was not taken.
+    pub fn take_sent(&mut self) -> Option<Sent> {
+        let mut raw = RawSent { cycle: 0, bytes: std::ptr::null(), length: 0, queue: 0, damaged: 0, reserved: [0; 2] };
+        // SAFETY: the handle is alive, and nobody else uses it; the bytes stay where they are until the next call.
+        let bytes = unsafe {
+            if (self.functions.sent)(self.handle, &mut raw) == 0 {
+                return None;
+            }
+            match NonNull::new(raw.bytes.cast_mut()) {
+                Some(first) => std::slice::from_raw_parts(first.as_ptr(), raw.length as usize).to_vec(),
+                None => Vec::new(),
+            }
+        };
+        Some(Sent { cycle: raw.cycle, queue: raw.queue, is_damaged: raw.damaged != 0, bytes })
+    }
+
+    /// The oldest frame that has been queued and was not taken.
+    pub fn take_queued(&mut self) -> Option<Queued> {
+        let mut queued = Queued::default();
+        // SAFETY: the handle is alive, and nobody else uses it; the frame is written by value.
+        (unsafe { (self.functions.queued)(self.handle, &mut queued) } != 0).then_some(queued)
+    }
+
+    pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {
+        // SAFETY: the handle is alive, and nobody else uses it or its memory.
+        answer(address, unsafe { (self.functions.write)(self.handle, address, data) })
+    }
+
+    pub fn read(&mut self, address: u32) -> Result<u32, HardwareError> {
+        let mut data = 0;
+        // SAFETY: as above; the data is written before the call returns.
+        answer(address, unsafe { (self.functions.read)(self.handle, address, &mut data) })?;
+        Ok(data)
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        // SAFETY: neither handle nor memory is used after this, and the memory came from a box.
+        unsafe {
+            (self.functions.destroy)(self.handle);
+            drop(Box::from_raw(self.memory.as_ptr()));
+        }
+    }
+}
