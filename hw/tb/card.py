@@ -17,6 +17,8 @@ REGISTERS = {
     "driver": 0x04C, "device": 0x054, "size": 0x05C, "index": 0x060, "command": 0x064, "state": 0x068,
     "window_first": 0x070, "window_last": 0x080, "gate_states": 0x420, "gate_enable": 0x440, "table_data": 0x200,
     "table_index": 0x210, "table_commit": 0x214, "filter": 0x480, "steering": 0x484, "queue_of_pcp": 0x488,
+    "slots_us": 0x500, "slots_ns": 0x540, "slot_cycle": 0x580,
+    "slot_guard": 0x584, "slot_count": 0x588, "slot_commit": 0x58C, "slot_error": 0x590, "slot_order": 0x600,
     "address_low": 0x48C, "address_high": 0x490, "counters": 0x1000,
 }  # fmt: skip
 # Of the counters, from their base on.

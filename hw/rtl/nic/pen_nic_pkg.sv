@@ -101,6 +101,21 @@ package pen_nic_pkg;
   localparam logic [3:0] LOST_FULL = 4'd4;
   // verilator lint_on UNUSEDPARAM
 
+  // Why time slots were refused. The number is what the register says; of several, the first that applies in this order but
+  // that CYCLE comes before TOO_LONG.
+  typedef enum logic [3:0] {
+    SLOT_ERROR_NONE      = 4'd0,
+    SLOT_ERROR_PORT      = 4'd1,    // the card has no such port
+    SLOT_ERROR_SLOTS     = 4'd2,    // more than 128
+    SLOT_ERROR_QUEUE     = 4'd3,    // a slot of a queue that the card has not
+    SLOT_ERROR_NO_TIME   = 4'd4,    // a slot of a queue without time
+    SLOT_ERROR_NO_SLOT   = 4'd5,    // a queue with time and no slot
+    SLOT_ERROR_TOO_LONG  = 4'd6,    // together above the cycle
+    SLOT_ERROR_CYCLE     = 4'd7,    // slots without cycle, or cycle or guard without slots
+    SLOT_ERROR_TOO_SHORT = 4'd8,    // a slot, or free time, that no longest frame and its guard fits into
+    SLOT_ERROR_LIST      = 4'd9     // a gate list has fewer entries, or no interval as short
+  } slot_error_e;
+
   // Bytes of a received frame, FCS not counted, behind the header for the host.
   typedef struct packed {
     logic [3:0]       pair;

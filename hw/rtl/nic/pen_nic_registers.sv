@@ -181,18 +181,26 @@ module pen_nic_registers
 
   // ---- Units on the chain -------------------------------------------------------------------------------------------
   assign of_unit = hwif_out.ptp.req || hwif_out.status_of.req || hwif_out.credit_errors.req || hwif_out.receive.req
-                   || hwif_out.counters.req;
+                   || hwif_out.counters.req || hwif_out.slots_of.req || hwif_out.slot_order.req;
   assign hwif_in.table_commit.wr_ack   = answered && address_q == REG_TABLE_COMMIT;
   assign hwif_in.gate_commit.wr_ack    = answered && address_q == REG_GATE_COMMIT;
-  logic of_ptp, of_status, of_receive, of_counters;
+  logic of_ptp, of_status, of_receive, of_counters, of_slots, of_order;
   assign of_ptp      = address_q[15:8] == REG_PTP[15:8];
   assign of_status   = address_q[15:12] == REG_STATUS_OF[15:12];
   assign of_receive  = address_q[15:7] == REG_RECEIVE[15:7];
   assign of_counters = address_q[15:12] == REG_COUNTERS[15:12];
+  assign of_slots    = address_q[15:8] == REG_SLOTS_OF[15:8];
+  assign of_order    = address_q[15:7] == REG_SLOT_ORDER[15:7];
   assign hwif_in.ptp.wr_ack            = answered && write_q && of_ptp;
   assign hwif_in.status_of.wr_ack      = answered && write_q && of_status;
   assign hwif_in.receive.wr_ack        = answered && write_q && of_receive;
   assign hwif_in.counters.wr_ack       = answered && write_q && of_counters;
+  assign hwif_in.slots_of.wr_ack       = answered && write_q && of_slots;
+  assign hwif_in.slot_order.wr_ack     = answered && write_q && of_order;
+  assign hwif_in.slots_of.rd_ack       = answered && !write_q && of_slots;
+  assign hwif_in.slot_order.rd_ack     = answered && !write_q && of_order;
+  assign hwif_in.slots_of.rd_data      = chain_i.data;
+  assign hwif_in.slot_order.rd_data    = chain_i.data;
   assign hwif_in.ptp.rd_ack            = answered && !write_q && of_ptp;
   assign hwif_in.status_of.rd_ack      = answered && !write_q && of_status;
   assign hwif_in.receive.rd_ack        = answered && !write_q && of_receive;

@@ -103,9 +103,9 @@ module pen_nic
   end
 
   // ---- Registers, and the chain of settings -----------------------------------------------------------------------
-  localparam int unsigned NODES = 6;
+  localparam int unsigned NODES = 7;
   localparam int unsigned NODE_CLOCK = 0, NODE_SHAPER = 1, NODE_EGRESS_PORT = 2, NODE_STATUS = 3, NODE_RECEIVE = 4,
-                          NODE_COUNTERS = 5;
+                          NODE_COUNTERS = 5, NODE_SLOTS = 6;
   config_word_t   [NODES:0]         chain;
   config_access_t [NODES-1:0]       node_access;
   logic           [NODES-1:0]       node_answer;
@@ -196,13 +196,41 @@ module pen_nic
     .answer_data_o  (node_data[NODE_SHAPER])
   );
 
-  egress_port_config_t egress_config;
+  egress_port_config_t egress_settings, egress_config;
   logic                send_reset;
   pen_egress_port_settings #(.PORT(0)) u_egress_settings (
-    .clk_i, .rst_i, .access_i(node_access[NODE_EGRESS_PORT]), .config_o(egress_config), .port_reset_o(send_reset)
+    .clk_i, .rst_i, .access_i(node_access[NODE_EGRESS_PORT]), .config_o(egress_settings), .port_reset_o(send_reset)
   );
   assign node_answer[NODE_EGRESS_PORT] = 1'b0;
   assign node_data[NODE_EGRESS_PORT]   = '0;
+
+  // Slots keep the gates enabled, and write a gate list in place of the host.
+  logic        slots_enable, slots_busy, slots_entry_valid, slots_commit;
+  logic [15:0] slots_entry_index;
+  logic [41:0] slots_entry;
+  gate_admin_t slots_admin, list_admin;
+  pen_slots #(.QUEUES(PAIRS), .ENTRIES(GATE_ENTRIES), .PORT(0)) u_slots (
+    .clk_i,
+    .rst_i,
+    .access_i         (node_access[NODE_SLOTS]),
+    .answer_o         (node_answer[NODE_SLOTS]),
+    .answer_data_o    (node_data[NODE_SLOTS]),
+    .max_frame_bytes_i(max_frame_bytes),
+    .enable_o         (slots_enable),
+    .busy_o           (slots_busy),
+    .entry_valid_o    (slots_entry_valid),
+    .entry_index_o    (slots_entry_index),
+    .entry_o          (slots_entry),
+    .entry_ready_i    (gate_table_ready),
+    .commit_o         (slots_commit),
+    .admin_o          (slots_admin),
+    .commit_ready_i   (gate_commit_ready)
+  );
+  assign list_admin = slots_busy ? slots_admin : gate_admin;
+  always_comb begin
+    egress_config = egress_settings;
+    if (slots_enable) egress_config.gate_enable = 1'b1;
+  end
 
   // ---- PTP clock, gates and their lists ------------------------------------------------------------------------------
   localparam int unsigned LEAD_CYCLES = 7;     // four from selection to wire, three in pen_gates
@@ -258,17 +286,17 @@ module pen_nic
     .rst_i,
     .gate_time_i             (gate_time),
     .stepped_i               (stepped),
-    .write_i                 (shaper_table.valid && shaper_table.which == TABLE_GATE_ENTRY),
-    .write_index_i           (shaper_table.index),
-    .write_entry_i           (shaper_table.data[41:0]),
+    .write_i                 (slots_entry_valid || (shaper_table.valid && shaper_table.which == TABLE_GATE_ENTRY)),
+    .write_index_i           (slots_busy ? slots_entry_index : shaper_table.index),
+    .write_entry_i           (slots_busy ? slots_entry : shaper_table.data[41:0]),
     .write_ready_o           (gate_table_ready),
-    .admin_base_seconds_i    (gate_admin.base_seconds),
-    .admin_base_nanoseconds_i(gate_admin.base_nanoseconds),
-    .admin_cycle_time_ns_i   (gate_admin.cycle_time_ns),
-    .admin_extension_ns_i    (gate_admin.extension_ns),
-    .admin_length_i          (gate_admin.entries),
-    .commit_i                (gate_commit),
-    .commit_port_i           (gate_admin.port),
+    .admin_base_seconds_i    (list_admin.base_seconds),
+    .admin_base_nanoseconds_i(list_admin.base_nanoseconds),
+    .admin_cycle_time_ns_i   (list_admin.cycle_time_ns),
+    .admin_extension_ns_i    (list_admin.extension_ns),
+    .admin_length_i          (list_admin.entries),
+    .commit_i                (gate_commit || slots_commit),
+    .commit_port_i           (list_admin.port),
     .commit_ready_o          (gate_commit_ready),
     .config_o                (gate_config),
     .changed_i               ({1'b0, gate_changed}),
@@ -308,7 +336,7 @@ module pen_nic
     .rst_i,
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
-    .gate_enable_i(gate_enable),
+    .gate_enable_i(gate_enable | port_mask_t'(slots_enable)),
     .valid_i      (shaper_table.valid && shaper_table.which == TABLE_CREDIT),
     .port_i       (shaper_table.index[15:3]),
     .class_i      (shaper_table.index[2:0]),

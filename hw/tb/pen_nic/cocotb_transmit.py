@@ -154,3 +154,56 @@ async def a_stopped_queue_goes_on_where_it_stood(dut):
     await until_quiet(host)
     assert len(queue.given_back()) == 1 and queue.seen == queue_index
     assert len(host.frames) == 4
+
+
+@cocotb.test()
+async def slots_are_held_to_the_bit(dut):
+    """Three queues that are always full: each frame lies in a slot of its queue, and slots begin to the cycle."""
+    host = await host_of(dut)
+    queues = [Queue(host, k, 0x10000 * (k + 1)) for k in range(3)]
+    slots_us = (16, 14, 13)
+    for k, micros in enumerate(slots_us):
+        await host.write("slots_us", micros, 4 * k)
+    for name, value in (("slot_cycle", 56_000), ("slot_count", 3), ("slot_order", 0x000102)):
+        await host.write(name, value)
+    await host.write("slot_commit", 0)
+    assert await host.read("slot_error") == 0
+    for queue in queues:
+        await queue.start()
+    end = host.cycle + 5 * 56_000 // 8
+    while host.cycle < end:
+        for queue in queues:
+            queue.given_back()
+            rings = queue.room()
+            while queue.room():
+                queue.send(bytes([queue.virtqueue]) + random.randbytes(random.randint(200, 700)))
+            if rings:
+                await host.write("notify", queue.virtqueue)
+        await host.step(50)
+    # From the first preamble byte to the last bit, in cycles; the list is in force after the first cycles.
+    cycle = 56_000 // 8
+    spans = [(start - 8, start + len(data), data[0] // 2) for start, data in host.frames if start > end - 3 * cycle]
+    begins = {k: min(((first - spans[0][0]) % cycle for first, _, queue in spans if queue == k)) for k in range(3)}
+    base = begins[2]
+    assert [(begins[k] - base) % cycle for k in (2, 1, 0)] == [0, 13 * 125, 27 * 125]
+    for first, last, queue in spans:
+        at = (first - spans[0][0] - begins[queue]) % cycle
+        assert at + last - first <= slots_us[queue] * 125, (queue, at, last - first)
+    assert {queue for _, _, queue in spans} == {0, 1, 2}
+
+
+@cocotb.test()
+async def slots_that_cannot_be_change_nothing(dut):
+    host = await host_of(dut)
+    await host.write("slots_us", 100)
+    await host.write("slot_cycle", 50_000)
+    await host.write("slot_count", 1)
+    await host.write("slot_commit", 0)
+    assert await host.read("slot_error") == 6
+    assert await host.read("slots_ns") == 100_000
+    queue = Queue(host, 1, 0x10000)
+    await queue.start()
+    queue.send(random.randbytes(100))
+    await host.write("notify", queue.virtqueue)
+    await until_quiet(host)
+    assert len(host.frames) == 1, "no gate acts"

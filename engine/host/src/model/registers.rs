@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The registers of the card's model, at the addresses of `pen_nic` where that has them, which is not yet so of the slots:
-//! what is staged, and what a write asks for.
+//! The registers of the card's model, at the addresses of `pen_nic`: what is staged, and what a write asks for.
 use penstock_shaper::gates::Entry;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time slots of queues, as a front of the gates: registers for how long each queue may send (TQCR) and in which order
+// (SCR), compiled into a gate control list (Scionti et al., section IV). Twin of `penstock_shaper::slots`.
+//
+// A commit walks over the order and the queues, and then over the order again for the list:
+//
+//   slot of queue q    q open for its slot less the guard     all closed for the guard
+//   ...
+//   free time          queues without a slot, less the guard   all closed for the guard
+//
+// What is wrong is told by a number, and changes nothing. A good list goes to pen_gate_config, with cycle and base time
+// zero, so that it acts from the begin of a cycle on; without slots the gates are open for good. The write that commits
+// is answered when all this has been done.
+module pen_slots
+  import pen_pkg::*, pen_config_pkg::*, pen_nic_pkg::*, pen_nic_map_pkg::*;
+#(
+  parameter int unsigned QUEUES  = 4,          // 1 to 8
+  parameter int unsigned ENTRIES = 128,        // of a gate list
+  parameter int unsigned PORT    = 0
+) (
+  input  logic           clk_i,
+  input  logic           rst_i,
+  input  config_access_t access_i,
+  output logic           answer_o,
+  output logic [31:0]    answer_data_o,
+  input  length_t        max_frame_bytes_i,    // a slot holds the longest frame
+  output logic           enable_o,             // the gates act
+  // To pen_gate_config; nobody else writes to it meanwhile
+  output logic           busy_o,
+  output logic           entry_valid_o,        // held until entry_ready_i
+  output logic [15:0]    entry_index_o,
+  output logic [41:0]    entry_o,              // {operation, states, interval_ns}
+  input  logic           entry_ready_i,
+  output logic           commit_o,             // held until commit_ready_i
+  output gate_admin_t    admin_o,
+  input  logic           commit_ready_i
+);
+  localparam int unsigned MOST_SLOTS = 128;
+  localparam int unsigned QUEUE_W = $clog2(QUEUES > 1 ? QUEUES : 2);
+  localparam int unsigned WORDS = MOST_SLOTS / 4;
+  localparam length_t OVERHEAD_BYTES = 11'd20;   // preamble, delimiter and gap
+  localparam logic [5:0] LAST_BIT = 6'd31;
+  if (QUEUES < 1 || QUEUES > CLASSES) begin : gen_check_queues
+    $fatal(1, "pen_slots: QUEUES must be 1 to %0d, is %0d (%m)", CLASSES, QUEUES);
+  end
+
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef enum logic [3:0] {
+    CLEAR, IDLE, READ, DIVIDE, WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT, ANSWER
+  } state_e;
+
+  // The blocks of registers, by bits 8:0 of the address.
+  localparam logic [8:0] AT_NS = 9'h040, AT_CYCLE = 9'h080, AT_GUARD = 9'h084, AT_COUNT = 9'h088, AT_COMMIT = 9'h08C,
+                         AT_ERROR = 9'h090, AT_ORDER = 9'h100;
+
+  state_e            state_q;
+  logic [8:0]        at;
+  logic              of_block, of_queue, of_order, has_queue;
+  slot_error_e       error_q;
+  logic [31:0]       cycle_ns_q, guard_ns_q, count_q;
+  logic              enable_q;
+
+  assign of_block  = access_i.address[15:8] == REG_SLOTS_OF[15:8] || access_i.address[15:7] == REG_SLOT_ORDER[15:7];
+  assign at        = {access_i.address[9], access_i.address[7:0]};
+  assign of_queue  = at < AT_CYCLE;
+  assign of_order  = at >= AT_ORDER;
+  assign has_queue = 32'(at[5:2]) < QUEUES;
+
+  // ---- What is staged
+  logic [7:0]        slot_q;                     // of the order
+  logic [4:0]        clear_q;
+  queue_t            queue, queue_q;             // whose slot is looked at; the queue itself
+  logic [31:0]       slot_ns, order_word, us_ns;
+  logic [7:0]        named;                      // queue of the slot
+  logic              write_slot, write_order;
+  logic [41:0]       us_product;
+
+  assign us_product  = {access_i.data, 10'b0} - 42'(access_i.data * 37'd24);
+  assign us_ns       = us_product[41:32] != '0 ? '1 : us_product[31:0];
+  assign write_slot  = state_q == IDLE && access_i.write && of_block && of_queue && has_queue;
+  assign write_order = state_q == IDLE && access_i.write && of_block && of_order;
+  assign named       = order_word[8*slot_q[1:0]+:8];
+
+  always_comb begin
+    queue = queue_t'(named);
+    if (state_q inside {IDLE, READ}) queue = queue_t'(at[5:2]);
+    if (state_q == TIMES) queue = queue_q;
+  end
+
+  pen_lutram_1r1w #(.WIDTH(32), .DEPTH(1 << QUEUE_W)) u_slots (
+    .clk_i,
+    .write_i     (state_q == CLEAR || write_slot),
+    .write_addr_i(state_q == CLEAR ? clear_q[QUEUE_W-1:0] : queue_t'(at[5:2])),
+    .write_data_i(state_q == CLEAR ? '0 : at < AT_NS ? us_ns : access_i.data),
+    .read_addr_i (queue),
+    .read_data_o (slot_ns)
+  );
+  pen_lutram_1r1w #(.WIDTH(32), .DEPTH(WORDS)) u_order (
+    .clk_i,
+    .write_i     (state_q == CLEAR || write_order),
+    .write_addr_i(state_q == CLEAR ? clear_q : at[6:2]),
+    .write_data_i(state_q == CLEAR ? '0 : access_i.data),
+    .read_addr_i (state_q inside {IDLE, READ} ? at[6:2] : slot_q[6:2]),
+    .read_data_o (order_word)
+  );
+
+  // ---- Reading; whole microseconds by long division
+  logic [5:0]  bit_q;
+  logic [31:0] quotient_q;
+  logic [9:0]  remainder_q;
+  logic [10:0] remainder;
+  assign remainder     = {remainder_q, quotient_q[31]};
+  assign answer_data_o = quotient_q;
+  assign answer_o      = state_q == ANSWER;
+
+  // ---- What is wrong
+  logic [39:0]        sum_q;                     // of all slots
+  logic [32:0]        least_ns;                  // a slot with its guard
+  logic [39:0]        free_q;
+  logic [QUEUES-1:0]  named_q;                   // queues with a slot
+  logic               short_q, lonely_q;         // a slot is shorter than least_ns; a queue has time and no slot
+  slot_error_e        wrong_q;                   // in the order itself
+  logic [8:0]         needed_q;                  // entries
+  slot_error_e        verdict;
+  logic               none, has_guard, all_named, walk_over;
+
+  assign least_ns  = 33'({max_frame_bytes_i + OVERHEAD_BYTES, 3'b0}) + 33'(guard_ns_q);
+  assign none      = count_q == '0;
+  assign has_guard = guard_ns_q != '0;
+  assign all_named = named_q == '1;
+  assign walk_over = 32'(slot_q) + 1 == count_q;
+
+  always_comb begin
+    verdict = SLOT_ERROR_NONE;
+    if (wrong_q != SLOT_ERROR_NONE) verdict = wrong_q;
+    else if (lonely_q) verdict = SLOT_ERROR_NO_SLOT;
+    else if ((cycle_ns_q == '0) != none || (none && has_guard)) verdict = SLOT_ERROR_CYCLE;
+    else if (free_q[39]) verdict = SLOT_ERROR_TOO_LONG;
+    else if (short_q || (free_q != '0 && !all_named && free_q < 40'(least_ns))) verdict = SLOT_ERROR_TOO_SHORT;
+    else if (32'(needed_q) > ENTRIES || (has_guard && guard_ns_q < 32'(GATE_MIN_INTERVAL_NS))
+             || (free_q != '0 && free_q < 40'(GATE_MIN_INTERVAL_NS))) verdict = SLOT_ERROR_LIST;
+  end
+
+  // ---- The list
+  logic [8:0] entry_q;
+  logic       moves;
+  logic [QUEUES-1:0] states;
+  assign moves = entry_valid_o && entry_ready_i;
+  always_comb begin
+    states  = '0;
+    entry_o = '0;
+    unique case (state_q)
+      EMIT: begin
+        states[queue] = 1'b1;
+        entry_o[31:0] = slot_ns - guard_ns_q;
+      end
+      FREE: begin
+        states        = ~named_q;
+        entry_o[31:0] = all_named ? free_q[31:0] : free_q[31:0] - guard_ns_q;
+      end
+      default: entry_o[31:0] = guard_ns_q;
+    endcase
+    entry_o[39:32] = 8'(states);
+  end
+  assign entry_valid_o = state_q inside {EMIT, GUARD, FREE, FREE_GUARD};
+  assign entry_index_o = 16'(entry_q);
+  assign commit_o      = state_q == COMMIT;
+  assign admin_o       = '{
+    base_seconds: '0, base_nanoseconds: '0, cycle_time_ns: cycle_ns_q, extension_ns: '0, entries: 16'(entry_q), port: port_t'(PORT)
+  };
+  assign busy_o   = !(state_q inside {CLEAR, IDLE});
+  assign enable_o = enable_q;
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      CLEAR: begin
+        clear_q <= clear_q + 1'b1;
+        if (clear_q == '1) state_q <= IDLE;
+      end
+      IDLE: begin
+        bit_q       <= '0;
+        remainder_q <= '0;
+        slot_q      <= '0;
+        queue_q     <= '0;
+        sum_q       <= '0;
+        named_q     <= '0;
+        short_q     <= 1'b0;
+        lonely_q    <= 1'b0;
+        wrong_q     <= SLOT_ERROR_NONE;
+        entry_q     <= '0;
+        if (access_i.read && of_block) state_q <= READ;
+        if (access_i.write && of_block) begin
+          state_q <= ANSWER;
+          unique case (at)
+            AT_CYCLE: cycle_ns_q <= access_i.data;
+            AT_GUARD: guard_ns_q <= access_i.data;
+            AT_COUNT: count_q <= access_i.data;
+            AT_COMMIT: begin
+              state_q <= none ? TIMES : WALK;
+              if (access_i.data != PORT) begin
+                error_q <= SLOT_ERROR_PORT;
+                state_q <= ANSWER;
+              end else if (count_q > MOST_SLOTS) begin
+                error_q <= SLOT_ERROR_SLOTS;
+                state_q <= ANSWER;
+              end
+            end
+            default: ;
+          endcase
+        end
+      end
+      READ: begin
+        state_q <= of_queue && at < AT_NS ? DIVIDE : ANSWER;
+        unique case (at)
+          AT_CYCLE: quotient_q <= cycle_ns_q;
+          AT_GUARD: quotient_q <= guard_ns_q;
+          AT_COUNT: quotient_q <= count_q;
+          AT_ERROR: quotient_q <= 32'(error_q);
+          default: quotient_q <= of_order ? order_word : of_queue && has_queue ? slot_ns : '0;
+        endcase
+      end
+      DIVIDE: begin
+        bit_q       <= bit_q + 1'b1;
+        quotient_q  <= {quotient_q[30:0], remainder >= 11'd1000};
+        remainder_q <= 10'(remainder >= 11'd1000 ? remainder - 11'd1000 : remainder);
+        if (bit_q == LAST_BIT) state_q <= ANSWER;
+      end
+      WALK: begin
+        if (wrong_q == SLOT_ERROR_NONE) begin
+          if (32'(named) >= QUEUES) wrong_q <= SLOT_ERROR_QUEUE;
+          else if (slot_ns == '0) wrong_q <= SLOT_ERROR_NO_TIME;
+        end
+        if (33'(slot_ns) < least_ns) short_q <= 1'b1;
+        sum_q          <= sum_q + 40'(slot_ns);
+        named_q[queue] <= 1'b1;
+        slot_q         <= slot_q + 1'b1;
+        if (walk_over) state_q <= TIMES;
+      end
+      TIMES: begin
+        if (slot_ns != '0 && !named_q[queue_q]) lonely_q <= 1'b1;
+        queue_q <= queue_q + 1'b1;
+        if (32'(queue_q) == QUEUES - 1) state_q <= SUMS;
+      end
+      SUMS: begin
+        free_q  <= 40'(cycle_ns_q) - sum_q;
+        slot_q  <= '0;
+        state_q <= CHECK;
+        needed_q <= has_guard ? 9'({count_q[7:0], 1'b0}) + (all_named ? 9'd1 : 9'd2) : 9'(count_q[7:0]) + 9'd1;
+        if (40'(cycle_ns_q) == sum_q) needed_q <= has_guard ? 9'({count_q[7:0], 1'b0}) : 9'(count_q[7:0]);
+      end
+      CHECK: begin
+        error_q <= verdict;
+        state_q <= ANSWER;
+        if (verdict == SLOT_ERROR_NONE) begin
+          enable_q <= !none && enable_q;
+          if (!none) state_q <= EMIT;
+        end
+      end
+      EMIT, GUARD: if (moves) begin
+        entry_q <= entry_q + 1'b1;
+        if (state_q == EMIT && has_guard) state_q <= GUARD;
+        else begin
+          slot_q  <= slot_q + 1'b1;
+          state_q <= !walk_over ? EMIT : free_q != '0 ? FREE : COMMIT;
+        end
+      end
+      FREE: if (moves) begin
+        entry_q <= entry_q + 1'b1;
+        state_q <= has_guard && !all_named ? FREE_GUARD : COMMIT;
+      end
+      FREE_GUARD: if (moves) begin
+        entry_q <= entry_q + 1'b1;
+        state_q <= COMMIT;
+      end
+      COMMIT: if (commit_ready_i) begin
+        enable_q <= 1'b1;
+        state_q  <= ANSWER;
+      end
+      ANSWER: state_q <= IDLE;
+      default: state_q <= IDLE;
+    endcase
+    if (rst_i) begin
+      state_q    <= CLEAR;
+      clear_q    <= '0;
+      error_q    <= SLOT_ERROR_NONE;
+      cycle_ns_q <= '0;
+      guard_ns_q <= '0;
+      count_q    <= '0;
+      enable_q   <= 1'b0;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, access_i};
+endmodule
