@@ -15,6 +15,7 @@ pub mod interfaces;
 pub use penstock_shaper::pace as line;
 pub mod link;
 pub mod offload;
+pub mod pause;
 pub mod plane;
 pub mod port;
 pub mod quantity;

@@ -13,23 +13,16 @@ use crate::control::{Command, Order, Orders, Outcome, Snapshot, Synchronization}
 use crate::drive::{Clock, Driver};
 use crate::interfaces::Interfaces;
 use crate::line::TICK_NS;
+use crate::pause::{pause, Pause};
 use crate::plane::Plane;
 use crate::port::ListRefused;
 use crate::writer::Writer;
 
-/// So long before something is due the thread is awake: waking it takes long, and now and then much longer.
-const AWAKE_BEFORE: Tick = 200_000 / TICK_NS;
 /// Requests are done when nothing is due for so long, or when they have waited for too long.
 const ROOM_FOR_REQUESTS: Tick = 100_000 / TICK_NS;
 const MOST_WAIT_OF_REQUESTS: Tick = 20_000_000 / TICK_NS;
-/// The thread looks around at least so often: whether it is to stop, and whether an interface is there again.
-const LONGEST_SLEEP: Tick = 100_000_000 / TICK_NS;
 const LOOK_FOR_INTERFACES: Tick = 500_000_000 / TICK_NS;
 const LOOK_AT_TAI: Tick = 1_000_000 / TICK_NS;
-/// The kernel takes a processor from a real-time thread that never rests, for 50 ms of each second. So it rests by itself for
-/// a little, when nothing is due if it can, and as often as it has to.
-const MOST_RUNNING: Tick = 2_000_000 / TICK_NS;
-const REST: Tick = 120_000 / TICK_NS;
 
 pub struct Running {
     driver: Driver<Interfaces, MachineClock>,
@@ -69,12 +62,19 @@ impl Running {
             if now >= self.looked + LOOK_FOR_INTERFACES {
                 self.look_for_interfaces(now);
             }
-            let running = now - self.awake;
-            if running > MOST_RUNNING && (next > now + REST || running > 2 * MOST_RUNNING) {
-                sys::wait(&[], REST * TICK_NS)?;
-                self.awake = self.driver.clock.now();
-            } else if !any && next > now + AWAKE_BEFORE {
-                self.sleep((next - now - AWAKE_BEFORE).min(LONGEST_SLEEP))?;
+            match pause(now, next, self.awake, any) {
+                Pause::None => {}
+                Pause::UntilTick(tick) => {
+                    self.look_at_tai();
+                    while self.driver.clock.now() < tick {
+                        std::hint::spin_loop();
+                    }
+                }
+                Pause::Sleep(ticks) => self.sleep(ticks)?,
+                Pause::Rest(ticks) => {
+                    sys::wait(&[], ticks * TICK_NS)?;
+                    self.awake = self.driver.clock.now();
+                }
             }
         }
         if let Some(writer) = &mut self.writer {
@@ -100,7 +100,7 @@ impl Running {
         Snapshot::of(plane, now, links, self.writer.as_ref().map_or(0, Writer::lost))
     }
 
-    /// Follows steps of CLOCK_TAI, ahead of what is decided by it.
+    /// Follows steps of CLOCK_TAI, ahead of what is decided by it, and ahead of the last stretch before something is due.
     fn look_at_tai(&mut self) {
         let now = self.driver.clock.now();
         if now < self.looked_at_tai + LOOK_AT_TAI {
