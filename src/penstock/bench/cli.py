@@ -13,10 +13,10 @@ import typer
 from penstock.bench.bound import NETWORKS as BOUND_NETWORKS
 from penstock.bench.networks import NETWORKS
 from penstock.command.answer import answer
-from penstock.command.console import say
+from penstock.command.console import say, tell
 from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption, UpdateDocsOption
-from penstock.errors import check_known
+from penstock.errors import InputError, check_known
 from penstock.folder import check_folder
 
 app = typer.Typer(no_args_is_help=True, help="How fast the engine, the analysis of bounds and the data plane are.")
@@ -84,18 +84,40 @@ def plane(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the mix.")] = 1,
+    taprio: Annotated[
+        bool,
+        typer.Option(
+            "--taprio",
+            help="Instead the error against gate openings of a plane and of taprio, on one kernel or in a guest.",
+        ),
+    ] = False,
+    update_docs: UpdateDocsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Frames per second of processor time through a data plane and the kernel's bridge; error against gate openings."""
+    from penstock.bench import gate_error, page
     from penstock.bench.plane import bench
     from penstock.bench.soak import soak
+    from penstock.lab.emulation import Emulation
+    from penstock.lab.run import Where
 
+    if taprio and soak_s is not None:
+        raise InputError("says nothing of --soak", allowed="one of both", file="--taprio")
+    if update_docs and soak_s is not None:
+        raise InputError("says nothing of --soak", allowed="one of both", file="--update-docs")
     rows = []
     with interruptible():
-        for row in bench(rounds, seconds) if soak_s is None else soak(soak_s, seed):
+        found: Iterable[Row]
+        if taprio:
+            found = gate_error.bench(seconds, Where(emulation=Emulation("icount")), tell)
+        else:
+            found = bench(rounds, seconds) if soak_s is None else soak(soak_s, seed)
+        for row in found:
             rows.append(row)
             if not as_json:
                 say(_line(row))
+    if update_docs:
+        page.update("taprio" if taprio else "plane", rows)
     _end(rows, as_json=as_json)
 
 
