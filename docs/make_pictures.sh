@@ -50,6 +50,9 @@ if is_wanted side-by-side; then
   cut_out "$folder/sides/report.html" "Steps$"
   shot "$folder/sides/part.html" 660 side-by-side.png
 fi
+if is_wanted plane-watch; then
+  .venv/bin/python docs/draw_watch.py docs/plane-watch.svg
+fi
 if is_wanted report; then
   # The way of the frame that waited longest among those of a stream shaped by ATS.
   ./penstock run scenarios/mixed --nodes model --out "$folder/moment" >/dev/null

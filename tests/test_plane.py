@@ -230,7 +230,12 @@ def test_the_commands_ask_and_change_a_plane(bench: Bench, monkeypatch: pytest.M
         said = invoke(app, ["plane", "counters", "--prometheus", *where])
         assert 'penstock_plane_queue_limit_frames{port="b",class="3"} 5' in said.stdout.splitlines()
         bench.outside["p0"].send(frame(3, 0))
-        said = invoke(app, ["plane", "watch", "--views", "1", "--every", "100", *where])
+        picture = bench.folder / "watch.svg"
+        said = invoke(app, ["plane", "watch", "--views", "1", "--every", "100", "--picture", str(picture), *where])
+        drawn = picture.read_text()
+        assert drawn.startswith("<svg")
+        assert "missed" in drawn
+        assert "http" not in drawn.replace("http://www.w3.org/2000/svg", "").replace("https://www.textualize.io", "")
         assert (said.status, "b: 15 Mb/s, cycle of 5 ms" in said.stdout) == (0, True), said.output
         said = invoke(app, ["plane", "gates", "x", "gates.toml", *where])
         assert (said.status, "allowed: a, b" in said.output) == (2, True)

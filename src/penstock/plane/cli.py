@@ -214,13 +214,21 @@ def watch(
     views: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="So many views; until Ctrl-C if not given.")
     ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Write the last of --views as SVG.")
+    ] = None,
 ) -> None:
     """Follow gates, queues and lateness on the terminal."""
     from rich.live import Live
 
+    from penstock.folder import check_file
     from penstock.plane import show
     from penstock.plane.control import Control
 
+    if picture is not None:
+        if views is None:
+            raise InputError("has no last view", allowed="--views N with it", file="--picture")
+        check_file(picture, "--picture")
     console = output()
     with interruptible(), Control(_path(name, socket)) as control:
         before = show.Reading(control.ask("counters"), control.ask("occupancy"))
@@ -229,8 +237,11 @@ def watch(
             while views is None or shown < views:
                 time.sleep(every_ms / 1000)
                 now = show.Reading(control.ask("counters"), control.ask("occupancy"))
-                live.update(show.view(before, now), refresh=True)
+                seen = show.view(before, now)
+                live.update(seen, refresh=True)
                 before, shown = now, shown + 1
+    if picture is not None:
+        picture.write_text(show.picture(seen, f"penstock plane watch {name}"), encoding="utf-8")
 
 
 @app.command()

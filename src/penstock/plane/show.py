@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Group
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console, Group
 from rich.table import Table
+from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from penstock.command.tables import new_table
@@ -18,6 +22,8 @@ from penstock.words import count
 _GATE_WIDTH = 60
 _BAR_WIDTH = 24
 _CLASSES = range(7, -1, -1)
+_PICTURE_WIDTH = 128  # characters
+_WITHOUT_FONTS = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
 def counters(told: Mapping[str, Any]) -> Table:
@@ -101,6 +107,13 @@ def view(before: Reading, now: Reading) -> Group:
     """Gates, queues and lateness of all ports."""
     seconds = (now.occupancy["time_ns"] - before.occupancy["time_ns"]) / 1e9 or 1.0
     return Group(*(_port(name, before, now, seconds) for name in now.counters["ports"]), counters(now.counters))
+
+
+def picture(shown: Group, title: str) -> str:
+    """A view as SVG that needs nothing from elsewhere: its letters are the reader's own."""
+    console = Console(record=True, width=_PICTURE_WIDTH, file=io.StringIO())
+    console.print(shown)
+    return console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=_WITHOUT_FONTS)
 
 
 def _port(name: str, before: Reading, now: Reading, seconds: float) -> Group:
