@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A class of a port among the others, and how it is served.
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use crate::credit::{by_credit, most_credit};
@@ -111,6 +112,7 @@ pub struct View<'a, R: Fn(usize) -> usize> {
     pub class: usize,
     /// When its frames come; none: at any time.
     pub schedule: Option<Schedule>,
+    pub cycle: OnceCell<Option<Rc<Cycle>>>,
 }
 
 impl<R: Fn(usize) -> usize> View<'_, R> {
@@ -141,6 +143,10 @@ impl<R: Fn(usize) -> usize> View<'_, R> {
     }
 
     fn cycle(&self) -> Option<Rc<Cycle>> {
+        self.cycle.get_or_init(|| self.new_cycle()).clone()
+    }
+
+    fn new_cycle(&self) -> Option<Rc<Cycle>> {
         let own = self.classes[self.class].as_ref().map_or(0, |class| class.longest);
         let beside = self.beside().map(|(class, of)| (class, of.longest));
         let filling = self.classes[self.class].as_ref().map(|class| (self.class, class.filling));

@@ -16,7 +16,7 @@ pub(crate) fn most_credit(service: &Service, idle: i64) -> Option<Amount> {
             let stretches = cycle.phases().chain(cycle.openings.chunks(1));
             let stretches = stretches.map(|phases| (None, phases));
             let mut search = Search::new(stretches, |phase| credit_of_phase(service, phase, idle));
-            search.greatest(0, |&seen, known| seen.map(|most| most.max(known)))
+            search.greatest(0, |&seen, known| seen.map(|most| (most.max(known), most)))
         }
     }
 }
@@ -133,21 +133,31 @@ impl Opening {
         Time::try_from(Amount::from(self.cycle) * whole + Amount::from(at + rest - before)).ok()
     }
 
+    /// When the gate has been open for so much longer than at the end of a stretch, if that is in the next one.
+    fn after(&self, turn: Amount, place: usize, longer: Amount) -> Option<Time> {
+        let (next, turn) = match self.stretches.get(place + 1) {
+            Some(next) => (next, turn),
+            None => (self.stretches.first()?, turn + 1),
+        };
+        let begin = turn * Amount::from(self.cycle) + Amount::from(next.0);
+        Time::try_from(begin + longer).ok().filter(|_| longer <= Amount::from(next.2))
+    }
+
     /// The longest wait where all that comes and `more` has to be earned, but no less than is known.
     fn wait(&self, more: Amount, arrivals: &Curve, known: Time) -> Option<Time> {
         let mut longest = known;
         let last = arrivals.turns().last().unwrap_or(0).saturating_add(self.cycle);
-        let mut look = |time: Time| -> Option<()> {
+        let look = |time: Time, longest: &mut Time| -> Option<()> {
             for near in [time - 1, time] {
                 if (0..=last).contains(&near) {
-                    longest = longest.max(self.earned(arrivals.at(near) + more)? - near + GRID);
+                    *longest = (*longest).max(self.earned(arrivals.at(near) + more)? - near + GRID);
                 }
             }
             Some(())
         };
-        look(0)?;
+        look(0, &mut longest)?;
         for turn in arrivals.turns() {
-            look(turn)?;
+            look(turn, &mut longest)?;
         }
         // Where one more picosecond of open time has to be waited for until the gate opens again.
         let in_cycle = self.idle * Amount::from(self.open);
@@ -156,11 +166,19 @@ impl Opening {
         if to - from > MOST_SEGMENTS as Amount {
             return None;
         }
+        // No more comes within a picosecond than is earned in so long.
+        let step = Amount::from(arrivals.fastest()) / self.idle + 1;
         for turn in from..=to {
-            for &(_, before, length) in &self.stretches {
+            for (place, &(_, before, length)) in self.stretches.iter().enumerate() {
                 let level = self.idle * (turn * Amount::from(self.open) + Amount::from(before + length)) - 1;
+                // It comes no sooner than when it would wait no longer than others do.
+                let earned = self.after(turn, place, step);
+                let latest = earned.map(|earned| earned + GRID - longest);
+                if latest.is_some_and(|latest| latest < 0 || arrivals.at(latest) <= level - more) {
+                    continue;
+                }
                 if let Some(time) = arrivals.first_above(level - more) {
-                    look(time)?;
+                    look(time, &mut longest)?;
                 }
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrival curves: how much may come within any time of a length. Concave, and so the least of some straight lines.
-use crate::{ceil_div, Amount, Time};
+use crate::{ceil_div, floor_div, Amount, Time};
 
 /// A straight line: a token bucket, or what a link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,22 @@ impl Line {
     #[inline]
     pub fn at(self, time: Time) -> Amount {
         self.burst + Amount::from(self.rate) * Amount::from(time)
+    }
+}
+
+/// Of a sum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    Line(Line),
+    Curve(&'a Curve),
+}
+
+impl Part<'_> {
+    pub fn at(self, time: Time) -> Amount {
+        match self {
+            Self::Line(line) => line.at(time),
+            Self::Curve(curve) => curve.at(time),
+        }
     }
 }
 
@@ -64,11 +80,20 @@ impl Curve {
         Self { pieces: vec![(0, line)] }
     }
 
-    /// All of these together, each displaced by a time.
-    pub fn sum<'a>(curves: impl IntoIterator<Item = (&'a Self, Time)>) -> Self {
+    /// All of these together, each displaced by a time; none, if one of them is none.
+    pub fn sum<'a>(parts: impl IntoIterator<Item = Option<(Part<'a>, Time)>>) -> Option<Self> {
         let (mut burst, mut rate) = (0, 0);
         let mut changes: Vec<(Time, Amount, i64)> = Vec::new();
-        for (curve, late) in curves {
+        for part in parts {
+            let (part, late) = part?;
+            let curve = match part {
+                Part::Line(line) => {
+                    burst += line.at(late);
+                    rate += line.rate;
+                    continue;
+                }
+                Part::Curve(curve) => curve,
+            };
             let first = curve.pieces.iter().rposition(|&(from, _)| from <= late).unwrap_or(0);
             let mut before = curve.pieces[first].1;
             burst += before.at(late);
@@ -88,7 +113,7 @@ impl Curve {
                 _ => pieces.push((from, Line { burst, rate })),
             }
         }
-        Self { pieces }
+        Some(Self { pieces })
     }
 
     /// No more than a line.
@@ -121,6 +146,11 @@ impl Curve {
         self.pieces[self.pieces.len() - 1].1
     }
 
+    /// In b/s, as long as no time has passed.
+    pub fn fastest(&self) -> i64 {
+        self.pieces[0].1.rate
+    }
+
     pub fn lines(&self) -> impl Iterator<Item = Line> + '_ {
         self.pieces.iter().map(|&(_, line)| line)
     }
@@ -147,7 +177,7 @@ impl Curve {
                 return Some(from);
             }
             if line.rate > 0 {
-                let time = (amount - line.burst).div_euclid(Amount::from(line.rate)) + 1;
+                let time = floor_div(amount - line.burst, line.rate.into()) + 1;
                 if time < Amount::from(end) {
                     return Time::try_from(time).ok();
                 }
@@ -175,10 +205,10 @@ mod tests {
         #[test]
         fn curves_are_what_brute_force_says(a in lines(), b in lines(), cap in lines(), jitter in 0_i64..60) {
             let (one, other) = (Curve::least(a.clone()).unwrap(), Curve::least(b.clone()).unwrap());
-            let sum = Curve::sum([(&one, 0), (&other, 0)]);
+            let sum = Curve::sum([Some((Part::Curve(&one), 0)), Some((Part::Curve(&other), 0))]).unwrap();
             let capped = sum.capped(cap[0]);
             let late = capped.jittered(jitter);
-            let also_late = Curve::sum([(&capped, jitter)]);
+            let also_late = Curve::sum([Some((Part::Curve(&capped), jitter))]).unwrap();
             for time in 0..400 {
                 let both = least(&a, time) + least(&b, time);
                 prop_assert_eq!(one.at(time), least(&a, time));

@@ -3,16 +3,17 @@
 //!
 //! The analysis begins with no wait at all and goes round until nothing changes: what it maps to itself is a bound, since
 //! waits only make arrivals worse and these only waits. A wait that grows beyond [`crate::class::LONGEST`] has none.
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::check::check;
 use crate::class::{Served, View, LONGEST};
-use crate::curve::{Curve, Line};
+use crate::curve::{Curve, Line, Part};
 use crate::describe::{Gates, Network, Port};
-use crate::members::{Class, Limit, Member, Queues};
+use crate::members::{queue, Class, Limit, Member, Queues};
 use crate::outcome::{Hop, Outcome, Queue, Why};
-use crate::phase::{Schedule, Window};
+use crate::phase::{repeated, Schedule, Window};
 use crate::service::Above;
 use crate::windows::List;
 use crate::{ceil_div, Amount, Time, BYTE, CLASSES};
@@ -48,9 +49,13 @@ struct Analysis<'a> {
     gates: Vec<Option<Rc<List>>>,
     /// By hop, for how long a stream may have been delayed since it had its limit; none: nobody knows.
     delays: Vec<Option<Time>>,
+    /// By hop, whether it matters when a frame comes there.
+    is_phased: Vec<bool>,
     /// By hop, the least and the most from a release until it may begin there; none: nobody knows.
     ways: Vec<Option<Window>>,
     found: Vec<[Option<Found>; CLASSES]>,
+    /// How long their frames wait, by the number of the queue; none: without limit.
+    waits: Vec<Option<Time>>,
     /// In which ports come after which.
     order: Vec<usize>,
 }
@@ -63,8 +68,11 @@ impl<'a> Analysis<'a> {
         Self {
             network,
             gates: network.ports.iter().map(|port| port.gates.as_ref().map(&mut list)).collect(),
-            delays: vec![None; queues.limits.len()],
-            ways: vec![None; queues.limits.len()],
+            delays: vec![None; queues.steps.len()],
+            is_phased: is_phased(network, &queues),
+            ways: vec![None; queues.steps.len()],
+            // Before it is worked out for the first time nothing waits.
+            waits: vec![Some(0); queue(network.ports.len(), 0)],
             found: vec![const { [const { None }; CLASSES] }; network.ports.len()],
             order: in_order(&queues.next),
             queues,
@@ -74,12 +82,12 @@ impl<'a> Analysis<'a> {
     /// Goes round until nothing changes; how often it did.
     fn settle(&mut self) -> usize {
         // In a circle a queue is looked at before all that comes to it is known: nothing has waited there yet.
-        let mut at = 0;
+        let mut hops = 0..;
         for (stream, of) in self.network.streams.iter().enumerate() {
-            for hop in 0..of.hops.len() {
+            for (hop, number) in (0..of.hops.len()).zip(&mut hops) {
+                let at = self.queues.numbers[number];
                 let member = Member { stream, hop, at, length: 0 };
-                (self.delays[at], self.ways[at]) = (self.delay(&member), self.way(&member));
-                at += 1;
+                (self.delays[at], self.ways[at]) = (self.delay(at), self.way(&member));
             }
         }
         let mut due = vec![true; self.network.ports.len()];
@@ -99,8 +107,11 @@ impl<'a> Analysis<'a> {
         // What still grows has no bound; nor has what comes after it. All else is settled.
         let mut growing: Vec<usize> = (0..due.len()).filter(|&port| due[port]).collect();
         while let Some(port) = growing.pop() {
-            for found in self.found[port].iter_mut().flatten() {
-                found.wait = Err(Why::Growing);
+            for (class, found) in self.found[port].iter_mut().enumerate() {
+                if let Some(found) = found {
+                    found.wait = Err(Why::Growing);
+                    self.waits[queue(port, class)] = None;
+                }
             }
             for &after in &self.queues.next[port] {
                 if !std::mem::replace(&mut due[after], true) {
@@ -116,43 +127,40 @@ impl<'a> Analysis<'a> {
         let mut changed = false;
         for class in self.queues.classes[port].iter().flatten() {
             for member in &class.members {
-                let (delay, way) = (self.delay(member), self.way(member));
+                let (delay, way) = (self.delay(member.at), self.way(member));
                 changed |= self.delays[member.at] != delay || self.ways[member.at] != way;
                 (self.delays[member.at], self.ways[member.at]) = (delay, way);
             }
         }
         let found = self.serve(port);
         changed |= self.found[port] != found;
+        for (class, found) in found.iter().enumerate() {
+            if let Some(found) = found {
+                self.waits[queue(port, class)] = found.wait.ok();
+            }
+        }
         self.found[port] = found;
         changed
     }
 
-    fn wait(&self, port: usize, class: u8) -> Result<Time, Why> {
-        // Before it is worked out for the first time nothing waits.
-        self.found[port][usize::from(class)].as_ref().map_or(Ok(0), |found| found.wait)
-    }
-
-    fn delay(&self, member: &Member) -> Option<Time> {
-        let stream = &self.network.streams[member.stream];
-        let hop = &stream.hops[member.hop];
-        let Some(from) = hop.from.filter(|_| hop.regulator.is_none()) else { return Some(0) };
-        let before = &stream.hops[from];
-        let delay = self.delays[member.at - member.hop + from]?;
-        Some(delay.saturating_add(self.wait(before.port, before.traffic_class).ok()?).saturating_add(hop.jitter_ps))
+    fn delay(&self, at: usize) -> Option<Time> {
+        let step = &self.queues.steps[at];
+        let Some((before, queue)) = step.before.filter(|_| !step.is_regulated) else { return Some(0) };
+        Some(self.delays[before]?.saturating_add(self.waits[queue]?).saturating_add(step.jitter))
     }
 
     /// How long a frame takes from its release until it may begin at a queue.
     fn way(&self, member: &Member) -> Option<Window> {
-        let stream = &self.network.streams[member.stream];
-        stream.releases.as_ref()?;
-        let hop = &stream.hops[member.hop];
-        if hop.regulator.is_some() {
+        if !self.is_phased[member.at] {
             return None;
         }
-        let Some(from) = hop.from else { return Some((0, 0)) };
-        let (least, most) = self.ways[member.at - member.hop + from]?;
-        let waited = self.wait(stream.hops[from].port, stream.hops[from].traffic_class).ok()?;
-        let reach = hop.reach_ps?;
+        let step = &self.queues.steps[member.at];
+        if step.is_regulated {
+            return None;
+        }
+        let Some((before, queue)) = step.before else { return Some((0, 0)) };
+        let ((least, most), waited) = (self.ways[before]?, self.waits[queue]?);
+        let reach = self.network.streams[member.stream].hops[member.hop].reach_ps?;
         Some((least.checked_add(reach.0)?, most.checked_add(reach.1)?.checked_add(waited)?))
             .filter(|way| way.1 <= LONGEST)
     }
@@ -165,67 +173,60 @@ impl<'a> Analysis<'a> {
             let longest = Amount::from(stream.max_bytes) * BYTE;
             Some((stream.releases.as_ref()?, self.ways[member.at]?, longest))
         };
-        let streams: Option<Vec<_>> = class.members.iter().map(known).collect();
-        Schedule::new(gates, streams?.into_iter())
+        Schedule::new(gates, class.members.iter().map(known))
     }
 
     /// What comes by a hop, and by how much it is displaced.
-    fn arrivals(&self, at: usize) -> Option<(&Curve, Time)> {
-        let curve = match self.queues.limits[at] {
-            Limit::Source(stream) => self.queues.sources[stream].as_ref(),
-            Limit::Regulator(regulator) => Some(&self.queues.regulators[regulator]),
+    fn arrivals(&self, at: usize) -> Option<(Part<'_>, Time)> {
+        let part = match self.queues.steps[at].limit {
+            Limit::Line(line) => Part::Line(line),
+            Limit::Source(stream) => Part::Curve(self.queues.sources[stream].as_ref()?),
+            Limit::None => return None,
         };
-        curve.zip(self.delays[at])
+        Some((part, self.delays[at]?))
     }
 
     /// Of a class at a port: all that comes by one link is no more than that carries.
     fn together(&self, class: &Class) -> Result<Curve, Why> {
-        let mut curves: Vec<(Curve, Time)> = Vec::with_capacity(class.entries.len());
+        let mut curves: Vec<Curve> = Vec::with_capacity(class.entries.len());
         for entry in &class.entries {
             let rate = self.network.ports[entry.port].fastest_bps;
             // Whole frames come, each as long after the one before as it is on the wire.
             let link = Line { burst: entry.longest + Amount::from(rate) * Amount::from(entry.jitter), rate };
-            let arrivals: Option<Vec<_>> = entry.members.iter().map(|member| self.arrivals(member.at)).collect();
-            let curve = arrivals.map_or_else(|| Curve::line(link), |arrivals| Curve::sum(arrivals).capped(link));
-            curves.push((curve, 0));
+            let arrivals = Curve::sum(entry.members.iter().map(|member| self.arrivals(member.at)));
+            curves.push(arrivals.map_or_else(|| Curve::line(link), |arrivals| arrivals.capped(link)));
         }
-        let mut all: Vec<(&Curve, Time)> = curves.iter().map(|(curve, late)| (curve, *late)).collect();
-        all.extend(class.regulators.iter().map(|&regulator| (&self.queues.regulators[regulator], 0)));
-        for member in &class.own {
-            all.push(self.arrivals(member.at).ok_or(Why::NoContract { stream: member.stream })?);
-        }
-        Ok(Curve::sum(all))
+        let unknown = class.own.iter().find(|member| self.arrivals(member.at).is_none());
+        let regulators = class.regulators.iter().map(|&regulator| &self.queues.regulators[regulator]);
+        let shaped = curves.iter().chain(regulators).map(|curve| Some((Part::Curve(curve), 0)));
+        Curve::sum(shaped.chain(class.own.iter().map(|member| self.arrivals(member.at))))
+            .ok_or(Why::NoContract { stream: unknown.map_or(0, |member| member.stream) })
     }
 
     /// What a queue holds at most, in bytes: all that has come within the longest time that a frame is in it.
     fn backlog(&self, port: usize, class: &Class, found: &Found) -> Option<i64> {
         let lasts = found.wait.ok()?.checked_add(stay(class, &self.network.ports[port]))?;
-        let each: Option<Amount> = class.members.iter().map(|&member| self.held(member, lasts)).sum();
-        let is_held = class.members.iter().any(|&member| self.hop(member).regulator.is_some());
+        let each: Option<Amount> = class.members.iter().map(|member| self.held(member.at, lasts)).sum();
+        let is_held = class.members.iter().any(|member| self.queues.steps[member.at].is_regulated);
         let most = each.into_iter().chain(found.within.filter(|_| !is_held)).min()?;
         i64::try_from(ceil_div(most, BYTE)).ok()
     }
 
     /// What of a stream is in a queue that its frames leave after so long at most. A scheduler holds back only what the
     /// queue before did not delay for as long, so that all of it was released within both times.
-    fn held(&self, member: Member, lasts: Time) -> Option<Amount> {
-        let (hop, stream) = (self.hop(member), &self.network.streams[member.stream]);
-        let at = |(curve, late): (&Curve, Time), time: Time| curve.at(late.saturating_add(time));
-        match (hop.from, hop.regulator) {
-            (None, Some(_)) => None,
-            (None, None) => self.arrivals(member.at).map(|came| at(came, lasts)),
+    fn held(&self, at: usize, lasts: Time) -> Option<Amount> {
+        let step = &self.queues.steps[at];
+        let came = |(part, late): (Part, Time), time: Time| part.at(late.saturating_add(time));
+        match step.before {
+            None if step.is_regulated => None,
+            None => self.arrivals(at).map(|arrivals| came(arrivals, lasts)),
             // Where it enters the network, a source that conforms is held back by no more than it may be early.
-            (Some(0), Some(regulator)) => Some(self.queues.regulators[regulator].at(lasts + EARLY)),
-            (Some(from), _) => {
-                let waited = self.wait(stream.hops[from].port, stream.hops[from].traffic_class).ok()?;
-                let came = self.arrivals(member.at - member.hop + from)?;
-                Some(at(came, lasts + waited + hop.jitter_ps))
+            Some(_) if step.is_regulated && step.is_first => Some(came((self.arrivals(at)?.0, 0), lasts + EARLY)),
+            Some((before, queue)) => {
+                let waited = self.waits[queue]?;
+                Some(came(self.arrivals(before)?, lasts + waited + step.jitter))
             }
         }
-    }
-
-    fn hop(&self, member: Member) -> &'a crate::describe::Hop {
-        &self.network.streams[member.stream].hops[member.hop]
     }
 
     /// How long each class of a port waits, the first ones first.
@@ -246,7 +247,7 @@ impl<'a> Analysis<'a> {
             // Credit may have been spent by frames of other times.
             let schedule = if credit.is_none() { self.schedule(port, class) } else { None };
             let list = self.gates[number].as_deref();
-            let view = View { port, list, classes, rank: &rank, class: class_number, schedule };
+            let view = View { port, list, classes, rank: &rank, class: class_number, schedule, cycle: OnceCell::new() };
             let together = if port.unknown { Err(Why::UnknownPort) } else { self.together(class).map(Rc::new) };
             let higher: Vec<Above> =
                 above.iter().filter(|(of, _)| *of > rank(class_number)).map(|(_, above)| above.clone()).collect();
@@ -308,6 +309,37 @@ impl<'a> Analysis<'a> {
         }
         Outcome { queues, hops, rounds }
     }
+}
+
+/// By hop, whether it matters when in a gate cycle a frame comes there: the sources of all streams of a queue that it
+/// passes there, or later, are in a known phase of its gates.
+fn is_phased(network: &Network, queues: &Queues) -> Vec<bool> {
+    let mut found = vec![false; queues.steps.len()];
+    // By cycle and stream.
+    let mut known: HashMap<Time, Vec<Option<bool>>> = HashMap::new();
+    for (port, classes) in network.ports.iter().zip(&queues.classes) {
+        let Some(gates) = port.gates.as_ref().filter(|gates| gates.begin_ps.is_some()) else { continue };
+        let cycle: Time = gates.entries.iter().map(|&(_, interval)| interval).sum();
+        let known = known.entry(cycle).or_insert_with(|| vec![None; network.streams.len()]);
+        for class in classes.iter().flatten().filter(|class| class.filling == 0) {
+            let is_known = |member: &Member| {
+                let releases = network.streams[member.stream].releases.as_ref();
+                let is_repeated = || releases.is_some_and(|releases| repeated(releases, cycle).is_some());
+                *known[member.stream].get_or_insert_with(is_repeated)
+            };
+            if !class.members.iter().all(is_known) {
+                continue;
+            }
+            for member in &class.members {
+                let mut at = Some(member.at);
+                while let Some(hop) = at {
+                    found[hop] = true;
+                    at = queues.steps[hop].before.map(|(before, _)| before);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// For how long a frame of the class is sent.

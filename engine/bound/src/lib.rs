@@ -58,14 +58,17 @@ pub type Time = i64;
 /// Of a byte.
 const BYTE: Amount = 8_000_000_000_000;
 
-/// The quotient of what is not negative, rounded up.
+/// The quotient, rounded up; what divides is above zero. What fits into machine words is divided many times as fast.
+#[inline]
 fn ceil_div(numerator: Amount, denominator: Amount) -> Amount {
+    -floor_div(-numerator, denominator)
+}
+
+/// The quotient, rounded down; what divides is above zero.
+#[inline]
+fn floor_div(numerator: Amount, denominator: Amount) -> Amount {
     match (i64::try_from(numerator), i64::try_from(denominator)) {
-        // What fits into a machine word is divided many times as fast.
-        (Ok(numerator), Ok(denominator)) => {
-            let (whole, rest) = (numerator / denominator, numerator % denominator);
-            Amount::from(whole) + Amount::from(rest > 0)
-        }
-        _ => -((-numerator).div_euclid(denominator)),
+        (Ok(numerator), Ok(denominator)) => numerator.div_euclid(denominator).into(),
+        _ => numerator.div_euclid(denominator),
     }
 }

@@ -49,16 +49,38 @@ impl Class {
 /// By what a stream is limited at a hop: by the last scheduler that it passed, or as its source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Limit {
+    Line(Line),
+    /// That of a stream.
     Source(usize),
-    Regulator(usize),
+    /// Nothing is known.
+    None,
+}
+
+/// What is asked of a hop again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub limit: Limit,
+    /// The hop before, and its queue.
+    pub before: Option<(usize, usize)>,
+    pub is_regulated: bool,
+    /// The hop before is the talker's.
+    pub is_first: bool,
+    pub jitter: Time,
+}
+
+/// The number of a queue among those of all ports.
+pub(crate) fn queue(port: usize, traffic_class: usize) -> usize {
+    port * CLASSES + traffic_class
 }
 
 /// The queues of a network.
 #[derive(Debug)]
 pub(crate) struct Queues {
     pub classes: Vec<[Option<Class>; CLASSES]>,
-    /// By hop.
-    pub limits: Vec<Limit>,
+    /// By hop, those of a queue beside each other.
+    pub steps: Vec<Step>,
+    /// The numbers of the hops of each stream, one stream after the other.
+    pub numbers: Vec<usize>,
     /// By stream; none: nothing is known.
     pub sources: Vec<Option<Curve>>,
     pub regulators: Vec<Curve>,
@@ -74,18 +96,13 @@ impl Queues {
     pub fn new(network: &Network) -> Self {
         let mut classes: Vec<[Option<Class>; CLASSES]> = vec![const { [const { None }; CLASSES] }; network.ports.len()];
         let mut next: Vec<Vec<usize>> = vec![Vec::new(); network.ports.len()];
-        let mut limits = Vec::new();
+        let mut hops = 0;
         for (number, stream) in network.streams.iter().enumerate() {
-            let first = limits.len();
             let longest = Amount::from(stream.max_bytes) * BYTE;
             for (place, hop) in stream.hops.iter().enumerate() {
-                limits.push(match (hop.regulator, hop.from) {
-                    (Some(regulator), _) => Limit::Regulator(regulator),
-                    (None, Some(from)) => limits[first + from],
-                    (None, None) => Limit::Source(number),
-                });
                 let class = classes[hop.port][usize::from(hop.traffic_class)].get_or_insert_default();
-                class.members.push(Member { stream: number, hop: place, at: first + place, length: 0 });
+                class.members.push(Member { stream: number, hop: place, at: hops, length: 0 });
+                hops += 1;
                 class.longest = class.longest.max(longest);
                 if stream.fills && hop.from.is_none() {
                     class.filling = class.filling.max(longest);
@@ -102,19 +119,50 @@ impl Queues {
             after.sort_unstable();
             after.dedup();
         }
+        let mut numbers = vec![0; hops];
+        let members = classes.iter_mut().flatten().flatten().flat_map(|class| &mut class.members);
+        for (number, member) in members.enumerate() {
+            numbers[std::mem::replace(&mut member.at, number)] = number;
+        }
         let mut shared = vec![0_u32; network.regulators.len()];
         for class in classes.iter_mut().flatten().flatten() {
             class.sort(network, &mut shared);
         }
-        let source = |buckets: &[Bucket]| Curve::least(buckets.iter().map(line).collect());
-        Self {
-            classes,
-            limits,
-            sources: network.streams.iter().map(|stream| source(&stream.buckets)).collect(),
-            regulators: network.regulators.iter().map(|bucket| Curve::line(line(bucket))).collect(),
-            next,
-        }
+        let sources: Vec<Option<Curve>> =
+            network.streams.iter().map(|stream| Curve::least(stream.buckets.iter().map(line).collect())).collect();
+        let regulators: Vec<Curve> = network.regulators.iter().map(|bucket| Curve::line(line(bucket))).collect();
+        let steps = steps(network, &numbers, &sources);
+        Self { classes, steps, numbers, sources, regulators, next }
     }
+}
+
+fn steps(network: &Network, numbers: &[usize], sources: &[Option<Curve>]) -> Vec<Step> {
+    let nothing = Step { limit: Limit::None, before: None, is_regulated: false, is_first: false, jitter: 0 };
+    let mut steps = vec![nothing; numbers.len()];
+    let mut first = 0;
+    for (number, stream) in network.streams.iter().enumerate() {
+        let source = match &sources[number] {
+            None => Limit::None,
+            Some(source) if source.lines().count() == 1 => Limit::Line(source.last()),
+            Some(_) => Limit::Source(number),
+        };
+        for (place, hop) in stream.hops.iter().enumerate() {
+            let before = hop.from.map(|from| (numbers[first + from], &stream.hops[from]));
+            steps[numbers[first + place]] = Step {
+                limit: match (hop.regulator, before) {
+                    (Some(regulator), _) => Limit::Line(line(&network.regulators[regulator])),
+                    (None, Some((before, _))) => steps[before].limit,
+                    (None, None) => source,
+                },
+                before: before.map(|(at, of)| (at, queue(of.port, of.traffic_class.into()))),
+                is_regulated: hop.regulator.is_some(),
+                is_first: hop.from == Some(0),
+                jitter: hop.jitter_ps,
+            };
+        }
+        first += stream.hops.len();
+    }
+    steps
 }
 
 impl Class {

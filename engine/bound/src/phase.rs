@@ -22,17 +22,18 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Of streams with their longest frames on the wire, and what these take from their release on; none: in any phase.
-    pub fn new<'a>(gates: &Gates, streams: impl Iterator<Item = (&'a Releases, Window, Amount)>) -> Option<Self> {
+    /// Of streams with their longest frames on the wire, and what these take from their release on, if that is known of each;
+    /// none: in any phase.
+    pub fn new<'a>(
+        gates: &Gates,
+        streams: impl Iterator<Item = Option<(&'a Releases, Window, Amount)>>,
+    ) -> Option<Self> {
         let cycle: Time = gates.entries.iter().map(|&(_, interval)| interval).sum();
         let begin = gates.begin_ps?;
         let mut frames: Vec<(Window, Amount)> = Vec::new();
-        for (releases, (least, most), longest) in streams {
-            let measure = releases.period_ps.map_or(cycle, |period| common_measure(period, cycle));
-            let times = cycle / measure;
-            if times.saturating_mul(releases.windows.len() as Time) > MOST_WINDOWS as Time {
-                return None;
-            }
+        for stream in streams {
+            let (releases, (least, most), longest) = stream?;
+            let (measure, times) = repeated(releases, cycle)?;
             for &(first, last) in &releases.windows {
                 let from = first + least - begin - gates.begin_error_ps;
                 let to = last + most - begin + gates.begin_error_ps;
@@ -91,6 +92,14 @@ impl Schedule {
 /// Of a time for which a class waits; those left out have one bound with the last.
 const MOST_STEPS: usize = 10_000;
 
+/// In a cycle, after how long the windows of a source come again, and how often; none: too often, or they are as wide.
+pub(crate) fn repeated(releases: &Releases, cycle: Time) -> Option<(Time, Time)> {
+    let measure = releases.period_ps.map_or(cycle, |period| common_measure(period, cycle));
+    let times = cycle / measure;
+    let fits = times.saturating_mul(releases.windows.len() as Time) <= MOST_WINDOWS as Time;
+    (fits && releases.windows.iter().all(|(from, to)| to - from < measure)).then_some((measure, times))
+}
+
 /// What comes in the same window, as one.
 fn together(mut frames: Vec<(Window, Amount)>) -> Vec<(Window, Amount)> {
     frames.sort_unstable();
@@ -143,7 +152,7 @@ mod tests {
         ) {
             let windows: Vec<Window> = frames.iter().map(|&(from, width)| (from, from + width)).collect();
             let releases = Releases { period_ps: Some(period), windows };
-            let found = Schedule::new(&gates(cycle, begin, error), [(&releases, (least, least + more), 1)].into_iter());
+            let found = Schedule::new(&gates(cycle, begin, error), [Some((&releases, (least, least + more), 1))].into_iter());
             let Some(found) = found else { return Ok(()) };
             let windows = found.windows();
             let mut early: Vec<Time> = Vec::new();
@@ -173,7 +182,8 @@ mod tests {
     #[test]
     fn what_has_no_common_measure_comes_in_any_phase() {
         let releases = |period_ps| Releases { period_ps, windows: vec![(5, 6)] };
-        let schedule = |period_ps| Schedule::new(&gates(250, 0, 0), [(&releases(period_ps), (10, 12), 1)].into_iter());
+        let schedule =
+            |period_ps| Schedule::new(&gates(250, 0, 0), [Some((&releases(period_ps), (10, 12), 1))].into_iter());
         let found = |period_ps| schedule(period_ps).map(|schedule| schedule.windows());
         assert_eq!(found(Some(250)), Some(vec![(15, 18)]));
         assert_eq!(found(Some(125)), Some(vec![(15, 18), (140, 143)]));

@@ -4,6 +4,8 @@
 //! Neighbouring phases of a stretch are no worse, together, than one that begins with the last of them and in which others
 //! may have had all the time since the first. Where that one is no worse than what is known, none of them is; else the last
 //! is looked at by itself, and the rest in halves.
+use std::ops::Range;
+
 use crate::windows::Phase;
 
 struct Node<'a, T, V> {
@@ -13,7 +15,7 @@ struct Node<'a, T, V> {
     /// What is seen of the phases together.
     seen: Option<T>,
     /// The last one by itself, and the halves of the rest.
-    parts: Vec<usize>,
+    parts: Range<usize>,
 }
 
 /// The phases of some stretches; what is seen of one is kept, and serves for several questions.
@@ -29,7 +31,7 @@ impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
     /// Of stretches of which each is known to be no worse than its limit, if any is known.
     pub fn new(stretches: impl Iterator<Item = (Option<V>, &'a [Phase])>, see: F) -> Self {
         let nodes: Vec<Node<'a, T, V>> =
-            stretches.map(|(limit, phases)| Node { phases, limit, seen: None, parts: Vec::new() }).collect();
+            stretches.map(|(limit, phases)| Node { phases, limit, seen: None, parts: 0..0 }).collect();
         let mut roots: Vec<usize> = (0..nodes.len()).collect();
         // None, of which nothing is known, first.
         roots.sort_by(|&a, &b| match (nodes[a].limit, nodes[b].limit) {
@@ -40,8 +42,9 @@ impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
     }
 
     /// The greatest value of any phase, but no less than is known; none, if one of them has none. `value` of what was seen is
-    /// no less than is known either. A question may only follow one whose values were no less.
-    pub fn greatest(&mut self, known: V, value: impl Fn(&T, V) -> Option<V>) -> Option<V> {
+    /// no less than is known either, and comes with a limit of it, which may be less. A question may only follow one whose
+    /// values were no less.
+    pub fn greatest(&mut self, known: V, value: impl Fn(&T, V) -> Option<(V, V)>) -> Option<V> {
         let mut greatest = known;
         if let Some(worst) = self.worst {
             self.descend(worst, &mut greatest, &value)?;
@@ -52,39 +55,54 @@ impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
         Some(greatest)
     }
 
-    fn descend(&mut self, number: usize, greatest: &mut V, value: &impl Fn(&T, V) -> Option<V>) -> Option<()> {
+    /// What is seen where the last answer came from; none, if none was above what was known.
+    pub fn worst(&self) -> Option<&T> {
+        self.nodes[self.worst?].seen.as_ref()
+    }
+
+    fn descend(&mut self, number: usize, greatest: &mut V, value: &impl Fn(&T, V) -> Option<(V, V)>) -> Option<()> {
         let node = &mut self.nodes[number];
         if node.limit.is_some_and(|limit| limit <= *greatest) {
             return Some(());
         }
-        let seen = node.seen.get_or_insert_with(|| (self.see)(together(node.phases)));
-        let found = value(seen, *greatest);
-        node.limit = found.or(node.limit);
-        if node.phases.len() == 1 {
-            if found? > *greatest {
-                *greatest = found?;
-                self.worst = Some(number);
-            }
-            return Some(());
-        }
-        if found.is_some_and(|found| found <= *greatest) {
-            return Some(());
-        }
+        // What was too much together before is looked at in parts at once.
         if node.parts.is_empty() {
+            let seen = node.seen.get_or_insert_with(|| (self.see)(together(node.phases)));
+            let (found, limit) = value(seen, *greatest).unzip();
+            node.limit = limit.or(node.limit);
+            if node.phases.len() == 1 {
+                if found? > *greatest {
+                    *greatest = found?;
+                    self.worst = Some(number);
+                }
+                return Some(());
+            }
+            if found.is_some_and(|found| found <= *greatest) {
+                return Some(());
+            }
             let (rest, last) = node.phases.split_at(node.phases.len() - 1);
             let (first, second) = rest.split_at(rest.len() / 2);
             let from = self.nodes.len();
             for phases in [last, second, first].into_iter().filter(|phases| !phases.is_empty()) {
-                self.nodes.push(Node { phases, limit: None, seen: None, parts: Vec::new() });
+                self.nodes.push(Node { phases, limit: None, seen: None, parts: 0..0 });
             }
-            self.nodes[number].parts = (from..self.nodes.len()).collect();
+            self.nodes[number].parts = from..self.nodes.len();
         }
-        for place in 0..self.nodes[number].parts.len() {
-            if found.is_some_and(|found| found <= *greatest) {
+        let parts = self.nodes[number].parts.clone();
+        for part in parts.clone() {
+            // The first of them may be no less than all together.
+            if self.nodes[number].limit.is_some_and(|limit| limit <= *greatest) {
                 break;
             }
-            self.descend(self.nodes[number].parts[place], greatest, value)?;
+            self.descend(part, greatest, value)?;
         }
+        let limits = parts.map(|part| self.nodes[part].limit);
+        let limit = limits.reduce(|one, other| Some(one?.max(other?))).flatten();
+        let node = &mut self.nodes[number];
+        node.limit = match (node.limit, limit) {
+            (Some(together), Some(parts)) => Some(together.min(parts)),
+            (together, parts) => together.or(parts),
+        };
         Some(())
     }
 }

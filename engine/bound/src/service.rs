@@ -13,7 +13,7 @@
 //! O_j the time in which its credit may rise.
 use std::rc::Rc;
 
-use crate::curve::{Curve, Line};
+use crate::curve::{Curve, Line, Part};
 use crate::windows::{Cycle, Phase, Piece};
 use crate::{ceil_div, Amount, Time, CLASSES};
 
@@ -159,8 +159,8 @@ impl Service {
     /// No more than this: against all that the classes above may bring, gates and credit that hold it back or not. None:
     /// of one of them nothing is known.
     pub fn against_all(&self) -> Option<Self> {
-        let known: Option<Vec<_>> = self.above.iter().map(|above| Some((above.arrivals.as_deref()?, 0))).collect();
-        let all = Above { class: None, arrivals: Some(Rc::new(Curve::sum(known?))), credit: None };
+        let known = self.above.iter().map(|above| Some((Part::Curve(above.arrivals.as_deref()?), 0)));
+        let all = Above { class: None, arrivals: Some(Rc::new(Curve::sum(known)?)), credit: None };
         Some(Self { above: vec![all], cycle: self.cycle.clone(), ..*self })
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The longest wait of a frame, from the instant in which it may be selected to its selection.
+use std::cell::OnceCell;
+
 use crate::curve::Curve;
 use crate::phase::Schedule;
 use crate::search::Search;
@@ -41,8 +43,23 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
     let limit =
         |phases: &[Phase]| Served::new(rough.as_ref()?, *phases.last()?, arrivals)?.wait(arrivals.curve, lengths[0], 0);
     let mut search = Search::new(cycle.phases().map(|phases| (limit(phases), phases)), see);
-    let wait = |length: Amount| search.greatest(0, |seen, known| seen.as_ref()?.wait(arrivals.curve, length, known));
-    lengths.iter().copied().map(wait).collect()
+    let (&shortest, others) = lengths.split_first()?;
+    let wait = |seen: &Option<Served>, length, known| seen.as_ref()?.wait(arrivals.curve, length, known);
+    let mut found = vec![search.greatest(0, |seen, known| wait(seen, shortest, known).map(|wait| (wait, wait)))?];
+    // The longest frames wait shortest. A phase in which shorter ones wait no longer than that is done with.
+    let least = match (others.last(), search.worst()) {
+        (Some(&longest), Some(seen)) => wait(seen, longest, 0)?,
+        _ => 0,
+    };
+    for &length in others {
+        let value = |seen: &Option<Served>, known| {
+            let found = wait(seen, length, known)?;
+            let is_done = || seen.as_ref().is_some_and(|seen| seen.keeps(arrivals.curve, length, least));
+            Some((found, if found == known && is_done() { least } else { found }))
+        };
+        found.push(search.greatest(0, value)?);
+    }
+    Some(found)
 }
 
 /// All that comes to a class, and when in the gate cycle, where that is known.
@@ -115,6 +132,19 @@ struct Served {
     segments: Vec<(Segment, Amount)>,
     /// When nothing waits any more; `Time::MAX`: never.
     busy: Time,
+    places: OnceCell<Places>,
+}
+
+/// Where it is looked for the longest wait: of frames of any length.
+struct Places {
+    /// What is served by a time, where what is missing may be least: one time after the other.
+    points: Vec<(Amount, Time)>,
+    /// When it rises, from the time on that is not counted, and what was served before.
+    rises: Vec<(Segment, Time, Amount)>,
+    /// It never catches up.
+    lags: bool,
+    /// What is served by the end of some time in which frames begin, and when a little more is.
+    levels: Vec<(Amount, Option<Time>)>,
 }
 
 impl Served {
@@ -148,7 +178,7 @@ impl Served {
         let (last, _) = segments.last()?;
         let is_endless = last.to == Time::MAX;
         let is_over = busy < Time::MAX || (is_endless && last.slope >= arrivals.curve.last().rate);
-        (is_limited && is_over).then_some(Self { segments, busy })
+        (is_limited && is_over).then_some(Self { segments, busy, places: OnceCell::new() })
     }
 
     /// The first time from which on more than this is served, at which a frame can begin: as long as no more is, those that
@@ -191,69 +221,108 @@ impl Served {
         if self.keeps(arrivals, length, longest) {
             return Some(longest);
         }
-        let mut look = |time: Time| -> Option<()> {
+        let look = |time: Time, longest: &mut Time| -> Option<()> {
             for near in [time - 1, time] {
                 if near > 0 && near < self.busy {
-                    longest = longest.max(wait(near)? + GRID);
+                    *longest = (*longest).max(wait(near)? + GRID);
                 }
             }
             Some(())
         };
         for turn in arrivals.turns() {
-            look(turn)?;
+            look(turn, &mut longest)?;
         }
-        for (segment, _) in &self.segments {
-            // What is served by the last begin: a frame with more before it waits for the next segment.
-            let end = (segment.to < Time::MAX).then(|| segment.at(segment.to - 1));
-            for level in [Some(segment.served), end].into_iter().flatten() {
-                if let Some(time) = arrivals.first_above(level + length) {
-                    look(time)?;
-                }
+        // A frame with more before it than this waits for the next segment.
+        for &(level, more) in &self.places(arrivals).levels {
+            // It comes no sooner than when it would wait no longer than others do.
+            let latest = more.map(|more| more + GRID - longest);
+            if latest.is_some_and(|latest| latest < 0 || arrivals.at(latest) <= level + length) {
+                continue;
+            }
+            if let Some(time) = arrivals.first_above(level + length) {
+                look(time, &mut longest)?;
             }
         }
         Some(longest)
     }
 
+    fn places(&self, arrivals: &Curve) -> &Places {
+        self.places.get_or_init(|| {
+            let mut places = Places { points: Vec::new(), rises: Vec::new(), lags: false, levels: Vec::new() };
+            places.points.reserve(3 * self.segments.len());
+            places.levels.reserve(2 * self.segments.len());
+            // No more comes within a picosecond.
+            let step = Amount::from(arrivals.fastest());
+            let mut before = NOTHING;
+            for (segment, _) in &self.segments {
+                // Until the segment begins no more is served, and within it not before it has caught up.
+                let caught_up = match before - segment.served {
+                    missing if missing > 0 && segment.slope > 0 => {
+                        let way = ceil_div(missing, Amount::from(segment.slope));
+                        segment.from.saturating_add(Time::try_from(way).unwrap_or(Time::MAX)).min(segment.to)
+                    }
+                    missing if missing > 0 => segment.to,
+                    _ => segment.from,
+                };
+                if caught_up == Time::MAX {
+                    places.lags = true;
+                    break;
+                }
+                places.points.push((before, caught_up - 1));
+                // What is served no more of for some time may not all be on the wire yet.
+                let still = |served: Amount| if segment.slope > 0 { served } else { served - 1 };
+                let at = |time: Time| still(segment.at(time).max(segment.served)).max(before);
+                if caught_up < segment.to {
+                    let last = if segment.to == Time::MAX { caught_up } else { segment.to - 1 };
+                    places.points.extend([(at(caught_up), caught_up), (at(last), last)]);
+                    places.rises.push((*segment, caught_up, before));
+                }
+                let end = if segment.to < Time::MAX { segment.at(segment.to - 1) } else { segment.served };
+                before = before.max(still(end.max(segment.served)));
+            }
+            // All that comes as long as anything waits.
+            if self.busy < Time::MAX {
+                places.points.push((before, Time::MAX));
+            }
+            for (segment, _) in &self.segments {
+                // What is served by the last begin.
+                let end = (segment.to < Time::MAX).then(|| segment.at(segment.to - 1));
+                for level in [Some(segment.served), end].into_iter().flatten() {
+                    if places.levels.last().is_none_or(|last| last.0 != level) {
+                        places.levels.push((level, self.first(level + step)));
+                    }
+                }
+            }
+            places
+        })
+    }
+
     /// Whether no frame of a length waits for longer: at each time, as much has been served as came before frames that came so
     /// long ago. Between the places that are looked at, what is missing is least at one of them.
     fn keeps(&self, arrivals: &Curve, length: Amount, wait: Time) -> bool {
-        let enough = |served: Amount, time: Time| {
-            let came = (time - wait).min(self.busy - 1);
-            came < 0 || served >= arrivals.at(came) - length
-        };
-        let mut before = NOTHING;
-        for (segment, _) in &self.segments {
-            // Until the segment begins no more is served, and within it not before it has caught up.
-            let caught_up = match before - segment.served {
-                missing if missing > 0 && segment.slope > 0 => {
-                    let way = ceil_div(missing, Amount::from(segment.slope));
-                    segment.from.saturating_add(Time::try_from(way).unwrap_or(Time::MAX)).min(segment.to)
-                }
-                missing if missing > 0 => segment.to,
-                _ => segment.from,
-            };
-            if caught_up == Time::MAX || !enough(before, caught_up - 1) {
-                return false;
-            }
-            // What is served no more of for some time may not all be on the wire yet.
-            let still = |served: Amount| if segment.slope > 0 { served } else { served - 1 };
-            let at = |time: Time| still(segment.at(time).max(segment.served)).max(before);
-            if caught_up < segment.to {
-                let last = if segment.to == Time::MAX { caught_up } else { segment.to - 1 };
-                let turns = arrivals.turns().flat_map(|turn| [turn - 1 + wait, turn + wait]);
-                let mut places = turns.filter(|&place| caught_up < place && place < segment.to);
-                if !enough(at(caught_up), caught_up) || !enough(at(last), last) {
-                    return false;
-                }
-                if !places.all(|place| enough(at(place), place)) {
-                    return false;
-                }
-            }
-            let end = if segment.to < Time::MAX { segment.at(segment.to - 1) } else { segment.served };
-            before = before.max(still(end.max(segment.served)));
+        let places = self.places(arrivals);
+        if places.lags {
+            return false;
         }
-        // All that comes as long as anything waits.
-        self.busy == Time::MAX || enough(before, self.busy - 1 + wait)
+        let mut piece = 0;
+        let is_enough = |&(served, time): &(Amount, Time)| {
+            let came = (time - wait).min(self.busy - 1);
+            came < 0 || served >= arrivals.piece_from(came, &mut piece).0.at(came) - length
+        };
+        if !places.points.iter().all(is_enough) {
+            return false;
+        }
+        arrivals.turns().flat_map(|turn| [turn - 1, turn]).all(|came| {
+            let time = came + wait;
+            let after = places.rises.partition_point(|&(_, from, _)| from < time);
+            let Some((segment, _, before)) = after.checked_sub(1).map(|place| &places.rises[place]) else {
+                return true;
+            };
+            let came = came.min(self.busy - 1);
+            let still = if segment.slope > 0 { 0 } else { 1 };
+            let served = || (segment.at(time).max(segment.served) - still).max(*before);
+            time >= segment.to || came < 0 || served() >= arrivals.at(came) - length
+        })
     }
 }
 
