@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures 5 and 6: the clocks of two cards, one of which drifts, and is compensated in-band.
 
-The bridges of the cards are models of 10 Gb/s, and the hardware at 1 Gb/s for a short time.
+The bridges of the cards are models of 10 Gb/s, and the hardware at 1 Gb/s for a short time: between stations beside it,
+and between the processors at its host ports, whose clocks and stamps are the hardware's own.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from penstock.hardware.in_band_host import synchronize
 from penstock.in_band import Follower, Origin, Plan, Way, drifting_clock
 from penstock.own import with_own
 from penstock.reproduce import drawing
@@ -26,6 +28,13 @@ _OFFSET_NS = 7_000_000
 _MOST_WAIT_PS = 1_400_000
 _PROBES = 1800, 400, 200
 _SHORT_PROBES = 200, 100, 50
+_LOOKS = 50
+_HOST_PORTS = "rtl, host ports"
+_CALLED = {
+    "model": ("", ""),
+    "rtl": (".rtl", ", cards of RTL at 1 Gb/s"),
+    _HOST_PORTS: (".host", ", processors at the host ports of RTL at 1 Gb/s"),
+}
 
 
 def watch(network: Network) -> Outcome:
@@ -49,6 +58,20 @@ def watch(network: Network) -> Outcome:
     return Outcome(network.nodes, told, {})
 
 
+def watch_host_ports(network: Network) -> Outcome:
+    """The same between the processors at two switches' host ports, with the hardware's own clocks and stamps."""
+    every_ps = network.streams["collect"].source.every
+    assert every_ps
+    found = synchronize(Plan(every_ps // 1000, *_SHORT_PROBES), _OFFSET_NS, DRIFT_PPM, looks=_LOOKS)
+    told = {
+        "phase": found.phase,
+        "slope_ppm": found.drift_ppm,
+        "samples": [("", 0, trip_ns, 0.0) for trip_ns in found.trips_ns],
+        "truth": list(enumerate(found.truth_ns)),
+    }
+    return Outcome("rtl", told, {})
+
+
 def case(nodes: str) -> Case:
     """A run on models, for hours, or on the hardware, for seconds."""
     values: dict[str, Any] = {}
@@ -59,11 +82,17 @@ def case(nodes: str) -> Case:
     return Case(FILE, values, {"nodes": nodes}, watch)
 
 
+def case_of_host_ports() -> Case:
+    """On the hardware, by its host ports."""
+    at_stations = case("rtl")
+    return Case(FILE, {**at_stations.values, "name": "clocks-host-ports"}, {"nodes": _HOST_PORTS}, watch_host_ports)
+
+
 def _evaluate(outcomes: Outcomes, _options: Options) -> Found:
     found = Found()
     for at, run in outcomes:
         is_model = at.at["nodes"] == "model"
-        name, called = ("", "") if is_model else (".rtl", ", cards of RTL at 1 Gb/s")
+        name, called = _CALLED[at.at["nodes"]]
         found.rows += _rows(name, called, run.summary, is_model)
         if is_model:
             found.pictures += _pictures(run.summary)
@@ -104,4 +133,8 @@ def _pictures(told: dict[str, Any]) -> list[Picture]:
     ]
 
 
-EXPERIMENTS = (Experiment("clocks", "clocks of two cards", "Figures 5, 6", [case("model"), case("rtl")], _evaluate),)
+EXPERIMENTS = (
+    Experiment(
+        "clocks", "clocks of two cards", "Figures 5, 6", [case("model"), case("rtl"), case_of_host_ports()], _evaluate
+    ),
+)
