@@ -186,6 +186,18 @@ extern "C" {
 #define PEN_SWITCH__PORT_VLANX__VLAN_bw 12
 #define PEN_SWITCH__PORT_VLANX__VLAN_reset 0x1
 
+// reg - pen_switch.vlan_tagging
+#define PEN_SWITCH__VLAN_TAGGING__MASK_bm 0xff
+#define PEN_SWITCH__VLAN_TAGGING__MASK_bp 0
+#define PEN_SWITCH__VLAN_TAGGING__MASK_bw 8
+#define PEN_SWITCH__VLAN_TAGGING__MASK_reset 0x0
+
+// reg - pen_switch.pcp_of_untagged
+#define PEN_SWITCH__PCP_OF_UNTAGGED__VALUE_bm 0x7
+#define PEN_SWITCH__PCP_OF_UNTAGGED__VALUE_bp 0
+#define PEN_SWITCH__PCP_OF_UNTAGGED__VALUE_bw 3
+#define PEN_SWITCH__PCP_OF_UNTAGGED__VALUE_reset 0x0
+
 // reg - pen_switch.queue_limit[]
 #define PEN_SWITCH__QUEUE_LIMITX__CELLS_bm 0xfff
 #define PEN_SWITCH__QUEUE_LIMITX__CELLS_bp 0
@@ -619,7 +631,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t reserved_to_host;
     uint32_t identify_ipv4_mask[4];
     uint32_t port_vlan[8];
-    uint8_t RESERVED_160_17f[0x20];
+    uint32_t vlan_tagging;
+    uint32_t pcp_of_untagged;
+    uint8_t RESERVED_168_17f[0x18];
     uint32_t queue_limit[8];
     uint32_t class_limit[8];
     uint32_t queue_guarantee;

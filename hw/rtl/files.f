@@ -53,6 +53,7 @@ egress/pen_queue_candidates.sv
 egress/pen_queue_lifetime.sv
 egress/pen_queue.sv
 egress/pen_egress_reader.sv
+egress/pen_editor.sv
 host/pen_host_tx.sv
 host/pen_frame_stamps.sv
 egress/pen_egress_port.sv

@@ -66,6 +66,48 @@ package pen_pkg;
     port_t      port;                 // else: forwarded as if received here
   } host_way_t;
 
+  // What an egress port does with the VLAN tag of a frame.
+  typedef enum logic [1:0] {
+    TAG_KEEP    = 2'd0,               // the frame leaves as it came
+    TAG_REMOVE  = 2'd1,               // it has one
+    TAG_INSERT  = 2'd2,               // it has none
+    TAG_REWRITE = 2'd3                // it has one, and gets that of its label
+  } tag_e;
+
+  // The tag of a frame as the bridge understands it (802.1Q 6.9): what it is classified to, tagged or not.
+  typedef struct packed {
+    logic        is_priority_tagged;  // it came with a tag, of VLAN 0
+    logic [2:0]  pcp;
+    logic        dei;
+    logic [11:0] vlan_id;
+  } label_t;
+
+  typedef struct packed {
+    logic   valid;
+    cell_t  frame;
+    label_t value;
+  } label_write_t;
+
+  localparam length_t TAG_BYTES = 4;
+  localparam length_t MIN_FRAME_BYTES = 64;
+
+  // Whether a port of a switch of that size sends a frame that loses bytes so much later: its words come no faster than it
+  // sends them.
+  function automatic logic waits_for_words(input int unsigned ports);
+    return ports > 4;
+  endfunction
+
+  // How long a frame has the wire at an egress port, less preamble, delimiter and gap. Without its tag it is padded.
+  function automatic length_t slot_length(input length_t length, input tag_e tag, input int unsigned ports);
+    length_t least;
+    least = MIN_FRAME_BYTES + TAG_BYTES;
+    unique case (tag)
+      TAG_INSERT: return length + TAG_BYTES;
+      TAG_REMOVE: return (length < least ? least : length) - (waits_for_words(ports) ? '0 : TAG_BYTES);
+      default:    return length;
+    endcase
+  endfunction
+
   // A write to the store and, when a frame goes on into another cell, to the chain of cells.
   // Valid in the port's own turn only.
   typedef struct packed {
@@ -91,6 +133,7 @@ package pen_pkg;
     port_t       port;
     logic [63:0] data;
     cell_t       next_cell;           // chain[cell_index] of the read
+    label_t      label_of;            // of the frame, if cell_index is its first cell
   } store_data_t;
 
   // A frame that has been received, identified, forwarded and shaped, on its way to admission.
@@ -101,6 +144,7 @@ package pen_pkg;
     logic        has_cells;           // cells of a dropped frame have to be reclaimed
     port_t       port;                // reception port
     port_mask_t  destination;
+    tag_e [MAX_PORTS-1:0] tag;        // per destination
     class_t      traffic_class;
     cell_t       frame;
     length_t     length;
@@ -121,6 +165,7 @@ package pen_pkg;
   typedef struct packed {
     port_mask_t             destination;   // zero: nothing is queued
     pool_e [MAX_PORTS-1:0]  pool;          // per destination
+    tag_e [MAX_PORTS-1:0]   tag;           // per destination
     class_t                 traffic_class;
     port_t                  port;          // reception port
     cell_t                  frame;
@@ -164,7 +209,7 @@ package pen_pkg;
     reason_e reason;                  // of a copy given up: REASON_LIFETIME, REASON_MAX_SDU or REASON_PORT_DISABLED
     class_t  traffic_class;
     cell_t   frame;
-    length_t length;
+    length_t length;                  // with 'sent': as it is sent
   } egress_event_t;
 
   // Stream identification functions; the first that finds an entry wins.
@@ -234,7 +279,7 @@ package pen_pkg;
     TABLE_STREAM_KEY  = 4'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
     TABLE_STREAM_RATE = 4'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
     TABLE_GROUP       = 4'd2,  // index {port, class}; data {max_residence_ns[31:0]}
-    TABLE_VLAN        = 4'd3,  // index VLAN id; data {members[7:0]}
+    TABLE_VLAN        = 4'd3,  // index VLAN id; data {untagged[15:8], members[7:0]}
     TABLE_FDB         = 4'd4,  // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
     TABLE_GATE_ENTRY  = 4'd6,  // index of the entry; data {operation[41:40], states[39:32], interval_ns[31:0]}
     TABLE_CREDIT      = 4'd7,  // index {port, class}; data {enable[96], idle_slope[27:0]}; the credit becomes zero

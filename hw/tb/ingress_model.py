@@ -17,7 +17,7 @@ def _fields(struct):
     return tuple((name, width * (count[0] if count else 1)) for name, width, *count in STRUCTS[struct])
 
 
-STORE_WRITE, CLASSIFIED = _fields("store_write"), _fields("classified")
+STORE_WRITE, CLASSIFIED, LABEL_WRITE = _fields("store_write"), _fields("classified"), _fields("label_write")
 PORT_CONFIG, CONFIG = _fields("ingress_port_config"), _fields("ingress_config")
 RX_BEAT, TABLE_WRITE = _fields("rx_beat"), _fields("table_write")
 TABLE_STREAM_KEY, TABLE_STREAM_RATE, TABLE_GROUP, TABLE_VLAN, TABLE_FDB = range(5)

@@ -16,6 +16,7 @@ EVENTS: tuple[str, ...]
 REASONS: tuple[str, ...]
 HARDWARE_REASONS: tuple[str, ...]
 FLAG_DAMAGED: int
+FLAG_EDITED: int
 FLAG_TX_ER: int
 FLAG_SHORT_GAP: int
 FLAG_PREAMBLE: int
@@ -41,6 +42,7 @@ class Events(TypedDict):
     refused_reasons: NDArray[np.uint64]
     stream: NDArray[np.uint16]
     flags: NDArray[np.uint8]
+    fcs: NDArray[np.uint32]
 
 class Capture(TypedDict):
     start_ps: int

@@ -6,6 +6,7 @@
 
 mod build;
 mod capture;
+mod edit;
 mod header;
 mod link;
 mod media;
@@ -15,6 +16,7 @@ mod units;
 pub use build::{BuildError, FrameSpec, Ipv4Udp, Payload, IPV4_UDP_BYTES};
 pub use capture::{append_frame, pcapng_header, read_capture, write_pcapng};
 pub use capture::{Capture, CaptureError, CaptureFault, CapturedFrame, FrameToWrite};
+pub use edit::{Edit, TagAction};
 pub use header::{Header, HostWay, Ipv4Fields};
 pub use link::{append_link_header, link_header_bytes, MacAddress, Tag};
 pub use link::{ADDRESSES_BYTES, IPV4_ETHERTYPE, TAG_BYTES, VLAN_ETHERTYPE};

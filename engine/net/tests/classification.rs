@@ -235,8 +235,10 @@ fn change() -> impl Strategy<Value = Change> {
             traffic_class,
             ns
         }),
-        (prop_oneof![Just(1_u16), Just(10), Just(20)], 0_u64..16)
-            .prop_map(|(vlan, members)| Change::Vlan { vlan, members }),
+        (0_u64..16).prop_map(Change::VlanTagging),
+        (0_u8..8).prop_map(Change::PcpOfUntagged),
+        (prop_oneof![Just(1_u16), Just(10), Just(20)], 0_u64..16, 0_u64..16)
+            .prop_map(|(vlan, members, untagged)| Change::Vlan { vlan, members, untagged }),
         (0..PORTS, class, 64_u16..1600).prop_map(|(port, traffic_class, bytes)| Change::MaxSdu {
             port,
             traffic_class,

@@ -9,6 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use penstock_frame::FrameToWrite;
+use penstock_net::bridge::Tagger;
 use penstock_net::describe::{BridgeKind, Committed, Link};
 use penstock_net::{Clock, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate, Reason};
 use penstock_net::{Row, RunError, Simulation, StreamStatistics, Summary};
@@ -39,7 +40,8 @@ fn hardware(network: &Network, index: usize) -> PyResult<SwitchNode> {
     let has_gates = !bridge.config.gates.is_empty();
     let ptp = has_gates.then_some(bridge.config.ptp);
     let shortest_ps = ends(network, index).map(|(_, link)| link.delay_ps).min().unwrap_or(0);
-    let node = SwitchNode::new(&bridge.name, library, &bridge.writes, clock, shortest_ps, ptp);
+    let tagger = Tagger::new(bridge.ports, &bridge.config).map_err(|error| refuse(error.to_string()))?;
+    let node = SwitchNode::new(&bridge.name, library, &bridge.writes, tagger, clock, shortest_ps, ptp);
     let failed = |e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name));
     let mut node = node.map_err(failed)?;
     if let Some(wave) = &bridge.wave {

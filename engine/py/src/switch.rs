@@ -225,6 +225,7 @@ impl Switch {
         column(&dict, "refused_reasons", events, |e| e.refused_reasons)?;
         column(&dict, "stream", events, |e| e.stream)?;
         column(&dict, "flags", events, |e| e.flags)?;
+        column(&dict, "fcs", events, |e| e.fcs)?;
         Ok(dict)
     }
 }
@@ -238,6 +239,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EVENTS", PyList::new(module.py(), penstock_net::Event::NAMES)?.to_tuple())?;
     for (name, flag) in [
         ("FLAG_DAMAGED", device::FLAG_DAMAGED),
+        ("FLAG_EDITED", device::FLAG_EDITED),
         ("FLAG_TX_ER", device::FLAG_TX_ER),
         ("FLAG_SHORT_GAP", device::FLAG_SHORT_GAP),
         ("FLAG_PREAMBLE", device::FLAG_PREAMBLE),

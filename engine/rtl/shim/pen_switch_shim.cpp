@@ -20,8 +20,10 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "Vpen_switch.h"
@@ -50,6 +52,42 @@ constexpr uint64_t QUIET_CYCLES = 64;          // until nothing is left in the M
 constexpr uint64_t JUMP_MOST = uint64_t{1} << 39;
 constexpr unsigned GAP = 12, PREAMBLE = 7;
 constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
+
+using Bytes = std::span<const uint8_t>;
+constexpr size_t ADDRESS_BYTES = 12, TAG_BYTES = 4, FCS_BYTES = 4;
+
+bool fcs_is_good(Bytes frame) {
+  uint32_t crc = ~0u;
+  for (const uint8_t byte : frame) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
+  }
+  return crc == 0xDEBB20E3u;  // what is left with the FCS
+}
+
+// What stands behind addresses and tag, if it is to have one, to the FCS.
+Bytes payload(Bytes frame, bool tagged) {
+  const size_t from = ADDRESS_BYTES + (tagged ? TAG_BYTES : 0);
+  return frame.subspan(from, frame.size() - FCS_BYTES - from);
+}
+
+bool has_tag(Bytes frame) { return frame[ADDRESS_BYTES] == 0x81 && frame[ADDRESS_BYTES + 1] == 0; }
+
+// Whether a frame that left is one that came but for its tag and padding, with a good FCS.
+bool is_edited(Bytes came, Bytes left) {
+  if (std::min(came.size(), left.size()) < ADDRESS_BYTES + TAG_BYTES + FCS_BYTES || !fcs_is_good(left)) return false;
+  if (!std::ranges::equal(came.first(ADDRESS_BYTES), left.first(ADDRESS_BYTES))) return false;
+  const auto is_zero = [](uint8_t byte) { return byte == 0; };
+  // The tag of the one, of the other or of both is left out: what follows may begin with another tag.
+  for (const auto [of_came, of_left] : {std::pair{true, false}, {false, true}, {true, true}}) {
+    if ((of_came && !has_tag(came)) || (of_left && !has_tag(left))) continue;
+    const Bytes before = payload(came, of_came), after = payload(left, of_left);
+    if (before.size() <= after.size() && std::ranges::equal(before, after.first(before.size()))
+        && std::ranges::all_of(after.subspan(before.size()), is_zero))
+      return true;
+  }
+  return false;
+}
 
 struct Frame {
   uint64_t number;
@@ -106,6 +144,7 @@ struct Transmitter {                       // the wire out of a port
   uint64_t first = 0, free_since = 0;
   std::array<uint8_t, 16> header{};        // to the host
   uint8_t flags = 0;
+  std::array<uint8_t, 1u << layout::egress_event::length.width> bytes{};  // longer than any frame that is sent
 
   bool busy() const { return current.frame || !selected.empty(); }
 };
@@ -430,8 +469,7 @@ struct pen_switch {
       return;
     }
     if (t.position == 0) t.first = cycle;
-    if (const Frame *frame = t.current.frame)
-      if (t.position >= frame->length || byte != frame->bytes[t.position]) t.flags |= PEN_FLAG_DAMAGED;
+    if (t.position < t.bytes.size()) t.bytes[t.position] = byte;
     ++t.position;
   }
 
@@ -460,7 +498,7 @@ struct pen_switch {
       t.first = cycle - HOST_OUT;
       if (frame && !is_header_of(*frame)) t.flags |= PEN_FLAG_PREAMBLE;
     }
-    if (frame && (t.position >= frame->length || byte != frame->bytes[t.position])) t.flags |= PEN_FLAG_DAMAGED;
+    if (t.position < t.bytes.size()) t.bytes[t.position] = byte;
     ++t.position;
     if (!top.m_axis_host_tlast_o) return;
     if (top.m_axis_host_tuser_o) t.flags |= PEN_FLAG_TX_ER;
@@ -495,7 +533,11 @@ struct pen_switch {
     e.length = t.position;
     e.traffic_class = t.current.traffic_class;
     if (HAS_HOST && port == HOST) e.visible = stamp();
-    e.flags = t.flags | (t.position != frame->length ? PEN_FLAG_DAMAGED : 0);
+    e.flags = t.flags;
+    const Bytes came{frame->bytes.get(), frame->length}, left{t.bytes.data(), std::min<size_t>(t.position, t.bytes.size())};
+    if (!std::ranges::equal(came, left)) e.flags |= is_edited(came, left) ? PEN_FLAG_EDITED : PEN_FLAG_DAMAGED;
+    for (size_t n = 0; n < FCS_BYTES && left.size() >= FCS_BYTES; ++n)
+      e.fcs |= uint32_t{left[left.size() - FCS_BYTES + n]} << (8 * n);
     t.current = {};
     gone(frame, port);
   }

@@ -11,7 +11,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_ABI 4
+#define PEN_ABI 5
 
 constexpr int64_t PEN_CLOCK_STOPPED = INT64_MIN;
 constexpr uint32_t PEN_REASON_PORT_DISABLED = 7;
@@ -37,12 +37,13 @@ enum pen_fault : uint8_t {
 };
 
 enum pen_flag : uint8_t {
-  PEN_FLAG_DAMAGED = 1,    // output: not byte for byte what went in
+  PEN_FLAG_DAMAGED = 1,    // output: neither byte for byte what went in, nor edited
   PEN_FLAG_TX_ER = 2,      // output
   PEN_FLAG_SHORT_GAP = 4,  // output: fewer than 12 byte times; verdict: as the switch saw it
   PEN_FLAG_PREAMBLE = 8,   // output: not seven bytes of preamble; to the host: a wrong header
   PEN_FLAG_STREAM = 16,    // verdict: a stream was identified
-  PEN_FLAG_SHAPED = 32     // verdict: an ATS scheduler assigned the eligibility time
+  PEN_FLAG_SHAPED = 32,    // verdict: an ATS scheduler assigned the eligibility time
+  PEN_FLAG_EDITED = 64     // output: but for its tag what went in, and its FCS is good
 };
 
 struct pen_event {
@@ -61,6 +62,7 @@ struct pen_event {
   uint8_t refused;           // verdict: copies refused
   uint8_t flags;
   uint8_t reserved;
+  uint32_t fcs;              // output: the last four bytes, the first of them lowest
 };
 
 struct pen_frame {

@@ -4,18 +4,18 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 
-use penstock_frame::PREAMBLE_BYTES;
+use penstock_frame::{Edit, PREAMBLE_BYTES};
 use penstock_net::bridge::device::{self, Event, Kind};
-use penstock_net::bridge::device::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
-use penstock_net::bridge::{chain_cycles, Judgement, PtpConfig, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
+use penstock_net::bridge::device::{
+    FLAG_DAMAGED, FLAG_EDITED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER,
+};
+use penstock_net::bridge::{chain_cycles, Judgement, PtpConfig, Tagger, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
 use penstock_net::{Clock, Coming, Due, Frame, Node, NodeError, Outbox, Reason, RunError, Violation, CYCLE_PS};
 
 use crate::library::{HardwareError, Switch};
 
 /// From a decision of an egress port to the cycle in which it is told.
 const TOLD: Tick = 2;
-/// From a selection to the first byte after the delimiter.
-const SELECTED_TO_FIRST: Tick = 12;
 const TABLE_DATA: u32 = 0x200;
 const PTP_COMMAND: u32 = 0x300;
 const SET: u32 = 1;
@@ -43,6 +43,8 @@ struct Inside {
     queued: u32,
     /// These, and those on their way out.
     copies: u32,
+    /// The port that it came to, and from destination address to FCS, if ports edit what they send.
+    came: Option<(u16, Box<[u8]>)>,
 }
 
 impl Inside {
@@ -68,7 +70,17 @@ pub struct SwitchNode {
     /// By the number that the switch gave it.
     frames: HashMap<u64, Inside>,
     /// Per egress port, what was selected and has not left whole.
-    leaving: Vec<VecDeque<(u64, Tick)>>,
+    leaving: Vec<VecDeque<Left>>,
+    tagger: Tagger,
+}
+
+/// A copy that was selected.
+#[derive(Debug, PartialEq, Eq)]
+struct Left {
+    number: u64,
+    first: Tick,
+    /// FCS of what an edit makes of it.
+    edited: Option<u32>,
 }
 
 impl SwitchNode {
@@ -78,6 +90,7 @@ impl SwitchNode {
         name: &str,
         library: &Path,
         writes: &[(u32, u32)],
+        tagger: Tagger,
         clock: Clock,
         shortest_ps: u64,
         ptp: Option<PtpConfig>,
@@ -93,10 +106,10 @@ impl SwitchNode {
         // So that a frame whose first bit comes when the run begins has room for its preamble.
         switch.run(start.saturating_sub(u64::from(PREAMBLE_BYTES)));
         switch.clear_events();
-        let leaving = vec![VecDeque::new(); switch.ports() as usize];
+        let leaving = (0..switch.ports()).map(|_| VecDeque::new()).collect();
         let lookahead_ps = LEAD_CYCLES * CYCLE_PS + shortest_ps;
         let (name, frames) = (name.to_owned(), HashMap::new());
-        Ok(Self { name, switch, clock, lookahead_ps, known_ps: 0, frames, leaving })
+        Ok(Self { name, switch, clock, lookahead_ps, known_ps: 0, frames, leaving, tagger })
     }
 
     /// Writes the signals of these cycles to a file, see [`Switch::wave`].
@@ -153,9 +166,14 @@ impl SwitchNode {
                 }
             }
             Kind::Selected => {
-                let first = event.cycle - TOLD + SELECTED_TO_FIRST;
-                let Some(frame) = inside.take() else { return Err(self.broken("sent a frame twice")) };
-                self.leaving[usize::from(port)].push_back((event.frame, first));
+                let Some(mut frame) = inside.take() else { return Err(self.broken("sent a frame twice")) };
+                let came = inside.came.as_ref();
+                let edit = came.map_or(Edit::NONE, |(reception, came)| self.tagger.edit(*reception, port, came));
+                let first = self.tagger.first_byte(event.cycle - TOLD, edit);
+                let edited = came.and_then(|(_, came)| edit.apply(came).filter(|edited| **edited != **came));
+                let fcs = edited.as_deref().and_then(|bytes| bytes.last_chunk()).map(|fcs| u32::from_le_bytes(*fcs));
+                self.leaving[usize::from(port)].push_back(Left { number: event.frame, first, edited: fcs });
+                edited.into_iter().for_each(|bytes| frame.set_bytes(bytes.into()));
                 out.send(frame, port, event.traffic_class, self.clock.time(first));
             }
             Kind::Expired => {
@@ -167,7 +185,8 @@ impl SwitchNode {
             Kind::Output => {
                 let id = inside.id;
                 let wanted = self.leaving[usize::from(port)].pop_front();
-                if wanted != Some((event.frame, event.cycle)) {
+                let edited = (event.flags & FLAG_EDITED != 0).then_some(event.fcs);
+                if wanted != Some(Left { number: event.frame, first: event.cycle, edited }) {
                     let cycle = event.cycle;
                     return Err(
                         self.broken(format!("port {port} sent at cycle {cycle} what it had not selected for it"))
@@ -263,8 +282,9 @@ impl Node for SwitchNode {
         let pushed =
             device::Frame { gap: SHORTEST_GAP, ..device::Frame::new(usize::from(port), start, coming.bytes()?) };
         let number = self.switch.push(pushed).map_err(|error| self.broken(error.to_string()))?;
+        let came = if self.tagger.is_any() { Some((port, coming.bytes()?.into())) } else { None };
         let frame = coming.take();
-        self.frames.insert(number, Inside { id: frame.id(), frame: Some(frame), first, queued: 1, copies: 1 });
+        self.frames.insert(number, Inside { id: frame.id(), frame: Some(frame), first, queued: 1, copies: 1, came });
         Ok(self.clock.time(first))
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The cost of a frame in each state machine.
 use criterion::{criterion_group, criterion_main, Criterion};
+use penstock_frame::Edit;
 use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_shaper::admission::{Admission, Limits, Pool};
 use penstock_shaper::ats::{process_frame, Group, Rate, Scheduler};
@@ -65,6 +66,7 @@ fn egress(c: &mut Criterion) {
         frame: 0,
         bytes: 200,
         reception: (n % 8) as u16,
+        edit: Edit::NONE,
         traffic_class: (n / 8 % 8) as u8,
         pool: Pool::Shared,
         shaped: false,

@@ -272,12 +272,14 @@ impl Lifetime {
 
 #[cfg(test)]
 mod tests {
+    use penstock_frame::Edit;
+
     use super::*;
     use crate::admission::Pool;
 
     fn copy(visible: Tick, traffic_class: u8) -> Queued {
         let pool = Pool::Queue;
-        Queued { visible, frame: 0, bytes: 64, reception: 0, traffic_class, pool, shaped: false }
+        Queued { visible, frame: 0, bytes: 64, reception: 0, edit: Edit::NONE, traffic_class, pool, shaped: false }
     }
 
     #[test]

@@ -22,7 +22,7 @@
 // A queue of the host port has what is guaranteed to it and no more: a host that fetches nothing takes nothing from others.
 //
 // A copy that is longer than queueMaxSDU of its egress port and class, or than the largest window of its gate, would
-// only be in the way of others.
+// only be in the way of others. Its length is the one that it has there, with or without a tag.
 //
 // Each account is a pair of counters that wrap, charged by admission and returned by releases, so that each has one
 // writer and fits into memory; the difference is what is used.
@@ -71,6 +71,7 @@ module pen_admission
   typedef logic signed [WIDE_W:0]  room_t;         // negative: more is used than the limit allows now
   typedef logic [PORTS-1:0]        ports_t;
   typedef struct packed {
+    tag_e [PORTS-1:0] tag;
     ports_t      wanted;                           // copies to decide about
     logic        reclaim;                          // the frame has cells
     class_t      traffic_class;
@@ -125,6 +126,7 @@ module pen_admission
     .write_i     (classified_i.valid),
     .write_addr_i(write_q),
     .write_data_i({
+      classified_i.tag[PORTS-1:0],
       accept ? classified_i.destination[PORTS-1:0] : ports_t'(0), accept || classified_i.has_cells,
       classified_i.traffic_class, classified_i.port, cells_of(classified_i.length), classified_i.length
     }),
@@ -140,6 +142,7 @@ module pen_admission
     waiting.port = '0;
     waiting.traffic_class = '0;
     waiting.destination = '0;
+    waiting.tag = '0;
   end
 
   pen_lutram_1r1w #(.WIDTH($bits(classified_t)), .DEPTH(DEPTH)) u_frames (
@@ -275,14 +278,17 @@ module pen_admission
   ports_t queue_ok_3_q, queue_ok_charged_3_q, guarantee_ok_3_q, guarantee_ok_charged_3_q;
   room_t  class_slack_3_q, class_slack_4_q;
   ports_t too_long_3_q, too_long_4_q;
-  logic [11:0] wire_2;
+  length_t [PORTS-1:0] slot_2;
 
-  assign wire_2 = {1'b0, length_2_q} + 12'd20;     // preamble, delimiter and gap
+  always_comb begin
+    for (int unsigned e = 0; e < PORTS; e++) slot_2[e] = slot_length(length_2_q, head_2_q.tag[e], PORTS);
+  end
 
   always_ff @(posedge clk_i) begin
     if (valid_q[2]) begin
       for (int unsigned e = 0; e < PORTS; e++) begin
-        too_long_3_q[e]             <= length_2_q > max_sdu_2_q[e] || wire_2 > window_2_q[e];
+        too_long_3_q[e]             <= slot_2[e] > max_sdu_2_q[e]
+            || {1'b0, slot_2[e]} + 12'd20 > window_2_q[e];   // preamble, delimiter and gap
         queue_ok_3_q[e]             <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_2_q;
         queue_ok_charged_3_q[e]     <= slack_t'({1'b0, used_2_q[e].total}) <= queue_slack_charged_2_q;
         guarantee_ok_3_q[e]         <= slack_t'({1'b0, used_2_q[e].guaranteed}) <= guarantee_slack_2_q;
@@ -466,10 +472,12 @@ module pen_admission
       reclaim_o.cells         <= head_4_q.cells;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
+        enqueue_o.tag[e]            <= TAG_KEEP;
         verdict_o.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
+        enqueue_o.tag[e] <= head_4_q.tag[e];
         if (refused[e])
           verdict_o.refused_reason[e] <= too_long_4_q[e] ? REASON_MAX_SDU
               : !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;

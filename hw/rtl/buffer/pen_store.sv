@@ -5,7 +5,7 @@
 //   read_i       | valid |       |
 //   store_data_o |       |       | valid
 //
-// A read looks the chain up with the first word of a cell only: `next_cell` is valid there. The other cycles are left
+// A read looks chain and label up with the first word of a cell only: they are valid there. The other cycles are left
 // to the unit that follows the chains of frames that are to be freed, so that it never starves.
 module pen_store
   import pen_pkg::*;
@@ -16,6 +16,7 @@ module pen_store
   input  logic         rst_i,
   input  port_t        turn_i,
   input  store_write_t write_i,
+  input  label_write_t label_i,
   input  store_read_t  read_i,
   output store_data_t  store_data_o,
   input  logic         chain_valid_i,   // chain_next_o in the next cycle
@@ -33,6 +34,7 @@ module pen_store
   logic [63:0]       data;
   logic [CELL_W-1:0] next_cell, chain_addr;
   logic              chain_first;
+  label_t            label_of;
 
   assign chain_first   = read_i.valid && read_i.word == '0;
   assign chain_ready_o = !chain_first;
@@ -61,6 +63,17 @@ module pen_store
     .read_data_o (next_cell)
   );
 
+  // Of a frame, by its first cell; written before the frame is queued.
+  pen_ram_1r1w #(.WIDTH($bits(label_t)), .DEPTH(CELLS), .READ_OLD(0)) u_labels (
+    .clk_i,
+    .write_i     (label_i.valid),
+    .write_addr_i(label_i.frame[CELL_W-1:0]),
+    .write_data_i(label_i.value),
+    .read_i      (chain_first),
+    .read_addr_i (read_i.cell_index[CELL_W-1:0]),
+    .read_data_o (label_of)
+  );
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       valid_q            <= 1'b0;
@@ -74,9 +87,10 @@ module pen_store
       store_data_o.port      <= port_q;
       store_data_o.data      <= data;
       store_data_o.next_cell <= cell_t'(next_cell);
+      store_data_o.label_of  <= label_of;
     end
   end
 
   logic unused;
-  assign unused = &{1'b0, write_i, read_i, chain_cell_i};
+  assign unused = &{1'b0, write_i, label_i, read_i, chain_cell_i};
 endmodule

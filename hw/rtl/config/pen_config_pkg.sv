@@ -33,6 +33,7 @@ package pen_config_pkg;
     logic [11:0]      port_vlan_id;              // of untagged and priority-tagged frames
     logic [7:0][2:0]  class_of_pcp;
     class_t           class_of_untagged;
+    logic [2:0]       pcp_of_untagged;           // with which such a frame gets a tag
     logic             learning_enable;
     logic [2:0]       identify_enable;           // bit f: identification function f is in use
   } ingress_port_config_t;
@@ -40,6 +41,7 @@ package pen_config_pkg;
   // Of what all ports share on the way in.
   typedef struct packed {
     port_mask_t       port_enable;
+    port_mask_t       vlan_tagging;              // bit p: port p tags and untags what it sends, by its VLAN
     logic [7:0]       ats_classes;               // bit k: class k is ATS, else strict priority
     logic [7:0]       ats_overhead_bytes;        // counted beside the frame itself
     logic [31:0]      processing_delay_max_ns;

@@ -28,6 +28,7 @@ module pen_ingress_port_settings
         REG_PORT_VLAN + 16'(4 * PORT): config_q.port_vlan_id <= access_i.data[11:0];
         REG_CLASS_OF_PCP: for (int k = 0; k < 8; k++) config_q.class_of_pcp[k] <= access_i.data[4*k+:3];
         REG_CLASS_OF_UNTAGGED: config_q.class_of_untagged <= access_i.data[2:0];
+        REG_PCP_OF_UNTAGGED: config_q.pcp_of_untagged <= access_i.data[2:0];
         REG_LEARNING: config_q.learning_enable <= access_i.data[0];
         REG_IDENTIFY: config_q.identify_enable <= access_i.data[2:0];
         default: ;

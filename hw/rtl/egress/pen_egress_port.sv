@@ -67,6 +67,13 @@ module pen_egress_port
   logic [CLASSES-1:0] credit, waiting, sending;
   cell_t      grant_frame;
   release_t   popped, released;
+  tag_e       popped_tag, tag;
+  length_t    popped_sent;
+  length_t    popped_slot, left;
+  label_t     frame_label;
+  logic [2:0] pad;
+  logic       edited_ready, edited_valid, skip;
+  logic [7:0] edited;
   logic       expired_valid, expired_ready;
   reason_e    expired_reason;
   logic       start, data_valid, data_ready, stall;
@@ -94,6 +101,8 @@ module pen_egress_port
     .grant_class_o   (grant_class),
     .grant_frame_o   (grant_frame),
     .popped_o        (popped),
+    .popped_tag_o    (popped_tag),
+    .popped_slot_o   (popped_slot),
     .expired_valid_o (expired_valid),
     .expired_reason_o(expired_reason),
     .expired_ready_i (expired_ready),
@@ -119,7 +128,7 @@ module pen_egress_port
     .grant_i           (grant),
     .grant_class_i     (grant_class),
     .selected_i        (popped.valid),
-    .selected_length_i (popped.length),
+    .selected_length_i (popped_slot),
     .ready_o           (credit),
     .sending_o         (sending),
     .idle_o            (credit_idle),
@@ -148,7 +157,7 @@ module pen_egress_port
   assign status_ack_o  = credit_ack || overruns_ack;
   assign status_data_o = credit_data | 32'(overruns_data);
 
-  pen_egress_reader #(.CELLS(CELLS), .PORT(PORT)) u_reader (
+  pen_egress_reader #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_reader (
     .clk_i,
     .rst_i,
     .turn_i,
@@ -156,17 +165,41 @@ module pen_egress_port
     .grant_i      (grant),
     .grant_frame_i(grant_frame),
     .popped_i     (popped),
+    .popped_tag_i (popped_tag),
+    .popped_slot_i(popped_slot),
     .store_read_o,
     .store_data_i,
     .release_o    (released),
     .start_o      (start),
     .length_o     (length),
+    .pad_o        (pad),
+    .tag_o        (tag),
+    .label_o      (frame_label),
     .data_valid_o (data_valid),
     .data_o       (data),
     .data_ready_i (data_ready),
     .stall_i      (stall),
+    .skip_i       (skip),
     .idle_o       (reader_idle)
   );
+
+  pen_editor u_editor (
+    .clk_i,
+    .start_i     (start),
+    .tag_i       (tag),
+    .label_i     (frame_label),
+    .pad_i       (pad),
+    .data_valid_i(data_valid),
+    .data_i      (data),
+    .data_ready_o(data_ready),
+    .skip_o      (skip),
+    .data_valid_o(edited_valid),
+    .data_o      (edited),
+    .data_ready_i(edited_ready),
+    .left_i      (left)
+  );
+
+  assign popped_sent = popped_slot - (waits_for_words(PORTS) && popped_tag == TAG_REMOVE ? TAG_BYTES : '0);
 
   // The frame that was selected last: not for the wire, or cut there.
   logic     lost_q, due_q, cut;
@@ -197,9 +230,10 @@ module pen_egress_port
       .silent_i       (port_reset_i || lost_q),
       .sending_o      (mac_sending),
       .stall_o        (stall),
-      .data_valid_i   (data_valid),
-      .data_i         (data),
-      .data_ready_o   (data_ready),
+      .data_valid_i   (edited_valid),
+      .data_i         (edited),
+      .data_ready_o   (edited_ready),
+      .left_o         (left),
       .m_axis_tvalid_o,
       .m_axis_tready_i,
       .m_axis_tdata_o,
@@ -219,9 +253,10 @@ module pen_egress_port
       .start_i     (start),
       .length_i    (length),
       .ready_o     (mac_ready),
-      .data_valid_i(data_valid),
-      .data_i      (data),
-      .data_ready_o(data_ready),
+      .data_valid_i(edited_valid),
+      .data_i      (edited),
+      .data_ready_o(edited_ready),
+      .left_o      (left),
       .gmii_txd_o,
       .gmii_tx_en_o,
       .gmii_tx_er_o
@@ -262,7 +297,7 @@ module pen_egress_port
     if (cut || popped.valid || expired_valid) begin
       event_o.traffic_class <= told.traffic_class;
       event_o.frame         <= told.frame;
-      event_o.length        <= told.length;
+      event_o.length        <= popped.valid && !cut && !port_reset_i ? popped_sent : told.length;
     end
   end
 

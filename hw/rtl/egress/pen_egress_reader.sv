@@ -11,9 +11,13 @@
 // A word is read in every turn as long as the buffer of four words has room: with 8 ports that is just a word in the
 // eight cycles that its bytes take, and the first one is there in time for the delimiter's end in the worst turn.
 // The next frame is granted so early that its start follows the gap without delay.
+//
+// A frame that loses its tag has its bytes behind that sooner. With more than 4 ports they are not there sooner, and the
+// frame starts later by as many cycles as it loses bytes; the next grant too.
 module pen_egress_reader
   import pen_pkg::*;
 #(
+  parameter int unsigned PORTS = 4,
   parameter int unsigned CELLS = 1024,
   parameter int unsigned PORT  = 0
 ) (
@@ -24,15 +28,21 @@ module pen_egress_reader
   input  logic        grant_i,
   input  cell_t       grant_frame_i,
   input  release_t    popped_i,         // in the cycle after the grant
+  input  tag_e        popped_tag_i,
+  input  length_t     popped_slot_i,    // its length as it has the wire
   output store_read_t store_read_o,
   input  store_data_t store_data_i,
   output release_t    release_o,        // in this port's turn, when the whole frame has been read
   output logic        start_o,
-  output length_t     length_o,
+  output length_t     length_o,         // as it is sent
+  output logic [2:0]  pad_o,            // bytes that it is padded with
+  output tag_e        tag_o,
+  output label_t      label_o,          // from before the first byte until a tag has been sent
   output logic        data_valid_o,
   output logic [7:0]  data_o,
   input  logic        data_ready_i,
   input  logic        stall_i,          // the transmitter is held up: the next frame comes as much later
+  input  logic        skip_i,           // with data_ready_i: the four bytes behind this one are left out
   output logic        idle_o
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
@@ -43,7 +53,10 @@ module pen_egress_reader
   logic              turn;
   logic              free_q;                           // the transmitter
   length_t           count_q;                          // cycles until it is free again
-  logic              start_q;
+  logic              start_q;                          // two cycles after the grant
+  tag_e              tag_q;
+  length_t           slot_q;
+  label_t            label_q;
   release_t          frame_q;                          // being sent
 
   // Reading
@@ -80,8 +93,22 @@ module pen_egress_reader
 
   assign data_valid_o = received_q != byte_q[6:3];
   assign data_o       = word[8*byte_q[2:0]+:8];
-  assign start_o      = start_q;
-  assign length_o     = frame_q.length;
+  assign label_o      = label_q;
+  assign tag_o        = tag_q;
+
+  if (waits_for_words(PORTS)) begin : gen_later
+    // Bit i: a frame that starts in i+1 cycles.
+    logic [3:0] later_q;
+    always_ff @(posedge clk_i) later_q <= rst_i ? '0 : {start_q && tag_q == TAG_REMOVE, later_q[3:1]};
+    assign start_o  = (start_q && tag_q != TAG_REMOVE) || later_q[0];
+    assign length_o = tag_q == TAG_REMOVE ? slot_q - TAG_BYTES : slot_q;
+    assign pad_o    = slot_q[2:0] - frame_q.length[2:0];
+  end else begin : gen_at_once
+    assign start_o  = start_q;
+    assign length_o = slot_q;
+    assign pad_o    = slot_q[2:0] - frame_q.length[2:0] + 3'd4;
+  end
+
   assign tx_ready_o   = free_q;
 
   always_comb begin
@@ -107,9 +134,14 @@ module pen_egress_reader
       else if (turn) release_q <= 1'b0;
     end
 
-    if (start_q) count_q <= frame_q.length + length_t'(OVERHEAD);
+    if (start_q) count_q <= slot_q + length_t'(OVERHEAD);
     else if (!stall_i) count_q <= count_q - 1'b1;
-    if (first_q) frame_q <= popped_i;
+    if (first_q) begin
+      frame_q <= popped_i;
+      tag_q   <= popped_tag_i;
+      slot_q  <= popped_slot_i;
+    end
+    if (receive && received_q == '0) label_q <= store_data_i.label_of;
 
     if (grant_i) begin
       cell_q     <= grant_frame_i[CELL_W-1:0];
@@ -127,7 +159,7 @@ module pen_egress_reader
         received_q <= received_q + 1'b1;
         if (received_q == '0) next_cell_q <= store_data_i.next_cell[CELL_W-1:0];
       end
-      if (data_ready_i) byte_q <= byte_q + 1'b1;
+      if (data_ready_i) byte_q <= byte_q + (skip_i ? 7'd5 : 7'd1);
     end
   end
 

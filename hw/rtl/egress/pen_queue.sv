@@ -47,6 +47,8 @@ module pen_queue
   output class_t   grant_class_o,        // with grant_o
   output cell_t    grant_frame_o,        // with grant_o
   output release_t popped_o,             // valid: the frame granted in the cycle before
+  output tag_e     popped_tag_o,         // with popped_o, as the following
+  output length_t  popped_slot_o,        // its length as it has the wire
   output logic     expired_valid_o,      // popped_o is a frame given up, until expired_ready_i
   output reason_e  expired_reason_o,
   input  logic     expired_ready_i,
@@ -106,6 +108,8 @@ module pen_queue
     .read_frame_i   (read_frame),
     .pool_o         (pool),
     .length_o       (length),
+    .slot_o         (popped_slot_o),
+    .tag_o          (popped_tag_o),
     .offer_o        (offer),
     .offer_list_o   (offer_list),
     .offer_class_o  (offer_class),

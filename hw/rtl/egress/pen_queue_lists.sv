@@ -35,6 +35,8 @@ module pen_queue_lists
   input  logic [CELL_W-1:0]  read_frame_i,
   output pool_e              pool_o,                 // in the cycle after
   output length_t            length_o,
+  output length_t            slot_o,                 // its length as it has the wire
+  output tag_e               tag_o,
   output logic               offer_o,                // stands at the head of its list
   output logic [LIST_W-1:0]  offer_list_o,
   output logic [CLASS_W-1:0] offer_class_o,
@@ -54,6 +56,8 @@ module pen_queue_lists
     cycle_t  visible;
     pool_e   pool;
     length_t length;
+    length_t slot;                                   // its length as it has the wire
+    tag_e    tag;
   } info_t;
   typedef struct packed {
     cycle_t  visible;
@@ -73,6 +77,7 @@ module pen_queue_lists
   frame_t tail, next_frame;
   head_t  head, head_update;
   info_t  info;
+  length_t enqueue_slot;
 
   assign enqueue = enqueue_i.destination[PORT];
   always_comb begin
@@ -97,7 +102,7 @@ module pen_queue_lists
   assign head_update = '{
     visible: enqueue ? enqueue_i.visible : info.visible,
     frame:   enqueue ? enqueue_i.frame[CELL_W-1:0] : frame_q,
-    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_i.length : info.length)
+    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_slot : info.slot)
   };
 
   pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(QUEUES)) u_head (
@@ -134,7 +139,9 @@ module pen_queue_lists
     .clk_i,
     .write_i     (enqueue),
     .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
-    .write_data_i({enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length}),
+    .write_data_i({
+      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.tag[PORT]
+    }),
     .read_i      (read_i || state_q == INFO),
     .read_addr_i (read_i ? read_frame_i : frame_q),
     .read_data_o (info)
@@ -142,6 +149,9 @@ module pen_queue_lists
 
   assign pool_o   = info.pool;
   assign length_o = info.length;
+  assign slot_o   = info.slot;
+  assign tag_o    = info.tag;
+  assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.tag[PORT], PORTS);
 
   always_comb begin
     state_d   = state_q;
@@ -234,7 +244,7 @@ module pen_queue_lists
     f_seen_q <= !idle_o && (f_seen_q || f_offered);
     f_read_q <= read_i && read_frame_i == f_frame && f_inside_q[f_frame];
     if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame)
-      f_info_q <= {enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length};
+      f_info_q <= {enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.tag[PORT]};
     if (unlink_i && idle_o) f_inside_q[unlink_frame_i] <= 1'b0;
     if (enqueue) begin
       f_inside_q[enqueue_i.frame[CELL_W-1:0]] <= 1'b1;
@@ -276,7 +286,7 @@ module pen_queue_lists
       if (f_offered) assert (f_count_q != '0 && offer_frame_o == f_frames_q[0]);
       if (f_read_q) assert (pool_o == f_info_q.pool && length_o == f_info_q.length);
       if (f_offered && offer_frame_o == f_frame)
-        assert (offer_visible_o == f_info_q.visible && offer_wire_o == f_info_q.length + OVERHEAD_BYTES);
+        assert (offer_visible_o == f_info_q.visible && offer_wire_o == f_info_q.slot + OVERHEAD_BYTES);
       if (settled_o || (state_q == SCAN && scan_q > f_queue.list)) begin
         if (unlink_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
       end
@@ -295,7 +305,7 @@ module pen_queue_lists
         if (!(f_walks && unlink_q == f_queue)) begin
           assert (u_head.memory[f_queue][$bits(length_t)+:CELL_W] == f_frames_q[0]);
           if (f_frames_q[0] == f_frame)
-            assert (u_head.memory[f_queue] == {f_info_q.visible, f_frame, length_t'(f_info_q.length + OVERHEAD_BYTES)});
+            assert (u_head.memory[f_queue] == {f_info_q.visible, f_frame, length_t'(f_info_q.slot + OVERHEAD_BYTES)});
         end
       end
       // Each other list ends with one of its own frames, or with the one that is being taken out.

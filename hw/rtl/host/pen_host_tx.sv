@@ -36,6 +36,7 @@ module pen_host_tx
   input  logic       data_valid_i,
   input  logic [7:0] data_i,
   output logic       data_ready_o,   // the byte is taken in this cycle
+  output length_t    left_o,         // with data_ready_o: bytes of the frame behind this one
   output logic       m_axis_tvalid_o,
   input  logic       m_axis_tready_i,
   output logic [7:0] m_axis_tdata_o,
@@ -57,6 +58,7 @@ module pen_host_tx
 
   assign ns              = 32'(stamp_i.ns);
   assign ready_o         = state_q == IDLE;
+  assign left_o          = left_q;
   assign sending_o       = state_q != IDLE;
   assign m_axis_tvalid_o = state_q == HEADER || (state_q == DATA && data_valid_i);
   assign m_axis_tlast_o  = state_q == DATA && left_q == '0;

@@ -38,6 +38,7 @@ module pen_ingress #(
   output logic                              record_o,        // in the turn of its port: a frame is whole, and stored
   output pen_pkg::cell_t                    record_frame_o,
   output pen_pkg::store_write_t             store_write_o,   // of all ports; a register, one cycle after the turn
+  output pen_pkg::label_write_t             label_o,
   input  logic                              alloc_valid_i,
   input  pen_pkg::cell_t                    alloc_cell_i,
   output logic                              alloc_take_o,
@@ -157,6 +158,7 @@ module pen_ingress #(
     port_mask_t ports;
     logic       short_gap;
     logic       has_cells;
+    logic       has_tag;
     class_t     traffic_class;
     cell_t      frame;
     length_t    length;
@@ -205,6 +207,7 @@ module pen_ingress #(
     ports:            request_1_q.way.direct ? request_1_q.way.ports : HOST_PORT,
     short_gap:        request_1_q.short_gap,
     has_cells:        request_1_q.has_cells,
+    has_tag:          request_1_q.has_tag,
     traffic_class:    request_1_q.way.direct ? request_1_q.way.traffic_class : request_1_q.traffic_class,
     frame:            request_1_q.frame,
     length:           request_1_q.store_full ? {request_1_q.words, 3'b0} : request_1_q.length,
@@ -213,10 +216,21 @@ module pen_ingress #(
     stream:           request_1_q.stream
   };
 
+  assign label_o = '{
+    valid: whole_1 && !request_1_q.store_full,
+    frame: request_1_q.frame,
+    value: '{
+      is_priority_tagged: request_1_q.is_priority_tagged,
+      pcp:                request_1_q.pcp_dei[3:1],
+      dei:                request_1_q.pcp_dei[0],
+      vlan_id:            request_1_q.vlan_id
+    }
+  };
+
   // ---- Cycles 1 to 5: tables
   logic       stream_valid_5, stream_hit_5, fdb_hit_5;
   stream_t    stream_found_5;
-  port_mask_t fdb_ports_5, members_3, members_4_q, members_5_q;
+  port_mask_t fdb_ports_5, members_3, members_4_q, members_5_q, untagged_3, untagged_4_q, untagged_5_q;
   logic       fdb_idle, fdb_ready, rate_ready, write_table;
 
   assign write_table = table_i.valid && !init_busy_i;
@@ -256,9 +270,10 @@ module pen_ingress #(
     .read_i       (whole_1 || learn_1),
     .vlan_id_i    (request_1_q.vlan_id),
     .members_o    (members_3),
+    .untagged_o   (untagged_3),
     .write_i      (write_table && table_i.which == TABLE_VLAN),
     .write_index_i(table_i.index[11:0]),
-    .write_data_i (table_i.data[7:0])
+    .write_data_i (table_i.data[15:0])
   );
 
   pen_fdb #(.SETS(FDB_SETS)) u_fdb (
@@ -285,8 +300,8 @@ module pen_ingress #(
   );
 
   always_ff @(posedge clk_i) begin
-    if (operation_q[3] == OPERATION_RECORD) members_4_q <= members_3;
-    if (operation_q[4] == OPERATION_RECORD) members_5_q <= members_4_q;
+    if (operation_q[3] == OPERATION_RECORD) {untagged_4_q, members_4_q} <= {untagged_3, members_3};
+    if (operation_q[4] == OPERATION_RECORD) {untagged_5_q, members_5_q} <= {untagged_4_q, members_4_q};
   end
 
   // Answers to lookups by address go back to the port.
@@ -318,6 +333,18 @@ module pen_ingress #(
     else if (destination_5 == '0) reason_5 = REASON_NO_DESTINATION;
   end
 
+  // What is led is the host's business or that of a neighbour, and no VLAN's.
+  tag_e [MAX_PORTS-1:0] tag_5;
+  always_comb begin
+    for (int unsigned p = 0; p < MAX_PORTS; p++) begin
+      tag_5[p] = TAG_KEEP;
+      if (p < PORTS && config_i.vlan_tagging[p] && !record_5.direct) begin
+        if (record_5.has_tag) tag_5[p] = untagged_5_q[p] ? TAG_REMOVE : TAG_REWRITE;
+        else if (!untagged_5_q[p]) tag_5[p] = TAG_INSERT;
+      end
+    end
+  end
+
   // ---- Cycle 6: everything but the eligibility time is known
   classified_t classified_6_q;
   time_ns_t    arrival_ns_6_q;
@@ -331,6 +358,7 @@ module pen_ingress #(
       classified_6_q.has_cells     <= record_5.has_cells;
       classified_6_q.port          <= port_q[5];
       classified_6_q.destination   <= reason_5 == REASON_NONE ? destination_5 : '0;
+      classified_6_q.tag           <= tag_5;
       classified_6_q.traffic_class <= record_5.traffic_class;
       classified_6_q.frame         <= record_5.frame;
       classified_6_q.length        <= record_5.length;
@@ -351,6 +379,7 @@ module pen_ingress #(
     logic       has_cells;
     port_t      port;
     port_mask_t destination;
+    tag_e [MAX_PORTS-1:0] tag;
     class_t     traffic_class;
     cell_t      frame;
     length_t    length;
@@ -369,6 +398,7 @@ module pen_ingress #(
     has_cells:     classified_6_q.has_cells,
     port:          classified_6_q.port,
     destination:   classified_6_q.destination,
+    tag:           classified_6_q.tag,
     traffic_class: classified_6_q.traffic_class,
     frame:         classified_6_q.frame,
     length:        classified_6_q.length,
@@ -424,6 +454,7 @@ module pen_ingress #(
         has_cells:     waiting_12.has_cells,
         port:          waiting_12.port,
         destination:   pass_12 ? waiting_12.destination : '0,
+        tag:           waiting_12.tag,
         traffic_class: waiting_12.traffic_class,
         frame:         waiting_12.frame,
         length:        waiting_12.length,

@@ -26,6 +26,9 @@ package pen_ingress_pkg;
     logic [47:0]  destination_address; // first octet on the wire in bits 47:40
     logic [47:0]  source_address;
     logic [11:0]  vlan_id;
+    logic         has_tag;
+    logic [3:0]   pcp_dei;             // of the tag, or of untagged frames
+    logic         is_priority_tagged;
     logic         ipv4;
     logic         has_ports;           // the last 32 bits of ipv4_fields mean something
     logic [103:0] ipv4_fields;

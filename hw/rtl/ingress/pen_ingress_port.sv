@@ -154,6 +154,8 @@ module pen_ingress_port (
   host_way_t   way_q;
   logic        tagged_q, header_q;  // header_q: VLAN and addresses are known
   logic [11:0] vlan_id_q;
+  logic [3:0]  pcp_dei_q;
+  logic        priority_tagged_q;
   class_t      traffic_class_q;
   logic        ip_q;                // within an IPv4 header
   logic [6:0]  ip_position_q;
@@ -177,6 +179,8 @@ module pen_ingress_port (
         way_q           <= way_i;
         vlan_id_q       <= config_i.port_vlan_id;
         traffic_class_q <= config_i.class_of_untagged;
+        pcp_dei_q       <= {config_i.pcp_of_untagged, 1'b0};
+        priority_tagged_q <= 1'b0;
       end
       if (length_q == 11'd13) begin
         tagged_q <= ethertype == TYPE_VLAN;
@@ -184,10 +188,14 @@ module pen_ingress_port (
         ip_q     <= ethertype == TYPE_IPV4;
       end
       if (tagged_q) begin
-        if (length_q == 11'd14) traffic_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
+        if (length_q == 11'd14) begin
+          traffic_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
+          pcp_dei_q       <= beat_i.data[7:4];
+        end
         if (length_q == 11'd15) begin
           header_q <= 1'b1;
           if (ethertype[11:0] != '0) vlan_id_q <= ethertype[11:0];
+          else priority_tagged_q <= 1'b1;
         end
         if (length_q == 11'd17) ip_q <= ethertype == TYPE_IPV4;
       end
@@ -259,6 +267,9 @@ module pen_ingress_port (
       destination_address: addresses_q[95:48],
       source_address:      addresses_q[47:0],
       vlan_id:             vlan_id_q,
+      has_tag:             tagged_q,
+      pcp_dei:             pcp_dei_q,
+      is_priority_tagged:  priority_tagged_q,
       ipv4:                ip_done_q && ip_tail_q[2],
       has_ports:           has_ports,
       ipv4_fields:         {ip_addresses_q, protocol_q, ip_ports_q},

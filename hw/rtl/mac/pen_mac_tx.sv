@@ -30,6 +30,7 @@ module pen_mac_tx
   input  logic       data_valid_i,
   input  logic [7:0] data_i,
   output logic       data_ready_o,  // the byte is taken in this cycle
+  output length_t    left_o,        // with data_ready_o: bytes of the frame behind this one
   output logic [7:0] gmii_txd_o,
   output logic       gmii_tx_en_o,
   output logic       gmii_tx_er_o
@@ -47,6 +48,7 @@ module pen_mac_tx
 
   assign ready_o      = state_q == IDLE;
   assign data_ready_o = state_q == DATA;
+  assign left_o       = left_q;
   assign sending_o    = state_q == PREAMBLE || state_q == DELIMITER || state_q == DATA;
 
   always_comb begin

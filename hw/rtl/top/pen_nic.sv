@@ -733,6 +733,7 @@ module pen_nic
     .rst_i,
     .turn_i       (turn),
     .write_i      (store_write),
+    .label_i      ('0),
     .read_i       (store_read),
     .store_data_o (store_data),
     .chain_valid_i(1'b0),

@@ -317,6 +317,7 @@ module pen_switch
 
   // Identify, forward, shape.
   store_write_t store_write;
+  label_write_t frame_label;
   logic         alloc_valid, alloc_take;
   cell_t        alloc_cell;
   classified_t  classified;
@@ -347,6 +348,7 @@ module pen_switch
     .record_o     (record),
     .record_frame_o(record_frame),
     .store_write_o(store_write),
+    .label_o      (frame_label),
     .alloc_valid_i(alloc_valid),
     .alloc_cell_i (alloc_cell),
     .alloc_take_o (alloc_take),
@@ -480,6 +482,7 @@ module pen_switch
     .max_sdu_write_bytes_i(buffer_table.data[10:0]),
     .largest_window_ns_i  (largest_window_ns),
     .store_write_i(store_write),
+    .label_i      (frame_label),
     .store_read_i (store_read),
     .store_data_o (store_data),
     .alloc_valid_o(alloc_valid),

@@ -10,6 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 from structs import pack, unpack, width
+from tags import KEEP, REMOVE, TAG_BYTES, sent_length, slot_length
 
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 
@@ -26,14 +27,26 @@ class Bench:
         self.now = 0
         self.answers = [0, 0]
         self.popped = 0  # what popped_i says in the next cycle
+        self.popped_edit = 0, 0  # and what goes with it
         self.granted, self.started, self.released = [], [], []  # frames; (cycle, frame); cycles
         self.taken = b""  # of the frame that was started last
+        self.label = 0
         self.reads = []  # cycles of the reads of this frame
         self.stalled = 0  # cycles in all
 
     async def start(self):
         dut = self.dut
-        for name in ("turn_i", "grant_i", "grant_frame_i", "popped_i", "store_data_i", "data_ready_i", "stall_i"):
+        for name in (
+            "turn_i",
+            "grant_i",
+            "grant_frame_i",
+            "popped_i",
+            "popped_tag_i",
+            "store_data_i",
+            "data_ready_i",
+            "skip_i",
+            "stall_i",
+        ):
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
@@ -43,7 +56,8 @@ class Bench:
         await RisingEdge(dut.clk_i)
 
     def new_frame(self, length):
-        """Random bytes in cells anywhere in the store."""
+        """Random bytes in cells anywhere in the store; some lose their tag."""
+        tag = random.choice((KEEP, REMOVE))
         data = random.randbytes(length)
         others = [cell for cell in range(self.cells) if cell not in self.chain]  # the frame before is being read
         self.chain = chain = random.sample(others, -(-length // CELL))
@@ -53,8 +67,7 @@ class Bench:
                 part + random.randbytes(CELL - len(part)),
                 chain[i + 1] if i + 1 < len(chain) else random.randrange(4096),
             )
-        return {
-            "data": data,
+        release = {
             "valid": 1,
             "pool": random.randrange(3),
             "traffic_class": random.randrange(8),
@@ -62,6 +75,8 @@ class Bench:
             "frame": chain[0],
             "length": length,
         }
+        leaves = data[:12] + data[16:] if tag == REMOVE else data
+        return {"frame": chain[0], "length": length, "tag": tag, "leaves": leaves, "release": release}
 
     async def cycle(self, frame=None, pause=0.0, stall=0.0):
         """One cycle; grants `frame` if the reader is ready for it and says whether it was.
@@ -72,7 +87,9 @@ class Bench:
         dut.turn_i.value = turn
         dut.store_data_i.value = self.answers.pop(0)
         dut.popped_i.value, self.popped = self.popped, random.getrandbits(width("release"))
-        dut.data_ready_i.value = dut.grant_i.value = dut.stall_i.value = 0
+        dut.popped_tag_i.value, dut.popped_slot_i.value = self.popped_edit
+        self.popped_edit = random.randrange(4), random.getrandbits(11)
+        dut.data_ready_i.value = dut.skip_i.value = dut.stall_i.value = dut.grant_i.value = 0
         dut.grant_frame_i.value = random.randrange(4096)
         await FallingEdge(dut.clk_i)
 
@@ -80,7 +97,9 @@ class Bench:
         if grant:
             assert not self.granted or self.complete, "ready for a frame while another one is sent"
             dut.grant_i.value, dut.grant_frame_i.value = 1, frame["frame"]
-            self.popped = pack("release", **{k: v for k, v in frame.items() if k != "data"})
+            self.popped = pack("release", **frame["release"])
+            self.popped_edit = frame["tag"], self.slot(frame)
+            self.label = random.getrandbits(width("label"))
             self.reads = []
         read = unpack("store_read", int(dut.store_read_o.value))
         released = unpack("release", int(dut.release_o.value))
@@ -107,6 +126,7 @@ class Bench:
                     port=turn,
                     data=int.from_bytes(word, "little"),
                     next_cell=random.getrandbits(12) if read["word"] else next_cell,
+                    label_of=self.label if not self.reads else random.getrandbits(width("label")),
                 )
             )
             self.reads.append((read["cell_index"], read["word"]))
@@ -114,7 +134,7 @@ class Bench:
             self.answers.append(0)
         if released["valid"]:
             now = self.granted[-1]
-            assert released == {k: v for k, v in now.items() if k != "data"}
+            assert released == now["release"]
             assert len(self.reads) == -(-now["length"] // 8), "released before it was read, or read too far"
             assert len(set(self.reads)) == len(self.reads), "a word read twice"
             self.released.append(self.now)
@@ -123,12 +143,17 @@ class Bench:
             assert len(self.released) == len(self.granted)
         if int(dut.start_o.value):
             assert len(self.started) + 1 == len(self.granted)
-            assert int(dut.length_o.value) == self.granted[-1]["length"]
+            frame_now = self.granted[-1]
+            sent = sent_length(frame_now["length"], frame_now["tag"])
+            assert int(dut.length_o.value) == sent
+            assert int(dut.tag_o.value) == frame_now["tag"]
+            if frame_now["tag"] == REMOVE:
+                assert int(dut.pad_o.value) == sent - (frame_now["length"] - TAG_BYTES)
             self.started.append((self.now, self.granted[-1]))
             self.taken = b""
         elif self.started and len(self.started) == len(self.granted):
             start, now = self.started[-1]
-            left = now["length"] - len(self.taken)
+            left = len(now["leaves"]) - len(self.taken)
             if left and self.now >= start + FIRST_BYTE and random.random() < stall:
                 dut.stall_i.value = 1
                 self.stalled += 1
@@ -137,9 +162,13 @@ class Bench:
                 if not pause:
                     assert int(dut.data_valid_o.value), f"byte {len(self.taken)} of {now['length']} comes too late"
                 if int(dut.data_valid_o.value):
-                    assert int(dut.data_o.value) == now["data"][len(self.taken)], f"byte {len(self.taken)}"
-                    self.taken += now["data"][len(self.taken) : len(self.taken) + 1]
+                    at = len(self.taken)
+                    assert int(dut.data_o.value) == now["leaves"][at], f"byte {at}"
+                    if 8 <= at < 16:
+                        assert int(dut.label_o.value) == self.label
+                    self.taken += now["leaves"][at : at + 1]
                     dut.data_ready_i.value = 1
+                    dut.skip_i.value = int(now["tag"] == REMOVE and at == 11)
         if grant:
             self.granted.append(frame)
         self.now += 1
@@ -150,8 +179,15 @@ class Bench:
     def complete(self):
         """The last frame granted has been taken to its end."""
         return not self.granted or (
-            len(self.started) == len(self.granted) and len(self.taken) == self.granted[-1]["length"]
+            len(self.started) == len(self.granted) and len(self.taken) == len(self.granted[-1]["leaves"])
         )
+
+    def slot(self, frame):
+        return slot_length(frame["length"], frame["tag"], self.ports)
+
+    def waits(self, frame):
+        """By so many cycles it starts later than others."""
+        return self.slot(frame) - sent_length(frame["length"], frame["tag"])
 
     async def finish(self, pause=0.0):
         for _ in range(20_000):
@@ -175,8 +211,8 @@ async def without_pause(dut):
         while not await bench.cycle(frame):
             pass
     await bench.finish()
-    for (a, frame), (b, _) in zip(bench.started, bench.started[1:], strict=False):
-        assert b - a == frame["length"] + WIRE_OVERHEAD_BYTES
+    for (a, frame), (b, other) in zip(bench.started, bench.started[1:], strict=False):
+        assert b - bench.waits(other) - (a - bench.waits(frame)) == bench.slot(frame) + WIRE_OVERHEAD_BYTES
 
 
 @cocotb.test()
@@ -192,7 +228,8 @@ async def after_idle_times(dut):
         granted = bench.now
         assert await bench.cycle(bench.new_frame(random.randrange(64, 300))), "not ready when idle"
         await bench.finish()
-        delays.add(bench.started[-1][0] - granted)
+        start, frame = bench.started[-1]
+        delays.add(start - bench.waits(frame) - granted)
     assert delays == {2}
 
 
@@ -219,12 +256,12 @@ async def transmitter_that_stalls(dut):
             pass
         stalled.append(bench.stalled)
     await bench.finish()
-    starts = [start for start, _ in bench.started]
-    for n in range(len(starts) - 1):
-        length = bench.started[n][1]["length"]
-        assert starts[n + 1] - starts[n] == length + WIRE_OVERHEAD_BYTES + stalled[n + 1] - stalled[n]
+    begins = [start - bench.waits(frame) for start, frame in bench.started]
+    for n in range(len(begins) - 1):
+        slot = bench.slot(bench.started[n][1])
+        assert begins[n + 1] - begins[n] == slot + WIRE_OVERHEAD_BYTES + stalled[n + 1] - stalled[n]
 
 
 @pytest.mark.parametrize(("ports", "port"), [(2, 1), (4, 3), (8, 5)])
 def test_pen_egress_reader(ports, port):
-    run_module("pen_egress_reader", __name__, {"CELLS": 256, "PORT": port}, env={"TURNS": str(ports)})
+    run_module("pen_egress_reader", __name__, {"PORTS": ports, "CELLS": 256, "PORT": port}, env={"TURNS": str(ports)})

@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from ingress_model import (
     CLASSIFIED,
     CONFIG,
+    LABEL_WRITE,
     PORT_CONFIG,
     REASONS,
     RX_BEAT,
@@ -33,6 +34,7 @@ from ingress_model import (
     unpack,
 )
 from runner import run_module
+from tags import INSERT, KEEP, REMOVE, REWRITE
 
 from penstock._engine import ats_rate
 
@@ -61,7 +63,8 @@ class Bench:
         self.records, self.verdicts = [], []
         self.tables = deque()
         self.fdb = Fdb(self.sets)
-        self.vlans = {1: 0xFF}
+        self.vlans, self.untagged = {1: 0xFF}, {1: 0xFF}
+        self.labels = {}  # by first cell
         self.stream_of = {}
         self.learnt = []  # (cycle from which it counts, set, way, entry)
         self.operations = []  # (turn, kind, port, frame, cycle of the last byte)
@@ -77,6 +80,7 @@ class Bench:
             "port_enable": (1 << self.ports) - 1, "max_frame_bytes": 1522,
             "port_vlan_id": [rng.choice((1, 2, 5)) for _ in range(self.ports)],
             "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1,
+            "pcp_of_untagged": rng.randrange(8), "vlan_tagging": rng.getrandbits(self.ports),
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
             "aging_period_ms": 100_000, "reserved_to_host": 0,
@@ -129,6 +133,7 @@ class Bench:
                 port_vlan_id=config["port_vlan_id"][port],
                 class_of_pcp=join(config["class_of_pcp"], 3),
                 class_of_untagged=config["class_of_untagged"],
+                pcp_of_untagged=config["pcp_of_untagged"],
                 learning_enable=config["learning_enable"],
                 identify_enable=config["identify_enable"],
             )
@@ -186,6 +191,9 @@ class Bench:
             self.memory[write["cell_index"], write["word"]] = write["data"]
             if write["link_valid"]:
                 self.chain[write["link_from"]] = write["link_to"]
+        label = unpack(LABEL_WRITE, int(dut.label_o.value))
+        if label["valid"]:
+            self.labels[label["frame"]] = label["value"]
         self.model()
         self.check(int(dut.classified_o.value))
 
@@ -240,6 +248,8 @@ class Bench:
                     want["reason"] = REASONS["no_destination"]
                 else:
                     want["destination"] = destination
+                    want["tag"] = self.edits(frame, vlan)
+                    want["label"] = self.label(frame, vlan)
                     if stream is not None and self.config["ats_classes"] >> want["traffic_class"] & 1:
                         want["shaped"] = 1
                         if not self.starving:
@@ -251,6 +261,23 @@ class Bench:
                             else:
                                 want["visible"] = visible % (1 << 28)
             self.expected.append((self.cycle + CLASSIFY_CYCLES, want, frame))
+
+    def edits(self, frame, vlan):
+        """What each port does with its tag, all in one."""
+        edits = []
+        for port in range(self.ports):
+            if not self.config["vlan_tagging"] >> port & 1:
+                edits.append(KEEP)
+            elif self.untagged.get(vlan, 0) >> port & 1:
+                edits.append(KEEP if frame.tag is None else REMOVE)
+            else:
+                edits.append(INSERT if frame.tag is None else REWRITE)
+        return join(edits, 2)
+
+    def label(self, frame, vlan):
+        pcp_dei = self.config["pcp_of_untagged"] << 1 if frame.tag is None else frame.data[14] >> 4
+        is_priority_tagged = frame.tag is not None and frame.tag[1] == 0
+        return is_priority_tagged << 16 | pcp_dei << 12 | vlan
 
     def stream(self, port, frame, vlan):
         keys = [(1, vlan << 48 | frame.destination), (2, vlan << 48 | frame.source)]
@@ -278,6 +305,8 @@ class Bench:
                 want.pop("visible", None)
                 if frame.reason:
                     want.pop("length")
+            if "label" in want:
+                assert self.labels[got["frame"]] == want.pop("label")
             wrong = {name: (got[name], value) for name, value in want.items() if got[name] != value}
             assert not wrong, f"(got, expected): {wrong}\n{got}\n{frame}"
         self.verdicts.append((got, frame))
@@ -335,8 +364,8 @@ FLOWS = [(0x0A000001 + i, 0x0A000101 + i, (6, 17, 17, 1)[i % 4], 1000 + i, 5000 
 def configure(bench):
     rng = bench.rng
     for vlan in (1, 2, 5, 4095):
-        bench.vlans[vlan] = rng.getrandbits(8) | rng.getrandbits(8)
-        bench.write_table(TABLE_VLAN, vlan, bench.vlans[vlan])
+        bench.vlans[vlan], bench.untagged[vlan] = rng.getrandbits(8) | rng.getrandbits(8), rng.getrandbits(8)
+        bench.write_table(TABLE_VLAN, vlan, bench.untagged[vlan] << 8 | bench.vlans[vlan])
     for address in (0x01005E000001, STATIONS[0]):
         entry = FdbEntry(address, 2, rng.getrandbits(8), static=True)
         index = fdb_set(address, 2, bench.sets)

@@ -18,8 +18,8 @@ WAY = (("direct", 1), ("direct_ports", 8), ("direct_class", 3), ("from", 3))
 REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
     ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48),
-    ("vlan_id", 12), ("ipv4", 1), ("has_ports", 1), ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12),
-    *WAY,
+    ("vlan_id", 12), ("has_tag", 1), ("pcp_dei", 4), ("is_priority_tagged", 1), ("ipv4", 1), ("has_ports", 1),
+    ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12), *WAY,
 )  # fmt: skip
 ADDRESSES = [0x0180C2000000, 0x01005E000001, *(random.getrandbits(40) << 1 for _ in range(3)), *range(6)]
 FLOWS = [(random.getrandbits(32), random.getrandbits(32), protocol, random.getrandbits(16), random.getrandbits(16))
@@ -44,11 +44,12 @@ class Bench:
         dut = self.dut
         self.enable, self.learning, self.identify = enable, learning, identify
         self.vlan, self.classes, self.untagged = random.randrange(1, 4095), random.sample(range(8), 8), 5
+        self.pcp_of_untagged = random.randrange(8)
         self.way = self.wire
         dut.config_i.value = pack(
             PORT_CONFIG, port_enable=int(enable), learning_enable=int(learning), port_vlan_id=self.vlan,
             class_of_pcp=join(self.classes, 3), class_of_untagged=self.untagged, identify_enable=identify << 1,
-            max_frame_bytes=1522)  # fmt: skip
+            max_frame_bytes=1522, pcp_of_untagged=self.pcp_of_untagged)  # fmt: skip
         for name in ("turn_i", "beat_i", "beat_valid_i", "alloc_valid_i", "alloc_cell_i", "found_i", "found_stream_i"):
             getattr(dut, name).value = 0
         dut.rst_i.value = dut.init_busy_i.value = 1
@@ -189,6 +190,9 @@ class Bench:
         vlan = (frame.tag[1] if frame.tag else 0) or self.vlan
         assert record["traffic_class"] == tag_class
         assert record["vlan_id"] == vlan
+        pcp_dei = self.pcp_of_untagged << 1 if frame.tag is None else frame.data[14] >> 4
+        assert (record["has_tag"], record["pcp_dei"]) == (int(frame.tag is not None), pcp_dei)
+        assert record["is_priority_tagged"] == int(frame.tag is not None and frame.tag[1] == 0)
         assert (record["destination_address"], record["source_address"]) == (frame.destination, frame.source)
         assert record["ipv4"] == int(frame.ipv4 is not None)
         fields = record["ipv4_fields"] if record["has_ports"] else record["ipv4_fields"] >> 32 << 32

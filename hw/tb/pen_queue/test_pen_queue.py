@@ -10,6 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 from structs import pack, unpack
+from tags import slot_length
 
 WRAP = 1 << 28
 SECOND = 125_000_000
@@ -92,6 +93,9 @@ class Bench:
     def heads(self, k):
         return [queue[0] for (of, _, _), queue in self.lists.items() if of == k and queue]
 
+    def slot(self, frame):
+        return slot_length(frame["length"], frame.get("tag", 0), self.ports)
+
     def queue(self, frame):
         return self.lists[frame["class"], frame["port"], frame["shaped"]]
 
@@ -107,7 +111,7 @@ class Bench:
             heads = [h for h in self.heads(k) if signed(self.now - h["visible"]) >= 0]
             if heads and not given_up >> k & 1:
                 head = min(heads, key=self.order)
-                if self.gates_now.fits(k, head["length"]) and self.credit >> k & 1:
+                if self.gates_now.fits(k, self.slot(head)) and self.credit >> k & 1:
                     return head
                 self.held += 1
         return None
@@ -136,6 +140,7 @@ class Bench:
                 traffic_class=frame["class"],
                 port=frame["port"],
                 frame=frame["frame"],
+                tag=[frame.get("tag", 0) if e == self.port else random.randrange(4) for e in range(8)],
                 length=frame["length"],
                 visible=frame["visible"],
                 shaped=int(frame["shaped"]),
@@ -154,13 +159,15 @@ class Bench:
             assert self.last["frame"] == popped["frame"] and self.last["length"] == popped["length"], self.last
             assert self.last["pool"] == popped["pool"] and self.last["port"] == popped["port"], self.last
             assert self.last["class"] == popped["traffic_class"], self.last
+            assert int(dut.popped_tag_o.value) == self.last.get("tag", 0)
+            assert int(dut.popped_slot_o.value) == self.slot(self.last)
             self.free.append(self.last["frame"])
         if int(dut.expired_valid_o.value) and release:
             head = next(h for h in self.heads(popped["traffic_class"]) if h["frame"] == popped["frame"])
             assert head["port"] == popped["port"] and head["length"] == popped["length"]
             self.queue(head).remove(head)
             reason = int(dut.expired_reason_o.value)
-            if 8 * (head["length"] + 20) > self.largest[popped["traffic_class"]] | 7:
+            if 8 * (self.slot(head) + 20) > self.largest[popped["traffic_class"]] | 7:
                 assert reason == MAX_SDU_REASON
                 self.never += 1
             else:
@@ -220,6 +227,7 @@ async def random_frames(bench, cycles, rate, ahead, classes=8, pause=0.0, tx=Tru
                 "port": p,
                 "frame": bench.free.pop(0),
                 "length": random.randrange(64, 2001),
+                "tag": random.randrange(4),
                 "pool": random.randrange(3),
                 "shaped": shaped,
                 "visible": visible_after(bench, times, (k, p, shaped), ahead()),
@@ -381,7 +389,7 @@ async def never_fits(dut):
         heads = bench.heads(k)
         if heads:
             first = min(heads, key=bench.order)
-            assert 8 * (first["length"] + 20) <= bench.largest[k] | 7
+            assert 8 * (bench.slot(first) + 20) <= bench.largest[k] | 7
     bench.gates, bench.largest = Gates(), [NO_LIMIT] * 8
     while bench.inside:
         await bench.cycle()

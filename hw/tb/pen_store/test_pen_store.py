@@ -8,7 +8,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
-from structs import pack, unpack
+from structs import pack, unpack, width
 
 WORDS = 16
 
@@ -16,7 +16,7 @@ WORDS = 16
 class Bench:
     def __init__(self, dut):
         self.dut, self.cells = dut, dut.CELLS.value.to_unsigned()
-        self.words, self.links = {}, {}
+        self.words, self.links, self.labels = {}, {}, {}
         self.due = [None, None]  # (turn, word, next cell or None) of the last reads
         self.follow = None  # the cell whose link is asked for
         self.linked = None  # the link that has to come in this cycle
@@ -25,7 +25,7 @@ class Bench:
     async def start(self):
         """Resets and fills the store: every word and every link holds something known."""
         dut = self.dut
-        for name in ("turn_i", "write_i", "read_i", "chain_valid_i", "chain_cell_i"):
+        for name in ("turn_i", "write_i", "label_i", "read_i", "chain_valid_i", "chain_cell_i"):
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
@@ -54,12 +54,19 @@ class Bench:
         )
         cell, word = read or (any_cell, random.choice((0, random.randrange(WORDS))))
         dut.read_i.value = pack("store_read", valid=int(read is not None), cell_index=cell, word=word)
+        # Of no frame that is read now.
+        named = random.choice([cell for cell in random.sample(range(self.cells), 2) if not read or cell != read[0]])
+        label = random.getrandbits(width("label"))
+        labels = named not in self.labels or random.random() < 0.2
+        dut.label_i.value = pack("label_write", valid=int(labels), frame=named, value=label)
         dut.turn_i.value = turn
         if self.follow is None:
             self.follow = follow
         dut.chain_valid_i.value = int(self.follow is not None)
         dut.chain_cell_i.value = any_cell if self.follow is None else self.follow
-        self.due.append(read and (turn, self.words[read], self.links[read[0]] if read[1] == 0 else None))
+        first = read is not None and read[1] == 0
+        known = (self.links[read[0]], self.labels.get(read[0])) if first else (None, None)
+        self.due.append(read and (turn, self.words[read], *known))
 
         await FallingEdge(dut.clk_i)
         answer, data_o = self.due.pop(0), unpack("store_data", int(dut.store_data_o.value))
@@ -67,6 +74,7 @@ class Bench:
         if answer:
             assert (data_o["port"], data_o["data"]) == answer[:2]
             assert answer[2] is None or data_o["next_cell"] == answer[2]
+            assert answer[3] is None or data_o["label_of"] == answer[3]
             self.reads += 1
         if self.linked is not None:
             assert int(dut.chain_next_o.value) == self.linked
@@ -83,6 +91,8 @@ class Bench:
             self.words[write] = data
         if link is not None:
             self.links[link] = link_to
+        if labels:
+            self.labels[named] = label
         await RisingEdge(dut.clk_i)
 
 

@@ -12,6 +12,7 @@ from penstock.bound.solution import Solution
 from penstock.bound.terms import MOST
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network, Step
+from penstock.scenario.tagging import inserts
 from penstock.scenario.units import show_rate
 
 
@@ -74,6 +75,8 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
                 "the clocks of schedulers drift apart by more than the analysis counts, 18 minutes, while this lasts; "
                 "a shorter duration, or clocks that drift less, have a bound"
             )
+        case "unknown_port" if inserts(network, place):
+            return "untagged frames get a tag at this port, by which they grow, and the analysis does not count that"
         case "unknown_port":
             return (
                 "its gates begin to act during the run, and are not all open before; "

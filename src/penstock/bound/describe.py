@@ -21,6 +21,7 @@ from penstock.scenario.checked_stream import Stream
 from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.limits import START_TIME_NS
 from penstock.scenario.network import Bridge, Network, Station
+from penstock.scenario.tagging import inserts
 from penstock.scenario.windows import acting
 
 Place = tuple[str, int]  # a node and its egress port
@@ -105,7 +106,7 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
     if isinstance(node, Bridge):
         held_ps = held_ps_of(network, node, rate)
         told["held_ps"] = min(held_ps, MOST)
-        if not node.static_forwarding or held_ps > MOST:
+        if not node.static_forwarding or held_ps > MOST or inserts(network, place):
             told["unknown"] = True
     if port in node.gates:
         gates = _gates(network, place, node, node.gates[port], rate, lengths[1])

@@ -37,6 +37,13 @@ class Port(Table):
     """What one port of a bridge does otherwise than the bridge."""
 
     vlan: VlanId | None = Field(default=None, description="Of untagged frames that come in here.")
+    tagging: Switch = Field(
+        default=False,
+        description="Whether frames leave with the tag of their VLAN, or without a tag; else as they came.",
+    )
+    untagged: list[VlanId] = Field(
+        default_factory=list, description="Of tagging: VLANs whose frames leave without a tag."
+    )
     max_residence: ByClass[Residence] = Field(
         default_factory=dict, description="As of the bridge's ATS classes, by class."
     )
@@ -82,6 +89,7 @@ class Bridge(Table):
         description="Eight traffic classes, for priority code points 0 to 7, or a map's name.",
     )
     class_of_untagged: Priority = Field(default=5, description="Traffic class of untagged frames.")
+    pcp_of_untagged: Priority = Field(default=0, description="Priority code point that untagged frames get with a tag.")
     processing_delay_max: StatedDelay | None = Field(default=None, description="Added to eligibility times of ATS.")
     max_frame: FrameBytes = Field(default=1522, description="Its longest frame, destination address to FCS.")
     overhead: Overhead = Field(

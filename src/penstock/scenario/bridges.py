@@ -26,6 +26,7 @@ from penstock.scenario.port_keys import (
     keys_of_bridge,
 )
 from penstock.scenario.shapers import shapers_of
+from penstock.scenario.tagging import check_port_tags
 from penstock.scenario.units import show_rate
 
 _FORWARDED = "static"
@@ -119,11 +120,18 @@ def _bridge(
         for port in range(ports)
     }
     port_vlan = [1] * ports
+    tagging: set[int] = set()
+    untagged: defaultdict[int, set[int]] = defaultdict(set)
     for key, port in settings.port.items():
         with report.part():
             number = index(draft, (*path, "port", key), key, ports, "port")
             if port.vlan is not None:
                 port_vlan[number] = port.vlan
+            check_port_tags(draft, (*path, "port", key), port, kind, settings)
+            if port.tagging:
+                tagging.add(number)
+            for vlan in port.untagged:
+                untagged[vlan].add(number)
             for class_key, value in port.max_residence.items():
                 where = (*path, "port", key, "max_residence", class_key)
                 traffic_class = index(draft, where, class_key, CLASSES, "traffic class")
@@ -159,6 +167,9 @@ def _bridge(
         overhead_bytes=settings.overhead,
         store_bytes=settings.store,
         static_forwarding=settings.forwarding == _FORWARDED,
+        tagging_ports=frozenset(tagging),
+        untagged={vlan: frozenset(members) for vlan, members in untagged.items()},
+        pcp_of_untagged=settings.pcp_of_untagged,
         gates=shapers.gates,
         credit=shapers.credit,
         max_sdu_bytes=shapers.max_sdu_bytes,

@@ -34,6 +34,7 @@ from penstock.scenario.stations import place_stations
 from penstock.scenario.store import check_queue_limits
 from penstock.scenario.streams import resolve_streams
 from penstock.scenario.tables import check_tables
+from penstock.scenario.tagging import check_tagging
 from penstock.scenario.use import check_use
 from penstock.scenario.vlans import with_vlans
 
@@ -93,6 +94,7 @@ def _network(draft: Draft, override: str | None, written: str | Mapping[str, Any
     check_headers(draft, network)
     check_queue_limits(draft, network)
     check_tables(draft, network)
+    check_tagging(draft, network)
     check_use(draft, network)
     network.linux.update(host_ports(draft, network))
     report.done()

@@ -101,6 +101,9 @@ class Bridge(Egress):
     overhead_bytes: int
     store_bytes: int | None  # None: as much as the hardware has, or more where it has more ports
     static_forwarding: bool
+    tagging_ports: frozenset[int] = frozenset()  # from which frames leave by their VLAN; from others as they came
+    untagged: Mapping[int, frozenset[int]] = field(default_factory=dict)  # VLAN: of these, those without a tag
+    pcp_of_untagged: int = 0  # with which an untagged frame gets a tag
 
     def selection(self, traffic_class: int) -> Selection:
         """How the class is served; 6 and 7 by ATS unless the scenario says otherwise."""

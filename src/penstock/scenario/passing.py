@@ -9,6 +9,7 @@ from penstock.scenario.draft import Draft
 from penstock.scenario.egress import Egress
 from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
+from penstock.scenario.tagging import sent_bytes
 from penstock.scenario.windows import acting, wire_ns
 
 
@@ -40,9 +41,10 @@ def _check_passes(
     port = at[1]
     which, place = settings.class_name(number), at[0] if at[0] == stream.talker else f"{at[0]}.{port}"
     limit = settings.max_sdu_bytes.get((port, number))
-    if limit is not None and stream.max_frame_bytes > limit + SDU_OVERHEAD_BYTES:
+    longest = sent_bytes(network, stream, at, stream.max_frame_bytes)
+    if limit is not None and longest > limit + SDU_OVERHEAD_BYTES:
         most = limit + SDU_OVERHEAD_BYTES
-        what = f"frames of {stream.max_frame_bytes} B are above the max_sdu of {which} at {place}: {limit} B"
+        what = f"frames of {longest} B are above the max_sdu of {which} at {place}: {limit} B"
         allowed = f"frames up to {most}B there: {SDU_OVERHEAD_BYTES} B are around the data"
         draft.once(("streams", stream.name, "source"), what, allowed)
     gates = settings.gates.get(port)
@@ -51,12 +53,12 @@ def _check_passes(
     where = (*where, "entries")
     window_ns = acting(gates).largest_window(number)
     around = WIRE_OVERHEAD_BYTES if settings.guard_band_gap else AHEAD_BYTES
-    needed_ns = wire_ns(stream.max_frame_bytes, network.link_at[at].rate_bps, around)
+    needed_ns = wire_ns(longest, network.link_at[at].rate_bps, around)
     if window_ns == 0:
         what = f'{which} never opens at {place}, but "{stream.name}" needs it'
         draft.report.add(where, what, f"an entry that opens class {number}")
     elif window_ns is not None and needed_ns > window_ns:
-        wire = stream.max_frame_bytes + around
+        wire = longest + around
         what = (
             f'{which} is open for {window_ns} ns at most at {place}, but a frame of "{stream.name}" takes '
             f"{needed_ns} ns ({wire} B on the wire)"

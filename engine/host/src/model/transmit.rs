@@ -3,7 +3,7 @@
 //! engine's egress port says which goes when.
 use std::collections::VecDeque;
 
-use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES};
+use penstock_frame::{Edit, FCS_BYTES, MIN_FRAME_BYTES};
 use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::{EgressPort, GateTime, Queued, Tick, NEVER};
 use penstock_shaper::pace::{Line, Pace};
@@ -46,6 +46,7 @@ impl Transmit {
             frame: 0,
             bytes,
             reception: 0,
+            edit: Edit::NONE,
             traffic_class: queue as u8,
             pool: Pool::Queue,
             shaped: false,

@@ -24,6 +24,10 @@ pub enum Change {
     },
     ClassOfPcp([u8; 8]),
     ClassOfUntagged(u8),
+    /// That a frame without a tag gets with one.
+    PcpOfUntagged(u8),
+    /// Ports that tag and untag what they send.
+    VlanTagging(u64),
     /// Bit k: class k.
     AtsClasses(u8),
     MaxFrameBytes(u16),
@@ -64,6 +68,7 @@ pub enum Change {
     Vlan {
         vlan: u16,
         members: u64,
+        untagged: u64,
     },
     Fdb {
         way: u8,
@@ -113,6 +118,8 @@ impl Bridge {
             | Change::PortVlan { .. }
             | Change::ClassOfPcp(_)
             | Change::ClassOfUntagged(_)
+            | Change::PcpOfUntagged(_)
+            | Change::VlanTagging(_)
             | Change::AtsClasses(_)
             | Change::Identify(_)
             | Change::ReservedToHost(_)

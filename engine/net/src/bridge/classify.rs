@@ -13,6 +13,8 @@
 //!     T + 5              ports in use, ATS classes
 //!     T', T' + 1         of the port's next turn T': learning in use, members
 //! ```
+use penstock_frame::{Edit, TagAction};
+
 use super::arrivals::Received;
 use super::tables::{received_at, Egress, Filter, Ingress, Tables};
 use super::timing::Cycles;
@@ -107,6 +109,35 @@ pub(super) struct Classification {
     is_heard: Option<bool>,
 }
 
+/// A frame as the bridge understands it, and which ports send it with its VLAN and priority or without (802.1Q 6.9).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tagging {
+    has_tag: bool,
+    vlan: u16,
+    pcp: u8,
+    /// That tag and untag; from others it leaves as it came.
+    ports: u64,
+    untagged: u64,
+}
+
+impl Tagging {
+    /// The edit of the copy for an egress port.
+    pub fn edit(&self, egress: u16, bytes: u16) -> Edit {
+        let action = match (self.ports >> egress & 1 == 1, self.untagged >> egress & 1 == 1) {
+            (true, true) if self.has_tag => TagAction::Remove,
+            (true, false) if self.has_tag => TagAction::Rewrite,
+            (true, false) => TagAction::Insert,
+            _ => TagAction::Keep,
+        };
+        Edit::new(action, self.vlan, self.pcp, bytes)
+    }
+
+    /// Some port edits it.
+    pub fn is_any(&self) -> bool {
+        self.ports != 0
+    }
+}
+
 impl Classification {
     /// All stages at once.
     pub fn now(seen: &Seen, tables: &Tables) -> Self {
@@ -196,6 +227,18 @@ impl Classification {
     /// An ATS scheduler gives it its time, if it goes anywhere.
     pub fn is_shaped(&self) -> bool {
         self.stream().is_some() && self.egress.is_some_and(|egress| egress.ats_classes >> self.traffic_class() & 1 == 1)
+    }
+
+    /// What the egress ports do with its tag: nothing where it is led, for it is the host's business or that of a neighbour.
+    pub fn tagging(&self, seen: &Seen) -> Tagging {
+        let tag = seen.tag();
+        Tagging {
+            has_tag: tag.is_some(),
+            vlan: self.vlan(),
+            pcp: tag.map_or(self.ingress.map_or(0, |ingress| ingress.pcp_of_untagged), |tag| tag.pcp),
+            ports: self.egress.filter(|_| self.led_to().is_none()).map_or(0, |egress| egress.vlan_tagging),
+            untagged: self.filter.map_or(0, |filter| filter.untagged),
+        }
     }
 
     /// Whether its source address goes to the database.

@@ -26,6 +26,10 @@ pub struct BridgeConfig {
     pub port_vlan_id: Vec<u16>,
     pub class_of_pcp: [u8; 8],
     pub class_of_untagged: u8,
+    /// That a frame without a tag gets with one.
+    pub pcp_of_untagged: u8,
+    /// Bit p: port p tags and untags what it sends, by its VLAN; from others frames leave as they came.
+    pub vlan_tagging: u64,
     pub ats_classes: Vec<u8>,
     pub max_frame_bytes: u16,
     /// That ATS counts around a frame; the hardware knows none below zero.
@@ -34,6 +38,8 @@ pub struct BridgeConfig {
     pub processing_delay_max_ns: Option<u32>,
     /// (VLAN, mask of member ports); VLAN 1 has all ports unless it is given.
     pub vlans: Vec<(u16, u64)>,
+    /// (VLAN, mask of ports that send its frames without a tag); VLAN 1 has all ports unless it is given here or in `vlans`.
+    pub untagged: Vec<(u16, u64)>,
     /// Sets of two entries, a power of two.
     pub fdb_sets: u32,
     /// Static entries where the hardware has them: (way, set, address, VLAN, mask of ports).
@@ -289,11 +295,14 @@ impl Default for BridgeConfig {
             port_vlan_id: Vec::new(),
             class_of_pcp: [1, 0, 6, 7, 2, 3, 4, 5],
             class_of_untagged: 5,
+            pcp_of_untagged: 0,
+            vlan_tagging: 0,
             ats_classes: vec![6, 7],
             max_frame_bytes: 1522,
             overhead_bytes: 20,
             processing_delay_max_ns: None,
             vlans: Vec::new(),
+            untagged: Vec::new(),
             fdb_sets: 512,
             fdb: Vec::new(),
             static_addresses: Vec::new(),

@@ -12,6 +12,7 @@
 //! A copy of a stream with ATS is never sent so: its eligibility time follows from its length and from its last bit.
 use std::cmp::Reverse;
 
+use penstock_frame::Edit;
 use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::Queued;
 
@@ -113,6 +114,7 @@ impl Bridge {
                 frame: received.frame,
                 bytes: received.bytes,
                 reception: port,
+                edit: Edit::NONE,
                 traffic_class: way.traffic_class,
                 pool: Pool::Queue,
                 shaped: false,
@@ -181,7 +183,7 @@ impl Bridge {
             let left = &mut self.cut_through.left[usize::from(copy.reception)];
             left.ports |= 1 << egress;
             left.too_long |= u64::from(is_too_long) << egress;
-            let (first, _) = line.leaves(at, copy.bytes);
+            let (first, _) = line.leaves(at, &copy);
             let next = state.plan(&line, at);
             let Queued { frame, bytes, traffic_class, .. } = copy;
             let is_spoiled = is_bad || is_too_long;

@@ -81,7 +81,7 @@ impl Bridge {
         let (state, line) = self.ports.at(&self.clock, egress);
         let mut waiting = 0;
         let is_enough = state.egress.of_class(class).any(|copy| {
-            waiting += cells_of(u32::from(copy.bytes));
+            waiting += cells_of(u32::from(copy.stored_bytes()));
             waiting >= needed
         });
         if !is_enough {
@@ -90,7 +90,7 @@ impl Bridge {
         let (at, mut given) = (begin - 1, 0);
         while given < needed {
             let copy = state.egress.drop_head(&line, at, class)?;
-            given += cells_of(u32::from(copy.bytes));
+            given += cells_of(u32::from(copy.stored_bytes()));
             self.store.give_back(egress, &copy);
             self.displaced.push(Displaced { frame: copy.frame, egress, traffic_class: copy.traffic_class });
         }

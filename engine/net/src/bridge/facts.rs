@@ -206,8 +206,10 @@ impl Bridge {
         if let Some(begin) = facts.begin {
             let limits = self.store.limits();
             let class = usize::from(class);
+            let tagging = facts.classification.tagging(seen);
             read(&mut facts.too_long, begin + 1, until, || {
-                self.ports.too_long(&self.clock, begin + 1, u64::MAX, class, received.bytes)
+                let bytes = |port| self.sent_as(&tagging, port, received.bytes).1;
+                self.ports.too_long_as_sent(&self.clock, begin + 1, u64::MAX, class, bytes)
             });
             read(&mut facts.queue_limits, begin + 1, until, || (limits.queue[class], limits.queue_guarantee));
             read(&mut facts.class_limit, begin + 2, until, || limits.class[class]);

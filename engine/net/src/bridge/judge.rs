@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What becomes of a received frame: identification, forwarding, shaping, admission.
+use penstock_frame::Edit;
 use penstock_shaper::admission::Limits;
 use penstock_shaper::egress::Queued;
 
 use super::arrivals::{Pending, Received};
-use super::classify::{Classification, Seen};
+use super::classify::{Classification, Seen, Tagging};
 use super::displace;
 use super::facts::Facts;
 use super::memos::{key_of, Classified, Memos, Way, NOT_FOUND, NO_STREAM};
@@ -91,12 +92,28 @@ impl Bridge {
                 return out;
             }
         }
+        let seen = || Seen::new(port, &received, headers.get(received.header));
+        let tagging = match &facts {
+            Some(facts) => facts.classification.tagging(&seen()),
+            None if self.tables.edits() => Classification::now(&seen(), &self.tables).tagging(&seen()),
+            None => Tagging::default(),
+        };
         let limits = facts.map(|facts| (facts.limits(self.store.limits()), facts.too_long()));
         let wanted = way.wanted & !out.forwarded;
         if wanted != 0 {
-            self.admit(now, begin, port, &received, wanted, limits.as_ref(), before, &mut out);
+            self.admit(now, begin, port, &received, wanted, limits.as_ref(), &tagging, before, &mut out);
         }
         out
+    }
+
+    /// The edit of the copy for an egress port, and how long it has the wire there.
+    #[inline(always)]
+    pub(super) fn sent_as(&self, tagging: &Tagging, egress: u16, bytes: u16) -> (Edit, u16) {
+        if !tagging.is_any() {
+            return (Edit::NONE, bytes);
+        }
+        let edit = self.clock.edit(tagging.edit(egress, bytes));
+        (edit, bytes.wrapping_add_signed(edit.growth.into()))
     }
 
     /// Where a frame goes: what is kept of its header, or else what the tables say.
@@ -181,7 +198,7 @@ impl Bridge {
         before: Tick,
         mut known: Judgement,
     ) -> Judgement {
-        self.admit(now, begin, port, &received, wanted, None, before, &mut known);
+        self.admit(now, begin, port, &received, wanted, None, &Tagging::default(), before, &mut known);
         known
     }
 
@@ -195,12 +212,17 @@ impl Bridge {
         received: &Received,
         wanted: u64,
         limits: Option<&(Limits, u64)>,
+        tagging: &Tagging,
         before: Tick,
         out: &mut Judgement,
     ) {
         let class = usize::from(out.traffic_class);
         let (limits, too_long) = match limits {
             Some((limits, too_long)) => (Some(limits), *too_long),
+            None if tagging.is_any() => {
+                let bytes = |egress| self.sent_as(tagging, egress, received.bytes).1;
+                (None, self.ports.too_long_as_sent(&self.clock, begin + 1, wanted, class, bytes))
+            }
             None => (None, self.ports.too_long(&self.clock, begin + 1, wanted, class, received.bytes)),
         };
         let decision = self.store.decide(begin, limits, wanted, too_long, class, port, received.bytes);
@@ -227,17 +249,19 @@ impl Bridge {
             let egress = left.trailing_zeros() as u16;
             left &= left - 1;
             let visible = visible_at(&self.clock, out.shaped, egress);
+            let (edit, bytes) = self.sent_as(tagging, egress, received.bytes);
             out.visible = out.visible.min(visible);
             let copy = Queued {
                 visible,
                 frame: received.frame,
-                bytes: received.bytes,
+                bytes,
                 reception: port,
+                edit,
                 traffic_class: out.traffic_class,
                 pool: displace::pool_of(&pools, egress).unwrap_or_else(|| decision.pool_of(usize::from(egress))),
                 shaped: out.shaped,
             };
-            if is_only {
+            if is_only && edit.is_none() {
                 out.passed = self.pass(now, out.decided, before, egress, &copy);
                 if out.passed.is_some() {
                     return;

@@ -31,8 +31,10 @@ pub(crate) mod start;
 mod store;
 mod straight;
 mod tables;
+mod tagger;
 pub(crate) mod timing;
 
+use penstock_frame::Edit;
 use penstock_shaper::gate_config::GateConfig;
 use penstock_shaper::gates::Lists;
 
@@ -48,6 +50,7 @@ pub use penstock_shaper::gate_config::GateRegisters;
 pub use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
 pub use start::RATE_BEFORE_START;
 pub use straight::{Straight, Verdict};
+pub use tagger::Tagger;
 pub use timing::chain_cycles;
 
 use crate::header::HeaderId;
@@ -175,6 +178,8 @@ pub enum Selection {
         frame: u32,
         bytes: u16,
         traffic_class: u8,
+        /// By which it leaves otherwise than it came.
+        edit: Edit,
         /// When it was selected.
         at: Tick,
         /// First byte behind the delimiter.

@@ -46,7 +46,7 @@ impl Bridge {
         state.lifetime.enqueued(decided, copy, true);
         state.egress.pass(&line, due, copy);
         state.lifetime.popped(due, copy, true);
-        let (first, back) = line.leaves(due, copy.bytes);
+        let (first, back) = line.leaves(due, copy);
         Some((Passed { egress, at: due, first }, back))
     }
 }

@@ -111,6 +111,21 @@ impl Ports {
         }
     }
 
+    /// As [`Self::too_long`], of a frame whose length is another one at some ports.
+    pub fn too_long_as_sent(
+        &self,
+        clock: &Clock,
+        at: Tick,
+        wanted: u64,
+        class: usize,
+        bytes: impl Fn(u16) -> u16,
+    ) -> u64 {
+        let ports = (0..self.count()).filter(|port| wanted >> port & 1 == 1);
+        ports
+            .filter(|&port| self.is_too_long(clock, at, port, class, bytes(port)))
+            .fold(0, |mask, port| mask | 1 << port)
+    }
+
     #[inline(never)]
     fn too_long_if_shaped(&self, clock: &Clock, at: Tick, wanted: u64, traffic_class: usize, bytes: u16) -> u64 {
         let (mut left, mut too_long) = (wanted, 0);
@@ -245,6 +260,7 @@ impl GatedPorts for OfClock<'_> {
 
 #[cfg(test)]
 mod tests {
+    use penstock_frame::Edit;
     use penstock_shaper::admission::Pool;
     use penstock_shaper::egress::{LineTime, Queued};
 
@@ -265,6 +281,7 @@ mod tests {
             frame: 0,
             bytes: 64,
             reception: 0,
+            edit: Edit::NONE,
             traffic_class: 3,
             pool: Pool::Queue,
             shaped: false,

@@ -49,11 +49,12 @@ impl Bridge {
         if !state.lifetime.is_idle() {
             state.selected_meanwhile(&line, now, self.store.releases(port));
         }
-        let (first, back) = line.leaves(now, copy.bytes);
+        let (first, back) = line.leaves(now, &copy);
+        let bytes = line.sent_bytes(&copy);
         let next = state.plan(&line, now);
         self.store.release(port, back, &copy);
-        let Queued { frame, bytes, traffic_class, .. } = copy;
-        Selection::Sent { frame, bytes, traffic_class, at: now, first, next }
+        let Queued { frame, traffic_class, edit, .. } = copy;
+        Selection::Sent { frame, bytes, traffic_class, edit, at: now, first, next }
     }
 
     /// Gives up the candidate of a class that was looked at, if it still is too old.

@@ -152,7 +152,7 @@ impl Store {
         self.next_release = self.next_release.min(at);
         self.releases.push(Release {
             at,
-            cells: cells_of(u32::from(copy.bytes)) as u16,
+            cells: cells_of(u32::from(copy.stored_bytes())) as u16,
             egress: egress as u8,
             reception: copy.reception as u8,
             traffic_class: copy.traffic_class,
@@ -193,6 +193,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use penstock_frame::Edit;
 
     fn store(config: BridgeConfig) -> Store {
         Store::new(2, &config, 0)
@@ -201,7 +202,16 @@ mod tests {
     /// Of 64 bytes, for port 1 and of class 3.
     fn copy(decision: &Decision) -> Queued {
         let pool = decision.pool_of(1);
-        Queued { visible: 0, frame: 0, bytes: 64, reception: 0, traffic_class: 3, pool, shaped: false }
+        Queued {
+            visible: 0,
+            frame: 0,
+            bytes: 64,
+            reception: 0,
+            edit: Edit::NONE,
+            traffic_class: 3,
+            pool,
+            shaped: false,
+        }
     }
 
     fn decide(store: &mut Store, begin: Tick) -> Decision {

@@ -2,6 +2,7 @@
 //! The judgement of a frame of which nothing is out of the ordinary: it came whole, and it goes to one port, where
 //! there is room. In a network without much loss and flooding that is nearly every frame. It does what `judge` does,
 //! with less around it: held equal by the tests of `judge`, which all go by here first.
+use penstock_frame::Edit;
 use penstock_shaper::admission::Decision;
 use penstock_shaper::egress::Queued;
 
@@ -82,7 +83,7 @@ impl Bridge {
         let Some(Pending { received, facts }) = self.arrivals.next(&self.clock, port) else {
             return Verdict::Other(Judgement::default());
         };
-        if facts.is_some() || received.fault != Reason::NONE || self.clock.cuts_through() {
+        if facts.is_some() || received.fault != Reason::NONE || self.tables.edits() || self.clock.cuts_through() {
             return Verdict::Other(self.judge_any(now, port, received, facts, None, headers, memos, before));
         }
         let way = self.way(port, &received, headers, memos);
@@ -123,7 +124,7 @@ impl Bridge {
                 return Verdict::Other(Judgement { queue_full, class_full, store_full, ..known() });
             }
         };
-        let copy = Queued { visible, frame, bytes, reception: port, traffic_class, pool, shaped };
+        let copy = Queued { visible, frame, bytes, reception: port, edit: Edit::NONE, traffic_class, pool, shaped };
         let passed = self.pass(now, decided, before, egress, &copy);
         let wakes = passed.is_none() && self.enqueue(now, decided, egress, copy);
         let straight =

@@ -32,8 +32,11 @@ pub(super) struct Tables {
     identify: Identify,
     ipv4_mask: u128,
     streams: StreamTable,
-    /// Members of those that have any.
-    vlans: HashMap<u16, u64>,
+    /// Members, and which of them send without a tag, of those that have any.
+    vlans: HashMap<u16, (u64, u64)>,
+    pcp_of_untagged: u8,
+    /// Ports that tag and untag.
+    vlan_tagging: u64,
 }
 
 /// What is known of a frame before its header is.
@@ -41,6 +44,7 @@ pub(super) struct Tables {
 pub(super) struct Ingress {
     pub vlan: u16,
     pub class_of_untagged: u8,
+    pub pcp_of_untagged: u8,
     pub identify: Identify,
 }
 
@@ -52,6 +56,8 @@ pub(super) struct Filter {
     pub members: u64,
     /// Ports that it goes to, whatever its address and VLAN lead to.
     pub led_to: Option<u64>,
+    /// Ports that send without a tag.
+    pub untagged: u64,
     /// By which a stream is looked for.
     pub ipv4_key: Option<Key>,
 }
@@ -68,12 +74,14 @@ pub(super) struct Egress {
     /// In use.
     pub ports: u64,
     pub ats_classes: u8,
+    pub vlan_tagging: u64,
 }
 
 impl Tables {
     /// With room for so many streams.
     pub fn new(ports: u16, config: &BridgeConfig, streams: u32) -> Result<Self, BridgeError> {
         within("class of untagged frames", config.class_of_untagged, 0, 7)?;
+        within("priority code point of untagged frames", config.pcp_of_untagged, 0, 7)?;
         for &class in config.class_of_pcp.iter().chain(&config.ats_classes) {
             within("traffic class", class, 0, 7)?;
         }
@@ -91,7 +99,9 @@ impl Tables {
         let mut tables = Self {
             version: 1,
             all_ports,
-            vlans: HashMap::from([(1, all_ports)]),
+            vlans: HashMap::from([(1, (all_ports, all_ports))]),
+            pcp_of_untagged: config.pcp_of_untagged,
+            vlan_tagging: config.vlan_tagging,
             streams: stream_table(ports, config, ipv4_mask, streams)?,
             port_enable: config.port_enable,
             learning_enable: config.learning_enable,
@@ -105,7 +115,11 @@ impl Tables {
             ipv4_mask,
         };
         for &(vlan, members) in &config.vlans {
-            tables.set_members(within("VLAN id", vlan, 1, 4094)?, members);
+            tables.set_members(within("VLAN id", vlan, 1, 4094)?, members, 0);
+        }
+        for &(vlan, untagged) in &config.untagged {
+            let members = tables.members(within("VLAN id", vlan, 1, 4094)?);
+            tables.set_members(vlan, members, untagged);
         }
         Ok(tables)
     }
@@ -116,8 +130,15 @@ impl Tables {
         self.version
     }
 
-    pub fn set_members(&mut self, vlan: u16, ports: u64) {
-        self.vlans.insert(vlan & 0xFFF, ports & self.all_ports);
+    /// Which ports are members of a VLAN, and which of them send its frames without a tag.
+    pub fn set_members(&mut self, vlan: u16, ports: u64, untagged: u64) {
+        self.vlans.insert(vlan & 0xFFF, (ports & self.all_ports, untagged & self.all_ports));
+    }
+
+    /// Some port tags or untags what it sends.
+    #[inline(always)]
+    pub fn edits(&self) -> bool {
+        self.vlan_tagging & self.all_ports != 0
     }
 
     /// Makes a change, if it is one of these tables.
@@ -138,7 +159,9 @@ impl Tables {
             Change::Identify(identify) => self.identify = identify,
             Change::Ipv4Mask(mask) => self.ipv4_mask = mask,
             Change::Stream { table, slot, entry } => self.streams.write(usize::from(table), slot as usize, entry),
-            Change::Vlan { vlan, members } => self.set_members(vlan, members),
+            Change::Vlan { vlan, members, untagged } => self.set_members(vlan, members, untagged),
+            Change::PcpOfUntagged(pcp) => self.pcp_of_untagged = pcp & 7,
+            Change::VlanTagging(mask) => self.vlan_tagging = mask,
             _ => {}
         }
     }
@@ -150,7 +173,12 @@ impl Tables {
             Some(tag) if tag.vlan != 0 => tag.vlan & 0xFFF,
             _ => self.port_vlan_id.get(usize::from(received_at(port, header))).copied().unwrap_or(NO_VLAN),
         };
-        Ingress { vlan, class_of_untagged: self.class_of_untagged, identify: self.identify }
+        Ingress {
+            vlan,
+            class_of_untagged: self.class_of_untagged,
+            pcp_of_untagged: self.pcp_of_untagged,
+            identify: self.identify,
+        }
     }
 
     pub fn class_of_pcp(&self, pcp: u8) -> u8 {
@@ -175,6 +203,7 @@ impl Tables {
             is_enabled: self.is_enabled(seen.port),
             members: self.members(vlan),
             led_to: self.led_to(seen.header),
+            untagged: self.untagged(vlan),
             ipv4_key: fields.map(|fields| ipv4_key(seen.port, fields.key() & self.ipv4_mask)),
         }
     }
@@ -189,7 +218,11 @@ impl Tables {
     }
 
     pub fn egress(&self) -> Egress {
-        Egress { ports: self.port_enable & self.all_ports, ats_classes: self.ats_classes }
+        Egress {
+            ports: self.port_enable & self.all_ports,
+            ats_classes: self.ats_classes,
+            vlan_tagging: self.vlan_tagging,
+        }
     }
 
     /// Whether the source address of a frame goes to the database.
@@ -208,7 +241,11 @@ impl Tables {
     }
 
     fn members(&self, vlan: u16) -> u64 {
-        self.vlans.get(&vlan).copied().filter(|_| vlan != NO_VLAN).unwrap_or(0)
+        self.vlans.get(&vlan).filter(|_| vlan != NO_VLAN).map_or(0, |(members, _)| *members)
+    }
+
+    fn untagged(&self, vlan: u16) -> u64 {
+        self.vlans.get(&vlan).map_or(0, |(_, untagged)| *untagged)
     }
 }
 

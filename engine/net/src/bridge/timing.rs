@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
-use penstock_frame::{wire_length, Bytes, PREAMBLE_BYTES};
-use penstock_shaper::egress::{GateDelays, GateTime, LineTime};
+use penstock_frame::{wire_length, Bytes, Edit, TagAction, PREAMBLE_BYTES, TAG_BYTES};
+use penstock_shaper::egress::{GateDelays, GateTime, LineTime, Queued};
 use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::lifetime::Pace;
 use penstock_shaper::turns::Turns;
@@ -32,6 +32,10 @@ const SELECTION_TO_FIRST: Tick = 12;
 const SELECTION_TO_NEXT: Tick = 20;
 /// By so much longer than preamble and delimiter is the header to the host.
 const HOST_HEADER: Tick = 8;
+/// Of a switch whose words come faster than it sends them.
+const MOST_FAST_PORTS: Tick = 4;
+/// The word of four words behind which, at the transmitter, all of a frame's words stand behind its tag.
+const TAG_WORD: Tick = 4;
 /// Of the hardware, in nanoseconds and cycles.
 pub const GATE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 
@@ -120,8 +124,19 @@ impl Cycles {
     }
 
     #[inline(always)]
-    pub fn first_byte(self, selection: Tick) -> Tick {
-        selection + SELECTION_TO_FIRST
+    pub fn first_byte(self, selection: Tick, edit: Edit) -> Tick {
+        selection + SELECTION_TO_FIRST + self.waits(edit)
+    }
+
+    /// A frame that loses its tag is sent so much later: the words of a switch of more ports come no faster than it sends
+    /// them.
+    #[inline(always)]
+    fn waits(self, edit: Edit) -> Tick {
+        if self.ports > MOST_FAST_PORTS && edit.action() == TagAction::Remove {
+            TAG_BYTES as Tick
+        } else {
+            0
+        }
     }
 
     #[inline(always)]
@@ -133,12 +148,24 @@ impl Cycles {
     ///
     /// A word is read in each turn, but four at most ahead of the transmitter, which takes one in eight cycles.
     #[inline(always)]
-    pub fn release(self, selection: Tick, bytes: u16, egress: u16) -> Tick {
+    pub fn release(self, selection: Tick, bytes: u16, egress: u16, edit: Edit) -> Tick {
         let last_word = Tick::from(bytes.div_ceil(8)) - 1;
         let supplied = self.turn(egress, selection + 1) + last_word * self.ports;
+        if last_word < 4 {
+            return self.ports + supplied;
+        }
         let header = if egress == self.host { HOST_HEADER } else { 0 };
-        let wanted = self.turn(egress, (selection + header + 8 * last_word).saturating_sub(13));
-        self.ports + if last_word < 4 { supplied } else { supplied.max(wanted) }
+        let wanted = |word: Tick| (selection + header + self.waits(edit) + 8 * word).saturating_sub(13);
+        // What stands behind a tag that comes or goes is wanted as much later or sooner.
+        let last = match edit.action() {
+            TagAction::Insert if last_word > TAG_WORD => self.turn(egress, wanted(last_word) + TAG_BYTES as Tick),
+            TagAction::Remove if last_word > TAG_WORD => {
+                let behind = self.turn(egress, wanted(TAG_WORD)) + (last_word - TAG_WORD) * self.ports;
+                self.turn(egress, wanted(last_word) - TAG_BYTES as Tick).max(behind)
+            }
+            _ => self.turn(egress, wanted(last_word)),
+        };
+        self.ports + supplied.max(last)
     }
 }
 
@@ -235,6 +262,14 @@ impl Clock {
         }
     }
 
+    /// The edit of a copy, with the time that it takes on the wire of this bridge.
+    pub fn edit(&self, edit: Edit) -> Edit {
+        match self {
+            Self::Hardware(cycles) => edit.longer_by(cycles.waits(edit) as i8),
+            Self::Ideal(_) => edit,
+        }
+    }
+
     /// When a frame is judged, from its turn.
     #[inline(always)]
     pub fn judge(&self, turn: Tick) -> Tick {
@@ -303,10 +338,22 @@ pub struct Line<'a> {
 impl Line<'_> {
     /// Of a copy that is selected: when its first bit after the delimiter leaves, and when its cells come back.
     #[inline(always)]
-    pub fn leaves(&self, selection: Tick, bytes: u16) -> (Tick, Tick) {
+    pub fn leaves(&self, selection: Tick, copy: &Queued) -> (Tick, Tick) {
         match self.clock {
-            Clock::Hardware(cycles) => (cycles.first_byte(selection), cycles.release(selection, bytes, self.port)),
-            Clock::Ideal(ideal) => (ideal.first_bit(self.port, selection), ideal.end(self.port, selection, bytes)),
+            Clock::Hardware(cycles) => {
+                let release = cycles.release(selection, copy.stored_bytes(), self.port, copy.edit);
+                (cycles.first_byte(selection, copy.edit), release)
+            }
+            Clock::Ideal(ideal) => (ideal.first_bit(self.port, selection), ideal.end(self.port, selection, copy.bytes)),
+        }
+    }
+
+    /// Of a copy, from destination address to FCS as it is sent.
+    #[inline(always)]
+    pub fn sent_bytes(&self, copy: &Queued) -> u16 {
+        match self.clock {
+            Clock::Hardware(cycles) => copy.bytes - cycles.waits(copy.edit) as u16,
+            Clock::Ideal(_) => copy.bytes,
         }
     }
 }

@@ -3,6 +3,8 @@
 //! spends its time there.
 use std::sync::Arc;
 
+use penstock_frame::Edit;
+
 use crate::bridge::{
     Arrival, Bridge, Displaced, Inside, Judgement, Passed, Selection, Straight, Tick, Verdict, NEVER, NO_PLACE,
 };
@@ -183,10 +185,10 @@ impl BridgeNode {
 
     /// A port selects.
     #[inline(always)]
-    fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) {
+    fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
         let next = match selection {
-            Selection::Stale => return,
+            Selection::Stale => return Ok(()),
             Selection::Idle { next }
             | Selection::Sent { next, .. }
             | Selection::CutThrough { next, .. }
@@ -196,7 +198,10 @@ impl BridgeNode {
             out.wake(self.clock.time(next), select(port));
         }
         match selection {
-            Selection::Sent { frame, traffic_class, first, .. } => self.leave(frame, port, traffic_class, first, out),
+            Selection::Sent { frame, traffic_class, first, edit, .. } => {
+                let slot = if edit.is_none() { frame } else { edited(frame, edit, out)? };
+                self.leave(slot, port, traffic_class, first, out);
+            }
             Selection::CutThrough { frame: slot, traffic_class, decided, first, is_spoiled, .. } => {
                 out.cut_through(slot, port, traffic_class, self.clock.time(decided));
                 out.send_held(Leaving { slot, port, traffic_class, is_spoiled, first: self.clock.time(first) });
@@ -207,6 +212,7 @@ impl BridgeNode {
             }
             Selection::Stale | Selection::Idle { .. } => {}
         }
+        Ok(())
     }
 
     #[inline(always)]
@@ -234,7 +240,7 @@ impl Node for BridgeNode {
     fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         match due.kind {
             Kind::Judge => self.judge(now, due.port(), out),
-            Kind::Select => self.select(now, due.port(), out),
+            Kind::Select => self.select(now, due.port(), out)?,
             Kind::Release | Kind::Arrive | Kind::Advance => {}
         }
         self.copies = self.copies.wrapping_add_signed(out.copies);
@@ -254,6 +260,17 @@ impl Node for BridgeNode {
         }
         (is_idle && holds > 0).then_some(Violation::Stuck { node, copies: holds })
     }
+}
+
+/// One copy of a frame with what an edit makes of it; its place.
+#[cold]
+fn edited(slot: u32, edit: Edit, out: &mut Outbox<'_>) -> Result<u32, RunError> {
+    out.around.fill(slot)?;
+    let slot = out.around.frames.part(slot);
+    if let Some(bytes) = edit.apply(&out.around.buffer) {
+        out.around.frames.get_mut(slot).set_bytes(bytes.into());
+    }
+    Ok(slot)
 }
 
 /// What a port selects is due.

@@ -9,6 +9,7 @@ mod line;
 mod room;
 mod schedulers;
 
+use penstock_frame::Edit;
 use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, Queued, Tick, NEVER};
 use penstock_shaper::gates::Lists;
@@ -212,7 +213,16 @@ impl Station {
         if !self.room[class].take(bytes) && !self.displace(now, class, bytes) {
             return Err(Reason::QUEUE_FULL);
         }
-        let copy = Queued { visible, frame, bytes, reception: PORT, traffic_class, pool: Pool::Queue, shaped };
+        let copy = Queued {
+            visible,
+            frame,
+            bytes,
+            reception: PORT,
+            edit: Edit::NONE,
+            traffic_class,
+            pool: Pool::Queue,
+            shaped,
+        };
         let is_first = self.port.enqueue(copy);
         let is_first = is_first || !self.displaced.is_empty();
         let select = match is_first {
@@ -312,7 +322,8 @@ impl Station {
     #[inline]
     pub fn send_at_once(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
         let (pool, shaped) = (Pool::Queue, false);
-        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
+        let copy =
+            Queued { visible: now, frame, bytes, reception: PORT, edit: Edit::NONE, traffic_class, pool, shaped };
         let (port, line) = self.line();
         port.pass(&line, now, &copy);
         Sent { frame, traffic_class: Trace::NO_CLASS, first: line.first_bit(now) }
@@ -321,7 +332,8 @@ impl Station {
     /// Sends a frame that was made in the instant in which it is selected.
     pub fn send(&mut self, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
         let (now, pool, shaped) = (self.due, Pool::Queue, false);
-        let copy = Queued { visible: now, frame, bytes, reception: PORT, traffic_class, pool, shaped };
+        let copy =
+            Queued { visible: now, frame, bytes, reception: PORT, edit: Edit::NONE, traffic_class, pool, shaped };
         let (port, line) = self.line();
         port.pass(&line, now, &copy);
         self.sent(now, &copy)

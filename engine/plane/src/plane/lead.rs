@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a frame goes that is received: rules, the bridge, ATS, and the queues of its egress ports.
+use penstock_frame::Edit;
 use penstock_frame::{Header, FCS_BYTES, GAP_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES, TAG_BYTES};
 use penstock_shaper::admission::Pool;
 use penstock_shaper::ats::{process_frame_at, visible_cycle, TICKS_PER_NS};
@@ -88,7 +89,16 @@ impl Plane {
                 continue;
             }
             let (reception, traffic_class) = (port as u16, class as u8);
-            let copy = Queued { visible, frame, bytes, reception, traffic_class, pool: Pool::Shared, shaped };
+            let copy = Queued {
+                visible,
+                frame,
+                bytes,
+                reception,
+                edit: Edit::NONE,
+                traffic_class,
+                pool: Pool::Shared,
+                shaped,
+            };
             self.ports[to].enqueue(copy, now);
             self.store.copied(frame);
             self.note(Event::Queued, to, class, bytes, frame, now, now, None);

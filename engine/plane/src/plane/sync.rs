@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In-band synchronization at the ports of a plane: its frames wait in queues as any other, and are stamped when they leave.
-use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES};
+use penstock_frame::{Edit, FCS_BYTES, MIN_FRAME_BYTES};
 use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::{Queued, Tick, NEVER};
 use penstock_shaper::in_band::{is_ours, Follower, Message, Origin, Plan, PlanError, FRAME_BYTES};
@@ -125,7 +125,16 @@ impl Plane {
         let Some(frame) = self.store.put(&message.encode(self.sync.source), None) else { return };
         self.notes[frame as usize] = Note::default();
         let (reception, traffic_class) = (port as u16, CLASS);
-        let copy = Queued { visible: now, frame, bytes, reception, traffic_class, pool: Pool::Shared, shaped: false };
+        let copy = Queued {
+            visible: now,
+            frame,
+            bytes,
+            reception,
+            edit: Edit::NONE,
+            traffic_class,
+            pool: Pool::Shared,
+            shaped: false,
+        };
         self.ports[port].enqueue(copy, now);
         self.store.copied(frame);
         self.sync.is_used = true;

@@ -3,6 +3,8 @@
 //!
 //! Two queues for each traffic class and reception port: of frames that an ATS scheduler held, and of others. The frames of
 //! a queue leave in order, which is also that of their eligibility times; which queue of a class goes first is said in `ats`.
+use penstock_frame::Edit;
+
 use crate::admission::{Pool, CLASSES};
 
 use super::ats::{Eligible, Heads, QueueId};
@@ -13,15 +15,26 @@ pub struct Queued {
     /// The first instant at which it may be selected.
     pub visible: u64,
     pub frame: u32,
+    /// As long as it has the wire at this port, less preamble, delimiter and gap.
     pub bytes: u16,
     pub reception: u16,
+    /// By which it leaves with another length than it came with.
+    pub edit: Edit,
     pub traffic_class: u8,
     pub pool: Pool,
     /// An ATS scheduler assigned its eligibility time, which else is that of its arrival.
     pub shaped: bool,
 }
 
+const _: () = assert!(size_of::<Queued>() == 24);
+
 impl Queued {
+    /// With which it came, and stands in the store.
+    #[inline(always)]
+    pub fn stored_bytes(&self) -> u16 {
+        self.bytes.wrapping_add_signed(-i16::from(self.edit.growth))
+    }
+
     #[inline(always)]
     fn queue(&self) -> QueueId {
         QueueId::new(self.reception, self.shaped)
@@ -44,8 +57,16 @@ struct List {
     tail: u32,
 }
 
-const NOTHING: Queued =
-    Queued { visible: 0, frame: 0, bytes: 0, reception: 0, traffic_class: 0, pool: Pool::Queue, shaped: false };
+const NOTHING: Queued = Queued {
+    visible: 0,
+    frame: 0,
+    bytes: 0,
+    reception: 0,
+    edit: Edit::NONE,
+    traffic_class: 0,
+    pool: Pool::Queue,
+    shaped: false,
+};
 
 /// Whether anything waits stands first, in the line of the cache in which what surrounds the queues ends.
 #[derive(Clone, Debug)]
@@ -290,7 +311,7 @@ mod tests {
                         visible: now + ahead,
                         frame: number as u32,
                         bytes: 64,
-                        reception,
+                        reception, edit: Edit::NONE,
                         traffic_class,
                         pool: Pool::Shared,
                         shaped,
@@ -319,6 +340,7 @@ mod tests {
             frame,
             bytes: 64,
             reception: (frame % 4) as u16,
+            edit: Edit::NONE,
             traffic_class,
             pool: Pool::Shared,
             shaped: frame.is_multiple_of(3),

@@ -2,6 +2,7 @@
 //! The port against a list of frames that is looked at tick by tick, with all selections at once, in both timings.
 use std::sync::Arc;
 
+use penstock_frame::Edit;
 use proptest::prelude::*;
 
 use super::*;
@@ -396,7 +397,16 @@ fn contract(
 
 /// One that comes at the first reception port, and is not shaped.
 fn copy(number: usize, visible: Tick, bytes: u16, traffic_class: u8) -> Queued {
-    Queued { visible, frame: number as u32, bytes, reception: 0, traffic_class, pool: Pool::Queue, shaped: false }
+    Queued {
+        visible,
+        frame: number as u32,
+        bytes,
+        reception: 0,
+        edit: Edit::NONE,
+        traffic_class,
+        pool: Pool::Queue,
+        shaped: false,
+    }
 }
 
 fn slopes() -> impl Strategy<Value = [Option<u64>; CLASSES]> {

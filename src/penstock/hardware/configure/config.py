@@ -94,6 +94,8 @@ class SwitchConfig:
     port_vlan_id: Sequence[int] | None = None
     class_of_pcp: Sequence[int] = (1, 0, 6, 7, 2, 3, 4, 5)
     class_of_untagged: int = 5
+    pcp_of_untagged: int = 0  # with which a frame without a tag leaves where it gets one
+    tagging_ports: set[int] = field(default_factory=set)  # that tag by the VLAN; from others frames leave as they came
     ats_classes: set[int] = field(default_factory=lambda: {6, 7})
     max_frame_bytes: int = 1522
     overhead_bytes: int = 20
@@ -101,6 +103,7 @@ class SwitchConfig:
     learning: bool = True
     aging_period_ms: int = 100_000
     vlans: Mapping[int, set[int]] = field(default_factory=dict)
+    untagged: Mapping[int, set[int]] = field(default_factory=dict)  # VLAN: members among `tagging_ports` without a tag
     static_addresses: Sequence[tuple[int, int, set[int]]] = ()  # address, VLAN, ports
     streams: Sequence[StreamEntry] = ()
     ipv4_fields: set[str] = field(default_factory=lambda: set(IPV4_FIELDS))

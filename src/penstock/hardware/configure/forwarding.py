@@ -9,12 +9,15 @@ from penstock.hardware.registers import RegisterMap
 
 
 def vlans_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
-    """The member ports of each VLAN."""
+    """The member ports of each VLAN, and which of them send its frames without a tag."""
     writes = []
     for vlan, members in config.vlans.items():
         check(vlan, 1, 4094, "VLAN id", "vlans")
         mask = mask_of(members, config.ports, "port", f"vlans[{vlan}]")
-        writes += table_writes(registers, Table.VLAN, vlan, mask)
+        untagged = mask_of(config.untagged.get(vlan, set()), config.ports, "port", f"untagged[{vlan}]")
+        writes += table_writes(registers, Table.VLAN, vlan, untagged << 8 | mask)
+    for vlan in config.untagged.keys() - config.vlans.keys():
+        raise ConfigurationError("the VLAN has no members", f"untagged[{vlan}]", "allowed are those of vlans")
     return writes
 
 

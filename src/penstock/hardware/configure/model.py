@@ -75,11 +75,16 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "learning_enable": config.learning,
         "class_of_pcp": list(config.class_of_pcp),
         "class_of_untagged": config.class_of_untagged,
+        "pcp_of_untagged": config.pcp_of_untagged,
+        "vlan_tagging": mask_of(config.tagging_ports, config.ports, "port", "tagging_ports"),
         "ats_classes": sorted(config.ats_classes),
         "max_frame_bytes": config.max_frame_bytes,
         "overhead_bytes": config.overhead_bytes,
         "vlans": [
             [vlan, mask_of(ports, config.ports, "port", f"vlans[{vlan}]")] for vlan, ports in config.vlans.items()
+        ],
+        "untagged": [
+            [vlan, mask_of(ports, config.ports, "port", f"untagged[{vlan}]")] for vlan, ports in config.untagged.items()
         ],
         "fdb_sets": config.size.fdb_sets,
         "fdb": placed,

@@ -24,7 +24,7 @@ LAST_MAC_REASON = _engine.REASONS.index("overrun")
 Table = NDArray[np.int64]  # a row per event
 COLUMNS = (
     "cycle", "kind", "port", "frame", "length", "reason", "destination", "refused", "refused_reasons",
-    "traffic_class", "visible", "stream", "flags",
+    "traffic_class", "visible", "stream", "flags", "fcs",
 )  # fmt: skip
 
 

@@ -35,16 +35,24 @@ impl Carrier {
         self.header_bytes() + self.bytes.len() as u64
     }
 
+    /// Where the frame starts. Without its delimiter a carrier is searched for one to its end.
+    fn start(&self) -> Option<usize> {
+        if self.delimiter {
+            return Some(0);
+        }
+        let error_at = self.rx_er_at.map(|at| at as usize);
+        let found = self.bytes.iter().enumerate().position(|(n, &byte)| byte == DELIMITER && Some(n) != error_at);
+        found.map(|at| at + 1)
+    }
+
+    /// What is taken for the frame.
+    pub fn content(&self) -> &[u8] {
+        &self.bytes[self.start().unwrap_or(self.bytes.len())..]
+    }
+
     pub fn receive(&self) -> Reception {
         let error_at = self.rx_er_at.map(|at| at as usize);
-        // Without its delimiter a carrier is searched for one to its end.
-        let start = if self.delimiter {
-            Some(0)
-        } else {
-            let found = self.bytes.iter().enumerate().position(|(n, &byte)| byte == DELIMITER && Some(n) != error_at);
-            found.map(|at| at + 1)
-        };
-        let Some(start) = start else {
+        let Some(start) = self.start() else {
             return Reception {
                 offset: self.length(),
                 bytes: 0,

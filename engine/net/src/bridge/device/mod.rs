@@ -9,12 +9,12 @@ mod wire;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use penstock_frame::GAP_BYTES;
+use penstock_frame::{Edit, GAP_BYTES};
 use thiserror::Error;
 
 pub use registers::Sizes;
 pub use wire::{Event, Frame, FrameError, Kind, State};
-pub use wire::{FLAG_DAMAGED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
+pub use wire::{FLAG_DAMAGED, FLAG_EDITED, FLAG_PREAMBLE, FLAG_SHAPED, FLAG_SHORT_GAP, FLAG_STREAM, FLAG_TX_ER};
 
 use super::{Arrival, Bridge, BridgeConfig, BridgeError, Change, Judged, Memos, Passed, Selection, Tick, Timing};
 use crate::header::{Header, HeaderId, Headers, HostWay};
@@ -350,7 +350,7 @@ impl Device {
         }
         if let Some(Passed { egress, at, first }) = out.passed {
             self.ways.passed += 1;
-            self.sent(at, egress, number, out.bytes, out.traffic_class, first);
+            self.sent(at, egress, number, out.bytes, out.traffic_class, first, Edit::NONE);
         }
         if out.destination == 0 {
             self.forget(number);
@@ -363,8 +363,8 @@ impl Device {
         let next = match self.bridge.select(at, port) {
             Selection::Stale => return,
             Selection::Idle { next } | Selection::CutThrough { next, .. } => next,
-            Selection::Sent { frame, bytes, traffic_class, at, first, next } => {
-                self.sent(at, port, self.number(frame), bytes, traffic_class, first);
+            Selection::Sent { frame, bytes, traffic_class, edit, at, first, next } => {
+                self.sent(at, port, self.number(frame), bytes, traffic_class, first, edit);
                 next
             }
             Selection::Expired { frame, traffic_class, reason, at, next } => {
@@ -384,7 +384,8 @@ impl Device {
     }
 
     /// A copy that was selected at `at` leaves.
-    fn sent(&mut self, at: Tick, port: u16, number: u64, bytes: u16, traffic_class: u8, first: Tick) {
+    #[allow(clippy::too_many_arguments)] // what was selected
+    fn sent(&mut self, at: Tick, port: u16, number: u64, bytes: u16, traffic_class: u8, first: Tick, edit: Edit) {
         let mut selected = self.event(Kind::Selected, at + SELECTED_TOLD, port, number);
         selected.traffic_class = traffic_class;
         self.tell(at + SELECTED_TOLD, selected);
@@ -392,8 +393,15 @@ impl Device {
         let mut output = self.event(Kind::Output, first, port, number);
         output.traffic_class = traffic_class;
         output.length = u32::from(bytes);
-        if self.frames.get(&number).is_some_and(|frame| frame.damaged) {
-            output.flags |= FLAG_DAMAGED;
+        if let Some(frame) = self.frames.get(&number) {
+            let came = frame.carrier.content();
+            let edited = edit.apply(came).filter(|edited| edited != came);
+            match (frame.damaged, &edited) {
+                (true, _) => output.flags |= FLAG_DAMAGED,
+                (false, Some(_)) => output.flags |= FLAG_EDITED,
+                (false, None) => {}
+            }
+            output.fcs = edited.as_deref().unwrap_or(came).last_chunk().map_or(0, |fcs| u32::from_le_bytes(*fcs));
         }
         self.tell(end, output);
         self.quiet_at = self.quiet_at.max(end + QUIET_CYCLES);

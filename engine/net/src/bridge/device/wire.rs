@@ -11,6 +11,7 @@ pub const FLAG_SHORT_GAP: u8 = 4;
 pub const FLAG_PREAMBLE: u8 = 8;
 pub const FLAG_STREAM: u8 = 16;
 pub const FLAG_SHAPED: u8 = 32;
+pub const FLAG_EDITED: u8 = 64;
 
 /// What the wire may carry in one piece, in tests of a switch that must cut it.
 const LONGEST: usize = 65_536;
@@ -102,6 +103,7 @@ pub struct Event {
     pub refused: u8,
     pub flags: u8,
     reserved: u8,
+    pub fcs: u32,
 }
 
 impl Event {

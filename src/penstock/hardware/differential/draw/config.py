@@ -54,6 +54,18 @@ def draw_config(drawing: Drawing) -> None:
     ]
     config.streams = [flow.entry for flow in drawing.flows]
     drawing.config = config
+    _draw_tagging(drawing, config)
+
+
+def _draw_tagging(drawing: Drawing, config: SwitchConfig) -> None:
+    """Which ports tag, and what without."""
+    rng = drawing.rng
+    if rng.random() < 0.4:
+        return
+    config.tagging_ports = drawing.some(rng.choice((0.3, 0.8, 1.0)))
+    share = rng.choice((0.2, 0.5, 0.8))
+    config.untagged = {vlan: drawing.some(share) for vlan in drawing.vlans}
+    config.pcp_of_untagged = rng.randrange(8)
 
 
 def class_of_pcp(drawing: Drawing) -> list[int]:

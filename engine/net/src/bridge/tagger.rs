@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the egress ports of a bridge make of frames, for one that does not tell: hardware that was set once.
+use penstock_frame::Edit;
+
+use super::arrivals::Received;
+use super::classify::{Classification, Seen};
+use super::config::{BridgeConfig, BridgeError};
+use super::tables::Tables;
+use super::timing::Cycles;
+use super::Tick;
+use crate::header::Header;
+
+/// As the tables of a bridge say, which do not change.
+#[derive(Clone, Debug)]
+pub struct Tagger {
+    tables: Tables,
+    cycles: Cycles,
+}
+
+impl Tagger {
+    /// Of a bridge with so many ports.
+    pub fn new(ports: u16, config: &BridgeConfig) -> Result<Self, BridgeError> {
+        let tables = Tables::new(ports, config, config.streams_of_hardware())?;
+        Ok(Self { tables, cycles: Cycles::new(ports, config.host) })
+    }
+
+    /// Some port edits what it sends.
+    pub fn is_any(&self) -> bool {
+        self.tables.edits()
+    }
+
+    /// What an egress port makes of a frame, from destination address to FCS.
+    pub fn edit(&self, reception: u16, egress: u16, frame: &[u8]) -> Edit {
+        let header = Header::parse(frame);
+        let received = Received { bytes: frame.len() as u16, ..Received::default() };
+        let seen = Seen::new(reception, &received, &header);
+        Classification::now(&seen, &self.tables).tagging(&seen).edit(egress, received.bytes)
+    }
+
+    /// When the first byte behind the delimiter leaves, of a frame selected in a cycle.
+    pub fn first_byte(&self, selection: Tick, edit: Edit) -> Tick {
+        self.cycles.first_byte(selection, edit)
+    }
+}
