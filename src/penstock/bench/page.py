@@ -18,7 +18,8 @@ def update(name: str, rows: list[dict[str, Any]], page: Path | None = None) -> N
     table = ["| quantity | measured | goal |", "|---|--:|--:|"]
     for row in rows:
         goal = f"{row['goal']:,} {row['unit']}" if "goal" in row else ""
-        table.append(f"| {row['quantity']} | {row['measured']:,} {row['unit']} | {goal} |")
+        spread = f" ({row['low']:,} to {row['high']:,})" if "low" in row else ""
+        table.append(f"| {row['quantity']} | {row['measured']:,} {row['unit']}{spread} | {goal} |")
     replace(name, table, page)
 
 
