@@ -109,7 +109,7 @@ def plane(
     with interruptible():
         found: Iterable[Row]
         if taprio:
-            found = gate_error.bench(seconds, Where(emulation=Emulation("icount")), tell)
+            found = gate_error.bench(rounds, seconds, Where(emulation=Emulation("icount")), tell)
         else:
             found = bench(rounds, seconds) if soak_s is None else soak(soak_s, seed)
         for row in found:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from penstock.bench.plane import passing
 from penstock.end.trace import ORIGIN
 from penstock.errors import RunError
 from penstock.lab import run as lab
@@ -69,8 +70,8 @@ def errors_ns(trace: pl.DataFrame, first_opening_ns: int) -> np.ndarray[Any, np.
     return (times - first_opening_ns) % CYCLE_NS
 
 
-def bench(seconds: float, where: lab.Where, tell: Tell) -> Iterator[dict[str, Any]]:
-    """Rows of both, on a kernel that has taprio.
+def bench(rounds: int, seconds: float, where: lab.Where, tell: Tell) -> Iterator[dict[str, Any]]:
+    """Rows of both, on a kernel that has taprio, and of what a frame costs there, through the bridge with priorities.
 
     Raises:
         RunError: There is no such kernel, or a run failed.
@@ -80,7 +81,10 @@ def bench(seconds: float, where: lab.Where, tell: Tell) -> Iterator[dict[str, An
     with lab.hosts(list(networks.values()), where, tell) as machine:
         found = {nodes: _played(machine, each, tell) for nodes, each in networks.items()}
         on = f"on Linux {machine.about.release}" + (f", {machine.about.emulation}" if machine.about.emulation else "")
-    yield from rows(found, on)
+        yield from rows(found, on)
+        tell("what a frame costs there")
+        for row in passing(machine, rounds, seconds / 5, ["AF_PACKET"]):
+            yield row | {"id": f"beside_taprio_{row['id']}", "quantity": f"{row['quantity']}, {on}"}
 
 
 def _played(machine: Machine, of: Network, tell: Tell) -> dict[str, float]:

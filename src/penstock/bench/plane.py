@@ -12,7 +12,7 @@ import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from penstock.bench import frame_source
 from penstock.errors import MachineError
 from penstock.lab.machine import Machine
+from penstock.lab.probe import probe
 from penstock.plane.binary import PROGRAM
 
 SIZES = (64, 1500)
@@ -43,18 +44,33 @@ def bench(rounds: int, seconds: float) -> Iterator[dict[str, Any]]:
     """
     program = str(PROGRAM.build())
     with Machine() as machine:
-        for size in SIZES:
-            found = [_round(machine, program, size, seconds) for _ in range(rounds)]
-            bridge = [turn.bridge for turn in found]
-            yield _row(f"bridge_{size}", f"kernel's bridge, frames of {size} B", _FRAMES, bridge)
-            for family in _SOCKETS:
-                yield from _plane_rows(family, size, found)
+        yield from passing(machine, rounds, seconds)
         errors = [
             {family: _gate_errors(machine, program, family, _GATED * seconds) for family in _SOCKETS}
             for _ in range(rounds)
         ]
         for family in _SOCKETS:
             yield from _error_rows(family, [each[family] for each in errors])
+
+
+def passing(
+    machine: Machine, rounds: int, seconds: float, families: Sequence[str] = tuple(_SOCKETS)
+) -> Iterator[dict[str, Any]]:
+    """Rows of what a frame costs; the bridge has plain priority where the kernel has that.
+
+    Raises:
+        MachineError: The machine does too much else for the bridge to be told from nothing.
+
+    """
+    program = str(PROGRAM.build())
+    prioritized = "prio" not in probe(machine)
+    called = f"kernel's bridge with{'' if prioritized else 'out'} priorities"
+    for size in SIZES:
+        found = [_round(machine, program, size, seconds, families, prioritized=prioritized) for _ in range(rounds)]
+        bridge = [turn.bridge for turn in found]
+        yield _row(f"bridge_{size}", f"{called}, frames of {size} B", _FRAMES, bridge)
+        for family in families:
+            yield from _plane_rows(family, size, found)
 
 
 @dataclass(frozen=True)
@@ -104,19 +120,21 @@ def _row(row_id: str, quantity: str, unit: str, values: list[float], digits: int
     return row
 
 
-def _round(machine: Machine, program: str, size: int, seconds: float) -> _Turn:
+def _round(
+    machine: Machine, program: str, size: int, seconds: float, families: Sequence[str], *, prioritized: bool
+) -> _Turn:
     """A bridge and planes, one after the other."""
     words = [str(size), str(seconds)]
     for _ in range(_TRIES):
         nowhere = _per_frame(between_hosts(machine, [_source(words)])["source"])
-        through = _per_frame(between_hosts(machine, [_source(words)], bridge=True)["source"])
+        through = _per_frame(between_hosts(machine, [_source(words)], bridge=True, prioritized=prioritized)["source"])
         if through > nowhere:
             break
     else:
         raise MachineError(
             f"the kernel's bridge seems to cost nothing, {_TRIES} times; longer runs (--seconds) tell it from chance"
         )
-    planes = {family: _through_plane(machine, program, family, words, nowhere) for family in _SOCKETS}
+    planes = {family: _through_plane(machine, program, family, words, nowhere) for family in families}
     return _Turn(1 / (through - nowhere), planes)
 
 
@@ -171,11 +189,16 @@ def _plane(program: str, family: str, gates: dict[str, Any]) -> dict[str, Any]:
 
 
 def between_hosts(
-    machine: Machine, programs: list[dict[str, Any]], *, bridge: bool = False, seconds: int = 60
+    machine: Machine,
+    programs: list[dict[str, Any]],
+    *,
+    bridge: bool = False,
+    prioritized: bool = False,
+    seconds: int = 60,
 ) -> dict[str, Any]:
     """Two hosts and one between them, anew; the object that each program printed, if it is one.
 
-    As `came` how many frames came to host b.
+    As `came` how many frames came to host b. A bridge that is `prioritized` has the qdisc prio where frames leave.
     """
     paths = {host: machine.ask("namespace", host=host)["path"] for host in ("a", "m", "b")}
     quiet = "for place in all default; do echo 1 >/proc/sys/net/ipv6/conf/$place/disable_ipv6; done"
@@ -197,6 +220,8 @@ def between_hosts(
             "link set br0 up",
         ]
     machine.run("m", ["ip", "-batch", "-"], "\n".join(between) + "\n")
+    if prioritized:
+        machine.run("m", ["tc", "qdisc", "add", "dev", "right", "root", "prio"])
     machine.play(programs, lead_ns=0, raster_ns=1, phase_ns=0, seconds=seconds)
     printed: dict[str, Any] = {}
     for program in programs:
