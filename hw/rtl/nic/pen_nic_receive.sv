@@ -222,4 +222,100 @@ module pen_nic_receive
 
   logic unused;
   assign unused = &{1'b0, both[127:64], base[11]};
+
+`ifdef FORMAL
+  // Contract: 1. what is written lies in the buffer that was given, or is one of the two bytes of num_buffers that were
+  // written before; 2. a chain that was fetched is given back once, with its own number, before the next one is fetched, or
+  // all chains of the frame but that one are undone, or its queue fails; 3. a frame is given whole.
+  logic        f_past_q = 1'b0, f_fetched_q, f_begun_q, f_asked_q;
+  logic [15:0] f_head_q, f_more_q;
+  buffer_t     f_buffer_q;
+  logic        f_buffer_valid_q;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q         <= 1'b1;
+    f_buffer_valid_q <= buffer_valid_i && !buffer_ready_o;
+    f_buffer_q       <= buffer_i;
+    if (fetch_o) f_asked_q <= 1'b1;
+    if (empty_i || failed_i || (buffer_ready_o && buffer_i.last)) f_asked_q <= 1'b0;
+    if (buffer_ready_o && buffer_i.last) begin
+      f_fetched_q <= 1'b1;
+      f_head_q    <= head_i;
+    end
+    if (used_valid_o && used_ready_i) begin
+      f_fetched_q <= 1'b0;
+      if (used_o.kind == USED_MORE) f_more_q <= f_more_q + 1'b1;
+    end
+    if (state_q == PICK) begin
+      f_more_q    <= '0;
+      f_fetched_q <= 1'b0;
+    end
+    if (rst_i) begin
+      f_asked_q        <= 1'b0;
+      f_fetched_q      <= 1'b0;
+      f_buffer_valid_q <= 1'b0;
+    end
+  end
+
+  // A chain is read while it is asked for only, and a buffer stands until it is taken.
+  received_t   f_frame_q;
+  logic [15:0] f_chain_q;
+  logic        f_frame_valid_q;
+  always_ff @(posedge clk_i) begin
+    f_frame_q       <= frame_i;
+    f_frame_valid_q <= frame_valid_i && !frame_ready_o && !rst_i;
+    f_chain_q       <= head_i;
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      // What it asks of its surroundings.
+      if (f_frame_valid_q) assume (frame_valid_i && frame_i == f_frame_q);
+      assume (frame_i.length != '0 && frame_i.length <= 11'd1996 && 32'(frame_i.pair) < QUEUES);
+      if (f_buffer_valid_q) assume (buffer_valid_i && buffer_i == f_buffer_q);
+      if (f_asked_q && f_buffer_valid_q) assume (head_i == f_chain_q);
+      if (!f_asked_q) assume (!buffer_valid_i && !empty_i && !failed_i);
+      if (buffer_valid_i) assume (buffer_i.bytes != '0 && !empty_i && !failed_i);
+      assume (!(empty_i && failed_i));
+      // The contract.
+      if (state_q == REQUEST) begin
+        assert (buffer_valid_i && write_o.address == buffer_i.address && write_o.bytes <= buffer_i.bytes);
+        assert (write_o.bytes != '0 && 12'(at_q) + 12'(write_o.bytes) <= 12'(total));
+      end
+      if (state_q == PATCH) assert (write_o.bytes == 17'd1 && chains_q != '0);
+      if (fetch_o) assert (!f_fetched_q);
+      if (used_valid_o && used_o.kind != USED_UNDO) assert (f_fetched_q && used_o.head == f_head_q);
+      if (undo_o) assert (undo_chains_o == f_more_q && !f_fetched_q && f_more_q != '0);
+      if (received_o) assert (at_q == total);
+      if (received_o) assert (chain_bytes_q != '0);
+      // What makes it hold.
+      if (state_q != PICK) assert (frame_valid_i);
+      if (state_q != PICK) assert (f_more_q == chains_q);
+      if (state_q inside {BUFFER, REQUEST, SEEK, FILL, DATA, TAKEN}) assert (f_asked_q && !f_fetched_q);
+      else assert (!f_asked_q);
+      if (state_q inside {REQUEST, SEEK, FILL, DATA, TAKEN}) begin
+        assert (buffer_valid_i && f_buffer_valid_q && !whole);
+        assert (address_q == buffer_i.address && head_q == head_i && last_q == buffer_i.last);
+        assert (17'(bytes_q) <= buffer_i.bytes && bytes_q != '0 && bytes_q <= room);
+      end
+      assert (state_q == PICK || at_q <= total);
+      if (state_q inside {CHAIN, MORE, PATCH, PATCH_DATA, SETTLE, GIVE}) assert (f_fetched_q && head_q == f_head_q && chain_bytes_q != '0);
+      if (state_q inside {FETCH, UNDO, FORGET}) assert (!f_fetched_q);
+      if (state_q inside {PATCH, PATCH_DATA, SETTLE, GIVE}) assert (whole);
+      if (state_q inside {PATCH, PATCH_DATA, UNDO, FORGET}) assert (chains_q != '0);
+      if (state_q == FETCH) assert (chains_q == '0 || at_q >= length_t'(HEADER_BYTES));
+      if (state_q == MORE) assert (at_q >= length_t'(HEADER_BYTES));
+      if (state_q == FETCH) assert (chains_q <= 16'(at_q));
+      if (!(state_q inside {PICK, FETCH, UNDO, FORGET})) assert (18'(chains_q) + 18'(chain_bytes_q) <= 18'(at_q));
+      if (state_q inside {FETCH, MORE}) assert (!whole);
+      if (state_q inside {BUFFER, CHAIN} && whole) assert (chain_bytes_q != '0);
+      if (state_q inside {REQUEST, SEEK, FILL, DATA, TAKEN, BUFFER} && chain_bytes_q == '0) assert (!whole);
+      cover (received_o);
+      cover (undo_o && fetch_ready_i);
+      cover (|fail_o && fail_error_o == QUEUE_ERROR_SHORT);
+      cover (|fail_o && fail_error_o == QUEUE_ERROR_ACCESS);
+    end
+  end
+`endif
 endmodule

@@ -208,4 +208,83 @@ module pen_used_ring
 
   logic unused;
   assign unused = &{1'b0, count, chain_q.owner, beat_i, start_settings_i};
+
+`ifdef FORMAL
+  // Contract: 1. a chain that is taken, of a queue that runs, becomes one element, in the place behind the one before, and no
+  // element is written otherwise; 2. the index that is told never goes beyond elements that stand in memory, nor beyond the
+  // last of those that belong together.
+  logic              f_past_q = 1'b0, f_wrote_q, f_open_q;
+  logic [15:0]       f_element_q;                   // elements of chains that were taken, less those that were undone
+  logic [15:0]       f_settled_q, f_last_q;         // of these, those in memory; those up to the last USED_LAST
+  queue_t            f_queue_q;                     // any, and always the same
+
+  always_ff @(posedge clk_i) begin
+    f_past_q  <= 1'b1;
+    f_queue_q <= f_queue_q;
+    // What was written and may not be in memory yet.
+    if (write_valid_o && write_ready_i) f_wrote_q <= 1'b1;
+    else if (settled_i) f_wrote_q <= 1'b0;
+    if (write_valid_o && write_ready_i) f_open_q <= 1'b1;
+    else if (data_valid_o && data_ready_i && (state_q == INDEX_DATA || !upper_q || second_q)) f_open_q <= 1'b0;
+    if (start_i && start_queue_i == f_queue_q) begin
+      f_element_q <= start_settings_i.next_used;
+      f_last_q    <= start_settings_i.next_used;
+      f_settled_q <= start_settings_i.next_used;
+    end else if (queue_q == f_queue_q) begin
+      if (element_moves) begin
+        f_element_q <= f_element_q + 1'b1;
+        if (is_last) f_last_q <= f_element_q + 1'b1;
+      end
+      if (state_q == UNDO) f_element_q <= f_last_q;
+    end
+    if (state_q == SETTLE && settled_i && !(start_i && start_queue_i == f_queue_q)) f_settled_q <= f_last_q;
+    if (rst_i) begin
+      f_wrote_q <= 1'b0;
+      f_open_q  <= 1'b0;
+    end
+  end
+
+  logic f_started_q, f_takes_q;
+  always_ff @(posedge clk_i) begin
+    if (start_i && start_queue_i == f_queue_q) f_started_q <= 1'b1;
+    if (take) f_takes_q <= running_i[chain.owner] && chain.used.kind != USED_UNDO;
+    else if (element_moves) f_takes_q <= 1'b0;
+    if (rst_i) begin
+      f_started_q <= 1'b0;
+      f_takes_q   <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      // What it asks of its surroundings.
+      if (start_i) assume (idle_o && settled_i && 32'(start_queue_i) < QUEUES);
+      if (f_open_q) assume (!settled_i);
+      assume (32'(queue_i) < QUEUES && used_i.kind <= USED_UNDO);
+      for (int unsigned k = 0; k < QUEUES; k++) if (queue_t'(k) == f_queue_q && !f_started_q) assume (!running_i[k]);
+      // The contract.
+      if (state_q == ELEMENT && queue_q == f_queue_q) begin
+        assert (write_o.address == {place.device, 2'b0} + ADDRESS_W'(4) + ADDRESS_W'({f_element_q & mask, 3'b0}));
+        assert (write_o.bytes == 17'd8 && element == {15'b0, chain_q.used.bytes, 16'b0, chain_q.used.head});
+      end
+      if (state_q == ELEMENT) assert (f_takes_q);
+      if (state_q inside {INDEX, INDEX_DATA} && queue_q == f_queue_q) assert (visible == f_settled_q && visible == f_last_q);
+      if (state_q == INDEX) assert (!f_wrote_q);
+      // What makes it hold.
+      assert (state_q <= FLAGS);
+      assert (f_open_q == (state_q inside {ELEMENT_DATA, INDEX_DATA}));
+      if (f_started_q) begin
+        assert (u_next.memory[f_queue_q] == f_element_q);
+        assert (u_visible.memory[f_queue_q] == f_last_q);
+      end
+      if (state_q inside {ELEMENT, ELEMENT_DATA, UNDO}) assert (queue_q == chain_q.owner);
+      if (state_q != IDLE && queue_q == f_queue_q) assert (f_started_q);
+      if (dirty_q[f_queue_q] || written_q[f_queue_q]) assert (f_started_q);
+      cover (interrupt_o[f_queue_q] && f_last_q == 16'd2);
+      cover (state_q == UNDO && f_element_q != f_last_q);
+      cover (fail_o == '1);
+    end
+  end
+`endif
 endmodule

@@ -76,7 +76,8 @@ module pen_virtqueue
   index_t       index, index_d;
   logic         index_write;
   logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, mask, ahead, value;
-  logic [16:0]  total_q, total;
+  logic [16:0]  total_q;
+  logic [17:0]  total;                          // of two that are 64 KiB each
   logic [63:0]  base_q;
   logic [31:0]  length_q;
   logic [15:0]  flags_q, following_q;
@@ -117,7 +118,7 @@ module pen_virtqueue
   assign mask  = size - 1'b1;
   assign value = beat_i.data[16*beat_i.offset[2:1]+:16];
   assign ahead = value - index.next;
-  assign total = total_q + length_q[16:0];
+  assign total = 18'(total_q) + 18'(length_q[16:0]);
 
   // What is read now.
   always_comb begin
@@ -143,7 +144,7 @@ module pen_virtqueue
       index_d     = '{known: settings_i.next_available, next: settings_i.next_available};
     end else if (state_q == UNDO) begin
       index_write  = 1'b1;
-      index_d.next = index.next - undo_chains_q;
+      index_d      = '{known: index.next - undo_chains_q, next: index.next - undo_chains_q};  // looked at again
     end else if (state_q == AVAILABLE && answered && !beat_i.error && ahead <= size) begin
       index_write   = 1'b1;
       index_d.known = value;
@@ -198,12 +199,12 @@ module pen_virtqueue
         state_q <= FAIL;
         if (flags_q[INDIRECT] || flags_q[WRITE] != RECEIVE) wrong_q <= QUEUE_ERROR_KIND;
         else if (length_q == '0) wrong_q <= QUEUE_ERROR_EMPTY;
-        else if (length_q > 32'(MOST_BYTES) || total > MOST_BYTES) wrong_q <= QUEUE_ERROR_LONG;
+        else if (length_q > 32'(MOST_BYTES) || total > 18'(MOST_BYTES)) wrong_q <= QUEUE_ERROR_LONG;
         else if (base_q[63:ADDRESS_W] != '0) wrong_q <= QUEUE_ERROR_ACCESS;
         else if (flags_q[NEXT] && following_q >= size) wrong_q <= QUEUE_ERROR_INDEX;
         else if (flags_q[NEXT] && chain_q >= size) wrong_q <= QUEUE_ERROR_LOOP;
         else begin
-          total_q <= total;
+          total_q <= total[16:0];
           state_q <= GIVE;
         end
       end
@@ -233,4 +234,79 @@ module pen_virtqueue
   logic unused;
   assign unused = &{1'b0, settings_i.device, settings_i.next_used, settings_i.descriptors[3:0], settings_i.driver[0],
                     beat_i.count, beat_i.offset[0], flags_q[15:3]};
+
+`ifdef FORMAL
+  // Contract, whatever the driver writes: 1. no chain is begun that the driver has not offered, and never more than the ring
+  // holds are taken as offered; 2. nothing is read but the ring and the table; 3. a chain has at most as many buffers as
+  // the ring, none of them empty, and 64 KiB; 4. each fetch is answered once: nothing there, failed, or a whole chain.
+  logic              f_past_q = 1'b0, f_open_q, f_ring;
+  logic [PLACES-1:0] f_started_q;
+  place_t            f_place;
+  index_t            f_index;
+  logic [15:0]       f_size;
+  logic [31:0]       f_bytes_q;         // of the buffers that were given of this chain, and the one that is
+  address_t          f_ring_at, f_table_at;
+
+  assign f_ring     = state_q inside {INDEX, RING};
+  assign f_ring_at  = request_o.address - {place.driver, 1'b0};
+  assign f_table_at = request_o.address - {place.descriptors, 4'b0};
+
+  always_ff @(posedge clk_i) begin
+    f_past_q <= 1'b1;
+    if (state_q == IDLE) f_bytes_q <= '0;
+    if (state_q == CHECK) f_bytes_q <= f_bytes_q + length_q;
+    if (command) f_started_q[command_queue_i] <= 1'b1;
+    if (fetch_i) f_open_q <= 1'b1;
+    if (empty_o || failed_o || (valid_o && ready_i && buffer_o.last)) f_open_q <= 1'b0;
+    if (rst_i) begin
+      f_started_q <= '0;
+      f_open_q    <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      // What it asks of its surroundings.
+      if (fetch_i || undo_i) assume (ready_o && f_started_q[fetch_queue_i]);
+      assume (!(fetch_i && undo_i));
+      if (fetch_i || undo_i) assume (32'(fetch_queue_i) < QUEUES);
+      if (start_i || stop_i) assume (32'(command_queue_i) < QUEUES);
+      if (beat_valid_i) assume (state_q inside {AVAILABLE, HEAD, ADDRESS});
+      // The contract.
+      if (valid_o || request_valid_o && !(state_q == INDEX)) assert (index.known != index.next);
+      for (int unsigned k = 0; k < QUEUES; k++) begin
+        f_place = u_places.memory[k];
+        f_index = u_indices.memory[k];
+        f_size  = 16'd1 << f_place.size_log2;
+        if (f_started_q[k]) assert (16'(f_index.known - f_index.next) <= f_size);
+        if (running_o[k]) assert (f_started_q[k]);
+      end
+      if (request_valid_o && f_ring) assert (f_ring_at >= 48'd2 && f_ring_at + 48'd2 <= 48'd4 + {31'b0, size, 1'b0});
+      if (request_valid_o && !f_ring) assert (f_table_at + 48'd16 <= {28'b0, size, 4'b0});
+      if (valid_o) assert (chain_q <= size && buffer_o.bytes != '0 && f_bytes_q <= 32'(MOST_BYTES));
+      if (empty_o || failed_o || valid_o) assert (f_open_q);
+      assert (f_open_q == !(state_q inside {IDLE, UNDO}));
+      // What makes it hold.
+      assert (state_q <= FAIL);
+      if (!(state_q inside {IDLE, UNDO, FAIL})) assert (f_bytes_q == 32'(total_q));
+      if (!(state_q == IDLE)) assert (f_started_q[queue_q]);
+      if (state_q inside {DESCRIPTOR, ADDRESS, CHECK, GIVE}) assert (at_q < size);
+      if (state_q inside {RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE}) assert (index.known != index.next);
+      if (state_q inside {RING, HEAD}) assert (chain_q == '0 && total_q == '0);
+      if (state_q == DESCRIPTOR) assert (chain_q < size && total_q <= MOST_BYTES);
+      if (state_q == ADDRESS) assert (chain_q < size && total_q <= MOST_BYTES);
+      if (state_q == CHECK) assert (chain_q <= size && total_q <= MOST_BYTES);
+      if (state_q == GIVE && flags_q[NEXT]) assert (following_q < size && chain_q < size);
+      if (state_q == GIVE) assert (length_q != '0 && length_q <= 32'(MOST_BYTES));
+      if (state_q inside {LOOK, INDEX, AVAILABLE}) assert (chain_q == '0 && total_q == '0);
+      if (state_q inside {INDEX, AVAILABLE}) assert (index.known == index.next);
+      cover (valid_o && ready_i && buffer_o.last && chain_q == 16'd2);
+      cover (failed_o && wrong_q == QUEUE_ERROR_LOOP);
+      cover (failed_o && wrong_q == QUEUE_ERROR_JUMP);
+      cover (failed_o && wrong_q == QUEUE_ERROR_LONG);
+      cover (empty_o && index.next != '0);
+    end
+  end
+`endif
 endmodule

@@ -75,6 +75,11 @@ async def a_bad_descriptor_stops_its_queue_alone(dut):
 
         return make
 
+    def twice_64_kib(queue):
+        queue.descriptor(0, base, 65536, NEXT, 1)
+        queue.descriptor(1, base, 65536)
+        queue.offer(0)
+
     def jump(queue):
         queue.put(queue.driver + 2, (queue.next + SIZE + 1) % 65536, 2)
 
@@ -85,6 +90,7 @@ async def a_bad_descriptor_stops_its_queue_alone(dut):
         (4, loop),
         (5, single(base, 0)),
         (6, single(base, 65537)),
+        (6, twice_64_kib),
         (7, single(base, 100, WRITE)),
         (7, single(base, 100, INDIRECT)),
         (8, single(outside, 100)),
