@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import penstock as ps
+from penstock.bound.analysis import analyse
 from penstock.bound.way import bound, ways_of
 from penstock.errors import InputError
 from penstock.scenario import load
@@ -121,15 +122,17 @@ def test_a_bound_is_not_given_where_a_bridge_is_slower_than_the_one_before(tmp_p
     assert bound(load(tmp_path), "s").total_ps is not None
 
 
-def test_no_bound_for_what_a_shared_scheduler_may_hold(tmp_path: Path) -> None:
-    """Nor for a stream of its scheduler group that has a scheduler of its own; others count the shared rate once."""
+def test_streams_of_a_scheduler_keep_its_contract_together(tmp_path: Path) -> None:
+    """What one of them does not keep leaves no bound for its scheduler group; others count the shared rate once."""
     own = frames("own", 7, 100, 0, more='ats = { rate = "8Mb/s", burst = "120B" }')
     far = frames("far", 7, 100, 0, talker=1, more='ats = { rate = "8Mb/s", burst = "120B" }')
     Bridge(tmp_path, "model")("", SHARED + member("a", 0) + member("b", 10_000) + own + far)
     network = load(tmp_path)
-    shared = 'the scheduler "cameras" of its group is shared'
-    why = f"{shared}, and the analysis is about one for each stream; one of its own has a bound"
-    assert {name: bound(network, name).reason for name in ("a", "own")} == {"a": why, "own": why}
+    reasons = {each.stream.name: each.ways[0].reason or "" for each in analyse(network).streams}
+    assert reasons["b"].startswith("the source does not keep rate and burst: frame 1, "), reasons["b"]
+    for name in ("a", "own"):
+        assert reasons[name] == '"b" of the same scheduler group does not keep rate and burst'
+    assert not reasons["far"]
     # Bursts of cameras, own and far, less its own frame; l_LP is none.
     assert ways_of(network, "far")[0].hops[0].waits_for == "(120 + 120 + 120 - 120 + 0) B / (1000 - 0) Mb/s"
 

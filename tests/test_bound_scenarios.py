@@ -169,7 +169,7 @@ CAUSES = (
     "by a distribution without a limit",
     "the source does not keep rate and burst",
     "it answers other frames; ats gives it a contract",
-    "(faults), and a bound is about a network that is whole; without it there may be one",
+    "(faults), and what waits meanwhile comes at once; without it there may be a bound",
 )
 # Their sources bring more than their windows let through.
 OVERLOADED = {("plane", "bulk"), ("smartnic-tas", "be")}

@@ -167,7 +167,11 @@ class TomlLines:
 
 def parse_toml(text: str) -> tuple[dict[str, Any], TomlLines]: ...
 def conformance(
-    arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
+    arrivals: Sequence[tuple[int, int]],
+    rate_bps: int,
+    burst_bytes: int,
+    overhead_bytes: int,
+    others: Sequence[tuple[int, int]] = ...,
 ) -> Conformance: ...
 
 class StreamStatistics(TypedDict):

@@ -286,7 +286,11 @@ def _committed(network: Network, stream: Stream) -> dict[str, int] | None:
         return None
     first = network.bridges[stream.tree[0].bridge]
     ats = stream.ats.at_node(first.name)
-    return {"rate_bps": ats.rate_bps, "burst_bytes": ats.burst_bytes, "overhead_bytes": first.overhead_bytes}
+    found = {"rate_bps": ats.rate_bps, "burst_bytes": ats.burst_bytes, "overhead_bytes": first.overhead_bytes}
+    if stream.ats.scheduler is not None:
+        shared = sorted({each.ats.scheduler for each in network.streams.values() if each.ats and each.ats.scheduler})
+        found["together"] = shared.index(stream.ats.scheduler)
+    return found
 
 
 def downstream(network: Network, stream: Stream) -> list[tuple[str, int, int]]:

@@ -12,6 +12,7 @@ from penstock import passing, phases
 from penstock.bound import Bound, Conformance, applies, bound, conformance, processing_allowed_ps
 from penstock.bound.answers import learn_answers
 from penstock.bound.losses import loss_of
+from penstock.bound.sharing import sharing_at_talker
 from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, from_engine, from_trace
 from penstock.passing import Passing
@@ -39,9 +40,7 @@ def summarize(
     shaped = steps.filter(pl.col("stream").cast(pl.String).is_in([n for n, s in network.streams.items() if s.ats]))
     by_stream = {str(key[0]): rows for key, rows in shaped.partition_by("stream", as_dict=True).items()}
     none = steps.clear()
-    conforming = {
-        name: _conformance(network, name, by_stream.get(name, none)) for name, s in network.streams.items() if s.ats
-    }
+    conforming = {name: _conformance(network, name, by_stream, none) for name, s in network.streams.items() if s.ats}
     return _summary(
         network,
         measured,
@@ -290,15 +289,20 @@ def _describe(limit: Bound | None, not_applicable: str | None, loss: str | None)
     }
 
 
-def _conformance(network: Network, name: str, steps: pl.DataFrame) -> Conformance:
-    """Judged at the first bridge, where the source's own behaviour is seen."""
+def _conformance(network: Network, name: str, by_stream: Mapping[str, pl.DataFrame], none: pl.DataFrame) -> Conformance:
+    """Judged at the first bridge, where the source's own behaviour is seen, with those that share its scheduler."""
     stream = network.streams[name]
     assert stream.ats is not None
     first = stream.tree[0].bridge
-    once = steps.filter(pl.col("node") == first).unique("frame_id", keep="first", maintain_order=True).sort("arrived")
+
+    def arrivals(of: str) -> list[tuple[int, int]]:
+        there = by_stream.get(of, none).filter(pl.col("node") == first)
+        once = there.unique("frame_id", keep="first", maintain_order=True).sort("arrived")
+        return list(once.select("arrived", "bytes").iter_rows())
+
     ats, overhead = stream.ats.at_node(first), network.bridges[first].overhead_bytes
-    pairs = list(once.select("arrived", "bytes").iter_rows())
-    return conformance(pairs, ats.rate_bps, ats.burst_bytes, overhead)
+    others = sorted(pair for other in sharing_at_talker(network, stream) for pair in arrivals(other.name))
+    return conformance(arrivals(name), ats.rate_bps, ats.burst_bytes, overhead, others)
 
 
 def _slow(network: Network, processing: dict[tuple[str, str], int]) -> list[str]:

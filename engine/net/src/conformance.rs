@@ -10,7 +10,8 @@ use crate::describe::Committed;
 const GRID_PS: u64 = 2 * CYCLE_PS;
 const LONGEST_PS: u64 = MAX_RESIDENCE_NS as u64 * 1000;
 
-/// What a scheduler that the stream shares with no other would make of its frames. What each frame needs stands together.
+/// What a scheduler of its talker's streams alone would make of its frames: of the stream's own, or of those that promise
+/// rate and burst together. What each frame needs stands together.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Conformance {
@@ -19,6 +20,8 @@ pub struct Conformance {
     /// That were seen.
     pub frames: u64,
     overhead_bytes: i32,
+    /// The stream whose scheduler it is, if that is another one.
+    shared: Option<u32>,
     group: Group,
     scheduler: Scheduler,
     /// That would be held by more than the grid.
@@ -34,11 +37,27 @@ impl Conformance {
             group: Group::default(),
             scheduler: Scheduler::new(rate),
             overhead_bytes: committed.overhead_bytes,
+            shared: None,
             frames: 0,
             late: 0,
             worst_ps: 0,
             first_late: None,
         })
+    }
+
+    /// One of several streams that share the scheduler of this stream.
+    pub fn sharing(self, stream: u32) -> Self {
+        Self { shared: Some(stream), ..self }
+    }
+
+    /// The stream whose scheduler it shares.
+    pub fn shared(&self) -> Option<u32> {
+        self.shared
+    }
+
+    /// Makes the scheduler's state that of another one, who has seen its last frame.
+    pub fn follow(&mut self, other: &Self) {
+        (self.group, self.scheduler) = (other.group.clone(), other.scheduler.clone());
     }
 
     /// A frame whose last bit came at this time.

@@ -263,18 +263,28 @@ fn of_source<'py>(py: Python<'py>, seen: &Conformance) -> PyResult<Bound<'py, Py
     Ok(dict)
 }
 
-/// Whether frames keep to a committed rate and burst: of each when its last bit came (ps), and its bytes.
+/// Whether frames keep to a committed rate and burst: of each when its last bit came (ps), and its bytes; and of others that
+/// have to keep to it together with these.
 #[pyfunction]
+#[pyo3(signature = (arrivals, rate_bps, burst_bytes, overhead_bytes, others = Vec::new()))]
 fn conformance<'py>(
     py: Python<'py>,
     arrivals: Vec<(u64, u32)>,
     rate_bps: u64,
     burst_bytes: u64,
     overhead_bytes: i32,
+    others: Vec<(u64, u32)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let committed = Committed { rate_bps, burst_bytes, overhead_bytes };
+    let committed = Committed { rate_bps, burst_bytes, overhead_bytes, together: None };
     let mut seen = Conformance::new(&committed).map_err(|error| InputError::new_err(error.to_string()))?;
+    let mut of_others = seen.clone();
+    let mut others = others.into_iter().peekable();
     for (arrived_ps, bytes) in arrivals {
+        while let Some((arrived_ps, bytes)) = others.next_if(|&(other, _)| other < arrived_ps) {
+            of_others.follow(&seen);
+            of_others.see(arrived_ps, bytes);
+            seen.follow(&of_others);
+        }
         seen.see(arrived_ps, bytes);
     }
     of_source(py, &seen)

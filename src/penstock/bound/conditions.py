@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.bound.describe import Place, committed_on_wire, held_ps_of
+from penstock.bound.faults import touched
 from penstock.bound.releases import releases_of
-from penstock.bound.sharing import sharing
 from penstock.bound.solution import Solution
 from penstock.bound.terms import MOST
 from penstock.scenario.checked_stream import Stream
@@ -34,10 +34,6 @@ def why_not(
         return (
             "the bridge learns its addresses, and may flood other streams to the same port; static forwarding mends it"
         )
-    if shaped[number]:
-        shared = _once(network, "shared", step, traffic_class, lambda: _shared_in_group(network, step, traffic_class))
-        if shared is not None:
-            return shared
     found = _of_queue(network, solution, (step.bridge, step.egress), traffic_class)
     if found is not None:
         return found
@@ -122,7 +118,7 @@ def _no_contract(network: Network, stream: Stream) -> str:
 
 
 def _broken(network: Network, stream: Stream) -> str | None:
-    """Why faults leave no bound: what waits for a link comes in a burst, to streams of other ways too; and detours."""
+    """Why faults or detours leave no bound."""
     for name, tiling in network.tilings.items():
         if tiling.congestion_frames is not None:
             around = (
@@ -131,9 +127,9 @@ def _broken(network: Network, stream: Stream) -> str | None:
             return f"{around}; without it there is a bound"
     if not network.faults:
         return None
-    outage = next((fault for fault in network.faults if fault.is_outage), None)
-    if outage is not None:
-        return f"{outage.said} (faults), and a bound is about a network that is whole; without it there may be one"
+    hit = touched(network).get(stream.name)
+    if hit is not None:
+        return f"{hit}, and what waits meanwhile comes at once; without it there may be a bound"
     ports = [(stream.talker, 0), *((hop.bridge, egress) for hop in stream.tree for egress in hop.egress)]
     passed = {network.link_at[port].name for port in ports}
     for fault in network.faults:
@@ -151,14 +147,19 @@ def _once(network: Network, question: str, step: Step, traffic_class: int, ask: 
     return found
 
 
-def _shared_in_group(network: Network, step: Step, traffic_class: int) -> str | None:
-    """That a scheduler of the stream's group is of several streams: of what these bring together nothing is known."""
-    for stream, hop in network.passing[step.bridge]:
-        if hop.entry == step.entry and sharing(network, stream):
-            assert stream.ats is not None
-            if network.class_at(stream, step.bridge) == traffic_class:
-                shared = f'the scheduler "{stream.ats.scheduler}" of its group is shared'
-                return f"{shared}, and the analysis is about one for each stream; one of its own has a bound"
+def _come_together(network: Network, group: Sequence[Stream], bridge: str) -> str | None:
+    """That streams of one scheduler had several at the bridge before: together they may be above its rate and burst."""
+    entries: dict[str, set[int]] = {}
+    names = {other.name: other for other in group}
+    for other, hop in network.passing[bridge]:
+        if other.name in names and other.ats is not None and other.ats.scheduler is not None:
+            entries.setdefault(other.ats.scheduler, set()).add(hop.entry)
+    for scheduler, of in entries.items():
+        if len(of) > 1:
+            return (
+                f'streams of the scheduler "{scheduler}" came to "{bridge}" by several links, each with its rate and '
+                "burst; a scheduler for each of these links has a bound"
+            )
     return None
 
 
@@ -195,6 +196,9 @@ def _why_held(network: Network, step: Step, traffic_class: int) -> str | None:
                 "ATS at that bridge has a bound"
             )
         node, entry = bridge.name, entries.pop()
+    together = _come_together(network, group, bridge.name)
+    if together is not None:
+        return together
     if overhead > bridge.overhead_bytes:
         there = bridge.overhead_bytes
         counted = f"ATS counts {overhead} B around a frame, but {there} B at the bridge before, which lets more pass"

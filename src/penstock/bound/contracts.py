@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from penstock import _engine
 from penstock.bound.releases import Releases, releases_of
-from penstock.bound.sharing import sharing
+from penstock.bound.sharing import sharing_at_talker
 from penstock.bound.sources import UNITS_PER_PS, Conformance, committed, talker_groups
 from penstock.bound.terms import PS, ceil_div
 from penstock.errors import EngineError
@@ -106,15 +106,18 @@ def against(network: Network, name: str) -> str | None:
 def _judge(network: Network, stream: Stream) -> Contract | None:
     if stream.ats is None:
         return None
-    others = sharing(network, stream)
-    if others:
-        said = f'what it brings together with {names(others)}, by the scheduler "{stream.ats.scheduler}", is not known'
-        return Contract(stream.name, "assumed", said)
     releases = releases_of(network, stream)
     if isinstance(releases, str):
         return Contract(stream.name, "assumed", releases)
     if not releases.frames:
         return Contract(stream.name, "kept", "the source creates no frame")
+    others = [f'"{other.name}"' for other in sharing_at_talker(network, stream)]
+    if others:
+        seen = _alone(network, stream.talker)
+        if seen is not None:
+            return _as_seen(network, stream, releases, seen[stream.name])
+        said = f'what it brings together with {names(others)}, by the scheduler "{stream.ats.scheduler}", is not known'
+        return Contract(stream.name, "assumed", f"{said} before the run")
     wait_ps = _wait_ps(network, stream)
     held_ps = None if wait_ps is None else _held_ps(network, stream, releases, wait_ps)
     if held_ps is not None and held_ps <= _PROVED_PS:

@@ -7,14 +7,12 @@ from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network
 
 
-def sharing(network: Network, stream: Stream) -> list[str]:
-    """The other streams of the stream's scheduler, in quotes; none if it has one of its own."""
+def sharing_at_talker(network: Network, stream: Stream) -> list[Stream]:
+    """The other streams of the stream's talker that share its scheduler; none if it has one of its own.
+
+    Those of other talkers come to the first bridge by other ports, and so to other schedulers.
+    """
     if stream.ats is None or stream.ats.scheduler is None:
         return []
-    known: dict[str, list[str]] | None = network.memo.get("sharing")
-    if known is None:
-        known = network.memo["sharing"] = {}
-        for each in network.streams.values():
-            if each.ats is not None and each.ats.scheduler is not None:
-                known.setdefault(each.ats.scheduler, []).append(each.name)
-    return [f'"{name}"' for name in known[stream.ats.scheduler] if name != stream.name]
+    others = [other for other in network.streams_from[stream.talker] if other.name != stream.name]
+    return [other for other in others if other.ats is not None and other.ats.scheduler == stream.ats.scheduler]

@@ -41,10 +41,14 @@ class Conformance:
 
 
 def conformance(
-    arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int
-) -> Conformance:
-    """Whether the scheduler would hold any frame of (last bit in ps, bytes) by more than the grid of the clock."""
-    return Conformance.from_engine(_engine.conformance(arrivals, rate_bps, burst_bytes, overhead_bytes))
+    arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int, overhead_bytes: int,
+    others: Sequence[tuple[int, int]] = (),
+) -> Conformance:  # fmt: skip
+    """Whether the scheduler would hold any frame of (last bit in ps, bytes) by more than the grid of the clock.
+
+    `others` are frames that pass the same scheduler, in the order of their time.
+    """
+    return Conformance.from_engine(_engine.conformance(arrivals, rate_bps, burst_bytes, overhead_bytes, others))
 
 
 # Of the time in which rates are counted: a tick of an ATS scheduler, 2^-16 ns, is a whole number of them.

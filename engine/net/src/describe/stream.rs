@@ -34,6 +34,9 @@ pub struct Committed {
     pub burst_bytes: u64,
     /// That the first bridge counts around a frame; below zero where it counts a part of it only.
     pub overhead_bytes: i32,
+    /// A number that streams of one talker have in common which promise it together.
+    #[serde(default)]
+    pub together: Option<u32>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

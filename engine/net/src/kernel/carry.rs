@@ -62,10 +62,27 @@ impl Kernel {
         let frame = self.around.frames.get(slot);
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         let received = self.carry(slot, wire, first, Trace::NO_CLASS, damaged)?;
-        if let Some(conformance) = &mut self.around.ledger.statistics(stream).conformance {
-            conformance.see(received + wire.rate.duration(bytes), bytes);
+        let arrived = received + wire.rate.duration(bytes);
+        let Some(conformance) = &mut self.around.ledger.statistics(stream).conformance else { return Ok(()) };
+        match conformance.shared() {
+            None => conformance.see(arrived, bytes),
+            Some(first) => self.see_together(stream, first, arrived, bytes),
         }
         Ok(())
+    }
+
+    /// A frame of a stream that promises rate and burst together with others, whose scheduler is kept by the first of them.
+    fn see_together(&mut self, stream: u32, first: u32, arrived: u64, bytes: u32) {
+        let ledger = &mut self.around.ledger;
+        let kept = ledger.statistics(first).conformance.clone();
+        let own = ledger.statistics(stream).conformance.as_mut().zip(kept.as_ref()).map(|(own, kept)| {
+            own.follow(kept);
+            own.see(arrived, bytes);
+            own.clone()
+        });
+        if let Some((kept, own)) = ledger.statistics(first).conformance.as_mut().zip(own) {
+            kept.follow(&own);
+        }
     }
 
     /// What was held on its wire comes to the next node.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Streams: where their frames come from, and the books that are kept of them.
+use std::collections::HashMap;
+
 use super::once;
 use crate::conformance::Conformance;
 use crate::conservation::Fates;
@@ -22,6 +24,8 @@ pub(super) fn streams(
     let graph = Graph::new(network);
     let mut made: Vec<Origin> = Vec::with_capacity(network.streams.len());
     let mut ledgers = Vec::with_capacity(network.streams.len());
+    // Of streams that promise rate and burst together, by their talker.
+    let mut first_of: HashMap<(usize, u32), u32> = HashMap::new();
     for stream in &network.streams {
         let name = &stream.name;
         for &station in stream.to.iter().chain([&stream.from]) {
@@ -48,7 +52,13 @@ pub(super) fn streams(
         let handover = Generator::handover(stream);
         let handover = handover.map_err(|source| RunError::Source { stream: name.clone(), source })?;
         let conformance = stream.committed.as_ref().map(Conformance::new).transpose();
-        let conformance = conformance.map_err(|source| wrong(format!("stream \"{name}\": {source}")))?;
+        let mut conformance = conformance.map_err(|source| wrong(format!("stream \"{name}\": {source}")))?;
+        if let Some(together) = stream.committed.and_then(|committed| committed.together) {
+            let first = *first_of.entry((stream.from, together)).or_insert(made.len() as u32);
+            if first < made.len() as u32 {
+                conformance = conformance.map(|own| own.sharing(first));
+            }
+        }
         made.push(Origin { generator, handover, answers: Vec::new(), talker: stream.from as u32 });
         ledgers.push(StreamLedger {
             statistics: StreamStatistics { conformance, ..StreamStatistics::default() },
