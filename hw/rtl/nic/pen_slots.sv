@@ -12,11 +12,14 @@
 // zero, so that it acts from the begin of a cycle on; without slots the gates are open for good. The write that commits
 // is answered when all this has been done.
 module pen_slots
-  import pen_pkg::*, pen_config_pkg::*, pen_nic_pkg::*, pen_nic_map_pkg::*;
+  import pen_pkg::*, pen_config_pkg::*, pen_nic_pkg::*;
 #(
   parameter int unsigned QUEUES  = 4,          // 1 to 8
   parameter int unsigned ENTRIES = 128,        // of a gate list
-  parameter int unsigned PORT    = 0
+  parameter int unsigned PORT    = 0,
+  parameter int unsigned MOST_SLOTS = 128,     // in a cycle: a power of two, 8 to 128
+  parameter int unsigned SLOTS_AT = 0,         // addresses of the registers; a multiple of 256
+  parameter int unsigned ORDER_AT = 0          // a multiple of 128
 ) (
   input  logic           clk_i,
   input  logic           rst_i,
@@ -35,13 +38,17 @@ module pen_slots
   output gate_admin_t    admin_o,
   input  logic           commit_ready_i
 );
-  localparam int unsigned MOST_SLOTS = 128;
   localparam int unsigned QUEUE_W = $clog2(QUEUES > 1 ? QUEUES : 2);
   localparam int unsigned WORDS = MOST_SLOTS / 4;
+  localparam int unsigned WORD_W = $clog2(WORDS);
+  localparam int unsigned CLEAR_W = WORD_W > QUEUE_W ? WORD_W : QUEUE_W;
   localparam length_t OVERHEAD_BYTES = 11'd20;   // preamble, delimiter and gap
   localparam logic [5:0] LAST_BIT = 6'd31;
   if (QUEUES < 1 || QUEUES > CLASSES) begin : gen_check_queues
     $fatal(1, "pen_slots: QUEUES must be 1 to %0d, is %0d (%m)", CLASSES, QUEUES);
+  end
+  if (MOST_SLOTS < 8 || MOST_SLOTS > 128 || MOST_SLOTS != 1 << $clog2(MOST_SLOTS)) begin : gen_check_slots
+    $fatal(1, "pen_slots: MOST_SLOTS must be a power of two, 8 to 128, is %0d (%m)", MOST_SLOTS);
   end
 
   typedef logic [QUEUE_W-1:0] queue_t;
@@ -60,7 +67,7 @@ module pen_slots
   logic [31:0]       cycle_ns_q, guard_ns_q, count_q;
   logic              enable_q;
 
-  assign of_block  = access_i.address[15:8] == REG_SLOTS_OF[15:8] || access_i.address[15:7] == REG_SLOT_ORDER[15:7];
+  assign of_block  = 32'(access_i.address[15:8]) == SLOTS_AT >> 8 || 32'(access_i.address[15:7]) == ORDER_AT >> 7;
   assign at        = {access_i.address[9], access_i.address[7:0]};
   assign of_queue  = at < AT_CYCLE;
   assign of_order  = at >= AT_ORDER;
@@ -68,14 +75,14 @@ module pen_slots
 
   // ---- What is staged
   logic [7:0]        slot_q;                     // of the order
-  logic [4:0]        clear_q;
+  logic [CLEAR_W-1:0] clear_q;
   queue_t            queue, queue_q;             // whose slot is looked at; the queue itself
   logic [31:0]       slot_ns, order_word, us_ns;
   logic [7:0]        named;                      // queue of the slot
   logic              write_slot, write_order;
   logic [41:0]       us_product;
 
-  assign us_product  = {access_i.data, 10'b0} - 42'(access_i.data * 37'd24);
+  assign us_product  = {access_i.data, 10'b0} - 42'({access_i.data, 4'b0}) - 42'({access_i.data, 3'b0});
   assign us_ns       = us_product[41:32] != '0 ? '1 : us_product[31:0];
   assign write_slot  = state_q == IDLE && access_i.write && of_block && of_queue && has_queue;
   assign write_order = state_q == IDLE && access_i.write && of_block && of_order;
@@ -98,9 +105,9 @@ module pen_slots
   pen_lutram_1r1w #(.WIDTH(32), .DEPTH(WORDS)) u_order (
     .clk_i,
     .write_i     (state_q == CLEAR || write_order),
-    .write_addr_i(state_q == CLEAR ? clear_q : at[6:2]),
+    .write_addr_i(state_q == CLEAR ? clear_q[WORD_W-1:0] : at[2+:WORD_W]),
     .write_data_i(state_q == CLEAR ? '0 : access_i.data),
-    .read_addr_i (state_q inside {IDLE, READ} ? at[6:2] : slot_q[6:2]),
+    .read_addr_i (state_q inside {IDLE, READ} ? at[2+:WORD_W] : slot_q[2+:WORD_W]),
     .read_data_o (order_word)
   );
 

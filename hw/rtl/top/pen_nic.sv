@@ -209,7 +209,9 @@ module pen_nic
   logic [15:0] slots_entry_index;
   logic [41:0] slots_entry;
   gate_admin_t slots_admin, list_admin;
-  pen_slots #(.QUEUES(PAIRS), .ENTRIES(GATE_ENTRIES), .PORT(0)) u_slots (
+  pen_slots #(
+    .QUEUES(PAIRS), .ENTRIES(GATE_ENTRIES), .PORT(0), .SLOTS_AT(32'(REG_SLOTS_OF)), .ORDER_AT(32'(REG_SLOT_ORDER))
+  ) u_slots (
     .clk_i,
     .rst_i,
     .access_i         (node_access[NODE_SLOTS]),

@@ -194,4 +194,5 @@ async def what_is_written_is_read(dut):
 
 @pytest.mark.parametrize(("queues", "entries"), [(4, 16), (8, 128)])
 def test_pen_slots(queues, entries):
-    run_module("pen_slots", __name__, {"QUEUES": queues, "ENTRIES": entries}, extra_sources=card_sources())
+    parameters = {"QUEUES": queues, "ENTRIES": entries, "SLOTS_AT": US, "ORDER_AT": ORDER}
+    run_module("pen_slots", __name__, parameters, extra_sources=card_sources())
