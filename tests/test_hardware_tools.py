@@ -9,6 +9,7 @@ import pytest
 from penstock import data
 from penstock.errors import InputError
 from penstock.hardware import growth as growth_module
+from penstock.hardware import synth
 from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
 from penstock.hardware.place import markdown, read_report, rows, slowest
@@ -168,3 +169,15 @@ def test_each_size_changes_one_parameter(monkeypatch: pytest.MonkeyPatch) -> Non
     streams = [{"STREAMS": 1024}, {"STREAMS": 4096}]
     gates = [{"GATE_ENTRIES": 16}, {"GATE_ENTRIES": 1024}]
     assert asked == [(4, {}), (4, streams[0]), (4, streams[1]), (2, {}), (8, {}), (4, gates[0]), (4, gates[1])]
+
+
+def test_the_card_has_goals_and_a_table_of_its_own() -> None:
+    def of(top: str, ports: int | None, lut: int) -> Synthesis:
+        return Synthesis("xc7", top, ports, [Block(top, 1, Counter(lut=lut))], [], [])
+
+    assert of("pen_nic", None, 15_000).ok
+    assert not of("pen_nic", None, 15_001).ok
+    assert of("pen_switch", 4, 15_001).ok
+    assert of("pen_nic", None, 1).mark != of("pen_switch", 4, 1).mark
+    assert "`pen_nic`\n" in synth.markdown(of("pen_nic", None, 1))
+    assert "with 4 ports" in synth.markdown(of("pen_switch", 4, 1))

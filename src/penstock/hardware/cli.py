@@ -229,7 +229,7 @@ def timing(
 @app.command()
 def synth(
     target: Annotated[list[str] | None, typer.Option(help="xc7, ecp5; both if none is named.")] = None,
-    top: Annotated[str, typer.Option(help="Module to start from; `switch` is pen_switch.")] = "pen_switch",
+    top: Annotated[str, typer.Option(help="Module to start from: switch, nic, or a name of hw/rtl.")] = "pen_switch",
     ports: Ports = 4,
     route: Annotated[
         bool, typer.Option("--route", help="Place and route the whole on the ECP5, too: the clock that it meets.")
@@ -252,6 +252,8 @@ def synth(
         raise InputError("is of the whole switch", allowed="no --route and no --top beside it", file="--growth")
     if route and "ecp5" not in targets:
         raise InputError("places on the ECP5", allowed="no --target, or --target ecp5", file="--route")
+    if route and top == "pen_nic":
+        raise InputError("places the switch and its modules", allowed="no --route beside --top nic", file="--route")
     for name in targets if grow else ():
         sizes = []
         for size in growth.growth(name):
@@ -285,11 +287,10 @@ def synth(
 
 
 def _print_synthesis(result: "Synthesis") -> None:
-    from penstock.hardware.synth import QUANTITIES, TARGETS
+    from penstock.hardware.synth import QUANTITIES
 
     console = output()
-    title = f"{TARGETS[result.target].title}, {result.top} with {result.ports} ports"
-    console.print(title, markup=False)
+    console.print(result.title, markup=False)
     table = new_table(["block"], ["instances", *QUANTITIES.values()])
     for block in result.blocks:
         table.add_row(block.name, str(block.instances), *(f"{block.used[q]:g}" for q in QUANTITIES))

@@ -14,12 +14,17 @@ from typing import Any
 from penstock import data
 from penstock.errors import InputError
 from penstock.hardware.lint import TOP
-from penstock.hardware.registers import switch_files
+from penstock.hardware.registers import card_files, switch_files
 from penstock.hardware.tools import ToolError, run
 
 BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
 LUT_RAM_BITS = 512  # and one larger than this must not become flip-flops
-GOALS = {("xc7", "lut"): 20_000.0, ("xc7", "bram36"): 80.0}  # of the whole switch
+CARD = "pen_nic"
+# Of the whole switch; of a card with one port and four queue pairs.
+GOALS: Mapping[str, Mapping[tuple[str, str], float]] = {
+    TOP: {("xc7", "lut"): 20_000.0, ("xc7", "bram36"): 80.0},
+    CARD: {("xc7", "lut"): 15_000.0, ("xc7", "bram36"): 40.0},
+}
 # Modules that only join others: their parts are reported one by one.
 COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port", "pen_clock")
 
@@ -124,6 +129,15 @@ class Synthesis:
     memories: list[Memory]
     latches: list[str]
 
+    @property
+    def title(self) -> str:
+        return f"{TARGETS[self.target].title}, {self.top}" + ("" if self.ports is None else f" with {self.ports} ports")
+
+    @property
+    def mark(self) -> str:
+        """Where docs/synthesis.md has it."""
+        return f"{self.top}.{self.target}" if self.top == CARD else self.target
+
     def total(self, quantity: str) -> float:
         return sum(block.used[quantity] for block in self.blocks)
 
@@ -140,7 +154,7 @@ class Synthesis:
                 found.append({**row, "measured": block.used[quantity], "ok": True})
         for quantity, title in QUANTITIES.items():
             measured = self.total(quantity)
-            goal = GOALS.get((self.target, quantity)) if self.top == TOP else None
+            goal = GOALS.get(self.top, {}).get((self.target, quantity))
             row = {"id": f"{self.target}.total.{quantity}", "quantity": title, "unit": "cells"}
             known = {} if goal is None else {"goal": goal}
             found.append({**row, "measured": measured, **known, "ok": goal is None or measured <= goal})
@@ -162,14 +176,19 @@ def synthesize(
     parameters: Mapping[str, int] | None = None,
     files: Sequence[Path] | None = None,
 ) -> Synthesis:
-    """Synthesizes the hardware, or other files; raises ToolError with what Yosys said if it cannot."""
+    """Synthesizes the hardware, or other files; raises ToolError with what Yosys said if it cannot.
+
+    The network card has one port, whatever is said of ports.
+    """
     if target not in TARGETS:
         raise InputError("there is no such target", allowed=", ".join(TARGETS), file=f"--target {target}")
     family = TARGETS[target]
+    ports = None if top == CARD else ports
     values = {**({} if ports is None else {"PORTS": ports}), **(parameters or {})}
     with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:
         folder = Path(name)  # Yosys as WebAssembly sees no other place than its own folder reliably
-        files = [path for path in files or switch_files() if path.suffix == ".sv"]
+        all_files = files or (card_files() if top == CARD else switch_files())
+        files = [path for path in all_files if path.suffix == ".sv"]
         for path in files:
             shutil.copyfile(path, folder / path.name)
         settings = "".join(f" -G {key}={value}" for key, value in values.items())
@@ -272,7 +291,7 @@ def update_documentation(results: Sequence[Synthesis]) -> Path:
     path = data.page("synthesis.md")
     text = path.read_text() if path.exists() else HEAD
     for result in results:
-        begin, end = f"<!-- begin {result.target} -->", f"<!-- end {result.target} -->"
+        begin, end = f"<!-- begin {result.mark} -->", f"<!-- end {result.mark} -->"
         section = f"{begin}\n{markdown(result)}\n{end}"
         before, found, rest = text.partition(begin)
         text = before + section + rest.partition(end)[2] if found else f"{text}\n{section}\n"
@@ -314,7 +333,7 @@ than what a flow that optimizes across them would reach. LUT counts include LUTs
 def markdown(result: Synthesis) -> str:
     """The table of one target."""
     lines = [
-        f"## {TARGETS[result.target].title}, `{result.top}` with {result.ports} ports",
+        f"## {result.title.replace(result.top, f'`{result.top}`')}",
         "",
         f"| block | instances | {' | '.join(QUANTITIES.values())} |",
         "|---|--:|" + "--:|" * len(QUANTITIES),
@@ -323,7 +342,8 @@ def markdown(result: Synthesis) -> str:
         cells = [f"{block.used[quantity]:g}" for quantity in QUANTITIES]
         lines.append(f"| `{block.name}` | {block.instances} | {' | '.join(cells)} |")
     lines.append(f"| **all** | | {' | '.join(f'**{result.total(quantity):g}**' for quantity in QUANTITIES)} |")
-    goals = [f"{QUANTITIES[q]} {goal:g}" for (target, q), goal in GOALS.items() if target == result.target]
+    of_top = GOALS.get(result.top, {})
+    goals = [f"{QUANTITIES[q]} {goal:g}" for (target, q), goal in of_top.items() if target == result.target]
     if goals:
-        lines += ["", f"Goal of the finished switch: {', '.join(goals)} at most."]
+        lines += ["", f"Goal of the finished {'card' if result.top == CARD else 'switch'}: {', '.join(goals)} at most."]
     return "\n".join(lines)
