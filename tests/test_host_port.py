@@ -6,16 +6,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from penstock import _engine
+from penstock.captures import CapturedFrame, write_pcapng
 from penstock.hardware.configure import ConfigurationError, SwitchConfig, configure
 from penstock.hardware.host import Direct, ReceivedAt
 from penstock.hardware.host_line import CONFIG, HOST_PORT, HostLine, hardware, model, way_of
 from penstock.hardware.registers import registers
 from penstock.hardware.traffic import BROADCAST, read_register, station_address, with_fcs
 from rights import needs_namespaces
+from tools import needs_tcpreplay
 
 LLDP = bytes.fromhex("0180c200000e")
 LLDP_FRAME = LLDP + station_address(7, 7) + bytes.fromhex("88cc 0207 04 020000000707 0403 05 7031 0602 0078 0000")
@@ -141,6 +144,7 @@ def test_what_no_bridge_forwards_leaves_by_every_wire() -> None:
 
 
 # In a network namespace of its own: a program on one interface, the switches between two others, a program on a fourth.
+# The first one's frame is the one that is named, or that of a capture, which tcpreplay sends.
 ON_LINUX = """
 import socket, subprocess, sys
 for n in "ab":
@@ -153,8 +157,10 @@ for end, name in zip(ends, ("a0", "b0")):
 command = [sys.executable, "-m", "penstock", "hw", "host", "a1", "b1", "--nodes", sys.argv[1]]
 with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as switches:
     assert "ready" in switches.stdout.readline()
-    frame = bytes.fromhex(sys.argv[2])
-    ends[0].send(frame)
+    if len(sys.argv) > 3:
+        subprocess.run(["tcpreplay", "-i", "a0", sys.argv[3]], stdout=subprocess.DEVNULL, check=True)
+    else:
+        ends[0].send(bytes.fromhex(sys.argv[2]))
     there = ends[1].recv(2048)
     ends[1].send(there)
     back = ends[0].recv(2048)
@@ -164,9 +170,14 @@ print(there.hex(), back.hex())
 
 
 @needs_namespaces
+@pytest.mark.parametrize("replayed", [False, pytest.param(True, marks=needs_tcpreplay)], ids=["socket", "tcpreplay"])
 @pytest.mark.parametrize("nodes", ["model", "rtl"])
-def test_a_linux_program_is_heard_at_the_neighbours_host_port(nodes: str) -> None:
+def test_a_linux_program_is_heard_at_the_neighbours_host_port(tmp_path: Path, nodes: str, replayed: bool) -> None:
+    """A raw LLDP frame of a socket, or of a capture that tcpreplay sends, and back."""
+    capture = tmp_path / "lldp.pcapng"
+    write_pcapng(capture, [CapturedFrame(0, LLDP_FRAME, len(LLDP_FRAME))])
     command = ["unshare", "--net", sys.executable, "-c", ON_LINUX, nodes, LLDP_FRAME.hex()]
+    command += [str(capture)] * replayed
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     padded = LLDP_FRAME.ljust(60, b"\0").hex()

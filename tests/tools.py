@@ -8,3 +8,4 @@ import shutil
 import pytest
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+needs_tcpreplay = pytest.mark.skipif(shutil.which("tcpreplay") is None, reason="tcpreplay is not installed")
