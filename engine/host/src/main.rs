@@ -2,14 +2,15 @@
 //! The command line. Exit status 0: it ran until it was told to stop; 2: bad input; 3: the system cannot.
 #![forbid(unsafe_code)]
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 
 use penstock_host::card::{Card, MOST_PAIRS};
+use penstock_host::differential::{compare, Compared, DifferenceError};
 use penstock_host::model::Model;
 use penstock_host::run::Host;
 use penstock_host::verilated::Verilated;
@@ -20,7 +21,30 @@ const MACHINE: u8 = 3;
 
 /// Serves a virtual machine with a network card. Each line on standard input is answered by what was counted, as JSON.
 #[derive(Parser)]
-#[command(name = "penstock-host", version)]
+#[command(name = "penstock-host", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+struct Program {
+    #[command(flatten)]
+    serve: Option<Options>,
+    #[command(subcommand)]
+    other: Option<Other>,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    /// The model against the card in hardware, on random rings, frames and settings; prints what was compared, as JSON.
+    Differ {
+        /// A library of penstock.hardware.model.build_card.
+        library: PathBuf,
+        /// The first scenario's seed; the others have those after it.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Scenarios.
+        #[arg(long, default_value_t = 100)]
+        count: u64,
+    },
+}
+
+#[derive(Args)]
 struct Options {
     /// The Unix socket for the virtual machine (vhost-user).
     #[arg(long, value_name = "PATH")]
@@ -49,7 +73,11 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let program = Program::parse();
+    if let Some(Other::Differ { library, seed, count }) = program.other {
+        return differ(&library, seed, count);
+    }
+    let Some(options) = program.serve else { return ExitCode::from(BAD_INPUT) };
     if !(1..=MOST_PAIRS).contains(&options.pairs) {
         eprintln!("penstock-host: {} queue pairs; 1 to {MOST_PAIRS} are allowed", options.pairs);
         return ExitCode::from(BAD_INPUT);
@@ -65,6 +93,27 @@ fn main() -> ExitCode {
             ExitCode::from(MACHINE)
         }
     }
+}
+
+fn differ(library: &Path, seed: u64, count: u64) -> ExitCode {
+    let mut all = Compared::default();
+    let mut status = ExitCode::SUCCESS;
+    let mut differing = Vec::new();
+    for seed in seed..seed.saturating_add(count) {
+        match compare(library, seed) {
+            Ok(found) => all.add(&found),
+            Err(error) => {
+                eprintln!("penstock-host: {error}");
+                differing.push(seed);
+                status = ExitCode::FAILURE;
+                if matches!(error, DifferenceError::Hardware(_)) {
+                    return ExitCode::from(BAD_INPUT);
+                }
+            }
+        }
+    }
+    println!("{}", serde_json::json!({ "scenarios": count, "differing": differing, "compared": all }));
+    status
 }
 
 fn serve(options: &Options) -> std::io::Result<()> {

@@ -74,7 +74,7 @@ impl card::Memory for Shared {
 }
 
 pub struct Verilated {
-    card: card::Card,
+    pub(crate) card: card::Card,
     memory: Shared,
     pairs: usize,
     rate_bps: u64,
@@ -96,8 +96,13 @@ impl Verilated {
     /// # Errors
     /// No such library, or not one of a card.
     pub fn open(library: &Path, rate_bps: u64) -> Result<Self, HardwareError> {
+        Self::with_latency(library, rate_bps, LATENCY_CYCLES)
+    }
+
+    /// As [`Self::open`]; from an address to the first byte of the host's memory there are so many cycles.
+    pub fn with_latency(library: &Path, rate_bps: u64, latency_cycles: u32) -> Result<Self, HardwareError> {
         let memory = Shared::default();
-        let mut card = card::Card::open(library, Box::new(memory.clone()), LATENCY_CYCLES)?;
+        let mut card = card::Card::open(library, Box::new(memory.clone()), latency_cycles)?;
         let pairs = (card.read(PORTS)? * card.read(PAIRS)?) as usize;
         let slots = Registers::new(pairs);
         let brought = Duration::ZERO;

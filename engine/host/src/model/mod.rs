@@ -11,6 +11,7 @@ use std::time::Duration;
 use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES};
 use penstock_shaper::credit::{idle_slope, Bounds, Credit};
 use penstock_shaper::egress::{GateDelays, GateTime, Tick, NEVER};
+use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::gates::{AdminList, Capacity, Entry};
 use penstock_shaper::pace::{Line, Pace, TICK_NS};
 use penstock_shaper::ptp_clock::PtpClock;
@@ -29,6 +30,10 @@ const LEAST_FRAME_BYTES: usize = 14;
 const MOST_AT_ONCE: usize = 256;
 /// Of a received frame that lies in several chains.
 const MOST_CHAINS: usize = 1 + MOST_FRAME_BYTES;
+
+const HARDWARE_BPS: u64 = 1_000_000_000;
+/// Of `pen_nic`, in ns and cycles: it has the gates of the switch.
+const HARDWARE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 
 const ID: u16 = 0x000;
 const VERSION: u16 = 0x004;
@@ -96,6 +101,17 @@ impl Model {
         }
     }
 
+    /// With the line and the delays of the hardware, between gates and wire too.
+    pub fn as_hardware(pairs: usize) -> Self {
+        let time = GateTime::new(PtpClock::new(0, 0), HARDWARE_DELAYS);
+        Self { time, ..Self::new(pairs, HARDWARE_BPS) }
+    }
+
+    /// A frame of so many bytes, with FCS, that lies in no ring waits from a tick on.
+    pub fn queue(&mut self, queue: usize, bytes: usize, from: Tick) {
+        self.transmit.enqueue(queue, vec![0; bytes.saturating_sub(FCS_BYTES as usize)], from);
+    }
+
     /// What is wrong with a ring stops it, and no other.
     fn fail(&mut self, ring: usize, error: RingError) {
         self.rings[ring] = None;
@@ -134,7 +150,8 @@ impl Model {
         }
     }
 
-    fn advance_to(&mut self, to: Tick, outcome: &mut Outcome) {
+    /// Does all that happens up to a tick.
+    pub fn advance_to(&mut self, to: Tick, outcome: &mut Outcome) {
         loop {
             self.fetch();
             let ends = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.0);

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The card's model against the card in hardware, on random rings, frames and settings.
+//!
+//! What the host sees has to be equal: the bytes and the order of each queue's frames, what is given back, why rings stop.
+//! When frames leave has to be equal to the cycle, from when they were queued on: the model is told that, because reading
+//! the host's memory takes hardware as long as the memory wants.
+use std::path::Path;
+use std::sync::Arc;
+
+use penstock_frame::FCS_BYTES;
+use penstock_rtl::card::{Queued, Stop};
+use penstock_rtl::HardwareError;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use thiserror::Error;
+
+use crate::card::{ring_of, Card, Outcome};
+use crate::memory::Memory;
+use crate::model::Model;
+use crate::ring::Layout;
+use crate::verilated::Verilated;
+
+const MEMORY_BYTES: u64 = 1 << 20;
+const LINE_BPS: u64 = 1_000_000_000;
+const CYCLE_NS: u64 = 8;
+/// From the selection of a frame to its first byte after the delimiter.
+const SELECTED_TO_FIRST: u64 = 12;
+/// By then all has left, whatever was drawn.
+const END_CYCLES: u64 = 2_000_000;
+/// Before a gate list acts it has been worked out by then.
+const GATES_AHEAD: u64 = 16_000;
+/// From its place in the queue to the first cycle in which a frame may be selected.
+const QUEUED_TO_VISIBLE: u64 = 2;
+const MOST_FRAMES: u32 = 24;
+const NEXT: u16 = 1;
+const WRITE: u16 = 2;
+const INDIRECT: u16 = 4;
+const GATE_CYCLE_NS: u32 = 200_000;
+const LONGEST_FRAME_NS: u32 = 12_336;
+
+#[derive(Debug, Error)]
+pub enum DifferenceError {
+    #[error(transparent)]
+    Hardware(#[from] HardwareError),
+    #[error("seed {seed}: {what}")]
+    Differs { seed: u64, what: String },
+    #[error("seed {seed}: the card refused what was drawn: {what}")]
+    Refused { seed: u64, what: String },
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Compared {
+    pub frames: u64,
+    pub errors: u64,
+    pub gate_lists: u64,
+    pub credits: u64,
+}
+
+impl Compared {
+    /// That of another scenario, too.
+    pub fn add(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.errors += other.errors;
+        self.gate_lists += other.gate_lists;
+        self.credits += other.credits;
+    }
+}
+
+/// The driver's side of a transmit ring, in both memories alike.
+struct Driver {
+    queue: usize,
+    layout: Layout,
+    next: u16,
+    first: u16,
+    descriptor: u16,
+    buffer: u64,
+    is_broken: bool,
+}
+
+impl Driver {
+    fn draw(queue: usize, rng: &mut impl Rng) -> Self {
+        let base = 0x2_0000 * (queue as u64 + 1);
+        let size = 1 << rng.random_range(3..=7);
+        let first = if rng.random_bool(0.5) { 0 } else { 65_536_u32.wrapping_sub(rng.random_range(1..20)) as u16 };
+        let layout = Layout {
+            size,
+            descriptors: base + 16 * rng.random_range(0..8),
+            available: base + 0x1000 + 2 * rng.random_range(0..8),
+            used: base + 0x2000 + 4 * rng.random_range(0..8),
+        };
+        Self { queue, layout, next: first, first, descriptor: 0, buffer: base + 0x3000, is_broken: false }
+    }
+
+    fn ring(&self) -> usize {
+        ring_of(self.queue, true)
+    }
+
+    fn reset(&self, memory: &Memory) {
+        for index in [self.layout.available + 2, self.layout.used + 2] {
+            put(memory, index, &self.first.to_le_bytes());
+        }
+    }
+
+    fn describe(&mut self, memory: &Memory, address: u64, bytes: u32, flags: u16, next: u16) {
+        let at = self.layout.descriptors + 16 * u64::from(self.descriptor);
+        let words = [&address.to_le_bytes()[..], &bytes.to_le_bytes(), &flags.to_le_bytes(), &next.to_le_bytes()];
+        put(memory, at, &words.concat());
+    }
+
+    fn offer(&mut self, memory: &Memory, head: u16, next: u16) {
+        let entry = self.layout.available + 4 + 2 * u64::from(self.next % self.layout.size);
+        put(memory, entry, &head.to_le_bytes());
+        put(memory, self.layout.available + 2, &next.to_le_bytes());
+    }
+
+    /// A frame of random bytes in a chain of one to four buffers.
+    fn send(&mut self, memories: [&Memory; 2], rng: &mut impl Rng) {
+        let bytes = match rng.random_range(0..6) {
+            0 => rng.random_range(1..=26),
+            1 => rng.random_range(1530..=2000),
+            2 => 12 + 60,
+            _ => rng.random_range(26..=1530),
+        };
+        let mut whole = vec![0; bytes];
+        rng.fill_bytes(&mut whole);
+        let parts = rng.random_range(1..=4.min(bytes));
+        let mut rest = &whole[..];
+        let head = self.descriptor;
+        for part in 0..parts {
+            let left = parts - part - 1;
+            let take = if left == 0 { rest.len() } else { rng.random_range(1..=rest.len() - left) };
+            let following = (self.descriptor + 1) % self.layout.size;
+            let address = self.buffer + rng.random_range(0..16);
+            for memory in memories {
+                put(memory, address, &rest[..take]);
+                self.describe(memory, address, take as u32, if left == 0 { 0 } else { NEXT }, following);
+            }
+            self.buffer = address + take as u64;
+            rest = &rest[take..];
+            self.descriptor = following;
+        }
+        let next = self.next.wrapping_add(1);
+        for memory in memories {
+            self.offer(memory, head, next);
+        }
+        self.next = next;
+    }
+
+    /// What no driver should do.
+    fn break_it(&mut self, memories: [&Memory; 2], rng: &mut impl Rng) {
+        let (size, head) = (self.layout.size, self.descriptor);
+        let kind = rng.random_range(0..8);
+        let (address, bytes, flags, next) = match kind {
+            0 => (self.buffer, 0, 0, 0),
+            1 => (self.buffer, 65_537, 0, 0),
+            2 => (self.buffer, 100, WRITE, 0),
+            3 => (self.buffer, 100, INDIRECT, 0),
+            4 => (MEMORY_BYTES + 0x1000, 100, 0, 0),
+            5 => (self.buffer, 20, NEXT, size),
+            6 => (self.buffer, 20, NEXT, head),
+            _ => (self.buffer, 64, 0, 0),
+        };
+        for memory in memories {
+            self.describe(memory, address, bytes, flags, next);
+            let jump = if kind == 7 { size + 1 + head % 7 } else { 1 };
+            self.offer(memory, head, self.next.wrapping_add(jump));
+        }
+        self.is_broken = true;
+    }
+}
+
+fn put(memory: &Memory, address: u64, bytes: &[u8]) {
+    let is_there = memory.write(address, bytes);
+    debug_assert!(is_there, "{address:#x}");
+}
+
+/// Settings of round robin, credit and gates for queues, as registers are written.
+fn settings(rng: &mut impl Rng, from_ns: u32, compared: &mut Compared) -> Vec<(u16, u32)> {
+    let mut writes = vec![(0x460, if rng.random_bool(0.5) { 0xFF } else { rng.random_range(0..16) })];
+    if rng.random_bool(0.3) {
+        compared.credits += 1;
+        let slope = rng.random_range(1..=60) * (1 << 24) * 8 / 100;
+        let class = rng.random_range(0..4);
+        writes.extend([(0x200, slope), (0x20C, 1), (0x210, class), (0x214, 7), (0x20C, 0)]);
+    }
+    if rng.random_bool(0.6) {
+        compared.gate_lists += 1;
+        let entries = rng.random_range(2..=6);
+        let mut left = GATE_CYCLE_NS;
+        for entry in 0..entries {
+            let is_last = entry + 1 == entries;
+            let most = left - LONGEST_FRAME_NS * 2 * (entries - entry - 1);
+            let interval = if is_last { left } else { rng.random_range(LONGEST_FRAME_NS * 2..=most) };
+            left -= interval;
+            let states = if is_last { 0xF } else { rng.random_range(0..16) };
+            writes.extend([(0x200, interval), (0x204, states), (0x210, entry), (0x214, 6)]);
+        }
+        let admin = [0, 0, from_ns, GATE_CYCLE_NS, 0, entries];
+        writes.extend((0x400..).step_by(4).zip(admin));
+        writes.extend([(0x418, 0), (0x440, 1)]);
+    }
+    writes
+}
+
+/// The model's port, told when frames were queued: when and of which queue it sends them.
+struct Port {
+    model: Model,
+    outcome: Outcome,
+}
+
+impl Port {
+    fn queued(&mut self, queued: &Queued) {
+        self.model.advance_to(queued.cycle, &mut self.outcome);
+        self.model.queue(usize::from(queued.queue), queued.bytes as usize, queued.cycle + QUEUED_TO_VISIBLE);
+    }
+
+    fn sent(mut self) -> Vec<(u64, usize)> {
+        self.model.advance_to(4 * END_CYCLES, &mut self.outcome);
+        let first = |ns: u64| ns / CYCLE_NS + SELECTED_TO_FIRST;
+        self.outcome.sent.iter().map(|sent| (first(sent.at_ns), sent.queue)).collect()
+    }
+}
+
+/// Draws rings, frames and settings, and has both cards do them.
+///
+/// # Errors
+/// They differ, or the library is none.
+pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
+    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut compared = Compared::default();
+    let memories = [(); 2].map(|()| Memory::of_own(&[(0, MEMORY_BYTES)]).map(Arc::new));
+    let refused = |what: String| DifferenceError::Refused { seed, what };
+    let [Ok(hard_memory), Ok(soft_memory)] = memories else { return Err(refused("no memory".into())) };
+    let both = [&*hard_memory, &*soft_memory];
+    let mut hardware = Verilated::with_latency(library, LINE_BPS, rng.random_range(0..64))?;
+    let pairs = hardware.pairs();
+    let mut model = Model::new(pairs, LINE_BPS);
+    let mut port = Port { model: Model::as_hardware(pairs), outcome: Outcome::default() };
+    hardware.set_memory(Arc::clone(&hard_memory));
+    model.set_memory(Arc::clone(&soft_memory));
+
+    let from = hardware.card.cycle() + GATES_AHEAD;
+    for (address, value) in settings(rng, (from * CYCLE_NS) as u32, &mut compared) {
+        for card in [&mut hardware as &mut dyn Card, &mut model, &mut port.model] {
+            card.write(address, value).map_err(|error| refused(error.to_string()))?;
+        }
+    }
+    hardware.card.run(from, Stop::default());
+    let mut drivers: Vec<Driver> = (0..pairs)
+        .filter(|_| rng.random_bool(0.8))
+        .collect::<Vec<_>>()
+        .iter()
+        .map(|&queue| Driver::draw(queue, rng))
+        .collect();
+    for driver in &drivers {
+        both.iter().for_each(|memory| driver.reset(memory));
+        for card in [&mut hardware as &mut dyn Card, &mut model] {
+            let started = card.start(driver.ring(), driver.layout, driver.first);
+            started.map_err(|error| refused(error.to_string()))?;
+        }
+    }
+    let mut outcomes = [Outcome::default(), Outcome::default()];
+    for _ in 0..if drivers.is_empty() { 0 } else { rng.random_range(1..=MOST_FRAMES * 2) } {
+        let which = rng.random_range(0..drivers.len());
+        let driver = &mut drivers[which];
+        let given = u32::from(driver.next.wrapping_sub(driver.first));
+        if driver.is_broken || 4 * (given + 1) > u32::from(driver.layout.size) {
+            continue;
+        }
+        if rng.random_bool(0.03) {
+            driver.break_it(both, rng);
+        } else {
+            driver.send(both, rng);
+        }
+        hardware.kick(driver.ring());
+        model.kick(driver.ring());
+        let until = hardware.card.cycle() + if rng.random_bool(0.5) { 0 } else { rng.random_range(0..4_000) };
+        hardware.card.run(until, Stop::default());
+        model.advance_to(until, &mut outcomes[1]);
+    }
+    hardware.card.run(hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
+    model.advance_to(hardware.card.cycle() + END_CYCLES, &mut outcomes[1]);
+
+    let differs = |what: String| DifferenceError::Differs { seed, what };
+    while let Some(queued) = hardware.card.take_queued() {
+        port.queued(&queued);
+    }
+    let mut sent = Vec::new();
+    while let Some(frame) = hardware.card.take_sent() {
+        let (data, fcs) = frame.bytes.split_at(frame.bytes.len().saturating_sub(FCS_BYTES as usize));
+        if frame.is_damaged || fcs != crc32fast::hash(data).to_le_bytes() {
+            return Err(differs(format!("the frame at cycle {} is damaged", frame.cycle)));
+        }
+        sent.push((frame.cycle, usize::from(frame.queue), data.to_vec()));
+    }
+    compared.frames = sent.len() as u64;
+    let timed: Vec<(u64, usize)> = sent.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
+    let expected = port.sent();
+    if let Some(at) = (0..timed.len().max(expected.len())).find(|&at| timed.get(at) != expected.get(at)) {
+        let what =
+            format!("frame {at} leaves at (cycle, queue) {:?}, by the model at {:?}", timed.get(at), expected.get(at));
+        return Err(differs(what));
+    }
+    for driver in &drivers {
+        let own: Vec<&Vec<u8>> = sent.iter().filter(|frame| frame.1 == driver.queue).map(|frame| &frame.2).collect();
+        let least = 60;
+        let padded = |frame: &Vec<u8>| [&frame[..], &vec![0; usize::saturating_sub(least, frame.len())]].concat();
+        let theirs: Vec<Vec<u8>> =
+            outcomes[1].sent.iter().filter(|sent| sent.queue == driver.queue).map(|sent| padded(&sent.frame)).collect();
+        if own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other) {
+            return Err(differs(format!(
+                "queue {} sent {} frames, by the model {} or others",
+                driver.queue,
+                own.len(),
+                theirs.len()
+            )));
+        }
+        let used = |memory: &Memory| {
+            let mut ring = vec![0; 4 + 8 * usize::from(driver.layout.size)];
+            let _ = memory.read(driver.layout.used, &mut ring);
+            ring
+        };
+        if used(&hard_memory) != used(&soft_memory) {
+            return Err(differs(format!("queue {} was given back otherwise", driver.queue)));
+        }
+        let mut states = [0_u32; 2];
+        for (state, card) in states.iter_mut().zip([&mut hardware as &mut dyn Card, &mut model]) {
+            let read = card.write(0x40, driver.ring() as u32).and_then(|()| card.read(0x68));
+            *state = read.map_err(|error| refused(error.to_string()))? >> 16;
+        }
+        if states[0] != states[1] {
+            let what = format!("queue {} has state {:#x}, by the model {:#x}", driver.queue, states[0], states[1]);
+            return Err(differs(what));
+        }
+        compared.errors += u64::from(states[0] >> 4 != 0);
+    }
+    Ok(compared)
+}
