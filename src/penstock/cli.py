@@ -341,6 +341,9 @@ def reproduce(
     synthesize: Annotated[
         bool, typer.Option("--synth", help="Synthesize for the table of resources; else what docs/synthesis.md has.")
     ] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="The network card in hardware, too, Verilated: of time-aware-nic.")
+    ] = False,
     frames: Annotated[
         int | None, typer.Option(metavar="N", help="Frames in each run, of a paper whose runs may be shorter.")
     ] = None,
@@ -375,7 +378,7 @@ def reproduce(
     form = Format.chosen(form, as_json)
     with interruptible(), progress(quiet=form is not Format.TEXT) as tell:
         result = command.run(
-            paper, nodes.value, only, target, options=Options(synthesize), frames=frames, workers=workers,
+            paper, nodes.value, only, target, options=Options(synthesize, card), frames=frames, workers=workers,
             done=of_runs(tell), laboratory=Where() if laboratory else None, tell=tell_of_lab,
         )  # fmt: skip
     if update_docs:

@@ -26,7 +26,7 @@ pub fn ring_of(pair: usize, is_transmit: bool) -> usize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub queue: usize,
-    /// When its first bit left, in ns of the card's clock.
+    /// When the first bit of its preamble left, in ns of the card's clock.
     pub at_ns: u64,
     pub frame: Vec<u8>,
 }
@@ -69,6 +69,11 @@ pub trait Card {
 
     /// The driver has made chains available.
     fn kick(&mut self, ring: usize);
+
+    /// Whether another frame may come by the wire now.
+    fn can_receive(&self) -> bool {
+        true
+    }
 
     /// A frame without FCS has come by the wire.
     fn receive(&mut self, frame: &[u8]);

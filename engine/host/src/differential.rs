@@ -27,11 +27,12 @@ const CYCLE_NS: u64 = 8;
 const SELECTED_TO_FIRST: u64 = 12;
 /// By then all has left, whatever was drawn.
 const END_CYCLES: u64 = 2_000_000;
-/// Before a gate list acts it has been worked out by then.
-const GATES_AHEAD: u64 = 16_000;
+/// By then hardware has worked out a gate list, and one that may begin with any cycle has begun.
+const GATES_AHEAD: u64 = 40_000;
 /// From its place in the queue to the first cycle in which a frame may be selected.
 const QUEUED_TO_VISIBLE: u64 = 2;
 const MOST_FRAMES: u32 = 24;
+const SLOT_ERROR: u16 = 0x590;
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
 const INDIRECT: u16 = 4;
@@ -54,6 +55,7 @@ pub struct Compared {
     pub frames: u64,
     pub errors: u64,
     pub gate_lists: u64,
+    pub slots: u64,
     pub credits: u64,
 }
 
@@ -63,6 +65,7 @@ impl Compared {
         self.frames += other.frames;
         self.errors += other.errors;
         self.gate_lists += other.gate_lists;
+        self.slots += other.slots;
         self.credits += other.credits;
     }
 }
@@ -184,7 +187,10 @@ fn settings(rng: &mut impl Rng, from_ns: u32, compared: &mut Compared) -> Vec<(u
         let class = rng.random_range(0..4);
         writes.extend([(0x200, slope), (0x20C, 1), (0x210, class), (0x214, 7), (0x20C, 0)]);
     }
-    if rng.random_bool(0.6) {
+    if rng.random_bool(0.3) {
+        compared.slots += 1;
+        writes.extend(slots(rng));
+    } else if rng.random_bool(0.6) {
         compared.gate_lists += 1;
         let entries = rng.random_range(2..=6);
         let mut left = GATE_CYCLE_NS;
@@ -200,6 +206,25 @@ fn settings(rng: &mut impl Rng, from_ns: u32, compared: &mut Compared) -> Vec<(u
         writes.extend((0x400..).step_by(4).zip(admin));
         writes.extend([(0x418, 0), (0x440, 1)]);
     }
+    writes
+}
+
+/// Time slots for some queues, of which some cannot be: too long together, too short, or of no queue.
+fn slots(rng: &mut impl Rng) -> Vec<(u16, u32)> {
+    let count = rng.random_range(1..=4_u32);
+    let mut writes = Vec::new();
+    let mut order = 0;
+    let mut whole_ns = 0;
+    for queue in 0..count {
+        let slot_ns = if rng.random_bool(0.1) { 5_000 } else { rng.random_range(13_000..20_000) };
+        whole_ns += slot_ns;
+        order |= (count - 1 - queue) << (8 * queue);
+        writes.push((0x540 + 4 * queue as u16, slot_ns));
+    }
+    let free_ns = if rng.random_bool(0.2) { 0 } else { rng.random_range(14_000..20_000) };
+    let cycle_ns = if rng.random_bool(0.1) { whole_ns - 1 } else { whole_ns + free_ns };
+    let guard_ns = if rng.random_bool(0.5) { 0 } else { rng.random_range(0..1_000) };
+    writes.extend([(0x580, cycle_ns), (0x584, guard_ns), (0x588, count), (0x600, order), (0x58C, 0)]);
     writes
 }
 
@@ -246,7 +271,14 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             card.write(address, value).map_err(|error| refused(error.to_string()))?;
         }
     }
+    let refusals = [&mut hardware as &mut dyn Card, &mut model].map(|card| card.read(SLOT_ERROR));
+    if refusals[0] != refusals[1] {
+        let what = format!("slots are answered by {:?}, by the model by {:?}", refusals[0], refusals[1]);
+        return Err(DifferenceError::Differs { seed, what });
+    }
     hardware.card.run(from, Stop::default());
+    let mut outcome = Outcome::default();
+    model.advance_to(from, &mut outcome);
     let mut drivers: Vec<Driver> = (0..pairs)
         .filter(|_| rng.random_bool(0.8))
         .collect::<Vec<_>>()
@@ -260,7 +292,6 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             started.map_err(|error| refused(error.to_string()))?;
         }
     }
-    let mut outcomes = [Outcome::default(), Outcome::default()];
     for _ in 0..if drivers.is_empty() { 0 } else { rng.random_range(1..=MOST_FRAMES * 2) } {
         let which = rng.random_range(0..drivers.len());
         let driver = &mut drivers[which];
@@ -269,6 +300,9 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             continue;
         }
         if rng.random_bool(0.03) {
+            // What was offered before has been fetched by then, by either.
+            hardware.card.run(hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
+            model.advance_to(hardware.card.cycle(), &mut outcome);
             driver.break_it(both, rng);
         } else {
             driver.send(both, rng);
@@ -277,10 +311,10 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         model.kick(driver.ring());
         let until = hardware.card.cycle() + if rng.random_bool(0.5) { 0 } else { rng.random_range(0..4_000) };
         hardware.card.run(until, Stop::default());
-        model.advance_to(until, &mut outcomes[1]);
+        model.advance_to(until, &mut outcome);
     }
     hardware.card.run(hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
-    model.advance_to(hardware.card.cycle() + END_CYCLES, &mut outcomes[1]);
+    model.advance_to(hardware.card.cycle() + END_CYCLES, &mut outcome);
 
     let differs = |what: String| DifferenceError::Differs { seed, what };
     while let Some(queued) = hardware.card.take_queued() {
@@ -307,7 +341,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         let least = 60;
         let padded = |frame: &Vec<u8>| [&frame[..], &vec![0; usize::saturating_sub(least, frame.len())]].concat();
         let theirs: Vec<Vec<u8>> =
-            outcomes[1].sent.iter().filter(|sent| sent.queue == driver.queue).map(|sent| padded(&sent.frame)).collect();
+            outcome.sent.iter().filter(|sent| sent.queue == driver.queue).map(|sent| padded(&sent.frame)).collect();
         if own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other) {
             return Err(differs(format!(
                 "queue {} sent {} frames, by the model {} or others",

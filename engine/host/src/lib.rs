@@ -9,6 +9,7 @@
 //! | `card` | what a card is to its host |
 //! | `model` | the card as a model |
 //! | `verilated` | the card in hardware, Verilated |
+//! | `alone` | the card without a virtual machine |
 //! | `differential` | one against the other |
 //! | `vhost_user` | the protocol by which QEMU hands queues over |
 //! | `uart` | registers by the protocol of a board's serial line |
@@ -17,6 +18,7 @@
 //! | `run` | all of it together |
 #![forbid(unsafe_code)]
 
+pub mod alone;
 pub mod card;
 pub mod differential;
 pub mod memory;

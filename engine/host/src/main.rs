@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use penstock_host::alone::measure;
 use penstock_host::card::{Card, MOST_PAIRS};
 use penstock_host::differential::{compare, Compared, DifferenceError};
 use penstock_host::model::Model;
@@ -16,6 +17,7 @@ use penstock_host::run::Host;
 use penstock_host::verilated::Verilated;
 use penstock_host::wire::Wire;
 
+const LINE_BPS: u64 = 1_000_000_000;
 const BAD_INPUT: u8 = 2;
 const MACHINE: u8 = 3;
 
@@ -31,6 +33,11 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Other {
+    /// The card alone, its queues kept full; prints what each queue gets of the line, as JSON.
+    Alone {
+        /// A library of penstock.hardware.model.build_card; the model, if there is none.
+        library: Option<PathBuf>,
+    },
     /// The model against the card in hardware, on random rings, frames and settings; prints what was compared, as JSON.
     Differ {
         /// A library of penstock.hardware.model.build_card.
@@ -74,8 +81,10 @@ struct Options {
 
 fn main() -> ExitCode {
     let program = Program::parse();
-    if let Some(Other::Differ { library, seed, count }) = program.other {
-        return differ(&library, seed, count);
+    match program.other {
+        Some(Other::Differ { library, seed, count }) => return differ(&library, seed, count),
+        Some(Other::Alone { library }) => return alone(library.as_deref()),
+        None => {}
     }
     let Some(options) = program.serve else { return ExitCode::from(BAD_INPUT) };
     if !(1..=MOST_PAIRS).contains(&options.pairs) {
@@ -88,6 +97,25 @@ fn main() -> ExitCode {
     }
     match serve(&options) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("penstock-host: {error}");
+            ExitCode::from(MACHINE)
+        }
+    }
+}
+
+fn alone(library: Option<&Path>) -> ExitCode {
+    let seen = match library {
+        None => measure(&mut Model::new(MOST_PAIRS, LINE_BPS)).map_err(|error| error.to_string()),
+        Some(path) => Verilated::open(path, LINE_BPS)
+            .map_err(|error| error.to_string())
+            .and_then(|mut card| measure(&mut card).map_err(|error| error.to_string())),
+    };
+    match seen.and_then(|seen| serde_json::to_string(&seen).map_err(|error| error.to_string())) {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             eprintln!("penstock-host: {error}");
             ExitCode::from(MACHINE)

@@ -139,7 +139,7 @@ impl Host {
             Some(connection) => of.push((Ready::Message, connection.as_fd())),
         }
         of.extend(self.session.kicks().map(|(ring, file)| (Ready::Kick(ring), file)));
-        of.extend(self.wire.readable().map(|file| (Ready::Wire, file)));
+        of.extend(self.wire.readable().filter(|_| self.card.can_receive()).map(|file| (Ready::Wire, file)));
         if let Some((door, line)) = &self.registers {
             of.push((Ready::RegistersDoor, door.listener.as_fd()));
             of.extend(line.iter().map(|line| (Ready::Registers, line.as_fd())));
@@ -217,6 +217,9 @@ impl Host {
     fn receive(&mut self) -> io::Result<()> {
         let now_ns = self.begin.elapsed().as_nanos() as u64;
         for _ in 0..BURST {
+            if !self.card.can_receive() {
+                break;
+            }
             let Some(frame) = self.wire.receive(now_ns)? else { break };
             self.tally.received += 1;
             self.card.receive(&frame);

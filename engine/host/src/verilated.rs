@@ -5,15 +5,12 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use penstock_frame::FCS_BYTES;
+use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES};
 use penstock_rtl::card::{self, Stop};
 use penstock_rtl::HardwareError;
-use penstock_shaper::slots::Opening;
 
 use crate::card::{Card, NoRegister, Outcome, Sent};
 use crate::memory::Memory;
-use crate::model::registers::{code, Registers, Request};
-use crate::model::MOST_FRAME_BYTES;
 use crate::ring::{error_of, Direction, Layout, Ring, RingError};
 
 const CYCLE_NS: u64 = 8;
@@ -21,9 +18,10 @@ const CYCLE_NS: u64 = 8;
 const CYCLE_BITS: u64 = 8;
 /// From an address to the first byte of the host's memory.
 const LATENCY_CYCLES: u32 = 32;
+/// Frames on the wire to the card; others wait where they are.
+const MOST_COMING: usize = 32;
 /// What the card falls behind beyond this is not made up for.
 const MOST_BEHIND: Duration = Duration::from_millis(20);
-const FRAME_NS: u64 = (8 + MOST_FRAME_BYTES as u64 + 12) * CYCLE_NS;
 
 const PORTS: u32 = 0x008;
 const PAIRS: u32 = 0x00C;
@@ -41,17 +39,8 @@ const WINDOW_FIRST: u32 = 0x070;
 const WINDOW_LAST: u32 = 0x080;
 const WINDOWS: usize = 4;
 const PAGE_BITS: u32 = 12;
-const TABLE_DATA: u32 = 0x200;
-const TABLE_INDEX: u32 = 0x210;
-const TABLE_COMMIT: u32 = 0x214;
-const TABLE_GATE_ENTRY: u32 = 6;
-const ADMIN: u32 = 0x400;
-const GATE_COMMIT: u32 = 0x418;
-const GATE_ENABLE: u32 = 0x440;
 /// Of the queues, which are the host's to set.
 const QUEUES: std::ops::Range<u16> = 0x030..0x090;
-const SLOTS: std::ops::Range<u16> = 0x500..0x680;
-const SLOT_ERROR: u16 = 0x590;
 
 /// The guest's memory, which may be another one while the card is there.
 #[derive(Clone, Default)]
@@ -84,9 +73,6 @@ pub struct Verilated {
     errors: u32,
     /// Selected by whoever asks by registers.
     selected: u32,
-    /// Time slots, which the hardware has as gate lists alone.
-    slots: Registers,
-    slot_error: u32,
 }
 
 impl Verilated {
@@ -104,9 +90,8 @@ impl Verilated {
         let memory = Shared::default();
         let mut card = card::Card::open(library, Box::new(memory.clone()), latency_cycles)?;
         let pairs = (card.read(PORTS)? * card.read(PAIRS)?) as usize;
-        let slots = Registers::new(pairs);
         let brought = Duration::ZERO;
-        Ok(Self { card, memory, pairs, rate_bps, brought, errors: 0, selected: 0, slots, slot_error: 0 })
+        Ok(Self { card, memory, pairs, rate_bps, brought, errors: 0, selected: 0 })
     }
 
     /// A register of which this file knows that it is there and answers.
@@ -129,7 +114,11 @@ impl Verilated {
         while let Some(sent) = self.card.take_sent() {
             let mut frame = sent.bytes;
             frame.truncate(frame.len().saturating_sub(FCS_BYTES as usize));
-            outcome.sent.push(Sent { queue: sent.queue.into(), at_ns: sent.cycle * CYCLE_NS, frame });
+            outcome.sent.push(Sent {
+                queue: sent.queue.into(),
+                at_ns: sent.cycle.saturating_sub(PREAMBLE_BYTES.into()) * CYCLE_NS,
+                frame,
+            });
         }
         let interrupts = self.card.take_interrupts();
         if interrupts == 0 {
@@ -143,36 +132,6 @@ impl Verilated {
             outcome.errors.push((ring as usize, why.into()));
         }
         self.errors = errors;
-    }
-
-    fn commit_slots(&mut self, openings: &[Opening], cycle_ns: u32) {
-        for (index, opening) in openings.iter().enumerate() {
-            self.set(TABLE_DATA, opening.interval_ns);
-            self.set(TABLE_DATA + 4, u32::from(opening.queues) & 0xFF);
-            self.set(TABLE_INDEX, index as u32);
-            self.set(TABLE_COMMIT, TABLE_GATE_ENTRY);
-        }
-        if openings.is_empty() {
-            self.set(GATE_ENABLE, 0);
-            return;
-        }
-        let admin = [0, 0, 0, cycle_ns, 0, openings.len() as u32];
-        for (address, value) in (ADMIN..).step_by(4).zip(admin) {
-            self.set(address, value);
-        }
-        self.set(GATE_COMMIT, 0);
-        self.set(GATE_ENABLE, 1);
-    }
-
-    fn write_slot(&mut self, address: u16, value: u32) -> Result<(), NoRegister> {
-        if let Request::SlotCommit(schedule) = self.slots.write(address, value)? {
-            let compiled = schedule.compile(FRAME_NS);
-            self.slot_error = compiled.as_ref().err().map_or(0, code);
-            if let Ok(openings) = compiled {
-                self.commit_slots(&openings, schedule.cycle_ns);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -235,8 +194,17 @@ impl Card for Verilated {
         self.set(NOTIFY, ring as u32);
     }
 
-    fn receive(&mut self, _frame: &[u8]) {
-        // Its hardware sends, and has no reception yet.
+    fn can_receive(&self) -> bool {
+        self.card.coming() < MOST_COMING
+    }
+
+    fn receive(&mut self, frame: &[u8]) {
+        let least = (MIN_FRAME_BYTES - FCS_BYTES) as usize;
+        let mut bytes = frame.to_vec();
+        bytes.resize(bytes.len().max(least), 0);
+        let fcs = crc32fast::hash(&bytes);
+        bytes.extend(fcs.to_le_bytes());
+        self.card.push(&bytes, self.card.cycle());
     }
 
     fn advance(&mut self, since_begin: Duration, outcome: &mut Outcome) -> Option<Duration> {
@@ -258,8 +226,6 @@ impl Card for Verilated {
     fn read(&mut self, address: u16) -> Result<u32, NoRegister> {
         let wanted = u32::from(address & 0xFFFC);
         match address & 0xFFFC {
-            SLOT_ERROR => Ok(self.slot_error),
-            slot if SLOTS.contains(&slot) => self.slots.read(slot).ok_or(NoRegister { address }),
             _ if wanted == SELECT => Ok(self.selected),
             _ if wanted == STATE => Ok(self.state(self.selected)),
             _ => self.card.read(wanted).map_err(|_| NoRegister { address }),
@@ -269,7 +235,6 @@ impl Card for Verilated {
     fn write(&mut self, address: u16, value: u32) -> Result<(), NoRegister> {
         let wanted = u32::from(address & 0xFFFC);
         match address & 0xFFFC {
-            slot if SLOTS.contains(&slot) => self.write_slot(slot, value),
             _ if wanted == SELECT => {
                 self.selected = value & 0x1F;
                 Ok(())

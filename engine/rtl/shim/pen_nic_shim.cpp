@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint64_t RESET_CYCLES = 32;
 constexpr uint64_t INIT_MOST = 16384;
-constexpr uint64_t QUIET_CYCLES = 16;          // until an access or a byte has had its effect on idle_o
+constexpr uint64_t QUIET_CYCLES = 64;          // until an access or a byte has had its effect on idle_o
 constexpr unsigned GAP = 12, PREAMBLE = 7;
 constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
 constexpr uint8_t OKAY = 0, DECODE_ERROR = 3;
@@ -47,6 +47,12 @@ struct Write {
 struct Answer {
   uint64_t at;
   uint8_t response;
+};
+
+struct Coming {
+  uint64_t start;                              // of its preamble
+  std::vector<uint8_t> line;                   // with its preamble
+  size_t position = 0;
 };
 
 struct Sent {
@@ -74,6 +80,8 @@ struct pen_nic {
   std::vector<uint8_t> line;                   // what is on the wire, with its preamble
   uint64_t free_since = 0;
   bool damaged = false;
+  std::deque<Coming> coming;
+  uint64_t next_start = 0;                     // of the frame that comes next, at the earliest
 
   static_assert(holds<decltype(Vpen_nic::egress_event_o), layout::egress_event::WIDTH>);
 
@@ -147,6 +155,26 @@ struct pen_nic {
 
   // ---- wire
 
+  void push(const uint8_t *bytes, uint32_t length, uint64_t start) {
+    Coming frame{start, std::vector<uint8_t>(PREAMBLE, PREAMBLE_BYTE)};
+    frame.line.push_back(DELIMITER);
+    frame.line.insert(frame.line.end(), bytes, bytes + length);
+    coming.push_back(std::move(frame));
+  }
+
+  void receive() {
+    top.gmii_rx_dv_i = 0;
+    if (coming.empty()) return;
+    Coming &frame = coming.front();
+    if (cycle < std::max(frame.start, next_start) && frame.position == 0) return;
+    top.gmii_rx_dv_i = 1;
+    top.gmii_rxd_i = frame.line[frame.position];
+    quiet_at = cycle + QUIET_CYCLES;
+    if (++frame.position < frame.line.size()) return;
+    next_start = cycle + 1 + GAP;
+    coming.pop_front();
+  }
+
   void observe() {
     namespace f = layout::egress_event;
     const auto &root = *top.rootp;             // hw/sim/nic/pen_nic_watch.sv
@@ -187,12 +215,13 @@ struct pen_nic {
   template <class Sample>
   void step(Sample sample) {
     offer();
-    top.clk_i = 0;
+    receive();
+    top.clk_i = top.gmii_rx_clk_i = 0;
     top.eval();
     observe();
     sample();
     accept();
-    top.clk_i = 1;
+    top.clk_i = top.gmii_rx_clk_i = 1;
     top.eval();
     ++cycle;
   }
@@ -202,7 +231,7 @@ struct pen_nic {
   }
 
   bool idle() const {
-    return top.idle_o && cycle >= quiet_at && line.empty() && reads.empty() && answers.empty() && !write_burst.words;
+    return top.idle_o && cycle >= quiet_at && line.empty() && coming.empty() && reads.empty() && answers.empty() && !write_burst.words;
   }
 
   uint32_t reached() const {
@@ -257,6 +286,10 @@ uint64_t pen_nic_cycle(const pen_nic *self) { return self->cycle; }
 uint32_t pen_nic_run(pen_nic *self, uint64_t until, uint32_t stop) { return self->run(until, stop); }
 uint32_t pen_nic_interrupts(pen_nic *self) { return std::exchange(self->raised, 0); }
 int32_t pen_nic_sent_take(pen_nic *self, pen_nic_sent *sent) { return self->take(*sent) ? 1 : 0; }
+void pen_nic_push(pen_nic *self, const uint8_t *bytes, uint32_t length, uint64_t start) {
+  self->push(bytes, length, start);
+}
+uint32_t pen_nic_coming(const pen_nic *self) { return static_cast<uint32_t>(self->coming.size()); }
 int32_t pen_nic_queued_take(pen_nic *self, pen_nic_queued *queued) { return self->take(*queued) ? 1 : 0; }
 int32_t pen_nic_write(pen_nic *self, uint32_t address, uint32_t data) { return self->write(address, data); }
 int32_t pen_nic_read(pen_nic *self, uint32_t address, uint32_t *data) { return self->read(address, *data); }

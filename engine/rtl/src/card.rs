@@ -8,7 +8,7 @@ use libloading::{Library, Symbol};
 
 use crate::library::{answer, check, Handle, HardwareError};
 
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 
 /// Memory of the host. No access has more than 128 bytes, or crosses a page of 4 KiB.
 pub trait Memory: Send {
@@ -85,12 +85,14 @@ struct Functions {
     run: unsafe extern "C" fn(Handle, u64, u32) -> u32,
     interrupts: unsafe extern "C" fn(Handle) -> u32,
     sent: unsafe extern "C" fn(Handle, *mut RawSent) -> i32,
+    push: unsafe extern "C" fn(Handle, *const u8, u32, u64),
+    coming: unsafe extern "C" fn(Handle) -> u32,
     queued: unsafe extern "C" fn(Handle, *mut Queued) -> i32,
     write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
     read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
 }
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     "pen_nic_abi",
     "pen_nic_create",
     "pen_nic_destroy",
@@ -98,6 +100,8 @@ const NAMES: [&str; 10] = [
     "pen_nic_run",
     "pen_nic_interrupts",
     "pen_nic_sent_take",
+    "pen_nic_push",
+    "pen_nic_coming",
     "pen_nic_queued_take",
     "pen_nic_write",
     "pen_nic_read",
@@ -165,6 +169,8 @@ impl Card {
                 run: *library.get(b"pen_nic_run\0").map_err(failed)?,
                 interrupts: *library.get(b"pen_nic_interrupts\0").map_err(failed)?,
                 sent: *library.get(b"pen_nic_sent_take\0").map_err(failed)?,
+                push: *library.get(b"pen_nic_push\0").map_err(failed)?,
+                coming: *library.get(b"pen_nic_coming\0").map_err(failed)?,
                 queued: *library.get(b"pen_nic_queued_take\0").map_err(failed)?,
                 write: *library.get(b"pen_nic_write\0").map_err(failed)?,
                 read: *library.get(b"pen_nic_read\0").map_err(failed)?,
@@ -210,6 +216,19 @@ impl Card {
             }
         };
         Some(Sent { cycle: raw.cycle, queue: raw.queue, is_damaged: raw.damaged != 0, bytes })
+    }
+
+    /// A frame, destination address to FCS, comes by the wire: the first byte of its preamble in a cycle, or as soon as the gap
+    /// after the frame before allows.
+    pub fn push(&mut self, bytes: &[u8], start_cycle: u64) {
+        // SAFETY: the handle is alive, and nobody else uses it; the bytes are copied before the call returns.
+        unsafe { (self.functions.push)(self.handle, bytes.as_ptr(), bytes.len() as u32, start_cycle) };
+    }
+
+    /// How many frames have not come whole yet.
+    pub fn coming(&self) -> usize {
+        // SAFETY: the handle is alive as long as self.
+        unsafe { (self.functions.coming)(self.handle) as usize }
     }
 
     /// The oldest frame that has been queued and was not taken.

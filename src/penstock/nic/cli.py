@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.command.answer import answer
-from penstock.command.console import output, tell
+from penstock.command.console import output, say, tell
 from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption
 
@@ -42,4 +42,27 @@ def linux(
             met = "" if row.requirement is None else "met" if row.ok else "missed"
             table.add_row(row.quantity, row.unit, number(row.theory), number(row.measured), met)
         print_whole(table, output())
+    end(ok)
+
+
+@app.command()
+def diff(
+    seed: Annotated[int, typer.Option(min=0, help="Of the first scenario; the others have those after it.")] = 1,
+    scenarios: Annotated[int, typer.Option(min=1, help="Scenarios.")] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw rings, frames and settings, and hold the card's hardware against its model, to the cycle."""
+    from penstock.nic.differ import differ
+
+    with interruptible():
+        found = differ(seed, scenarios)
+    ok = not found["differing"]
+    if as_json:
+        rows = [{"id": "differ", "quantity": "scenarios that differ", "unit": "", "measured": len(found["differing"])}]
+        answer({"ok": ok, "rows": [{**row, "goal": 0, "ok": ok} for row in rows], **found})
+    else:
+        for line in found["said"]:
+            say(line)
+        compared = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["compared"].items())
+        say(f"{scenarios} scenarios ({compared}): {len(found['differing'])} differ")
     end(ok)

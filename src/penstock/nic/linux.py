@@ -45,16 +45,6 @@ line.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, int(sys.argv[1]))
 for _ in range(int(sys.argv[2])):
     line.sendto(bytes(200), (sys.argv[3], 9))
 """
-# As much as the socket takes, for ever.
-_FLOOD = """
-import socket, sys
-line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-line.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, int(sys.argv[1]))
-line.connect((sys.argv[2], 9))
-data = bytes(1460)
-while True:
-    line.send(data)
-"""
 Tell = Callable[[str], None]
 
 
@@ -72,7 +62,7 @@ def run(tell: Tell, *, rtl: bool = False) -> list[Row]:
     line_bps = _HARDWARE_BPS if rtl else RATE_BPS
     with Card(PAIRS, RATE_BPS, library) as card, Guest(kernel, Emulation("tcg"), devices=card.devices) as guest:
         tell(f"the guest started in {guest.seconds_to_start:.1f} s, Linux {kernel.release}, {guest.emulation}")
-        there = _Linux(guest, card, line_bps, answers=not rtl)
+        there = _Linux(guest, card, line_bps)
         there.set_up()
         return [*there.settings(), *there.queues(), *there.shares(tell)]
 
@@ -86,12 +76,10 @@ def _count(name: str, what: str, seen: float, wanted: float) -> Row:
 
 
 class _Linux:
-    def __init__(self, guest: Guest, card: Card, line_bps: int, *, answers: bool) -> None:
-        """With `answers` the card receives, too."""
+    def __init__(self, guest: Guest, card: Card, line_bps: int) -> None:
         self._guest = guest
         self._card = card
         self._line_bps = line_bps
-        self._answers = answers
         self._cycle_ns = _CYCLE_BITS * 10**9 // line_bps
         self._slots = {queue: self._cycle_ns * part // 100 for queue, part in _SLOT_PERCENT.items()}
 
@@ -164,9 +152,8 @@ class _Linux:
         of = {queue: self._in_slot(ns) for queue, ns in self._slots.items()}
         part = {queue: 100 * rate / self._line_bps for queue, rate in slots.items()}
         both = turns[2] + turns[0]
-        flows = "iperf3" if self._answers else "flows of UDP"
         return [
-            _percent("turns.high", f"one of two {flows} in turns", 100 * turns[2] / both, 50),
+            _percent("turns.high", "one of two iperf3 in turns", 100 * turns[2] / both, 50),
             _percent("turns.low", "the other", 100 * turns[0] / both, 50),
             _percent("slots.high", "the one with a slot of 90 %, of what the card gives alone", part[2], of[2]),
             _count("slots.least", "that is at least 89 %, of 1", int(part[2] >= 89), 1),
@@ -187,12 +174,6 @@ class _Linux:
         return 100 * (slot_ns // frame_ns) * frame_ns / self._cycle_ns
 
     def _start(self, queues: Sequence[int], seconds: float) -> None:
-        if not self._answers:
-            self._do("ip", "neigh", "replace", ADDRESS, "lladdr", "02:00:00:00:00:02", "dev", "eth0")
-            for queue in queues:
-                flood = [sys.executable, "-I", "-S", "-c", _FLOOD, str(queue), ADDRESS]
-                self._guest.start(["nice", "-n", "19", *flood], timeout_s=0)
-            return
         for queue in queues:
             self._card.beside(["iperf3", "-s", "-p", str(5200 + queue)])
         time.sleep(0.5)
@@ -222,7 +203,7 @@ class _Linux:
             if all(now[queue].frames - before[queue].frames >= _BEGUN_FRAMES for queue in _TOS):
                 return
             time.sleep(0.1)
-        raise RunError(f"a flow of the guest sent less than {_BEGUN_FRAMES} frames within {_FLOWS_WITHIN_S:g} s")
+        raise RunError(f"iperf3 in the guest sent less than {_BEGUN_FRAMES} frames within {_FLOWS_WITHIN_S:g} s")
 
     def _measure(self) -> dict[int, float]:
         """Bits per second of the card's clock on the wire by queue, once all has settled."""

@@ -64,6 +64,7 @@ class Options:
     """What the command line asks of experiments that no run answers."""
 
     synthesize: bool = False
+    card: bool = False  # the network card in hardware, which is Verilated for that
 
 
 @dataclass(frozen=True)

@@ -266,6 +266,8 @@ impl Model {
         };
         if self.commit(list) {
             self.enable_gates(true);
+        } else {
+            self.slot_error = registers::NO_LIST;
         }
     }
 }

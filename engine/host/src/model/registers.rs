@@ -39,6 +39,9 @@ pub struct Registers {
     pub selected: u32,
 }
 
+/// The slots are those of no gate list: too many entries, or one that is too short.
+pub const NO_LIST: u32 = 9;
+
 const DATA: u16 = 0x200;
 const INDEX: u16 = 0x210;
 const COMMIT: u16 = 0x214;

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The card without a virtual machine, its queues kept full: what each queue gets of the line, by the card's own clock.
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::card::{ring_of, Card, NoRegister, Outcome, Sent};
+use crate::memory::{Memory, MemoryError};
+use crate::ring::{Layout, RingError};
+
+const QUEUES: usize = 3;
+const SIZE: u16 = 64;
+/// Without FCS.
+const FRAME_BYTES: u64 = 1514;
+const FRAME_NS: u64 = 8 * (8 + FRAME_BYTES + 4 + 12);
+const CYCLE_NS: u64 = 1_000_000;
+const GUARD_NS: u64 = 20_000;
+/// Schedule cycles until all is as it stays, and then while it is counted.
+const SETTLE: u32 = 3;
+const COUNTED: u32 = 10;
+const BUFFER: u64 = 0x8_0000;
+const MEMORY_BYTES: u64 = 0x9_0000;
+const TQCR_NS: u16 = 0x540;
+const CYCLE: u16 = 0x580;
+const ORDER: u16 = 0x600;
+const COMMIT: u16 = 0x58C;
+const REFUSED: u16 = 0x590;
+const STEP: Duration = Duration::from_micros(100);
+
+#[derive(Debug, Error)]
+pub enum AloneError {
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error("ring: {0}")]
+    Ring(#[from] RingError),
+    #[error(transparent)]
+    Register(#[from] NoRegister),
+    #[error("ring {ring} stands still: {why}")]
+    Stopped { ring: usize, why: String },
+    #[error("the card has {pairs} queue pairs; {QUEUES} or more are needed")]
+    Pairs { pairs: usize },
+    #[error("memory that is there cannot be used")]
+    Lost,
+}
+
+/// What was seen of each queue, in percent of the line.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Alone {
+    /// One queue that has the card for itself.
+    pub one: f64,
+    /// Two in turns.
+    pub turns: [f64; QUEUES],
+    /// Slots of 90, 5 and 5 % for queues 2, 1 and 0.
+    pub slots: [f64; QUEUES],
+    /// The same while queue 2 has nothing.
+    pub empty: [f64; QUEUES],
+    /// The same with a guard of 20 us.
+    pub guarded: [f64; QUEUES],
+    /// A slot of 60 % for queue 2, the others without one.
+    pub free: [f64; QUEUES],
+    /// Frames of all these that were on the wire outside of their slot, or in its guard.
+    pub outside: u64,
+    /// Registers that were not read back as they were written.
+    pub changed: u64,
+    /// The code for slots longer than their cycle.
+    pub refusal: u32,
+}
+
+fn layout(queue: usize) -> Layout {
+    let base = 0x1_0000 * queue as u64;
+    Layout { size: SIZE, descriptors: base, available: base + 0x1000, used: base + 0x2000 }
+}
+
+struct Bench<'a> {
+    card: &'a mut dyn Card,
+    memory: Arc<Memory>,
+    now: Duration,
+    sent: Vec<Sent>,
+}
+
+/// Slots in their order, and when each begins.
+type Slots = [(usize, u64)];
+
+impl Bench<'_> {
+    fn set_up(&mut self) -> Result<(), AloneError> {
+        self.card.set_memory(Arc::clone(&self.memory));
+        for queue in 0..QUEUES {
+            let at = layout(queue);
+            for number in 0..SIZE {
+                let descriptor = [BUFFER, 12 + FRAME_BYTES].map(u64::to_le_bytes).concat();
+                let place = u64::from(number);
+                let is_there = self.memory.write(at.descriptors + 16 * place, &descriptor)
+                    && self.memory.write(at.available + 4 + 2 * place, &number.to_le_bytes());
+                is_there.then_some(()).ok_or(AloneError::Lost)?;
+            }
+            self.card.start(ring_of(queue, true), at, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Each of these queues has always something to send, for so long.
+    fn run(&mut self, full: &[usize], cycles: u32) -> Result<(), AloneError> {
+        self.sent.clear();
+        for _ in 0..u64::from(cycles) * CYCLE_NS / STEP.as_nanos() as u64 {
+            for &queue in full {
+                let at = layout(queue);
+                let used = self.memory.load(at.used + 2).ok_or(AloneError::Lost)?;
+                self.memory.store(at.available + 2, used.wrapping_add(SIZE)).then_some(()).ok_or(AloneError::Lost)?;
+                self.card.kick(ring_of(queue, true));
+            }
+            self.now += STEP;
+            let mut outcome = Outcome::default();
+            self.card.advance(self.now, &mut outcome);
+            self.sent.append(&mut outcome.sent);
+            if let Some((ring, why)) = outcome.errors.pop() {
+                return Err(AloneError::Stopped { ring, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// In percent of the line, by the frames between the first and the last one.
+    fn share(&self) -> [f64; QUEUES] {
+        let (Some(first), Some(last)) = (self.sent.first(), self.sent.last()) else { return [0.0; QUEUES] };
+        // Whole cycles of the schedule, so that none is cut where it matters.
+        let whole = (last.at_ns - first.at_ns) / CYCLE_NS * CYCLE_NS;
+        let mut share = [0.0; QUEUES];
+        for sent in self.sent.iter().filter(|sent| sent.at_ns - first.at_ns < whole) {
+            if let Some(of) = share.get_mut(sent.queue) {
+                *of += 100.0 * FRAME_NS as f64 / whole as f64;
+            }
+        }
+        share
+    }
+
+    fn measure(&mut self, full: &[usize]) -> Result<[f64; QUEUES], AloneError> {
+        self.run(full, SETTLE)?;
+        self.run(full, COUNTED)?;
+        Ok(self.share())
+    }
+
+    /// Writes slots and gives how many registers have another value then.
+    fn set_slots(&mut self, slots: &Slots, guard_ns: u64, cycle_ns: u64) -> Result<u64, AloneError> {
+        let mut tqcr = [0; QUEUES];
+        let mut order = [0; 4];
+        for (place, &(queue, slot_ns)) in order.iter_mut().zip(slots) {
+            *place = queue as u8;
+            tqcr[queue] = slot_ns as u32;
+        }
+        let mut writes: Vec<(u16, u32)> = (TQCR_NS..).step_by(4).zip(tqcr).collect();
+        writes.push((ORDER, u32::from_le_bytes(order)));
+        writes.extend((CYCLE..).step_by(4).zip([cycle_ns as u32, guard_ns as u32, slots.len() as u32]));
+        for &(address, value) in &writes {
+            self.card.write(address, value)?;
+        }
+        self.card.write(COMMIT, 0)?;
+        let mut changed = 0;
+        for (address, value) in writes {
+            changed += u64::from(self.card.read(address)? != value);
+        }
+        Ok(changed)
+    }
+
+    /// Frames of which a bit was on the wire outside of their slot, its guard taken away; queues without a slot have what is left.
+    fn outside(&self, slots: &Slots, guard_ns: u64) -> u64 {
+        let is_inside = |sent: &&Sent| {
+            let at = sent.at_ns % CYCLE_NS;
+            let mut begin = 0;
+            for &(queue, slot_ns) in slots {
+                if queue == sent.queue {
+                    return at >= begin && at + FRAME_NS <= begin + slot_ns - guard_ns;
+                }
+                begin += slot_ns;
+            }
+            at >= begin && at + FRAME_NS <= CYCLE_NS - guard_ns
+        };
+        self.sent.iter().filter(|sent| !is_inside(sent)).count() as u64
+    }
+}
+
+/// Brings a card that has just begun, with a line of 1 Gb/s, through all of it.
+///
+/// # Errors
+/// The card does not do what a card does.
+pub fn measure(card: &mut dyn Card) -> Result<Alone, AloneError> {
+    let pairs = card.pairs();
+    if pairs < QUEUES {
+        return Err(AloneError::Pairs { pairs });
+    }
+    let memory = Arc::new(Memory::of_own(&[(0, MEMORY_BYTES)])?);
+    let mut bench = Bench { card, memory, now: Duration::ZERO, sent: Vec::new() };
+    bench.set_up()?;
+    let three = [(2, 900_000), (1, 50_000), (0, 50_000)];
+    let mut seen = Alone { one: bench.measure(&[2])?[2], turns: bench.measure(&[0, 2])?, ..Alone::default() };
+    seen.changed += bench.set_slots(&three, 0, CYCLE_NS)?;
+    seen.slots = bench.measure(&[0, 1, 2])?;
+    seen.outside += bench.outside(&three, 0);
+    bench.set_slots(&three, 0, CYCLE_NS / 2)?;
+    seen.refusal = bench.card.read(REFUSED)?;
+    seen.empty = bench.measure(&[0, 1])?;
+    seen.outside += bench.outside(&three, 0);
+    seen.changed += bench.set_slots(&three, GUARD_NS, CYCLE_NS)?;
+    seen.guarded = bench.measure(&[0, 1, 2])?;
+    seen.outside += bench.outside(&three, GUARD_NS);
+    let one = [(2, 600_000)];
+    seen.changed += bench.set_slots(&one, 0, CYCLE_NS)?;
+    seen.free = bench.measure(&[0, 1, 2])?;
+    seen.outside += bench.outside(&one, 0);
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+
+    #[test]
+    fn the_model_gives_each_queue_what_whole_frames_take_of_its_slot() {
+        let seen = measure(&mut Model::new(4, 1_000_000_000)).unwrap();
+        let of = |slot_ns: u64| 100.0 * ((slot_ns / FRAME_NS) * FRAME_NS) as f64 / CYCLE_NS as f64;
+        let is_near = |seen: f64, wanted: f64| (seen - wanted).abs() < 0.15;
+        assert!(seen.one > 99.8 && is_near(seen.turns[0], 50.0) && is_near(seen.turns[2], 50.0), "{seen:?}");
+        assert!(is_near(seen.slots[2], of(900_000)) && seen.slots[2] > 89.0, "{seen:?}");
+        assert!(is_near(seen.slots[0], of(50_000)) && is_near(seen.empty[0], of(50_000)), "{seen:?}");
+        assert!(is_near(seen.guarded[2], of(880_000)) && is_near(seen.free[2], of(600_000)), "{seen:?}");
+        assert!(is_near(seen.free[0] + seen.free[1], of(400_000)) && is_near(seen.free[0], seen.free[1]), "{seen:?}");
+        assert_eq!((seen.outside, seen.changed, seen.refusal, seen.empty[2]), (0, 0, 6, 0.0));
+    }
+}

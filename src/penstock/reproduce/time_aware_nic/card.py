@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card itself, without a guest: its queues kept full, all that leaves counted by its own clock at 1 Gb/s."""
+
+from __future__ import annotations
+
+from penstock.nic.alone import CYCLE_NS, FRAME_NS, GUARD_NS, Alone, alone, in_slot
+from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
+from penstock.reproduce.row import Row
+from penstock.reproduce.time_aware_nic import printed
+
+_TOO_LONG = 6  # docs/nic.md
+_NEAR_PERCENT = 100 * FRAME_NS / (10 * CYCLE_NS)  # a frame more or less in what is counted
+_NAMES = {"model": "model", "rtl": "hardware"}
+
+
+def rows(kind: str, seen: Alone) -> list[Row]:
+    """Of a card, what each queue gets beside what whole frames take of its slot."""
+    of = _NAMES[kind]
+
+    def share(name: str, what: str, measured: float, theory: float) -> Row:
+        return Row.equals(f"card.{kind}.{name}", f"{of}: {what}", "%", measured, theory, _NEAR_PERCENT)
+
+    def count(name: str, what: str, measured: float, theory: float) -> Row:
+        return Row.equals(f"card.{kind}.{name}", f"{of}: {what}", "", measured, theory, 0)
+
+    least = Row.near(
+        f"card.{kind}.slots.high",
+        f"{of}: the one with a slot of 90 %, of what one queue gets alone",
+        "%",
+        100 * seen.slots[2] / seen.one,
+        printed.SHARE_PERCENT,
+        1,
+    )
+    return [
+        share("one", "one queue alone", seen.one, 100).as_key(),
+        share("turns.high", "one of two queues in turns", seen.turns[2], 50).as_key(),
+        share("turns.low", "the other", seen.turns[0], 50).as_key(),
+        least.as_key(),
+        share("slots.wire", "the same, of the line", seen.slots[2], in_slot(900_000)),
+        share("slots.low", "each with a slot of 5 %", seen.slots[0], in_slot(50_000)).as_key(),
+        share("slots.beside", "a slot of 5 % beside an empty one of 90 %", seen.empty[0], in_slot(50_000)).as_key(),
+        share("guard", "a slot of 90 % with a guard of 20 us", seen.guarded[2], in_slot(900_000 - GUARD_NS)).as_key(),
+        share("free.slot", "a slot of 60 %", seen.free[2], in_slot(600_000)),
+        share("free.one", "one of two queues that share the rest", seen.free[0], in_slot(400_000) / 2).as_key(),
+        share("free.other", "the other", seen.free[1], in_slot(400_000) / 2),
+        count("slots.outside", "frames with a bit outside of their slot", seen.outside, 0).as_key(),
+        count("slots.changed", "registers not read back as they were written", seen.changed, 0).as_key(),
+        count("slots.refused", "the code for slots longer than their cycle", seen.refusal, _TOO_LONG),
+    ]
+
+
+def _evaluate(_outcomes: Outcomes, options: Options) -> Found:
+    if options.card:
+        return Found([*rows("model", alone("model")), *rows("rtl", alone("rtl"))])
+    what = "the one with a slot of 90 % of the card itself: waits for --card"
+    return Found([Row.told("card.rtl.slots.high", what, "%", None, paper=printed.SHARE_PERCENT).as_key()])
+
+
+EXPERIMENTS = (Experiment("card", "queues of the card itself", "IV-B", (), _evaluate),)

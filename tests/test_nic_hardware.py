@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network card in hardware against its model, on random rings, frames and settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.nic.alone import Kind, alone
+from penstock.nic.differ import differ
+from penstock.reproduce.time_aware_nic.card import rows
+
+
+def test_the_card_does_as_its_model_to_the_cycle() -> None:
+    found = differ(seed=1, count=60)
+    assert found["said"] == []
+    assert found["differing"] == []
+    compared = found["compared"]
+    least = {"frames": 400, "errors": 10, "gate_lists": 10, "slots": 10, "credits": 10}
+    assert {name for name, count in least.items() if compared[name] < count} == set()
+
+
+@pytest.mark.parametrize("kind", ["model", "rtl"])
+def test_each_queue_gets_what_whole_frames_take_of_its_slot(kind: Kind) -> None:
+    seen = alone(kind)
+    assert [row.quantity for row in rows(kind, seen) if not row.ok] == []
+    # Nothing of that is met by a card whose slots do nothing.
+    bad = replace(seen, slots=seen.turns, guarded=seen.slots, free=seen.slots, outside=1, changed=1, refusal=0)
+    missed = {row.id.removeprefix(f"card.{kind}.") for row in rows(kind, bad) if not row.ok}
+    assert missed == {
+        "slots.high",
+        "slots.wire",
+        "slots.low",
+        "guard",
+        "free.slot",
+        "free.one",
+        "free.other",
+        "slots.outside",
+        "slots.changed",
+        "slots.refused",
+    }
