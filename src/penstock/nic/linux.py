@@ -61,11 +61,8 @@ def run(tell: Tell, *, rtl: bool = False) -> list[Row]:
     """
     kernel = prepare(tell)
     library = build_card(pairs=PAIRS) if rtl else None
-    line_bps = _HARDWARE_BPS if rtl else RATE_BPS
-    with (
-        Card(PAIRS, _SLOWED_BPS if rtl else RATE_BPS, library) as card,
-        Guest(kernel, Emulation("tcg"), devices=card.devices) as guest,
-    ):
+    line_bps, rate_bps = (_HARDWARE_BPS, _SLOWED_BPS) if rtl else (RATE_BPS, RATE_BPS)
+    with Card(PAIRS, rate_bps, library) as card, Guest(kernel, Emulation("tcg"), devices=card.devices) as guest:
         tell(f"the guest started in {guest.seconds_to_start:.1f} s, Linux {kernel.release}, {guest.emulation}")
         there = _Linux(guest, card, line_bps)
         there.set_up()
