@@ -1,5 +1,6 @@
 nic/pen_nic_pkg.sv
 nic/pen_dma_window.sv
+nic/pen_dma_requests.sv
 nic/pen_dma_read.sv
 nic/pen_dma_write.sv
 nic/pen_virtqueue.sv

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of several clients for the host's memory, cut into bursts and looked up in the windows.
+//
+// A burst has up to 128 bytes and does not cross a multiple of 128, so none crosses a page; clients take turns burst by
+// burst.
+//
+//   next_i      |1| | | |..| |      a burst may begin
+//   check_o     | |1| | |..| |      client_o, address_o and burst_last_o hold from here to the end of the burst
+//   allowed_o   | |A| | |..| |      with check_o: the page is the host's
+//   moves_i     | | | |1|..|1|      a word: bytes of it that belong to the burst: count_o
+module pen_dma_requests
+  import pen_nic_pkg::*;
+#(
+  parameter int unsigned CLIENTS = 2
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_i,
+  input  window_range_t [WINDOWS-1:0] windows_i,
+  input  logic [CLIENTS-1:0]          request_valid_i,
+  output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
+  input  dma_request_t [CLIENTS-1:0]  request_i,
+  input  logic                        next_i,
+  output logic                        check_o,
+  output logic                        allowed_o,
+  output logic [$clog2(CLIENTS > 1 ? CLIENTS : 2)-1:0] client_o,
+  output address_t                    address_o,         // of the next byte
+  output logic [7:0]                  words_o,           // with check_o and until the first word: of the burst, less one
+  input  logic                        moves_i,
+  output logic [3:0]                  count_o,
+  output logic                        burst_last_o,      // this word ends the burst
+  output logic                        last_o,            // and the request
+  input  logic                        end_i              // with moves_i: so does this word, whatever is left
+);
+  localparam int unsigned CLIENT_W = $clog2(CLIENTS > 1 ? CLIENTS : 2);
+  localparam int unsigned BURST_BYTES = 128;
+  localparam int unsigned BURST_W = $clog2(BURST_BYTES);
+  typedef logic [CLIENT_W-1:0] client_t;
+
+  client_t                    client_q, chosen;
+  logic [CLIENTS-1:0]         active_q;
+  dma_request_t [CLIENTS-1:0] left_q;                    // of each request, what has not been moved
+  dma_request_t               now;
+  logic [BURST_W:0]           room, burst_bytes, burst_left_q;
+  logic [3:0]                 lanes;
+
+  assign request_ready_o = ~active_q;
+
+  // The next client after the one served last.
+  always_comb begin
+    chosen = client_q;
+    for (int unsigned k = CLIENTS; k >= 1; k--) begin
+      automatic client_t next = client_t'((32'(client_q) + k) % CLIENTS);
+      if (active_q[next]) chosen = next;
+    end
+  end
+
+  pen_dma_window u_window (
+    .clk_i, .windows_i, .page_i(left_q[chosen].address[ADDRESS_W-1:12]), .allowed_o
+  );
+
+  assign now          = left_q[client_q];
+  assign client_o     = client_q;
+  assign address_o    = now.address;
+  assign room         = (BURST_W + 1)'(BURST_BYTES) - {1'b0, now.address[BURST_W-1:0]};
+  assign burst_bytes  = now.bytes > 17'(room) ? room : now.bytes[BURST_W:0];
+  assign words_o      = 8'(((BURST_W + 1)'(now.address[2:0]) + burst_bytes - 1'b1) >> 3);
+  assign lanes        = 4'd8 - {1'b0, now.address[2:0]};
+  assign count_o      = burst_left_q > (BURST_W + 1)'(lanes) ? lanes : burst_left_q[3:0];
+  assign burst_last_o = burst_left_q == (BURST_W + 1)'(count_o);
+  assign last_o       = now.bytes == 17'(count_o);
+
+  always_ff @(posedge clk_i) begin
+    check_o <= next_i && active_q != '0;
+    if (next_i) client_q <= chosen;
+    if (check_o) burst_left_q <= burst_bytes;
+    if (moves_i) begin
+      burst_left_q <= burst_left_q - (BURST_W + 1)'(count_o);
+      left_q[client_q].address <= now.address + ADDRESS_W'(count_o);
+      left_q[client_q].bytes   <= now.bytes - 17'(count_o);
+      if (last_o || end_i) active_q[client_q] <= 1'b0;
+    end
+    for (int unsigned k = 0; k < CLIENTS; k++) begin
+      if (request_valid_i[k] && request_ready_o[k]) begin
+        active_q[k] <= 1'b1;
+        left_q[k]   <= request_i[k];
+      end
+    end
+    if (rst_i) begin
+      check_o  <= 1'b0;
+      client_q <= '0;
+      active_q <= '0;
+    end
+  end
+endmodule
