@@ -113,10 +113,11 @@ def _error_rows(family: str, departures: list[dict[str, Any]]) -> Iterator[dict[
 
 
 def _row(row_id: str, quantity: str, unit: str, values: list[float], digits: int = 0) -> dict[str, Any]:
-    middle = round(statistics.median(values), digits)
+    places = digits or None  # none: whole numbers
+    middle = round(statistics.median(values), places)
     row: dict[str, Any] = {"id": row_id, "quantity": quantity, "unit": unit, "measured": middle, "ok": True}
     if len(values) > 1:
-        row |= {"low": round(min(values), digits), "high": round(max(values), digits)}
+        row |= {"low": round(min(values), places), "high": round(max(values), places)}
     return row
 
 
