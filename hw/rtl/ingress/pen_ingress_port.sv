@@ -157,19 +157,25 @@ module pen_ingress_port (
   logic [3:0]  pcp_dei_q;
   logic        priority_tagged_q;
   class_t      traffic_class_q;
-  logic        ip_q;                // within an IPv4 header
-  logic [6:0]  ip_position_q;
-  logic [3:0]  ip_length_q;         // in units of four bytes
-  logic        later_fragment_q;
-  logic [7:0]  protocol_q;
-  logic [63:0] ip_addresses_q;
-  logic [31:0] ip_ports_q;
-  logic        ip_done_q;           // all of it was there
-  logic [2:0]  ip_tail_q;           // bytes after that, the FCS among them
-  logic        has_ports;
+  logic         ipv4, has_ports, begins_ipv4, between_frames;
+  logic [103:0] ipv4_fields;
 
   assign ethertype = {previous_q, beat_i.data};
-  assign has_ports = (protocol_q == 8'd6 || protocol_q == 8'd17) && !later_fragment_q;
+  assign begins_ipv4 = ethertype == TYPE_IPV4 && (length_q == 11'd13 || (tagged_q && length_q == 11'd17));
+
+  // The record has gone out: forget how far this frame got.
+  assign between_frames = state_q == LEARN || state_q == DISCARD;
+
+  pen_ipv4_key u_ipv4 (
+    .clk_i,
+    .clear_i    (between_frames),
+    .valid_i    (state_q == FRAME && accept),
+    .begin_i    (begins_ipv4),
+    .data_i     (beat_i.data),
+    .valid_o    (ipv4),
+    .has_ports_o(has_ports),
+    .fields_o   (ipv4_fields)
+  );
 
   always_ff @(posedge clk_i) begin
     if (state_q == FRAME && accept) begin
@@ -185,7 +191,6 @@ module pen_ingress_port (
       if (length_q == 11'd13) begin
         tagged_q <= ethertype == TYPE_VLAN;
         header_q <= ethertype != TYPE_VLAN;
-        ip_q     <= ethertype == TYPE_IPV4;
       end
       if (tagged_q) begin
         if (length_q == 11'd14) begin
@@ -197,38 +202,11 @@ module pen_ingress_port (
           if (ethertype[11:0] != '0) vlan_id_q <= ethertype[11:0];
           else priority_tagged_q <= 1'b1;
         end
-        if (length_q == 11'd17) ip_q <= ethertype == TYPE_IPV4;
       end
-      if (ip_q) begin
-        ip_position_q <= ip_position_q + 7'd1;
-        case (ip_position_q)
-          7'd0: begin
-            ip_length_q <= beat_i.data[3:0];
-            if (beat_i.data[7:4] != 4'd4 || beat_i.data[3:0] < 4'd5) ip_q <= 1'b0;
-          end
-          7'd6: if (beat_i.data[4:0] != '0) later_fragment_q <= 1'b1;
-          7'd7: if (beat_i.data != '0) later_fragment_q <= 1'b1;
-          7'd9: protocol_q <= beat_i.data;
-          default: ;
-        endcase
-        if (ip_position_q >= 7'd12 && ip_position_q < 7'd20) ip_addresses_q <= {ip_addresses_q[55:0], beat_i.data};
-        if (ip_position_q[6:2] == {1'b0, ip_length_q}) ip_ports_q <= {ip_ports_q[23:0], beat_i.data};
-        if (ip_position_q >= 7'd19 && ip_position_q == {1'b0, ip_length_q, 2'b00} + (has_ports ? 7'd3 : -7'd1)) begin
-          ip_q      <= 1'b0;
-          ip_done_q <= 1'b1;
-        end
-      end
-      if (ip_done_q && !ip_tail_q[2]) ip_tail_q <= ip_tail_q + 3'd1;
     end
-    // The record has gone out: forget how far this frame got.
-    if (state_q == LEARN || state_q == DISCARD) begin
-      tagged_q         <= 1'b0;
-      header_q         <= 1'b0;
-      ip_q             <= 1'b0;
-      ip_done_q        <= 1'b0;
-      ip_tail_q        <= '0;
-      ip_position_q    <= '0;
-      later_fragment_q <= 1'b0;
+    if (between_frames) begin
+      tagged_q <= 1'b0;
+      header_q <= 1'b0;
     end
   end
 
@@ -270,9 +248,9 @@ module pen_ingress_port (
       has_tag:             tagged_q,
       pcp_dei:             pcp_dei_q,
       is_priority_tagged:  priority_tagged_q,
-      ipv4:                ip_done_q && ip_tail_q[2],
+      ipv4:                ipv4,
       has_ports:           has_ports,
-      ipv4_fields:         {ip_addresses_q, protocol_q, ip_ports_q},
+      ipv4_fields:         ipv4_fields,
       is_stream:           is_stream_q,
       stream:              stream_q,
       way:                 way_q
