@@ -16,8 +16,9 @@ from penstock.bound.phases import acts_for_all, begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import MOST, PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, processing, visible_early_ps
+from penstock.collection import without_collection
 from penstock.ethernet import GAP_BYTES, WIRE_OVERHEAD_BYTES
-from penstock.scenario.checked_stream import Stream
+from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.limits import START_TIME_NS
 from penstock.scenario.network import Bridge, Network, Station
@@ -43,6 +44,8 @@ class Description:
     streams: list[dict[str, Any]] = field(default_factory=list)
     port_at: dict[Place, int] = field(default_factory=dict)
     hop_at: list[dict[Place, int]] = field(default_factory=list)  # by stream
+    # What all streams that enter a bridge by a port have in common there.
+    entered: dict[Place, tuple[Place, Bridge | Station, Bridge, int]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """What the engine takes."""
@@ -51,6 +54,11 @@ class Description:
 
 def describe(network: Network) -> Description:
     """The whole network: also streams without a bound are in the way of others."""
+    with without_collection():
+        return _described(network)
+
+
+def _described(network: Network) -> Description:
     told = Description()
     places: dict[Place, None] = {}
     for stream in network.streams.values():
@@ -204,13 +212,15 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
     at: dict[Place, int] = {(stream.talker, 0): 0}
     first = stream.tree[0].bridge
     for hop in stream.tree:
-        before = network.peer(hop.bridge, hop.entry)
-        assert before is not None, "a tree leads from its talker on"
-        bridge = network.bridges[hop.bridge]
+        entered = told.entered.get((hop.bridge, hop.entry))
+        if entered is None:
+            entered = told.entered[hop.bridge, hop.entry] = _entered(network, hop)
+        before, sender, bridge, jitter = entered
         traffic_class = network.class_at(stream, hop.bridge)
         regulated = stream.ats is not None and bridge.is_ats(traffic_class)
         conforms = regulated and hop.bridge == first and _all_conform(network, stream)
-        jitter = grid_step_ps(bridge) + _ROUNDING_PS + (TOLERANCE_PS if conforms else 0)
+        if conforms:
+            jitter += TOLERANCE_PS
         if bridge.cut_through_bytes is not None:
             entry = network.link_at[hop.bridge, hop.entry]
             jitter += ceil_div(stream.max_frame_bytes * 8 * PS, entry.rate_bps)
@@ -225,7 +235,7 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
                     "jitter_ps": jitter,
                     "regulator": scheduler,
                     "conforms": conforms,
-                    "reach_ps": None if regulated else reach_ps(network, stream, _node(network, before[0]), hop, port),
+                    "reach_ps": None if regulated else reach_ps(network, stream, sender, hop, port),
                 }
             )
     told.hop_at.append(at)
@@ -239,6 +249,14 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
             "hops": hops,
         }
     )
+
+
+def _entered(network: Network, hop: Hop) -> tuple[Place, Bridge | Station, Bridge, int]:
+    """The port that is before a bridge's, its node, the bridge, and by how much it may take longer once than otherwise."""
+    before = network.peer(hop.bridge, hop.entry)
+    assert before is not None, "a tree leads from its talker on"
+    bridge = network.bridges[hop.bridge]
+    return before, _node(network, before[0]), bridge, grid_step_ps(bridge) + _ROUNDING_PS
 
 
 def _all_conform(network: Network, stream: Stream) -> bool:

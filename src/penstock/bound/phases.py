@@ -71,6 +71,8 @@ def reach_ps(network: Network, stream: Stream, before: Bridge | Station, hop: Ho
     rate, whole = entry.rate_bps, 10**9
     shortest = (AHEAD_BYTES + (stream.min_frame_bytes if stored else 0)) * 8 * PS + least * rate
     longest = (AHEAD_BYTES + stream.max_frame_bytes) * 8 * PS + most * rate
+    if not apart:
+        return entry.delay_ps + shortest // rate, entry.delay_ps - (-longest // rate)
     soonest, latest = shortest * (whole - apart) // (rate * whole), ceil_div(longest * (whole + apart), rate * whole)
     return entry.delay_ps + soonest, entry.delay_ps + latest
 
