@@ -170,6 +170,7 @@ CAUSES = (
     "the source does not keep rate and burst",
     "it answers other frames; ats gives it a contract",
     "(faults), and what waits meanwhile comes at once; without it there may be a bound",
+    "(faults), and nodes lead frames around it; without it there may be a bound",
 )
 # Their sources bring more than their windows let through.
 OVERLOADED = {("plane", "bulk"), ("smartnic-tas", "be")}

@@ -129,7 +129,7 @@ def _broken(network: Network, stream: Stream) -> str | None:
         return None
     hit = touched(network).get(stream.name)
     if hit is not None:
-        return f"{hit}, and what waits meanwhile comes at once; without it there may be a bound"
+        return f"{hit}; without it there may be a bound"
     ports = [(stream.talker, 0), *((hop.bridge, egress) for hop in stream.tree for egress in hop.egress)]
     passed = {network.link_at[port].name for port in ports}
     for fault in network.faults:

@@ -34,7 +34,7 @@ def _touched(network: Network) -> dict[str, str]:
     for stream in network.streams.values():
         fault = next((fault for fault in outages if _is_hit(network, stream, fault)), None)
         if fault is not None:
-            found[stream.name] = f"{fault.said} (faults)"
+            found[stream.name] = f"{fault.said} (faults), and what waits meanwhile comes at once"
     ports = {stream.name: set(_ports(stream)) for stream in network.streams.values()}
     reached = set().union(*(ports[name] for name in found))
     while more := [
