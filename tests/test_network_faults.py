@@ -241,8 +241,8 @@ def test_no_bound_beside_an_outage_or_on_a_link_with_bit_errors(tmp_path: Path) 
     assert bound(network, "other").total_ps is not None
     run("", ats + other + cut("t0", "b", "1us", "2us"))
     assert bound(load(tmp_path), "other").reason == (
-        'the link of "t0" and "b" is down from 1 us to 2 us (faults), and a bound is about a network that is whole; '
-        "without it there may be one"
+        'it meets streams that wait while the link of "t0" and "b" is down from 1 us to 2 us (faults); '
+        "without it there may be a bound"
     )
 
 

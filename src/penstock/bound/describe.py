@@ -252,7 +252,7 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
 
 
 def _entered(network: Network, hop: Hop) -> tuple[Place, Bridge | Station, Bridge, int]:
-    """The port that is before a bridge's, its node, the bridge, and by how much it may take longer once than otherwise."""
+    """The port that is before a bridge's, its node, the bridge, and by how much that may take longer at times."""
     before = network.peer(hop.bridge, hop.entry)
     assert before is not None, "a tree leads from its talker on"
     bridge = network.bridges[hop.bridge]
