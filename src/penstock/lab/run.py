@@ -129,9 +129,9 @@ def play(
     parts = background.parted(whole)
     network, iperf = parts.network, parts.streams
     notes += [f"{s.name}: frames of iperf3 are not timed: its deadline is not checked" for s in iperf if s.deadline_ps]
-    lead_ns = lead_of(network)
-    todo = making.programs(network, how, lead_ns)
     own_planes = planes.requests(given, network, how)
+    lead_ns = lead_of(network, len(own_planes) + len(beside))
+    todo = making.programs(network, how, lead_ns)
     binary = str(end_station())
     if iperf:
         machine.ask("run", host=None, command=background.READ_FIRST)
@@ -182,9 +182,9 @@ def _printed(machine: Machine, program: Mapping[str, Any]) -> str:
     return printed.read_text(errors="replace")
 
 
-def lead_of(network: Network) -> int:
-    """How long after the programs are started the traffic begins, in ns."""
-    return _FIRST_LEAD_NS + len(network.stations) * _LEAD_PER_PROGRAM_NS
+def lead_of(network: Network, others: int = 0) -> int:
+    """How long after the programs are started the traffic begins, in ns; `others` are those beside stations'."""
+    return _FIRST_LEAD_NS + (len(network.stations) + others) * _LEAD_PER_PROGRAM_NS
 
 
 def needed(network: Network) -> list[str]:
