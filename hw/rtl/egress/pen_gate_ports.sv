@@ -7,7 +7,8 @@
 //
 // When the clock is stepped, all that the ports wait for is forgotten. The running lists are told their new start first
 // of all: until each has been looked at once (`looked_o`), nothing else begins. Then the changes that were pending
-// (`again_o`) are worked out anew.
+// (`again_o`) are worked out anew, and when the last one is, all times are looked at before anything else begins. If
+// the clock is stepped once more before that, they are worked out from the times that they had before the first step.
 module pen_gate_ports
   import pen_pkg::*, pen_gate_pkg::*;
 #(
@@ -47,13 +48,16 @@ module pen_gate_ports
   output logic [PORTS-1:0]  short_o
 );
   logic [PORTS-1:0]  send_new_q, send_start_q, send_last_q;
+  logic [PORTS-1:0]  moved_q;             // worked out anew, in the other slot, and not yet told
   logic [PORT_W+1:0] look_q;
+  logic              ends_again;
 
   assign look_port_o = look_q[PORT_W+1:2];
   assign look_time_o = look_q[1:0];
   assign waits_o     = (send_new_q | send_start_q | send_last_q) != '0;
   assign send_new_o  = send_new_q;
   assign send_last_o = send_last_q;
+  assign ends_again  = again_o == PORTS'(1) << port_i;
 
   always_comb begin
     unique case (look_time_o)
@@ -90,7 +94,8 @@ module pen_gate_ports
           started_o[port_i]    <= 1'b1;
           send_start_q[port_i] <= 1'b1;
         end else begin
-          slot_o[port_i] <= !slot_o[port_i];
+          slot_o[port_i]  <= !slot_o[port_i];
+          moved_q[port_i] <= again_o[port_i];
         end
       end
       LAST_LENGTH: if (length_known_i) short_o[port_i] <= is_short_i;
@@ -102,6 +107,11 @@ module pen_gate_ports
           send_new_q[port_i]  <= hold_new_i;
           send_last_q[port_i] <= !hold_new_i;
           if (hold_new_i) send_start_q[port_i] <= 1'b0;
+          if (ends_again) begin
+            moved_q  <= '0;
+            looked_o <= 1'b0;
+            look_q   <= '0;
+          end
         end
       end
       default: ;
@@ -121,6 +131,8 @@ module pen_gate_ports
       looked_o     <= 1'b0;
       look_q       <= '0;
       again_o      <= (again_o | pending_o) & ~changed_i;
+      slot_o       <= slot_o ^ moved_q;
+      moved_q      <= '0;
       send_new_q   <= '0;
       send_start_q <= '0;
       send_last_q  <= '0;
@@ -133,6 +145,7 @@ module pen_gate_ports
       pending_o    <= '0;
       started_o    <= '0;
       again_o      <= '0;
+      moved_q      <= '0;
       send_new_q   <= '0;
       send_start_q <= '0;
       send_last_q  <= '0;

@@ -30,6 +30,8 @@ const TOLD_CYCLES: Tick = 13;
 const FREE_CYCLES: Tick = 11;
 /// And to the next entry.
 const WRITABLE_CYCLES: Tick = 2;
+/// From the cycle in which the port's change counts as told to the first selection that knows it.
+const KNOWN_CYCLES: Tick = TOLD_CYCLES - WRITABLE_CYCLES;
 /// From the cycle in which a list begins to the one in which the unit no longer counts it as pending.
 const ACTED_CYCLES: Tick = 2;
 /// From the time by which a port is locked to the cycle in which it says so.
@@ -71,20 +73,24 @@ enum Step {
         list: Arc<List>,
     },
     Withdraw,
+    /// `before`: the change time that a step of the clock has moved.
     Propose {
         list: Arc<List>,
         change_time: u64,
         since: u64,
+        before: Option<u64>,
     },
     /// The commit that a step of the clock has interrupted begins again.
     Again(GateRegisters),
 }
 
 impl Step {
-    /// The list and its ConfigChangeTime.
-    fn proposed(&self) -> Option<(Arc<List>, u64)> {
+    /// The list and its ConfigChangeTime, which moves when the port is told.
+    fn proposed(&self, is_told: bool) -> Option<(Arc<List>, u64)> {
         match self {
-            Self::Propose { list, change_time, .. } => Some((Arc::clone(list), *change_time)),
+            Self::Propose { list, change_time, before, .. } => {
+                Some((Arc::clone(list), before.filter(|_| !is_told).unwrap_or(*change_time)))
+            }
             _ => None,
         }
     }
@@ -142,9 +148,15 @@ impl GateConfig {
 
     /// The port is told of a list shortly before it is pending.
     fn tell(&mut self, port: u16, since: u64, list: Arc<List>, change_time: u64) {
+        self.push_tell(port, Step::Propose { list, change_time, since, before: None }, FREE_CYCLES);
+    }
+
+    /// A commit can be taken so many cycles after the port is to be told.
+    fn push_tell(&mut self, port: u16, step: Step, free: Tick) {
+        let Step::Propose { since, .. } = step else { return };
         let told = since - TOLD_NS;
-        self.steps.push_back((When::seen(told, TOLD_CYCLES), port, Step::Propose { list, change_time, since }));
-        self.busy_until(When::seen(told, WRITABLE_CYCLES), When::seen(told, FREE_CYCLES));
+        self.steps.push_back((When::seen(told, TOLD_CYCLES), port, step));
+        self.busy_until(When::seen(told, WRITABLE_CYCLES), When::seen(told, free));
     }
 
     /// A command to the clock acts in this cycle.
@@ -184,7 +196,11 @@ impl GateConfig {
         }
         self.work = self.work.filter(|work| work.since < cycle && cycle < self.writable.at(time));
         let Some(work) = &mut self.work else { return };
-        self.steps.clear();
+        // What was told just before it stays.
+        let since = work.since;
+        self.steps.retain(|(when, _, step)| {
+            matches!(step, Step::Propose { .. }) && when.at(time) <= since.saturating_add(TOLD_CYCLES - FREE_CYCLES)
+        });
         if std::mem::take(&mut work.counted) {
             self.errors[usize::from(work.port)].0 -= 1;
         }
@@ -329,7 +345,7 @@ impl GateConfig {
                     ports.change(at, port).withdraw(seen);
                     ports.changed(at, port);
                 }
-                Step::Propose { list, change_time, since } => {
+                Step::Propose { list, change_time, since, .. } => {
                     ports.change(at, port).propose(since, list, change_time);
                     ports.changed(at, port);
                 }
@@ -360,16 +376,23 @@ impl GateConfig {
             self.between = if self.work.is_some() { (0, 0) } else { (started, looked) };
             // What the ports have not been told of yet, or have and do not know yet.
             let told = std::mem::take(&mut self.steps);
+            let proposed = |port| {
+                let of_port = told.iter().filter(|step| step.1 == port);
+                of_port.filter_map(|step| step.2.proposed(step.0.at(&before) <= cycle + KNOWN_CYCLES)).next()
+            };
+            let mut again = Vec::new();
             for &port in shaped.iter().rev() {
                 let pending = ports.change(at, port).stepped(last, now + LEAD_NS);
-                let Some((list, pending)) =
-                    pending.or_else(|| told.iter().filter(|step| step.1 == port).find_map(|step| step.2.proposed()))
-                else {
-                    continue;
-                };
-                let earliest = now + AGAIN_NS + LEAD_NS;
-                let change_time = if pending >= earliest { pending } else { list.start_from(earliest) };
-                self.tell(port, now + AGAIN_NS, list, change_time);
+                let Some((list, before)) = pending.or_else(|| proposed(port)) else { continue };
+                let since = now + AGAIN_NS;
+                let earliest = since + LEAD_NS;
+                let change_time = if before >= earliest { before } else { list.start_from(earliest) };
+                again.push((port, Step::Propose { list, change_time, since, before: Some(before) }));
+            }
+            // Then all times are looked at, and each port waits for one.
+            let free = LOOK_CYCLES * looks(ports) + FOUND_CYCLES * again.len() as Tick + 1;
+            for (port, step) in again {
+                self.push_tell(port, step, free);
             }
             if let Some(work) = self.work {
                 self.begin_again(&work, ports.gate_time());
@@ -398,8 +421,12 @@ fn after_step(cycle: Tick, earliest: u64, running: u64, ports: &impl GatedPorts)
             Some(_) => START_DIVIDED_CYCLES + REMAINDER_CYCLES - 1,
         };
     }
-    let looks = TIMES * Tick::from(count.next_power_of_two());
-    (started, started + LOOK_CYCLES * looks + FOUND_CYCLES * found)
+    (started, started + LOOK_CYCLES * looks(ports) + FOUND_CYCLES * found)
+}
+
+/// How many times of ports are looked at one after the other.
+fn looks(ports: &impl GatedPorts) -> Tick {
+    TIMES * Tick::from(ports.count().next_power_of_two())
 }
 
 /// A change that can no longer be taken back: its last cycle runs or is near, or the first list is near.

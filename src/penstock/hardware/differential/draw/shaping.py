@@ -85,12 +85,14 @@ def _lists(drawing: Drawing, ports: Sequence[int], end: int) -> Iterator[tuple[i
     gives_up = rng.random() < 0.4
     for port in ports:
         yield at, "gate_list", _gate_list(drawing, port, at, _holding(drawing) if gives_up else None)
-    worked_until = (len(ports) + 1) * BUSY_CYCLES
+    # How often the clock is stepped soon after: while a list is checked, is worked on, or has been told to its port.
+    steps = rng.choice((0, 0.2, 0.8))
+    yield from _steps_after(drawing, at, steps)
+    at += (len(ports) + 1) * BUSY_CYCLES
     if rng.random() < 0.2:
-        # Not while a list is being worked on, and none until the ports know of their changes again.
-        at = worked_until + rng.randint(0, 30_000)
+        at += rng.randint(0, 30_000)
         yield at, "clock_step", _step(drawing)
-        at += AGAIN_CYCLES + BUSY_CYCLES
+        at += rng.choice((0, AGAIN_CYCLES + BUSY_CYCLES))
     count = rng.choice((4, 12, 30)) if gives_up else rng.choice((0, 1, 4, 12))
     for n in range(count):
         at += rng.choice((rng.randint(1, BUSY_CYCLES), BUSY_CYCLES + rng.randint(0, 3_000), drawing.log(100, 100_000)))
@@ -105,6 +107,16 @@ def _lists(drawing: Drawing, ports: Sequence[int], end: int) -> Iterator[tuple[i
             yield at, "gate_list", _gate_list(drawing, ports[n // 2 % len(ports)], at, entries)
         else:
             yield at, "gate_list", _gate_list(drawing, rng.choice(ports), at)
+        yield from _steps_after(drawing, at, steps)
+
+
+def _steps_after(drawing: Drawing, at: int, probability: float) -> Iterator[tuple[int, str, list[Write]]]:
+    """Steps of the clock after a change, now and then one soon after the other."""
+    rng = drawing.rng
+    while rng.random() < probability:
+        at += rng.choice((0, drawing.log(1, 1_000), drawing.log(1, 30_000), drawing.log(1, AGAIN_CYCLES)))
+        yield at, "clock_step", _step(drawing)
+        probability *= 0.7
 
 
 def _entries(drawing: Drawing) -> list[tuple[int, int, int]]:
