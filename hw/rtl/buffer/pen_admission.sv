@@ -237,6 +237,7 @@ module pen_admission
   // The longest frame that each egress port takes, as set and as its gates have it.
   length_t [PORTS-1:0]       max_sdu_1, max_sdu_2_q;
   logic [PORTS-1:0][11:0]    window_2_q;           // bytes with all that they take on the wire
+  logic [1:0][PORTS-1:0]     gate_enable_q;        // as late as gates that are enabled reach selection
   length_t                   max_sdu_write_bytes;
   logic                      max_sdu_write;
   logic [2:0]                max_sdu_index;
@@ -261,11 +262,12 @@ module pen_admission
   assign guarantee_slack = slack_t'({3'b0, config_i.queue_guarantee_cells}) - slack_t'({10'b0, head_1_q.cells});
 
   always_ff @(posedge clk_i) begin
+    gate_enable_q <= {gate_enable_q[0], PORTS'(config_i.gate_enable)};
     if (valid_q[1]) begin
       used_2_q                    <= used_1;
       max_sdu_2_q                 <= max_sdu_1;
       for (int unsigned e = 0; e < PORTS; e++)
-        window_2_q[e] <= config_i.gate_enable[e] ? largest_window_ns_i[e][head_1_q.traffic_class][14:3] : '1;
+        window_2_q[e] <= gate_enable_q[1][e] ? largest_window_ns_i[e][head_1_q.traffic_class][14:3] : '1;
       queue_slack_2_q             <= queue_slack;
       guarantee_slack_2_q         <= guarantee_slack;
       queue_slack_charged_2_q     <= queue_slack - slack_t'({10'b0, head_3_q.cells});

@@ -50,6 +50,7 @@ module pen_queue_lifetime
   localparam logic [7:0] LIFETIME = 8'd120;           // in 2^20 cycles: 1.007 s
 
   logic       check_q, never_fits_q, holds_q;
+  logic [1:0] gate_enable_q;                          // as late as gates that are enabled reach selection
   logic [7:0] until_q;
   class_t     check_class_q;
 
@@ -57,12 +58,13 @@ module pen_queue_lifetime
   assign look_class_o = cycle_next_i[9:7];
 
   always_ff @(posedge clk_i) begin
+    gate_enable_q <= {gate_enable_q[0], gate_enable_i};
     if (rst_i) check_q <= 1'b0;
     else check_q <= looked_i && ready_i[looked_class_i] && lists_idle_i && !holds_q;
     if (looked_i) begin
       check_class_q <= looked_class_i;
       until_q       <= until_i;
-      never_fits_q  <= gate_enable_i && {1'b0, looked_wire_i} > largest_window_ns_i[looked_class_i][14:3];
+      never_fits_q  <= gate_enable_q[1] && {1'b0, looked_wire_i} > largest_window_ns_i[looked_class_i][14:3];
     end
   end
 

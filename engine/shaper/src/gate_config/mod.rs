@@ -301,7 +301,7 @@ impl GateConfig {
         let Some((gates, change_time)) = pending else { return self.prepare_list(at, port, list, now, ports) };
         let cancel = at + ACTED_CYCLES + 1;
         let acts = time.tick_of(change_time);
-        if acts <= cancel || is_locked(gates, time.at(cancel - LOCKED_CYCLES)) {
+        if acts <= cancel || gates.is_locked(time.at(cancel - LOCKED_CYCLES), LEAD_NS) {
             let seen = When::seen(change_time, ACTED_CYCLES + GATES_CYCLES);
             let when = if acts + ACTED_CYCLES > cancel { seen } else { When::tick(cancel + 1) };
             self.wait_for(when, port, Step::Acted { list });
@@ -427,15 +427,4 @@ fn after_step(cycle: Tick, earliest: u64, running: u64, ports: &impl GatedPorts)
 /// How many times of ports are looked at one after the other.
 fn looks(ports: &impl GatedPorts) -> Tick {
     TIMES * Tick::from(ports.count().next_power_of_two())
-}
-
-/// A change that can no longer be taken back: its last cycle runs or is near, or the first list is near.
-fn is_locked(gates: &Gates, now: u64) -> bool {
-    let Some((_, change_time)) = gates.pending(now) else { return false };
-    let is_near = |time: u64| time.saturating_sub(now) < LEAD_NS;
-    match gates.list(now) {
-        None => is_near(change_time),
-        Some(_) if gates.is_last_cycle(now) => true,
-        Some(_) => gates.next_edge(now).is_some_and(|edge| is_near(edge) && gates.is_last_cycle(edge)),
-    }
 }

@@ -186,3 +186,51 @@ fn steps_of_the_clock_work_out_again_what_is_pending() {
         }
     }
 }
+
+/// Until its port is told of the time that a step has moved it to, a change is worked out from the one before.
+#[test]
+fn a_second_step_moves_a_change_from_where_it_stood_before_the_first() {
+    // The first step puts the clock far beyond the change, the second back behind it; the port is told in between or not.
+    for (second, kept) in [(10_600, true), (77_000, false)] {
+        let (mut unit, mut port) = (unit(), Port::new());
+        let far = GateRegisters { base_s: 5, ..registers(0) };
+        unit.commit(1_000, 0, &far, &port.time);
+        port.run(&mut unit, 9_500);
+        assert_eq!(unit.clock_command(10_000, Command::Set { s: 8, ns: 0 }, &mut port), 0);
+        port.run(&mut unit, second);
+        assert_eq!(unit.clock_command(second, Command::Set { s: 1, ns: 0 }, &mut port), 0);
+        port.run(&mut unit, second + 70_000);
+        let now = port.time.at(second + 70_000);
+        let (_, change_time) = port.gates.pending(now).unwrap();
+        assert_eq!(change_time == 5_000_000_000, kept, "{change_time}");
+    }
+}
+
+/// A commit waits until each port has been told of the time that it waits for after a step.
+#[test]
+fn all_times_are_looked_at_before_a_commit_after_a_step() {
+    let (mut unit, mut port) = (unit(), Port::new());
+    unit.commit(1_000, 0, &registers(0), &port.time);
+    port.run(&mut unit, 9_500);
+    assert_eq!(unit.clock_command(10_000, Command::Set { s: 8, ns: 0 }, &mut port), 0);
+    let told = port.time.tick_of(8_000_000_000 + AGAIN_NS - TOLD_NS);
+    let free = unit.takes_commit(10_001, &port.time);
+    assert!(free.abs_diff(told + LOOK_CYCLES * TIMES + FOUND_CYCLES) < 8, "{free} {told}");
+}
+
+/// A list whose first cycle after a step would come too late gives way to the change, which then cannot be taken back.
+#[test]
+fn a_change_that_the_states_of_a_step_are_held_for_is_locked() {
+    let list = |cycle_time| {
+        let entries = vec![Entry { operation: 0, states: 1, interval: cycle_time }];
+        let admin = AdminList { entries, base_time: 0, cycle_time, cycle_time_extension: 0 };
+        Arc::new(List::compile(&admin, &Capacity::HARDWARE).unwrap())
+    };
+    for (change_time, locked) in [(1_000_063, true), (1_000_064, false)] {
+        let mut gates = Gates::default();
+        gates.propose(0, list(1_000_000), 0);
+        gates.stepped(10, 500_000);
+        gates.propose(20, list(1_000), change_time);
+        assert_eq!(gates.is_locked(900_000, LEAD_NS), locked, "{change_time}");
+    }
+}

@@ -190,9 +190,26 @@ impl Gates {
 
     /// When the states that a step left give way. A cycle that the change would cut too short does not begin.
     pub fn hold_end(&self) -> Option<u64> {
+        let Phase::Holding { start, .. } = &self.phase else { return None };
+        Some(self.held_for_change().unwrap_or(*start))
+    }
+
+    /// ConfigChangeTime, if the states that a step left hold until then, so that the running list does not come back.
+    fn held_for_change(&self) -> Option<u64> {
         let Phase::Holding { list, start, .. } = &self.phase else { return None };
         let change_time = self.pending.as_ref().map(|pending| pending.change_time);
-        Some(change_time.filter(|change_time| *change_time < start.saturating_add(list.least)).unwrap_or(*start))
+        change_time.filter(|change_time| *change_time < start.saturating_add(list.least))
+    }
+
+    /// Whether a change that is pending at `now` can no longer be taken back: what is less than `lead` ahead is decided.
+    pub fn is_locked(&self, now: u64, lead: u64) -> bool {
+        let Some((_, change_time)) = self.pending(now) else { return false };
+        let is_near = |time: u64| time.saturating_sub(now) < lead;
+        match self.list(now) {
+            None => is_near(change_time),
+            Some(_) if self.held_for_change().is_some() || self.is_last_cycle(now) => true,
+            Some(_) => self.next_edge(now).is_some_and(|edge| is_near(edge) && self.is_last_cycle(edge)),
+        }
     }
 
     fn view(&self, now: u64) -> View<'_> {
