@@ -97,13 +97,15 @@ impl Step {
 }
 
 /// A commit that is worked on from this cycle on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Work {
     since: Tick,
     port: u16,
     registers: GateRegisters,
     /// It has counted an error.
     counted: bool,
+    /// The list that it has taken back in this tick, which still is pending in the eyes of the unit for some cycles.
+    withdrawn: Option<(Tick, Arc<List>, u64)>,
 }
 
 /// The staged list, and what is under way.
@@ -194,7 +196,7 @@ impl GateConfig {
         if self.steps.len() < steps {
             return;
         }
-        self.work = self.work.filter(|work| work.since < cycle && cycle < self.writable.at(time));
+        self.work = self.work.take().filter(|work| work.since < cycle && cycle < self.writable.at(time));
         let Some(work) = &mut self.work else { return };
         // What was told just before it stays.
         let since = work.since;
@@ -265,7 +267,7 @@ impl GateConfig {
         if usize::from(port) >= self.errors.len() {
             return;
         }
-        self.work = Some(Work { since: at, port, registers: *registers, counted: false });
+        self.work = Some(Work { since: at, port, registers: *registers, counted: false, withdrawn: None });
         let length = usize::from(registers.length);
         let admin = AdminList {
             entries: self.entries.iter().cycle().take(length).copied().collect(),
@@ -342,7 +344,10 @@ impl GateConfig {
                 Step::Good { list, now } => self.replace_list(at, port, list, now, ports),
                 Step::Acted { list } => self.prepare_list(at, port, list, seen, ports),
                 Step::Withdraw => {
-                    ports.change(at, port).withdraw(seen);
+                    let gates = ports.change(at, port);
+                    let pending = gates.pending(seen).map(|(list, change_time)| (at, Arc::clone(list), change_time));
+                    gates.withdraw(seen);
+                    self.work.iter_mut().for_each(|work| work.withdrawn = pending.clone());
                     ports.changed(at, port);
                 }
                 Step::Propose { list, change_time, since, .. } => {
@@ -383,7 +388,13 @@ impl GateConfig {
             let mut again = Vec::new();
             for &port in shaped.iter().rev() {
                 let pending = ports.change(at, port).stepped(last, now + LEAD_NS);
-                let Some((list, before)) = pending.or_else(|| proposed(port)) else { continue };
+                let withdrawn = || {
+                    let work = self.work.as_ref().filter(|work| work.port == port)?;
+                    let (_, list, change_time) = work.withdrawn.as_ref().filter(|withdrawn| cycle < withdrawn.0)?;
+                    Some((Arc::clone(list), *change_time))
+                };
+                let pending = pending.or_else(withdrawn).or_else(|| proposed(port));
+                let Some((list, before)) = pending else { continue };
                 let since = now + AGAIN_NS;
                 let earliest = since + LEAD_NS;
                 let change_time = if before >= earliest { before } else { list.start_from(earliest) };
@@ -394,8 +405,9 @@ impl GateConfig {
             for (port, step) in again {
                 self.push_tell(port, step, free);
             }
-            if let Some(work) = self.work {
+            if let Some(work) = self.work.take() {
                 self.begin_again(&work, ports.gate_time());
+                self.work = Some(work);
             }
         }
         for &port in &shaped {

@@ -234,3 +234,21 @@ fn a_change_that_the_states_of_a_step_are_held_for_is_locked() {
         assert_eq!(gates.is_locked(900_000, LEAD_NS), locked, "{change_time}");
     }
 }
+
+/// A list that a commit has just taken back is worked out again if the clock is stepped then, and the commit after it.
+#[test]
+fn a_list_that_is_taken_back_while_the_clock_is_stepped_stays() {
+    let cancelled = 10_000 + FIRST_ENTRY_CYCLES + ENTRY_CYCLES + 1;
+    for (late, kept) in [(0, true), (1, true), (2, true), (3, false)] {
+        let (mut unit, mut port) = (unit(), Port::new());
+        let far = GateRegisters { base_s: 5, ..registers(0) };
+        unit.commit(1_000, 0, &far, &port.time);
+        port.run(&mut unit, 10_000);
+        unit.commit(10_000, 0, &registers(0), &port.time);
+        let cycle = cancelled + late;
+        port.run(&mut unit, cycle + GATES_CYCLES);
+        assert_eq!(unit.clock_command(cycle, Command::Step { s: 0, ns: 1_000 }, &mut port), 0);
+        let again = unit.takes_commit(cycle + 1, &port.time);
+        assert_eq!(again > cycle + 60_000, kept, "{late}");
+    }
+}
