@@ -5,7 +5,8 @@ Mohammadpour, Stai, Mohiuddin and Le Boudec, Latency and backlog bounds in time-
 shapers and asynchronous traffic shaping (ITC 30, 2018, arXiv 1804.10608). Five switches, links of 100 Mb/s, a class A
 with half of each, five of its streams with 20 Mb/s, regulated at each switch, below control data (20 Mb/s, 4 kbit at
 once) and above best effort of 2 kbit. Frames of `f1` have 1 kbit, all others 2. Control data freezes the credit of the
-paper's class A; it does not freeze ours, which therefore waits no longer.
+paper's class A; it does not freeze ours, which therefore waits no longer. The parameters are those of a public
+re-implementation of the paper, not read in the paper itself.
 """
 
 from __future__ import annotations

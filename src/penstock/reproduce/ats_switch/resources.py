@@ -3,18 +3,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from penstock.errors import EngineError
-from penstock.hardware.synth import documented, synthesize
-from penstock.hardware.tools import ToolError
 from penstock.reproduce import drawing
 from penstock.reproduce.ats_switch import printed
+from penstock.reproduce.cost import QUANTITIES, cost, origin
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes, Picture
 from penstock.reproduce.row import Row
-
-_FAMILY = "xc7"  # the paper's is a Kintex-7, which has the same LUTs, flip-flops and block RAMs
-_QUANTITIES = {"LUTs": "lut", "FFs": "ff", "LUTRAMs": "lutram", "BRAMs": "bram36"}
 
 # Our blocks that do what a component of the paper's does. What is in none is counted as one of the others.
 _OURS = {
@@ -36,25 +29,14 @@ _OURS = {
 _OTHERS = "Others"
 
 
-@cache
-def _cost(synthesized: bool) -> dict[str, dict[str, float]]:
-    """Of each block, by quantity. Raises EngineError if nobody can say."""
-    try:
-        if synthesized:
-            return {block.name: dict(block.used) for block in synthesize(_FAMILY).blocks}
-        return documented(_FAMILY)
-    except ToolError as error:
-        raise EngineError(str(error)) from error
-
-
 def _evaluate(_outcomes: Outcomes, options: Options) -> Found:
-    cost = _cost(options.synthesize)
+    blocks = cost(options.synthesize)
     component_of = {block: component for component, blocks in _OURS.items() for block in blocks}
     found = Found()
     figure = drawing.figure("", "LUTs", barmode="group")
-    for theirs, ours in _QUANTITIES.items():
+    for theirs, ours in QUANTITIES.items():
         sums = dict.fromkeys(printed.TABLE_5_COLUMNS, 0.0)
-        for block, used in cost.items():
+        for block, used in blocks.items():
             sums[component_of.get(block, _OTHERS)] += used.get(ours, 0.0)
         *parts, total = printed.TABLE_5[theirs]
         label = f"{theirs} of the whole switch"
@@ -66,7 +48,7 @@ def _evaluate(_outcomes: Outcomes, options: Options) -> Found:
         if theirs == "LUTs":
             figure.add_bar(x=list(sums), y=list(sums.values()), name="ours", marker_color=drawing.COLORS[0])
             figure.add_bar(x=list(sums), y=parts, name="paper", marker_color="#98A2AC")
-    where = "synthesized now" if options.synthesize else "those of docs/synthesis.md"
+    where = origin(options.synthesize)
     note = f"Four ports. The paper's figures are of Vivado, ours, {where}, of Yosys for the same family."
     found.pictures.append(Picture("LUTs by component", note, figure))
     return found

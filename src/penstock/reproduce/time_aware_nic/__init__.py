@@ -2,7 +2,7 @@
 """Time slots for queues of a network card, on nodes in tiles: section IV, and what it leaves for later."""
 
 from penstock.reproduce.experiment import Paper
-from penstock.reproduce.time_aware_nic import card, hosts, latency, shares, tiles, waiting
+from penstock.reproduce.time_aware_nic import card, hosts, latency, resources, shares, tiles, waiting
 
 PAPER = Paper(
     "time-aware-nic",
@@ -14,6 +14,7 @@ PAPER = Paper(
         *card.EXPERIMENTS,
         *hosts.EXPERIMENTS,
         *waiting.EXPERIMENTS,
+        *resources.EXPERIMENTS,
         *tiles.EXPERIMENTS,
     ],
     laboratory=hosts.OnHosts(),
