@@ -57,7 +57,7 @@ impl Conformance {
 
     /// Makes the scheduler's state that of another one, who has seen its last frame.
     pub fn follow(&mut self, other: &Self) {
-        (self.group, self.scheduler) = (other.group.clone(), other.scheduler.clone());
+        (self.group, self.scheduler) = (other.group, other.scheduler);
     }
 
     /// A frame whose last bit came at this time.

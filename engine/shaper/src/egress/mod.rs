@@ -337,7 +337,7 @@ impl EgressPort {
     }
 
     /// After a frame of a class was dropped, its next one is looked for up to a tick; none of the class is selected
-    /// meanwhile, and it counts as one that waits.
+    /// meanwhile, and it counts as one that waits. One class is searched at a time: another one takes its place.
     pub fn search(&mut self, class: usize, until: Tick) {
         self.forget();
         self.shaping.get_or_insert_default().credit.search(class, until);

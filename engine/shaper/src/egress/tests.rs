@@ -320,7 +320,8 @@ fn contract(
                         port.was_last(&dropped),
                         !reference.copies.iter().any(|copy| of(copy) == of(&dropped))
                     );
-                    if search > 0 {
+                    // One class at a time.
+                    if search > 0 && reference.searching.iter().all(|&until| until <= now) {
                         port.search(class, now + search);
                         reference.searching[class] = now + search;
                         may_be_shaped = true;
