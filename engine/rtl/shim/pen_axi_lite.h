@@ -5,7 +5,8 @@
 
 namespace axi_lite {
 
-constexpr uint64_t PATIENCE = 100'000;  // cycles
+// In cycles: a gate list is taken after the change before it, which may be as long ahead as a cycle of its port's list.
+constexpr uint64_t PATIENCE = 4'000'000;
 
 // `step` lets a cycle pass and calls what it is given with the outputs before the rising edge. Gives the response, or -1.
 template <class Top, class Step>
