@@ -102,7 +102,8 @@ module pen_gate_sequence
   assign prolong_o       = prolong_q;
   assign phase           = count_q[2:0];
 
-  assign write_ready_o   = step_q inside {IDLE, LOOK, SEND} && !redo_q && !commit_i;
+  assign write_ready_o   = step_q inside {IDLE, LOOK, SEND} && !redo_q && !commit_i
+                           && !(looked_i && again_i != '0);
   assign commit_ready_o  = step_q == IDLE && looked_i && again_i == '0 && !redo_q && commit_i && !stepped_i;
   assign take_settings_o = step_q == IDLE && looked_i && again_i == '0 && !redo_q && commit_i;
   assign busy_o          = !(step_q inside {IDLE, LOOK, SEND}) || redo_q || !looked_i || again_i != '0;

@@ -400,6 +400,9 @@ impl GateConfig {
                 let change_time = if before >= earliest { before } else { list.start_from(earliest) };
                 again.push((port, Step::Propose { list, change_time, since, before: Some(before) }));
             }
+            if !again.is_empty() {
+                self.between.1 = self.between.1.min(looked - 1);
+            }
             // Then all times are looked at, and each port waits for one.
             let free = LOOK_CYCLES * looks(ports) + FOUND_CYCLES * again.len() as Tick + 1;
             for (port, step) in again {
