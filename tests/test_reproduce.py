@@ -20,8 +20,8 @@ from penstock.command.tables import NOTHING
 from penstock.errors import InputError, RunError
 from penstock.hardware.synth import Block, Synthesis, documented
 from penstock.hardware.tools import ToolError
-from penstock.reproduce import PAPERS, documentation, load, page, papers, work
-from penstock.reproduce.ats_switch import contention, printed, resources, shaping
+from penstock.reproduce import PAPERS, cost, documentation, load, page, papers, work
+from penstock.reproduce.ats_switch import contention, printed, shaping
 from penstock.reproduce.ats_switch.place import FOLDER
 from penstock.reproduce.experiment import Case, Experiment, Found, Options, Outcomes, Paper, Picture
 from penstock.reproduce.outcome import Outcome, watch
@@ -256,7 +256,11 @@ def test_bounds_of_the_paper_are_those_of_check() -> None:
 
 def test_synthesis_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = [Block("pen_ats", 1, Counter(lut=7, ff=5)), Block("pen_new", 1, Counter(lut=2))]
-    monkeypatch.setattr(resources, "synthesize", lambda target: Synthesis(target, "pen_switch", 4, blocks, [], []))
-    rows = rows_of(experiment("table5").evaluate((), Options(synthesize=True)))
+    monkeypatch.setattr(cost, "synthesize", lambda target, top: Synthesis(target, top, 4, blocks, [], []))
+    cost.cost.cache_clear()
+    try:
+        rows = rows_of(experiment("table5").evaluate((), Options(synthesize=True)))
+    finally:
+        cost.cost.cache_clear()
     found = [rows[f"table5.lut.{part}"].measured for part in ("total", "sched", "others", "clk_conv")]
     assert found == [9, 7, 2, None]
