@@ -29,6 +29,7 @@ _INCREMENT = 8 << 32  # of the PTP clock: 8 ns with 32 bits of fraction
 # How long a run goes on after its sources end, at most, for what is still on its way.
 DRAIN_PS = 10_000_000_000
 EXACT_PERCENTILES_UP_TO = 10_000
+_CARD_READY_NS = 1_000_000  # by then a card in hardware has been set
 
 
 def network_json(
@@ -37,7 +38,7 @@ def network_json(
     writes: Mapping[str, list[tuple[int, int]]],
     captures: Path | None = None,
 ) -> dict[str, Any]:
-    """The network as the engine takes it. `libraries` and `writes` are per bridge that is hardware."""
+    """The network as the engine takes it. `libraries` and `writes` are per node that is hardware."""
     from penstock.hardware.configure import model_config
 
     stations = {name: index for index, name in enumerate(network.stations)}
@@ -64,7 +65,10 @@ def network_json(
         "duration_ps": network.duration_ps,
         "drain_ps": DRAIN_PS,
         "bridges": bridges,
-        "stations": [_station(network, station, streams) for station in network.stations.values()],
+        "stations": [
+            _station(network, station, streams) | _card(network, station, libraries)
+            for station in network.stations.values()
+        ],
         "links": [
             {
                 "a": [nodes[link.a[0]], link.a[1]],
@@ -175,6 +179,21 @@ def _ats(network: Network, station: Station, numbers: Mapping[str, int]) -> dict
         "overhead_bytes": station.overhead_bytes,
         "max_residence_ns": [list(limit) for limit in station.max_residence_ns.items()],
         "schedulers": list(found.values()),
+    }
+
+
+def _card(network: Network, station: Station, libraries: Mapping[str, Path]) -> dict[str, Any]:
+    """The card of a station in hardware, if it has one."""
+    if station.card is None or not station.card.is_hardware:
+        return {}
+    writes, start_ns = card_writes(network, station)
+    return {
+        "card": {
+            "library": str(libraries[station.name]),
+            "latency_cycles": station.card.memory_latency_cycles,
+            "start_cycle": start_ns // 8,
+            "writes": writes,
+        }
     }
 
 
@@ -410,6 +429,31 @@ def register_writes(network: Network, bridge: Bridge) -> list[tuple[int, int]]:
         return configure(switch_config(network, bridge), registers())
     except ConfigurationError as error:
         raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
+
+
+def card_writes(network: Network, station: Station) -> tuple[list[tuple[int, int]], int]:
+    """What sets a station's card in hardware before the run, and what its clock shows in ns when that begins.
+
+    Its clock begins with its reset. By the begin of the run each list that begins before has begun.
+    """
+    from penstock.hardware.configure import ConfigurationError, SwitchConfig
+    from penstock.hardware.configure.shapers import credit_writes, gates_writes, round_robin_writes
+    from penstock.hardware.registers import registers
+
+    longest_ns = max((gates.cycle_time_ns for gates in station.gates.values()), default=0)
+    start_ns = -(-(_CARD_READY_NS + longest_ns) // 8) * 8
+    egress = _egress(station)
+    for port, control in egress["gates"].items():
+        base_ns = control.base_time_ns - START_TIME_NS + start_ns
+        if control.base_time_ns <= START_TIME_NS:
+            base_ns %= control.cycle_time_ns
+        egress["gates"][port] = replace(control, base_time_ns=base_ns)
+    config = SwitchConfig(ports=1, **egress | {"round_robin": {0: set(), **egress["round_robin"]}})
+    try:
+        found = [write(config, registers()) for write in (round_robin_writes, gates_writes, credit_writes)]
+    except ConfigurationError as error:
+        raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
+    return [each for writes in found for each in writes], start_ns
 
 
 def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:

@@ -85,18 +85,22 @@ class CompiledEngine:
         return tuple(_engine().REASONS)
 
     def prepare(self, network: Network, progress: Progress) -> dict[str, Any]:
-        """Verilates the switches that are hardware on first use, and works out their register writes."""
-        from penstock.hardware.model import build_model
+        """Verilates switches and cards that are hardware on first use, and works out their register writes."""
+        from penstock.hardware.model import build_card, build_model
         from penstock.hardware.tools import ToolError
 
         hardware = {name: bridge for name, bridge in network.bridges.items() if bridge.nodes == "rtl"}
-        if hardware:
+        cards = {name: station.card for name, station in network.stations.items() if station.card is not None}
+        cards = {name: card for name, card in cards.items() if card.is_hardware}
+        if hardware or cards:
             progress("building the hardware model", 0.0)
         try:
             built = {ports: build_model(ports=ports) for ports in {bridge.ports for bridge in hardware.values()}}
+            built_cards = {pairs: build_card(pairs=pairs) for pairs in {card.queues for card in cards.values()}}
         except ToolError as error:
             raise EngineError(str(error)) from error
         libraries = {name: built[bridge.ports] for name, bridge in hardware.items()}
+        libraries |= {name: built_cards[card.queues] for name, card in cards.items()}
         writes = {name: plan.register_writes(network, bridge) for name, bridge in hardware.items()}
         return plan.network_json(network, libraries, writes)
 

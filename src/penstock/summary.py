@@ -17,6 +17,7 @@ from penstock.journeys import View, strays
 from penstock.measure import KEYS, Distribution, Measured, from_engine, from_trace
 from penstock.passing import Passing
 from penstock.punctuality import UNKNOWN, punctuality
+from penstock.queue_shares import queue_shares
 from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.network import Network
@@ -52,7 +53,7 @@ def summarize(
         partial=partial,
         source="trace",
         bounded=bounded,
-    ) | {"phases": phases.phases(view)}
+    ) | {"phases": phases.phases(view), "cards": queue_shares(view)}
 
 
 def summarize_statistics(
@@ -149,7 +150,8 @@ def _whole(
     ports: list[dict[str, Any]] | None,
     warnings: list[str],
 ) -> dict[str, Any]:
-    kinds = {bridge.nodes for bridge in network.bridges.values()}
+    cards = {"rtl" if s.has_hardware else "model" for s in network.stations.values() if s.card is not None}
+    kinds = cards | {bridge.nodes for bridge in network.bridges.values()}
     lost = sum(s["lost"] for s in streams.values())
     conserved = stray == 0 and lost == 0 and all(s["conserved"] for s in streams.values())
     return {
@@ -174,6 +176,7 @@ def _whole(
         "ports": ports,
         "faults": [_fault(fault) for fault in network.faults],
         "phases": [],
+        "cards": [],
         "statistics": source,
         "simulation": simulation,
         "warnings": [*network.warnings, *warnings, *_missed(streams)],

@@ -82,6 +82,8 @@ def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool 
         _say_bound(escape(name), stream, console, wide=wide)
     for fault in summary.get("faults", ()):
         say(console, f"[yellow]fault[/]: {escape(fault['said'])}")
+    if summary.get("cards"):
+        print_whole(_cards(summary["cards"]), console)
     if summary.get("phases"):
         print_whole(_phases(summary["phases"]), console)
     _say_conserved(summary["conservation"], console)
@@ -130,6 +132,15 @@ def _ports(summary: dict[str, Any]) -> Table:
         counts = (row["frames"], row["dropped"], f"{100 * row['utilisation']:.2f}")
         place = escape(f"{row['bridge']}.{row['port']}")
         table.add_row(place, *map(str, counts), *times, f"{row['queued_bytes_max']}")
+    return table
+
+
+def _cards(found: list[dict[str, Any]]) -> Table:
+    """What each queue of a network card got of its line."""
+    table = new_table(["card", "queue"], ["sent", "of the line\n%", "gate open\n%"])
+    for row in found[:_MOST_STREAMS]:
+        values = (row["frames"], f"{100 * row['share']:.2f}", f"{100 * row['open']:.2f}")
+        table.add_row(escape(row["station"]), str(row["queue"]), *map(str, values))
     return table
 
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES};
 use penstock_rtl::card::{self, Stop};
+use penstock_rtl::queues::{Queue, PAGE_BITS, SELECT, STATE, WINDOWS};
 use penstock_rtl::HardwareError;
 
 use crate::card::{Card, NoRegister, Outcome, Sent};
@@ -23,22 +24,6 @@ const MOST_COMING: usize = 32;
 /// What the card falls behind beyond this is not made up for.
 const MOST_BEHIND: Duration = Duration::from_millis(20);
 
-const PORTS: u32 = 0x008;
-const PAIRS: u32 = 0x00C;
-const NOTIFY: u32 = 0x030;
-const ERRORS: u32 = 0x038;
-const SELECT: u32 = 0x040;
-const DESCRIPTORS: u32 = 0x044;
-const DRIVER: u32 = 0x04C;
-const DEVICE: u32 = 0x054;
-const SIZE: u32 = 0x05C;
-const INDEX: u32 = 0x060;
-const COMMAND: u32 = 0x064;
-const STATE: u32 = 0x068;
-const WINDOW_FIRST: u32 = 0x070;
-const WINDOW_LAST: u32 = 0x080;
-const WINDOWS: usize = 4;
-const PAGE_BITS: u32 = 12;
 /// Of the queues, which are the host's to set.
 const QUEUES: std::ops::Range<u16> = 0x030..0x090;
 
@@ -75,6 +60,11 @@ pub struct Verilated {
     selected: u32,
 }
 
+/// Of registers of which this file knows that they are there and answer.
+fn answered(done: Result<(), HardwareError>) {
+    debug_assert!(done.is_ok(), "{done:?}");
+}
+
 impl Verilated {
     /// Of a library that `penstock.hardware.model.build_card` built. A second of the host is so many bits of the line; the
     /// card's own clock knows nothing of that.
@@ -89,25 +79,14 @@ impl Verilated {
     pub fn with_latency(library: &Path, rate_bps: u64, latency_cycles: u32) -> Result<Self, HardwareError> {
         let memory = Shared::default();
         let mut card = card::Card::open(library, Box::new(memory.clone()), latency_cycles)?;
-        let pairs = (card.read(PORTS)? * card.read(PAIRS)?) as usize;
+        let pairs = card.pairs()?;
         let brought = Duration::ZERO;
         Ok(Self { card, memory, pairs, rate_bps, brought, errors: 0, selected: 0 })
     }
 
-    /// A register of which this file knows that it is there and answers.
-    fn set(&mut self, address: u32, value: u32) {
-        let done = self.card.write(address, value);
-        debug_assert!(done.is_ok(), "{done:?}");
-    }
-
-    fn set_pair(&mut self, address: u32, value: u64) {
-        self.set(address, value as u32);
-        self.set(address + 4, (value >> 32) as u32);
-    }
-
+    /// Why a ring stands still, the next index, and whether it runs.
     fn state(&mut self, ring: u32) -> u32 {
-        self.set(SELECT, ring);
-        self.card.read(STATE).unwrap_or(0)
+        self.card.queue_state(ring).unwrap_or(0)
     }
 
     fn look(&mut self, outcome: &mut Outcome) {
@@ -120,12 +99,17 @@ impl Verilated {
                 frame,
             });
         }
+        // Nobody asks for them here.
+        while self.card.take_queued().is_some()
+            || self.card.take_selected().is_some()
+            || self.card.take_steered().is_some()
+        {}
         let interrupts = self.card.take_interrupts();
         if interrupts == 0 {
             return;
         }
         outcome.interrupts.extend((0..2 * self.pairs).filter(|ring| interrupts >> ring & 1 != 0));
-        let errors = self.card.read(ERRORS).unwrap_or(0);
+        let errors = self.card.queue_errors().unwrap_or(0);
         let fresh = errors & !self.errors;
         for ring in (0..32).filter(|ring| fresh >> ring & 1 != 0) {
             let why = error_of(self.state(ring) >> 20 & 0xF);
@@ -154,11 +138,7 @@ impl Card for Verilated {
             let (_, last) = pages.remove(nearest);
             pages[nearest - 1].1 = last;
         }
-        pages.resize(WINDOWS, (1, 0));
-        for (at, &(first, last)) in (0..).step_by(4).zip(&pages) {
-            self.set(WINDOW_FIRST + at, first.min(u32::MAX.into()) as u32);
-            self.set(WINDOW_LAST + at, last.min(u32::MAX.into()) as u32);
-        }
+        answered(self.card.set_windows(&pages));
         if let Ok(mut shared) = self.memory.0.write() {
             *shared = Some(memory);
         }
@@ -173,25 +153,27 @@ impl Card for Verilated {
         let (Some(memory), true) = (self.memory.now(), ring < 2 * self.pairs) else { return Err(outside) };
         let direction = if ring % 2 == 1 { Direction::Read } else { Direction::Write };
         let used = Ring::new(&memory, layout, direction, next)?.next_used();
-        self.set(SELECT, ring as u32);
-        self.set_pair(DESCRIPTORS, layout.descriptors);
-        self.set_pair(DRIVER, layout.available);
-        self.set_pair(DEVICE, layout.used);
-        self.set(SIZE, layout.size.into());
-        self.set(INDEX, u32::from(next) | u32::from(used) << 16);
-        self.set(COMMAND, 1);
+        answered(self.card.start_queue(
+            ring as u32,
+            &Queue {
+                descriptors: layout.descriptors,
+                driver: layout.available,
+                device: layout.used,
+                size: layout.size,
+                next_available: next,
+                next_used: used,
+            },
+        ));
         self.errors &= !(1 << ring);
         Ok(())
     }
 
     fn stop(&mut self, ring: usize) -> u16 {
-        self.set(SELECT, ring as u32);
-        self.set(COMMAND, 0);
-        self.state(ring as u32) as u16
+        self.card.stop_queue(ring as u32).unwrap_or(0)
     }
 
     fn kick(&mut self, ring: usize) {
-        self.set(NOTIFY, ring as u32);
+        answered(self.card.notify(ring as u32));
     }
 
     fn can_receive(&self) -> bool {

@@ -6,6 +6,7 @@
 
 pub mod bridge;
 mod capture;
+mod card;
 mod clock;
 mod conformance;
 mod conservation;
@@ -42,6 +43,7 @@ mod surroundings;
 mod trace;
 mod wires;
 
+pub use card::{Card, CardSent};
 pub use clock::{Clock, ClockError, CYCLE_PS};
 pub use conformance::Conformance;
 pub use conservation::{Fates, Violation};

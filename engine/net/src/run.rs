@@ -2,6 +2,7 @@
 //! A run of a network, and what it leaves.
 use std::collections::BTreeMap;
 
+use crate::card::Card;
 use crate::conservation::Fates;
 use crate::describe::{self, BridgeKind, Network};
 use crate::error::RunError;
@@ -37,6 +38,8 @@ pub struct Guests {
     pub nodes: Vec<Box<dyn Node>>,
     /// By their stations' names; those answer for the streams of that station that respond to others.
     pub programs: BTreeMap<String, Box<dyn Program>>,
+    /// Of the stations whose port is no model, by their names.
+    pub cards: BTreeMap<String, Box<dyn Card>>,
 }
 
 pub fn run(network: Network, guests: Guests, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
@@ -67,7 +70,8 @@ pub fn run_on(
     let is_model = |bridge: &describe::Bridge| bridge.kind == BridgeKind::Model;
     // What breaks at a time breaks for all partitions, which are at different times.
     let is_whole = network.faults.is_empty();
-    let is_one = cores < 2 || network.bridges.len() < 2 || !guests.programs.is_empty() || !is_whole;
+    let is_one =
+        cores < 2 || network.bridges.len() < 2 || !guests.programs.is_empty() || !guests.cards.is_empty() || !is_whole;
     if is_one || !network.bridges.iter().all(is_model) {
         return run(network, guests, observer);
     }

@@ -10,10 +10,10 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use penstock_frame::FrameToWrite;
 use penstock_net::bridge::Tagger;
-use penstock_net::describe::{BridgeKind, Committed, Link};
+use penstock_net::describe::{self, BridgeKind, Committed, Link};
 use penstock_net::{Clock, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate, Reason};
 use penstock_net::{Row, RunError, Simulation, StreamStatistics, Summary};
-use penstock_rtl::SwitchNode;
+use penstock_rtl::{CardNode, SwitchNode};
 
 use crate::arrays::array;
 use crate::guest::{PyNode, PyProgram, Raised};
@@ -51,10 +51,18 @@ fn hardware(network: &Network, index: usize) -> PyResult<SwitchNode> {
     Ok(node)
 }
 
-/// The links of a bridge, each with its port.
-fn ends(network: &Network, bridge: usize) -> impl Iterator<Item = (u16, &Link)> {
+/// A network card in hardware at a station, set.
+fn card(network: &Network, index: usize, card: &describe::Card) -> PyResult<CardNode> {
+    let name = &network.stations[index].name;
+    let delay_ps = ends(network, network.bridges.len() + index).map(|(_, link)| link.delay_ps).min().unwrap_or(0);
+    CardNode::new(name, &card.library, card.latency_cycles, card.start_cycle, &card.writes, delay_ps)
+        .map_err(|error| HardwareError::new_err(format!("station \"{name}\": {error}")))
+}
+
+/// The links of a node, each with its port.
+fn ends(network: &Network, node: usize) -> impl Iterator<Item = (u16, &Link)> {
     let ends = network.links.iter().flat_map(|link| [(link.a, link), (link.b, link)]);
-    ends.filter(move |((node, _), _)| *node == bridge).map(|((_, port), link)| (port, link))
+    ends.filter(move |((end, _), _)| *end == node).map(|((_, port), link)| (port, link))
 }
 
 /// Of each port of a bridge; one without a link sends as the slowest does.
@@ -90,6 +98,12 @@ fn guests(
                 let (rates, streams) = (rates(network, index), Arc::clone(&streams));
                 guests.nodes.push(Box::new(PyNode::new(py, name, object, &rates, streams, raised)?));
             }
+        }
+    }
+    for (index, station) in network.stations.iter().enumerate() {
+        if let Some(described) = &station.card {
+            let made = py.detach(|| card(network, index, described))?;
+            guests.cards.insert(station.name.clone(), Box::new(made));
         }
     }
     for (name, object) in objects {

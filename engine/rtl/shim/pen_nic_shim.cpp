@@ -75,6 +75,8 @@ struct pen_nic {
   Write write_burst;
   std::deque<uint8_t> selected;                // queues of the frames that will leave next
   std::deque<pen_nic_queued> queued;
+  std::deque<pen_nic_selected> told;
+  std::deque<pen_nic_steered> steered;
   std::deque<Sent> sent;
   std::vector<uint8_t> shown;                  // to whoever took a frame last
   std::vector<uint8_t> line;                   // what is on the wire, with its preamble
@@ -180,8 +182,12 @@ struct pen_nic {
     const auto &root = *top.rootp;             // hw/sim/nic/pen_nic_watch.sv
     if (root.pen_nic__DOT__u_watch__DOT__queued) [[unlikely]]
       queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__frame_bytes, root.pen_nic__DOT__u_watch__DOT__traffic_class, {}});
-    if (get(top.egress_event_o, f::sent)) [[unlikely]]
+    if (get(top.egress_event_o, f::sent)) [[unlikely]] {
       selected.push_back(static_cast<uint8_t>(get(top.egress_event_o, f::traffic_class)));
+      told.push_back({cycle, selected.back(), {}});
+    }
+    if (root.pen_nic__DOT__u_watch__DOT__decided) [[unlikely]]
+      steered.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__receive_queue, root.pen_nic__DOT__u_watch__DOT__accepted, {}});
     if (top.gmii_tx_en_o) {
       if (line.empty()) damaged = cycle - free_since < GAP;
       damaged |= top.gmii_tx_er_o;
@@ -255,10 +261,11 @@ struct pen_nic {
     return axi_lite::read(top, address, data, [this](auto sample) { step(sample); });
   }
 
-  bool take(pen_nic_queued &given) {
-    if (queued.empty()) return false;
-    given = queued.front();
-    queued.pop_front();
+  template <class Event>
+  static bool take(std::deque<Event> &from, Event &given) {
+    if (from.empty()) return false;
+    given = from.front();
+    from.pop_front();
     return true;
   }
 
@@ -290,6 +297,14 @@ void pen_nic_push(pen_nic *self, const uint8_t *bytes, uint32_t length, uint64_t
   self->push(bytes, length, start);
 }
 uint32_t pen_nic_coming(const pen_nic *self) { return static_cast<uint32_t>(self->coming.size()); }
-int32_t pen_nic_queued_take(pen_nic *self, pen_nic_queued *queued) { return self->take(*queued) ? 1 : 0; }
+int32_t pen_nic_queued_take(pen_nic *self, pen_nic_queued *queued) {
+  return pen_nic::take(self->queued, *queued) ? 1 : 0;
+}
+int32_t pen_nic_selected_take(pen_nic *self, pen_nic_selected *selected) {
+  return pen_nic::take(self->told, *selected) ? 1 : 0;
+}
+int32_t pen_nic_steered_take(pen_nic *self, pen_nic_steered *steered) {
+  return pen_nic::take(self->steered, *steered) ? 1 : 0;
+}
 int32_t pen_nic_write(pen_nic *self, uint32_t address, uint32_t data) { return self->write(address, data); }
 int32_t pen_nic_read(pen_nic *self, uint32_t address, uint32_t *data) { return self->read(address, *data); }

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_NIC_ABI 2
+#define PEN_NIC_ABI 3
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -37,6 +37,21 @@ struct pen_nic_queued {
   uint8_t reserved[3];
 };
 
+// A frame that its port has selected, whose preamble begins some cycles later.
+struct pen_nic_selected {
+  uint64_t cycle;        // in which it was told
+  uint8_t queue;
+  uint8_t reserved[7];
+};
+
+// A frame that has come by the wire whole, good, and not longer than any may be.
+struct pen_nic_steered {
+  uint64_t cycle;        // in which it was decided where it goes
+  uint8_t queue;
+  uint8_t accepted;      // 0: nobody wants it
+  uint8_t reserved[6];
+};
+
 enum pen_nic_stop : uint32_t { PEN_NIC_INTERRUPT = 1, PEN_NIC_SENT = 2, PEN_NIC_IDLE = 4 };
 
 struct pen_nic;
@@ -55,6 +70,8 @@ int32_t pen_nic_sent_take(struct pen_nic *self, struct pen_nic_sent *sent);  // 
 void pen_nic_push(struct pen_nic *self, const uint8_t *bytes, uint32_t length, uint64_t start);
 uint32_t pen_nic_coming(const struct pen_nic *self);  // frames that have not come whole yet
 int32_t pen_nic_queued_take(struct pen_nic *self, struct pen_nic_queued *queued);  // as of those that were sent
+int32_t pen_nic_selected_take(struct pen_nic *self, struct pen_nic_selected *selected);
+int32_t pen_nic_steered_take(struct pen_nic *self, struct pen_nic_steered *steered);
 // AXI4-Lite: the response (0: OKAY), or -1 for none at all. Takes some cycles.
 int32_t pen_nic_write(struct pen_nic *self, uint32_t address, uint32_t data);
 int32_t pen_nic_read(struct pen_nic *self, uint32_t address, uint32_t *data);

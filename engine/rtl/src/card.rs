@@ -8,7 +8,7 @@ use libloading::{Library, Symbol};
 
 use crate::library::{answer, check, Handle, HardwareError};
 
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 
 /// Memory of the host. No access has more than 128 bytes, or crosses a page of 4 KiB.
 pub trait Memory: Send {
@@ -41,6 +41,33 @@ pub struct Queued {
     pub bytes: u32,
     pub queue: u8,
     reserved: [u8; 3],
+}
+
+/// A frame that its port has selected.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Selected {
+    cycle: u64,
+    queue: u8,
+    reserved: [u8; 7],
+}
+
+/// A frame that has come by the wire whole, good, and not longer than any may be.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steered {
+    /// In which it was decided where it goes.
+    pub cycle: u64,
+    pub queue: u8,
+    accepted: u8,
+    reserved: [u8; 6],
+}
+
+impl Steered {
+    /// Whether somebody wants it.
+    pub fn is_accepted(&self) -> bool {
+        self.accepted != 0
+    }
 }
 
 /// What lets [`Card::run`] return early; also what is the case then.
@@ -88,11 +115,13 @@ struct Functions {
     push: unsafe extern "C" fn(Handle, *const u8, u32, u64),
     coming: unsafe extern "C" fn(Handle) -> u32,
     queued: unsafe extern "C" fn(Handle, *mut Queued) -> i32,
+    selected: unsafe extern "C" fn(Handle, *mut Selected) -> i32,
+    steered: unsafe extern "C" fn(Handle, *mut Steered) -> i32,
     write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
     read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
 }
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     "pen_nic_abi",
     "pen_nic_create",
     "pen_nic_destroy",
@@ -103,6 +132,8 @@ const NAMES: [&str; 12] = [
     "pen_nic_push",
     "pen_nic_coming",
     "pen_nic_queued_take",
+    "pen_nic_selected_take",
+    "pen_nic_steered_take",
     "pen_nic_write",
     "pen_nic_read",
 ];
@@ -172,6 +203,8 @@ impl Card {
                 push: *library.get(b"pen_nic_push\0").map_err(failed)?,
                 coming: *library.get(b"pen_nic_coming\0").map_err(failed)?,
                 queued: *library.get(b"pen_nic_queued_take\0").map_err(failed)?,
+                selected: *library.get(b"pen_nic_selected_take\0").map_err(failed)?,
+                steered: *library.get(b"pen_nic_steered_take\0").map_err(failed)?,
                 write: *library.get(b"pen_nic_write\0").map_err(failed)?,
                 read: *library.get(b"pen_nic_read\0").map_err(failed)?,
             };
@@ -236,6 +269,21 @@ impl Card {
         let mut queued = Queued::default();
         // SAFETY: the handle is alive, and nobody else uses it; the frame is written by value.
         (unsafe { (self.functions.queued)(self.handle, &mut queued) } != 0).then_some(queued)
+    }
+
+    /// When the oldest selection was told that was not taken, and of which queue.
+    pub fn take_selected(&mut self) -> Option<(u64, u8)> {
+        let mut selected = Selected::default();
+        // SAFETY: as above.
+        (unsafe { (self.functions.selected)(self.handle, &mut selected) } != 0)
+            .then_some((selected.cycle, selected.queue))
+    }
+
+    /// Where the oldest received frame goes of which that was not taken.
+    pub fn take_steered(&mut self) -> Option<Steered> {
+        let mut steered = Steered::default();
+        // SAFETY: as above.
+        (unsafe { (self.functions.steered)(self.handle, &mut steered) } != 0).then_some(steered)
     }
 
     pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {

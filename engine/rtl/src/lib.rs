@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Verilated hardware: the libraries of switch and network card, and the switch as a node of a network.
+//! Verilated hardware: the libraries of switch and network card, the switch as a node of a network, and the card as the port of
+//! a station.
 
 pub mod card;
+mod card_driver;
+mod card_node;
 mod library;
 mod node;
+pub mod queues;
 
+pub use card_node::CardNode;
 pub use library::{HardwareError, Switch};
 pub use node::SwitchNode;

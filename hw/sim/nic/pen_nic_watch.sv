@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation: when a frame of a transmit queue enters the port's queues. Bound to the card, and no part of the hardware.
+// Simulation: when a frame of a transmit queue enters the port's queues, and when it is decided where a received one goes.
+// Bound to the card, and no part of the hardware.
 module pen_nic_watch
   import pen_pkg::*;
 (
-  input logic    queued_i,
-  input class_t  traffic_class_i,
-  input length_t length_i
+  input logic       queued_i,
+  input class_t     traffic_class_i,
+  input length_t    length_i,
+  input logic       decided_i,
+  input logic       accepted_i,
+  input logic [3:0] receive_queue_i
 );
-  logic    queued        /* verilator public_flat_rd */;
-  class_t  traffic_class /* verilator public_flat_rd */;
-  length_t frame_bytes   /* verilator public_flat_rd */;
+  logic       queued        /* verilator public_flat_rd */;
+  class_t     traffic_class /* verilator public_flat_rd */;
+  length_t    frame_bytes   /* verilator public_flat_rd */;
+  logic       decided       /* verilator public_flat_rd */;
+  logic       accepted      /* verilator public_flat_rd */;
+  logic [3:0] receive_queue /* verilator public_flat_rd */;
   assign queued        = queued_i;
   assign traffic_class = traffic_class_i;
   assign frame_bytes   = length_i;
+  assign decided       = decided_i;
+  assign accepted      = accepted_i;
+  assign receive_queue = receive_queue_i;
 endmodule
 
 bind pen_nic pen_nic_watch u_watch (
   .queued_i       (enqueue.destination[0]),
   .traffic_class_i(enqueue.traffic_class),
-  .length_i       (enqueue.length)
+  .length_i       (enqueue.length),
+  .decided_i      (decided),
+  .accepted_i     (accept),
+  .receive_queue_i(steered)
 );

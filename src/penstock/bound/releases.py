@@ -68,6 +68,8 @@ def learn(network: Network, stream: Stream, releases: Releases | str) -> None:
 
 
 def _releases(network: Network, stream: Stream) -> Releases | str:
+    if network.stations[stream.talker].has_hardware:
+        return "its talker's card is hardware, and fetches each frame out of its host's memory first"
     nominal = _nominal(network, stream)
     return nominal if isinstance(nominal, str) else _displaced(stream, nominal)
 

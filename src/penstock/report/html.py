@@ -210,8 +210,13 @@ def _facts(network: Network, summary: dict[str, Any]) -> list[str]:
     for name, bridge in summary["bridges"].items() if len(summary["bridges"]) == 1 else ():
         for stream, ns in bridge["processing_ns"].items():
             facts.append(f"{name}: last bit in to first bit out in {ns:g} ns at least ({stream})")
+    for row in summary.get("cards", ())[:_MOST_ROWS]:
+        seen = f"{row['frames']:,} frames, {100 * row['share']:.2f} % of its line"
+        is_open = f"its gate is open for {100 * row['open']:.2f} %"
+        facts.append(f"{row['station']}: queue {row['queue']} sent {seen}; {is_open}")
     simulation = summary["simulation"]
-    if any(bridge.nodes == "rtl" for bridge in network.bridges.values()):
+    nodes = (*network.bridges.values(), *network.stations.values())
+    if any(node.has_hardware for node in nodes):
         for key, what in (("cycles_simulated", "clock cycles simulated"), ("cycles_jumped", "idle ones jumped over")):
             if key in simulation:
                 facts.append(f"{simulation[key]:,} {what}")

@@ -67,6 +67,11 @@ class Egress:
         return "round_robin" if traffic_class in self.round_robin.get(port, ()) else "strict"
 
     @property
+    def has_hardware(self) -> bool:
+        """Whether it is hardware under simulation."""
+        return False
+
+    @property
     def is_shaped(self) -> bool:
         """Whether some port does more than serve its highest class first."""
         return bool(self.gates or self.credit or self.max_sdu_bytes or self.round_robin)

@@ -42,7 +42,7 @@ def _fault(draft: Draft, path: KeyPath, said: fault_keys.Fault, network: Network
             if draft.is_broken("bridges", said.node) or draft.is_broken("stations", said.node):
                 raise AlreadyToldError
             draft.report.unknown((*path, "node"), "node", said.node, nodes)
-        if said.node in network.bridges and network.bridges[said.node].nodes == "rtl":
+        if nodes[said.node].has_hardware:
             what = f'"{said.node}" is hardware, whose power is not switched off here'
             draft.report.refuse((*path, "node"), what, f'a link of it, or nodes = "model" for "{said.node}"')
         return Fault("node_down", said.node, f'"{said.node}"', said.at, said.until)

@@ -40,6 +40,8 @@ Delay = Annotated[int, Quantity(TIME, 0, _MS)]
 StatedDelay = Annotated[int, Quantity(TIME, 0, _MS, "ns")]
 LONGEST_RESIDENCE_NS = 10**9  # of ATS, and what it is where nothing is said
 Residence = Annotated[int, Quantity(TIME, 1000, _S, "ns")]
+# Of network cards.
+MemoryLatency = Annotated[int, Quantity(TIME, 0, 10**6)]
 # Of gates.
 BaseTime = Annotated[int, Quantity(TIME, 0, YEARS_PS, "ns")]
 Interval = Annotated[int, Quantity(TIME, 0, LONGEST_INTERVAL_NS * 1000, "ns")]

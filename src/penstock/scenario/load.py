@@ -15,6 +15,7 @@ from penstock import data
 from penstock.collection import without_collection
 from penstock.errors import check_known
 from penstock.scenario.bridges import build_bridges, kinds_of
+from penstock.scenario.cards import check_cards
 from penstock.scenario.cut_through import check_headers
 from penstock.scenario.demand import check_demand
 from penstock.scenario.draft import Draft
@@ -95,6 +96,7 @@ def _network(draft: Draft, override: str | None, written: str | Mapping[str, Any
     check_queue_limits(draft, network)
     check_tables(draft, network)
     check_tagging(draft, network)
+    check_cards(draft, network)
     check_use(draft, network)
     network.linux.update(host_ports(draft, network))
     report.done()

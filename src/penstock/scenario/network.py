@@ -105,6 +105,11 @@ class Bridge(Egress):
     untagged: Mapping[int, frozenset[int]] = field(default_factory=dict)  # VLAN: of these, those without a tag
     pcp_of_untagged: int = 0  # with which an untagged frame gets a tag
 
+    @property
+    def has_hardware(self) -> bool:
+        """Whether it is hardware under simulation."""
+        return self.nodes == "rtl"
+
     def selection(self, traffic_class: int) -> Selection:
         """How the class is served; 6 and 7 by ATS unless the scenario says otherwise."""
         known = self.classes.get(traffic_class)
@@ -127,6 +132,15 @@ class Bridge(Egress):
 
 
 @dataclass(frozen=True)
+class Card:
+    """The network card of a station; queue k sends the frames of class k."""
+
+    queues: int
+    is_hardware: bool  # else the station's model is the card's, but for the way from the host's memory
+    memory_latency_cycles: int  # of 8 ns, until the host's memory answers
+
+
+@dataclass(frozen=True)
 class Station(Egress):
     """An end station."""
 
@@ -141,6 +155,12 @@ class Station(Egress):
     ats_classes: frozenset[int] = frozenset()  # whose frames pass ATS schedulers before they are queued
     max_residence_ns: Mapping[int, int] = field(default_factory=dict)  # by class
     overhead_bytes: int = 20
+    card: Card | None = None
+
+    @property
+    def has_hardware(self) -> bool:
+        """Whether it sends through a card in hardware."""
+        return self.card is not None and self.card.is_hardware
 
 
 @dataclass(frozen=True)

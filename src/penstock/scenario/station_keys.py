@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,14 +16,24 @@ from penstock.scenario.key_types import (
     MacAddress,
     Nodes,
 )
-from penstock.scenario.keys import Switch, Table
+from penstock.scenario.keys import Switch, Table, Whole
 from penstock.scenario.limits import (
     Delay,
     LinkRate,
+    MemoryLatency,
     Overhead,
 )
 from penstock.scenario.linux_keys import LinuxPort
 from penstock.scenario.priorities import ClassOfPriority
+
+
+class Card(Table):
+    """A network card with a queue for each traffic class."""
+
+    queues: Annotated[int, Whole(1, 8)] = Field(default=4, description="Queue k sends the frames of class k.")
+    memory_latency: MemoryLatency = Field(
+        default=256_000, description="Until the memory of its host answers; in hardware alone."
+    )
 
 
 class Station(Table):
@@ -52,4 +62,5 @@ class Station(Table):
     overhead: Overhead = Field(
         default=20, description="What ATS counts beside the frame; below zero, what it leaves out of it."
     )
+    card: Card | None = Field(default=None, description="The network card that it sends through.")
     linux: LinuxPort | None = Field(default=None, description="Its interface, if it is a Linux host.")

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from penstock.scenario import model
+from penstock.scenario.cards import card_of
 from penstock.scenario.clock import clock_of
 from penstock.scenario.draft import Draft, Place
 from penstock.scenario.gate_lists import able_of, check_guard_band
 from penstock.scenario.links import place_named
-from penstock.scenario.network import REAL, Link, Station
+from penstock.scenario.network import REAL, Card, Link, Station
 from penstock.scenario.port_keys import check_class_keys, check_residence, classes_of_priority, keys_of_station
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.shapers import shapers_of
@@ -52,8 +53,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
         with draft.report.part():
             if name in draft.settings:
                 draft.report.add(path, "is also the name of a bridge", "each name once")
-            if station.nodes not in (None, "model"):
-                draft.report.add((*path, "nodes"), f'"{station.nodes}" is not part of this version', '"model"')
+            card = card_of(draft, path, station)
             mac = station.mac if station.mac is not None else 0x020000000001 + number
             if mac >> 40 & 1:
                 draft.report.add((*path, "mac"), "is a group address", "an individual address")
@@ -78,7 +78,7 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 draft.report.add(where, "no qdisc of Linux is ATS", '"strict" or "cbs", or nodes = "model"')
             if draft.nodes in REAL:
                 check_guard_band(draft, path, station, "Linux", 'nodes = "model"')
-            shapers = shapers_of(draft, keys, able_of("linux" if draft.nodes in REAL else "model"), {0: rate})
+            shapers = shapers_of(draft, keys, able_of(_kind(draft, card)), {0: rate})
             found[name] = Station(
                 name=name,
                 bridge=bridge,
@@ -100,10 +100,15 @@ def place_stations(draft: Draft, links: list[Link]) -> dict[str, Station]:
                 ats_classes=ats_classes,
                 max_residence_ns=_residences_ns(station, ats_classes),
                 overhead_bytes=station.overhead,
+                card=card,
             )
             draft.rate_origin[name] = ("links", "rate") if station.rate is None else (*path, "rate")
             links.append(Link(name, (bridge, port), (name, 0), rate, delay))
     return found
+
+
+def _kind(draft: Draft, card: Card | None) -> str:
+    return "linux" if draft.nodes in REAL else "rtl" if card is not None and card.is_hardware else "model"
 
 
 def _residences_ns(station: model.Station, ats_classes: frozenset[int]) -> dict[int, int]:

@@ -123,6 +123,22 @@ pub struct Station {
     /// Of the queues of its port, where they are not as long as any may be.
     #[serde(default)]
     pub queue_limits: Vec<QueueLimit>,
+    /// What its port is in place of a model.
+    #[serde(default)]
+    pub card: Option<Card>,
+}
+
+/// A network card in hardware, set before the run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    pub library: PathBuf,
+    /// From an address to the first byte of the host's memory.
+    pub latency_cycles: u32,
+    /// What its own clock shows when the run begins, in cycles of 8 ns.
+    pub start_cycle: u64,
+    /// Register writes (address, value) before the run.
+    pub writes: Vec<(u32, u32)>,
 }
 
 /// The ATS schedulers of a talker.

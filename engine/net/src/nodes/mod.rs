@@ -8,7 +8,7 @@ mod station;
 pub(crate) use advances::Advances;
 pub(crate) use bridge::BridgeNode;
 pub(crate) use guest::Guest;
-pub(crate) use station::{Hosted, StationNode};
+pub(crate) use station::{Carded, Hosted, StationNode};
 
 use crate::clock::Clock;
 use crate::node::Node;

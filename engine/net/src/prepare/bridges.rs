@@ -94,7 +94,11 @@ pub(super) fn check_deaths(network: &Network, programs: &BTreeMap<u32, Hosted>) 
         let Fault::NodeDown { node, .. } = *fault else { continue };
         let is_foreign = match network.bridges.get(node) {
             Some(bridge) => bridge.kind != BridgeKind::Model,
-            None => programs.contains_key(&((node - network.bridges.len()) as u32)),
+            None => {
+                let index = node - network.bridges.len();
+                let has_card = network.stations.get(index).is_some_and(|station| station.card.is_some());
+                has_card || programs.contains_key(&(index as u32))
+            }
         };
         if is_foreign {
             return Err(wrong(format!("a fault of node {node}: only models of bridges and of stations can die")));

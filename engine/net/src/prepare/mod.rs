@@ -22,7 +22,7 @@ use crate::routes::Routes;
 use crate::run::Guests;
 use crate::trace::{Event, Filter, Trace};
 use bridges::{check_deaths, members};
-use stations::{programs, stations};
+use stations::{cards, programs, stations};
 use streams::streams;
 
 /// A part of a network, for a kernel of its own.
@@ -56,11 +56,14 @@ pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<
     }
     let named = network.stations.iter().zip(listens).map(|(station, listens)| (&*station.name, listens));
     let mut programs = programs(network, guests.programs)?;
+    let mut cards = cards(network, guests.cards, &programs, &links)?;
     check_deaths(network, &programs)?;
     let mut members = members(network, guests.nodes, &links, &headers.into_lasting(), end, part)?;
     members.extend((0..).zip(stations).map(|(index, station)| {
         let place = (links.ports() + index as usize) as u32;
-        Member::Station(Box::new(StationNode::new(station, index, place, programs.remove(&index))))
+        let mut node = StationNode::new(station, index, place, programs.remove(&index));
+        cards.remove(&index).into_iter().for_each(|card| node.set_card(card));
+        Member::Station(Box::new(node))
     }));
     Kernel::new(Parts {
         members,

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use penstock_shaper::gates::Lists;
 
+use crate::card::Card;
 use crate::clock::Clock;
 use crate::describe::{self, Network};
 use crate::error::{wrong, RunError};
 use crate::links::Links;
-use crate::nodes::Hosted;
+use crate::nodes::{Carded, Hosted};
 use crate::program::Program;
 use crate::station::{Room, Station};
+
+/// Of a card in hardware.
+const HARDWARE_BPS: u64 = 1_000_000_000;
 
 pub(super) fn stations(network: &Network, links: &Links) -> Result<Vec<Station>, RunError> {
     let (mut stations, mut lists) = (Vec::new(), Lists::default());
@@ -25,6 +29,9 @@ pub(super) fn stations(network: &Network, links: &Links) -> Result<Vec<Station>,
             return Err(wrong(format!("station \"{name}\": class_of_pcp has {class}; 0 to 7 are allowed")));
         }
         let mut made = Station::new(clock, wire, station.class_of_pcp);
+        if station.card.is_some() {
+            made.give_up_port();
+        }
         for limit in &station.queue_limits {
             let Some(room) = made.room.get_mut(usize::from(limit.class)) else {
                 let class = limit.class;
@@ -55,6 +62,36 @@ pub(super) fn programs(
         Ok((station as u32, Hosted::new(&network.stations[station].name, program)))
     };
     programs.into_iter().map(of).collect()
+}
+
+/// The cards of stations that have one which is no model, by the numbers of their stations.
+pub(super) fn cards(
+    network: &Network,
+    mut cards: BTreeMap<String, Box<dyn Card>>,
+    hosted: &BTreeMap<u32, Hosted>,
+    links: &Links,
+) -> Result<BTreeMap<u32, Carded>, RunError> {
+    let mut found = BTreeMap::new();
+    for (index, station) in (0..).zip(&network.stations).filter(|(_, station)| station.card.is_some()) {
+        let name = &station.name;
+        let card = cards.remove(name).ok_or_else(|| wrong(format!("station \"{name}\": no card for it")))?;
+        if hosted.contains_key(&index) {
+            return Err(wrong(format!("station \"{name}\": a program and a card; one of them is allowed")));
+        }
+        if let Some(wire) = links.of_station(index as usize) {
+            let rate = wire.rate.bps();
+            if rate != HARDWARE_BPS {
+                return Err(wrong(format!(
+                    "station \"{name}\": a link of {rate} b/s; its card allows {HARDWARE_BPS} only"
+                )));
+            }
+        }
+        found.insert(index, Carded::new(name, card));
+    }
+    match cards.keys().next() {
+        Some(name) => Err(wrong(format!("a card of \"{name}\": no station of this name has one"))),
+        None => Ok(found),
+    }
 }
 
 /// A talker holds what is its own.

@@ -127,6 +127,11 @@ impl Station {
         Ok(())
     }
 
+    /// Its frames leave by a card, which is no part of this; the other things of a port stay.
+    pub fn give_up_port(&mut self) {
+        self.ticks = Ticks::OfClock;
+    }
+
     /// Frames of its streams are held by ATS schedulers, from before the run on.
     pub fn schedule(&mut self, config: &Ats) -> Result<(), BridgeError> {
         self.ticks = Ticks::OfClock;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A station as a node: what its sources release goes out of its port, what comes is delivered, answered, and heard by its
 //! program.
+mod card;
 mod deliver;
 mod hand_over;
 mod program;
 mod release;
 mod talk;
 
+pub(crate) use card::Carded;
 pub(crate) use program::Hosted;
 
+use crate::conservation::Violation;
 use crate::error::RunError;
 use crate::node::{Due, Node};
 use crate::outbox::{Coming, Outbox};
@@ -27,11 +30,18 @@ pub(crate) struct StationNode {
     /// It is dead until then.
     dead_until: u64,
     hosted: Option<Box<Hosted>>,
+    /// None: its port is a model.
+    carded: Option<Box<Carded>>,
 }
 
 impl StationNode {
     pub fn new(port: Station, index: u32, first_port: u32, hosted: Option<Hosted>) -> Self {
-        Self { port, index, first_port, dead_until: 0, hosted: hosted.map(Box::new) }
+        Self { port, index, first_port, dead_until: 0, hosted: hosted.map(Box::new), carded: None }
+    }
+
+    /// Its frames leave by a card.
+    pub fn set_card(&mut self, carded: Carded) {
+        self.carded = Some(Box::new(carded));
     }
 
     /// Has what a release needs fetched into the cache.
@@ -79,7 +89,10 @@ impl Node for StationNode {
     }
 
     #[inline(always)]
-    fn receive(&mut self, at: u64, _port: u16, coming: Coming<'_>) -> Result<u64, RunError> {
+    fn receive(&mut self, at: u64, _port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+        if self.carded.is_some() {
+            self.receive_by_card(at, &mut coming)?;
+        }
         match coming.damaged {
             None => self.deliver(at, coming)?,
             Some(_) => self.refuse(at, coming),
@@ -93,9 +106,18 @@ impl Node for StationNode {
         match due.kind {
             Kind::Release => self.release(now, due.index, out),
             Kind::Select => self.talk(now, out),
+            Kind::Advance if self.carded.is_some() => self.advance_card(now, out)?,
             Kind::Advance => self.advance_program(now, out)?,
             Kind::Arrive | Kind::Judge => {}
         }
         Ok(())
+    }
+
+    fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
+        self.carded.as_ref().and_then(|carded| carded.get().audit(node, is_idle))
+    }
+
+    fn cycles(&self) -> (u64, u64) {
+        (self.carded.as_ref().map_or(0, |carded| carded.get().cycles()), 0)
     }
 }

@@ -35,6 +35,7 @@ impl StationNode {
     /// Before the run.
     pub fn begin_program(&mut self, out: &mut Outbox<'_>) {
         self.hosted.iter_mut().for_each(|hosted| hosted.plan(0, out));
+        self.begin_card(out);
     }
 
     pub(super) fn advance_program(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {

@@ -58,7 +58,12 @@ impl StationNode {
                 let wake = self.port.set_ready(now, index, true);
                 super::select_at(wake, out);
             }
-            Some(Release::WhenFree(_) | Release::OnRequest) => self.queue_frame(now, index, out),
+            Some(Release::OnRequest) => self.queue_frame(now, index, out),
+            Some(Release::WhenFree(_)) => {
+                let pauses = stream.generator.has_jitter();
+                let count = self.carded.as_mut().map_or(1, |carded| carded.ahead(index, pauses));
+                (0..count).for_each(|_| self.queue_frame(now, index, out));
+            }
             Some(at @ Release::At(_)) => {
                 let (mut slot, mut class) = self.create(now, index, out);
                 // What is released at the same instant needs no event of its own.

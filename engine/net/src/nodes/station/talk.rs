@@ -12,6 +12,9 @@ impl StationNode {
     /// A frame comes to the port.
     #[inline]
     pub(super) fn enqueue(&mut self, now: u64, slot: u32, class: u8, out: &mut Outbox<'_>) {
+        if self.carded.is_some() {
+            return self.enqueue_at_card(now, slot, class, out);
+        }
         let (stream, bytes) = {
             let frame = out.around.frames.get(slot);
             (frame.stream, frame.bytes)
@@ -86,7 +89,7 @@ impl StationNode {
     }
 
     /// A stream that always has a frame has sent one or lost it, and has the next one at a time, or none.
-    fn have_next(&mut self, index: u32, at: u64, out: &mut Outbox<'_>) {
+    pub(super) fn have_next(&mut self, index: u32, at: u64, out: &mut Outbox<'_>) {
         let generator = &mut out.around.origins[index as usize].generator;
         let Some(Release::WhenFree(_)) = generator.next_release() else {
             self.port.set_ready(at, index, false);

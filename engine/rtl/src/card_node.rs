@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The network card as the port of a station: what its host sends goes through rings in memory, and what leaves by the wire is
+//! held against it. What it selects is told at once.
+use std::collections::VecDeque;
+use std::path::Path;
+
+use penstock_frame::{FCS_BYTES, PREAMBLE_BYTES};
+use penstock_net::{Card as StationCard, CardSent, NodeError, Violation, CYCLE_PS};
+
+use crate::card::{Card, Stop};
+use crate::card_driver::{HostMemory, ReceiveQueue, TransmitQueue, QUEUE_BYTES};
+use crate::library::HardwareError;
+use crate::queues::PAGE_BITS;
+
+/// From the cycle in which a selection is told to the first byte behind the delimiter.
+const TOLD_TO_FIRST: u64 = 10;
+/// From the cycle in which a selection is told to the first preamble byte, at the least.
+const LEAD_PS: u64 = CYCLE_PS;
+/// Up to which it goes on at a time. Less than the shortest frame takes.
+const MOST_AHEAD_PS: u64 = 512_000;
+
+const IDLE: Stop = Stop { interrupt: false, sent: false, idle: true };
+
+/// A frame of the host, until it is on the wire.
+struct Inside {
+    frame: u32,
+    bytes: Box<[u8]>,
+}
+
+pub struct CardNode {
+    name: String,
+    card: Card,
+    start_cycle: u64,
+    lookahead_ps: u64,
+    known_ps: u64,
+    queues: Vec<TransmitQueue>,
+    receive: ReceiveQueue,
+    /// Of each queue, what is not selected.
+    waiting: Vec<VecDeque<Inside>>,
+    selected: VecDeque<CardSent>,
+    /// What was selected and has not left whole: its first cycle, and what it has to be.
+    leaving: VecDeque<(u64, Box<[u8]>)>,
+    /// What came by the wire and has to reach the host.
+    coming: VecDeque<Box<[u8]>>,
+    /// A frame came since the card was idle last.
+    is_listening: bool,
+    failed: Option<HardwareError>,
+}
+
+impl CardNode {
+    /// The card is set before the run begins, when its clock shows `start_cycle`. `delay_ps` is that of its link, and the
+    /// host's memory answers so many cycles after it is asked.
+    pub fn new(
+        name: &str,
+        library: &Path,
+        latency_cycles: u32,
+        start_cycle: u64,
+        writes: &[(u32, u32)],
+        delay_ps: u64,
+    ) -> Result<Self, HardwareError> {
+        // Known only when the card is there.
+        const MOST_PAIRS: usize = 16;
+        let bytes = (1 + MOST_PAIRS) * QUEUE_BYTES;
+        let memory = HostMemory::new(bytes);
+        let mut card = Card::open(library, Box::new(memory.clone()), latency_cycles)?;
+        let pairs = card.pairs()?.min(MOST_PAIRS);
+        card.set_windows(&[(0, (bytes as u64 - 1) >> PAGE_BITS)])?;
+        for &(address, data) in writes {
+            card.write(address, data)?;
+        }
+        let receive = ReceiveQueue::new(&memory, 0);
+        card.start_queue(0, &receive.place())?;
+        let queues: Vec<_> = (0..pairs).map(|k| TransmitQueue::new(&memory, (1 + k) * QUEUE_BYTES)).collect();
+        for (number, queue) in (1..).step_by(2).zip(&queues) {
+            card.start_queue(number, &queue.place())?;
+        }
+        card.run(start_cycle, Stop::default());
+        Ok(Self {
+            name: name.to_owned(),
+            card,
+            start_cycle,
+            lookahead_ps: (LEAD_PS + delay_ps).min(MOST_AHEAD_PS),
+            known_ps: 0,
+            waiting: queues.iter().map(|_| VecDeque::new()).collect(),
+            queues,
+            receive,
+            selected: VecDeque::new(),
+            leaving: VecDeque::new(),
+            coming: VecDeque::new(),
+            is_listening: false,
+            failed: None,
+        })
+    }
+
+    fn broken(&self, what: impl Into<String>) -> NodeError {
+        NodeError { node: self.name.clone(), what: what.into() }
+    }
+
+    fn cycle(&self, time_ps: u64) -> u64 {
+        self.start_cycle + time_ps.div_ceil(CYCLE_PS)
+    }
+
+    fn time(&self, cycle: u64) -> u64 {
+        cycle.saturating_sub(self.start_cycle) * CYCLE_PS
+    }
+
+    /// Up to a time, or further, if setting its registers took longer.
+    fn run(&mut self, now: u64) {
+        self.card.run(self.cycle(now), Stop::default());
+        self.known_ps = self.known_ps.max(now).max(self.time(self.card.cycle()));
+    }
+
+    fn tell(&mut self, virtqueue: u32) {
+        let told = self.card.notify(virtqueue);
+        self.failed = self.failed.take().or(told.err());
+    }
+
+    /// Queues of the host: what waits is offered, and what came is held against what was on the wire.
+    fn serve(&mut self) -> Result<(), NodeError> {
+        for queue in 0..self.queues.len() {
+            if self.queues[queue].refill() {
+                self.tell(2 * queue as u32 + 1);
+            }
+        }
+        let mut has_taken = false;
+        while let Some(frame) = self.receive.take() {
+            has_taken = true;
+            let Some(wanted) = self.coming.pop_front() else {
+                return Err(self.broken("gave its host a frame that did not come"));
+            };
+            if frame != wanted[..wanted.len().saturating_sub(FCS_BYTES as usize)] {
+                return Err(self.broken("gave its host another frame than had come"));
+            }
+        }
+        if has_taken {
+            self.tell(0);
+        }
+        Ok(())
+    }
+
+    /// What it has selected since, and what has left whole.
+    fn look(&mut self) -> Result<(), NodeError> {
+        while let Some((cycle, queue)) = self.card.take_selected() {
+            let next = self.waiting.get_mut(usize::from(queue)).and_then(VecDeque::pop_front);
+            let Some(Inside { frame, bytes }) = next else {
+                return Err(
+                    self.broken(format!("sends a frame of queue {queue} that it was not given (cycle {cycle})"))
+                );
+            };
+            let first_cycle = cycle + TOLD_TO_FIRST;
+            self.selected.push_back(CardSent { frame, traffic_class: queue, first: self.time(first_cycle) });
+            self.leaving.push_back((first_cycle, bytes));
+        }
+        while let Some(sent) = self.card.take_sent() {
+            let cycle = sent.cycle;
+            let Some((first, bytes)) = self.leaving.pop_front() else {
+                return Err(self.broken(format!("sends at cycle {cycle} what it has not selected")));
+            };
+            if sent.is_damaged || cycle != first || sent.bytes != *bytes {
+                let what = format!("sends a frame at cycle {cycle} otherwise than it was selected, for cycle {first}");
+                return Err(self.broken(what));
+            }
+        }
+        while self.card.take_queued().is_some() {}
+        while self.card.take_steered().is_some() {}
+        let stopped = self.card.take_interrupts();
+        if stopped != 0 {
+            return Err(self.broken(format!("has stopped virtqueues (mask {stopped:#x})")));
+        }
+        Ok(())
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_listening
+            || !self.leaving.is_empty()
+            || !self.coming.is_empty()
+            || self.waiting.iter().any(|w| !w.is_empty())
+    }
+}
+
+impl StationCard for CardNode {
+    fn send(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: &[u8]) {
+        let queue = usize::from(traffic_class);
+        let Some(data) = bytes.len().checked_sub(FCS_BYTES as usize).filter(|_| queue < self.queues.len()) else {
+            return;
+        };
+        self.run(now);
+        self.waiting[queue].push_back(Inside { frame, bytes: bytes.into() });
+        self.queues[queue].push(&bytes[..data]);
+        if self.queues[queue].refill() {
+            self.tell(2 * u32::from(traffic_class) + 1);
+        }
+        self.known_ps = self.known_ps.max(self.time(self.card.cycle()));
+    }
+
+    fn receive(&mut self, at: u64, bytes: &[u8], is_damaged: bool) -> Result<(), NodeError> {
+        let first = self.cycle(at);
+        if !self.is_busy() {
+            self.known_ps = self.known_ps.max(at.saturating_sub(u64::from(PREAMBLE_BYTES) * CYCLE_PS));
+        }
+        self.card.push(bytes, first.saturating_sub(u64::from(PREAMBLE_BYTES)));
+        self.is_listening = true;
+        if !is_damaged {
+            self.coming.push_back(bytes.into());
+        }
+        Ok(())
+    }
+
+    fn next(&self) -> Option<u64> {
+        if self.failed.is_some() || !self.selected.is_empty() {
+            return Some(0);
+        }
+        self.is_busy().then(|| self.known_ps.saturating_add(self.lookahead_ps))
+    }
+
+    fn advance(&mut self, now: u64) -> Result<Option<CardSent>, NodeError> {
+        self.run(now);
+        self.look()?;
+        self.serve()?;
+        self.look()?;
+        if let Some(error) = self.failed.take() {
+            return Err(self.broken(error.to_string()));
+        }
+        self.known_ps = self.known_ps.max(self.time(self.card.cycle()));
+        if self.is_listening && self.card.coming() == 0 && self.card.run(self.card.cycle(), IDLE).idle {
+            self.is_listening = false;
+            if !self.coming.is_empty() {
+                return Err(self.broken("lost a frame that came: its host's memory is too slow for it"));
+            }
+        }
+        Ok(self.selected.pop_front())
+    }
+
+    fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
+        let copies = self.waiting.iter().map(VecDeque::len).sum::<usize>() + self.coming.len();
+        (is_idle && copies > 0).then_some(Violation::Stuck { node, copies: copies as u64 })
+    }
+
+    fn cycles(&self) -> u64 {
+        self.card.cycle()
+    }
+}

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network card as a station of a scenario: in hardware against its model, which both have queues, gates and turns."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from penstock.errors import InputError
+from penstock.run import observe
+from penstock.scenario import load
+from penstock.scenario.file import parse_toml
+
+NIC = Path(__file__).parents[1] / "scenarios" / "nic" / "scenario.toml"
+FRAME_PS, CYCLE_PS = 12_304_000, 10**9
+# From the host's memory to the queues, of the first frames of all of them together.
+FILLED_PS = 200_000_000
+
+
+def _values(**beside: Any) -> dict[str, Any]:
+    values, _ = parse_toml(NIC, NIC.read_text())
+    return copy.deepcopy(dict(values)) | beside
+
+
+def _sent(values: Mapping[str, Any], nodes: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
+    """The summary, and when each stream's frames leave the card, in ps."""
+    network = load(values, None if nodes == "rtl" else nodes)
+    summary, view = observe(network)
+    rows = view.trace.filter((pl.col("event") == "sent") & (pl.col("node") == "host"))
+    return summary, {
+        name: rows.filter(pl.col("stream") == name)["time_ps"].sort().to_list() for name in network.streams
+    }
+
+
+def test_slots_in_hardware_and_in_the_model() -> None:
+    values = _values(duration="4ms")
+    hard, soft = _sent(values, "rtl"), _sent(values, "model")
+    for summary, sent in (hard, soft):
+        assert summary["ok"]
+        assert summary["conservation"]["dropped"] == summary["conservation"]["inside"] == 0
+        slots = {"high": (0, 900_000_000), "middle": (900_000_000, 950_000_000), "low": (950_000_000, CYCLE_PS)}
+        for name, (begin, end) in slots.items():
+            at = [time % CYCLE_PS for time in sent[name]]
+            # No bit is outside of its slot: the preamble comes before, gap and all after what is stamped.
+            assert min(at) >= begin + 64_000, name
+            assert max(at) + FRAME_PS <= end + 64_000, name
+    assert hard[0]["nodes"] == "mixed"
+    for name, per_cycle in {"high": 73, "middle": 4, "low": 4}.items():
+        later = [[time for time in times[name] if CYCLE_PS <= time < 4 * CYCLE_PS] for times in (hard[1], soft[1])]
+        assert later[0] == later[1], "to the cycle, once the queues are full"
+        assert len(later[0]) == 3 * per_cycle
+    high = next(row for row in soft[0]["cards"] if row["queue"] == 2)
+    assert high["share"] >= 0.89
+    assert high["open"] == pytest.approx(0.9)
+
+
+def _drawn(seed: int) -> dict[str, Any]:
+    rng = random.Random(seed)
+    values = _values(duration="2ms")
+    station: dict[str, Any] = {"at": "sw.0", "card": {"memory_latency": f"{8 * rng.randrange(64)}ns"}}
+    selection = rng.choice(["strict", "round_robin", "cbs"])
+    if selection == "cbs":
+        station["classes"] = {
+            str(k): {"selection": "cbs", "idle_slope": f"{rng.randrange(100, 300)}Mb/s"} for k in (2, 1)
+        }
+    else:
+        station["classes"] = {str(k): {"selection": selection} for k in (0, 1, 2)}
+    if rng.random() < 0.5:
+        cut = rng.randrange(60, 140)
+        entries = [{"open": [0, 2, 3], "interval": f"{cut}us"}, {"open": [1, 2], "interval": f"{200 - cut}us"}]
+        station["gates"] = {"entries": entries}
+    values["stations"]["host"] = station
+    for stream in values["streams"].values():
+        if rng.random() < 0.5:
+            every = f"{rng.randrange(20, 90)}us"
+            stream["source"] = {"frames": f"{rng.randrange(64, 1523)}B", "every": every, "start": "50us"}
+        else:
+            # Shorter ones, one after the other, are as slow as the memory.
+            stream["source"] = {"frames": f"{rng.randrange(400, 1523)}B", "back_to_back": True}
+    values["streams"]["back"] = {
+        "from": "server",
+        "to": ["host"],
+        "vlan": 10,
+        "pcp": 3,
+        "source": {"frames": f"{rng.randrange(300, 1523)}B", "every": "15us"},
+    }
+    return values
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_a_card_sends_and_receives_is_accounted_for(seed: int) -> None:
+    """The node itself refuses a frame that leaves otherwise than it was given, or that does not reach its host."""
+    values = _drawn(seed)
+    hard, soft = _sent(values, "rtl"), _sent(values, "model")
+    for name in hard[1]:
+        # All of the card but the fetch is the same, so that no stream gets more or less than some frames.
+        assert abs(len(hard[1][name]) - len(soft[1][name])) <= 12, name
+        assert hard[0]["streams"][name]["conserved"]
+    assert hard[0]["streams"]["back"]["delivered"] == soft[0]["streams"]["back"]["delivered"] > 100
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"card": {"queues": 2}}, r'"high" is of class 2; the card of "host" has 2 queues'),
+        ({"card": {"memory_latency": "5ns"}}, "no whole number of the card's cycles"),
+        ({"card": {}, "rate": "100Mb/s"}, "does not run at 100 Mb/s"),
+        ({"card": {}, "clock": {"drift": "1ppm"}}, "the clock of a card in hardware is the network's"),
+        ({"card": {}, "classes": {"1": {"selection": "ats"}}}, "the card has no ATS"),
+        ({"card": {}, "classes": {"1": {"max_sdu": "100B"}}}, "the card has no such limit"),
+        ({"card": {}, "guard_band_gap": False}, "the card lets no frame start"),
+        ({"card": None, "nodes": "rtl"}, '"rtl" is not part of this version'),
+        ({"card": {}, "gates": {"entries": [{"open": [2], "interval": "200ms"}]}}, "simulated before the run begins"),
+    ],
+)
+def test_what_a_card_cannot_is_refused(change: dict[str, Any], what: str) -> None:
+    values = _values()
+    host = values["stations"]["host"] | change
+    values["stations"]["host"] = {key: value for key, value in host.items() if value is not None}
+    with pytest.raises(InputError, match=what):
+        load(values)
+
+
+def test_frames_that_are_too_long_are_refused() -> None:
+    values = _values()
+    values["bridges"]["sw"]["max_frame"] = "2000B"
+    values["streams"]["high"]["source"]["frames"] = "1523B"
+    with pytest.raises(InputError, match="takes 1522 B at most"):
+        load(values)
+
+
+def test_a_damaged_frame_does_not_reach_the_host() -> None:
+    """The hardware refuses it by its FCS, as the station's model does."""
+    values = _drawn(1) | {"faults": [{"link": ["sw", "host"], "bit_error_rate": 2e-5, "at": "0us"}]}
+    summary, _ = _sent(values, "rtl")
+    back = summary["streams"]["back"]
+    assert back["dropped"]["fcs"] > 5
+    assert back["delivered"] > 50
+    assert back["conserved"]
