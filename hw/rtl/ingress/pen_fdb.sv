@@ -258,4 +258,146 @@ module pen_fdb #(
 
   logic unused;
   assign unused = ^{operand_3_valid, period_q[51:50]};
+`ifdef FORMAL
+  // Contract, for any key, which is an address in a VLAN: 1. a lookup finds what the set held a cycle after it came in, of two
+  // entries for a key the static one; 2. a static entry changes by software only; 3. unless software wrote so, no key leads to
+  // a port where it was not heard; 4. what is learnt is in the set then, unless both of its entries are static; 5. a
+  // sweep takes one off the age of what stands there, and changes nothing else. As long as there is one operation a cycle. The hash may be any
+  // function, and of the keys, which are only compared, all bits but two are zero.
+  localparam int unsigned F_WRITE = 8;              // more cycles than from a write to when all that read before it is written
+  logic             f_past_q = 1'b0;
+  logic [47:0]      f_address;                      // any, as they have no first value
+  logic [11:0]      f_vlan_id;
+  set_t             f_set;
+  entry_t [1:0]     f_entry, f_entry_q;             // of the set of that key, now and a cycle ago
+  logic [1:0]       f_is_key, f_static, f_is_there; // there: it leads to the port that was learnt last
+  logic             f_hit, f_all_small;
+  port_mask_t       f_ports, f_heard_q;             // heard: where
+  logic             f_written_q;                    // software wrote an entry for that key
+  logic [1:0]       f_software_q;                   // it wrote one in the cycle before, and in the one before that
+  logic [F_WRITE:0] f_quiet_q;                      // it did not for so long
+  logic             f_sweep_q;
+  logic [1:0]       f_learnt_q;
+  logic [1:0]       f_no_room_q;
+  port_t [1:0]      f_port_q;
+  logic [3:1]       f_asked_q, f_hit_q;             // bit i: a lookup of that key in its cycle i + 1
+  port_mask_t [3:1] f_ports_q;
+  logic             f_operand_1, f_operand_4;
+  entry_t           f_stands, f_lowered;
+
+  assign f_entry     = {g_way[1].u_entries.memory[f_set], g_way[0].u_entries.memory[f_set]};
+  assign f_operand_1 = operand_1_q.vlan_id == f_vlan_id && operand_1_q.address == f_address;
+  assign f_operand_4 = operand_4_q.vlan_id == f_vlan_id && operand_4_q.address == f_address;
+  assign f_hit       = f_is_key != '0;
+  assign f_stands    = write_q[1] ? g_way[1].u_entries.memory[write_set_q] : g_way[0].u_entries.memory[write_set_q];
+
+  function automatic logic f_small(input logic [59:0] key);
+    return key[59:2] == '0;
+  endfunction
+
+  always_comb begin
+    f_all_small = f_small({f_vlan_id, f_address}) && f_small({operand_1_q.vlan_id, operand_1_q.address})
+        && f_small({operand_3.vlan_id, operand_3.address}) && f_small({operand_4_q.vlan_id, operand_4_q.address})
+        && f_small({write_entry_q.vlan_id, write_entry_q.address})
+        && f_small(u_operand.u_ring.memory[0][59:0]) && f_small(u_operand.u_ring.memory[1][59:0]);
+    for (int unsigned w = 0; w < 2; w++) begin
+      f_all_small = f_all_small && f_small({entry[w].vlan_id, entry[w].address})
+          && f_small({entry_3_q[w].vlan_id, entry_3_q[w].address});
+    end
+    for (int unsigned s = 0; s < SETS; s++)
+      f_all_small = f_all_small && f_small(g_way[0].u_entries.memory[s][59:0]) && f_small(g_way[1].u_entries.memory[s][59:0]);
+  end
+
+  always_comb begin
+    for (int unsigned w = 0; w < 2; w++) begin
+      f_is_key[w] = f_entry[w].valid && f_entry[w].vlan_id == f_vlan_id && f_entry[w].address == f_address;
+      f_static[w] = f_entry[w].valid && f_entry[w].is_static;
+    end
+    for (int unsigned w = 0; w < 2; w++) f_is_there[w] = f_entry[w].ports == port_mask_t'(1) << f_port_q[1];
+    f_ports = f_is_key[0] && !(f_is_key[1] && f_static[1]) ? f_entry[0].ports : f_entry[1].ports;
+    f_lowered = f_stands;
+    if (f_stands.valid && !f_stands.is_static) begin
+      f_lowered.age   = f_stands.age - 1'b1;
+      f_lowered.valid = f_stands.age > 2'd1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    f_past_q     <= 1'b1;
+    f_address    <= f_address;
+    f_vlan_id    <= f_vlan_id;
+    f_set        <= f_set;
+    f_entry_q    <= f_entry;
+    f_sweep_q    <= sweep_done;
+    f_software_q <= {f_software_q[0], cpu_write};
+    f_quiet_q    <= {f_quiet_q[F_WRITE-1:0], !cpu_write};
+    f_asked_q    <= {f_asked_q[2:1], lookup_1_q && f_operand_1};
+    f_hit_q      <= {f_hit_q[2:1], f_hit};
+    f_ports_q    <= {f_ports_q[2:1], f_ports};
+    f_learnt_q   <= {f_learnt_q[0], learn_4_q && f_operand_4};
+    f_no_room_q  <= {f_no_room_q[0], (valid_4_q & static_4_q) == '1};
+    f_port_q     <= {f_port_q[0], operand_4_q.port};
+    if (learn_i && address_i == f_address && vlan_id_i == f_vlan_id) f_heard_q[port_i] <= 1'b1;
+    if (cpu_write && write_data_i[59:0] == {f_vlan_id, f_address}) f_written_q <= 1'b1;
+    if (rst_i) begin
+      f_heard_q    <= '0;
+      f_written_q  <= 1'b0;
+      f_software_q <= '0;
+      f_quiet_q    <= '0;
+      f_asked_q    <= '0;
+      f_learnt_q   <= '0;
+      f_sweep_q    <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    assume (!init_busy_i);
+    assume (!(lookup_i && learn_i));
+    assume (f_small({vlan_id_i, address_i}) && f_small(write_data_i[59:0]));
+    assume (address_i != f_address || vlan_id_i != f_vlan_id || hash == f_set);
+    if (!f_past_q) begin                            // as the initialization leaves it
+      assume (!lookup_i && !learn_i && write_q == '0 && f_all_small);
+      for (int unsigned s = 0; s < SETS; s++) begin
+        assume (!g_way[0].u_entries.memory[s][$bits(entry_t)-1]);
+        assume (!g_way[1].u_entries.memory[s][$bits(entry_t)-1]);
+      end
+    end else begin
+      // 1.
+      if (f_asked_q[3]) begin
+        assert (hit_o == f_hit_q[3]);
+        assert (!hit_o || ports_o == f_ports_q[3]);
+      end
+      for (int unsigned w = 0; w < 2; w++) begin
+        // 2.
+        if (f_entry_q[w].valid && f_entry_q[w].is_static && !f_software_q[1]) assert (f_entry[w] == f_entry_q[w]);
+        // 3.
+        if (f_is_key[w] && !f_written_q) assert ((f_entry[w].ports & ~f_heard_q) == '0);
+      end
+      // 4.
+      if (f_learnt_q[1] && f_quiet_q == '1 && !f_no_room_q[1])
+        assert ((f_is_key & (f_static | f_is_there)) != '0);
+      // 5.
+      if (f_sweep_q) assert (^write_q && write_entry_q == f_lowered);
+
+      // What holds in between, so that the proof goes by induction.
+      assert (f_all_small);
+      if (!f_written_q) begin
+        if (learn_1_q && f_operand_1) assert (f_heard_q[operand_1_q.port]);
+        if (write_q != '0 && write_entry_q.valid && write_entry_q.vlan_id == f_vlan_id && write_entry_q.address == f_address)
+          assert (write_set_q == f_set && (write_entry_q.ports & ~f_heard_q) == '0);
+        for (int unsigned s = 0; s < SETS; s++) begin
+          if (g_way[0].u_entries.memory[s][$bits(entry_t)-1] && s != 32'(f_set))
+            assert (g_way[0].u_entries.memory[s][59:0] != {f_vlan_id, f_address});
+          if (g_way[1].u_entries.memory[s][$bits(entry_t)-1] && s != 32'(f_set))
+            assert (g_way[1].u_entries.memory[s][59:0] != {f_vlan_id, f_address});
+        end
+      end
+
+      cover (f_asked_q[3] && hit_4_q == '1 && static_4_q == 2'b10);
+      cover (f_learnt_q[1] && f_is_key == 2'b10 && !f_static[0] && f_entry[0].valid && !f_written_q);
+      cover (f_sweep_q && f_stands.valid && !write_entry_q.valid);
+    end
+  end
+`endif
 endmodule
