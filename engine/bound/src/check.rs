@@ -37,6 +37,11 @@ pub fn check(network: &Network) -> Result<(), String> {
     if !network.regulators.iter().all(bucket_fits) {
         return Err("a regulator's rate or burst is out of range".to_owned());
     }
+    let hops: usize = network.streams.iter().map(|stream| stream.hops.len()).sum();
+    let most = [hops, network.streams.len() + network.regulators.len(), network.ports.len() * CLASSES];
+    if most.iter().any(|&count| u32::try_from(count).is_err()) {
+        return Err("there are more hops, streams or ports than 32 bits count".to_owned());
+    }
     for (number, stream) in network.streams.iter().enumerate() {
         let hops_fit = stream.hops.iter().enumerate().all(|(place, hop)| {
             hop.port < network.ports.len()

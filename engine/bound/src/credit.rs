@@ -5,7 +5,7 @@ use crate::search::Search;
 use crate::service::{Service, ANY};
 use crate::wait::{GRID, MOST_SEGMENTS};
 use crate::windows::{Cycle, Phase};
-use crate::{ceil_div, Amount, Time};
+use crate::{ceil_div, floor_div, Amount, Time};
 
 /// The most credit that a class can have whose slope is `idle`: what it earns while others keep it from being served. None:
 /// without limit.
@@ -65,11 +65,25 @@ pub(crate) fn by_credit(
         None => Vec::new(),
         Some(cycle) => Opening::all(cycle, Amount::from(idle), arrivals)?,
     };
-    let wait = |&length: &Amount| match openings.is_empty() {
-        true => without_gates(idle, most, arrivals, length),
-        false => openings.iter().try_fold(0, |longest, opening| opening.wait(most - length, arrivals, longest)),
-    };
-    lengths.iter().map(wait).collect()
+    let Some((&shortest, &longest)) = lengths.first().zip(lengths.last()) else { return Some(Vec::new()) };
+    if openings.is_empty() {
+        return lengths.iter().map(|&length| without_gates(idle, most, arrivals, length)).collect();
+    }
+    // The longest frames wait shortest. An opening at which no frame waits for longer than that is done with.
+    let each: Option<Vec<Time>> = openings.iter().map(|opening| opening.wait(most - shortest, arrivals, 0)).collect();
+    let each = each?;
+    let worst = each.iter().zip(&openings).max_by_key(|&(wait, _)| wait);
+    let least = worst.map_or(Some(0), |(_, opening)| opening.wait(most - longest, arrivals, 0))?;
+    let mut left: Vec<&Opening> =
+        openings.iter().zip(&each).filter(|&(_, &wait)| wait > least).map(|(of, _)| of).collect();
+    if left.is_empty() {
+        left = openings.iter().collect();
+    }
+    let first = each.iter().copied().max();
+    let others = lengths[1..]
+        .iter()
+        .map(|&length| left.iter().try_fold(0, |known, opening| opening.wait(most - length, arrivals, known)));
+    std::iter::once(first).chain(others).collect()
 }
 
 fn without_gates(idle: i64, most: Amount, arrivals: &Curve, length: Amount) -> Option<Time> {
@@ -126,8 +140,8 @@ impl Opening {
 
     /// When so much has been earned.
     fn earned(&self, amount: Amount) -> Option<Time> {
-        let needed = amount.max(0) / self.idle + 1;
-        let whole = (needed - 1) / Amount::from(self.open);
+        let needed = floor_div(amount.max(0), self.idle) + 1;
+        let whole = floor_div(needed - 1, self.open.into());
         let rest = Time::try_from(needed - whole * Amount::from(self.open)).ok()?;
         let &(at, before, _) = self.stretches.iter().find(|&&(_, before, length)| rest <= before + length)?;
         Time::try_from(Amount::from(self.cycle) * whole + Amount::from(at + rest - before)).ok()
@@ -161,8 +175,8 @@ impl Opening {
         }
         // Where one more picosecond of open time has to be waited for until the gate opens again.
         let in_cycle = self.idle * Amount::from(self.open);
-        let from = (arrivals.at(0) + more).max(0) / in_cycle;
-        let to = (arrivals.at(last) + more).max(0) / in_cycle + 1;
+        let from = floor_div((arrivals.at(0) + more).max(0), in_cycle);
+        let to = floor_div((arrivals.at(last) + more).max(0), in_cycle) + 1;
         if to - from > MOST_SEGMENTS as Amount {
             return None;
         }

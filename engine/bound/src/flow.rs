@@ -82,12 +82,10 @@ impl<'a> Analysis<'a> {
     /// Goes round until nothing changes; how often it did.
     fn settle(&mut self) -> usize {
         // In a circle a queue is looked at before all that comes to it is known: nothing has waited there yet.
-        let mut hops = 0..;
-        for (stream, of) in self.network.streams.iter().enumerate() {
-            for (hop, number) in (0..of.hops.len()).zip(&mut hops) {
-                let at = self.queues.numbers[number];
-                let member = Member { stream, hop, at, length: 0 };
-                (self.delays[at], self.ways[at]) = (self.delay(at), self.way(&member));
+        if is_circular(&self.order, &self.queues.next) {
+            for place in 0..self.queues.numbers.len() {
+                let at = self.queues.numbers[place] as usize;
+                (self.delays[at], self.ways[at]) = (self.delay(at), self.way(at));
             }
         }
         let mut due = vec![true; self.network.ports.len()];
@@ -126,10 +124,10 @@ impl<'a> Analysis<'a> {
     fn renew(&mut self, port: usize) -> bool {
         let mut changed = false;
         for class in self.queues.classes[port].iter().flatten() {
-            for member in &class.members {
-                let (delay, way) = (self.delay(member.at), self.way(member));
-                changed |= self.delays[member.at] != delay || self.ways[member.at] != way;
-                (self.delays[member.at], self.ways[member.at]) = (delay, way);
+            for at in class.members.clone() {
+                let (delay, way) = (self.delay(at), self.way(at));
+                changed |= self.delays[at] != delay || self.ways[at] != way;
+                (self.delays[at], self.ways[at]) = (delay, way);
             }
         }
         let found = self.serve(port);
@@ -145,22 +143,23 @@ impl<'a> Analysis<'a> {
 
     fn delay(&self, at: usize) -> Option<Time> {
         let step = &self.queues.steps[at];
-        let Some((before, queue)) = step.before.filter(|_| !step.is_regulated) else { return Some(0) };
+        let Some((before, queue)) = step.before().filter(|_| !step.is_regulated) else { return Some(0) };
         Some(self.delays[before]?.saturating_add(self.waits[queue]?).saturating_add(step.jitter))
     }
 
     /// How long a frame takes from its release until it may begin at a queue.
-    fn way(&self, member: &Member) -> Option<Window> {
-        if !self.is_phased[member.at] {
+    fn way(&self, at: usize) -> Option<Window> {
+        if !self.is_phased[at] {
             return None;
         }
-        let step = &self.queues.steps[member.at];
+        let step = &self.queues.steps[at];
         if step.is_regulated {
             return None;
         }
-        let Some((before, queue)) = step.before else { return Some((0, 0)) };
+        let Some((before, queue)) = step.before() else { return Some((0, 0)) };
         let ((least, most), waited) = (self.ways[before]?, self.waits[queue]?);
-        let reach = self.network.streams[member.stream].hops[member.hop].reach_ps?;
+        let member = &self.queues.members[at];
+        let reach = self.network.streams[member.stream()].hops[member.hop()].reach_ps?;
         Some((least.checked_add(reach.0)?, most.checked_add(reach.1)?.checked_add(waited)?))
             .filter(|way| way.1 <= LONGEST)
     }
@@ -168,19 +167,20 @@ impl<'a> Analysis<'a> {
     /// When in the gate cycle the frames of a class come, if that is known of all its streams.
     fn schedule(&self, port: &Port, class: &Class) -> Option<Schedule> {
         let gates = port.gates.as_ref().filter(|gates| gates.begin_ps.is_some() && class.filling == 0)?;
-        let known = |member: &Member| {
-            let stream = &self.network.streams[member.stream];
+        let known = |at: usize| {
+            let way = self.ways[at]?;
+            let stream = &self.network.streams[self.queues.members[at].stream()];
             let longest = Amount::from(stream.max_bytes) * BYTE;
-            Some((stream.releases.as_ref()?, self.ways[member.at]?, longest))
+            Some((stream.releases.as_ref()?, way, longest))
         };
-        Schedule::new(gates, class.members.iter().map(known))
+        Schedule::new(gates, class.members.clone().map(known))
     }
 
     /// What comes by a hop, and by how much it is displaced.
     fn arrivals(&self, at: usize) -> Option<(Part<'_>, Time)> {
         let part = match self.queues.steps[at].limit {
-            Limit::Line(line) => Part::Line(line),
-            Limit::Source(stream) => Part::Curve(self.queues.sources[stream].as_ref()?),
+            Limit::Line(line) => Part::Line(self.queues.lines[line as usize]),
+            Limit::Source(stream) => Part::Curve(self.queues.sources[stream as usize].as_ref()?),
             Limit::None => return None,
         };
         Some((part, self.delays[at]?))
@@ -193,21 +193,22 @@ impl<'a> Analysis<'a> {
             let rate = self.network.ports[entry.port].fastest_bps;
             // Whole frames come, each as long after the one before as it is on the wire.
             let link = Line { burst: entry.longest + Amount::from(rate) * Amount::from(entry.jitter), rate };
-            let arrivals = Curve::sum(entry.members.iter().map(|member| self.arrivals(member.at)));
+            let arrivals = Curve::sum(entry.members.clone().map(|at| self.arrivals(at)));
             curves.push(arrivals.map_or_else(|| Curve::line(link), |arrivals| arrivals.capped(link)));
         }
-        let unknown = class.own.iter().find(|member| self.arrivals(member.at).is_none());
-        let regulators = class.regulators.iter().map(|&regulator| &self.queues.regulators[regulator]);
-        let shaped = curves.iter().chain(regulators).map(|curve| Some((Part::Curve(curve), 0)));
-        Curve::sum(shaped.chain(class.own.iter().map(|member| self.arrivals(member.at))))
-            .ok_or(Why::NoContract { stream: unknown.map_or(0, |member| member.stream) })
+        let regulators = class.regulators.iter().map(|&regulator| Part::Line(self.queues.lines[regulator]));
+        let shaped = curves.iter().map(Part::Curve).chain(regulators).map(|part| Some((part, 0)));
+        Curve::sum(shaped.chain(class.own.clone().map(|at| self.arrivals(at)))).ok_or_else(|| {
+            let unknown = class.own.clone().find(|&at| self.arrivals(at).is_none());
+            Why::NoContract { stream: unknown.map_or(0, |at| self.queues.members[at].stream()) }
+        })
     }
 
     /// What a queue holds at most, in bytes: all that has come within the longest time that a frame is in it.
     fn backlog(&self, port: usize, class: &Class, found: &Found) -> Option<i64> {
         let lasts = found.wait.ok()?.checked_add(stay(class, &self.network.ports[port]))?;
-        let each: Option<Amount> = class.members.iter().map(|member| self.held(member.at, lasts)).sum();
-        let is_held = class.members.iter().any(|member| self.queues.steps[member.at].is_regulated);
+        let each: Option<Amount> = class.members.clone().map(|at| self.held(at, lasts)).sum();
+        let is_held = self.queues.steps[class.members.clone()].iter().any(|step| step.is_regulated);
         let most = each.into_iter().chain(found.within.filter(|_| !is_held)).min()?;
         i64::try_from(ceil_div(most, BYTE)).ok()
     }
@@ -217,7 +218,7 @@ impl<'a> Analysis<'a> {
     fn held(&self, at: usize, lasts: Time) -> Option<Amount> {
         let step = &self.queues.steps[at];
         let came = |(part, late): (Part, Time), time: Time| part.at(late.saturating_add(time));
-        match step.before {
+        match step.before() {
             None if step.is_regulated => None,
             None => self.arrivals(at).map(|arrivals| came(arrivals, lasts)),
             // Where it enters the network, a source that conforms is held back by no more than it may be early.
@@ -292,21 +293,22 @@ impl<'a> Analysis<'a> {
     }
 
     fn outcome(&self, rounds: usize) -> Outcome {
-        let mut hops: Vec<Vec<Hop>> =
-            self.network.streams.iter().map(|stream| vec![Hop { wait_ps: None }; stream.hops.len()]).collect();
+        let mut waits = vec![None; self.queues.members.len()];
         let mut queues = Vec::new();
         for (port, classes) in self.queues.classes.iter().enumerate() {
             for (number, (class, found)) in classes.iter().zip(&self.found[port]).enumerate() {
                 let Some((class, found)) = class.as_ref().zip(found.as_ref()) else { continue };
-                for member in &class.members {
-                    let own = found.wait.ok().map(|_| found.own[member.length]);
-                    hops[member.stream][member.hop].wait_ps = own;
+                for at in class.members.clone().filter(|_| found.wait.is_ok()) {
+                    waits[at] = Some(found.own[self.queues.members[at].length()]);
                 }
                 let (wait_ps, why) = (found.wait.ok(), found.wait.err());
                 let backlog_bytes = self.backlog(port, class, found);
                 queues.push(Queue { port, traffic_class: number as u8, wait_ps, why, backlog_bytes });
             }
         }
+        let mut numbers = self.queues.numbers.iter();
+        let mut hops_of = |count| numbers.by_ref().take(count).map(|&at| Hop { wait_ps: waits[at as usize] }).collect();
+        let hops = self.network.streams.iter().map(|stream| hops_of(stream.hops.len())).collect();
         Outcome { queues, hops, rounds }
     }
 }
@@ -323,18 +325,18 @@ fn is_phased(network: &Network, queues: &Queues) -> Vec<bool> {
         let known = known.entry(cycle).or_insert_with(|| vec![None; network.streams.len()]);
         for class in classes.iter().flatten().filter(|class| class.filling == 0) {
             let is_known = |member: &Member| {
-                let releases = network.streams[member.stream].releases.as_ref();
-                let is_repeated = || releases.is_some_and(|releases| repeated(releases, cycle).is_some());
-                *known[member.stream].get_or_insert_with(is_repeated)
+                let releases = || network.streams[member.stream()].releases.as_ref();
+                let is_repeated = || releases().is_some_and(|releases| repeated(releases, cycle).is_some());
+                *known[member.stream()].get_or_insert_with(is_repeated)
             };
-            if !class.members.iter().all(is_known) {
+            if !queues.members[class.members.clone()].iter().all(is_known) {
                 continue;
             }
-            for member in &class.members {
-                let mut at = Some(member.at);
-                while let Some(hop) = at {
+            for at in class.members.clone() {
+                let mut at = Some(at);
+                while let Some(hop) = at.filter(|&hop| !found[hop]) {
                     found[hop] = true;
-                    at = queues.steps[hop].before.map(|(before, _)| before);
+                    at = queues.steps[hop].before().map(|(before, _)| before);
                 }
             }
         }
@@ -350,6 +352,15 @@ fn sent(class: &Class, rate: i64) -> Time {
 /// For how long it is in its queue beside its wait.
 fn stay(class: &Class, port: &Port) -> Time {
     sent(class, port.slowest_bps).saturating_add(port.held_ps)
+}
+
+/// Whether a port of that order comes after one that is behind it.
+fn is_circular(order: &[usize], next: &[Vec<usize>]) -> bool {
+    let mut is_over = vec![false; next.len()];
+    order.iter().any(|&port| {
+        is_over[port] = true;
+        next[port].iter().any(|&after| is_over[after])
+    })
 }
 
 /// Ports before those that come after them; those of a cycle in any order.

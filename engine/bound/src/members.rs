@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which streams come to each queue, and by which links: what stays as it is while waits are searched.
+//!
+//! Large networks have many more hops than fit into a cache. Those of a queue lie beside each other, those that come by one
+//! link too, and of each there is no more than is asked again and again.
+use std::ops::Range;
+
 use crate::curve::{Curve, Line};
-use crate::describe::{Bucket, Network};
+use crate::describe::{Bucket, Hop, Network, Stream};
 use crate::{Amount, Time, BYTE, CLASSES};
 
 /// A stream in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
-    pub stream: usize,
-    pub hop: usize,
-    /// Among the hops of all streams.
-    pub at: usize,
+    stream: u32,
+    hop: u32,
     /// Of its shortest frame among those of the queue.
-    pub length: usize,
+    length: u32,
+}
+
+impl Member {
+    pub fn stream(&self) -> usize {
+        self.stream as usize
+    }
+
+    pub fn hop(&self) -> usize {
+        self.hop as usize
+    }
+
+    pub fn length(&self) -> usize {
+        self.length as usize
+    }
 }
 
 /// What comes by one link.
@@ -21,13 +38,13 @@ pub(crate) struct Entry {
     pub port: usize,
     pub longest: Amount,
     pub jitter: Time,
-    pub members: Vec<Member>,
+    pub members: Range<usize>,
 }
 
 /// A class of a port: who is in it, and how long their frames are on the wire.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Class {
-    pub members: Vec<Member>,
+    pub members: Range<usize>,
     /// The shortest frames of its streams, each once, the shortest first.
     pub lengths: Vec<Amount>,
     pub longest: Amount,
@@ -36,7 +53,7 @@ pub(crate) struct Class {
     /// Of which no more comes than these let through.
     pub regulators: Vec<usize>,
     /// Streams of the talker's own, but for those that always have a frame.
-    pub own: Vec<Member>,
+    pub own: Range<usize>,
     pub entries: Vec<Entry>,
 }
 
@@ -49,9 +66,10 @@ impl Class {
 /// By what a stream is limited at a hop: by the last scheduler that it passed, or as its source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Limit {
-    Line(Line),
+    /// Among the lines.
+    Line(u32),
     /// That of a stream.
-    Source(usize),
+    Source(u32),
     /// Nothing is known.
     None,
 }
@@ -61,11 +79,17 @@ pub(crate) enum Limit {
 pub(crate) struct Step {
     pub limit: Limit,
     /// The hop before, and its queue.
-    pub before: Option<(usize, usize)>,
+    before: Option<(u32, u32)>,
     pub is_regulated: bool,
     /// The hop before is the talker's.
     pub is_first: bool,
     pub jitter: Time,
+}
+
+impl Step {
+    pub fn before(&self) -> Option<(usize, usize)> {
+        self.before.map(|(at, queue)| (at as usize, queue as usize))
+    }
 }
 
 /// The number of a queue among those of all ports.
@@ -73,17 +97,23 @@ pub(crate) fn queue(port: usize, traffic_class: usize) -> usize {
     port * CLASSES + traffic_class
 }
 
+fn queue_of(hop: &Hop) -> usize {
+    queue(hop.port, hop.traffic_class.into())
+}
+
 /// The queues of a network.
 #[derive(Debug)]
 pub(crate) struct Queues {
     pub classes: Vec<[Option<Class>; CLASSES]>,
-    /// By hop, those of a queue beside each other.
+    /// All hops, those of a queue beside each other.
+    pub members: Vec<Member>,
     pub steps: Vec<Step>,
     /// The numbers of the hops of each stream, one stream after the other.
-    pub numbers: Vec<usize>,
-    /// By stream; none: nothing is known.
+    pub numbers: Vec<u32>,
+    /// Of schedulers, by their number, and of sources.
+    pub lines: Vec<Line>,
+    /// By stream; none: nothing is known, or it is a line.
     pub sources: Vec<Option<Curve>>,
-    pub regulators: Vec<Curve>,
     /// By port, those that come after it.
     pub next: Vec<Vec<usize>>,
 }
@@ -93,20 +123,13 @@ pub(crate) fn line(bucket: &Bucket) -> Line {
 }
 
 impl Queues {
+    /// Of a network with fewer hops than 32 bits count.
     pub fn new(network: &Network) -> Self {
-        let mut classes: Vec<[Option<Class>; CLASSES]> = vec![const { [const { None }; CLASSES] }; network.ports.len()];
         let mut next: Vec<Vec<usize>> = vec![Vec::new(); network.ports.len()];
-        let mut hops = 0;
-        for (number, stream) in network.streams.iter().enumerate() {
-            let longest = Amount::from(stream.max_bytes) * BYTE;
-            for (place, hop) in stream.hops.iter().enumerate() {
-                let class = classes[hop.port][usize::from(hop.traffic_class)].get_or_insert_default();
-                class.members.push(Member { stream: number, hop: place, at: hops, length: 0 });
-                hops += 1;
-                class.longest = class.longest.max(longest);
-                if stream.fills && hop.from.is_none() {
-                    class.filling = class.filling.max(longest);
-                }
+        let mut ends = vec![0; queue(network.ports.len(), 0)];
+        for stream in &network.streams {
+            for hop in &stream.hops {
+                ends[queue_of(hop)] += 1;
                 if let Some(from) = hop.from {
                     let after = &mut next[stream.hops[from].port];
                     if after.last() != Some(&hop.port) {
@@ -119,90 +142,181 @@ impl Queues {
             after.sort_unstable();
             after.dedup();
         }
-        let mut numbers = vec![0; hops];
-        let members = classes.iter_mut().flatten().flatten().flat_map(|class| &mut class.members);
-        for (number, member) in members.enumerate() {
-            numbers[std::mem::replace(&mut member.at, number)] = number;
+        let mut hops = 0;
+        for end in &mut ends {
+            hops += *end;
+            *end = hops - *end;
+        }
+        let mut places = vec![Place::default(); hops];
+        let mut first = 0;
+        for (number, stream) in network.streams.iter().enumerate() {
+            for (at, hop) in stream.hops.iter().enumerate() {
+                let end = &mut ends[queue_of(hop)];
+                places[*end] = Place::new((number, stream), (at, hop), first + at);
+                *end += 1;
+            }
+            first += stream.hops.len();
         }
         let mut shared = vec![0_u32; network.regulators.len()];
-        for class in classes.iter_mut().flatten().flatten() {
-            class.sort(network, &mut shared);
+        let mut begin = 0;
+        let mut of_queue = |end: usize| {
+            let members = std::mem::replace(&mut begin, end)..end;
+            (!members.is_empty()).then(|| Class::new(members.start, &mut places[members], &mut shared))
+        };
+        let of_port = |ends: &[usize]| std::array::from_fn(|class| of_queue(ends[class]));
+        let classes = ends.chunks_exact(CLASSES).map(of_port).collect();
+        let mut numbers = vec![0; hops];
+        for (at, place) in places.iter().enumerate() {
+            numbers[place.number as usize] = at as u32;
         }
-        let sources: Vec<Option<Curve>> =
-            network.streams.iter().map(|stream| Curve::least(stream.buckets.iter().map(line).collect())).collect();
-        let regulators: Vec<Curve> = network.regulators.iter().map(|bucket| Curve::line(line(bucket))).collect();
-        let steps = steps(network, &numbers, &sources);
-        Self { classes, steps, numbers, sources, regulators, next }
+        let members = places.iter().map(|place| place.member).collect();
+        let mut lines: Vec<Line> = network.regulators.iter().map(line).collect();
+        let (steps, sources) = steps(network, &numbers, &mut lines);
+        Self { classes, members, steps, numbers, lines, sources, next }
     }
 }
 
-fn steps(network: &Network, numbers: &[usize], sources: &[Option<Curve>]) -> Vec<Step> {
+fn steps(network: &Network, numbers: &[u32], lines: &mut Vec<Line>) -> (Vec<Step>, Vec<Option<Curve>>) {
     let nothing = Step { limit: Limit::None, before: None, is_regulated: false, is_first: false, jitter: 0 };
     let mut steps = vec![nothing; numbers.len()];
-    let mut first = 0;
-    for (number, stream) in network.streams.iter().enumerate() {
-        let source = match &sources[number] {
+    let mut sources = Vec::with_capacity(network.streams.len());
+    let (mut left, mut limits) = (numbers, Vec::new());
+    for (stream, of) in network.streams.iter().enumerate() {
+        let (own, others) = left.split_at(of.hops.len());
+        left = others;
+        let curve = Curve::least(of.buckets.iter().map(line).collect());
+        let source = match &curve {
             None => Limit::None,
-            Some(source) if source.lines().count() == 1 => Limit::Line(source.last()),
-            Some(_) => Limit::Source(number),
+            Some(curve) if curve.lines().count() == 1 => {
+                lines.push(curve.last());
+                Limit::Line(lines.len() as u32 - 1)
+            }
+            Some(_) => Limit::Source(stream as u32),
         };
-        for (place, hop) in stream.hops.iter().enumerate() {
-            let before = hop.from.map(|from| (numbers[first + from], &stream.hops[from]));
-            steps[numbers[first + place]] = Step {
-                limit: match (hop.regulator, before) {
-                    (Some(regulator), _) => Limit::Line(line(&network.regulators[regulator])),
-                    (None, Some((before, _))) => steps[before].limit,
-                    (None, None) => source,
-                },
-                before: before.map(|(at, of)| (at, queue(of.port, of.traffic_class.into()))),
+        sources.push(curve.filter(|_| matches!(source, Limit::Source(_))));
+        limits.clear();
+        for (hop, &at) in of.hops.iter().zip(own) {
+            let limit = match (hop.regulator, hop.from) {
+                (Some(regulator), _) => Limit::Line(regulator as u32),
+                (None, Some(from)) => limits[from],
+                (None, None) => source,
+            };
+            limits.push(limit);
+            steps[at as usize] = Step {
+                limit,
+                before: hop.from.map(|from| (own[from], queue_of(&of.hops[from]) as u32)),
                 is_regulated: hop.regulator.is_some(),
                 is_first: hop.from == Some(0),
                 jitter: hop.jitter_ps,
             };
         }
-        first += stream.hops.len();
     }
-    steps
+    (steps, sources)
+}
+
+/// What has to be known of a hop to sort the members of its queue.
+#[derive(Clone, Copy)]
+struct Place {
+    member: Member,
+    /// Among the hops of all streams, one stream after the other.
+    number: u32,
+    min_bytes: u32,
+    max_bytes: u32,
+    regulator: Option<u32>,
+    conforms: bool,
+    jitter: Time,
+    by: By,
+}
+
+/// How a stream comes to a queue.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    /// Of the talker's own, known or without an end.
+    Source,
+    Filling,
+    /// Together no more than their regulators let through.
+    Regulators,
+    Port(u32),
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        let member = Member { stream: 0, hop: 0, length: 0 };
+        let (number, min_bytes, max_bytes) = (0, 0, 0);
+        Self { member, number, min_bytes, max_bytes, regulator: None, conforms: false, jitter: 0, by: By::Source }
+    }
+}
+
+impl Place {
+    fn new((number, stream): (usize, &Stream), (at, hop): (usize, &Hop), place: usize) -> Self {
+        Self {
+            member: Member { stream: number as u32, hop: at as u32, length: 0 },
+            number: place as u32,
+            min_bytes: stream.min_bytes as u32,
+            max_bytes: stream.max_bytes as u32,
+            regulator: hop.regulator.map(|regulator| regulator as u32),
+            conforms: hop.conforms,
+            jitter: hop.jitter_ps,
+            by: match hop.from {
+                None if stream.fills => By::Filling,
+                None => By::Source,
+                Some(from) => By::Port(stream.hops[from].port as u32),
+            },
+        }
+    }
+
+    fn longest(&self) -> Amount {
+        Amount::from(self.max_bytes) * BYTE
+    }
 }
 
 impl Class {
-    /// Sorts members by length and by link. `shared` is zero for each regulator, and left so.
-    fn sort(&mut self, network: &Network, shared: &mut [u32]) {
-        let shortest = |member: &Member| Amount::from(network.streams[member.stream].min_bytes) * BYTE;
-        self.lengths = self.members.iter().map(shortest).collect();
-        self.lengths.sort_unstable();
-        self.lengths.dedup();
-        let regulator = |member: &Member| network.streams[member.stream].hops[member.hop].regulator;
-        for member in &mut self.members {
-            member.length = self.lengths.partition_point(|&length| length < shortest(member));
-            if let Some(regulator) = regulator(member) {
-                shared[regulator] += 1;
+    /// Sorts its members, of which `first` is the number of the first one, by links. `shared` is zero for each regulator, and
+    /// left so.
+    fn new(first: usize, places: &mut [Place], shared: &mut [u32]) -> Self {
+        let mut found = Self { members: first..first + places.len(), ..Self::default() };
+        let mut lengths: Vec<u32> = places.iter().map(|place| place.min_bytes).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        found.lengths = lengths.iter().map(|&length| Amount::from(length) * BYTE).collect();
+        for place in &mut *places {
+            place.member.length = lengths.partition_point(|&length| length < place.min_bytes) as u32;
+            found.longest = found.longest.max(place.longest());
+            if place.by == By::Filling {
+                found.filling = found.filling.max(place.longest());
+            }
+            if let Some(regulator) = place.regulator {
+                shared[regulator as usize] += 1;
             }
         }
-        for &member in &self.members {
-            let stream = &network.streams[member.stream];
-            let hop = &stream.hops[member.hop];
-            match (hop.regulator, hop.from) {
-                (Some(regulator), _) if !hop.conforms || shared[regulator] > 1 => self.regulators.push(regulator),
-                (_, None) if stream.fills => {}
-                (_, None) => self.own.push(member),
-                (_, Some(from)) => {
-                    let port = stream.hops[from].port;
-                    let at = self.entries.iter().position(|entry| entry.port == port).unwrap_or_else(|| {
-                        self.entries.push(Entry { port, longest: 0, jitter: 0, members: Vec::new() });
-                        self.entries.len() - 1
-                    });
-                    let entry = &mut self.entries[at];
-                    entry.longest = entry.longest.max(Amount::from(stream.max_bytes) * BYTE);
-                    entry.jitter = entry.jitter.max(hop.jitter_ps);
-                    entry.members.push(member);
-                }
+        for place in &mut *places {
+            let Some(regulator) = place.regulator.map(|regulator| regulator as usize) else { continue };
+            if !place.conforms || shared[regulator] > 1 {
+                place.by = By::Regulators;
+                found.regulators.push(regulator);
             }
         }
-        self.regulators.sort_unstable();
-        self.regulators.dedup();
-        for regulator in self.members.iter().filter_map(regulator) {
-            shared[regulator] = 0;
+        found.regulators.sort_unstable();
+        found.regulators.dedup();
+        for regulator in places.iter().filter_map(|place| place.regulator) {
+            shared[regulator as usize] = 0;
         }
+        places.sort_by_key(|place| place.by);
+        let mut at = first;
+        for same in places.chunk_by(|one, other| one.by == other.by) {
+            let members = at..at + same.len();
+            at = members.end;
+            match same[0].by {
+                By::Source => found.own = members,
+                By::Filling | By::Regulators => {}
+                By::Port(port) => found.entries.push(Entry {
+                    port: port as usize,
+                    longest: same.iter().map(Place::longest).max().unwrap_or(0),
+                    jitter: same.iter().map(|place| place.jitter).max().unwrap_or(0),
+                    members,
+                }),
+            }
+        }
+        found
     }
 }

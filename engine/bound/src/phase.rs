@@ -73,18 +73,30 @@ impl Schedule {
         self.frames.iter().map(each).sum()
     }
 
-    /// After which times more may have come, in their order: zero first, and none that is not before `end`.
-    pub fn steps(&self, phase: Time, end: Time) -> Vec<Time> {
-        let mut found = vec![0];
-        for &((from, _), _) in &self.frames {
+    /// After which times more may have come, in their order, zero first and none that is not before `end`, and what comes
+    /// from each until the next one, since waiting began at a phase or earlier by the slack or less.
+    pub fn steps(&self, phase: Time, slack: Time, end: Time) -> Vec<(Time, Amount)> {
+        let mut found = vec![(0, 0)];
+        for &((from, _), amount) in &self.frames {
             let mut time = (from - phase).rem_euclid(self.cycle);
             while time < end && found.len() < MOST_STEPS {
-                found.push(time);
+                found.push((time, amount));
                 time += self.cycle;
             }
         }
-        found.sort_unstable();
-        found.dedup();
+        let is_whole = found.len() < MOST_STEPS;
+        found.sort_unstable_by_key(|&(time, _)| time);
+        found.dedup_by(|next, step| {
+            let is_same = next.0 == step.0;
+            step.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        let mut came = self.until(phase, slack, 0) - found[0].1;
+        for place in 0..found.len() {
+            came += found[place].1;
+            let next = found.get(place + 1).map_or(end, |&(next, _)| next);
+            found[place].1 = if is_whole { came } else { self.until(phase, slack, next - 1) };
+        }
         found
     }
 }
@@ -172,9 +184,8 @@ mod tests {
                 let came = early.iter().filter(|&&at| (start - slack..=start - slack + time).contains(&at)).count();
                 let counted = found.until((start - begin).rem_euclid(cycle), slack, time);
                 prop_assert!(counted >= came as Amount, "{counted} of {came}");
-                let steps = found.steps((start - begin).rem_euclid(cycle), time + 1);
-                let last = steps.iter().copied().filter(|&step| step <= time).max().unwrap_or(0);
-                prop_assert_eq!(found.until((start - begin).rem_euclid(cycle), slack, last), counted);
+                let steps = found.steps((start - begin).rem_euclid(cycle), slack, time + 1);
+                prop_assert_eq!(steps.last().map(|&(_, came)| came), Some(counted));
             }
         }
     }

@@ -63,6 +63,9 @@ const ALWAYS: Piece = Piece { length: Time::MAX, usable: true, may_open: true, i
 /// Of a port without gates.
 pub(crate) const ANY: Phase = Phase { begin: 0, blocked: 0, slack: 0, others: 0 };
 
+/// More than any line.
+const NO_LIMIT: Line = Line { burst: Amount::MAX, rate: i64::MAX };
+
 /// How far a class above has come.
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -167,35 +170,34 @@ impl Service {
     /// What a class above sends at most while the class that waits can begin: up to a time, as fast from then on, and for
     /// how long that is so, as far as it is less than `left`.
     fn least(&self, above: &Above, at: Time, may_open: bool, progress: &mut Progress, left: Time) -> (Line, Time) {
-        let mut lines = [Line { burst: 0, rate: 0 }; 3];
-        let mut count = 0;
-        let mut add = |line: Line| {
-            lines[count] = line;
-            count += 1;
-        };
-        let mut lasts = Time::MAX;
-        if let Some(arrivals) = &above.arrivals {
-            let (line, end) = arrivals.piece_from(at, &mut progress.piece);
-            add(Line { burst: line.at(at), rate: line.rate });
+        let (mut lasts, mut arrivals, mut credit, mut gate) = (Time::MAX, NO_LIMIT, NO_LIMIT, NO_LIMIT);
+        if let Some(curve) = &above.arrivals {
+            let (line, end) = curve.piece_from(at, &mut progress.piece);
+            arrivals = Line { burst: line.at(at), rate: line.rate };
             lasts = if end == Time::MAX { end } else { end - at };
         }
-        if let Some(credit) = above.credit {
-            add(Line { burst: credit.at(progress.opened), rate: if may_open { credit.rate } else { 0 } });
+        if let Some(line) = above.credit {
+            credit = Line { burst: line.at(progress.opened), rate: if may_open { line.rate } else { 0 } };
         }
         if self.cycle.is_some() && above.class.is_some() {
             let burst = Amount::from(self.rate) * Amount::from(progress.shared);
-            add(Line { burst, rate: if may_open { self.rate } else { 0 } });
+            gate = Line { burst, rate: if may_open { self.rate } else { 0 } };
         }
-        let lines = &lines[..count];
-        let Some(least) = lines.iter().copied().min_by_key(|line| (line.burst, line.rate)) else {
-            return (Line { burst: 0, rate: 0 }, lasts);
-        };
-        for other in lines.iter().filter(|other| other.rate < least.rate) {
-            let (more, slower) = (other.burst - least.burst, least.rate - other.rate);
-            if more < Amount::from(slower) * Amount::from(left.min(lasts)) {
-                lasts = Time::try_from(ceil_div(more, slower.into()).max(1)).unwrap_or(Time::MAX);
+        let is_less =
+            |one: &Line, other: &Line| one.burst < other.burst || (one.burst == other.burst && one.rate < other.rate);
+        let mut least = if is_less(&credit, &arrivals) { credit } else { arrivals };
+        least = if is_less(&gate, &least) { gate } else { least };
+        let mut meet = |other: Line| {
+            if other.rate < least.rate {
+                let (more, slower) = (other.burst - least.burst, least.rate - other.rate);
+                if more < Amount::from(slower) * Amount::from(left.min(lasts)) {
+                    lasts = Time::try_from(ceil_div(more, slower.into()).max(1)).unwrap_or(Time::MAX);
+                }
             }
-        }
+        };
+        meet(arrivals);
+        meet(credit);
+        meet(gate);
         (least, lasts)
     }
 }

@@ -14,6 +14,9 @@ pub(crate) const MOST_SEGMENTS: usize = 20_000;
 /// Between two whole picoseconds, and between two of the instants that are looked at.
 pub(crate) const GRID: Time = 2;
 
+/// Lengths of frames for which phases are looked at together.
+const FEW: usize = 12;
+
 /// Less than anything that is served.
 const NOTHING: Amount = Amount::MIN / 4;
 
@@ -29,11 +32,10 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
     };
     if let Some(schedule) = arrivals.schedule {
         // What comes is another from phase to phase, and these are few.
-        let seen: Option<Vec<_>> = cycle.phases().flatten().map(|&phase| Some((phase, see(phase)?))).collect();
-        let seen = seen?;
+        let each = cycle.phases().flatten().map(|&phase| Some(see(phase)?.in_steps(arrivals, schedule, phase)));
+        let seen: Vec<InSteps> = each.collect::<Option<_>>()?;
         let wait = |&length: &Amount| -> Option<Time> {
-            let mut each = seen.iter().map(|(phase, served)| served.wait_in_steps(arrivals, schedule, *phase, length));
-            each.try_fold(0, |longest, wait| Some(longest.max(wait?)))
+            seen.iter().try_fold(0, |longest, seen| Some(longest.max(seen.wait(length)?)))
         };
         return lengths.iter().map(wait).collect();
     }
@@ -46,18 +48,24 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
     let (&shortest, others) = lengths.split_first()?;
     let wait = |seen: &Option<Served>, length, known| seen.as_ref()?.wait(arrivals.curve, length, known);
     let mut found = vec![search.greatest(0, |seen, known| wait(seen, shortest, known).map(|wait| (wait, wait)))?];
-    // The longest frames wait shortest. A phase in which shorter ones wait no longer than that is done with.
-    let least = match (others.last(), search.worst()) {
-        (Some(&longest), Some(seen)) => wait(seen, longest, 0)?,
-        _ => 0,
-    };
-    for &length in others {
-        let value = |seen: &Option<Served>, known| {
-            let found = wait(seen, length, known)?;
-            let is_done = || seen.as_ref().is_some_and(|seen| seen.keeps(arrivals.curve, length, least));
-            Some((found, if found == known && is_done() { least } else { found }))
+    // The longer frames are, the shorter they wait: a phase in which some wait no longer than the last ones of all, or of a
+    // few, is done with until then.
+    for few in others.chunks(FEW) {
+        let ends = [others.last(), few.last()];
+        let known = |length: Option<&Amount>| match (length, search.worst()) {
+            (Some(&length), Some(seen)) => wait(seen, length, 0),
+            _ => Some(0),
         };
-        found.push(search.greatest(0, value)?);
+        let ends: Vec<Time> = ends.into_iter().map(known).collect::<Option<_>>()?;
+        for &length in few {
+            let value = |seen: &Option<Served>, known| {
+                let found = wait(seen, length, known)?;
+                let keeps = |&&end: &&Time| seen.as_ref().is_some_and(|seen| seen.keeps(arrivals.curve, length, end));
+                let limit = if found == known { ends.iter().find(keeps) } else { None };
+                Some((found, *limit.unwrap_or(&found)))
+            };
+            found.push(search.greatest(0, value)?);
+        }
     }
     Some(found)
 }
@@ -76,10 +84,10 @@ impl<'a> Arrivals<'a> {
         Self { curve, schedule: None, each: None }
     }
 
-    /// Until a time after waiting began in a phase.
-    fn at(&self, phase: Phase, time: Time) -> Amount {
-        let came = self.curve.at(time);
-        self.schedule.map_or(came, |schedule| came.min(schedule.until(phase.begin - phase.blocked, phase.slack, time)))
+    /// Whether no more than this comes until a time after waiting began in a phase.
+    fn is_all(&self, amount: Amount, phase: Phase, time: Time) -> bool {
+        let came = |schedule: &Schedule| schedule.until(phase.begin - phase.blocked, phase.slack, time);
+        amount >= self.curve.at(time) || self.schedule.is_some_and(|schedule| amount >= came(schedule))
     }
 }
 
@@ -147,6 +155,22 @@ struct Places {
     levels: Vec<(Amount, Option<Time>)>,
 }
 
+/// Of a phase in which it is known when frames come.
+struct InSteps {
+    served: Served,
+    /// Since when the first frame waits of those that come from a step to the next, and all that has come by then.
+    came: Vec<(Time, Amount)>,
+}
+
+impl InSteps {
+    /// The longest wait of frames of a length.
+    fn wait(&self, length: Amount) -> Option<Time> {
+        self.came
+            .iter()
+            .try_fold(0, |longest, (since, came)| Some(longest.max(self.served.first(came - length)? - since)))
+    }
+}
+
 impl Served {
     /// None: more comes than is served.
     fn new(service: &Service, phase: Phase, arrivals: Arrivals) -> Option<Self> {
@@ -168,7 +192,7 @@ impl Served {
                 if busy == Time::MAX && whole.lasts_evenly(segment, arrivals) {
                     busy = whole.enough;
                 }
-                if segment.to < Time::MAX && segment.at(segment.to) >= arrivals.at(phase, segment.to.min(busy)) {
+                if segment.to < Time::MAX && arrivals.is_all(segment.at(segment.to), phase, segment.to.min(busy)) {
                     busy = busy.min(segment.to);
                     return false;
                 }
@@ -199,19 +223,16 @@ impl Served {
     }
 
     /// Between two steps no frame comes that the curve does not let come until the second, and the first one waits longest.
-    fn wait_in_steps(&self, arrivals: Arrivals, schedule: &Schedule, phase: Phase, length: Amount) -> Option<Time> {
-        let begin = phase.begin - phase.blocked;
-        let steps = schedule.steps(begin, self.busy);
+    fn in_steps(self, arrivals: Arrivals, schedule: &Schedule, phase: Phase) -> InSteps {
+        let steps = schedule.steps(phase.begin - phase.blocked, phase.slack, self.busy);
         // Whole frames of a window that had begun earlier would be no more, so that who began to wait then has no more time.
         let earlier = if arrivals.each.is_some() { phase.slack } else { 0 };
-        let mut longest = 0;
-        for (place, &step) in steps.iter().enumerate() {
-            let next = steps.get(place + 1).copied().unwrap_or(self.busy);
-            let came = schedule.until(begin, phase.slack, next - 1).min(arrivals.curve.at(next - 1));
+        let ends = steps.iter().skip(1).map(|&(step, _)| step).chain([self.busy]);
+        let came = steps.iter().zip(ends).map(|(&(step, came), end)| {
             let sooner = if step == 0 { earlier } else { 0 };
-            longest = longest.max(self.first(came - length)? - step + sooner);
-        }
-        Some(longest)
+            (step - sooner, came.min(arrivals.curve.at(end - 1)))
+        });
+        InSteps { came: came.collect(), served: self }
     }
 
     /// The longest wait of frames of a length, but no less than is known.
@@ -312,17 +333,26 @@ impl Served {
         if !places.points.iter().all(is_enough) {
             return false;
         }
-        arrivals.turns().flat_map(|turn| [turn - 1, turn]).all(|came| {
-            let time = came + wait;
-            let after = places.rises.partition_point(|&(_, from, _)| from < time);
-            let Some((segment, _, before)) = after.checked_sub(1).map(|place| &places.rises[place]) else {
-                return true;
-            };
-            let came = came.min(self.busy - 1);
-            let still = if segment.slope > 0 { 0 } else { 1 };
-            let served = || (segment.at(time).max(segment.served) - still).max(*before);
-            time >= segment.to || came < 0 || served() >= arrivals.at(came) - length
-        })
+        let (mut piece, mut after) = (0, 0);
+        for turn in arrivals.turns() {
+            for came in [turn - 1, turn] {
+                let time = came + wait;
+                after += places.rises[after..].iter().take_while(|&&(_, from, _)| from < time).count();
+                let Some((segment, _, before)) = after.checked_sub(1).map(|place| &places.rises[place]) else {
+                    continue;
+                };
+                let came = came.min(self.busy - 1);
+                if time >= segment.to || came < 0 {
+                    continue;
+                }
+                let still = if segment.slope > 0 { 0 } else { 1 };
+                let served = (segment.at(time).max(segment.served) - still).max(*before);
+                if served < arrivals.piece_from(came, &mut piece).0.at(came) - length {
+                    return false;
+                }
+            }
+        }
+        true
     }
 }
 
