@@ -13,7 +13,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,11 +171,13 @@ def run(
     seed: int | None = None,
     captures: bool = True,
     figures: bool = False,
+    notes: Sequence[str] = (),
 ) -> Result:
     """Runs a network and writes its folder, with captures of what the listeners heard unless they are not wanted.
 
     `trace` overrules what the scenario says of it; `seed` gives every source of chance another seed of its own.
-    `figures` of ports, hops and shaping, which a whole trace has anyway, are worked out without one too.
+    `figures` of ports, hops and shaping, which a whole trace has anyway, are worked out without one too. `notes` stand
+    among the warnings of the summary.
     """
     _refuse_linux(network)
     if trace is not None:
@@ -214,6 +216,7 @@ def run(
             summary = summarize_statistics(network, result, simulation, partial=partial)
             if whole:
                 view = View(network, report.part_of(file, PICTURED_ROWS))
+        summary["warnings"] = [*summary["warnings"], *notes]
         keep(network, folder)
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
         (folder / "report.html").write_text(report.render(network, view, summary), encoding="utf-8")

@@ -40,21 +40,32 @@ class Counted:
 class Card(Ending):
     """A card for one virtual machine; use it with `with`, or call `close`."""
 
-    def __init__(self, pairs: int, rate_bps: int, library: Path | None = None) -> None:
+    def __init__(
+        self,
+        pairs: int,
+        rate_bps: int,
+        library: Path | None = None,
+        *,
+        mac: str = "02:00:00:00:00:01",
+        capture: Path | None = None,
+    ) -> None:
         """Starts it: the Verilated card of a library, else the model.
 
-        `rate_bps` is what its line takes in a second of this machine.
+        `rate_bps` is what its line takes in a second of this machine. `mac` is the guest's address. With `capture` the
+        cable ends nowhere, and the file gets what leaves the card, as pcapng, by its own clock.
 
         Raises:
             RunError: It did not start: namespaces or TAP interfaces are not allowed here.
 
         """
         self.pairs = pairs
+        self._mac = mac
         self._folder = OwnFolder()
         self._beside: list[subprocess.Popen[bytes]] = []
         program = [str(PROGRAM.build()), "--socket", str(self._path("vhost")), "--registers", str(self._path("line"))]
-        program += ["--rate", str(rate_bps), "--tap", INTERFACE]
+        program += ["--rate", str(rate_bps)]
         program += ["--pairs", str(pairs)] if library is None else ["--rtl", str(library)]
+        program += ["--tap", INTERFACE] if capture is None else ["--capture", str(capture)]
         self._process = subprocess.Popen(
             ["unshare", "--net", "setpriv", "--pdeathsig", "KILL", *program],
             stdin=subprocess.PIPE,
@@ -65,10 +76,8 @@ class Card(Ending):
         )
         try:
             self.counts()  # it has begun
-            for command in (
-                ("addr", "add", f"{ADDRESS}/{_PREFIX}", "dev", INTERFACE),
-                ("link", "set", INTERFACE, "up"),
-            ):
+            cable = (("addr", "add", f"{ADDRESS}/{_PREFIX}", "dev", INTERFACE), ("link", "set", INTERFACE, "up"))
+            for command in cable if capture is None else ():
                 subprocess.run([*self._inside, "ip", *command], check=True, capture_output=True)
         except subprocess.CalledProcessError as error:
             self.close()
@@ -91,7 +100,7 @@ class Card(Ending):
         return [
             *("-chardev", f"socket,id=card,path={self._path('vhost')}"),
             *("-netdev", f"vhost-user,id=net,chardev=card,queues={self.pairs}"),
-            *("-device", "virtio-net-pci,netdev=net,mq=on,vectors=0,mac=02:00:00:00:00:01"),
+            *("-device", f"virtio-net-pci,netdev=net,mq=on,vectors=0,mac={self._mac}"),
             *("-chardev", f"socket,id=line,path={self._path('line')}"),
             *("-device", "virtserialport,chardev=line,nr=3"),
         ]

@@ -9,6 +9,15 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
+class SlotSchedule:
+    """The time slots of a network card of which a gate control list was made."""
+
+    slot_ns: tuple[int, ...]  # by class
+    order: tuple[int, ...]  # the class of each slot
+    guard_ns: int
+
+
+@dataclass(frozen=True)
 class GateList:
     """The gate control list of a port. Bit k of states: the gate of class k is open."""
 
@@ -17,6 +26,7 @@ class GateList:
     cycle_time_ns: int
     cycle_time_extension_ns: int
     initial_states: int
+    slots: SlotSchedule | None = None  # None: its entries were said themselves
 
     @property
     def shortest_ns(self) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock import _engine
 from penstock.scenario import model
 from penstock.scenario.draft import Draft
-from penstock.scenario.egress import GateList
+from penstock.scenario.egress import GateList, SlotSchedule
 from penstock.scenario.limits import (
     GATE_ENTRIES,
     LONGEST_INTERVAL_NS,
@@ -70,8 +70,10 @@ def _new_gate_list(
 ) -> GateList | None:
     report, most = draft.report, limits.entries
     seen = len(report.found)
+    slots = None
     if gates.slots is not None:
-        gates = _of_slots(draft, path, gates, gates.slots)
+        slots = _schedule(draft, path, gates.slots)
+        gates = _of_slots(draft, path, gates, slots)
         if len(report.found) > seen:
             return None
     where = (*path, "entries")
@@ -101,17 +103,22 @@ def _new_gate_list(
         report.warn(where, said)
     base_ns = START_TIME_NS + gates.base_time // 1000
     acting = _without_empty(entries, cycle_ps // 1000)
-    return GateList(acting, base_ns, cycle_ps // 1000, gates.cycle_time_extension // 1000, initial)
+    return GateList(acting, base_ns, cycle_ps // 1000, gates.cycle_time_extension // 1000, initial, slots)
 
 
-def _of_slots(draft: Draft, path: KeyPath, gates: model.Gates, slots: model.Slots) -> model.Gates:
-    """The same with the entries that the slots mean."""
+def _schedule(draft: Draft, path: KeyPath, slots: model.Slots) -> SlotSchedule:
     slot_ns = [0] * CLASSES
     for key, time in slots.times.items():
         slot_ns[index(draft, (*path, "slots", "times", key), key, CLASSES, "traffic class")] = time // 1000
-    cycle_ps = sum(slot_ns[number] for number in slots.order) * 1000 if gates.cycle_time is None else gates.cycle_time
+    return SlotSchedule(tuple(slot_ns), tuple(slots.order), slots.guard // 1000)
+
+
+def _of_slots(draft: Draft, path: KeyPath, gates: model.Gates, slots: SlotSchedule) -> model.Gates:
+    """The same with the entries that the slots mean."""
+    whole_ps = sum(slots.slot_ns[number] for number in slots.order) * 1000
+    cycle_ps = whole_ps if gates.cycle_time is None else gates.cycle_time
     try:
-        found = _engine.slots(slot_ns, slots.order, cycle_ps // 1000, slots.guard // 1000)
+        found = _engine.slots(list(slots.slot_ns), list(slots.order), cycle_ps // 1000, slots.guard_ns)
     except _engine.InputError as error:
         what, _, allowed = str(error).rpartition("; ")
         draft.report.add((*path, "slots"), what, allowed.removesuffix(" are allowed").removesuffix(" is allowed"))
