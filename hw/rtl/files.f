@@ -61,6 +61,7 @@ ingress/pen_ingress_pkg.sv
 ingress/pen_delay.sv
 ingress/pen_key_hash.sv
 ingress/pen_ipv4_key.sv
+ingress/pen_header_parser.sv
 ingress/pen_vlan_table.sv
 ingress/pen_stream_table.sv
 ingress/pen_fdb.sv

@@ -127,7 +127,7 @@ package pen_pkg;
     word_t word;
   } store_read_t;
 
-  // The answer, two cycles after the read.
+  // The answer, two cycles after the read is at the store.
   typedef struct packed {
     logic        valid;
     port_t       port;
@@ -224,6 +224,21 @@ package pen_pkg;
     port_t        port;           // reception port: a scheduler belongs to one group and so to one port
     logic [103:0] fields;
   } stream_key_t;
+
+  // What has been read of the header of a frame, with a byte of it; see pen_header_parser.
+  typedef struct packed {
+    logic [4:0]   position;           // of that byte; stays behind the EtherType
+    logic [15:0]  last_two;           // that byte and the one before it
+    logic [47:0]  destination_address;// first octet on the wire in bits 47:40; from byte 12 on, as the next
+    logic [47:0]  source_address;
+    logic         has_tag;            // from byte 14 on
+    logic         is_known;           // addresses and VLAN have been there
+    logic         type_valid;         // last_two is the EtherType, that behind a tag if there is one
+    logic         ipv4_complete;      // all that identifies a flow by IPv4 has been there
+    logic         ipv4;               // and it stands before the FCS; see pen_ipv4_key
+    logic         has_ports;
+    logic [103:0] ipv4_fields;
+  } header_t;
 
   // TAI as IEEE 1588 writes it.
   typedef struct packed {

@@ -22,63 +22,52 @@ module pen_ptp_parser
   output stamp_request_t request_o,
   input  logic         serve_i         // this cycle: `found` if it is set, else `good`
 );
-  localparam logic [15:0] TYPE_VLAN = 16'h8100, TYPE_IPV4 = 16'h0800, TYPE_PTP = 16'h88F7;
+  localparam logic [15:0] TYPE_PTP = 16'h88F7;
   localparam logic [7:0]  PROTOCOL_UDP = 8'd17;
   localparam logic [15:0] PORT_EVENT = 16'd319;
+  localparam logic [5:0]  UDP_BYTES_BEHIND_PORTS = 6'd4;
 
-  typedef enum logic [2:0] {HEADER, IPV4, UDP, PTP, FOUND, IGNORE} state_e;
+  typedef enum logic [2:0] {HEADER, UDP, PTP, FOUND, IGNORE} state_e;
 
   state_e      state_q, state_d;
   logic [5:0]  count_q, count_d;       // bytes of this part of the frame
-  logic        tagged_q, tagged_d;
-  logic [7:0]  previous_q;
-  logic [3:0]  ip_words_q;
   logic        found_q, good_q;
   logic [7:0]  index_q;
   logic [1:0]  message_type_q;
-  logic [15:0] sequence_id_q, both;
-  logic        first, found;
+  logic [15:0] sequence_id_q;
+  logic        found, is_event;
+  header_t     header;
 
-  assign both  = {previous_q, data_i};
-  assign first = state_q == HEADER && count_q == '0;
-  assign found = valid_i && state_q == PTP && count_q == 6'd31;
+  pen_header_parser u_header (
+    .clk_i,
+    .clear_i (rst_i || (valid_i && last_i)),
+    .valid_i,
+    .data_i,
+    .header_o(header)
+  );
+
+  assign found    = valid_i && state_q == PTP && count_q == 6'd31;
+  assign is_event = header.has_ports && header.ipv4_fields[39:32] == PROTOCOL_UDP
+      && header.ipv4_fields[15:0] == PORT_EVENT;
 
   always_comb begin
-    state_d  = state_q;
-    count_d  = count_q;
-    tagged_d = tagged_q;
+    state_d = state_q;
+    count_d = count_q;
     if (valid_i) begin
       count_d = count_q + 1'b1;
       unique case (state_q)
-        HEADER: if (count_q == 6'd13) begin
-          count_d = '0;
-          if (both == TYPE_PTP) state_d = PTP;
-          else if (both == TYPE_IPV4) state_d = IPV4;
-          else if (both == TYPE_VLAN && !tagged_q) begin
-            tagged_d = 1'b1;
-            count_d  = 6'd10;                            // two bytes of the tag, then the type again
-          end else begin
-            state_d = IGNORE;
-          end
-        end
-        IPV4: begin
-          unique case (count_q)
-            6'd0: if (data_i[7:4] != 4'd4 || data_i[3:0] < 4'd5) state_d = IGNORE;
-            6'd6: if (data_i[4:0] != '0) state_d = IGNORE;
-            6'd7: if (data_i != '0) state_d = IGNORE;
-            6'd9: if (data_i != PROTOCOL_UDP) state_d = IGNORE;
-            default: if (count_q[1:0] == '1 && count_q[5:2] == ip_words_q - 1'b1) begin
-              state_d = UDP;
-              count_d = '0;
-            end
-          endcase
-        end
-        UDP: begin
-          if (count_q == 6'd3 && both != PORT_EVENT) state_d = IGNORE;
-          if (count_q == 6'd7) begin
+        HEADER: begin
+          if (header.type_valid && header.last_two == TYPE_PTP) begin
             state_d = PTP;
             count_d = '0;
+          end else if (header.ipv4_complete) begin           // this is the first byte behind the ports
+            state_d = is_event ? UDP : IGNORE;
+            count_d = 6'd1;
           end
+        end
+        UDP: if (count_q == UDP_BYTES_BEHIND_PORTS - 1'b1) begin
+          state_d = PTP;
+          count_d = '0;
         end
         PTP: begin
           if (count_q == '0 && data_i[3:2] != '0) state_d = IGNORE;
@@ -87,39 +76,37 @@ module pen_ptp_parser
         default: ;
       endcase
       if (last_i) begin
-        state_d  = HEADER;
-        count_d  = '0;
-        tagged_d = 1'b0;
+        state_d = HEADER;
+        count_d = '0;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      state_q  <= HEADER;
-      tagged_q <= 1'b0;
-      count_q  <= '0;
-      found_q  <= 1'b0;
-      good_q   <= 1'b0;
+      state_q <= HEADER;
+      count_q <= '0;
+      found_q <= 1'b0;
+      good_q  <= 1'b0;
     end else begin
-      state_q  <= state_d;
-      count_q  <= count_d;
-      tagged_q <= tagged_d;
+      state_q <= state_d;
+      count_q <= count_d;
       if (serve_i && found_q) found_q <= 1'b0;
       else if (serve_i) good_q <= 1'b0;
       if (found) found_q <= 1'b1;
       if (valid_i && last_i && good_i && state_q == FOUND) good_q <= 1'b1;
     end
     if (valid_i) begin
-      previous_q <= data_i;
-      if (first) index_q <= index_i;
-      if (state_q == IPV4 && count_q == '0) ip_words_q <= data_i[3:0];
+      if (header.position == '0) index_q <= index_i;
       if (state_q == PTP && count_q == '0) message_type_q <= data_i[1:0];
-      if (found) sequence_id_q <= both;
+      if (found) sequence_id_q <= header.last_two;
     end
   end
 
   assign request_o = '{
     found: found_q, good: good_q, index: index_q, message_type: message_type_q, sequence_id: sequence_id_q
   };
+
+  logic unused;
+  assign unused = ^header;
 endmodule

@@ -145,68 +145,38 @@ module pen_ingress_port (
   end
 
   // ---- The header
-  localparam logic [15:0] TYPE_VLAN = 16'h8100;
-  localparam logic [15:0] TYPE_IPV4 = 16'h0800;
-
-  logic [7:0]  previous_q;
-  logic [15:0] ethertype;
-  logic [95:0] addresses_q;         // destination, source
+  header_t     header;
   host_way_t   way_q;
-  logic        tagged_q, header_q;  // header_q: VLAN and addresses are known
   logic [11:0] vlan_id_q;
   logic [3:0]  pcp_dei_q;
   logic        priority_tagged_q;
   class_t      traffic_class_q;
-  logic         ipv4, has_ports, begins_ipv4, between_frames;
-  logic [103:0] ipv4_fields;
 
-  assign ethertype = {previous_q, beat_i.data};
-  assign begins_ipv4 = ethertype == TYPE_IPV4 && (length_q == 11'd13 || (tagged_q && length_q == 11'd17));
-
-  // The record has gone out: forget how far this frame got.
-  assign between_frames = state_q == LEARN || state_q == DISCARD;
-
-  pen_ipv4_key u_ipv4 (
+  pen_header_parser u_header (
     .clk_i,
-    .clear_i    (between_frames),
-    .valid_i    (state_q == FRAME && accept),
-    .begin_i    (begins_ipv4),
-    .data_i     (beat_i.data),
-    .valid_o    (ipv4),
-    .has_ports_o(has_ports),
-    .fields_o   (ipv4_fields)
+    .clear_i (state_q == LEARN || state_q == DISCARD),  // the record has gone out
+    .valid_i (state_q == FRAME && accept),
+    .data_i  (beat_i.data),
+    .header_o(header)
   );
 
   always_ff @(posedge clk_i) begin
     if (state_q == FRAME && accept) begin
-      previous_q <= beat_i.data;
-      if (length_q < 11'd12) addresses_q <= {addresses_q[87:0], beat_i.data};
-      if (length_q == 11'd0) begin
-        way_q           <= way_i;
-        vlan_id_q       <= config_i.port_vlan_id;
-        traffic_class_q <= config_i.class_of_untagged;
-        pcp_dei_q       <= {config_i.pcp_of_untagged, 1'b0};
+      if (header.position == 5'd0) begin
+        way_q             <= way_i;
+        vlan_id_q         <= config_i.port_vlan_id;
+        traffic_class_q   <= config_i.class_of_untagged;
+        pcp_dei_q         <= {config_i.pcp_of_untagged, 1'b0};
         priority_tagged_q <= 1'b0;
       end
-      if (length_q == 11'd13) begin
-        tagged_q <= ethertype == TYPE_VLAN;
-        header_q <= ethertype != TYPE_VLAN;
+      if (header.has_tag && header.position == 5'd14) begin
+        traffic_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
+        pcp_dei_q       <= beat_i.data[7:4];
       end
-      if (tagged_q) begin
-        if (length_q == 11'd14) begin
-          traffic_class_q <= config_i.class_of_pcp[beat_i.data[7:5]];
-          pcp_dei_q       <= beat_i.data[7:4];
-        end
-        if (length_q == 11'd15) begin
-          header_q <= 1'b1;
-          if (ethertype[11:0] != '0) vlan_id_q <= ethertype[11:0];
-          else priority_tagged_q <= 1'b1;
-        end
+      if (header.has_tag && header.position == 5'd15) begin
+        if (header.last_two[11:0] != '0) vlan_id_q <= header.last_two[11:0];
+        else priority_tagged_q <= 1'b1;
       end
-    end
-    if (between_frames) begin
-      tagged_q <= 1'b0;
-      header_q <= 1'b0;
     end
   end
 
@@ -242,15 +212,15 @@ module pen_ingress_port (
       words:               words_q,
       length:              length_q,
       age:                 age_q,
-      destination_address: addresses_q[95:48],
-      source_address:      addresses_q[47:0],
+      destination_address: header.destination_address,
+      source_address:      header.source_address,
       vlan_id:             vlan_id_q,
-      has_tag:             tagged_q,
+      has_tag:             header.has_tag,
       pcp_dei:             pcp_dei_q,
       is_priority_tagged:  priority_tagged_q,
-      ipv4:                ipv4,
-      has_ports:           has_ports,
-      ipv4_fields:         ipv4_fields,
+      ipv4:                header.ipv4,
+      has_ports:           header.has_ports,
+      ipv4_fields:         header.ipv4_fields,
       is_stream:           is_stream_q,
       stream:              stream_q,
       way:                 way_q
@@ -259,11 +229,11 @@ module pen_ingress_port (
       if (record) request_o.operation = OPERATION_RECORD;
       else if (state_q == LEARN) begin
         // Only what came whole, from a station, through a port in use.
-        if (mac_reason_q == '0 && !addresses_q[40] && !way_q.direct && config_i.learning_enable
+        if (mac_reason_q == '0 && !header.source_address[40] && !way_q.direct && config_i.learning_enable
             && config_i.port_enable) begin
           request_o.operation = OPERATION_LEARN;
         end
-      end else if (state_q == FRAME && header_q) begin
+      end else if (state_q == FRAME && header.is_known) begin
         if (ask_destination_q) request_o.operation = OPERATION_DESTINATION;
         else if (ask_source_q) request_o.operation = OPERATION_SOURCE;
       end
@@ -309,5 +279,5 @@ module pen_ingress_port (
 `endif
 
   logic unused;
-  assign unused = ^config_i;
+  assign unused = ^{config_i, header};
 endmodule

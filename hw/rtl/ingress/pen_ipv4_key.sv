@@ -9,6 +9,7 @@ module pen_ipv4_key (
   input  logic         valid_i,      // a byte of the frame
   input  logic         begin_i,      // with it: the header of IPv4 begins with the next one
   input  logic [7:0]   data_i,
+  output logic         complete_o,   // all of it has been there, though what follows may not
   output logic         valid_o,      // since the last byte: the frame has a key
   output logic         has_ports_o,
   output logic [103:0] fields_o      // {source, destination, protocol, source port, destination port}
@@ -24,6 +25,7 @@ module pen_ipv4_key (
   logic [2:0]  tail_q;               // bytes after that, the FCS among them
 
   assign has_ports_o = (protocol_q == 8'd6 || protocol_q == 8'd17) && !later_fragment_q;
+  assign complete_o  = done_q;
   assign valid_o     = done_q && tail_q[2];
   assign fields_o    = {addresses_q, protocol_q, ports_q};
 

@@ -35,8 +35,6 @@ module pen_steering
 );
   localparam int unsigned RULE_W = $clog2(RULES);
   localparam int unsigned QUEUE_W = $clog2(QUEUES > 1 ? QUEUES : 2);
-  localparam logic [15:0] TYPE_VLAN = 16'h8100;
-  localparam logic [15:0] TYPE_IPV4 = 16'h0800;
   if (QUEUES < 1 || QUEUES > MAX_QUEUES / 2) begin : gen_check_queues
     $fatal(1, "pen_steering: QUEUES must be 1 to %0d, is %0d (%m)", MAX_QUEUES / 2, QUEUES);
   end
@@ -45,49 +43,32 @@ module pen_steering
   end
 
   // ---- What the frame says
-  logic [4:0]   position_q;              // stands at 31
-  logic [7:0]   previous_q;
-  logic [47:0]  destination_q;
-  logic         tagged_q;
+  header_t      header;
   logic [2:0]   pcp_q;
   logic [11:0]  vlan_id_q;
-  logic [15:0]  ethertype_q, two;
-  logic         type_known, ipv4, has_ports;
-  logic [103:0] ipv4_raw, ipv4_fields, layer2_fields;
+  logic [15:0]  ethertype_q;
+  logic [103:0] ipv4_fields, layer2_fields;
 
-  assign two        = {previous_q, data_i};
-  assign type_known = (position_q == 5'd13 && two != TYPE_VLAN) || (position_q == 5'd17 && tagged_q);
+  pen_header_parser u_header (
+    .clk_i,
+    .clear_i,
+    .valid_i,
+    .data_i,
+    .header_o(header)
+  );
 
   always_ff @(posedge clk_i) begin
-    if (valid_i) begin
-      previous_q <= data_i;
-      if (position_q != '1) position_q <= position_q + 1'b1;
-      if (position_q < 5'd6) destination_q <= {destination_q[39:0], data_i};
-      if (position_q == 5'd13) tagged_q <= two == TYPE_VLAN;
-      if (tagged_q && position_q == 5'd14) pcp_q <= data_i[7:5];
-      if (tagged_q && position_q == 5'd15) vlan_id_q <= two[11:0];
-      if (type_known) ethertype_q <= two;
-    end
+    if (valid_i && header.has_tag && header.position == 5'd14) pcp_q <= data_i[7:5];
+    if (valid_i && header.has_tag && header.position == 5'd15) vlan_id_q <= header.last_two[11:0];
+    if (header.type_valid) ethertype_q <= header.last_two;
     if (clear_i) begin
-      position_q  <= '0;
-      tagged_q    <= 1'b0;
       vlan_id_q   <= '0;
       ethertype_q <= '0;
     end
   end
 
-  pen_ipv4_key u_ipv4 (
-    .clk_i,
-    .clear_i,
-    .valid_i,
-    .begin_i    (type_known && two == TYPE_IPV4),
-    .data_i,
-    .valid_o    (ipv4),
-    .has_ports_o(has_ports),
-    .fields_o   (ipv4_raw)
-  );
-  assign ipv4_fields   = {ipv4_raw[103:32], has_ports ? ipv4_raw[31:0] : 32'd0};
-  assign layer2_fields = {28'd0, ethertype_q, vlan_id_q, destination_q};
+  assign ipv4_fields   = {header.ipv4_fields[103:32], header.has_ports ? header.ipv4_fields[31:0] : 32'd0};
+  assign layer2_fields = {28'd0, ethertype_q, vlan_id_q, header.destination_address};
 
   // ---- Rules, one a cycle
   steering_rule_t    rule, written;
@@ -113,7 +94,7 @@ module pen_steering
   always_comb begin
     is_equal = valid_q[at_q];
     if (rule.ipv4) begin
-      if (!ipv4) is_equal = 1'b0;
+      if (!header.ipv4) is_equal = 1'b0;
       if (rule.parts[4] && differs[103:72] != '0) is_equal = 1'b0;
       if (rule.parts[3] && differs[71:40] != '0) is_equal = 1'b0;
       if (rule.parts[2] && differs[39:32] != '0) is_equal = 1'b0;
@@ -140,9 +121,10 @@ module pen_steering
   pen_key_hash #(.BYTES(13), .LOW(24), .WIDTH(8)) u_hash (.key_i(reversed(ipv4_fields)), .hash_o(hash));
   assign spread = hash * count_q;
 
-  assign is_group = destination_q[40];
-  assign passes   = config_i.promiscuous || (is_group ? config_i.all_groups || destination_q == '1
-                                                      : destination_q == config_i.station_address);
+  assign is_group = header.destination_address[40];
+  assign passes   = config_i.promiscuous
+      || (is_group ? config_i.all_groups || header.destination_address == '1
+                   : header.destination_address == config_i.station_address);
 
   always_comb begin
     automatic logic [4:0] ahead = left_q;
@@ -167,8 +149,8 @@ module pen_steering
   always_comb begin
     wanted = first;
     if (found_q) wanted = found_pair_q;
-    else if (config_i.by_pcp && tagged_q) wanted = config_i.queue_of_pcp[pcp_q];
-    else if (config_i.by_hash && ipv4) wanted = spread_queue;
+    else if (config_i.by_pcp && header.has_tag) wanted = config_i.queue_of_pcp[pcp_q];
+    else if (config_i.by_hash && header.ipv4) wanted = spread_queue;
   end
 
   always_ff @(posedge clk_i) begin
@@ -207,5 +189,5 @@ module pen_steering
   end
 
   logic unused;
-  assign unused = &{1'b0, spread[7:0], rule.valid};
+  assign unused = &{1'b0, spread[7:0], rule.valid, header};
 endmodule
