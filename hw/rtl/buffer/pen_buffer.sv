@@ -12,7 +12,7 @@ module pen_buffer
   input  logic         rst_i,
   input  logic         init_busy_i,
   input  init_index_t  init_index_i,
-  input  port_t        turn_i,
+  input  port_t        turn_i,        // of store_read_i
   input  pen_config_pkg::buffer_config_t config_i,
   input  logic         max_sdu_write_i,
   input  port_t        max_sdu_write_port_i,

@@ -455,12 +455,30 @@ module pen_switch
   store_read_t [PORTS-1:0] store_read_of;
   release_t    [PORTS-1:0] release_of;
   store_read_t             store_read;
+  port_t                   store_turn;
   release_t                release_q;
   port_t                   release_turn_q;
-  store_data_t             store_data;
+  store_data_t             store_data, store_answer;
   enqueue_t                enqueue;
   logic                    buffer_idle;
-  assign store_read  = store_read_of[turn[PORT_W-1:0]];
+
+  // The way from the ports to the store and back has a register in each direction where the first word of a frame is still
+  // there in time for the wire.
+  if (waits_for_words(PORTS)) begin : g_store_at_once
+    assign store_read = store_read_of[turn[PORT_W-1:0]];
+    assign store_turn = turn;
+    assign store_data = store_answer;
+  end else begin : g_store_later
+    always_ff @(posedge clk_i) begin
+      store_read <= store_read_of[turn[PORT_W-1:0]];
+      store_turn <= turn;
+      store_data <= store_answer;
+      if (rst_i) begin
+        store_read.valid <= 1'b0;
+        store_data.valid <= 1'b0;
+      end
+    end
+  end
 
   // A register on the way from the ports to the accounts of the store.
   always_ff @(posedge clk_i) begin
@@ -474,7 +492,7 @@ module pen_switch
     .rst_i,
     .init_busy_i  (init_busy_q),
     .init_index_i (init_index_q),
-    .turn_i       (turn),
+    .turn_i       (store_turn),
     .config_i     (buffer_config),
     .max_sdu_write_i      (buffer_table.valid),
     .max_sdu_write_port_i (buffer_table.index[5:3]),
@@ -484,7 +502,7 @@ module pen_switch
     .store_write_i(store_write),
     .label_i      (frame_label),
     .store_read_i (store_read),
-    .store_data_o (store_data),
+    .store_data_o (store_answer),
     .alloc_valid_o(alloc_valid),
     .alloc_cell_o (alloc_cell),
     .alloc_take_i (alloc_take),
