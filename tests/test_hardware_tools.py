@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from penstock import data
 from penstock.errors import InputError
 from penstock.hardware import growth as growth_module
 from penstock.hardware import synth
+from penstock.hardware.cli import app
 from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
 from penstock.hardware.place import markdown, read_report, rows, slowest
@@ -68,6 +70,18 @@ def test_instances_in_arrays_are_one_block(tmp_path: Path) -> None:
         ("thing", 2, 8),
         ("row", 1, 0),
     ]
+
+
+def test_a_host_port_is_told_and_counts_against_the_goal(tmp_path: Path) -> None:
+    whole = source(tmp_path, GOOD.replace("#(parameter", "#(parameter bit HOST = 0, parameter", 1))
+    result = synthesize("xc7", "thing", 8, {"HOST": 1}, files=whole)
+    assert result.title == "Xilinx 7 series, thing with 8 ports, the last one for the host"
+
+
+@pytest.mark.parametrize("words", [["--growth", "--host"], ["--top", "nic", "--host"]])
+def test_a_host_port_is_one_of_the_whole_switch(words: list[str]) -> None:
+    with pytest.raises(InputError, match=r"--host|port of the switch"):
+        CliRunner().invoke(app, ["synth", *words], catch_exceptions=False, standalone_mode=False)
 
 
 def test_latch_is_a_failure(tmp_path: Path) -> None:

@@ -231,6 +231,7 @@ def synth(
     target: Annotated[list[str] | None, typer.Option(help="xc7, ecp5; both if none is named.")] = None,
     top: Annotated[str, typer.Option(help="Module to start from: switch, nic, or a name of hw/rtl.")] = "pen_switch",
     ports: Ports = 4,
+    host: Annotated[bool, typer.Option("--host", help="The last port of the switch is the host's.")] = False,
     route: Annotated[
         bool, typer.Option("--route", help="Place and route the whole on the ECP5, too: the clock that it meets.")
     ] = False,
@@ -248,8 +249,11 @@ def synth(
     top = top if top.startswith("pen_") else f"pen_{top}"
     targets = target or list(TARGETS)
     rows: list[dict[str, Any]] = []
-    if grow and (route or top != "pen_switch"):
-        raise InputError("is of the whole switch", allowed="no --route and no --top beside it", file="--growth")
+    if grow and (route or host or top != "pen_switch"):
+        raise InputError("is of the whole switch", allowed="no --route, --host or --top beside it", file="--growth")
+    if host and top != "pen_switch":
+        raise InputError("is a port of the switch", allowed="no --top beside it", file="--host")
+    parameters = {"HOST": 1} if host else {}
     if route and "ecp5" not in targets:
         raise InputError("places on the ECP5", allowed="no --target, or --target ecp5", file="--route")
     if route and top == "pen_nic":
@@ -263,7 +267,7 @@ def synth(
                 say(growth.markdown([size]).splitlines()[-1])
         if update_docs:
             growth.update_documentation(name, sizes)
-    results = [synthesize(name, top, ports) for name in targets] if not grow else []
+    results = [synthesize(name, top, ports, parameters) for name in targets] if not grow else []
     if update_docs and results:
         update_documentation(results)
     for result in results:
@@ -272,7 +276,9 @@ def synth(
             _print_synthesis(result)
     if route:
         # Of many units it makes wires a third shorter than the placer that suits one.
-        placed = place.place_seeds(top, parameters={"PORTS": ports}, placer="static", seeds=range(1, seeds + 1))
+        placed = place.place_seeds(
+            top, parameters={"PORTS": ports, **parameters}, placer="static", seeds=range(1, seeds + 1)
+        )
         rows += place.rows(placed)
         if not as_json:
             say(place.markdown(placed))
