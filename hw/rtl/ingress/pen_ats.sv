@@ -256,6 +256,7 @@ module pen_ats #(
   logic [SUM_W-DROP_W-1:0]       sum_3;
   logic [RECOVERY_W-1:0]         recovery_4_q;
   visible_t                      earliest_4_q;
+  logic [DELAY_W-1:0]            delay_4_q, delay_5_q;  // what is compared with here is added in cycle 7
   ns_t                           arrival_4_q;
   near_ns_t                      limit_4_q, late_4_q;
   ticks_t                        bucket_empty_4_q, bucket_full_4_q, group_4_q;
@@ -273,6 +274,7 @@ module pen_ats #(
       arrival_4_q      <= arrival_3_q;
       limit_4_q        <= near_ns_t'(arrival_3_q) + near_ns_t'({1'b0, residence_3_q});
       late_4_q         <= earliest_3_q - near_ns_t'({1'b0, delay_ns});
+      delay_4_q        <= delay_ns;
       bucket_empty_4_q <= bucket_empty_3_q;
       bucket_full_4_q  <= bucket_full_3_q;
       group_4_q        <= group_3_q;
@@ -293,6 +295,7 @@ module pen_ats #(
       bucket_full_5_q <= bucket_full_4_q;
       limit_5_q       <= limit_4_q;
       late_5_q        <= late_4_q;
+      delay_5_q       <= delay_4_q;
     end
   end
 
@@ -304,19 +307,19 @@ module pen_ats #(
   logic                 stream_later_6_q, other_below_full_6_q;
   logic [1:0]           pass_6_q, late_6_q;
   visible_t             earliest_6_q;
-  logic [VISIBLE_W-1:0] delay_q;
+  logic [VISIBLE_W-1:0] delay_6_q;
 
   assign near_5 = {near_t'(other_5_q), near_t'(stream_5_q)};
 
   always_ff @(posedge clk_i) begin
-    // To the end of the cycle that the eligibility time falls into.
-    delay_q <= VISIBLE_W'({delay_ns, {FRACTION_W{1'b0}}}) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1);
     if (valid_q[5]) earliest_6_q <= earliest_5_q;
     if (shape_q[5]) begin
       stream_6_q       <= stream_5_q;
       other_6_q        <= other_5_q;
       bucket_full_6_q  <= bucket_full_5_q;
       over_6_q         <= stream_5_q[OVER_W-1:0] - bucket_full_5_q[OVER_W-1:0];
+      // To the end of the cycle that the eligibility time falls into.
+      delay_6_q        <= VISIBLE_W'({delay_5_q, {FRACTION_W{1'b0}}}) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1);
       stream_later_6_q <= stream_5_q > other_5_q;
       other_below_full_6_q <= other_5_q < bucket_full_5_q;
       for (int unsigned i = 0; i < 2; i++) begin
@@ -334,7 +337,7 @@ module pen_ats #(
 
   assign chosen     = !stream_later_6_q;
   assign eligible_6 = stream_later_6_q ? stream_6_q : other_6_q;
-  assign visible_6  = delay_q + eligible_6[VISIBLE_W-1:0];
+  assign visible_6  = delay_6_q + eligible_6[VISIBLE_W-1:0];
   assign valid_o    = valid_q[7];
 
   always_ff @(posedge clk_i) begin
@@ -383,6 +386,7 @@ module pen_ats #(
   ns_t    [7:2]      f_arrival_q;
   ticks_t [8:5]      f_recovery_q;
   ticks_t            f_recovery_4, f_eligible_8_q, f_bucket, f_group, f_full, f_delay;
+  ticks_t [7:4]      f_delay_q;       // as it was compared with
   logic              f_begin, f_open_q, f_stored_q;
   handle_t           f_stored_stream_q;
   ticks_t            f_floor_q;
@@ -410,6 +414,7 @@ module pen_ats #(
     f_group_q         <= f_group_q;
     f_arrival_q       <= {f_arrival_q[6:2], ns_t'(arrival_ns_i)};
     f_recovery_q      <= {f_recovery_q[7:5], f_recovery_4};
+    f_delay_q         <= {f_delay_q[6:4], f_delay};
     f_eligible_8_q    <= eligible_7_q;
     f_stored_q        <= store_q && !rst_i;
     f_stored_stream_q <= stream_q[8];
@@ -417,10 +422,6 @@ module pen_ats #(
     else if (store_q && f_mine[8] && (f_open_q || f_begin)) begin
       f_open_q  <= 1'b1;
       f_floor_q <= (f_open_q ? f_floor_q : f_eligible_8_q - f_full) + f_recovery_q[8];
-    end
-    if (f_past_q) begin
-      assume (processing_delay_max_ns_i == $past(processing_delay_max_ns_i));
-      assert (delay_q == VISIBLE_W'(f_delay) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1));
     end
   end
 
@@ -455,7 +456,7 @@ module pen_ats #(
       if (valid_q[7] && pass_o) begin
         assert (ns_t'({1'b0, visible_o, 3'b0}) >= f_arrival_q[7] + ns_t'(EARLIEST_NS));
         assert (ns_t'({1'b0, visible_o, 3'b0}) <= f_arrival_q[7] + F_LATEST_VISIBLE);
-        if (shape_q[7]) assert (ticks(ns_t'({1'b0, visible_o, 3'b0})) >= eligible_7_q + f_delay);
+        if (shape_q[7]) assert (ticks(ns_t'({1'b0, visible_o, 3'b0})) >= eligible_7_q + f_delay_q[7]);
       end
       if (store_q && f_ours[8]) assert (group_new_q >= f_group);
       if (store_q && f_mine[8] && f_open_q) assert (f_eligible_8_q >= f_floor_q + f_recovery_q[8]);
@@ -528,18 +529,21 @@ module pen_ats #(
       if (shape_q[4]) begin
         assert (arrival_4_q == f_arrival_q[4] && group_later_4_q == (group_4_q > ticks(arrival_4_q)));
         assert (limit_4_q >= arrival_4_q && limit_4_q <= arrival_4_q + ns_t'(MAX_RESIDENCE_NS));
-        assert (ticks(late_4_q) == ticks(f_arrival_q[4] + ns_t'(EARLIEST_NS)) - f_delay);
+        assert (ticks(late_4_q) == ticks(f_arrival_q[4] + ns_t'(EARLIEST_NS)) - f_delay_q[4]);
+        assert (ticks(ns_t'(delay_4_q)) == f_delay_q[4]);
       end
       if (shape_q[5]) begin
         assert (other_5_q >= ticks(f_arrival_q[5]));
         assert (limit_5_q >= f_arrival_q[5] && limit_5_q <= f_arrival_q[5] + ns_t'(MAX_RESIDENCE_NS));
-        assert (ticks(late_5_q) == ticks(f_arrival_q[5] + ns_t'(EARLIEST_NS)) - f_delay);
+        assert (ticks(late_5_q) == ticks(f_arrival_q[5] + ns_t'(EARLIEST_NS)) - f_delay_q[5]);
+        assert (ticks(ns_t'(delay_5_q)) == f_delay_q[5]);
       end
       if (shape_q[6]) begin
         assert (other_6_q >= ticks(f_arrival_q[6]) && stream_later_6_q == (stream_6_q > other_6_q));
         assert (!stream_later_6_q || !pass_6_q[0] || stream_6_q <= ticks(f_arrival_q[6] + ns_t'(MAX_RESIDENCE_NS)));
         assert (!pass_6_q[1] || other_6_q <= ticks(f_arrival_q[6] + ns_t'(MAX_RESIDENCE_NS)));
-        assert (late_6_q[chosen] == (eligible_6 > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay));
+        assert (late_6_q[chosen] == (eligible_6 > ticks(f_arrival_q[6] + ns_t'(EARLIEST_NS)) - f_delay_q[6]));
+        assert (delay_6_q == VISIBLE_W'(f_delay_q[6]) + VISIBLE_W'((1 << (3 + FRACTION_W)) - 1));
       end
       if (shape_q[7] && pass_o) assert (eligible_7_q <= ticks(f_arrival_q[7] + ns_t'(MAX_RESIDENCE_NS)));
     end

@@ -6,8 +6,8 @@
 //!
 //! ```text
 //!     T + 2              forwarding database
-//!     T + 6 .. T + 8     overhead, residence time, ProcessingDelayMax to compare
-//!     T + 10             ProcessingDelayMax to add; rate
+//!     T + 6 .. T + 8     overhead, residence time, ProcessingDelayMax
+//!     T + 10             rate
 //!     T' + 2             of the port's next turn T': forwarding database, which learns
 //!     B + 1              queueMaxSDU and the largest windows of the gates
 //!     B + 1 .. B + 3     limits: of the queue, of the class, of reception port and store
@@ -30,7 +30,6 @@ pub(super) struct Facts {
     found: Option<u64>,
     overhead_bytes: Option<i32>,
     residence_ns: Option<u32>,
-    delay_to_compare_ns: Option<u32>,
     delay_ns: Option<u32>,
     /// Of a shaped frame.
     pub shape: Option<Shape>,
@@ -82,7 +81,6 @@ impl Facts {
         Metering {
             overhead_bytes: self.overhead_bytes.unwrap_or(now.overhead_bytes),
             residence_ns: self.residence_ns.unwrap_or(now.residence_ns),
-            delay_to_compare_ns: self.delay_to_compare_ns.unwrap_or(now.delay_to_compare_ns),
             delay_ns: self.delay_ns.unwrap_or(now.delay_ns),
         }
     }
@@ -190,8 +188,7 @@ impl Bridge {
         let now = self.meters.metering(seen.port, class);
         read(&mut facts.overhead_bytes, turn + 6, until, || now.overhead_bytes);
         read(&mut facts.residence_ns, turn + 7, until, || now.residence_ns);
-        read(&mut facts.delay_to_compare_ns, turn + 8, until, || now.delay_to_compare_ns);
-        read(&mut facts.delay_ns, turn + 10, until, || now.delay_ns);
+        read(&mut facts.delay_ns, turn + 8, until, || now.delay_ns);
         if facts.shape.is_none() && turn + 10 < until && facts.is_shaped(seen) {
             let (stream, metering) = (facts.way(seen.header).stream, facts.metering(now));
             let group = (seen.port, class);

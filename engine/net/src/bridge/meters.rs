@@ -22,12 +22,11 @@ pub(crate) struct Shape {
     pub pass: bool,
 }
 
-/// What counts for a frame. The hardware reads the delay twice: to compare, and to add.
+/// What counts for a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Metering {
     pub overhead_bytes: i32,
     pub residence_ns: u32,
-    pub delay_to_compare_ns: u32,
     pub delay_ns: u32,
 }
 
@@ -124,7 +123,6 @@ impl Meters {
         Metering {
             overhead_bytes: self.overhead_bytes,
             residence_ns: self.residences_ns[group_of(port, traffic_class)],
-            delay_to_compare_ns: self.processing_delay_max_ns,
             delay_ns: self.processing_delay_max_ns,
         }
     }
@@ -182,13 +180,10 @@ impl Meters {
             return Shape { visible: NEVER, pass: false };
         };
         let visible = last + visible_cycles(ports);
-        let delay = |ns: u32| ticks(u64::from(ns.min(MAX_PROCESSING_DELAY_NS)));
-        if eligible <= ticks(CYCLE_NS * visible) - delay(metering.delay_to_compare_ns) {
-            return Shape { visible, pass };
-        }
+        let delay = ticks(u64::from(metering.delay_ns.min(MAX_PROCESSING_DELAY_NS)));
         let cycle = ticks(CYCLE_NS);
-        let assigned = (eligible + delay(metering.delay_ns) + cycle - 1).div_euclid(cycle);
-        Shape { visible: Tick::try_from(assigned).unwrap_or(NEVER), pass }
+        let assigned = (eligible + delay + cycle - 1).div_euclid(cycle);
+        Shape { visible: visible.max(Tick::try_from(assigned).unwrap_or(NEVER)), pass }
     }
 }
 
