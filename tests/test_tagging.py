@@ -11,7 +11,7 @@ import pytest
 import penstock as ps
 from penstock.captures import header_of, read_capture
 from penstock.errors import InputError
-from shaped import KINDS, MBPS, Bridge, frames, gates, ready_ns, wire_ns
+from shaped import KINDS, MBPS, PCP, Bridge, frames, gates, ready_ns, wire_ns
 
 UNTAGGED = "port.2.tagging = true\nport.2.untagged = [10]\n"
 TAGGED = "port.2.tagging = true\n"
@@ -65,12 +65,14 @@ def test_a_guard_band_is_of_the_frame_as_it_leaves(tmp_path: Path, kind: str) ->
 def test_captures_show_what_leaves(tmp_path: Path, nodes: Literal["model", "rtl"]) -> None:
     """All is as it came but for the tag; the FCS was checked where a capture is written by its length."""
     ps.load(Path(__file__).parent.parent / "scenarios" / "tags").run(nodes=nodes, out=tmp_path / "out")
-    tagged, bare = (read_capture(tmp_path / "out" / f"{name}.pcapng").frames for name in ("recorder", "drive"))
-    assert len(tagged) == len(bare) == 50
-    for with_tag, without in zip(tagged, bare, strict=True):
+    names = ("recorder", "drive", "neighbour")
+    tagged, bare, translated = (read_capture(tmp_path / "out" / f"{name}.pcapng").frames for name in names)
+    assert len(tagged) == len(bare) == len(translated) == 50
+    for with_tag, without, other in zip(tagged, bare, translated, strict=True):
         assert (header_of(with_tag.data).vlan, header_of(with_tag.data).pcp) == (10, 3)
         assert header_of(without.data).vlan is None
         assert without.data == with_tag.data[:12] + with_tag.data[16:]
+        assert other.data == with_tag.data[:12] + b"\x81\x00\xc0\x14" + with_tag.data[16:]
 
 
 @pytest.mark.slow
@@ -110,6 +112,37 @@ def test_a_bound_holds_where_a_tag_is_taken_and_is_none_where_one_is_given(tmp_p
     assert named.run().summary["streams"]["a"]["bound_ns"] is None
 
 
+@pytest.mark.parametrize("nodes", ["model", "rtl"])
+@pytest.mark.parametrize(
+    ("translation", "talker", "sent"),
+    [
+        ("{ vlan = 20 }", "vlan = 10\npcp = 3\n", (20, 3)),
+        ("{ pcp = 0 }", "vlan = 10\npcp = 3\n", (10, 0)),
+        ("{ vlan = 4094, pcp = 7 }", "vlan = 10\npcp = 3\n", (4094, 7)),
+        ("{ vlan = 20 }", "", (20, 5)),  # a tag that comes is translated too
+        ("{ vlan = 20, pcp = 1 }", "", (20, 1)),
+    ],
+)
+def test_a_tag_is_what_the_vlan_is_translated_to(
+    tmp_path: Path, nodes: Literal["model", "rtl"], translation: str, talker: str, sent: tuple[int, int]
+) -> None:
+    """Where the port translates; where it does not, the tag is that of the VLAN."""
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'name = "x"\nduration = "1ms"\n[stations]\n'
+        't = { at = "b.0" }\nother = { at = "b.2" }\nsame = { at = "b.3" }\n'
+        f"[bridges.b]\nports = 4\npcp_of_untagged = 5\ntranslations.10 = {translation}\nport.0.vlan = 10\n"
+        "port.2 = { tagging = true, translation = true }\nport.3 = { tagging = true }\n"
+        f'[streams.s]\nfrom = "t"\nto = ["other", "same"]\n{talker}source = {{ frames = "100B", every = "1ms" }}\n'
+    )
+    ps.load(file).run(nodes=nodes, out=tmp_path / "out")
+    found = []
+    for name in ("other", "same"):
+        header = header_of(read_capture(tmp_path / "out" / f"{name}.pcapng").frames[0].data)
+        found.append((header.vlan, header.pcp))
+    assert found == [sent, (10, 3 if talker else 5)]
+
+
 @pytest.mark.parametrize(
     ("settings", "what"),
     [
@@ -117,6 +150,12 @@ def test_a_bound_holds_where_a_tag_is_taken_and_is_none_where_one_is_given(tmp_p
         ('switching = "cut_through"\nport.2.tagging = true', "leaves as it came"),
         ("port.2 = { tagging = true, untagged = [4095] }", "4095"),
         ("pcp_of_untagged = 8", "8"),
+        ("port.2 = { translation = true }\ntranslations.10 = { pcp = 1 }", "as they came"),
+        ("port.2 = { tagging = true, translation = true }", "translates no VLAN"),
+        ("port.2 = { tagging = true, translation = true }\ntranslations.4095 = { pcp = 1 }", "4095 is not a VLAN"),
+        ("port.2 = { tagging = true, translation = true }\ntranslations.10 = { vlan = 4095 }", "4095"),
+        ("port.2 = { tagging = true, translation = true }\ntranslations.10 = { pcp = 8 }", "8"),
+        ("port.2 = { tagging = true, translation = true }\ntranslations.10 = {}", "neither vlan nor pcp"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, settings: str, what: str) -> None:
@@ -136,3 +175,10 @@ def test_between_bridges_tags_stay(tmp_path: Path) -> None:
     file.write_text(text + frames("a", 3, 100, 0))
     with pytest.raises(InputError, match="without its tag"):
         ps.load(file)
+    other = "port.1 = { tagging = true, translation = true }, translations.10 = { pcp = 6 }"
+    file.write_text(text.replace("port.1 = { tagging = true, untagged = [10] }", other) + frames("a", 3, 100, 0))
+    with pytest.raises(InputError, match="a tag of VLAN 10 and PCP 6"):
+        ps.load(file)
+    same = other.replace("pcp = 6", f"pcp = {PCP[3]}")
+    file.write_text(text.replace("port.1 = { tagging = true, untagged = [10] }", same) + frames("a", 3, 100, 0))
+    ps.load(file)

@@ -198,6 +198,12 @@ extern "C" {
 #define PEN_SWITCH__PCP_OF_UNTAGGED__VALUE_bw 3
 #define PEN_SWITCH__PCP_OF_UNTAGGED__VALUE_reset 0x0
 
+// reg - pen_switch.vlan_translation
+#define PEN_SWITCH__VLAN_TRANSLATION__MASK_bm 0xff
+#define PEN_SWITCH__VLAN_TRANSLATION__MASK_bp 0
+#define PEN_SWITCH__VLAN_TRANSLATION__MASK_bw 8
+#define PEN_SWITCH__VLAN_TRANSLATION__MASK_reset 0x0
+
 // reg - pen_switch.queue_limit[]
 #define PEN_SWITCH__QUEUE_LIMITX__CELLS_bm 0xfff
 #define PEN_SWITCH__QUEUE_LIMITX__CELLS_bp 0
@@ -633,7 +639,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t port_vlan[8];
     uint32_t vlan_tagging;
     uint32_t pcp_of_untagged;
-    uint8_t RESERVED_168_17f[0x18];
+    uint32_t vlan_translation;
+    uint8_t RESERVED_16c_17f[0x14];
     uint32_t queue_limit[8];
     uint32_t class_limit[8];
     uint32_t queue_guarantee;

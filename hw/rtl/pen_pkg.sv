@@ -74,13 +74,30 @@ package pen_pkg;
     TAG_REWRITE = 2'd3                // it has one, and gets that of its label
   } tag_e;
 
+  // What an egress port changes of a frame.
+  typedef struct packed {
+    logic translate;                  // INSERT, REWRITE: the tag is that of the egress translation of the frame's VLAN
+    tag_e tag;
+  } edit_t;
+
   // The tag of a frame as the bridge understands it (802.1Q 6.9): what it is classified to, tagged or not.
   typedef struct packed {
     logic        is_priority_tagged;  // it came with a tag, of VLAN 0
     logic [2:0]  pcp;
     logic        dei;
     logic [11:0] vlan_id;
+    logic [2:0]  egress_pcp;          // where ports translate
+    logic [11:0] egress_vlan_id;
   } label_t;
+
+  // An entry of the VLAN table (802.1Q 8.8.10, and the egress VID translation of 6.9).
+  typedef struct packed {
+    logic        sets_pcp;
+    logic [2:0]  egress_pcp;
+    logic [11:0] egress_vlan_id;      // 0: the VLAN itself
+    port_mask_t  untagged;
+    port_mask_t  members;
+  } vlan_entry_t;
 
   typedef struct packed {
     logic   valid;
@@ -144,7 +161,7 @@ package pen_pkg;
     logic        has_cells;           // cells of a dropped frame have to be reclaimed
     port_t       port;                // reception port
     port_mask_t  destination;
-    tag_e [MAX_PORTS-1:0] tag;        // per destination
+    edit_t [MAX_PORTS-1:0] edit;      // per destination
     class_t      traffic_class;
     cell_t       frame;
     length_t     length;
@@ -165,7 +182,7 @@ package pen_pkg;
   typedef struct packed {
     port_mask_t             destination;   // zero: nothing is queued
     pool_e [MAX_PORTS-1:0]  pool;          // per destination
-    tag_e [MAX_PORTS-1:0]   tag;           // per destination
+    edit_t [MAX_PORTS-1:0]  edit;          // per destination
     class_t                 traffic_class;
     port_t                  port;          // reception port
     cell_t                  frame;
@@ -294,7 +311,7 @@ package pen_pkg;
     TABLE_STREAM_KEY  = 4'd0,  // index {table[15], slot}; data {valid[121], stream[120:109], key[108:0]}
     TABLE_STREAM_RATE = 4'd1,  // index stream; data {empty_to_full[95:44], ns_per_byte[43:0]}; the bucket becomes full
     TABLE_GROUP       = 4'd2,  // index {port, class}; data {max_residence_ns[31:0]}
-    TABLE_VLAN        = 4'd3,  // index VLAN id; data {untagged[15:8], members[7:0]}
+    TABLE_VLAN        = 4'd3,  // index VLAN id; data vlan_entry_t
     TABLE_FDB         = 4'd4,  // index {way[15], set}; data {valid[71], static[70], age[69:68], ports[67:60], vlan[59:48], address[47:0]}
     TABLE_GATE_ENTRY  = 4'd6,  // index of the entry; data {operation[41:40], states[39:32], interval_ns[31:0]}
     TABLE_CREDIT      = 4'd7,  // index {port, class}; data {enable[96], idle_slope[27:0]}; the credit becomes zero

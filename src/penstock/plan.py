@@ -458,7 +458,7 @@ def card_writes(network: Network, station: Station) -> tuple[list[tuple[int, int
 
 def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     """What a bridge should do, as hardware and as a model."""
-    from penstock.hardware.configure import StreamEntry, SwitchConfig
+    from penstock.hardware.configure import StreamEntry, SwitchConfig, Translation
 
     entries = []
     for stream, hop in network.passing[bridge.name]:
@@ -485,12 +485,16 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         class_of_untagged=bridge.class_of_untagged,
         pcp_of_untagged=bridge.pcp_of_untagged,
         tagging_ports=set(bridge.tagging_ports),
+        translating_ports=set(bridge.translating_ports),
         ats_classes={k for k in range(8) if bridge.is_ats(k)},
         max_frame_bytes=bridge.max_frame_bytes,
         overhead_bytes=bridge.overhead_bytes,
         processing_delay_max_ns=None if delay is None else delay // 1000,
         vlans={vlan: set(ports) for vlan, ports in bridge.vlans.items()},
         untagged={vlan: set(bridge.untagged.get(vlan, ())) for vlan in bridge.vlans if bridge.untagged},
+        translations={
+            vlan: Translation(to.vlan, to.pcp) for vlan, to in bridge.translations.items() if vlan in bridge.vlans
+        },
         static_addresses=static_addresses(network, bridge) if bridge.static_forwarding else [],
         learning=not bridge.static_forwarding,
         streams=entries,

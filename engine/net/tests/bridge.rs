@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, CreditConfig, Identify, Judged, Judgement, Memos, Selection, StreamConfig,
-    StreamKey, Tick, Timing, Verdict, NO_PLACE,
+    StreamKey, Tick, Timing, Translation, Verdict, NO_PLACE,
 };
 use penstock_net::header::{Header, HeaderId, Headers, Tag};
 use penstock_net::Reason;
@@ -161,7 +161,11 @@ fn what_is_kept_of_a_header_is_forgotten_when_a_table_changes() {
     assert_eq!(next(&mut bridge), (Judged::Read, Reason::NONE, 0b110, 5));
     assert_eq!(next(&mut bridge), (Judged::Kept, Reason::NONE, 0b110, 5));
     let none = Headers::new();
-    bridge.change(0, &Change::Vlan { vlan: 1, members: 0b101, untagged: 0 }, &none);
+    bridge.change(
+        0,
+        &Change::Vlan { vlan: 1, members: 0b101, untagged: 0, translation: Translation::default() },
+        &none,
+    );
     bridge.change(0, &Change::ClassOfUntagged(2), &none);
     assert_eq!(next(&mut bridge), (Judged::Read, Reason::NONE, 0b100, 2));
     bridge.change(0, &Change::PortVlan { port: 0, vlan: 7 }, &none);

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, Identify, Judged, Memos, Selection, StreamConfig, StreamKey, Tick, Timing,
-    NO_PLACE,
+    Translation, NO_PLACE,
 };
 use penstock_net::header::{Header, Headers, Ipv4Fields, Tag};
 use penstock_net::Reason;
@@ -236,9 +236,12 @@ fn change() -> impl Strategy<Value = Change> {
             ns
         }),
         (0_u64..16).prop_map(Change::VlanTagging),
+        (0_u64..16).prop_map(Change::VlanTranslation),
         (0_u8..8).prop_map(Change::PcpOfUntagged),
-        (prop_oneof![Just(1_u16), Just(10), Just(20)], 0_u64..16, 0_u64..16)
-            .prop_map(|(vlan, members, untagged)| Change::Vlan { vlan, members, untagged }),
+        (prop_oneof![Just(1_u16), Just(10), Just(20)], 0_u64..16, 0_u64..16, 0_u16..3, prop::option::of(0_u8..8))
+            .prop_map(|(vlan, members, untagged, to, pcp)| {
+                Change::Vlan { vlan, members, untagged, translation: Translation { vlan: to, pcp } }
+            }),
         (0..PORTS, class, 64_u16..1600).prop_map(|(port, traffic_class, bytes)| Change::MaxSdu {
             port,
             traffic_class,

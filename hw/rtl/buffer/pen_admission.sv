@@ -71,7 +71,7 @@ module pen_admission
   typedef logic signed [WIDE_W:0]  room_t;         // negative: more is used than the limit allows now
   typedef logic [PORTS-1:0]        ports_t;
   typedef struct packed {
-    tag_e [PORTS-1:0] tag;
+    edit_t [PORTS-1:0] edit;
     ports_t      wanted;                           // copies to decide about
     logic        reclaim;                          // the frame has cells
     class_t      traffic_class;
@@ -126,7 +126,7 @@ module pen_admission
     .write_i     (classified_i.valid),
     .write_addr_i(write_q),
     .write_data_i({
-      classified_i.tag[PORTS-1:0],
+      classified_i.edit[PORTS-1:0],
       accept ? classified_i.destination[PORTS-1:0] : ports_t'(0), accept || classified_i.has_cells,
       classified_i.traffic_class, classified_i.port, cells_of(classified_i.length), classified_i.length
     }),
@@ -142,7 +142,7 @@ module pen_admission
     waiting.port = '0;
     waiting.traffic_class = '0;
     waiting.destination = '0;
-    waiting.tag = '0;
+    waiting.edit = '0;
   end
 
   pen_lutram_1r1w #(.WIDTH($bits(classified_t)), .DEPTH(DEPTH)) u_frames (
@@ -283,7 +283,7 @@ module pen_admission
   length_t [PORTS-1:0] slot_2;
 
   always_comb begin
-    for (int unsigned e = 0; e < PORTS; e++) slot_2[e] = slot_length(length_2_q, head_2_q.tag[e], PORTS);
+    for (int unsigned e = 0; e < PORTS; e++) slot_2[e] = slot_length(length_2_q, head_2_q.edit[e].tag, PORTS);
   end
 
   always_ff @(posedge clk_i) begin
@@ -474,12 +474,12 @@ module pen_admission
       reclaim_o.cells         <= head_4_q.cells;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
-        enqueue_o.tag[e]            <= TAG_KEEP;
+        enqueue_o.edit[e]           <= '{tag: TAG_KEEP, default: '0};
         verdict_o.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin
         if (!guaranteed[e]) enqueue_o.pool[e] <= reception_ok ? POOL_RECEPTION : POOL_SHARED;
-        enqueue_o.tag[e] <= head_4_q.tag[e];
+        enqueue_o.edit[e] <= head_4_q.edit[e];
         if (refused[e])
           verdict_o.refused_reason[e] <= too_long_4_q[e] ? REASON_MAX_SDU
               : !fit_queue[e] ? REASON_QUEUE_FULL : !class_ok ? REASON_CLASS_FULL : REASON_STORE_FULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes frames on their way out: removes, inserts or rewrites the VLAN tag (802.1Q 6.9), byte by byte between reader and MAC.
+// A tag that is written is that of the frame's VLAN, or what this is translated to.
 //
 // The FCS is not computed anew over what passes, which would hide damage: it is changed by what the edit changes in it. The
 // FCS is linear: with A the addresses, T the tag, and B the n bytes behind it, the registers of the CRC over A T B and over
@@ -22,7 +23,7 @@ module pen_editor
 (
   input  logic       clk_i,
   input  logic       start_i,       // of a frame; what it needs holds until the next start
-  input  tag_e       tag_i,
+  input  edit_t      edit_i,
   input  label_t     label_i,       // needed from byte 8 on
   input  logic [2:0] pad_i,         // bytes of padding, 0 to 4; counts with TAG_REMOVE
   // The frame as it came
@@ -46,26 +47,29 @@ module pen_editor
   logic [2:0]  pad;
   logic        in_addresses, in_tag, in_padding, in_fcs, has_old_fcs;
   logic        takes;               // a byte of the frame as it came
-  logic [15:0] old_tci, new_tci;
+  tag_e        tag;
+  logic [15:0] tci, old_tci, new_tci;
   logic [7:0]  tag_byte, change, old_fcs;
 
-  assign pad          = tag_i == TAG_REMOVE ? pad_i : '0;
+  assign tag          = edit_i.tag;
+  assign pad          = tag == TAG_REMOVE ? pad_i : '0;
   assign in_addresses = position_q < 5'(ADDRESS_BYTES);
   assign in_tag       = position_q[4:2] == 3'd3;
   assign in_fcs       = left_i < length_t'(4);
   assign in_padding   = !in_fcs && left_i < length_t'(4) + length_t'(pad);
   assign has_old_fcs  = left_i >= length_t'(pad);
 
-  assign new_tci = {label_i.pcp, label_i.dei, label_i.vlan_id};
-  assign old_tci = label_i.is_priority_tagged ? {label_i.pcp, label_i.dei, 12'b0} : new_tci;
+  assign tci     = {label_i.pcp, label_i.dei, label_i.vlan_id};
+  assign old_tci = label_i.is_priority_tagged ? {label_i.pcp, label_i.dei, 12'b0} : tci;
+  assign new_tci = edit_i.translate ? {label_i.egress_pcp, label_i.dei, label_i.egress_vlan_id} : tci;
 
   // The byte of the tag that goes or comes with this one or, with the last bytes of the addresses, four bytes later.
   always_comb begin
     unique case (position_q[1:0])
       2'd0: tag_byte = TYPE_VLAN[15:8];
       2'd1: tag_byte = TYPE_VLAN[7:0];
-      2'd2: tag_byte = tag_i == TAG_REMOVE ? old_tci[15:8] : new_tci[15:8];
-      2'd3: tag_byte = tag_i == TAG_REMOVE ? old_tci[7:0] : new_tci[7:0];
+      2'd2: tag_byte = tag == TAG_REMOVE ? old_tci[15:8] : new_tci[15:8];
+      2'd3: tag_byte = tag == TAG_REMOVE ? old_tci[7:0] : new_tci[7:0];
     endcase
   end
 
@@ -79,29 +83,29 @@ module pen_editor
 
   always_comb begin
     change = '0;
-    if (position_q[4:2] == 3'd2 && tag_i != TAG_REWRITE) change = tag_byte;
-    if (in_tag && tag_i == TAG_REWRITE) change = tag_byte ^ data_i;
+    if (position_q[4:2] == 3'd2 && tag != TAG_REWRITE) change = tag_byte;
+    if (in_tag && tag == TAG_REWRITE) change = tag_byte ^ data_i;
     if (in_padding) change = has_old_fcs ? ~data_i : '0;
     old_fcs      = has_old_fcs ? ~data_i : '0;
     difference_d = crc32_byte(difference_q, change);
-    if (in_addresses && tag_i != TAG_REWRITE)
+    if (in_addresses && tag != TAG_REWRITE)
       difference_d ^= four_bytes_later(data_i ^ {8{position_q < 5'd4}});
     if (in_fcs) difference_d = difference_q >> 8;
-    if (tag_i == TAG_INSERT && in_tag) difference_d = difference_q;
+    if (tag == TAG_INSERT && in_tag) difference_d = difference_q;
   end
 
   always_comb begin
     data_o = data_i;
-    if (tag_i == TAG_INSERT && in_tag) data_o = tag_byte;
-    if (tag_i == TAG_REWRITE && in_tag) data_o = tag_byte;
-    if (tag_i != TAG_KEEP && in_fcs) data_o = ~(old_fcs ^ difference_q[7:0]);
+    if (tag == TAG_INSERT && in_tag) data_o = tag_byte;
+    if (tag == TAG_REWRITE && in_tag) data_o = tag_byte;
+    if (tag != TAG_KEEP && in_fcs) data_o = ~(old_fcs ^ difference_q[7:0]);
     if (in_padding) data_o = '0;
   end
 
-  assign takes        = !(tag_i == TAG_INSERT && in_tag) && (has_old_fcs || !(in_fcs || in_padding));
+  assign takes        = !(tag == TAG_INSERT && in_tag) && (has_old_fcs || !(in_fcs || in_padding));
   assign data_ready_o = data_ready_i && takes;
   assign data_valid_o = data_valid_i || !takes;
-  assign skip_o       = tag_i == TAG_REMOVE && position_q == 5'(ADDRESS_BYTES - 1);
+  assign skip_o       = tag == TAG_REMOVE && position_q == 5'(ADDRESS_BYTES - 1);
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin

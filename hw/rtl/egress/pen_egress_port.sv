@@ -67,7 +67,7 @@ module pen_egress_port
   logic [CLASSES-1:0] credit, waiting, sending;
   cell_t      grant_frame;
   release_t   popped, released;
-  tag_e       popped_tag, tag;
+  edit_t      popped_edit, edit;
   length_t    popped_sent;
   length_t    popped_slot, left;
   label_t     frame_label;
@@ -101,7 +101,7 @@ module pen_egress_port
     .grant_class_o   (grant_class),
     .grant_frame_o   (grant_frame),
     .popped_o        (popped),
-    .popped_tag_o    (popped_tag),
+    .popped_edit_o   (popped_edit),
     .popped_slot_o   (popped_slot),
     .expired_valid_o (expired_valid),
     .expired_reason_o(expired_reason),
@@ -165,7 +165,7 @@ module pen_egress_port
     .grant_i      (grant),
     .grant_frame_i(grant_frame),
     .popped_i     (popped),
-    .popped_tag_i (popped_tag),
+    .popped_edit_i(popped_edit),
     .popped_slot_i(popped_slot),
     .store_read_o,
     .store_data_i,
@@ -173,7 +173,7 @@ module pen_egress_port
     .start_o      (start),
     .length_o     (length),
     .pad_o        (pad),
-    .tag_o        (tag),
+    .edit_o       (edit),
     .label_o      (frame_label),
     .data_valid_o (data_valid),
     .data_o       (data),
@@ -186,7 +186,7 @@ module pen_egress_port
   pen_editor u_editor (
     .clk_i,
     .start_i     (start),
-    .tag_i       (tag),
+    .edit_i      (edit),
     .label_i     (frame_label),
     .pad_i       (pad),
     .data_valid_i(data_valid),
@@ -199,7 +199,7 @@ module pen_egress_port
     .left_i      (left)
   );
 
-  assign popped_sent = popped_slot - (waits_for_words(PORTS) && popped_tag == TAG_REMOVE ? TAG_BYTES : '0);
+  assign popped_sent = popped_slot - (waits_for_words(PORTS) && popped_edit.tag == TAG_REMOVE ? TAG_BYTES : '0);
 
   // The frame that was selected last: not for the wire, or cut there.
   logic     lost_q, due_q, cut;

@@ -28,7 +28,7 @@ module pen_egress_reader
   input  logic        grant_i,
   input  cell_t       grant_frame_i,
   input  release_t    popped_i,         // in the cycle after the grant
-  input  tag_e        popped_tag_i,
+  input  edit_t       popped_edit_i,
   input  length_t     popped_slot_i,    // its length as it has the wire
   output store_read_t store_read_o,
   input  store_data_t store_data_i,
@@ -36,7 +36,7 @@ module pen_egress_reader
   output logic        start_o,
   output length_t     length_o,         // as it is sent
   output logic [2:0]  pad_o,            // bytes that it is padded with
-  output tag_e        tag_o,
+  output edit_t       edit_o,
   output label_t      label_o,          // from before the first byte until a tag has been sent
   output logic        data_valid_o,
   output logic [7:0]  data_o,
@@ -54,7 +54,7 @@ module pen_egress_reader
   logic              free_q;                           // the transmitter
   length_t           count_q;                          // cycles until it is free again
   logic              start_q;                          // two cycles after the grant
-  tag_e              tag_q;
+  edit_t             edit_q;
   length_t           slot_q;
   label_t            label_q;
   release_t          frame_q;                          // being sent
@@ -94,14 +94,14 @@ module pen_egress_reader
   assign data_valid_o = received_q != byte_q[6:3];
   assign data_o       = word[8*byte_q[2:0]+:8];
   assign label_o      = label_q;
-  assign tag_o        = tag_q;
+  assign edit_o       = edit_q;
 
   if (waits_for_words(PORTS)) begin : gen_later
     // Bit i: a frame that starts in i+1 cycles.
     logic [3:0] later_q;
-    always_ff @(posedge clk_i) later_q <= rst_i ? '0 : {start_q && tag_q == TAG_REMOVE, later_q[3:1]};
-    assign start_o  = (start_q && tag_q != TAG_REMOVE) || later_q[0];
-    assign length_o = tag_q == TAG_REMOVE ? slot_q - TAG_BYTES : slot_q;
+    always_ff @(posedge clk_i) later_q <= rst_i ? '0 : {start_q && edit_q.tag == TAG_REMOVE, later_q[3:1]};
+    assign start_o  = (start_q && edit_q.tag != TAG_REMOVE) || later_q[0];
+    assign length_o = edit_q.tag == TAG_REMOVE ? slot_q - TAG_BYTES : slot_q;
     assign pad_o    = slot_q[2:0] - frame_q.length[2:0];
   end else begin : gen_at_once
     assign start_o  = start_q;
@@ -138,7 +138,7 @@ module pen_egress_reader
     else if (!stall_i) count_q <= count_q - 1'b1;
     if (first_q) begin
       frame_q <= popped_i;
-      tag_q   <= popped_tag_i;
+      edit_q  <= popped_edit_i;
       slot_q  <= popped_slot_i;
     end
     if (receive && received_q == '0) label_q <= store_data_i.label_of;

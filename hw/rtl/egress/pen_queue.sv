@@ -47,7 +47,7 @@ module pen_queue
   output class_t   grant_class_o,        // with grant_o
   output cell_t    grant_frame_o,        // with grant_o
   output release_t popped_o,             // valid: the frame granted in the cycle before
-  output tag_e     popped_tag_o,         // with popped_o, as the following
+  output edit_t    popped_edit_o,        // with popped_o, as the following
   output length_t  popped_slot_o,        // its length as it has the wire
   output logic     expired_valid_o,      // popped_o is a frame given up, until expired_ready_i
   output reason_e  expired_reason_o,
@@ -109,7 +109,7 @@ module pen_queue
     .pool_o         (pool),
     .length_o       (length),
     .slot_o         (popped_slot_o),
-    .tag_o          (popped_tag_o),
+    .edit_o         (popped_edit_o),
     .offer_o        (offer),
     .offer_list_o   (offer_list),
     .offer_class_o  (offer_class),

@@ -36,7 +36,7 @@ module pen_queue_lists
   output pool_e              pool_o,                 // in the cycle after
   output length_t            length_o,
   output length_t            slot_o,                 // its length as it has the wire
-  output tag_e               tag_o,
+  output edit_t              edit_o,
   output logic               offer_o,                // stands at the head of its list
   output logic [LIST_W-1:0]  offer_list_o,
   output logic [CLASS_W-1:0] offer_class_o,
@@ -57,7 +57,7 @@ module pen_queue_lists
     pool_e   pool;
     length_t length;
     length_t slot;                                   // its length as it has the wire
-    tag_e    tag;
+    edit_t   edit;
   } info_t;
   typedef struct packed {
     cycle_t  visible;
@@ -140,7 +140,7 @@ module pen_queue_lists
     .write_i     (enqueue),
     .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
     .write_data_i({
-      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.tag[PORT]
+      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.edit[PORT]
     }),
     .read_i      (read_i || state_q == INFO),
     .read_addr_i (read_i ? read_frame_i : frame_q),
@@ -150,8 +150,8 @@ module pen_queue_lists
   assign pool_o   = info.pool;
   assign length_o = info.length;
   assign slot_o   = info.slot;
-  assign tag_o    = info.tag;
-  assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.tag[PORT], PORTS);
+  assign edit_o   = info.edit;
+  assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT].tag, PORTS);
 
   always_comb begin
     state_d   = state_q;
@@ -244,7 +244,7 @@ module pen_queue_lists
     f_seen_q <= !idle_o && (f_seen_q || f_offered);
     f_read_q <= read_i && read_frame_i == f_frame && f_inside_q[f_frame];
     if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame)
-      f_info_q <= {enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.tag[PORT]};
+      f_info_q <= {enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.edit[PORT]};
     if (unlink_i && idle_o) f_inside_q[unlink_frame_i] <= 1'b0;
     if (enqueue) begin
       f_inside_q[enqueue_i.frame[CELL_W-1:0]] <= 1'b1;

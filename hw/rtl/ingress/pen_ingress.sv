@@ -159,6 +159,9 @@ module pen_ingress #(
     logic       short_gap;
     logic       has_cells;
     logic       has_tag;
+    logic       is_priority_tagged;
+    logic [3:0] pcp_dei;
+    logic [11:0] vlan_id;
     class_t     traffic_class;
     cell_t      frame;
     length_t    length;
@@ -208,6 +211,9 @@ module pen_ingress #(
     short_gap:        request_1_q.short_gap,
     has_cells:        request_1_q.has_cells,
     has_tag:          request_1_q.has_tag,
+    is_priority_tagged: request_1_q.is_priority_tagged,
+    pcp_dei:          request_1_q.pcp_dei,
+    vlan_id:          request_1_q.vlan_id,
     traffic_class:    request_1_q.way.direct ? request_1_q.way.traffic_class : request_1_q.traffic_class,
     frame:            request_1_q.frame,
     length:           request_1_q.store_full ? {request_1_q.words, 3'b0} : request_1_q.length,
@@ -216,21 +222,11 @@ module pen_ingress #(
     stream:           request_1_q.stream
   };
 
-  assign label_o = '{
-    valid: whole_1 && !request_1_q.store_full,
-    frame: request_1_q.frame,
-    value: '{
-      is_priority_tagged: request_1_q.is_priority_tagged,
-      pcp:                request_1_q.pcp_dei[3:1],
-      dei:                request_1_q.pcp_dei[0],
-      vlan_id:            request_1_q.vlan_id
-    }
-  };
-
   // ---- Cycles 1 to 5: tables
   logic       stream_valid_5, stream_hit_5, fdb_hit_5;
   stream_t    stream_found_5;
-  port_mask_t fdb_ports_5, members_3, members_4_q, members_5_q, untagged_3, untagged_4_q, untagged_5_q;
+  port_mask_t fdb_ports_5;
+  vlan_entry_t vlan_3, vlan_4_q, vlan_5_q;
   logic       fdb_idle, fdb_ready, rate_ready, write_table;
 
   assign write_table = table_i.valid && !init_busy_i;
@@ -269,11 +265,10 @@ module pen_ingress #(
     .init_index_i,
     .read_i       (whole_1 || learn_1),
     .vlan_id_i    (request_1_q.vlan_id),
-    .members_o    (members_3),
-    .untagged_o   (untagged_3),
+    .entry_o      (vlan_3),
     .write_i      (write_table && table_i.which == TABLE_VLAN),
     .write_index_i(table_i.index[11:0]),
-    .write_data_i (table_i.data[15:0])
+    .write_data_i (vlan_entry_t'(table_i.data[31:0]))
   );
 
   pen_fdb #(.SETS(FDB_SETS)) u_fdb (
@@ -288,7 +283,7 @@ module pen_ingress #(
     .port_i           (from_q[1]),
     .address_i        (learn_1 ? request_1_q.source_address : request_1_q.destination_address),
     .vlan_id_i        (request_1_q.vlan_id),
-    .learn_allow_i    (members_3[from_q[3]]),
+    .learn_allow_i    (vlan_3.members[from_q[3]]),
     .hit_o            (fdb_hit_5),
     .ports_o          (fdb_ports_5),
     .write_i          (table_i.valid && table_i.which == TABLE_FDB),
@@ -300,8 +295,8 @@ module pen_ingress #(
   );
 
   always_ff @(posedge clk_i) begin
-    if (operation_q[3] == OPERATION_RECORD) {untagged_4_q, members_4_q} <= {untagged_3, members_3};
-    if (operation_q[4] == OPERATION_RECORD) {untagged_5_q, members_5_q} <= {untagged_4_q, members_4_q};
+    if (operation_q[3] == OPERATION_RECORD) vlan_4_q <= vlan_3;
+    if (operation_q[4] == OPERATION_RECORD) vlan_5_q <= vlan_4_q;
   end
 
   // Answers to lookups by address go back to the port.
@@ -319,7 +314,7 @@ module pen_ingress #(
 
   assign is_stream_5   = (stream_valid_5 && stream_hit_5) || record_5.is_stream;
   assign stream_5      = stream_valid_5 && stream_hit_5 ? stream_found_5 : record_5.stream;
-  assign destination_5 = (record_5.direct ? record_5.ports : (fdb_hit_5 ? fdb_ports_5 : '1) & members_5_q & not_from_5)
+  assign destination_5 = (record_5.direct ? record_5.ports : (fdb_hit_5 ? fdb_ports_5 : '1) & vlan_5_q.members & not_from_5)
                          & config_i.port_enable & ALL_PORTS & ~(port_mask_t'(1) << port_q[5]);
   assign not_from_5    = ~(port_mask_t'(1) << from_q[5]);
 
@@ -329,21 +324,35 @@ module pen_ingress #(
     else if (record_5.disabled) reason_5 = REASON_PORT_DISABLED;
     else if (record_5.store_full) reason_5 = REASON_STORE_FULL;
     else if (record_5.reserved_address) reason_5 = REASON_RESERVED_ADDRESS;
-    else if (!record_5.direct && (record_5.reserved_vlan || !members_5_q[from_q[5]])) reason_5 = REASON_VLAN;
+    else if (!record_5.direct && (record_5.reserved_vlan || !vlan_5_q.members[from_q[5]])) reason_5 = REASON_VLAN;
     else if (destination_5 == '0) reason_5 = REASON_NO_DESTINATION;
   end
 
   // What is led is the host's business or that of a neighbour, and no VLAN's.
-  tag_e [MAX_PORTS-1:0] tag_5;
+  edit_t [MAX_PORTS-1:0] edit_5;
   always_comb begin
     for (int unsigned p = 0; p < MAX_PORTS; p++) begin
-      tag_5[p] = TAG_KEEP;
+      edit_5[p] = '{tag: TAG_KEEP, translate: p < PORTS && config_i.vlan_translation[p]};
       if (p < PORTS && config_i.vlan_tagging[p] && !record_5.direct) begin
-        if (record_5.has_tag) tag_5[p] = untagged_5_q[p] ? TAG_REMOVE : TAG_REWRITE;
-        else if (!untagged_5_q[p]) tag_5[p] = TAG_INSERT;
+        if (record_5.has_tag) edit_5[p].tag = vlan_5_q.untagged[p] ? TAG_REMOVE : TAG_REWRITE;
+        else if (!vlan_5_q.untagged[p]) edit_5[p].tag = TAG_INSERT;
       end
     end
   end
+
+  // What frames say of themselves is stored long before they can be sent.
+  assign label_o = '{
+    valid: record_5_valid && record_5.mac_reason == '0 && !record_5.store_full,
+    frame: record_5.frame,
+    value: '{
+      is_priority_tagged: record_5.is_priority_tagged,
+      pcp:                record_5.pcp_dei[3:1],
+      dei:                record_5.pcp_dei[0],
+      vlan_id:            record_5.vlan_id,
+      egress_pcp:         vlan_5_q.sets_pcp ? vlan_5_q.egress_pcp : record_5.pcp_dei[3:1],
+      egress_vlan_id:     vlan_5_q.egress_vlan_id != '0 ? vlan_5_q.egress_vlan_id : record_5.vlan_id
+    }
+  };
 
   // ---- Cycle 6: everything but the eligibility time is known
   classified_t classified_6_q;
@@ -358,7 +367,7 @@ module pen_ingress #(
       classified_6_q.has_cells     <= record_5.has_cells;
       classified_6_q.port          <= port_q[5];
       classified_6_q.destination   <= reason_5 == REASON_NONE ? destination_5 : '0;
-      classified_6_q.tag           <= tag_5;
+      classified_6_q.edit          <= edit_5;
       classified_6_q.traffic_class <= record_5.traffic_class;
       classified_6_q.frame         <= record_5.frame;
       classified_6_q.length        <= record_5.length;
@@ -379,7 +388,7 @@ module pen_ingress #(
     logic       has_cells;
     port_t      port;
     port_mask_t destination;
-    tag_e [MAX_PORTS-1:0] tag;
+    edit_t [MAX_PORTS-1:0] edit;
     class_t     traffic_class;
     cell_t      frame;
     length_t    length;
@@ -398,7 +407,7 @@ module pen_ingress #(
     has_cells:     classified_6_q.has_cells,
     port:          classified_6_q.port,
     destination:   classified_6_q.destination,
-    tag:           classified_6_q.tag,
+    edit:          classified_6_q.edit,
     traffic_class: classified_6_q.traffic_class,
     frame:         classified_6_q.frame,
     length:        classified_6_q.length,
@@ -454,7 +463,7 @@ module pen_ingress #(
         has_cells:     waiting_12.has_cells,
         port:          waiting_12.port,
         destination:   pass_12 ? waiting_12.destination : '0,
-        tag:           waiting_12.tag,
+        edit:          waiting_12.edit,
         traffic_class: waiting_12.traffic_class,
         frame:         waiting_12.frame,
         length:        waiting_12.length,

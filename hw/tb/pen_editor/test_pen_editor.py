@@ -8,6 +8,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from runner import run_module
+from structs import pack
 
 KEEP, REMOVE, INSERT, REWRITE = range(4)
 SHORTEST = 64
@@ -33,18 +34,17 @@ class Bench:
 
     async def reset(self):
         dut = self.dut
-        for name in ("start_i", "tag_i", "label_i", "pad_i", "data_valid_i", "data_i", "data_ready_i", "left_i"):
+        for name in ("start_i", "edit_i", "label_i", "pad_i", "data_valid_i", "data_i", "data_ready_i", "left_i"):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         await FallingEdge(dut.clk_i)
 
-    async def send(self, came, length, tag, label, pad=0):
+    async def send(self, came, length, edit, label, pad=0):
         """What leaves of a frame, in so many bytes."""
         dut = self.dut
-        pcp, dei, vlan, is_priority_tagged = label
         dut.start_i.value = 1
-        dut.tag_i.value = tag
-        dut.label_i.value = is_priority_tagged << 16 | pcp << 13 | dei << 12 | vlan
+        dut.edit_i.value = edit
+        dut.label_i.value = label
         dut.pad_i.value = pad
         dut.data_ready_i.value = 0
         await FallingEdge(dut.clk_i)
@@ -71,9 +71,10 @@ class Bench:
 
 
 def draw(tag):
-    """A frame, what should leave of it, and its label."""
+    """A frame, what should leave of it, the edit, and its label."""
     pcp, dei, vlan = random.randrange(8), random.randrange(2), random.randrange(1, 4095)
     is_priority_tagged = tag in (REMOVE, REWRITE) and random.random() < 0.5
+    translate, egress_pcp, egress_vlan = random.randrange(2), random.randrange(8), random.randrange(1, 4095)
     addresses = random.randbytes(12)
     size = random.choice((46, 47, 48, 49, 50, random.randrange(46, 200), 1500))
     if tag in (REMOVE, REWRITE):
@@ -81,10 +82,15 @@ def draw(tag):
     rest = random.randbytes(2 + size)
     old = vlan_tag(pcp, dei, 0 if is_priority_tagged else vlan) if tag in (REMOVE, REWRITE) else b""
     came = addresses + old + rest
-    new = {KEEP: b"", REMOVE: b"", INSERT: vlan_tag(pcp, dei, vlan), REWRITE: vlan_tag(pcp, dei, vlan)}[tag]
+    written = vlan_tag(egress_pcp, dei, egress_vlan) if translate else vlan_tag(pcp, dei, vlan)
+    new = {KEEP: b"", REMOVE: b"", INSERT: written, REWRITE: written}[tag]
     wanted = (addresses + new + rest).ljust(SHORTEST - 4 if tag == REMOVE else 0, b"\0")
     pad = len(wanted) - len(addresses + new + rest)
-    return with_fcs(came), with_fcs(wanted), (pcp, dei, vlan, int(is_priority_tagged)), pad
+    label = pack(
+        "label", is_priority_tagged=int(is_priority_tagged), pcp=pcp, dei=dei, vlan_id=vlan,
+        egress_pcp=egress_pcp, egress_vlan_id=egress_vlan,
+    )  # fmt: skip
+    return with_fcs(came), with_fcs(wanted), pack("edit", translate=translate, tag=tag), label, pad
 
 
 @cocotb.test()
@@ -94,9 +100,9 @@ async def every_edit_leaves_a_frame_with_its_own_fcs(dut):
     pads = set()
     for _ in range(200):
         tag = random.choice((KEEP, REMOVE, INSERT, REWRITE))
-        came, wanted, label, pad = draw(tag)
+        came, wanted, edit, label, pad = draw(tag)
         pads.add(pad)
-        assert await bench.send(came, len(wanted), tag, label, pad) == wanted
+        assert await bench.send(came, len(wanted), edit, label, pad) == wanted
     assert pads == {0, 1, 2, 3, 4}
 
 
@@ -107,11 +113,11 @@ async def what_is_damaged_stays_damaged(dut):
     await bench.reset()
     for _ in range(150):
         tag = random.choice((KEEP, REMOVE, INSERT))
-        came, wanted, label, pad = draw(tag)
+        came, wanted, edit, label, pad = draw(tag)
         places = [n for n in range(len(came)) if tag != REMOVE or not 12 <= n < 16]
         at = random.choice(places)
         damaged = came[:at] + bytes([came[at] ^ 1 << random.randrange(8)]) + came[at + 1 :]
-        left = await bench.send(damaged, len(wanted), tag, label, pad)
+        left = await bench.send(damaged, len(wanted), edit, label, pad)
         assert not is_good(left), f"damage of byte {at} of {len(came)} is no longer seen (edit {tag})"
 
 

@@ -41,7 +41,7 @@ class Bench:
             "grant_i",
             "grant_frame_i",
             "popped_i",
-            "popped_tag_i",
+            "popped_edit_i",
             "store_data_i",
             "data_ready_i",
             "skip_i",
@@ -75,8 +75,9 @@ class Bench:
             "frame": chain[0],
             "length": length,
         }
+        edit = {"tag": tag, "translate": random.randrange(2)}
         leaves = data[:12] + data[16:] if tag == REMOVE else data
-        return {"frame": chain[0], "length": length, "tag": tag, "leaves": leaves, "release": release}
+        return {"frame": chain[0], "length": length, "tag": tag, "edit": edit, "leaves": leaves, "release": release}
 
     async def cycle(self, frame=None, pause=0.0, stall=0.0):
         """One cycle; grants `frame` if the reader is ready for it and says whether it was.
@@ -87,7 +88,7 @@ class Bench:
         dut.turn_i.value = turn
         dut.store_data_i.value = self.answers.pop(0)
         dut.popped_i.value, self.popped = self.popped, random.getrandbits(width("release"))
-        dut.popped_tag_i.value, dut.popped_slot_i.value = self.popped_edit
+        dut.popped_edit_i.value, dut.popped_slot_i.value = self.popped_edit
         self.popped_edit = random.randrange(4), random.getrandbits(11)
         dut.data_ready_i.value = dut.skip_i.value = dut.stall_i.value = dut.grant_i.value = 0
         dut.grant_frame_i.value = random.randrange(4096)
@@ -98,7 +99,7 @@ class Bench:
             assert not self.granted or self.complete, "ready for a frame while another one is sent"
             dut.grant_i.value, dut.grant_frame_i.value = 1, frame["frame"]
             self.popped = pack("release", **frame["release"])
-            self.popped_edit = frame["tag"], self.slot(frame)
+            self.popped_edit = pack("edit", **frame["edit"]), self.slot(frame)
             self.label = random.getrandbits(width("label"))
             self.reads = []
         read = unpack("store_read", int(dut.store_read_o.value))
@@ -146,7 +147,7 @@ class Bench:
             frame_now = self.granted[-1]
             sent = sent_length(frame_now["length"], frame_now["tag"])
             assert int(dut.length_o.value) == sent
-            assert int(dut.tag_o.value) == frame_now["tag"]
+            assert int(dut.edit_o.value) == pack("edit", **frame_now["edit"])
             if frame_now["tag"] == REMOVE:
                 assert int(dut.pad_o.value) == sent - (frame_now["length"] - TAG_BYTES)
             self.started.append((self.now, self.granted[-1]))

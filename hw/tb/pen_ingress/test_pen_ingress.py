@@ -63,7 +63,7 @@ class Bench:
         self.records, self.verdicts = [], []
         self.tables = deque()
         self.fdb = Fdb(self.sets)
-        self.vlans, self.untagged = {1: 0xFF}, {1: 0xFF}
+        self.vlans, self.untagged, self.translations = {1: 0xFF}, {1: 0xFF}, {}
         self.labels = {}  # by first cell
         self.stream_of = {}
         self.learnt = []  # (cycle from which it counts, set, way, entry)
@@ -81,6 +81,7 @@ class Bench:
             "port_vlan_id": [rng.choice((1, 2, 5)) for _ in range(self.ports)],
             "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1,
             "pcp_of_untagged": rng.randrange(8), "vlan_tagging": rng.getrandbits(self.ports),
+            "vlan_translation": rng.getrandbits(self.ports),
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
             "aging_period_ms": 100_000, "reserved_to_host": 0,
@@ -248,7 +249,7 @@ class Bench:
                     want["reason"] = REASONS["no_destination"]
                 else:
                     want["destination"] = destination
-                    want["tag"] = self.edits(frame, vlan)
+                    want["edit"] = self.edits(frame, vlan)
                     want["label"] = self.label(frame, vlan)
                     if stream is not None and self.config["ats_classes"] >> want["traffic_class"] & 1:
                         want["shaped"] = 1
@@ -263,21 +264,25 @@ class Bench:
             self.expected.append((self.cycle + CLASSIFY_CYCLES, want, frame))
 
     def edits(self, frame, vlan):
-        """What each port does with its tag, all in one."""
+        """What each port does with its tag, all in one; above, whether it translates."""
         edits = []
         for port in range(self.ports):
+            translate = (self.config["vlan_translation"] >> port & 1) << 2
             if not self.config["vlan_tagging"] >> port & 1:
-                edits.append(KEEP)
+                edits.append(translate | KEEP)
             elif self.untagged.get(vlan, 0) >> port & 1:
-                edits.append(KEEP if frame.tag is None else REMOVE)
+                edits.append(translate | (KEEP if frame.tag is None else REMOVE))
             else:
-                edits.append(INSERT if frame.tag is None else REWRITE)
-        return join(edits, 2)
+                edits.append(translate | (INSERT if frame.tag is None else REWRITE))
+        return join(edits, 3)
 
     def label(self, frame, vlan):
         pcp_dei = self.config["pcp_of_untagged"] << 1 if frame.tag is None else frame.data[14] >> 4
         is_priority_tagged = frame.tag is not None and frame.tag[1] == 0
-        return is_priority_tagged << 16 | pcp_dei << 12 | vlan
+        translation = self.translations.get(vlan, 0)
+        egress_pcp = translation >> 12 & 7 if translation >> 15 else pcp_dei >> 1
+        tag = is_priority_tagged << 16 | pcp_dei << 12 | vlan
+        return tag << 15 | egress_pcp << 12 | (translation & 0xFFF or vlan)
 
     def stream(self, port, frame, vlan):
         keys = [(1, vlan << 48 | frame.destination), (2, vlan << 48 | frame.source)]
@@ -365,7 +370,10 @@ def configure(bench):
     rng = bench.rng
     for vlan in (1, 2, 5, 4095):
         bench.vlans[vlan], bench.untagged[vlan] = rng.getrandbits(8) | rng.getrandbits(8), rng.getrandbits(8)
-        bench.write_table(TABLE_VLAN, vlan, bench.untagged[vlan] << 8 | bench.vlans[vlan])
+        bench.translations[vlan] = rng.choice((0, rng.getrandbits(16)))
+        bench.write_table(
+            TABLE_VLAN, vlan, bench.translations[vlan] << 16 | bench.untagged[vlan] << 8 | bench.vlans[vlan]
+        )
     for address in (0x01005E000001, STATIONS[0]):
         entry = FdbEntry(address, 2, rng.getrandbits(8), static=True)
         index = fdb_set(address, 2, bench.sets)

@@ -94,7 +94,7 @@ class Bench:
         return [queue[0] for (of, _, _), queue in self.lists.items() if of == k and queue]
 
     def slot(self, frame):
-        return slot_length(frame["length"], frame.get("tag", 0), self.ports)
+        return slot_length(frame["length"], frame.get("edit", 0) & 3, self.ports)
 
     def queue(self, frame):
         return self.lists[frame["class"], frame["port"], frame["shaped"]]
@@ -140,7 +140,7 @@ class Bench:
                 traffic_class=frame["class"],
                 port=frame["port"],
                 frame=frame["frame"],
-                tag=[frame.get("tag", 0) if e == self.port else random.randrange(4) for e in range(8)],
+                edit=[frame.get("edit", 0) if e == self.port else random.randrange(8) for e in range(8)],
                 length=frame["length"],
                 visible=frame["visible"],
                 shaped=int(frame["shaped"]),
@@ -159,7 +159,7 @@ class Bench:
             assert self.last["frame"] == popped["frame"] and self.last["length"] == popped["length"], self.last
             assert self.last["pool"] == popped["pool"] and self.last["port"] == popped["port"], self.last
             assert self.last["class"] == popped["traffic_class"], self.last
-            assert int(dut.popped_tag_o.value) == self.last.get("tag", 0)
+            assert int(dut.popped_edit_o.value) == self.last.get("edit", 0)
             assert int(dut.popped_slot_o.value) == self.slot(self.last)
             self.free.append(self.last["frame"])
         if int(dut.expired_valid_o.value) and release:
@@ -227,7 +227,7 @@ async def random_frames(bench, cycles, rate, ahead, classes=8, pause=0.0, tx=Tru
                 "port": p,
                 "frame": bench.free.pop(0),
                 "length": random.randrange(64, 2001),
-                "tag": random.randrange(4),
+                "edit": random.randrange(8),
                 "pool": random.randrange(3),
                 "shaped": shaped,
                 "visible": visible_after(bench, times, (k, p, shaped), ahead()),

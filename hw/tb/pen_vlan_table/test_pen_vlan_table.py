@@ -14,7 +14,7 @@ class Bench:
 
     def __init__(self, dut):
         self.dut = dut
-        self.members = [0xFFFF if vlan == 1 else 0 for vlan in range(VLANS)]  # and above, who sends without a tag
+        self.entries = [0xFFFF if vlan == 1 else 0 for vlan in range(VLANS)]  # members, and who sends without a tag
         self.due = [None, None]
 
     async def start(self):
@@ -29,20 +29,19 @@ class Bench:
         dut.init_busy_i.value = 0
 
     async def cycle(self, read=None, write=None):
-        """One cycle: a question or none, and a write of (VLAN, members) or none."""
+        """One cycle: a question or none, and a write of (VLAN, entry) or none."""
         dut = self.dut
         dut.read_i.value = int(read is not None)
         dut.vlan_id_i.value = random.randrange(VLANS) if read is None else read
-        vlan, members = write or (random.randrange(VLANS), random.getrandbits(16))
+        vlan, entry = write or (random.randrange(VLANS), random.getrandbits(32))
         dut.write_i.value = int(write is not None)
-        dut.write_index_i.value, dut.write_data_i.value = vlan, members
-        self.due.append(None if read is None else (read, self.members[read]))
+        dut.write_index_i.value, dut.write_data_i.value = vlan, entry
+        self.due.append(None if read is None else (read, self.entries[read]))
         if write:
-            self.members[vlan] = members
+            self.entries[vlan] = entry
         await FallingEdge(dut.clk_i)
         if answer := self.due.pop(0):
-            assert dut.members_o.value == answer[1] & 0xFF, f"VLAN {answer[0]}"
-            assert dut.untagged_o.value == answer[1] >> 8, f"VLAN {answer[0]}"
+            assert dut.entry_o.value == answer[1], f"VLAN {answer[0]}"
         await RisingEdge(dut.clk_i)
 
 
@@ -64,7 +63,7 @@ async def written_and_read(dut):
         if cycle % 200 == 0:
             used, rate = random.sample(range(VLANS), random.randint(1, 20)), random.choice((0.1, 0.6, 1.0))
         read = random.choice(used) if random.random() < rate else None
-        write = (random.choice(used), random.getrandbits(16)) if random.random() < 0.3 else None
+        write = (random.choice(used), random.getrandbits(32)) if random.random() < 0.3 else None
         if write and write[0] == read:  # which of the two comes first is left open
             write = None
         await bench.cycle(read, write)

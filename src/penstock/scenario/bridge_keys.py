@@ -33,6 +33,13 @@ from penstock.scenario.tile_keys import KINDS as TILED
 from penstock.scenario.tile_keys import Tiles
 
 
+class Translation(Table):
+    """What the tag of a VLAN's frames becomes at ports that translate."""
+
+    vlan: VlanId | None = Field(default=None, description="VLAN of the tag; the VLAN itself if not given.")
+    pcp: Priority | None = Field(default=None, description="Its priority code point; that of the frame if not given.")
+
+
 class Port(Table):
     """What one port of a bridge does otherwise than the bridge."""
 
@@ -43,6 +50,9 @@ class Port(Table):
     )
     untagged: list[VlanId] = Field(
         default_factory=list, description="Of tagging: VLANs whose frames leave without a tag."
+    )
+    translation: Switch = Field(
+        default=False, description="Of tagging: whether tags are those that the bridge's translations say."
     )
     max_residence: ByClass[Residence] = Field(
         default_factory=dict, description="As of the bridge's ATS classes, by class."
@@ -90,6 +100,9 @@ class Bridge(Table):
     )
     class_of_untagged: Priority = Field(default=5, description="Traffic class of untagged frames.")
     pcp_of_untagged: Priority = Field(default=0, description="Priority code point that untagged frames get with a tag.")
+    translations: ByNumber[Translation] = Field(
+        default_factory=dict, description="What tags become at ports with translation, by VLAN."
+    )
     processing_delay_max: StatedDelay | None = Field(default=None, description="Added to eligibility times of ATS.")
     max_frame: FrameBytes = Field(default=1522, description="Its longest frame, destination address to FCS.")
     overhead: Overhead = Field(

@@ -26,7 +26,7 @@ from penstock.scenario.port_keys import (
     keys_of_bridge,
 )
 from penstock.scenario.shapers import shapers_of
-from penstock.scenario.tagging import check_port_tags
+from penstock.scenario.tagging import check_port_tags, translations_of
 from penstock.scenario.units import show_rate
 
 _FORWARDED = "static"
@@ -122,6 +122,7 @@ def _bridge(
     port_vlan = [1] * ports
     tagging: set[int] = set()
     untagged: defaultdict[int, set[int]] = defaultdict(set)
+    translating: set[int] = set()
     for key, port in settings.port.items():
         with report.part():
             number = index(draft, (*path, "port", key), key, ports, "port")
@@ -130,6 +131,8 @@ def _bridge(
             check_port_tags(draft, (*path, "port", key), port, kind, settings)
             if port.tagging:
                 tagging.add(number)
+            if port.translation:
+                translating.add(number)
             for vlan in port.untagged:
                 untagged[vlan].add(number)
             for class_key, value in port.max_residence.items():
@@ -169,6 +172,8 @@ def _bridge(
         static_forwarding=settings.forwarding == _FORWARDED,
         tagging_ports=frozenset(tagging),
         untagged={vlan: frozenset(members) for vlan, members in untagged.items()},
+        translating_ports=frozenset(translating),
+        translations=translations_of(draft, path, settings),
         pcp_of_untagged=settings.pcp_of_untagged,
         gates=shapers.gates,
         credit=shapers.credit,

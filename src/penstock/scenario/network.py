@@ -79,6 +79,14 @@ class TrafficClass:
 
 
 @dataclass(frozen=True)
+class Translation:
+    """What the tag of a VLAN's frames becomes at ports that translate; None: as it is in the bridge."""
+
+    vlan: int | None
+    pcp: int | None
+
+
+@dataclass(frozen=True)
 class Bridge(Egress):
     """A switch."""
 
@@ -103,6 +111,8 @@ class Bridge(Egress):
     static_forwarding: bool
     tagging_ports: frozenset[int] = frozenset()  # from which frames leave by their VLAN; from others as they came
     untagged: Mapping[int, frozenset[int]] = field(default_factory=dict)  # VLAN: of these, those without a tag
+    translating_ports: frozenset[int] = frozenset()  # of these, those that write what VLANs are translated to
+    translations: Mapping[int, Translation] = field(default_factory=dict)  # by VLAN
     pcp_of_untagged: int = 0  # with which an untagged frame gets a tag
 
     @property

@@ -9,9 +9,10 @@ from penstock.ethernet import MIN_FRAME_BYTES, TAG_BYTES
 from penstock.scenario import model
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.network import REAL, Bridge, Network, NodeKind
+from penstock.scenario.network import REAL, Bridge, Network, NodeKind, Translation
 from penstock.scenario.positions import KeyPath
 
+MOST_VLAN = 4094
 Edit = Literal["keep", "remove", "insert", "rewrite"]
 
 
@@ -19,6 +20,10 @@ def check_port_tags(draft: Draft, path: KeyPath, port: model.Port, kind: NodeKin
     """Whether the bridge can do what is said of the tags at a port of it."""
     if port.untagged and not port.tagging:
         draft.report.refuse((*path, "untagged"), "the port sends frames as they came", "tagging = true beside it")
+    if port.translation and not port.tagging:
+        draft.report.refuse((*path, "translation"), "the port sends frames as they came", "tagging = true beside it")
+    if port.translation and not settings.translations:
+        draft.report.refuse((*path, "translation"), "the bridge translates no VLAN", "translations of the bridge")
     if not port.tagging:
         return
     if draft.nodes in REAL or kind == "own":
@@ -28,16 +33,45 @@ def check_port_tags(draft: Draft, path: KeyPath, port: model.Port, kind: NodeKin
         draft.report.refuse((*path, "tagging"), what, 'switching = "store_and_forward"')
 
 
+def translations_of(draft: Draft, path: KeyPath, settings: model.Bridge) -> dict[int, Translation]:
+    """What the tags of VLANs become at ports that translate, by VLAN."""
+    found = {}
+    for key, entry in settings.translations.items():
+        with draft.report.part():
+            where = (*path, "translations", key)
+            if not key.isdecimal() or not 1 <= int(key) <= MOST_VLAN:
+                draft.report.refuse(where, f"{key} is not a VLAN", f"1 to {MOST_VLAN}")
+            if entry.vlan is None and entry.pcp is None:
+                draft.report.refuse(where, "it says neither vlan nor pcp", "one of them, or both")
+            found[int(key)] = Translation(entry.vlan, entry.pcp)
+    if found and not any(port.translation for port in settings.port.values()):
+        draft.report.warn((*path, "translations"), "no port has translation")
+    return found
+
+
 def edit_of(network: Network, stream: Stream, bridge: Bridge, entry: int, egress: int) -> Edit:
     """What a bridge does to the tag of a stream's frames at an egress port."""
     if egress not in bridge.tagging_ports:
         return "keep"
-    without = egress in bridge.untagged.get(network.vlan_at(stream, bridge.name, entry), ())
+    vlan = network.vlan_at(stream, bridge.name, entry)
+    without = egress in bridge.untagged.get(vlan, ())
     if stream.vlan is None:
         return "keep" if without else "insert"
     if without:
         return "remove"
-    return "rewrite" if stream.vlan == 0 else "keep"
+    sent = _tag(bridge, vlan, stream.pcp, egress)
+    return "keep" if sent == (stream.vlan, stream.pcp) else "rewrite"
+
+
+def _tag(bridge: Bridge, vlan: int, pcp: int, egress: int) -> tuple[int, int]:
+    """VLAN and priority code point with which frames of a VLAN leave a port that sends them with a tag."""
+    translation = bridge.translations.get(vlan) if egress in bridge.translating_ports else None
+    if translation is None:
+        return vlan, pcp
+    return (
+        vlan if translation.vlan is None else translation.vlan,
+        pcp if translation.pcp is None else translation.pcp,
+    )
 
 
 def sent_bytes(network: Network, stream: Stream, place: tuple[str, int], frame_bytes: int) -> int:
@@ -72,11 +106,11 @@ def check_tagging(draft: Draft, network: Network) -> None:
                 if edit == "keep" or peer is None or peer[0] not in network.bridges:
                     continue
                 vlan = network.vlan_at(stream, hop.bridge, hop.entry)
-                how = (
-                    "without its tag" if edit == "remove" else f"with a tag of VLAN {vlan} that its talker does not set"
-                )
+                sent, pcp = _tag(bridge, vlan, bridge.pcp_of_untagged if edit == "insert" else stream.pcp, port)
+                how = f"with a tag of VLAN {sent} and PCP {pcp} that its talker does not set"
                 draft.once(
                     (*draft.origin[hop.bridge], "port", str(port), "tagging"),
-                    f'stream "{stream.name}" would leave for bridge "{peer[0]}" {how}',
+                    f'stream "{stream.name}" would leave for bridge "{peer[0]}" '
+                    + ("without its tag" if edit == "remove" else how),
                     "edits at ports to stations; between bridges frames leave as their talkers send them",
                 )

@@ -9,7 +9,7 @@ use penstock_shaper::gates::Entry as GateEntry;
 use penstock_shaper::identification::Key;
 use penstock_shaper::ptp_clock::Command;
 
-use super::config::Identify;
+use super::config::{Identify, Translation};
 use super::timing::Clock;
 use super::{Bridge, Tick};
 use crate::header::Headers;
@@ -28,6 +28,8 @@ pub enum Change {
     PcpOfUntagged(u8),
     /// Ports that tag and untag what they send.
     VlanTagging(u64),
+    /// And they write the tags that VLANs are translated to.
+    VlanTranslation(u64),
     /// Bit k: class k.
     AtsClasses(u8),
     MaxFrameBytes(u16),
@@ -69,6 +71,7 @@ pub enum Change {
         vlan: u16,
         members: u64,
         untagged: u64,
+        translation: Translation,
     },
     Fdb {
         way: u8,
@@ -120,6 +123,7 @@ impl Bridge {
             | Change::ClassOfUntagged(_)
             | Change::PcpOfUntagged(_)
             | Change::VlanTagging(_)
+            | Change::VlanTranslation(_)
             | Change::AtsClasses(_)
             | Change::Identify(_)
             | Change::ReservedToHost(_)

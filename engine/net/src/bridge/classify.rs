@@ -16,6 +16,7 @@
 use penstock_frame::{Edit, TagAction};
 
 use super::arrivals::Received;
+use super::config::Translation;
 use super::tables::{received_at, Egress, Filter, Ingress, Tables};
 use super::timing::Cycles;
 use super::Tick;
@@ -118,6 +119,9 @@ pub(super) struct Tagging {
     /// That tag and untag; from others it leaves as it came.
     ports: u64,
     untagged: u64,
+    /// That write the tag which it is translated to.
+    translating: u64,
+    translation: Translation,
 }
 
 impl Tagging {
@@ -129,7 +133,12 @@ impl Tagging {
             (true, false) => TagAction::Insert,
             _ => TagAction::Keep,
         };
-        Edit::new(action, self.vlan, self.pcp, bytes)
+        let (mut vlan, mut pcp) = (self.vlan, self.pcp);
+        if self.translating >> egress & 1 == 1 && matches!(action, TagAction::Insert | TagAction::Rewrite) {
+            vlan = Some(self.translation.vlan).filter(|vlan| *vlan != 0).unwrap_or(vlan);
+            pcp = self.translation.pcp.unwrap_or(pcp);
+        }
+        Edit::new(action, vlan, pcp, bytes)
     }
 
     /// Some port edits it.
@@ -238,6 +247,8 @@ impl Classification {
             pcp: tag.map_or(self.ingress.map_or(0, |ingress| ingress.pcp_of_untagged), |tag| tag.pcp),
             ports: self.egress.filter(|_| self.led_to().is_none()).map_or(0, |egress| egress.vlan_tagging),
             untagged: self.filter.map_or(0, |filter| filter.untagged),
+            translating: self.egress.map_or(0, |egress| egress.vlan_translation),
+            translation: self.filter.map(|filter| filter.translation).unwrap_or_default(),
         }
     }
 

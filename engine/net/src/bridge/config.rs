@@ -12,6 +12,18 @@ use crate::header::Ipv4Fields;
 
 pub const MAX_PORTS: u16 = 64;
 
+/// What the tag of a VLAN becomes where ports translate (802.1Q 6.9, egress VID translation).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Translation {
+    /// 0: the VLAN itself.
+    #[serde(default)]
+    pub vlan: u16,
+    /// None: that of the frame.
+    #[serde(default)]
+    pub pcp: Option<u8>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BridgeConfig {
@@ -30,6 +42,8 @@ pub struct BridgeConfig {
     pub pcp_of_untagged: u8,
     /// Bit p: port p tags and untags what it sends, by its VLAN; from others frames leave as they came.
     pub vlan_tagging: u64,
+    /// Bit p: port p, one of those, writes the tag that a VLAN is translated to.
+    pub vlan_translation: u64,
     pub ats_classes: Vec<u8>,
     pub max_frame_bytes: u16,
     /// That ATS counts around a frame; the hardware knows none below zero.
@@ -40,6 +54,8 @@ pub struct BridgeConfig {
     pub vlans: Vec<(u16, u64)>,
     /// (VLAN, mask of ports that send its frames without a tag); VLAN 1 has all ports unless it is given here or in `vlans`.
     pub untagged: Vec<(u16, u64)>,
+    /// (VLAN, what its tag becomes where ports translate).
+    pub translations: Vec<(u16, Translation)>,
     /// Sets of two entries, a power of two.
     pub fdb_sets: u32,
     /// Static entries where the hardware has them: (way, set, address, VLAN, mask of ports).
@@ -297,12 +313,14 @@ impl Default for BridgeConfig {
             class_of_untagged: 5,
             pcp_of_untagged: 0,
             vlan_tagging: 0,
+            vlan_translation: 0,
             ats_classes: vec![6, 7],
             max_frame_bytes: 1522,
             overhead_bytes: 20,
             processing_delay_max_ns: None,
             vlans: Vec::new(),
             untagged: Vec::new(),
+            translations: Vec::new(),
             fdb_sets: 512,
             fdb: Vec::new(),
             static_addresses: Vec::new(),

@@ -41,7 +41,7 @@ use penstock_shaper::gates::Lists;
 pub use change::Change;
 pub use config::{
     BridgeConfig, BridgeError, CreditConfig, DetourConfig, GatesConfig, Identify, PtpConfig, ShapersConfig,
-    StreamConfig, StreamKey, Timing, MAX_PORTS,
+    StreamConfig, StreamKey, Timing, Translation, MAX_PORTS,
 };
 pub use displace::Displaced;
 pub use memos::{Memos, NO_PLACE};

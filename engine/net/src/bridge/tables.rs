@@ -6,11 +6,20 @@ use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key
 
 use super::change::Change;
 use super::classify::Seen;
-use super::config::{refuse, within, BridgeConfig, BridgeError, Identify};
+use super::config::{refuse, within, BridgeConfig, BridgeError, Identify, Translation};
 use crate::header::{Header, HostWay};
 
 /// 4095: reserved, so that no port is a member.
 const NO_VLAN: u16 = 0xFFF;
+
+/// An entry of the VLAN table.
+#[derive(Clone, Copy, Debug, Default)]
+struct Vlan {
+    members: u64,
+    /// Of these: they send without a tag.
+    untagged: u64,
+    translation: Translation,
+}
 
 /// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
@@ -32,11 +41,12 @@ pub(super) struct Tables {
     identify: Identify,
     ipv4_mask: u128,
     streams: StreamTable,
-    /// Members, and which of them send without a tag, of those that have any.
-    vlans: HashMap<u16, (u64, u64)>,
+    vlans: HashMap<u16, Vlan>,
     pcp_of_untagged: u8,
     /// Ports that tag and untag.
     vlan_tagging: u64,
+    /// And write what VLANs are translated to.
+    vlan_translation: u64,
 }
 
 /// What is known of a frame before its header is.
@@ -58,6 +68,7 @@ pub(super) struct Filter {
     pub led_to: Option<u64>,
     /// Ports that send without a tag.
     pub untagged: u64,
+    pub translation: Translation,
     /// By which a stream is looked for.
     pub ipv4_key: Option<Key>,
 }
@@ -75,6 +86,7 @@ pub(super) struct Egress {
     pub ports: u64,
     pub ats_classes: u8,
     pub vlan_tagging: u64,
+    pub vlan_translation: u64,
 }
 
 impl Tables {
@@ -99,9 +111,10 @@ impl Tables {
         let mut tables = Self {
             version: 1,
             all_ports,
-            vlans: HashMap::from([(1, (all_ports, all_ports))]),
+            vlans: HashMap::from([(1, Vlan { members: all_ports, untagged: all_ports, ..Vlan::default() })]),
             pcp_of_untagged: config.pcp_of_untagged,
             vlan_tagging: config.vlan_tagging,
+            vlan_translation: config.vlan_translation,
             streams: stream_table(ports, config, ipv4_mask, streams)?,
             port_enable: config.port_enable,
             learning_enable: config.learning_enable,
@@ -115,11 +128,17 @@ impl Tables {
             ipv4_mask,
         };
         for &(vlan, members) in &config.vlans {
-            tables.set_members(within("VLAN id", vlan, 1, 4094)?, members, 0);
+            tables.set_vlan(within("VLAN id", vlan, 1, 4094)?, Vlan { members, ..Vlan::default() });
         }
         for &(vlan, untagged) in &config.untagged {
-            let members = tables.members(within("VLAN id", vlan, 1, 4094)?);
-            tables.set_members(vlan, members, untagged);
+            let entry = Vlan { untagged, ..tables.vlan(within("VLAN id", vlan, 1, 4094)?) };
+            tables.set_vlan(vlan, entry);
+        }
+        for &(vlan, translation) in &config.translations {
+            within("VLAN id that a VLAN is translated to", translation.vlan, 0, 4094)?;
+            within("priority code point of a translation", translation.pcp.unwrap_or(0), 0, 7)?;
+            let entry = Vlan { translation, ..tables.vlan(within("VLAN id", vlan, 1, 4094)?) };
+            tables.set_vlan(vlan, entry);
         }
         Ok(tables)
     }
@@ -130,9 +149,13 @@ impl Tables {
         self.version
     }
 
-    /// Which ports are members of a VLAN, and which of them send its frames without a tag.
-    pub fn set_members(&mut self, vlan: u16, ports: u64, untagged: u64) {
-        self.vlans.insert(vlan & 0xFFF, (ports & self.all_ports, untagged & self.all_ports));
+    fn set_vlan(&mut self, vlan: u16, entry: Vlan) {
+        let (members, untagged) = (entry.members & self.all_ports, entry.untagged & self.all_ports);
+        self.vlans.insert(vlan & 0xFFF, Vlan { members, untagged, ..entry });
+    }
+
+    fn vlan(&self, vlan: u16) -> Vlan {
+        self.vlans.get(&vlan).copied().unwrap_or_default()
     }
 
     /// Some port tags or untags what it sends.
@@ -159,9 +182,12 @@ impl Tables {
             Change::Identify(identify) => self.identify = identify,
             Change::Ipv4Mask(mask) => self.ipv4_mask = mask,
             Change::Stream { table, slot, entry } => self.streams.write(usize::from(table), slot as usize, entry),
-            Change::Vlan { vlan, members, untagged } => self.set_members(vlan, members, untagged),
+            Change::Vlan { vlan, members, untagged, translation } => {
+                self.set_vlan(vlan, Vlan { members, untagged, translation });
+            }
             Change::PcpOfUntagged(pcp) => self.pcp_of_untagged = pcp & 7,
             Change::VlanTagging(mask) => self.vlan_tagging = mask,
+            Change::VlanTranslation(mask) => self.vlan_translation = mask,
             _ => {}
         }
     }
@@ -198,12 +224,14 @@ impl Tables {
     }
 
     pub fn filter(&self, seen: &Seen, vlan: u16) -> Filter {
+        let entry = self.vlan(vlan);
         let fields = seen.header.ipv4.filter(|_| seen.is_whole() && self.identify.ipv4);
         Filter {
             is_enabled: self.is_enabled(seen.port),
             members: self.members(vlan),
             led_to: self.led_to(seen.header),
-            untagged: self.untagged(vlan),
+            untagged: entry.untagged,
+            translation: entry.translation,
             ipv4_key: fields.map(|fields| ipv4_key(seen.port, fields.key() & self.ipv4_mask)),
         }
     }
@@ -222,6 +250,7 @@ impl Tables {
             ports: self.port_enable & self.all_ports,
             ats_classes: self.ats_classes,
             vlan_tagging: self.vlan_tagging,
+            vlan_translation: self.vlan_translation,
         }
     }
 
@@ -241,11 +270,7 @@ impl Tables {
     }
 
     fn members(&self, vlan: u16) -> u64 {
-        self.vlans.get(&vlan).filter(|_| vlan != NO_VLAN).map_or(0, |(members, _)| *members)
-    }
-
-    fn untagged(&self, vlan: u16) -> u64 {
-        self.vlans.get(&vlan).map_or(0, |(_, untagged)| *untagged)
+        self.vlans.get(&vlan).filter(|_| vlan != NO_VLAN).map_or(0, |entry| entry.members)
     }
 }
 

@@ -13,6 +13,7 @@ from penstock.hardware.configure.config import (
     Identify,
     StreamEntry,
     SwitchConfig,
+    Translation,
 )
 from penstock.hardware.configure.hashing import fdb_set, place, slots_of_key, stream_key
 from penstock.hardware.configure.model import model_config, model_shapers
@@ -33,6 +34,7 @@ __all__ = [
     "StreamEntry",
     "SwitchConfig",
     "Table",
+    "Translation",
     "Write",
     "configure",
     "fdb_set",

@@ -84,6 +84,14 @@ class HardwareSize:
     shortest_interval_ns: int = SHORTEST_INTERVAL_NS  # of gates
 
 
+@dataclass(frozen=True)
+class Translation:
+    """What the tag of a VLAN's frames becomes where ports translate; none: as it is in the bridge."""
+
+    vlan: int | None = None
+    pcp: int | None = None
+
+
 @dataclass
 class SwitchConfig:
     """What one switch should do. None leaves the value that the hardware has after reset."""
@@ -96,6 +104,7 @@ class SwitchConfig:
     class_of_untagged: int = 5
     pcp_of_untagged: int = 0  # with which a frame without a tag leaves where it gets one
     tagging_ports: set[int] = field(default_factory=set)  # that tag by the VLAN; from others frames leave as they came
+    translating_ports: set[int] = field(default_factory=set)  # of these, those that write what VLANs are translated to
     ats_classes: set[int] = field(default_factory=lambda: {6, 7})
     max_frame_bytes: int = 1522
     overhead_bytes: int = 20
@@ -104,6 +113,7 @@ class SwitchConfig:
     aging_period_ms: int = 100_000
     vlans: Mapping[int, set[int]] = field(default_factory=dict)
     untagged: Mapping[int, set[int]] = field(default_factory=dict)  # VLAN: members among `tagging_ports` without a tag
+    translations: Mapping[int, Translation] = field(default_factory=dict)  # by VLAN
     static_addresses: Sequence[tuple[int, int, set[int]]] = ()  # address, VLAN, ports
     streams: Sequence[StreamEntry] = ()
     ipv4_fields: set[str] = field(default_factory=lambda: set(IPV4_FIELDS))

@@ -2,23 +2,35 @@
 """VLANs and static addresses."""
 
 from penstock.hardware.configure.check import check, mask_of
-from penstock.hardware.configure.config import ConfigurationError, SwitchConfig
+from penstock.hardware.configure.config import ConfigurationError, SwitchConfig, Translation
 from penstock.hardware.configure.hashing import fdb_set
 from penstock.hardware.configure.tables import Table, Write, table_writes
 from penstock.hardware.registers import RegisterMap
 
 
 def vlans_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
-    """The member ports of each VLAN, and which of them send its frames without a tag."""
+    """The member ports of each VLAN, which of them send its frames without a tag, and what its tag becomes."""
     writes = []
     for vlan, members in config.vlans.items():
         check(vlan, 1, 4094, "VLAN id", "vlans")
         mask = mask_of(members, config.ports, "port", f"vlans[{vlan}]")
         untagged = mask_of(config.untagged.get(vlan, set()), config.ports, "port", f"untagged[{vlan}]")
-        writes += table_writes(registers, Table.VLAN, vlan, untagged << 8 | mask)
-    for vlan in config.untagged.keys() - config.vlans.keys():
-        raise ConfigurationError("the VLAN has no members", f"untagged[{vlan}]", "allowed are those of vlans")
+        writes += table_writes(registers, Table.VLAN, vlan, _translation(config, vlan) << 16 | untagged << 8 | mask)
+    for name, entries in (("untagged", config.untagged), ("translations", config.translations)):
+        for vlan in entries.keys() - config.vlans.keys():
+            raise ConfigurationError("the VLAN has no members", f"{name}[{vlan}]", "allowed are those of vlans")
     return writes
+
+
+def _translation(config: SwitchConfig, vlan: int) -> int:
+    """As the entry of a VLAN has it: whether there is a priority code point, that, and the VLAN id."""
+    translation, where = config.translations.get(vlan, Translation()), f"translations[{vlan}]"
+    if translation.vlan is not None:
+        check(translation.vlan, 1, 4094, "VLAN id", where)
+    if translation.pcp is None:
+        return translation.vlan or 0
+    check(translation.pcp, 0, 7, "priority code point", where)
+    return 1 << 15 | translation.pcp << 12 | (translation.vlan or 0)
 
 
 def address_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:

@@ -77,6 +77,7 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "class_of_untagged": config.class_of_untagged,
         "pcp_of_untagged": config.pcp_of_untagged,
         "vlan_tagging": mask_of(config.tagging_ports, config.ports, "port", "tagging_ports"),
+        "vlan_translation": mask_of(config.translating_ports, config.ports, "port", "translating_ports"),
         "ats_classes": sorted(config.ats_classes),
         "max_frame_bytes": config.max_frame_bytes,
         "overhead_bytes": config.overhead_bytes,
@@ -86,6 +87,7 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "untagged": [
             [vlan, mask_of(ports, config.ports, "port", f"untagged[{vlan}]")] for vlan, ports in config.untagged.items()
         ],
+        "translations": [[vlan, {"vlan": to.vlan or 0, "pcp": to.pcp}] for vlan, to in config.translations.items()],
         "fdb_sets": config.size.fdb_sets,
         "fdb": placed,
         "static_addresses": overflow,

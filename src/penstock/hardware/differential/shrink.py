@@ -92,17 +92,20 @@ class Shrinker:
         for name in (
             "queue_limit_cells", "class_limit_cells", "enabled_ports", "overhead_bytes", "processing_delay_max_ns",
             "aging_period_ms", "max_frame_bytes", "port_vlan_id", "class_of_pcp", "class_of_untagged", "ats_classes",
-            "pcp_of_untagged", "tagging_ports", "untagged", "ipv4_fields", "learning", "max_residence_ns",
+            "pcp_of_untagged", "tagging_ports", "untagged", "translating_ports", "translations", "ipv4_fields",
+            "learning", "max_residence_ns",
         ):  # fmt: skip
             yield {name: getattr(plain, name)}
         config = self.best.config
         yield {"vlans": {vlan: set(range(config.ports)) for vlan in config.vlans}}
         for vlan in config.vlans:
-            left, untagged = self.best.config.vlans, self.best.config.untagged
+            best = self.best.config
             yield {
-                "vlans": {v: members for v, members in left.items() if v != vlan},
-                "untagged": {v: members for v, members in untagged.items() if v != vlan},
-            }
+                name: {v: entry for v, entry in entries.items() if v != vlan}
+                for name, entries in (
+                    ("vlans", best.vlans), ("untagged", best.untagged), ("translations", best.translations)
+                )
+            }  # fmt: skip
         for k in range(CLASSES):
             of_class = {group: ns for group, ns in self.best.config.max_residence_ns.items() if group[1] != k}
             yield {"max_residence_ns": of_class}

@@ -5,7 +5,7 @@ use penstock_shaper::gates::Entry;
 use penstock_shaper::identification::FIELDS;
 use penstock_shaper::ptp_clock::Command;
 
-use crate::bridge::{Change, GateRegisters, Identify};
+use crate::bridge::{Change, GateRegisters, Identify, Translation};
 
 const ID: u32 = 0x5045_4E53;
 const VERSION: u32 = 1 << 16;
@@ -98,7 +98,7 @@ impl Registers {
     }
 
     fn is_setting(address: u32) -> bool {
-        matches!(address, 0x100..=0x124 | 0x12C | 0x140..=0x164 | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
+        matches!(address, 0x100..=0x124 | 0x12C | 0x140..=0x168 | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
     }
 
     pub fn read(&self, address: u32) -> Option<u32> {
@@ -128,7 +128,7 @@ impl Registers {
         let address = address & 0xFFFC;
         let which = (address >> 2 & 7) as u8;
         let mask: u32 = match address {
-            0x100 | 0x110 | 0x114 | 0x160 => 0xFF,
+            0x100 | 0x110 | 0x114 | 0x160 | 0x168 => 0xFF,
             0x104 => 0x7FF,
             0x108 => 0x7777_7777,
             0x10C | 0x124 | 0x164 => 7,
@@ -165,6 +165,7 @@ impl Registers {
             0x10C => Change::ClassOfUntagged(value as u8),
             0x164 => Change::PcpOfUntagged(value as u8),
             0x160 => Change::VlanTagging(u64::from(value) & all_ports),
+            0x168 => Change::VlanTranslation(u64::from(value) & all_ports),
             0x110 => Change::AtsClasses(value as u8),
             0x114 => Change::OverheadBytes(value as u8),
             0x118 => Change::ProcessingDelayMaxNs(value),
@@ -234,7 +235,15 @@ impl Registers {
             }
             1 => Change::Rate { stream: index, ns_per_byte: field(0, 44), empty_to_full: field(44, 52) },
             2 => Change::Residence { port: index >> 3 & 7, traffic_class: (index & 7) as u8, ns: field(0, 32) as u32 },
-            3 => Change::Vlan { vlan: index & 0xFFF, members: field(0, 8), untagged: field(8, 8) },
+            3 => Change::Vlan {
+                vlan: index & 0xFFF,
+                members: field(0, 8),
+                untagged: field(8, 8),
+                translation: Translation {
+                    vlan: field(16, 12) as u16,
+                    pcp: (field(31, 1) == 1).then_some(field(28, 3) as u8),
+                },
+            },
             4 => Change::Fdb {
                 way: (index >> 15) as u8,
                 set: u32::from(index & 0x7FFF),

@@ -58,11 +58,16 @@ def _change_residence(drawing: Drawing) -> list[Write]:
 
 def _change_vlan(drawing: Drawing) -> list[Write]:
     members, untagged = (sum(1 << port for port in drawing.some(share)) for share in (0.7, 0.5))
-    return _commit(drawing, Table.VLAN, drawing.rng.choice([*drawing.vlans, 99]), untagged << 8 | members)
+    entry = drawing.rng.choice((0, drawing.rng.getrandbits(16))) << 16 | untagged << 8 | members
+    return _commit(drawing, Table.VLAN, drawing.rng.choice([*drawing.vlans, 99]), entry)
 
 
 def _change_vlan_tagging(drawing: Drawing) -> list[Write]:
     return [_write(drawing, "vlan_tagging", mask=sum(1 << port for port in drawing.some(0.5)))]
+
+
+def _change_vlan_translation(drawing: Drawing) -> list[Write]:
+    return [_write(drawing, "vlan_translation", mask=sum(1 << port for port in drawing.some(0.5)))]
 
 
 def _change_address(drawing: Drawing) -> list[Write]:
@@ -131,6 +136,7 @@ CHANGES: dict[str, Callable[[Drawing], list[Write]]] = {
     "class_of_untagged": lambda d: [_write(d, "class_of_untagged", value=d.rng.randrange(CLASSES))],
     "pcp_of_untagged": lambda d: [_write(d, "pcp_of_untagged", value=d.rng.randrange(8))],
     "vlan_tagging": _change_vlan_tagging,
+    "vlan_translation": _change_vlan_translation,
     "ats_classes": lambda d: [_write(d, "ats_classes", mask=sum(1 << k for k in ats_classes(d)))],
     "ats_overhead": lambda d: [_write(d, "ats_overhead", bytes=d.rng.randrange(256))],
     "processing_delay_max": lambda d: [_write(d, "processing_delay_max", ns=d.log(1, 20_000))],

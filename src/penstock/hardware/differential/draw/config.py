@@ -9,6 +9,7 @@ from penstock.hardware.configure import (
     RESERVED_ADDRESSES,
     TRANSIT_CELLS_PER_PORT,
     SwitchConfig,
+    Translation,
     fdb_set,
 )
 from penstock.hardware.differential.draw.addresses import all_addresses
@@ -66,6 +67,15 @@ def _draw_tagging(drawing: Drawing, config: SwitchConfig) -> None:
     share = rng.choice((0.2, 0.5, 0.8))
     config.untagged = {vlan: drawing.some(share) for vlan in drawing.vlans}
     config.pcp_of_untagged = rng.randrange(8)
+    config.translating_ports = drawing.some(rng.choice((0.0, 0.5, 1.0)))
+    config.translations = {vlan: translation(drawing) for vlan in drawing.vlans if rng.random() < 0.5}
+
+
+def translation(drawing: Drawing) -> Translation:
+    """To a VLAN of the switch or any other, with a priority code point or without."""
+    rng = drawing.rng
+    vlan = rng.choice((None, *drawing.vlans, rng.randrange(1, 4095)))
+    return Translation(vlan, rng.choice((None, rng.randrange(8))))
 
 
 def class_of_pcp(drawing: Drawing) -> list[int]:
