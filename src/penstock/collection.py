@@ -7,6 +7,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_MANY = 100_000
+
 
 @contextmanager
 def without_collection() -> Iterator[None]:
@@ -17,4 +19,8 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if gc.get_count()[0] > _MANY and not gc.get_freeze_count():
+                # As old as what lasts: else the first look afterwards would pass over all of it.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -176,7 +176,7 @@ def _description(name: str) -> tuple[str, float, int]:
     scenario = NETWORKS[name].make()
     begun = time.process_time()
     told = describe(load(scenario))
-    text = json.dumps(told.as_json())
+    text = told.text()
     return text, time.process_time() - begun, len(told.ports)
 
 

@@ -253,17 +253,10 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
         return None
     if stream.source.back_to_back:
         return 0  # it leaves at the rate of the link, and nothing is faster
-    own, level = network.class_at_talker(stream), _Level(network.class_at_talker(stream), False)
-    blocking, ahead, higher, shares = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
-    for other, of in _by_level(network, talker).items():
-        if other.traffic_class < own or (other.endless and other.traffic_class == own):
-            blocking = max(blocking, Fraction(of.longest_bytes * 8 * PS, talker.link_rate_bps))
-            continue
-        if of.unknown - ({stream.name} if other == level else set()):
-            return None
-        ahead += of.at_once
-        shares += of.share
-        higher += of.share if other.traffic_class > own else 0
+    before = _before(network, talker, network.class_at_talker(stream))
+    if before.unknown - {stream.name}:
+        return None
+    blocking, ahead, shares, higher = before.blocking, before.at_once, before.share, before.higher
     itself = brought(network, stream, talker.link_rate_bps)
     if itself is not None:  # nobody waits for itself
         ahead, shares = ahead - itself[0], shares - itself[1]
@@ -290,6 +283,31 @@ class _Brought:
     share: Fraction = Fraction(0)
     longest_bytes: int = 0  # on the wire
     unknown: set[str] = field(default_factory=set)
+
+
+@dataclass
+class _Before(_Brought):
+    """What may be before a frame of a class at its talker, its own class too."""
+
+    blocking: Fraction = Fraction(0)  # in ps, of what may have begun
+    higher: Fraction = Fraction(0)  # of the share, what goes first
+
+
+def _before(network: Network, talker: Station, own: int) -> _Before:
+    known: _Before | None = network.memo.get(("before at talker", talker.name, own))
+    if known is not None:
+        return known
+    found = network.memo["before at talker", talker.name, own] = _Before()
+    for other, of in _by_level(network, talker).items():
+        if other.traffic_class < own or (other.endless and other.traffic_class == own):
+            found.longest_bytes = max(found.longest_bytes, of.longest_bytes)
+            continue
+        found.unknown |= of.unknown
+        found.at_once += of.at_once
+        found.share += of.share
+        found.higher += of.share if other.traffic_class > own else 0
+    found.blocking = Fraction(found.longest_bytes * 8 * PS, talker.link_rate_bps)
+    return found
 
 
 def _by_level(network: Network, talker: Station) -> dict[_Level, _Brought]:
@@ -321,10 +339,10 @@ def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction,
     if isinstance(releases, str):
         return None
 
-    def wire_ps(size: int) -> Fraction:
-        return Fraction((size + WIRE_OVERHEAD_BYTES) * 8 * PS, rate_bps)
+    def wire_ps(*sizes: int) -> Fraction:
+        return Fraction((sum(sizes) + len(sizes) * WIRE_OVERHEAD_BYTES) * 8 * PS, rate_bps)
 
-    whole = sum(map(wire_ps, releases.frame_bytes), Fraction(0))
+    whole = wire_ps(*releases.frame_bytes)
     if releases.frames <= len(releases.times_ps):
         span = releases.times_ps[-1] + wire_ps(releases.frame_bytes[-1])
         if whole >= span:

@@ -11,6 +11,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from pydantic_core import to_json
+
 from penstock.bound.contracts import brought, contract_of
 from penstock.bound.phases import acts_for_all, begun, reach_ps, released
 from penstock.bound.sources import fastest_bps
@@ -50,6 +52,10 @@ class Description:
     def as_json(self) -> dict[str, Any]:
         """What the engine takes."""
         return {"ports": self.ports, "regulators": self.regulators, "streams": self.streams}
+
+    def text(self) -> str:
+        """That as JSON."""
+        return to_json(self.as_json()).decode()
 
 
 def describe(network: Network) -> Description:
@@ -183,10 +189,6 @@ def _gates(
 _SYNTONIZED_PS = 20_000
 
 
-def _millibits(bits: Fraction | int) -> int:
-    return ceil(bits * 1000)
-
-
 def source_bucket(network: Network, stream: Stream) -> list[dict[str, int]]:
     """What the source releases, as far as it is known before a run."""
     if stream.source.response_to is not None:
@@ -196,10 +198,11 @@ def source_bucket(network: Network, stream: Stream) -> list[dict[str, int]]:
     if found is None:
         return []
     at_once, share = found
-    if share * rate > MOST:
+    rate_bps = ceil_div(share.numerator * rate, share.denominator)
+    if rate_bps > MOST:
         return []  # which is more than any link carries
-    burst = at_once * rate / PS + Fraction(_ROUNDING_PS * rate, PS)
-    return [{"burst_millibits": _millibits(burst), "rate_bps": ceil(share * rate)}]
+    ps = at_once.numerator + _ROUNDING_PS * at_once.denominator
+    return [{"burst_millibits": ceil_div(ps * rate * 1000, at_once.denominator * PS), "rate_bps": rate_bps}]
 
 
 def _add(network: Network, stream: Stream, told: Description, regulators: dict[Any, int]) -> None:
@@ -216,7 +219,7 @@ def _add(network: Network, stream: Stream, told: Description, regulators: dict[A
         if entered is None:
             entered = told.entered[hop.bridge, hop.entry] = _entered(network, hop)
         before, sender, bridge, jitter = entered
-        traffic_class = network.class_at(stream, hop.bridge)
+        traffic_class = bridge.class_of_untagged if stream.vlan is None else bridge.class_of_pcp[stream.pcp]
         regulated = stream.ats is not None and bridge.is_ats(traffic_class)
         conforms = regulated and hop.bridge == first and _all_conform(network, stream)
         if conforms:

@@ -129,6 +129,8 @@ def _frames_in_run(network: Network, stream: Stream, times: list[int], cycle_ps:
 
 
 def _displaced(stream: Stream, nominal: Releases) -> Releases | str:
+    if stream.jitter is None and stream.handover is None:
+        return nominal
     early, late = 0, 0
     if stream.jitter is not None:
         limits = limits_of(stream.jitter)

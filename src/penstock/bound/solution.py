@@ -42,7 +42,7 @@ def solve(network: Network) -> Solution:
     known: Solution | None = network.memo.get("bounds")
     if known is None:
         described = describe(network)
-        answer = json.loads(_engine.bounds(json.dumps(described.as_json())))
+        answer = json.loads(_engine.bounds(described.text()))
         places = {number: place for place, number in described.port_at.items()}
         known = network.memo["bounds"] = Solution(
             described=described,

@@ -15,6 +15,7 @@ from penstock.scenario.windows import acting, wire_ns
 
 def check_passing(draft: Draft, network: Network) -> None:
     """Whether each stream's frames can leave by each port on their way, their talker's first."""
+    passed: dict[tuple[str, int, int], int] = {}  # by bridge, port and class, a length that passes as it came
     for stream in network.streams.values():
         talker = network.stations[stream.talker]
         if talker.is_shaped:
@@ -24,20 +25,27 @@ def check_passing(draft: Draft, network: Network) -> None:
             bridge = network.bridges[hop.bridge]
             if not bridge.gates and not bridge.max_sdu_bytes:
                 continue
-            number = network.class_at(stream, hop.bridge)
+            number = bridge.class_of_untagged if stream.vlan is None else bridge.class_of_pcp[stream.pcp]
             for port in hop.egress:
+                at = hop.bridge, port, number
+                if stream.max_frame_bytes <= passed.get(at, -1):
+                    continue
                 own = draft.settings[hop.bridge].port.get(str(port))
                 where: KeyPath = (*draft.origin[hop.bridge], "gates")
                 if own is not None and own.gates is not None:
                     where = (*draft.origin[hop.bridge], "port", str(port), "gates")
-                _check_passes(draft, network, stream, bridge, (hop.bridge, port), number, where)
+                passes = _check_passes(draft, network, stream, bridge, (hop.bridge, port), number, where)
+                if passes and port not in bridge.tagging_ports:
+                    passed[at] = stream.max_frame_bytes
 
 
 def _check_passes(
     draft: Draft, network: Network, stream: Stream, settings: Egress, at: tuple[str, int], number: int, where: KeyPath
-) -> None:
+) -> bool:
+    """Whether nothing is to be said, of frames as long as these."""
     if draft.report.is_mended(where[:-1]):
-        return
+        return False
+    passes = True
     port = at[1]
     which, place = settings.class_name(number), at[0] if at[0] == stream.talker else f"{at[0]}.{port}"
     limit = settings.max_sdu_bytes.get((port, number))
@@ -47,20 +55,24 @@ def _check_passes(
         what = f"frames of {longest} B are above the max_sdu of {which} at {place}: {limit} B"
         allowed = f"frames up to {most}B there: {SDU_OVERHEAD_BYTES} B are around the data"
         draft.once(("streams", stream.name, "source"), what, allowed)
+        passes = False
     gates = settings.gates.get(port)
     if gates is None:
-        return
+        return passes
     where = (*where, "entries")
     window_ns = acting(gates).largest_window(number)
     around = WIRE_OVERHEAD_BYTES if settings.guard_band_gap else AHEAD_BYTES
     needed_ns = wire_ns(longest, network.link_at[at].rate_bps, around)
     if window_ns == 0:
+        passes = False
         what = f'{which} never opens at {place}, but "{stream.name}" needs it'
         draft.report.add(where, what, f"an entry that opens class {number}")
     elif window_ns is not None and needed_ns > window_ns:
+        passes = False
         wire = longest + around
         what = (
             f'{which} is open for {window_ns} ns at most at {place}, but a frame of "{stream.name}" takes '
             f"{needed_ns} ns ({wire} B on the wire)"
         )
         draft.report.add(where, what, f"a window of {needed_ns}ns or more, or shorter frames")
+    return passes

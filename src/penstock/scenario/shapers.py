@@ -31,7 +31,12 @@ class Shapers:
 def shapers_of(draft: Draft, keys: PortKeys, limits: Able, rates_bps: Mapping[int, int]) -> Shapers:
     """The shapers of a node whose ports with a cable have these rates."""
     found = Shapers(names=_class_names(draft, keys), queue_limits=_queue_limits(keys))
+    alike: dict[int | None, int] = {}  # by rate, a port of which nothing is said by itself
     for port in range(keys.ports):
+        other = port if str(port) in keys.port else alike.setdefault(rates_bps.get(port), port)
+        if other != port:
+            _set_alike(found, keys, port, other)
+            continue
         where, said = keys.gates_of(port)
         gates = None if said is None else gate_list(draft, where, said, found.names, limits)
         if gates is not None:
@@ -46,6 +51,18 @@ def shapers_of(draft: Draft, keys: PortKeys, limits: Able, rates_bps: Mapping[in
         if level:
             found.round_robin[port] = level
     return found
+
+
+def _set_alike(found: Shapers, keys: PortKeys, port: int, other: int) -> None:
+    if other in found.gates:
+        found.gates[port] = found.gates[other]
+    if other in found.round_robin:
+        found.round_robin[port] = found.round_robin[other]
+    for number in keys.named:
+        if (other, number) in found.credit:
+            found.credit[port, number] = found.credit[other, number]
+        if (other, number) in found.max_sdu_bytes:
+            found.max_sdu_bytes[port, number] = found.max_sdu_bytes[other, number]
 
 
 def _max_sdu(keys: PortKeys, port: int, traffic_class: int) -> int | None:

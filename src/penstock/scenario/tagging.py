@@ -98,6 +98,8 @@ def inserts(network: Network, place: tuple[str, int]) -> bool:
 
 def check_tagging(draft: Draft, network: Network) -> None:
     """Between bridges frames keep their tags: what a stream is at each bridge follows from what its talker sends."""
+    if not any(bridge.tagging_ports for bridge in network.bridges.values()):
+        return
     for stream in network.streams.values():
         for hop in stream.tree:
             bridge = network.bridges[hop.bridge]
