@@ -58,3 +58,19 @@ def test_a_list_of_no_time_is_none(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         Bridge(tmp_path, "model")(gates([([1], 0), ([], 0)]), FOUR)
     assert (refused.value.key, refused.value.what) == ("bridges.b.port.2.gates.entries", "a cycle of 0 ps is too small")
+
+
+def test_a_frame_is_asked_for_its_window_though_shorter_ones_pass_there() -> None:
+    """1000 B and 20 B around them take 8.16 us of a window of 8 us; 64 B before and after them fit."""
+
+    def stream(size: int) -> dict[str, object]:
+        source = {"frames": f"{size}B", "every": "1ms"}
+        return {"from": "a", "to": ["b"], "vlan": 1, "pcp": 0, "source": source}
+
+    gated = {"entries": [{"open": [0], "interval": "8us"}, {"open": [], "interval": "92us"}]}
+    bridge = {"ports": 2, "class_of_priority": list(range(8)), "gates": gated}
+    stations = {"a": {"at": "sw.0"}, "b": {"at": "sw.1"}}
+    scenario = {"name": "n", "nodes": "model", "duration": "1ms", "bridges": {"sw": bridge}, "stations": stations}
+    load(scenario | {"streams": {f"s{size}": stream(size) for size in (64, 65)}})
+    with pytest.raises(InputError, match='a frame of "s1000" takes 8160 ns'):
+        load(scenario | {"streams": {f"s{size}": stream(size) for size in (64, 1000, 65)}})
