@@ -64,7 +64,8 @@ pub trait Card {
     /// A ring that the card cannot work with; it stays stopped.
     fn start(&mut self, ring: usize, layout: Layout, next: u16) -> Result<(), RingError>;
 
-    /// A ring stops, and with it what the card has of its frames; gives the index at which it would go on.
+    /// A ring stops: the card touches nothing of it any more, and sends what it has of its frames, which were given back. Gives
+    /// the index at which it would go on.
     fn stop(&mut self, ring: usize) -> u16;
 
     /// The driver has made chains available.

@@ -11,6 +11,7 @@
 //! | `verilated` | the card in hardware, Verilated |
 //! | `alone` | the card without a virtual machine |
 //! | `differential` | one against the other |
+//! | `hostile` | a guest that means harm |
 //! | `vhost_user` | the protocol by which QEMU hands queues over |
 //! | `uart` | registers by the protocol of a board's serial line |
 //! | `tally` | what left by the wire, frame by frame |
@@ -21,6 +22,7 @@
 pub mod alone;
 pub mod card;
 pub mod differential;
+pub mod hostile;
 pub mod memory;
 pub mod model;
 pub mod ring;

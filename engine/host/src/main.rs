@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use penstock_host::alone::measure;
 use penstock_host::card::{Card, MOST_PAIRS};
 use penstock_host::differential::{compare, Compared, DifferenceError};
+use penstock_host::hostile::{survive, Survived};
 use penstock_host::model::Model;
 use penstock_host::run::Host;
 use penstock_host::verilated::Verilated;
@@ -37,6 +38,17 @@ enum Other {
     Alone {
         /// A library of penstock.hardware.model.build_card; the model, if there is none.
         library: Option<PathBuf>,
+    },
+    /// A guest that means harm, against the model or the card in hardware; prints what it did, as JSON.
+    Hostile {
+        /// A library of penstock.hardware.model.build_card; the model, if there is none.
+        library: Option<PathBuf>,
+        /// The first guest's seed; the others have those after it.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Guests.
+        #[arg(long, default_value_t = 100)]
+        count: u64,
     },
     /// The model against the card in hardware, on random rings, frames and settings; prints what was compared, as JSON.
     Differ {
@@ -83,6 +95,7 @@ fn main() -> ExitCode {
     let program = Program::parse();
     match program.other {
         Some(Other::Differ { library, seed, count }) => return differ(&library, seed, count),
+        Some(Other::Hostile { library, seed, count }) => return hostile(library.as_deref(), seed, count),
         Some(Other::Alone { library }) => return alone(library.as_deref()),
         None => {}
     }
@@ -120,6 +133,36 @@ fn alone(library: Option<&Path>) -> ExitCode {
             eprintln!("penstock-host: {error}");
             ExitCode::from(MACHINE)
         }
+    }
+}
+
+fn hostile(library: Option<&Path>, seed: u64, count: u64) -> ExitCode {
+    let (mut all, mut harmed) = (Survived::default(), Vec::new());
+    for seed in seed..seed.saturating_add(count) {
+        let card: Result<Box<dyn Card>, _> = match library {
+            None => Ok(Box::new(Model::new(MOST_PAIRS, LINE_BPS))),
+            Some(path) => Verilated::open(path, LINE_BPS).map(|card| Box::new(card) as Box<dyn Card>),
+        };
+        let mut card = match card {
+            Ok(card) => card,
+            Err(error) => {
+                eprintln!("penstock-host: {error}");
+                return ExitCode::from(BAD_INPUT);
+            }
+        };
+        match survive(&mut *card, seed) {
+            Ok(survived) => all.add(&survived),
+            Err(error) => {
+                eprintln!("penstock-host: {error}");
+                harmed.push(seed);
+            }
+        }
+    }
+    println!("{}", serde_json::json!({ "guests": count, "harmed": harmed, "survived": all }));
+    if harmed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

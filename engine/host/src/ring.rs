@@ -254,9 +254,6 @@ impl Ring {
             }
             number = next;
         }
-        if self.direction == Direction::Write && chain.bytes < HEADER_BYTES as u64 {
-            return Err(RingError::TooShort { bytes: chain.bytes });
-        }
         Ok(chain)
     }
 

@@ -48,6 +48,7 @@ const SENT_LAST: u16 = SENT + 8 * MOST_PAIRS as u16 - 4;
 const RECEIVED: u16 = 0x1040;
 const NO_BUFFER: u16 = 0x1000;
 const NOT_SENT: u16 = 0x1004;
+const FILTERED: u16 = 0x100C;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
@@ -72,6 +73,8 @@ pub struct Model {
     /// Received frames that found no buffer, and frames of the host that are none.
     no_buffer: u32,
     not_sent: u32,
+    /// Received frames that nobody wants.
+    filtered: u32,
     /// Rings that stopped since the host was told.
     stopped: Vec<(usize, String)>,
 }
@@ -97,6 +100,7 @@ impl Model {
             slot_error: 0,
             no_buffer: 0,
             not_sent: 0,
+            filtered: 0,
             stopped: Vec::new(),
         }
     }
@@ -110,6 +114,13 @@ impl Model {
     /// A frame of so many bytes, with FCS, that lies in no ring waits from a tick on.
     pub fn queue(&mut self, queue: usize, bytes: usize, from: Tick) {
         self.transmit.enqueue(queue, vec![0; bytes.saturating_sub(FCS_BYTES as usize)], from);
+    }
+
+    /// The pair that a received frame without FCS goes to; none: nobody wants it.
+    pub fn steered(&self, frame: &[u8]) -> Option<usize> {
+        let is_running = |pair: usize| u32::from(self.rings[ring_of(pair, false)].is_some());
+        let running = (0..self.pairs.len()).fold(0, |mask, pair| mask | is_running(pair) << pair);
+        self.registers.steering.pair_of(frame, running)
     }
 
     /// What is wrong with a ring stops it, and no other.
@@ -184,6 +195,10 @@ impl Model {
         while room < bytes as u64 {
             let is_allowed = chains.is_empty() || self.features & FEATURE_MRG_RXBUF != 0;
             match ring.take(memory)?.filter(|_| is_allowed && chains.len() < MOST_CHAINS) {
+                // As the driver looks for the header in the first one.
+                Some(chain) if chains.is_empty() && chain.bytes < HEADER_BYTES as u64 => {
+                    return Err(RingError::TooShort { bytes: chain.bytes });
+                }
                 Some(chain) => {
                     room += chain.bytes;
                     chains.push(chain);
@@ -316,12 +331,8 @@ impl Card for Model {
     }
 
     fn stop(&mut self, number: usize) -> u16 {
-        let Some(ring) = self.rings.get_mut(number).and_then(Option::take) else { return 0 };
-        if number % 2 == 1 {
-            // A frame that is on the wire goes on.
-            self.transmit.clear(number / 2, &self.time, self.now);
-        }
-        ring.next_available()
+        // What was fetched has been given back, and is sent.
+        self.rings.get_mut(number).and_then(Option::take).map_or(0, |ring| ring.next_available())
     }
 
     fn kick(&mut self, _ring: usize) {
@@ -337,16 +348,21 @@ impl Card for Model {
         } else {
             frame
         };
-        let rings = &self.rings;
-        let open = (0..self.pairs.len()).filter(|&pair| rings[ring_of(pair, false)].is_some());
-        let Some(pair) = steering::pair_of(frame, open).filter(|_| frame.len() <= MOST_FRAME_BYTES - 4) else {
-            self.no_buffer = self.no_buffer.wrapping_add(1);
+        if frame.len() > MOST_FRAME_BYTES - FCS_BYTES as usize {
+            return;
+        }
+        let Some(pair) = self.steered(frame) else {
+            self.filtered = self.filtered.wrapping_add(1);
             return;
         };
-        match self.deliver(pair, frame) {
-            Ok(true) => self.pairs[pair].received = self.pairs[pair].received.wrapping_add(1),
-            Ok(false) => self.no_buffer = self.no_buffer.wrapping_add(1),
-            Err(error) => self.fail(ring_of(pair, false), error),
+        let delivered = self.deliver(pair, frame);
+        if delivered == Ok(true) {
+            self.pairs[pair].received = self.pairs[pair].received.wrapping_add(1);
+        } else {
+            self.no_buffer = self.no_buffer.wrapping_add(1);
+        }
+        if let Err(error) = delivered {
+            self.fail(ring_of(pair, false), error);
         }
     }
 
@@ -379,6 +395,7 @@ impl Card for Model {
             SLOT_ERROR => Some(self.slot_error),
             NO_BUFFER => Some(self.no_buffer),
             NOT_SENT => Some(self.not_sent),
+            FILTERED => Some(self.filtered),
             RECEIVED..SENT => self.pairs.get(usize::from(address - RECEIVED) / 4).map(|pair| pair.received),
             SENT..=SENT_LAST => self.pairs.get(usize::from(address - SENT) / 8).map(|pair| half(pair.sent)),
             other => self.registers.read(other),

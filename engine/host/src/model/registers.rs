@@ -3,6 +3,7 @@
 use penstock_shaper::gates::Entry;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
+use super::steering::{Rule, Steering};
 use crate::card::{NoRegister, MOST_PAIRS};
 
 pub const ID: u32 = 0x5045_4E4E;
@@ -37,6 +38,7 @@ pub struct Registers {
     cycle_ns: u32,
     guard_ns: u32,
     pub selected: u32,
+    pub steering: Steering,
 }
 
 /// The slots are those of no gate list: too many entries, or one that is too short.
@@ -49,6 +51,11 @@ const ADMIN: u16 = 0x400;
 const GATE_COMMIT: u16 = 0x418;
 const GATE_ENABLE: u16 = 0x440;
 const ROUND_ROBIN: u16 = 0x460;
+const FILTER: u16 = 0x480;
+const WAYS: u16 = 0x484;
+const PAIR_OF_PCP: u16 = 0x488;
+const ADDRESS: u16 = 0x48C;
+const ADDRESS_HIGH: u16 = 0x490;
 const TQCR_US: u16 = 0x500;
 const TQCR_NS: u16 = 0x540;
 const SLOT_CYCLE: u16 = 0x580;
@@ -63,6 +70,7 @@ const QUEUE_SELECT: u16 = 0x040;
 const MOST_ENTRIES: usize = 1024;
 const TABLE_GATES: u32 = 6;
 const TABLE_CREDIT: u32 = 7;
+const TABLE_STEERING: u32 = 9;
 
 impl Registers {
     pub fn new(pairs: usize) -> Self {
@@ -79,6 +87,7 @@ impl Registers {
             cycle_ns: 0,
             guard_ns: 0,
             selected: 0,
+            steering: Steering::default(),
         }
     }
 
@@ -101,6 +110,11 @@ impl Registers {
             ADMIN..GATE_COMMIT => self.admin[word(ADMIN)],
             GATE_ENABLE => self.gate_enable,
             ROUND_ROBIN => self.round_robin,
+            FILTER => self.steering.filter,
+            WAYS => self.steering.ways,
+            PAIR_OF_PCP => self.steering.pair_of_pcp,
+            ADDRESS => self.steering.address[0],
+            ADDRESS_HIGH => self.steering.address[1],
             TQCR_US..TQCR_NS => self.slot_ns.get(word(TQCR_US))? / 1000,
             TQCR_NS..SLOT_CYCLE => *self.slot_ns.get(word(TQCR_NS))?,
             SLOT_CYCLE => self.cycle_ns,
@@ -138,6 +152,11 @@ impl Registers {
                 *self.slot_ns.get_mut(word(TQCR_US)).ok_or(missing)? = value.saturating_mul(1000);
             }
             TQCR_NS..SLOT_CYCLE => *self.slot_ns.get_mut(word(TQCR_NS)).ok_or(missing)? = value,
+            FILTER => self.steering.filter = value & 3,
+            WAYS => self.steering.ways = value & 3,
+            PAIR_OF_PCP => self.steering.pair_of_pcp = value,
+            ADDRESS => self.steering.address[0] = value,
+            ADDRESS_HIGH => self.steering.address[1] = value & 0xFFFF,
             SLOT_CYCLE => self.cycle_ns = value,
             SLOT_GUARD => self.guard_ns = value,
             SLOT_COUNT => self.slots = value,
@@ -175,6 +194,10 @@ impl Registers {
                 let class = (self.index & 7) as usize;
                 let slope = (self.data[3] & 1 == 1).then_some(self.data[0] & 0xFFF_FFFF);
                 Some(Request::Credit(class, slope))
+            }
+            TABLE_STEERING => {
+                self.steering.set_rule(self.index as usize, Rule::of_words(self.data));
+                Some(Request::Nothing)
             }
             _ => Some(Request::Nothing),
         }

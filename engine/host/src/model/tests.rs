@@ -162,15 +162,17 @@ fn a_hostile_queue_stops_alone() {
     assert!(driver.frames(0) > before + 50 && driver.card.read(0x38) == Ok(0));
 }
 
-/// A ring that stops while its frame is on the wire: the frame ends whole, and nothing more of it is sent.
+/// A ring that stops while its frame is on the wire: that frame and those that were given back are sent, and nothing more.
 #[test]
 fn a_reset_in_mid_frame() {
     let mut driver = Driver::new(&[1]);
     driver.run(&[0], 100);
     let before = driver.sent.len();
     driver.card.stop(1);
+    let given_back = usize::from(driver.memory.load(layout(1).used + 2).unwrap());
     driver.run(&[], 1_000);
-    assert!(driver.sent.len() <= before + 1);
+    assert_eq!(driver.sent.len(), given_back);
+    assert!((before + 1..before + 8).contains(&given_back), "{before} {given_back}");
     assert!(driver.sent.iter().all(|sent| sent.frame.len() == (FRAME_BYTES - FCS_BYTES) as usize));
     driver.card.set_memory(Arc::clone(&driver.memory));
     driver.card.start(1, layout(1), driver.memory.load(layout(1).used + 2).unwrap()).unwrap();
@@ -194,6 +196,21 @@ fn a_received_frame_may_lie_in_several_buffers() {
     }
     assert_eq!(driver.memory.load(layout(0).used + 2), Some(63), "a frame that finds no room takes none");
     assert_eq!(driver.card.read(NO_BUFFER), Ok(101 - 21));
+}
+
+/// The header has to stand in one chain; what follows may be as short as it likes.
+#[test]
+fn a_first_chain_below_the_header_stops_its_ring() {
+    let mut driver = Driver::new(&[0]);
+    driver.fill(0, 11);
+    driver.card.receive(&[0; 60]);
+    driver.write(&[(0x40, 0)]);
+    assert_eq!(driver.card.read(0x68).unwrap() >> 20, 9);
+    let mut driver = Driver::new(&[0]);
+    driver.fill(0, 11);
+    driver.describe(0, 0, BUFFERS, 12, 2);
+    driver.card.receive(&[0; 60]);
+    assert_eq!(driver.memory.load(layout(0).used + 2), Some(1 + 6), "12 bytes, and six times 11");
 }
 
 #[test]

@@ -67,11 +67,4 @@ impl Transmit {
         let frame = self.fetched[queue].pop_front()?;
         Some(Selected { queue, at, frame })
     }
-
-    /// What waits of a queue is dropped; gives how many frames that were.
-    pub fn clear(&mut self, queue: usize, time: &GateTime, at: Tick) -> usize {
-        let line = Line { time, pace: self.pace };
-        while self.egress.drop_head(&line, at, queue).is_some() {}
-        std::mem::take(&mut self.fetched[queue]).len()
-    }
 }

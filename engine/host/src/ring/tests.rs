@@ -136,7 +136,7 @@ fn what_is_wrong_is_said() {
         ("no such number", Direction::Read, [(0x8000, 20, FLAG_NEXT, SIZE), (0, 0, 0, 0)], 3),
         ("indirect", Direction::Read, [(0x8000, 32, FLAG_INDIRECT, 0), (0, 0, 0, 0)], 7),
         ("to be written by who reads", Direction::Read, [(0x8000, 32, FLAG_WRITE, 0), (0, 0, 0, 0)], 7),
-        ("less than a header", Direction::Write, [(0x8000, 11, FLAG_WRITE, 0), (0, 0, 0, 0)], 9),
+        ("to be read by who writes", Direction::Write, [(0x8000, 32, 0, 0), (0, 0, 0, 0)], 7),
     ];
     for (name, direction, descriptors, code) in cases {
         let memory = memory();

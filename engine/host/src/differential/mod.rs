@@ -4,6 +4,8 @@
 //! What the host sees has to be equal: the bytes and the order of each queue's frames, what is given back, why rings stop.
 //! When frames leave has to be equal to the cycle, from when they were queued on: the model is told that, because reading
 //! the host's memory takes hardware as long as the memory wants.
+mod receive;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,13 +16,16 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
 
-use crate::card::{ring_of, Card, Outcome};
+use crate::card::{ring_of, Card, Outcome, FEATURE_MRG_RXBUF};
 use crate::memory::Memory;
 use crate::model::Model;
 use crate::ring::Layout;
 use crate::verilated::Verilated;
+use receive::Reception;
 
-const MEMORY_BYTES: u64 = 1 << 20;
+const MEMORY_BYTES: u64 = 1 << 21;
+/// Of the receive rings, behind those of all transmit rings.
+const RECEPTION: u64 = 1 << 20;
 const LINE_BPS: u64 = 1_000_000_000;
 const CYCLE_NS: u64 = 8;
 /// From the selection of a frame to its first byte after the delimiter.
@@ -57,6 +62,9 @@ pub struct Compared {
     pub gate_lists: u64,
     pub slots: u64,
     pub credits: u64,
+    /// Good frames that came by the wire, and damaged ones.
+    pub received: u64,
+    pub damaged: u64,
 }
 
 impl Compared {
@@ -67,6 +75,21 @@ impl Compared {
         self.gate_lists += other.gate_lists;
         self.slots += other.slots;
         self.credits += other.credits;
+        self.received += other.received;
+        self.damaged += other.damaged;
+    }
+}
+
+/// Both cards, each with a memory.
+struct Both {
+    memories: [Arc<Memory>; 2],
+    hardware: Verilated,
+    model: Model,
+}
+
+impl Both {
+    fn cards(&mut self) -> [&mut dyn Card; 2] {
+        [&mut self.hardware, &mut self.model]
     }
 }
 
@@ -257,28 +280,31 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
     let memories = [(); 2].map(|()| Memory::of_own(&[(0, MEMORY_BYTES)]).map(Arc::new));
     let refused = |what: String| DifferenceError::Refused { seed, what };
     let [Ok(hard_memory), Ok(soft_memory)] = memories else { return Err(refused("no memory".into())) };
-    let both = [&*hard_memory, &*soft_memory];
-    let mut hardware = Verilated::with_latency(library, LINE_BPS, rng.random_range(0..64))?;
+    let memories = [&*hard_memory, &*soft_memory];
+    let hardware = Verilated::with_latency(library, LINE_BPS, rng.random_range(0..64))?;
     let pairs = hardware.pairs();
-    let mut model = Model::new(pairs, LINE_BPS);
     let mut port = Port { model: Model::as_hardware(pairs), outcome: Outcome::default() };
-    hardware.set_memory(Arc::clone(&hard_memory));
-    model.set_memory(Arc::clone(&soft_memory));
+    let of_both = [Arc::clone(&hard_memory), Arc::clone(&soft_memory)];
+    let mut both = Both { memories: of_both, hardware, model: Model::new(pairs, LINE_BPS) };
+    for (card, memory) in both.cards().into_iter().zip([&hard_memory, &soft_memory]) {
+        card.set_memory(Arc::clone(memory));
+        card.set_features(FEATURE_MRG_RXBUF);
+    }
 
-    let from = hardware.card.cycle() + GATES_AHEAD;
+    let from = both.hardware.card.cycle() + GATES_AHEAD;
     for (address, value) in settings(rng, (from * CYCLE_NS) as u32, &mut compared) {
-        for card in [&mut hardware as &mut dyn Card, &mut model, &mut port.model] {
+        for card in [&mut both.hardware as &mut dyn Card, &mut both.model, &mut port.model] {
             card.write(address, value).map_err(|error| refused(error.to_string()))?;
         }
     }
-    let refusals = [&mut hardware as &mut dyn Card, &mut model].map(|card| card.read(SLOT_ERROR));
+    let refusals = both.cards().map(|card| card.read(SLOT_ERROR));
     if refusals[0] != refusals[1] {
         let what = format!("slots are answered by {:?}, by the model by {:?}", refusals[0], refusals[1]);
         return Err(DifferenceError::Differs { seed, what });
     }
-    hardware.card.run(from, Stop::default());
+    both.hardware.card.run(from, Stop::default());
     let mut outcome = Outcome::default();
-    model.advance_to(from, &mut outcome);
+    both.model.advance_to(from, &mut outcome);
     let mut drivers: Vec<Driver> = (0..pairs)
         .filter(|_| rng.random_bool(0.8))
         .collect::<Vec<_>>()
@@ -286,13 +312,21 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         .map(|&queue| Driver::draw(queue, rng))
         .collect();
     for driver in &drivers {
-        both.iter().for_each(|memory| driver.reset(memory));
-        for card in [&mut hardware as &mut dyn Card, &mut model] {
+        memories.iter().for_each(|memory| driver.reset(memory));
+        for card in both.cards() {
             let started = card.start(driver.ring(), driver.layout, driver.first);
             started.map_err(|error| refused(error.to_string()))?;
         }
     }
-    for _ in 0..if drivers.is_empty() { 0 } else { rng.random_range(1..=MOST_FRAMES * 2) } {
+    let differs = |what: String| DifferenceError::Differs { seed, what };
+    let mut reception = Reception::draw(&mut both, pairs, RECEPTION, rng).map_err(refused)?;
+    for _ in 0..rng.random_range(1..=MOST_FRAMES * 2) {
+        if rng.random_bool(0.2) {
+            reception.come(&mut both, rng).map_err(differs)?;
+        }
+        if drivers.is_empty() {
+            continue;
+        }
         let which = rng.random_range(0..drivers.len());
         let driver = &mut drivers[which];
         let given = u32::from(driver.next.wrapping_sub(driver.first));
@@ -301,27 +335,26 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         }
         if rng.random_bool(0.03) {
             // What was offered before has been fetched by then, by either.
-            hardware.card.run(hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
-            model.advance_to(hardware.card.cycle(), &mut outcome);
-            driver.break_it(both, rng);
+            both.hardware.card.run(both.hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
+            both.model.advance_to(both.hardware.card.cycle(), &mut outcome);
+            driver.break_it(memories, rng);
         } else {
-            driver.send(both, rng);
+            driver.send(memories, rng);
         }
-        hardware.kick(driver.ring());
-        model.kick(driver.ring());
-        let until = hardware.card.cycle() + if rng.random_bool(0.5) { 0 } else { rng.random_range(0..4_000) };
-        hardware.card.run(until, Stop::default());
-        model.advance_to(until, &mut outcome);
+        both.hardware.kick(driver.ring());
+        both.model.kick(driver.ring());
+        let until = both.hardware.card.cycle() + if rng.random_bool(0.5) { 0 } else { rng.random_range(0..4_000) };
+        both.hardware.card.run(until, Stop::default());
+        both.model.advance_to(until, &mut outcome);
     }
-    hardware.card.run(hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
-    model.advance_to(hardware.card.cycle() + END_CYCLES, &mut outcome);
+    both.hardware.card.run(both.hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
+    both.model.advance_to(both.hardware.card.cycle() + END_CYCLES, &mut outcome);
 
-    let differs = |what: String| DifferenceError::Differs { seed, what };
-    while let Some(queued) = hardware.card.take_queued() {
+    while let Some(queued) = both.hardware.card.take_queued() {
         port.queued(&queued);
     }
     let mut sent = Vec::new();
-    while let Some(frame) = hardware.card.take_sent() {
+    while let Some(frame) = both.hardware.card.take_sent() {
         let (data, fcs) = frame.bytes.split_at(frame.bytes.len().saturating_sub(FCS_BYTES as usize));
         if frame.is_damaged || fcs != crc32fast::hash(data).to_le_bytes() {
             return Err(differs(format!("the frame at cycle {} is damaged", frame.cycle)));
@@ -359,7 +392,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             return Err(differs(format!("queue {} was given back otherwise", driver.queue)));
         }
         let mut states = [0_u32; 2];
-        for (state, card) in states.iter_mut().zip([&mut hardware as &mut dyn Card, &mut model]) {
+        for (state, card) in states.iter_mut().zip(both.cards()) {
             let read = card.write(0x40, driver.ring() as u32).and_then(|()| card.read(0x68));
             *state = read.map_err(|error| refused(error.to_string()))? >> 16;
         }
@@ -369,5 +402,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         }
         compared.errors += u64::from(states[0] >> 4 != 0);
     }
+    compared.errors += reception.compare(&mut both).map_err(differs)?;
+    (compared.received, compared.damaged) = (reception.frames, reception.damaged);
     Ok(compared)
 }
