@@ -213,6 +213,9 @@ def bound(
         Path | None,
         typer.Option("--saihu", metavar="FILE", help="Also the network as Saihu has it, for other tools to judge."),
     ] = None,
+    update_docs: Annotated[
+        bool, typer.Option("--update-docs", help="Put the table of a search for worst cases into docs/bound.md.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """The worst case of each stream, per hop and end to end, term by term; runs nothing."""
@@ -223,7 +226,7 @@ def bound(
     if tightness is not None:
         from penstock.bound.tightness import run_tightness
 
-        end(run_tightness(tightness, seed, steps, as_json))
+        end(run_tightness(tightness, seed, steps, as_json, update_docs))
     if scenario is None:
         raise InputError("there is no scenario", allowed="SCENARIO, or --campaign N", file="")
     if store:
