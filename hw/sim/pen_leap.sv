@@ -30,7 +30,7 @@ module pen_leap
   time_ns_t [PORTS:0] gate_wake_ns;
   time_ns_t           first_gate_ns;
   for (genvar p = 0; p < PORTS; p++) begin : gen_gate
-    assign gate_wake_ns[p] = pen_switch.g_gates[p].u_gates.u_wake.wake_ns;
+    assign gate_wake_ns[p] = pen_switch.gen_gates[p].u_gates.u_wake.wake_ns;
   end
   assign gate_wake_ns[PORTS] = pen_switch.u_gate_config.u_sequence.u_wake.wake_ns;
 

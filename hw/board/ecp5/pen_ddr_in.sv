@@ -13,7 +13,7 @@ module pen_ddr_in #(
 );
   logic [WIDTH-1:0] delayed;
 
-  for (genvar i = 0; i < WIDTH; i++) begin : g_pin
+  for (genvar i = 0; i < WIDTH; i++) begin : gen_pin
     DELAYG #(.DEL_MODE("SCLK_CENTERED")) u_delay (.A(pin_i[i]), .Z(delayed[i]));
     IDDRX1F u_ddr (.D(delayed[i]), .SCLK(clk_i), .RST(1'b0), .Q0(rise_o[i]), .Q1(fall_o[i]));
   end

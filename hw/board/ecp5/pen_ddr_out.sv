@@ -8,7 +8,7 @@ module pen_ddr_out #(
   input  logic [WIDTH-1:0] fall_i,
   output logic [WIDTH-1:0] pin_o
 );
-  for (genvar i = 0; i < WIDTH; i++) begin : g_pin
+  for (genvar i = 0; i < WIDTH; i++) begin : gen_pin
     ODDRX1F u_ddr (.D0(rise_i[i]), .D1(fall_i[i]), .SCLK(clk_i), .RST(1'b0), .Q(pin_o[i]));
   end
 endmodule

@@ -49,7 +49,7 @@ module pen_versa_ecp5
   logic [PORTS-1:0]      rx_dv, rx_er, tx_en, tx_er;
   logic [PORTS-1:0][7:0] rxd, txd;
 
-  for (genvar p = 0; p < PORTS; p++) begin : g_port
+  for (genvar p = 0; p < PORTS; p++) begin : gen_port
     pen_rgmii_rx u_rx (
       .rgmii_rxc_i   (rgmii_rxc_i[p]),
       .rgmii_rxd_i   (rgmii_rxd_i[p]),
@@ -176,7 +176,7 @@ module pen_versa_ecp5
     pps, 1'b1
   };
 
-  for (genvar i = 0; i < 8; i++) begin : g_lamp
+  for (genvar i = 0; i < 8; i++) begin : gen_lamp
     pen_blink u_blink (.clk_i(clk), .rst_i(rst), .event_i(events[i]), .lamp_o(lamps[i]));
   end
   assign led_no = ~lamps;

@@ -76,29 +76,29 @@ module pen_ats #(
   localparam int unsigned RECOVERY_W = PRODUCT_W - DROP_W;
   localparam int unsigned OVER_W = (FULL_W > RECOVERY_W ? FULL_W : RECOVERY_W) + 1;
   localparam int unsigned PART = 18;  // multiplier input of the small FPGA families
-  if (RATE_W > 3 * PART) begin : g_check_1
+  if (RATE_W > 3 * PART) begin : gen_check_1
     $fatal(1, "pen_ats: RATE_W must be %0d or less, is %0d (%m)", 3 * PART, RATE_W);
   end
-  if (LENGTH_W > PART) begin : g_check_2
+  if (LENGTH_W > PART) begin : gen_check_2
     $fatal(1, "pen_ats: LENGTH_W must be %0d or less, is %0d (%m)", PART, LENGTH_W);
   end
-  if (DROP_W < 1 || DROP_W > PART) begin : g_check_3
+  if (DROP_W < 1 || DROP_W > PART) begin : gen_check_3
     $fatal(1, "pen_ats: RATE_FRACTION_W - FRACTION_W must be 1 to 18 (%m)");
   end
   // An eligibility time is less than twice the longest residence and one recovery duration after the arrival.
-  if (RECOVERY_W > RESIDENCE_W + FRACTION_W + 1) begin : g_check_4
+  if (RECOVERY_W > RESIDENCE_W + FRACTION_W + 1) begin : gen_check_4
     $fatal(1, "pen_ats: a recovery duration must be below 2^%0d ns (%m)", RESIDENCE_W + 1);
   end
-  if (NEAR_W < RESIDENCE_W + 4 || NEAR_W < CYCLE_W + 3 || NEAR_W > TIME_W) begin : g_check_5
+  if (NEAR_W < RESIDENCE_W + 4 || NEAR_W < CYCLE_W + 3 || NEAR_W > TIME_W) begin : gen_check_5
     $fatal(1, "pen_ats: NEAR_W must be RESIDENCE_W + 4 and CYCLE_W + 3 or more, TIME_W at most, is %0d (%m)", NEAR_W);
   end
 
   localparam int unsigned KEPT_RESIDENCE_W = $clog2(MAX_RESIDENCE_NS + 1);
   localparam int unsigned DELAY_W = $clog2(MAX_DELAY_NS + 1);
-  if (KEPT_RESIDENCE_W > RESIDENCE_W || DELAY_W >= RESIDENCE_W || 1 << DELAY_W != MAX_DELAY_NS + 1) begin : g_check_6
+  if (KEPT_RESIDENCE_W > RESIDENCE_W || DELAY_W >= RESIDENCE_W || 1 << DELAY_W != MAX_DELAY_NS + 1) begin : gen_check_6
     $fatal(1, "pen_ats: MAX_RESIDENCE_NS and MAX_DELAY_NS must fit RESIDENCE_W, MAX_DELAY_NS be 2^n - 1 (%m)");
   end
-  if (longint'(MAX_RESIDENCE_NS) + longint'(MAX_DELAY_NS) >= longint'(8) << (CYCLE_W - 1)) begin : g_check_7
+  if (longint'(MAX_RESIDENCE_NS) + longint'(MAX_DELAY_NS) >= longint'(8) << (CYCLE_W - 1)) begin : gen_check_7
     $fatal(1, "pen_ats: MAX_RESIDENCE_NS + MAX_DELAY_NS must be below 2^%0d ns (%m)", CYCLE_W + 2);
   end
 

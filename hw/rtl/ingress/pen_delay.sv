@@ -12,7 +12,7 @@ module pen_delay #(
   output logic [WIDTH-1:0] data_o   // holds until the next word
 );
   localparam int unsigned ADDR_W = $clog2(CYCLES);
-  if (CYCLES < 2) begin : g_check
+  if (CYCLES < 2) begin : gen_check
     $fatal(1, "pen_delay: CYCLES must be 2 or more, is %0d (%m)", CYCLES);
   end
 

@@ -36,7 +36,7 @@ module pen_fdb #(
   import pen_pkg::*;
 
   localparam int unsigned SET_W = $clog2(SETS);
-  if (SETS < 2 || SETS > 4096 || SETS != 1 << SET_W) begin : g_check
+  if (SETS < 2 || SETS > 4096 || SETS != 1 << SET_W) begin : gen_check
     $fatal(1, "pen_fdb: SETS must be a power of two from 2 to 4096, is %0d (%m)", SETS);
   end
 
@@ -94,7 +94,7 @@ module pen_fdb #(
     .data_o (operand_3)
   );
 
-  for (genvar w = 0; w < 2; w++) begin : g_way
+  for (genvar w = 0; w < 2; w++) begin : gen_way
     pen_ram_1r1w #(.WIDTH($bits(entry_t)), .DEPTH(SETS)) u_entries (
       .clk_i,
       .write_i     (write_q[w]),
@@ -285,11 +285,11 @@ module pen_fdb #(
   logic             f_operand_1, f_operand_4;
   entry_t           f_stands, f_lowered;
 
-  assign f_entry     = {g_way[1].u_entries.memory[f_set], g_way[0].u_entries.memory[f_set]};
+  assign f_entry     = {gen_way[1].u_entries.memory[f_set], gen_way[0].u_entries.memory[f_set]};
   assign f_operand_1 = operand_1_q.vlan_id == f_vlan_id && operand_1_q.address == f_address;
   assign f_operand_4 = operand_4_q.vlan_id == f_vlan_id && operand_4_q.address == f_address;
   assign f_hit       = f_is_key != '0;
-  assign f_stands    = write_q[1] ? g_way[1].u_entries.memory[write_set_q] : g_way[0].u_entries.memory[write_set_q];
+  assign f_stands    = write_q[1] ? gen_way[1].u_entries.memory[write_set_q] : gen_way[0].u_entries.memory[write_set_q];
 
   function automatic logic f_small(input logic [59:0] key);
     return key[59:2] == '0;
@@ -305,7 +305,8 @@ module pen_fdb #(
           && f_small({entry_3_q[w].vlan_id, entry_3_q[w].address});
     end
     for (int unsigned s = 0; s < SETS; s++)
-      f_all_small = f_all_small && f_small(g_way[0].u_entries.memory[s][59:0]) && f_small(g_way[1].u_entries.memory[s][59:0]);
+      f_all_small = f_all_small && f_small(gen_way[0].u_entries.memory[s][59:0])
+          && f_small(gen_way[1].u_entries.memory[s][59:0]);
   end
 
   always_comb begin
@@ -359,8 +360,8 @@ module pen_fdb #(
     if (!f_past_q) begin                            // as the initialization leaves it
       assume (!lookup_i && !learn_i && write_q == '0 && f_all_small);
       for (int unsigned s = 0; s < SETS; s++) begin
-        assume (!g_way[0].u_entries.memory[s][$bits(entry_t)-1]);
-        assume (!g_way[1].u_entries.memory[s][$bits(entry_t)-1]);
+        assume (!gen_way[0].u_entries.memory[s][$bits(entry_t)-1]);
+        assume (!gen_way[1].u_entries.memory[s][$bits(entry_t)-1]);
       end
     end else begin
       // 1.
@@ -387,10 +388,10 @@ module pen_fdb #(
         if (write_q != '0 && write_entry_q.valid && write_entry_q.vlan_id == f_vlan_id && write_entry_q.address == f_address)
           assert (write_set_q == f_set && (write_entry_q.ports & ~f_heard_q) == '0);
         for (int unsigned s = 0; s < SETS; s++) begin
-          if (g_way[0].u_entries.memory[s][$bits(entry_t)-1] && s != 32'(f_set))
-            assert (g_way[0].u_entries.memory[s][59:0] != {f_vlan_id, f_address});
-          if (g_way[1].u_entries.memory[s][$bits(entry_t)-1] && s != 32'(f_set))
-            assert (g_way[1].u_entries.memory[s][59:0] != {f_vlan_id, f_address});
+          if (gen_way[0].u_entries.memory[s][$bits(entry_t)-1] && s != 32'(f_set))
+            assert (gen_way[0].u_entries.memory[s][59:0] != {f_vlan_id, f_address});
+          if (gen_way[1].u_entries.memory[s][$bits(entry_t)-1] && s != 32'(f_set))
+            assert (gen_way[1].u_entries.memory[s][59:0] != {f_vlan_id, f_address});
         end
       end
 

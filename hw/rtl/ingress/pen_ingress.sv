@@ -50,10 +50,10 @@ module pen_ingress #(
 
   localparam int unsigned STREAM_W = $clog2(STREAMS);
   localparam int unsigned PORT_W = $clog2(PORTS);
-  if (PORTS < 2 || PORTS > MAX_PORTS) begin : g_check_1
+  if (PORTS < 2 || PORTS > MAX_PORTS) begin : gen_check_1
     $fatal(1, "pen_ingress: PORTS must be 2 to %0d, is %0d (%m)", MAX_PORTS, PORTS);
   end
-  if (VISIBLE_CYCLES < PORTS + 14) begin : g_check_2
+  if (VISIBLE_CYCLES < PORTS + 14) begin : gen_check_2
     $fatal(1, "pen_ingress: VISIBLE_CYCLES must be PORTS + 14 or more, is %0d (%m)", VISIBLE_CYCLES);
   end
 
@@ -70,7 +70,7 @@ module pen_ingress #(
   logic                     found;
   stream_t                  found_stream;
 
-  for (genvar p = 0; p < PORTS; p++) begin : g_port
+  for (genvar p = 0; p < PORTS; p++) begin : gen_port
     logic port_clk;
 
 `ifdef SYNTHESIS  // no clock rests

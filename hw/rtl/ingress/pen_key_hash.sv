@@ -11,10 +11,10 @@ module pen_key_hash #(
   input  logic [8*BYTES-1:0] key_i,   // first byte in bits 7:0
   output logic [WIDTH-1:0]   hash_o
 );
-  if (BYTES < 1 || BYTES > 14) begin : g_check_1
+  if (BYTES < 1 || BYTES > 14) begin : gen_check_1
     $fatal(1, "pen_key_hash: BYTES must be 1 to 14, is %0d (%m)", BYTES);
   end
-  if (LOW + WIDTH > 32) begin : g_check_2
+  if (LOW + WIDTH > 32) begin : gen_check_2
     $fatal(1, "pen_key_hash: LOW + WIDTH must be 32 or less, is %0d (%m)", LOW + WIDTH);
   end
 
@@ -35,7 +35,7 @@ module pen_key_hash #(
   localparam masks_t MASKS = make_masks();
   localparam logic [31:0] OF_ZERO = pen_crc_pkg::crc32_key('0, BYTES);
 
-  for (genvar b = 0; b < WIDTH; b++) begin : g_bit
+  for (genvar b = 0; b < WIDTH; b++) begin : gen_bit
     assign hash_o[b] = OF_ZERO[LOW+b] ^ (^(key_i & MASKS[b]));
   end
 endmodule

@@ -29,7 +29,7 @@ module pen_stream_table #(
   localparam int unsigned SLOT_W = $clog2(SLOTS);
   localparam int unsigned STREAM_W = $clog2(STREAMS);
   localparam int unsigned KEY_W = $bits(stream_key_t);
-  if (STREAMS < 2 || STREAMS > 4096 || STREAMS != 1 << STREAM_W) begin : g_check
+  if (STREAMS < 2 || STREAMS > 4096 || STREAMS != 1 << STREAM_W) begin : gen_check
     $fatal(1, "pen_stream_table: STREAMS must be a power of two from 2 to 4096, is %0d (%m)", STREAMS);
   end
 
@@ -58,7 +58,7 @@ module pen_stream_table #(
     .clk_i, .rst_i, .valid_i, .data_i(key_i), .valid_o(key_valid), .data_o(key)
   );
 
-  for (genvar t = 0; t < 2; t++) begin : g_table
+  for (genvar t = 0; t < 2; t++) begin : gen_table
     pen_key_hash #(.BYTES(14), .LOW(16 * t), .WIDTH(SLOT_W)) u_hash (
       .key_i({3'b0, key_i}), .hash_o(slot[t])
     );

@@ -227,7 +227,7 @@ module pen_switch
   ptp_time_t            ptp_time, host_stamp;
   logic                 record;
   cell_t                record_frame;
-  for (genvar p = 0; p < PORTS; p++) begin : g_receive
+  for (genvar p = 0; p < PORTS; p++) begin : gen_receive
     rx_beat_t mac_beat;
     logic     mac_valid, mac_ready, reset;
 
@@ -236,7 +236,7 @@ module pen_switch
     always_ff @(posedge clk_i) reset_q <= rst_i ? '0 : {reset_q[1:0], receive_reset[p]};
     assign reset = receive_reset[p] || reset_q != '0;
 
-    if (WIRES[p]) begin : g_wire
+    if (WIRES[p]) begin : gen_wire
       pen_mac_rx_fifo u_mac (
         .clk_i,
         .rst_i            (rst_i || reset),
@@ -250,7 +250,7 @@ module pen_switch
         .valid_o          (mac_valid),
         .ready_i          (mac_ready)
       );
-    end else begin : g_host
+    end else begin : gen_host
       pen_host_rx #(.PORTS(PORTS)) u_host (
         .clk_i,
         .rst_i,
@@ -285,7 +285,7 @@ module pen_switch
     );
   end
 
-  if (HOST) begin : g_stamps
+  if (HOST) begin : gen_stamps
     logic [PORTS-1:0] last;
     always_comb begin
       for (int unsigned p = 0; p < PORTS; p++) last[p] = beat[p].last;
@@ -305,7 +305,7 @@ module pen_switch
       .read_frame_i  (egress_event_o[PORTS-1].frame),
       .stamp_o       (host_stamp)
     );
-  end else begin : g_no_host
+  end else begin : gen_no_host
     assign host_stamp           = '0;
     assign host_way             = '0;
     assign s_axis_host_tready_o = 1'b0;
@@ -431,7 +431,7 @@ module pen_switch
     .status_error_o         (gate_error)
   );
 
-  for (genvar p = 0; p < PORTS; p++) begin : g_gates
+  for (genvar p = 0; p < PORTS; p++) begin : gen_gates
     pen_gates #(.PORT(p), .ENTRIES(GATE_ENTRIES)) u_gates (
       .clk_i(gates_clk[p]),
       .rst_i,
@@ -464,11 +464,11 @@ module pen_switch
 
   // The way from the ports to the store and back has a register in each direction where the first word of a frame is still
   // there in time for the wire.
-  if (waits_for_words(PORTS)) begin : g_store_at_once
+  if (waits_for_words(PORTS)) begin : gen_store_at_once
     assign store_read = store_read_of[turn[PORT_W-1:0]];
     assign store_turn = turn;
     assign store_data = store_answer;
-  end else begin : g_store_later
+  end else begin : gen_store_later
     always_ff @(posedge clk_i) begin
       store_read <= store_read_of[turn[PORT_W-1:0]];
       store_turn <= turn;
@@ -570,7 +570,7 @@ module pen_switch
   assign m_axis_host_tlast_o  = host_last[PORTS-1];
   assign m_axis_host_tuser_o  = host_user[PORTS-1];
 
-  for (genvar p = 0; p < PORTS; p++) begin : g_egress
+  for (genvar p = 0; p < PORTS; p++) begin : gen_egress
     pen_egress_port #(.PORTS(PORTS), .CELLS(CELLS), .PORT(p), .HOST(!WIRES[p]), .LATE(p + 1)) u_port (
       .clk_i(egress_clk[p]),
       .rst_i,
@@ -678,7 +678,7 @@ module pen_switch
   pen_clock_gate u_gate_config_gate (.clk_i, .active_i(awake || gates_used_q != '0), .clk_o(gate_config_clk));
 
   // A frame is classified six to thirteen cycles before it is queued. Credit is settled soon after a port is idle.
-  for (genvar p = 0; p < PORTS; p++) begin : g_rest
+  for (genvar p = 0; p < PORTS; p++) begin : gen_rest
     pen_clock_gate u_gates_gate (.clk_i, .active_i(awake || gates_used_q[p]), .clk_o(gates_clk[p]));
     pen_clock_gate u_egress_gate (
       .clk_i,

@@ -42,7 +42,7 @@ module pen_switch_tb
 
   logic [PORTS-1:0]      rx_clk, rx_dv, rx_er, tx_en, tx_er;
   logic [PORTS-1:0][7:0] rxd, txd;
-  for (genvar p = 0; p < PORTS; p++) begin : g_port
+  for (genvar p = 0; p < PORTS; p++) begin : gen_port
     assign rx_clk[p]     = gmii_rx_clk[p];
     assign rxd[p]        = gmii_rxd[p];
     assign rx_dv[p]      = gmii_rx_dv[p];

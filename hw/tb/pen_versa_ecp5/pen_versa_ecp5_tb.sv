@@ -24,7 +24,7 @@ module pen_versa_ecp5_tb #(
   logic [1:0]      rxc, rx_ctl, txc, tx_ctl;
   logic [1:0][3:0] rxd, txd;
 
-  for (genvar p = 0; p < 2; p++) begin : g_phy
+  for (genvar p = 0; p < 2; p++) begin : gen_phy
     rgmii_phy u_phy (
       .rst_ni          (phy_rst_n[p]),
       .partner_clk_i   (partner_clk[p]),
