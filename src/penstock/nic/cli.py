@@ -66,3 +66,27 @@ def diff(
         compared = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["compared"].items())
         say(f"{scenarios} scenarios ({compared}): {len(found['differing'])} differ")
     end(ok)
+
+
+@app.command()
+def fuzz(
+    seed: Annotated[int, typer.Option(min=0, help="Of the first guest; the others have those after it.")] = 1,
+    guests: Annotated[int, typer.Option(min=1, help="Guests.")] = 100,
+    rtl: Annotated[bool, typer.Option("--rtl", help="The card in hardware, Verilated, in place of its model.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Let guests that mean harm do what they like with a card: a queue that behaves has to get what is its own."""
+    from penstock.nic.differ import hostile
+
+    with interruptible():
+        found = hostile(seed, guests, rtl=rtl)
+    ok = not found["harmed"]
+    if as_json:
+        row = {"id": "fuzz", "quantity": "guests that did harm", "unit": "", "measured": len(found["harmed"])}
+        answer({"ok": ok, "rows": [{**row, "goal": 0, "ok": ok}], **found})
+    else:
+        for line in found["said"]:
+            say(line)
+        survived = ", ".join(f"{count} {name}" for name, count in found["survived"].items())
+        say(f"{guests} guests ({survived}): {len(found['harmed'])} did harm")
+    end(ok)

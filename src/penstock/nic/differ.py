@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card's model against its hardware: what the host sees, and to the cycle when frames leave."""
+"""The card's model against its hardware, to the cycle; and both against guests that mean harm."""
 
 from __future__ import annotations
 
@@ -21,9 +21,23 @@ def differ(seed: int, count: int) -> dict[str, Any]:
         RunError: The program failed.
 
     """
-    command = [str(PROGRAM.build()), "differ", str(build_card()), "--seed", str(seed), "--count", str(count)]
+    return _found(["differ", str(build_card())], seed, count)
+
+
+def hostile(seed: int, count: int, *, rtl: bool = False) -> dict[str, Any]:
+    """So many guests that mean harm, at the model or the hardware: those that `harmed`, and what was `survived`.
+
+    Raises:
+        RunError: The program failed.
+
+    """
+    return _found(["hostile", *([str(build_card())] if rtl else [])], seed, count)
+
+
+def _found(words: list[str], seed: int, count: int) -> dict[str, Any]:
+    command = [str(PROGRAM.build()), *words, "--seed", str(seed), "--count", str(count)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, _DIFFERENT):
-        raise RunError(f"the comparison of cards: {done.stderr.strip() or 'no word'}")
+        raise RunError(f"{words[0]}: {done.stderr.strip() or 'no word'}")
     found: dict[str, Any] = json.loads(done.stdout)
     return found | {"said": done.stderr.splitlines()}
