@@ -12,18 +12,10 @@ DEFAULT_SEED = "2026"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: one more size of a module, run where PENSTOCK_ALL_SIZES is set")
     # One seed for the whole session, also for its parallel workers; the same each time unless asked otherwise.
     if os.environ.get("COCOTB_RANDOM_SEED", DEFAULT_SEED) == "random":
         os.environ["COCOTB_RANDOM_SEED"] = str(random.SystemRandom().randrange(1, 2**31))
     os.environ.setdefault("COCOTB_RANDOM_SEED", DEFAULT_SEED)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "PENSTOCK_ALL_SIZES" not in os.environ:
-        others = [item for item in items if item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in others]
 
 
 def pytest_report_header() -> str:

@@ -216,11 +216,6 @@ impl Admission {
         }
     }
 
-    /// Cells of a queue, guaranteed or not.
-    pub fn queued(&self, egress: usize, traffic_class: usize) -> u32 {
-        self.queues[egress][traffic_class].total
-    }
-
     /// Whether every account is empty.
     pub fn is_empty(&self) -> bool {
         self.shared == 0
@@ -286,8 +281,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn contract(limits in limits(), frames in frames()) {
-            let mut admission = Admission::new(PORTS, 0);
+        fn contract(limits in limits(), bounded in 0_u64..1 << PORTS, frames in frames()) {
+            let mut admission = Admission::new(PORTS, bounded);
             let mut held: Vec<Held> = Vec::new();
             for (number, (wanted, long, class, reception, cells, released)) in frames.into_iter().enumerate() {
                 let too_long = wanted & long;
@@ -316,20 +311,39 @@ mod tests {
                     prop_assert_eq!(of(&d), of(&one));
                     prop_assert!(d.accepted & bit == 0 || d.pool_of(egress) == one.pool_of(egress));
                 }
+                let is_pool = |h: &Held, pool| h.pool == pool;
+                let of_class = sum(&before, |h| h.class == class);
+                let received = sum(&before, |h| h.reception == reception && is_pool(h, Pool::Reception));
+                let shared = sum(&before, |h| is_pool(h, Pool::Shared));
                 for egress in (0..PORTS).filter(|e| (wanted & !too_long) >> e & 1 == 1) {
-                    let in_queue = sum(&before, |h| h.egress == egress && h.class == class);
-                    let guaranteed = sum(&before, |h| {
-                        h.egress == egress && h.class == class && h.pool == Pool::Queue
-                    });
-                    let fits = in_queue + cells <= limits.queue[class];
-                    prop_assert_eq!(fits, d.queue_full >> egress & 1 == 0);
+                    let of_queue = |h: &Held| h.egress == egress && h.class == class;
+                    let guaranteed = sum(&before, |h| of_queue(h) && is_pool(h, Pool::Queue));
                     // What is guaranteed to a queue is there whatever all others hold.
-                    if fits && guaranteed + cells <= limits.queue_guarantee {
-                        prop_assert_eq!(d.accepted >> egress & 1, 1);
-                        prop_assert_eq!(d.pool_of(egress), Pool::Queue);
-                    }
-                    if d.accepted >> egress & 1 == 1 {
-                        held.push(Held { number, egress, class, reception, pool: d.pool_of(egress), cells });
+                    let expected = if sum(&before, of_queue) + cells > limits.queue[class] {
+                        Err("queue")
+                    } else if guaranteed + cells <= limits.queue_guarantee {
+                        Ok(Pool::Queue)
+                    } else if bounded >> egress & 1 == 1 {
+                        Err("queue")
+                    } else if of_class + cells > limits.class[class] {
+                        Err("class")
+                    } else if received + cells <= limits.reception_guarantee {
+                        Ok(Pool::Reception)
+                    } else if shared + cells <= limits.shared {
+                        Ok(Pool::Shared)
+                    } else {
+                        Err("store")
+                    };
+                    let told = if d.accepted >> egress & 1 == 1 {
+                        Ok(d.pool_of(egress))
+                    } else if d.queue_full >> egress & 1 == 1 {
+                        Err("queue")
+                    } else {
+                        Err(if d.class_full >> egress & 1 == 1 { "class" } else { "store" })
+                    };
+                    prop_assert_eq!(told, expected);
+                    if let Ok(pool) = told {
+                        held.push(Held { number, egress, class, reception, pool, cells });
                     }
                 }
                 for class in 0..CLASSES {
@@ -347,7 +361,7 @@ mod tests {
                 prop_assert!(stored(&held, |h| h.pool == Pool::Shared) <= limits.shared);
                 for egress in 0..PORTS {
                     let total = sum(&held, |h| h.egress == egress && h.class == class);
-                    prop_assert_eq!(admission.queued(egress, class), total);
+                    prop_assert_eq!(admission.of_queue(egress, class), total);
                 }
             }
             for which in held {

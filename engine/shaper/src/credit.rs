@@ -294,13 +294,15 @@ mod tests {
     #[test]
     fn debt_of_any_depth_is_paid() {
         let sending = Inputs { transmitting: true, gate_open: true, waiting: true };
-        let mut credit = Credit::new(70, PORT_RATE, Bounds::HARDWARE).unwrap();
-        assert_eq!(credit.after(1 << 50, RISING) - (1 << 46), 70 - (1 << 46) % 70);
-        credit.advance(1 << 40, sending);
-        let debt = -credit.credit();
-        assert_eq!(debt, (i128::from(PORT_RATE) - 70) << 40);
-        let ticks = credit.ticks_to_zero();
-        assert_eq!((credit.after(ticks - 1, RISING) < 0, credit.after(ticks, RISING) >= 0), (true, true));
+        for (idle, sent) in [(70, 1 << 40), (PORT_RATE / 3, 1 << 50)] {
+            let mut credit = Credit::new(idle, PORT_RATE, Bounds::HARDWARE).unwrap();
+            let idle = i128::from(idle);
+            assert_eq!(credit.after(1 << 50, RISING) - (1 << 46), (idle - (1 << 46) % idle) % idle);
+            credit.advance(sent, sending);
+            assert_eq!(-credit.credit(), (i128::from(PORT_RATE) - idle) * i128::from(sent));
+            let ticks = credit.ticks_to_zero();
+            assert_eq!((credit.after(ticks - 1, RISING) < 0, credit.after(ticks, RISING) >= 0), (true, true));
+        }
     }
 
     #[test]

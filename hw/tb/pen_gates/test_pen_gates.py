@@ -433,7 +433,7 @@ async def random_lists(dut):
     rng = bench.rng
     steps = 0
     cycles = [0] * PORTS
-    for _ in range(int(os.environ.get("PENSTOCK_GATE_ROUNDS", "5"))):
+    for _ in range(int(os.environ.get("PENSTOCK_GATE_ROUNDS", "3"))):
         if rng.random() < 0.3:
             bench.rate = rng.choice([8 << 32, rng.randrange(7 << 32, (9 << 32) + 1), int(8.0001 * 2**32)])
         for port in rng.sample(range(PORTS), rng.choice([1, 2])):

@@ -243,7 +243,7 @@ async def mixed(dut):
     """Frames of all ports and classes, visible at once or later, the time wrapping on the way."""
     bench = Bench(dut, WRAP - 6000)
     await bench.start()
-    await random_frames(bench, 12000, 0.3, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
+    await random_frames(bench, 9000, 0.3, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
     for _ in range(200 * 84):
         await bench.cycle()
         if not bench.inside:
@@ -265,7 +265,7 @@ async def one_class(dut):
     """The earliest head first; of equal times that of the lower port, then the one that is not shaped."""
     bench = Bench(dut, random.getrandbits(28))
     await bench.start()
-    for _ in range(30):
+    for _ in range(12):
         time = bench.now + random.randrange(80, 200)
         turns = [(p, shaped) for p in range(bench.ports) if p != bench.port for shaped in (False, True)]
         turns *= random.randrange(1, 4)
@@ -286,12 +286,12 @@ async def expiry(dut):
     """Frames older than a second are given up while nothing can be sent, and no other."""
     bench = Bench(dut, WRAP - 50_000)
     await bench.start()
-    await random_frames(bench, 1500, 0.5, lambda: random.choice([0, 5]), classes=3, tx=False)
+    await random_frames(bench, 700, 0.5, lambda: random.choice([0, 5]), classes=3, tx=False)
     for _ in range(50):
         await bench.cycle(tx=False)
     old = bench.inside
     bench.now = (bench.now + LIFETIME // 2) % WRAP  # nothing becomes visible in between: all are
-    await random_frames(bench, 1500, 0.5, lambda: 0, classes=3, tx=False)
+    await random_frames(bench, 700, 0.5, lambda: 0, classes=3, tx=False)
     young = bench.inside - old
     for _ in range(10):
         await bench.cycle(tx=False)
@@ -322,7 +322,7 @@ async def behind_gates(dut):
                 await RisingEdge(dut.clk_i)
 
     task = cocotb.start_soon(credit())
-    await random_frames(bench, 10000, 0.2, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
+    await random_frames(bench, 8000, 0.2, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
     assert bench.grants > 50 and bench.held > 1000
     task.cancel()
     bench.gates, bench.credit = Gates(), 0xFF
@@ -374,22 +374,30 @@ async def never_fits(dut):
     bench.largest = [8 * (random.randrange(64, 400) + 20) + random.randrange(8) for _ in range(8)]
     bench.gates.open = 0
     dut.gate_enable_i.value = 0  # windows of gates that are not enabled mean nothing
-    await random_frames(bench, 1500, 0.5, lambda: random.choice([0, 5, 300]), classes=3)
+    await random_frames(bench, 700, 0.5, lambda: random.choice([0, 5, 300]), classes=3)
     bench.gates = Gates()
     bench.gates.open = 0
     for _ in range(2048):
         await bench.cycle()
     assert bench.never == 0
     dut.gate_enable_i.value = 1
-    for _ in range(1024 * 40):
+
+    def stuck():
+        """Classes whose head that is visible first, which is what is looked at, is too long."""
+        firsts = {k: min(bench.heads(k), key=bench.order) for k in range(8) if bench.heads(k)}
+        return [k for k, first in firsts.items() if 8 * (bench.slot(first) + 20) > bench.largest[k] | 7]
+
+    for _ in range(40):
+        for _ in range(1024):
+            await bench.cycle(release=random.random() < 0.3)
+        if not stuck():
+            break
+    assert bench.never > 0 and bench.expired == bench.never and not stuck()
+    # What is left fits, and stays.
+    left = bench.inside
+    for _ in range(2048):
         await bench.cycle(release=random.random() < 0.3)
-    assert bench.never > 0 and bench.expired == bench.never
-    # The head that is visible first of each class is what is looked at.
-    for k in range(8):
-        heads = bench.heads(k)
-        if heads:
-            first = min(heads, key=bench.order)
-            assert 8 * (bench.slot(first) + 20) <= bench.largest[k] | 7
+    assert bench.inside == left
     bench.gates, bench.largest = Gates(), [NO_LIMIT] * 8
     while bench.inside:
         await bench.cycle()
@@ -403,7 +411,7 @@ async def giving_up_holds_up_no_other(dut):
     bench.largest = [600, 600, *[NO_LIMIT] * 6]
     other = (bench.port + 1) % bench.ports
     visible = {}
-    for n in range(1024 * 40):
+    for n in range(1024 * 24):
         if n % 512 == 0:
             bench.gates.open = random.choice([0xFC, 0xFC, 0xF8])
         frame = None

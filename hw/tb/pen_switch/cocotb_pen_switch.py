@@ -98,7 +98,7 @@ async def carries_all_ports_at_once(dut: cocotb.handle.SimHandleBase) -> None:
     for port in range(PORTS):
         frames = [
             frame(port, station((port + 1) % PORTS), random.randbytes(random.choice((42, 60, 110, 300))), pcp=port * 2)
-            for _ in range(40)
+            for _ in range(20)
         ]
         sent.append(frames)
         for one in frames:
