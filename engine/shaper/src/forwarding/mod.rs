@@ -4,6 +4,8 @@
 //! A learning that goes out in cycle t reads its set in t + 2 and writes it in t + 6, so that it is seen by lookups that
 //! go out from t + 5 on: those read in cycle t' + 2.
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -160,11 +162,10 @@ impl Fdb {
         if self.in_cycles {
             self.settle(at.saturating_sub(READ));
             // A sweep that has read the entry shortly before takes it again.
-            let is_it = |w: &Write| w.swept && w.set as usize == set && usize::from(w.way) == way & 1;
-            if self.writes.back().is_some_and(|w| is_it(w) && w.at + LEARN_WRITES >= at) {
-                self.writes.pop_back();
-                self.sweep.running = true;
-                self.sweep.entry = 2 * set + (way & 1);
+            if let Some(read) = self.sweep.read_of(2 * set + (way & 1)).filter(|read| read + STEP >= at) {
+                let seen_as = read + STEP - LEARN_WRITES;
+                self.writes.retain(|w| !w.swept || w.at != seen_as);
+                self.sweep.take_again(read + STEP);
             }
         }
         self.write(way, set, entry);
@@ -276,7 +277,7 @@ impl Fdb {
         if is_written || self.learnt.contains(&(at + STEP - LEARN_WRITES)) {
             return;
         }
-        self.sweep.entry += 1;
+        self.sweep.take(at);
         let entry = self.sets[set][way];
         if entry.is_learnt() {
             let seen_as = at + STEP - LEARN_WRITES;

@@ -27,6 +27,8 @@ pub struct Sweep {
     pub running: bool,
     /// Twice the set, and the way.
     pub entry: usize,
+    /// The last entry that was read, and when.
+    taken: Option<(usize, Tick)>,
     /// Cycles in which something else reads.
     pub reads: VecDeque<Tick>,
 }
@@ -34,8 +36,17 @@ pub struct Sweep {
 impl Sweep {
     /// With ticks of `tick_ns.0 / tick_ns.1` nanoseconds.
     pub fn new(tick_ns: (u64, u64), period_ms: u32) -> Self {
-        let mut sweep =
-            Self { tick_ns, period_ms, swept: 0, known: 0, from: 0, running: false, entry: 0, reads: VecDeque::new() };
+        let mut sweep = Self {
+            tick_ns,
+            period_ms,
+            swept: 0,
+            known: 0,
+            from: 0,
+            running: false,
+            entry: 0,
+            taken: None,
+            reads: VecDeque::new(),
+        };
         sweep.plan();
         sweep
     }
@@ -75,6 +86,24 @@ impl Sweep {
         self.reads.clear();
         self.known = self.known.max(at + STEP);
         self.plan();
+    }
+
+    /// The entry whose turn it is was read at `at`.
+    pub fn take(&mut self, at: Tick) {
+        self.taken = Some((self.entry, at));
+        self.entry += 1;
+    }
+
+    /// When an entry was read, if it was the last one.
+    pub fn read_of(&self, entry: usize) -> Option<Tick> {
+        self.taken.filter(|taken| taken.0 == entry).map(|taken| taken.1)
+    }
+
+    /// The last entry that was read is read again at `at`, even if the sweep ended with it.
+    pub fn take_again(&mut self, at: Tick) {
+        if let Some((entry, _)) = self.taken.take() {
+            (self.running, self.entry, self.from) = (true, entry, at);
+        }
     }
 
     /// Leaves out sweeps that end before `until` and find nothing to do.
