@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 
 from penstock.scenario import model
 from penstock.scenario.checked_stream import Stream
@@ -31,8 +30,11 @@ def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, B
     """Shaped streams that a bridge would take for others at one port get destinations of their own."""
     meeting: defaultdict[tuple[str, int, int, int], list[str]] = defaultdict(list)
     ats_pcps = {name: bridge.ats_pcps for name, bridge in bridges.items()}
+    anywhere = frozenset[int | None]().union(*ats_pcps.values())
     for name, stream in streams.items():
         pcp = None if stream.vlan is None else stream.pcp
+        if pcp not in anywhere:
+            continue
         for hop in stream.tree:
             if pcp in ats_pcps[hop.bridge]:
                 bridge = bridges[hop.bridge]
@@ -44,7 +46,7 @@ def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, B
         described = draft.scenario.streams[name]
         chosen = described.destination or described.identify or described.source.capture
         if described.has_scheduler and chosen is None:
-            result[name] = replace(streams[name], destination_mac=_group_address(numbers[name]))
+            result[name] = Stream(**vars(streams[name]) | {"destination_mac": _group_address(numbers[name])})
     return result
 
 

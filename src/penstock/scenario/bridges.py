@@ -19,12 +19,14 @@ from penstock.scenario.limits import (
 from penstock.scenario.network import REAL, Bridge, Link, NodeKind, TrafficClass, hardware_visible_ps
 from penstock.scenario.port_keys import (
     CLASSES,
+    PortKeys,
     check_class_keys,
     check_residence,
     classes_of_priority,
     index,
     keys_of_bridge,
 )
+from penstock.scenario.positions import KeyPath
 from penstock.scenario.shapers import shapers_of
 from penstock.scenario.tagging import check_port_tags, translations_of
 from penstock.scenario.units import show_rate
@@ -102,15 +104,7 @@ def _bridge(
 ) -> Bridge:
     path, report = draft.origin[name], draft.report
     ports = settings.ports or 0
-    keys = keys_of_bridge(path, settings)
-    classes: dict[int, TrafficClass] = {}
-    for key, entry in settings.classes.items():
-        with report.part():
-            number = index(draft, (*path, "classes", key), key, CLASSES, "traffic class")
-            residence = None if entry.max_residence is None else entry.max_residence // 1000
-            check_residence(draft, keys, (*path, "classes", key), entry.max_residence)
-            check_class_keys(draft, keys, (*path, "classes", key), entry, None)
-            classes[number] = TrafficClass(keys.selection(number), residence)
+    keys, classes = draft.memo.get(("classes", path)) or _classes(draft, path, settings)
     table = classes_of_priority(draft, path, settings.class_of_priority)
     processing = settings.processing_delay
     residence_ns = {
@@ -185,6 +179,21 @@ def _bridge(
         class_names=shapers.names,
         queue_limits=shapers.queue_limits,
     )
+
+
+def _classes(draft: Draft, path: KeyPath, settings: model.Bridge) -> tuple[PortKeys, dict[int, TrafficClass]]:
+    """The keys of the ports and the classes of all bridges that are described in one place."""
+    keys = keys_of_bridge(path, settings)
+    found: dict[int, TrafficClass] = {}
+    for key, entry in settings.classes.items():
+        with draft.report.part():
+            number = index(draft, (*path, "classes", key), key, CLASSES, "traffic class")
+            residence = None if entry.max_residence is None else entry.max_residence // 1000
+            check_residence(draft, keys, (*path, "classes", key), entry.max_residence)
+            check_class_keys(draft, keys, (*path, "classes", key), entry, None)
+            found[number] = TrafficClass(keys.selection(number), residence)
+    draft.memo["classes", path] = keys, found
+    return keys, found
 
 
 def idle_processing_ps(ports: int) -> int:

@@ -37,6 +37,7 @@ class Draft:
         self.taken: dict[Place, str] = {}  # by what
         self._told: set[KeyPath] = set()
         self.gate_lists: dict[tuple[KeyPath, Hashable], GateList | None] = {}  # by place, and by what runs them
+        self.memo: dict[Hashable, Any] = {}  # what is worked out once for all bridges that are described in one place
         self.rate_origin: dict[str, KeyPath] = {}  # of each link: which key says its rate
         self.routes = Routes((), ())  # until the links are known
         self.tilings = Tilings(self.scenario.topology)

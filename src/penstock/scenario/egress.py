@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 
@@ -27,6 +28,14 @@ class GateList:
     cycle_time_extension_ns: int
     initial_states: int
     slots: SlotSchedule | None = None  # None: its entries were said themselves
+
+    def __hash__(self) -> int:
+        """Asked for as often as a list is looked up."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.entries, self.base_time_ns, self.cycle_time_ns, self.initial_states))
 
     @property
     def shortest_ns(self) -> int:

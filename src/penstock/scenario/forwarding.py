@@ -25,6 +25,8 @@ def check_identities(draft: Draft, network: Network) -> None:
                 tagged[stream.name] = known
         return known
 
+    if _all_differ(network):
+        return
     for name, passing in network.passing.items():
         ats = network.bridges[name].ats_pcps
         shaped = [
@@ -60,16 +62,41 @@ def check_identities(draft: Draft, network: Network) -> None:
                 )
 
 
+def _all_differ(network: Network) -> bool:
+    """Whether no two streams of ATS classes come to a bridge by one port, one VLAN and to one destination.
+
+    False as well where that is not all by which a bridge knows them.
+    """
+    anywhere = frozenset[int | None]().union(*(bridge.ats_pcps for bridge in network.bridges.values()))
+    seen: set[tuple[str, int, int, int]] = set()
+    count = 0
+    for stream in network.streams.values():
+        if (None if stream.vlan is None else stream.pcp) not in anywhere:
+            continue
+        if not stream.vlan or stream.udp is not None or stream.identify != "destination":
+            return False
+        mac, vlan = stream.destination_mac, stream.vlan
+        seen.update([(hop.bridge, hop.entry, mac, vlan) for hop in stream.tree])
+        count += len(stream.tree)
+    return len(seen) == count
+
+
 def check_forwarding(draft: Draft, network: Network) -> None:
     """What all streams put into a bridge's tables must lead each of them to its listeners and nowhere else."""
+    leading: defaultdict[str, defaultdict[tuple[int, ...], set[tuple[int, int]]]]
+    leading = defaultdict(lambda: defaultdict(set))
+    for hop, streams in network.by_hop:
+        own = network.bridges[hop.bridge].port_vlan_id[hop.entry]
+        leading[hop.bridge][hop.egress].update([(stream.destination_mac, stream.vlan or own) for stream in streams])
     for name, bridge in network.bridges.items():
         if not bridge.static_forwarding:
             continue
+        of_ports = leading[name].values()
+        if len(set().union(*of_ports)) == sum(map(len, of_ports)):
+            continue  # each key leads by one way only
         entries: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
         for stream, hop in network.passing[name]:
             entries[stream.destination_mac, stream.vlan or bridge.port_vlan_id[hop.entry]].update(hop.egress)
-        if all(len(ports) == 1 for ports in entries.values()):
-            continue
         passing = [
             (stream, hop, (stream.destination_mac, stream.vlan or bridge.port_vlan_id[hop.entry]))
             for stream, hop in network.passing[name]

@@ -230,6 +230,18 @@ class Network:
         return found
 
     @cached_property
+    def by_hop(self) -> list[tuple[Hop, list[Stream]]]:
+        """The streams by the hops that they have in common; the same hop may be there more than once."""
+        found: dict[int, tuple[Hop, list[Stream]]] = {}
+        for stream in self.streams.values():
+            for hop in stream.tree:
+                try:
+                    found[id(hop)][1].append(stream)
+                except KeyError:
+                    found[id(hop)] = hop, [stream]
+        return list(found.values())
+
+    @cached_property
     def streams_at(self) -> dict[tuple[str, int], list[Stream]]:
         """The streams that leave a bridge by a port."""
         found: defaultdict[tuple[str, int], list[Stream]] = defaultdict(list)

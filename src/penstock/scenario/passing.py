@@ -16,12 +16,13 @@ from penstock.scenario.windows import acting, wire_ns
 def check_passing(draft: Draft, network: Network) -> None:
     """Whether each stream's frames can leave by each port on their way, their talker's first."""
     passed: dict[tuple[str, int, int], int] = {}  # by bridge, port and class, a length that passes as it came
+    all_pass = not draft.report.mended and _all_pass(network)
     for stream in network.streams.values():
         talker = network.stations[stream.talker]
         if talker.is_shaped:
             number = network.class_at_talker(stream)
             _check_passes(draft, network, stream, talker, (talker.name, 0), number, ("stations", talker.name, "gates"))
-        for hop in stream.tree:
+        for hop in () if all_pass else stream.tree:
             bridge = network.bridges[hop.bridge]
             if not bridge.gates and not bridge.max_sdu_bytes:
                 continue
@@ -56,23 +57,65 @@ def _check_passes(
         allowed = f"frames up to {most}B there: {SDU_OVERHEAD_BYTES} B are around the data"
         draft.once(("streams", stream.name, "source"), what, allowed)
         passes = False
-    gates = settings.gates.get(port)
-    if gates is None:
-        return passes
     where = (*where, "entries")
-    window_ns = acting(gates).largest_window(number)
-    around = WIRE_OVERHEAD_BYTES if settings.guard_band_gap else AHEAD_BYTES
-    needed_ns = wire_ns(longest, network.link_at[at].rate_bps, around)
+    window_ns, needed_ns = _window(network, settings, at, number, longest)
     if window_ns == 0:
         passes = False
         what = f'{which} never opens at {place}, but "{stream.name}" needs it'
         draft.report.add(where, what, f"an entry that opens class {number}")
     elif window_ns is not None and needed_ns > window_ns:
         passes = False
-        wire = longest + around
+        wire = longest + _around(settings)
         what = (
             f'{which} is open for {window_ns} ns at most at {place}, but a frame of "{stream.name}" takes '
             f"{needed_ns} ns ({wire} B on the wire)"
         )
         draft.report.add(where, what, f"a window of {needed_ns}ns or more, or shorter frames")
     return passes
+
+
+def _all_pass(network: Network) -> bool:
+    """Whether the longest frames of each class pass wherever they come, in bridges that leave their tags alone."""
+    longest: dict[tuple[str, tuple[int, ...], int], int] = {}
+    for hop, streams in network.by_hop:
+        bridge = network.bridges[hop.bridge]
+        if not bridge.gates and not bridge.max_sdu_bytes:
+            continue
+        if bridge.tagging_ports:
+            return False
+        by_pcp: dict[int | None, int] = {}
+        for stream in streams:
+            pcp, size = None if stream.vlan is None else stream.pcp, stream.max_frame_bytes
+            if size > by_pcp.get(pcp, -1):
+                by_pcp[pcp] = size
+        for pcp, size in by_pcp.items():
+            number = bridge.class_of_untagged if pcp is None else bridge.class_of_pcp[pcp]
+            at = hop.bridge, hop.egress, number
+            longest[at] = max(size, longest.get(at, size))
+    return all(
+        _passes(network, network.bridges[name], (name, port), number, size)
+        for (name, ports, number), size in longest.items()
+        for port in ports
+    )
+
+
+def _passes(network: Network, settings: Egress, at: tuple[str, int], number: int, longest: int) -> bool:
+    """Whether frames of a class that are as long leave by a port."""
+    limit = settings.max_sdu_bytes.get((at[1], number))
+    if limit is not None and longest > limit + SDU_OVERHEAD_BYTES:
+        return False
+    window_ns, needed_ns = _window(network, settings, at, number, longest)
+    return window_ns is None or needed_ns <= window_ns
+
+
+def _window(
+    network: Network, settings: Egress, at: tuple[str, int], number: int, longest: int
+) -> tuple[int | None, int]:
+    """For how long the gate of a class is open at most, None if always; and what a frame needs of that."""
+    gates = settings.gates.get(at[1])
+    window_ns = None if gates is None else acting(gates).largest_window(number)
+    return window_ns, wire_ns(longest, network.link_at[at].rate_bps, _around(settings))
+
+
+def _around(settings: Egress) -> int:
+    return WIRE_OVERHEAD_BYTES if settings.guard_band_gap else AHEAD_BYTES

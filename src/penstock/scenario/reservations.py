@@ -33,6 +33,8 @@ def check_reservations(draft: Draft, network: Network) -> None:
             if number not in node.ats_classes:  # there the rates of the streams count
                 reserved.bps[name, port] += shaper.reserved_bps
     report = draft.report
+    fits = _fits(network, reserved)
+    has_limits = any(bridge.max_residence_ns for bridge in network.bridges.values())
     for stream in network.streams.values():
         if stream.ats is None:
             talker = network.stations[stream.talker]
@@ -44,10 +46,14 @@ def check_reservations(draft: Draft, network: Network) -> None:
                 what = f"class {stream.traffic_class} is ATS but the stream has no rate: it passes unshaped"
                 report.warn(("streams", stream.name), what)
             continue
-        if _reserve(draft, network, stream, reserved):
+        if fits or _reserve(draft, network, stream, reserved):
             for path, ats, held_at in _by_place(network, stream):
                 _check_scheduler(draft, path, ats, stream, max(node.overhead_bytes for node in held_at))
-        _warn_ats(draft, network, stream)
+        if has_limits:
+            _warn_of_residence(draft, network, stream)
+        if stream.deadline_ps is None:
+            what = "the stream is shaped but has no deadline: only its bound is checked"
+            report.warn(("streams", stream.name), what)
 
 
 def _by_place(network: Network, stream: Stream) -> list[tuple[KeyPath, Ats, list[Bridge | Station]]]:
@@ -80,6 +86,23 @@ def _check_scheduler(draft: Draft, path: KeyPath, ats: Ats, stream: Stream, over
             _engine.ats_rate(rate, burst)
         except ValueError as error:
             draft.report.add((*path, "burst"), str(error), "a smaller burst or a higher rate")
+
+
+def _fits(network: Network, reserved: _Reserved) -> bool:
+    """Whether each link holds all rates, of streams that share no scheduler and have one rate everywhere."""
+    total = reserved.bps.copy()
+    for stream in network.streams.values():
+        if stream.ats is None:
+            continue
+        if stream.ats.scheduler is not None or stream.ats.at:
+            return False
+        rate = stream.ats.rate_bps
+        total[stream.talker, 0] += rate
+        for hop in stream.tree:
+            for port in hop.egress:
+                total[hop.bridge, port] += rate
+    # Slopes alone may be too much for a port, and are told elsewhere.
+    return all(bps <= network.link_at[port].rate_bps for port, bps in total.items() if port in network.link_at)
 
 
 def _reserve(draft: Draft, network: Network, stream: Stream, reserved: _Reserved) -> bool:
@@ -125,7 +148,7 @@ def _reserve(draft: Draft, network: Network, stream: Stream, reserved: _Reserved
     return True
 
 
-def _warn_ats(draft: Draft, network: Network, stream: Stream) -> None:
+def _warn_of_residence(draft: Draft, network: Network, stream: Stream) -> None:
     assert stream.ats is not None
     for hop in stream.tree:
         number = network.class_at(stream, hop.bridge)
@@ -140,7 +163,3 @@ def _warn_ats(draft: Draft, network: Network, stream: Stream) -> None:
                 f'"{stream.name}" needs {show_time(fill_ps)} to earn its burst; frames above the rate drop early',
             )
             break
-    if stream.deadline_ps is None:
-        draft.report.warn(
-            ("streams", stream.name), "the stream is shaped but has no deadline: only its bound is checked"
-        )

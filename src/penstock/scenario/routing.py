@@ -31,6 +31,7 @@ class Routes:
                 self.ports[a].setdefault(b, (link.a[1], link.b[1]))
                 self.ports[b].setdefault(a, (link.b[1], link.a[1]))
         self.neighbours = [sorted(ports) for ports in self.ports]
+        self._held_by = _held_by(self.neighbours)
         self._towards: dict[int, list[int]] = {}
         self._hops: dict[tuple[int, int, int], Hop] = {}  # those that many streams have in common
 
@@ -39,6 +40,23 @@ class Routes:
         known = self._towards.get(destination)
         if known is not None:
             return known
+        known = self._towards[destination] = self._hanging(destination) or self._looked_for(destination)
+        return known
+
+    def _hanging(self, destination: int) -> list[int] | None:
+        """What hangs on the rest by a single link is on the ways towards that link's other end; None of the others."""
+        if destination not in self._held_by:
+            return None
+        chain = [destination]
+        while chain[-1] in self._held_by and chain[-1] not in self._towards:
+            chain.append(self._held_by[chain[-1]])
+        following = [*self.towards(chain[-1])]
+        following[destination] = destination
+        for before, after in pairwise(chain):
+            following[after] = before
+        return following
+
+    def _looked_for(self, destination: int) -> list[int]:
         distance = [-1] * len(self.names)
         following = [-1] * len(self.names)
         distance[destination], following[destination] = 0, destination
@@ -52,21 +70,28 @@ class Routes:
                     queue.append(other)
                 elif distance[other] == far and bridge < following[other]:
                     following[other] = bridge
-        self._towards[destination] = following
         return following
 
     def way(self, start: str, end: str) -> list[str] | None:
         """The bridges from one to another, decided from the end's side."""
-        names, last = self.names, self.number[end]
+        found = self._numbers(start, end)
+        return None if found is None else [self.names[number] for number in found]
+
+    def _numbers(self, start: str, end: str) -> list[int] | None:
+        at, last = self.number[start], self.number[end]
         following = self.towards(last)
-        at = self.number[start]
         if following[at] < 0:
             return None
-        found = [start]
+        found = [at]
         while at != last:
             at = following[at]
-            found.append(names[at])
+            found.append(at)
         return found
+
+    def straight(self, start: str, entry: int, end: str, last: int) -> tuple[Hop, ...] | None:
+        """The shortest way from a port of one bridge to a port of another, or None where none leads."""
+        way = self._numbers(start, end)
+        return None if way is None else self._path(entry, way, last)
 
     def adjacent(self, a: str, b: str) -> bool:
         """Whether a link joins two bridges."""
@@ -83,7 +108,7 @@ class Routes:
         """The union of ways that start at one bridge, with the ports at their ends; or where they meet again."""
         ways, ends = list(ways), list(ends)
         if len(ways) == len(ends) == 1 and ends[0][0] == ways[0][-1] and len({*ways[0]}) == len(ways[0]):
-            return self._path(entry, ways[0], ends[0][1])
+            return self._path(entry, [self.number[name] for name in ways[0]], ends[0][1])
         entries: dict[str, int] = {}
         parents: dict[str, str] = {}
         egress: dict[str, set[int]] = {}
@@ -101,21 +126,36 @@ class Routes:
             egress[bridge].add(port)
         return tuple(Hop(bridge, entries[bridge], tuple(sorted(egress[bridge]))) for bridge in entries)
 
-    def _path(self, entry: int, way: Sequence[str], last: int) -> tuple[Hop, ...]:
+    def _path(self, entry: int, way: Sequence[int], last: int) -> tuple[Hop, ...]:
         """The tree that is one way without a loop."""
         found = []
         ports, known = self.ports, self._hops
-        here = self.number[way[0]]
-        for bridge, after in pairwise(way):
-            there = self.number[after]
+        for here, there in pairwise(way):
             out, into = ports[here][there]
             hop = known.get((here, entry, out))
             if hop is None:
-                hop = known[here, entry, out] = Hop(bridge, entry, (out,))
+                hop = known[here, entry, out] = Hop(self.names[here], entry, (out,))
             found.append(hop)
-            here, entry = there, into
+            entry = into
+        here = way[-1]
         hop = known.get((here, entry, last))
         if hop is None:
-            hop = known[here, entry, last] = Hop(way[-1], entry, (last,))
+            hop = known[here, entry, last] = Hop(self.names[here], entry, (last,))
         found.append(hop)
         return tuple(found)
+
+
+def _held_by(neighbours: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The bridges that hang on the rest by a single link, when what hangs on them is left out; and on which."""
+    left = [len(near) for near in neighbours]
+    found: dict[int, int] = {}
+    ends = [number for number, count in enumerate(left) if count == 1]
+    for number in ends:
+        on = next((other for other in neighbours[number] if other not in found), None)
+        if on is None:
+            continue  # it holds all that was beside it
+        found[number] = on
+        left[on] -= 1
+        if left[on] == 1:
+            ends.append(on)
+    return found

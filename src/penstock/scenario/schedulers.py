@@ -19,8 +19,8 @@ def committed_of(
 ) -> Ats | None:
     """What a stream is held to at its talker and the bridges that it passes; None if it has no scheduler."""
     if stream.ats is not None:
-        at = [*([talker.name] if talker.ats_classes else []), *(bridge.name for bridge in passed)]
         for name in stream.ats.at:
+            at = [*([talker.name] if talker.ats_classes else []), *(bridge.name for bridge in passed)]
             if name == talker.name and not talker.ats_classes:
                 what = f'no class of "{name}" is ATS'
                 allowed = f'stations.{name}.classes.7 = {{ selection = "ats" }}'

@@ -30,6 +30,14 @@ class Shapers:
 
 def shapers_of(draft: Draft, keys: PortKeys, limits: Able, rates_bps: Mapping[int, int]) -> Shapers:
     """The shapers of a node whose ports with a cable have these rates."""
+    key = ("shapers", keys.path, limits, frozenset(rates_bps.items()))
+    known: Shapers | None = draft.memo.get(key)
+    if known is None:
+        known = draft.memo[key] = _shapers(draft, keys, limits, rates_bps)
+    return known
+
+
+def _shapers(draft: Draft, keys: PortKeys, limits: Able, rates_bps: Mapping[int, int]) -> Shapers:
     found = Shapers(names=_class_names(draft, keys), queue_limits=_queue_limits(keys))
     alike: dict[int | None, int] = {}  # by rate, a port of which nothing is said by itself
     for port in range(keys.ports):

@@ -175,6 +175,8 @@ class Source(Table):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Source:
+        if self.frames is not None and self.every is not None and self.model_fields_set <= _PLAIN:
+            return self
         _check_program(self)
         timings = [k for k in TIMINGS if getattr(self, k) is not None]
         whole = next((k for k in ("capture", "audio", "video") if getattr(self, k) is not None), None)
@@ -204,6 +206,7 @@ class Source(Table):
         return self
 
 
+_PLAIN = {"frames", "every", "start", "count", "seed"}
 TIMINGS = ("every", "back_to_back", "poisson", "normal", "response_to")
 _KINDS = f'capture = "FILE", audio, video or program, or frames = "LENGTH" with one of {", ".join(TIMINGS)}'
 

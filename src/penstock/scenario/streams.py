@@ -110,7 +110,8 @@ def _check_class(
     draft: Draft, path: KeyPath, traffic: Traffic, first: Bridge, passed: Sequence[Bridge], at_talker: bool
 ) -> None:
     """Whether a stream that is to be shaped is of a class that is, at a bridge or at its talker."""
-    shaped_at = [bridge for bridge in passed if bridge.is_ats(_class_at(bridge, traffic))]
+    pcp = None if traffic.vlan is None else traffic.pcp
+    shaped_at = [bridge for bridge in passed if pcp in bridge.ats_pcps]
     if not shaped_at and not at_talker:
         traffic_class = _class_at(first, traffic)
         selection = first.selection(traffic_class)

@@ -47,6 +47,8 @@ class Kind:
             raise self._refuse(f"{said(value)} {what}")
         if len(number) > _MOST_DIGITS:
             raise self._refuse(f"{said(value)} has more digits than anything that can be set")
+        if number.isdecimal():
+            return int(number) * size
         whole, _, decimals = number.replace("_", "").partition(".")
         parts: int = 10 ** len(decimals)
         exact, rest = divmod(int(whole + decimals) * size, parts)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,12 +20,13 @@ def with_vlans(
     listed = {name: _listed(draft, name, stations) for name in bridges}
     needed: dict[str, dict[int, set[int]]] = {name: {} for name in bridges}
     told: set[tuple[str, int, int]] = set()
-    seen: set[tuple[int, int | None]] = set()  # many streams share their hops
+    seen: defaultdict[int | None, set[int]] = defaultdict(set)  # by VLAN: many streams share their hops
     for stream in streams.values():
+        known = seen[stream.vlan]
+        if known.issuperset(map(id, stream.tree)):
+            continue
+        known.update(map(id, stream.tree))
         for hop in stream.tree:
-            if (id(hop), stream.vlan) in seen:
-                continue
-            seen.add((id(hop), stream.vlan))
             vlan = stream.vlan if stream.vlan else bridges[hop.bridge].port_vlan_id[hop.entry]
             members = listed[hop.bridge].get(vlan)
             for port in (hop.entry, *hop.egress):

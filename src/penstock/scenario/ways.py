@@ -17,6 +17,10 @@ def tree_of(
     """The way to all listeners: the given one, or the shortest."""
     routes, report = draft.routes, draft.report
     first = talker.bridge
+    if stream.route is None and len(listeners) == 1 and not draft.tilings.node:
+        straight = routes.straight(first, talker.port, listeners[0].bridge, listeners[0].port)
+        if straight is not None:
+            return straight
     ends = [(s.bridge, s.port) for s in listeners]
     if stream.route is None:
         goals = list(dict.fromkeys(bridge for bridge, _ in ends))
