@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The network that is analysed, as plain data. Lengths are on the wire, rates and times those of the network's clock: who
 //! describes a node makes good for its clock's drift.
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     pub ports: Vec<Port>,
@@ -12,7 +12,7 @@ pub struct Network {
 }
 
 /// An egress port, of a bridge or of a station.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
     /// b/s, no more than the link has.
@@ -35,7 +35,7 @@ pub struct Port {
 }
 
 /// The credit-based shaper of a class.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credit {
     #[serde(rename = "class")]
@@ -51,7 +51,7 @@ pub struct Credit {
 }
 
 /// A gate control list as it acts: its entries fill the cycle.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
     /// States, bit k for class k, and for how long, in ps.
@@ -73,7 +73,7 @@ pub struct Gates {
 }
 
 /// When a source releases its frames, in the network's time.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Releases {
     /// After which they come again; none: they do not.
@@ -83,7 +83,7 @@ pub struct Releases {
 }
 
 /// A token bucket.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// 10^-3 bit
@@ -91,7 +91,7 @@ pub struct Bucket {
     pub rate_bps: i64,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
     /// What its source releases; nothing is known without any.
@@ -109,7 +109,7 @@ pub struct Stream {
 }
 
 /// A queue that the stream passes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hop {
     pub port: usize,

@@ -11,6 +11,7 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `describe` | the network as plain data: ports, their classes and gates, streams, contracts, regulators |
+//! | `told` | the same in few words, as it is handed over |
 //! | `check` | what of that is out of range |
 //! | `curve` | arrival curves: the least of some token buckets, sums, what a link lets through, jitter |
 //! | `phase` | when in the gate cycle frames of sources come that are synchronized with it |
@@ -41,6 +42,7 @@ mod outcome;
 mod phase;
 mod search;
 mod service;
+pub mod told;
 mod wait;
 mod windows;
 

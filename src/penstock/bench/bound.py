@@ -9,7 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock._engine import BoundNetwork
 
 Scenario = dict[str, Any]
 Row = dict[str, Any]
@@ -151,38 +154,33 @@ def bench(names: list[str] | None, rounds: int) -> Iterator[Result]:
 
 
 def _measured(name: str, rounds: int) -> Result:
-    from penstock import _engine
-
-    text, before_s, ports = _description(name)
-    begun = time.process_time()
-    network = _engine.BoundNetwork(text)
-    before_s += time.process_time() - begun
-    times, answer = [], ""
+    network, before_s, ports = _described(name)
+    times = []
     for _ in range(rounds):
         begun = time.process_time()
-        answer = network.analyse()
+        outcome = network.analyse()
         times.append((time.process_time() - begun) * 1000)
-    found = json.loads(answer)
+    found = json.loads(outcome.text())
     without = sum(queue["wait_ps"] is None for queue in found["queues"])
     streams = len(found["hops"])
     return Result(name, streams, ports, len(found["queues"]), without, found["rounds"], times, before_s * 1000)
 
 
-def _description(name: str) -> tuple[str, float, int]:
-    """What the engine takes, the time that it took to get there, and how many ports it has."""
+def _described(name: str) -> tuple[BoundNetwork, float, int]:
+    """What the engine analyses, the time that it took to get there, and how many ports it has."""
     from penstock.bound.describe import describe
     from penstock.scenario import load
 
     scenario = NETWORKS[name].make()
     begun = time.process_time()
     told = describe(load(scenario))
-    text = told.text()
-    return text, time.process_time() - begun, len(told.ports)
+    network = told.engine()
+    return network, time.process_time() - begun, len(told.ports)
 
 
 def description(name: str, file: Path) -> None:
     """Writes a network as the analysis takes it."""
-    file.write_text(_description(name)[0])
+    file.write_text(_described(name)[0].text())
 
 
 def table(results: Sequence[Result]) -> list[str]:

@@ -10,11 +10,12 @@ from i to j. Where that is not shown and nothing is by chance, the talker alone 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
-from math import ceil
+from math import ceil, floor, lcm
 from typing import Any, Literal, NamedTuple
 
 from penstock import _engine
@@ -256,16 +257,17 @@ def _wait_ps(network: Network, stream: Stream) -> int | None:
     before = _before(network, talker, network.class_at_talker(stream))
     if before.unknown - {stream.name}:
         return None
-    blocking, ahead, shares, higher = before.blocking, before.at_once, before.share, before.higher
+    ahead, left = before.blocking + before.at_once, before.left
+    own = Fraction(0)
     itself = brought(network, stream, talker.link_rate_bps)
     if itself is not None:  # nobody waits for itself
-        ahead, shares = ahead - itself[0], shares - itself[1]
-    slowest = talker.link_rate_bps * (1 - higher)
+        ahead, own = ahead - itself[0], itself[1]
     first = stream.tree[0].bridge
-    if shares > 1 or stream.ats is None or stream.ats.at_node(first).rate_bps > slowest:
+    if before.over > own or stream.ats is None or stream.ats.at_node(first).rate_bps > before.slowest_bps:
         return None
-    waited = (blocking + ahead) / (1 - higher) * Fraction(10**9, 10**9 + min(talker.clock.drift_ppb, 0))
-    return ceil(waited)
+    # What is ahead, by the part of the link that is left, as long as the talker's clock makes it.
+    time = ahead.numerator * left.denominator * 10**9
+    return ceil_div(time, ahead.denominator * left.numerator * (10**9 + min(talker.clock.drift_ppb, 0)))
 
 
 class _Level(NamedTuple):
@@ -290,7 +292,9 @@ class _Before(_Brought):
     """What may be before a frame of a class at its talker, its own class too."""
 
     blocking: Fraction = Fraction(0)  # in ps, of what may have begun
-    higher: Fraction = Fraction(0)  # of the share, what goes first
+    left: Fraction = Fraction(1)  # of the link, by what goes first
+    slowest_bps: int = 0  # that what is left comes to, rounded down
+    over: Fraction = Fraction(0)  # by how much all of it is more than the link carries; below zero if it is less
 
 
 def _before(network: Network, talker: Station, own: int) -> _Before:
@@ -298,14 +302,19 @@ def _before(network: Network, talker: Station, own: int) -> _Before:
     if known is not None:
         return known
     found = network.memo["before at talker", talker.name, own] = _Before()
+    taken: list[_Brought] = []
+    higher: list[Fraction] = []
     for other, of in _by_level(network, talker).items():
         if other.traffic_class < own or (other.endless and other.traffic_class == own):
             found.longest_bytes = max(found.longest_bytes, of.longest_bytes)
             continue
         found.unknown |= of.unknown
-        found.at_once += of.at_once
-        found.share += of.share
-        found.higher += of.share if other.traffic_class > own else 0
+        taken.append(of)
+        if other.traffic_class > own:
+            higher.append(of.share)
+    found.at_once, found.share = _sum([of.at_once for of in taken]), _sum([of.share for of in taken])
+    found.left, found.over = 1 - _sum(higher), found.share - 1
+    found.slowest_bps = floor(talker.link_rate_bps * found.left)
     found.blocking = Fraction(found.longest_bytes * 8 * PS, talker.link_rate_bps)
     return found
 
@@ -314,6 +323,7 @@ def _by_level(network: Network, talker: Station) -> dict[_Level, _Brought]:
     known: dict[_Level, _Brought] | None = network.memo.get(("brought by level", talker.name))
     if known is None:
         known = network.memo["brought by level", talker.name] = {}
+        parts: defaultdict[_Level, list[tuple[Fraction, Fraction]]] = defaultdict(list)
         for stream in network.streams_from[talker.name]:
             level = _Level(network.class_at_talker(stream), bool(stream.source.back_to_back))
             of, found = known.setdefault(level, _Brought()), brought(network, stream, talker.link_rate_bps)
@@ -321,8 +331,17 @@ def _by_level(network: Network, talker: Station) -> dict[_Level, _Brought]:
             if found is None:
                 of.unknown.add(stream.name)
             else:
-                of.at_once, of.share = of.at_once + found[0], of.share + found[1]
+                parts[level].append(found)
+        for level, each in parts.items():
+            of = known[level]
+            of.at_once, of.share = _sum([at_once for at_once, _ in each]), _sum([share for _, share in each])
     return known
+
+
+def _sum(fractions: Sequence[Fraction]) -> Fraction:
+    """By one denominator, which takes less time than one after the other."""
+    whole = lcm(*[each.denominator for each in fractions])
+    return Fraction(sum([each.numerator * (whole // each.denominator) for each in fractions]), whole)
 
 
 def brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction, Fraction] | None:
@@ -339,6 +358,12 @@ def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction,
     if isinstance(releases, str):
         return None
 
+    size, cycle_ps = releases.frame_bytes[0], releases.cycle_ps
+    if len(releases.times_ps) == 1 < releases.frames and not releases.slack_ps and cycle_ps is not None:
+        bits = (size + WIRE_OVERHEAD_BYTES) * 8 * PS
+        if bits <= cycle_ps * rate_bps:  # as often as its period says, and no sooner
+            return Fraction(bits, rate_bps), Fraction(bits, cycle_ps * rate_bps)
+
     def wire_ps(*sizes: int) -> Fraction:
         return Fraction((sum(sizes) + len(sizes) * WIRE_OVERHEAD_BYTES) * 8 * PS, rate_bps)
 
@@ -352,8 +377,6 @@ def _brought(network: Network, stream: Stream, rate_bps: int) -> tuple[Fraction,
         span = Fraction(releases.cycle_ps)
     share = whole / span
     slack = releases.slack_ps
-    if len(releases.times_ps) == 1 and not slack and share <= 1:
-        return whole, share  # as often as its period says, and no sooner
     frames = [
         Spaced(time, ceil(wire_ps(size) / share), 0, group)
         for time, size, group in islice(releases.unrolled(slack), _MOST_FRAMES_AT_ONCE + 1)

@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as the analysis of the engine takes it (`engine/bound/src/describe.rs`): plain numbers, on the wire.
+"""A network as the analysis of the engine takes it (`engine/bound/src/told.rs`): plain numbers.
 
 Times and rates are those of the network's clock: what a node's own clock makes of them is made good for here.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
+from penstock import _engine
 from penstock.bound.contracts import brought, contract_of
-from penstock.bound.phases import acts_for_all, begun, reach_ps, released
+from penstock.bound.phases import acts_for_all, begun, between, released
 from penstock.bound.sources import fastest_bps
 from penstock.bound.terms import MOST, PS, ceil_div
-from penstock.bound.timing import STATION_STEP_PS, TOLERANCE_PS, grid_step_ps, processing, visible_early_ps
+from penstock.bound.timing import STATION_STEP_PS, grid_step_ps, processing, visible_early_ps
 from penstock.collection import without_collection
 from penstock.ethernet import GAP_BYTES, WIRE_OVERHEAD_BYTES
-from penstock.scenario.checked_stream import Hop, Stream
+from penstock.scenario.checked_stream import Ats, Hop, Stream
 from penstock.scenario.egress import CreditShaper, GateList
 from penstock.scenario.limits import START_TIME_NS
 from penstock.scenario.network import Bridge, Network, Station
@@ -39,23 +43,45 @@ _AT_ONCE_PS = 500_000  # so soon after the run begins no frame has come anywhere
 
 @dataclass
 class Description:
-    """The network as JSON, and where in it everything is."""
+    """The network as the engine takes it, and where in it everything is."""
 
+    network: Network
     ports: list[dict[str, Any]] = field(default_factory=list)
     regulators: list[dict[str, int]] = field(default_factory=list)
+    passages: list[dict[str, Any]] = field(default_factory=list)
     streams: list[dict[str, Any]] = field(default_factory=list)
     port_at: dict[Place, int] = field(default_factory=dict)
-    hop_at: list[dict[Place, int]] = field(default_factory=list)  # by stream
-    # What all streams that enter a bridge by a port have in common there.
-    entered: dict[Place, tuple[Place, Bridge | Station, Bridge, int]] = field(default_factory=dict)
+    # Of a hop, by its identity, the passages to its egress ports.
+    passages_of: dict[int, list[int]] = field(default_factory=dict)
+    node_of: dict[str, _Node] = field(default_factory=dict)  # what schedulers of a node have in common
+    _hops_of: dict[str, dict[Place, int]] = field(default_factory=dict)
+
+    def hops_of(self, name: str) -> dict[Place, int]:
+        """By port, the hops of a stream as the engine counts them: its talker's, and each after the one before it."""
+        known = self._hops_of.get(name)
+        if known is None:
+            stream = self.network.streams[name]
+            places = [(stream.talker, 0), *((hop.bridge, port) for hop in stream.tree for port in hop.egress)]
+            known = self._hops_of[name] = {place: number for number, place in enumerate(places)}
+        return known
+
+    def engine(self) -> _engine.BoundNetwork:
+        """The network in the engine."""
+        told = {"ports": self.ports, "regulators": self.regulators, "passages": self.passages, "streams": self.streams}
+        return _engine.BoundNetwork.told(to_json(told).decode())
 
     def as_json(self) -> dict[str, Any]:
-        """What the engine takes."""
-        return {"ports": self.ports, "regulators": self.regulators, "streams": self.streams}
+        """The network hop by hop."""
+        found: dict[str, Any] = json.loads(self.engine().text())
+        return found
 
-    def text(self) -> str:
-        """That as JSON."""
-        return to_json(self.as_json()).decode()
+
+class _Node(NamedTuple):
+    """What of a node its schedulers depend on."""
+
+    overhead_bytes: int
+    drift_ppb: int
+    step_ps: int  # of its times
 
 
 def describe(network: Network) -> Description:
@@ -65,31 +91,47 @@ def describe(network: Network) -> Description:
 
 
 def _described(network: Network) -> Description:
-    told = Description()
-    places: dict[Place, None] = {}
-    for stream in network.streams.values():
-        places[stream.talker, 0] = None
-        for hop in stream.tree:
-            places.update(dict.fromkeys((hop.bridge, port) for port in hop.egress))
-    shortest = _shortest(network)
-    for place in places:
+    told = Description(network)
+    lengths = _lengths(network)
+    for place in _places(network):
         told.port_at[place] = len(told.ports)
-        told.ports.append(_port(network, place, shortest[place]))
-    regulators: dict[Any, int] = {}
-    for stream in network.streams.values():
-        _add(network, stream, told, regulators)
+        told.ports.append(_port(network, place, lengths[place]))
+    for hop, _ in network.by_hop:
+        told.passages_of[id(hop)] = [*range(len(told.passages), len(told.passages) + len(hop.egress))]
+        told.passages += [_passage(network, told, hop, port) for port in hop.egress]
+    known = _Known()
+    told.streams += [_stream(network, stream, told, known) for stream in network.streams.values()]
     return told
 
 
-def _shortest(network: Network) -> dict[Place, tuple[int, int]]:
+def _places(network: Network) -> Iterable[Place]:
+    """The ports by which frames leave, as streams come to them."""
+    found: dict[Place, None] = {}
+    known: set[int] = set()
+    for stream in network.streams.values():
+        found[stream.talker, 0] = None
+        if not known.issuperset(map(id, stream.tree)):
+            known.update(map(id, stream.tree))
+            for hop in stream.tree:
+                found.update(dict.fromkeys((hop.bridge, port) for port in hop.egress))
+    return found
+
+
+def _lengths(network: Network) -> dict[Place, tuple[int, int]]:
     """The shortest and the longest frame that leaves by a port."""
     found: dict[Place, tuple[int, int]] = {}
-    for stream in network.streams.values():
-        shortest, longest = stream.min_frame_bytes, stream.max_frame_bytes
-        for place in [(stream.talker, 0), *((hop.bridge, port) for hop in stream.tree for port in hop.egress)]:
-            least, most = found.get(place, (shortest, longest))
-            if shortest <= least or longest >= most:
-                found[place] = min(least, shortest), max(most, longest)
+
+    def take(streams: list[Stream], places: Iterable[Place]) -> None:
+        least, most = min([each.min_frame_bytes for each in streams]), max([each.max_frame_bytes for each in streams])
+        for place in places:
+            known = found.get(place, (least, most))
+            found[place] = min(known[0], least), max(known[1], most)
+
+    for talker, streams in network.streams_from.items():
+        if streams:
+            take(streams, [(talker, 0)])
+    for hop, streams in network.by_hop:
+        take(streams, [(hop.bridge, port) for port in hop.egress])
     return found
 
 
@@ -110,11 +152,7 @@ def _port(network: Network, place: Place, lengths: tuple[int, int]) -> dict[str,
     told: dict[str, Any] = {
         "slowest_bps": floor(slowest),
         "fastest_bps": ceil(rate * drift),
-        "credit": [
-            _credit(node, traffic_class, shaper, drift)
-            for (of, traffic_class), shaper in node.credit.items()
-            if of == port
-        ],
+        "credit": _credits(network, node, port, drift),
         "turns": sum(1 << number for number in node.round_robin.get(port, ())),
     }
     if isinstance(node, Bridge):
@@ -137,10 +175,29 @@ def held_ps_of(network: Network, bridge: Bridge, rate_bps: int) -> int:
     A scheduler with a slow clock falls behind one with a fast clock for as long as the run lasts.
     """
     processing_ps, _ = processing(bridge, rate_bps, 0)
-    drifts = [each.clock.drift_ppb for each in network.bridges.values()]
-    behind_ps = ceil_div(network.duration_ps * (max(0, *drifts) - min(0, *drifts)), 10**9)
+    behind_ps = ceil_div(network.duration_ps * _drifts_apart(network), 10**9)
     own_ps = processing_ps + 2 * grid_step_ps(bridge)
     return own_ps + ceil_div(own_ps * abs(bridge.clock.drift_ppb), 10**9) + behind_ps
+
+
+def _drifts_apart(network: Network) -> int:
+    """By how many ppb the clocks of bridges disagree, and with the network's time."""
+    known: int | None = network.memo.get("drifts apart")
+    if known is None:
+        drifts = [each.clock.drift_ppb for each in network.bridges.values()]
+        known = network.memo["drifts apart"] = max(0, *drifts) - min(0, *drifts)
+    return known
+
+
+def _credits(network: Network, node: Bridge | Station, port: int, drift: Fraction) -> list[dict[str, int]]:
+    """The same of all nodes that are described in one place."""
+    hardware = isinstance(node, Bridge) and node.hardware_timing
+    key = "credit", id(node.credit), port, node.clock.drift_ppb, hardware, node.count_gap
+    known: list[dict[str, int]] | None = network.memo.get(key)
+    if known is None:
+        shapers = [(number, shaper) for (of, number), shaper in node.credit.items() if of == port]
+        known = network.memo[key] = [_credit(node, number, shaper, drift) for number, shaper in shapers]
+    return known
 
 
 def _credit(node: Bridge | Station, traffic_class: int, shaper: CreditShaper, drift: Fraction) -> dict[str, int]:
@@ -175,7 +232,7 @@ def _gates(
     # An edge acts in the next tick, and a frame may take longer or shorter than the gate's clock says.
     wire_ps = ceil_div((longest + WIRE_OVERHEAD_BYTES) * 8 * PS, rate)
     edge = (2 * 8000 if hardware else 2) + ceil_div(wire_ps * abs(drift), 10**9)
-    entries = [(states, interval * 1000) for _, states, interval in acting(gates).entries]
+    entries = _entries(gates)
     if drift:
         edge += _SYNTONIZED_PS
     if not node.guard_band_gap:
@@ -183,6 +240,12 @@ def _gates(
     if drift and node.clock.sync_error_ns is None:
         entries = [(states, round(Fraction(interval * 10**9, 10**9 + drift))) for states, interval in entries]
     return {"entries": entries, "edge_ps": edge, "late": late, "frozen": node.frozen_in_guard_band}
+
+
+@lru_cache(maxsize=256)
+def _entries(gates: GateList) -> list[tuple[int, int]]:
+    """States and intervals in ps, as the list acts."""
+    return [(states, interval * 1000) for _, states, interval in acting(gates).entries]
 
 
 # What the lengths of cycles may add up to that are rounded to picoseconds, or to the increments of a clock.
@@ -205,61 +268,60 @@ def source_bucket(network: Network, stream: Stream) -> list[dict[str, int]]:
     return [{"burst_millibits": ceil_div(ps * rate * 1000, at_once.denominator * PS), "rate_bps": rate_bps}]
 
 
-def _add(network: Network, stream: Stream, told: Description, regulators: dict[Any, int]) -> None:
-    talker = network.stations[stream.talker]
-    held = _regulator(network, stream, 0, talker, told, regulators) if network.is_held_by_talker(stream) else None
-    hops: list[dict[str, Any]] = [
-        {"port": told.port_at[stream.talker, 0], "class": network.class_at_talker(stream), "from": None,
-         "jitter_ps": 0, "regulator": held}
-    ]  # fmt: skip
-    at: dict[Place, int] = {(stream.talker, 0): 0}
-    first = stream.tree[0].bridge
-    for hop in stream.tree:
-        entered = told.entered.get((hop.bridge, hop.entry))
-        if entered is None:
-            entered = told.entered[hop.bridge, hop.entry] = _entered(network, hop)
-        before, sender, bridge, jitter = entered
-        traffic_class = bridge.class_of_untagged if stream.vlan is None else bridge.class_of_pcp[stream.pcp]
-        regulated = stream.ats is not None and bridge.is_ats(traffic_class)
-        conforms = regulated and hop.bridge == first and _all_conform(network, stream)
-        if conforms:
-            jitter += TOLERANCE_PS
-        if bridge.cut_through_bytes is not None:
-            entry = network.link_at[hop.bridge, hop.entry]
-            jitter += ceil_div(stream.max_frame_bytes * 8 * PS, entry.rate_bps)
-        scheduler = _regulator(network, stream, hop.entry, bridge, told, regulators) if regulated else None
-        for port in hop.egress:
-            at[hop.bridge, port] = len(hops)
-            hops.append(
-                {
-                    "port": told.port_at[hop.bridge, port],
-                    "class": traffic_class,
-                    "from": at[before],
-                    "jitter_ps": jitter,
-                    "regulator": scheduler,
-                    "conforms": conforms,
-                    "reach_ps": None if regulated else reach_ps(network, stream, sender, hop, port),
-                }
-            )
-    told.hop_at.append(at)
-    told.streams.append(
-        {
-            "buckets": source_bucket(network, stream),
-            "min_bytes": stream.min_frame_bytes + WIRE_OVERHEAD_BYTES,
-            "max_bytes": stream.max_frame_bytes + WIRE_OVERHEAD_BYTES,
-            "fills": bool(stream.source.back_to_back),
-            "releases": released(network, stream),
-            "hops": hops,
-        }
-    )
+@dataclass
+class _Known:
+    """Schedulers that are told: of one stream, by what it is and where; and the numbers of those that are shared."""
+
+    buckets: dict[tuple[_Node, int, int], dict[str, int]] = field(default_factory=dict)
+    shared: dict[tuple[str, int, int, str], int] = field(default_factory=dict)
 
 
-def _entered(network: Network, hop: Hop) -> tuple[Place, Bridge | Station, Bridge, int]:
-    """The port that is before a bridge's, its node, the bridge, and by how much that may take longer at times."""
+def _stream(network: Network, stream: Stream, told: Description, known: _Known) -> dict[str, Any]:
+    held: int | None = None
+    regulators: list[int | None] = []
+    conforms = False
+    if stream.ats is not None:
+        known.buckets.clear()
+        if network.is_held_by_talker(stream):
+            held = _regulator(network, stream, (stream.talker, 0), told, known)
+        pcp = None if stream.vlan is None else stream.pcp
+        is_held = [pcp in network.bridges[hop.bridge].ats_pcps for hop in stream.tree]
+        for hop, is_held_there in zip(stream.tree, is_held, strict=True):
+            number = _regulator(network, stream, (hop.bridge, hop.entry), told, known) if is_held_there else None
+            regulators += [number] * len(hop.egress)
+        conforms = is_held[0] and _all_conform(network, stream)
+    passages = told.passages_of
+    return {
+        "port": told.port_at[stream.talker, 0],
+        "class": network.class_at_talker(stream),
+        "held_by": held,
+        "pcp": None if stream.vlan is None else stream.pcp,
+        "way": [number for hop in stream.tree for number in passages[id(hop)]],
+        "regulators": regulators,
+        "conforms": conforms,
+        "buckets": source_bucket(network, stream),
+        "min_frame_bytes": stream.min_frame_bytes,
+        "max_frame_bytes": stream.max_frame_bytes,
+        "fills": bool(stream.source.back_to_back),
+        "releases": released(network, stream),
+    }
+
+
+def _passage(network: Network, told: Description, hop: Hop, egress: int) -> dict[str, Any]:
+    """From the port before a bridge to one of its own."""
     before = network.peer(hop.bridge, hop.entry)
     assert before is not None, "a tree leads from its talker on"
     bridge = network.bridges[hop.bridge]
-    return before, _node(network, before[0]), bridge, grid_step_ps(bridge) + _ROUNDING_PS
+    entry = network.link_at[hop.bridge, hop.entry]
+    return {
+        "port": told.port_at[hop.bridge, egress],
+        "before": told.port_at[before],
+        "classes": [*bridge.class_of_pcp, bridge.class_of_untagged],
+        "jitter_ps": grid_step_ps(bridge) + _ROUNDING_PS,
+        "rate_bps": entry.rate_bps,
+        "delay_ps": entry.delay_ps,
+        **between(network, _node(network, before[0]), hop, egress),
+    }
 
 
 def _all_conform(network: Network, stream: Stream) -> bool:
@@ -285,37 +347,52 @@ def _is_kept(network: Network, stream: Stream) -> bool:
 
 
 def committed_on_wire(node: Bridge | Station, stream: Stream) -> tuple[int, int]:
-    """Rate and burst at a node, as its scheduler really has them.
-
-    What counts less than is on the wire lets more pass.
-    """
+    """Rate and burst at a node, as its scheduler really has them."""
     assert stream.ats is not None
-    counted = stream.min_frame_bytes + min(node.overhead_bytes, WIRE_OVERHEAD_BYTES)
+    return _on_wire(stream, stream.ats.at_node(node.name), node.overhead_bytes)
+
+
+def _on_wire(stream: Stream, ats: Ats, overhead_bytes: int) -> tuple[int, int]:
+    """What counts less than is on the wire lets more pass."""
+    counted = stream.min_frame_bytes + min(overhead_bytes, WIRE_OVERHEAD_BYTES)
     on_wire = stream.min_frame_bytes + WIRE_OVERHEAD_BYTES
-    ats = stream.ats.at_node(node.name)
     return ceil_div(fastest_bps(ats.rate_bps, counted) * on_wire, counted), ceil_div(ats.burst_bytes * on_wire, counted)
 
 
-def _regulator(
-    network: Network, stream: Stream, entry: int, node: Bridge | Station, told: Description, known: dict[Any, int]
-) -> int:
-    """The scheduler of a stream at a node; one of several streams where they share it."""
+def _regulator(network: Network, stream: Stream, at: Place, told: Description, known: _Known) -> int:
+    """The scheduler of a stream at a bridge's reception port, or at its talker."""
     assert stream.ats is not None
+    name, entry = at
+    ats, node = stream.ats.at_node(name), told.node_of.get(name)
+    if node is None:
+        node = told.node_of[name] = _timing(_node(network, name))
+    bucket = known.buckets.get((node, ats.rate_bps, ats.burst_bytes))
+    if bucket is None:
+        bucket = known.buckets[node, ats.rate_bps, ats.burst_bytes] = _bucket(stream, ats, node)
     shared = stream.ats.scheduler
-    number = network.class_at(stream, node.name) if isinstance(node, Bridge) else network.class_at_talker(stream)
-    key = (node.name, entry, number, shared or (stream.name,))
-    rate_bps, burst_bytes = committed_on_wire(node, stream)
-    rate = ceil_div(rate_bps * (10**9 + node.clock.drift_ppb), 10**9)
-    # Its times are rounded up to the clock, and bursts grow by what comes in a step of it.
-    step_ps = grid_step_ps(node) + visible_early_ps(node) if isinstance(node, Bridge) else STATION_STEP_PS
-    grown = burst_bytes * 8000 + ceil_div(1000 * rate * step_ps, PS)
-    most = max(grown, (stream.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8000)
-    bucket = {"burst_millibits": most, "rate_bps": rate}
-    if key not in known:
-        known[key] = len(told.regulators)
+    if shared is None:
+        told.regulators.append(bucket)
+        return len(told.regulators) - 1
+    # One of all streams that share it.
+    traffic_class = network.class_at(stream, name) if name in network.bridges else network.class_at_talker(stream)
+    key = name, entry, traffic_class, shared
+    if key not in known.shared:
+        known.shared[key] = len(told.regulators)
         told.regulators.append(bucket)
     else:
-        there = told.regulators[known[key]]
-        for what, value in bucket.items():
-            there[what] = max(there[what], value)
-    return known[key]
+        there = told.regulators[known.shared[key]]
+        told.regulators[known.shared[key]] = {what: max(there[what], value) for what, value in bucket.items()}
+    return known.shared[key]
+
+
+def _timing(node: Bridge | Station) -> _Node:
+    step_ps = grid_step_ps(node) + visible_early_ps(node) if isinstance(node, Bridge) else STATION_STEP_PS
+    return _Node(node.overhead_bytes, node.clock.drift_ppb, step_ps)
+
+
+def _bucket(stream: Stream, ats: Ats, node: _Node) -> dict[str, int]:
+    rate_bps, burst_bytes = _on_wire(stream, ats, node.overhead_bytes)
+    rate = ceil_div(rate_bps * (10**9 + node.drift_ppb), 10**9)
+    # Its times are rounded up to the clock, and bursts grow by what comes in a step of it.
+    grown = burst_bytes * 8000 + ceil_div(1000 * rate * node.step_ps, PS)
+    return {"burst_millibits": max(grown, (stream.max_frame_bytes + WIRE_OVERHEAD_BYTES) * 8000), "rate_bps": rate}

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.bound.releases import releases_of
-from penstock.bound.terms import MOST, PS, ceil_div
+from penstock.bound.terms import MOST
 from penstock.bound.timing import grid_step_ps, preamble_ps, processing_allowed_ps
-from penstock.ethernet import AHEAD_BYTES
 from penstock.scenario.checked_stream import Hop, Stream
 from penstock.scenario.egress import GateList
 from penstock.scenario.limits import START_TIME_NS
-from penstock.scenario.network import Bridge, Link, Network, Station, hardware_visible_ps
+from penstock.scenario.network import Bridge, Network, Station, hardware_visible_ps
 from penstock.scenario.windows import acting
 
 _MOST_WINDOWS = 64
@@ -51,33 +50,8 @@ def released(network: Network, stream: Stream) -> dict[str, Any] | None:
     return {"period_ps": found.cycle_ps, "windows": sorted(windows)}
 
 
-class _Between(NamedTuple):
-    """From a frame's begin at a port until it may begin at the next one, but for its own length."""
-
-    entry: Link
-    apart_ppb: int  # of the clocks
-    stored: bool
-    least_ps: int
-    most_ps: int
-
-
-def reach_ps(network: Network, stream: Stream, before: Bridge | Station, hop: Hop, egress: int) -> tuple[int, int]:
-    """The least and the most from a frame's begin at the port before until it may begin at a bridge's port."""
-    key = ("between", hop.bridge, hop.entry, egress)
-    if key not in network.memo:
-        network.memo[key] = _between(network, before, hop, egress)
-    entry, apart, stored, least, most = network.memo[key]
-    # On the wire, and all of it by clocks that are so far apart.
-    rate, whole = entry.rate_bps, 10**9
-    shortest = (AHEAD_BYTES + (stream.min_frame_bytes if stored else 0)) * 8 * PS + least * rate
-    longest = (AHEAD_BYTES + stream.max_frame_bytes) * 8 * PS + most * rate
-    if not apart:
-        return entry.delay_ps + shortest // rate, entry.delay_ps - (-longest // rate)
-    soonest, latest = shortest * (whole - apart) // (rate * whole), ceil_div(longest * (whole + apart), rate * whole)
-    return entry.delay_ps + soonest, entry.delay_ps + latest
-
-
-def _between(network: Network, before: Bridge | Station, hop: Hop, egress: int) -> _Between:
+def between(network: Network, before: Bridge | Station, hop: Hop, egress: int) -> dict[str, int | bool]:
+    """What a bridge takes, least and most, from a frame's last bit until it may begin at a port."""
     bridge = network.bridges[hop.bridge]
     out = network.link_at[hop.bridge, egress]
     visible = hardware_visible_ps(bridge.ports) if bridge.hardware_timing else bridge.processing_delay_ps
@@ -85,13 +59,12 @@ def _between(network: Network, before: Bridge | Station, hop: Hop, egress: int) 
     hardware = isinstance(before, Bridge) and before.hardware_timing
     most = _ROUNDING_PS + (_SELECTED_TO_PREAMBLE_PS if hardware else _ROUNDING_PS)
     most += processing_allowed_ps(bridge, out.rate_bps) - preamble_ps(out.rate_bps) + 2 * grid_step_ps(bridge)
-    return _Between(
-        network.link_at[hop.bridge, hop.entry],
-        max(abs(before.clock.drift_ppb), abs(bridge.clock.drift_ppb)),
-        stored,
-        max(0, visible - 2 * grid_step_ps(bridge)) if stored else 0,
-        most,
-    )
+    return {
+        "apart_ppb": max(abs(before.clock.drift_ppb), abs(bridge.clock.drift_ppb)),
+        "stored": stored,
+        "least_ps": max(0, visible - 2 * grid_step_ps(bridge)) if stored else 0,
+        "most_ps": most,
+    }
 
 
 def acts_for_all(network: Network, place: tuple[str, int], gates: GateList) -> bool:

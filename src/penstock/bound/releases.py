@@ -110,7 +110,7 @@ def _nominal(network: Network, stream: Stream) -> Releases | str:
         return ps * 10**9 // (10**9 + drift)
 
     return Releases(
-        times_ps=tuple(map(scaled, times)),
+        times_ps=tuple(map(scaled, times)) if drift else tuple(times),
         frame_bytes=tuple(sizes),
         groups=tuple(groups),
         cycle_ps=None if cycle_ps is None else max(1, scaled(cycle_ps)),  # far more than any link carries, either way

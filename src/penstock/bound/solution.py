@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from penstock import _engine
 from penstock.bound.describe import Description, Place, describe
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
@@ -32,8 +31,7 @@ class Solution:
         if for_any:
             found: int | None = self.queues[place, traffic_class]["wait_ps"]
             return found
-        number = self.numbers[stream]
-        own: int | None = self.hops[number][self.described.hop_at[number][place]]["wait_ps"]
+        own: int | None = self.hops[self.numbers[stream]][self.described.hops_of(stream)[place]]["wait_ps"]
         return own
 
 
@@ -42,7 +40,7 @@ def solve(network: Network) -> Solution:
     known: Solution | None = network.memo.get("bounds")
     if known is None:
         described = describe(network)
-        answer = json.loads(_engine.bounds(described.text()))
+        answer = json.loads(described.engine().analyse().text())
         places = {number: place for place, number in described.port_at.items()}
         known = network.memo["bounds"] = Solution(
             described=described,
