@@ -9,23 +9,31 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
 
-use crate::card::{ring_of, Card, Outcome, FEATURE_MRG_RXBUF};
+use crate::card::{ring_of, Card, NoRegister, Outcome, FEATURE_MRG_RXBUF};
 use crate::memory::{Memory, MemoryError};
 use crate::ring::{Layout, RingError};
 
-/// The queue that behaves, its ring and its buffers.
+/// The queue that behaves, and one whose ring does, but not its launch times; their rings and their buffers.
 const GOOD: usize = 1;
-const GOOD_LAYOUT: Layout = Layout { size: 64, descriptors: 0x1_0000, available: 0x1_1000, used: 0x1_2000 };
-const GOOD_BUFFERS: u64 = 0x2_0000;
+const TIMED: usize = 2;
+const RING_BYTES: u64 = 0x3_0000;
+const BUFFERS: u64 = 0x4000;
+const RING_SIZE: u16 = 64;
 const BUFFER: u64 = 2048;
 /// Where the others write what they like.
-const HOSTILE: u64 = 0x8_0000;
+const HOSTILE: u64 = 0xA_0000;
 const HOSTILE_BYTES: u64 = 0x1_0000;
 /// What no ring was ever given.
 const FORBIDDEN: u64 = 0xC_0000;
 const FORBIDDEN_BYTES: u64 = 0x1_0000;
 const MEMORY_BYTES: u64 = 0x10_0000;
 const PATTERN: u8 = 0x5A;
+const LAUNCH_ENABLE: u16 = 0x680;
+const LAUNCH_DROP: u16 = 0x684;
+const LAUNCH_HORIZON: u16 = 0x688;
+/// Of queue 0: what was late, dropped, and beyond the horizon.
+const LAUNCH_COUNTS: [u16; 3] = [0x1200, 0x1280, 0x1300];
+const PTP_COMMAND: u16 = 0x300;
 const STEPS: u32 = 80;
 /// Of the card, by which all that was offered has left.
 const END: Duration = Duration::from_millis(4);
@@ -36,6 +44,8 @@ pub enum HostileError {
     Memory(#[from] MemoryError),
     #[error("seed {seed}: the ring that behaves was refused: {source}")]
     Refused { seed: u64, source: RingError },
+    #[error(transparent)]
+    NoRegister(#[from] NoRegister),
     #[error("seed {seed}: {what}")]
     Harmed { seed: u64, what: String },
 }
@@ -52,6 +62,11 @@ pub struct Survived {
     pub started: u64,
     pub stopped: u64,
     pub received: u64,
+    /// How often the clock was set or stepped.
+    pub clocks: u64,
+    /// Frames of the queue that has launch times which left; and those of any that were late, or dropped for their time.
+    pub timed: u64,
+    pub late: u64,
 }
 
 impl Survived {
@@ -62,6 +77,9 @@ impl Survived {
         self.started += other.started;
         self.stopped += other.stopped;
         self.received += other.received;
+        self.clocks += other.clocks;
+        self.timed += other.timed;
+        self.late += other.late;
     }
 }
 
@@ -113,31 +131,70 @@ fn scribble(memory: &Memory, layout: &Layout, rng: &mut impl Rng) {
     write(index, &now.wrapping_add(step).to_le_bytes());
 }
 
-/// The queue that behaves.
-struct Good {
+/// A launch time: none, past, near, far, or at the end of all times.
+fn launch_time(now: Duration, rng: &mut impl Rng) -> u64 {
+    let now_ns = now.as_nanos() as u64;
+    match rng.random_range(0..8) {
+        0 => 0,
+        1 => rng.random(),
+        2 => u64::MAX - rng.random_range(0..2),
+        3 => now_ns.saturating_sub(rng.random_range(0..50_000)),
+        _ => now_ns + rng.random_range(0..100_000),
+    }
+}
+
+/// Any setting of launch times for all queues but the one that behaves.
+fn set_launch(card: &mut dyn Card, rng: &mut impl Rng) -> Result<(), NoRegister> {
+    card.write(LAUNCH_ENABLE, rng.random_range(0..256) & !(1 << GOOD))?;
+    card.write(LAUNCH_DROP, rng.random())?;
+    let horizon_ns = if rng.random_bool(0.5) { rng.random_range(0..100_000) } else { rng.random() };
+    card.write(LAUNCH_HORIZON, horizon_ns)
+}
+
+/// The PTP clock is set or steps, far or near, or is told what it refuses.
+fn move_clock(card: &mut dyn Card, rng: &mut impl Rng) -> Result<(), NoRegister> {
+    let far = rng.random_bool(0.3);
+    let seconds: u64 = if far { rng.random() } else { [0, 0, 1, u64::MAX][rng.random_range(0..4)] };
+    let ns = if rng.random_bool(0.9) { rng.random_range(0..1_000_000_000) } else { rng.random() };
+    for (address, value) in (0x200..).step_by(4).zip([ns, seconds as u32, (seconds >> 32) as u32]) {
+        card.write(address, value)?;
+    }
+    card.write(PTP_COMMAND, rng.random_range(1..=2))
+}
+
+/// A queue whose ring is as it should be.
+struct Orderly {
+    pair: usize,
     frames: Vec<Vec<u8>>,
 }
 
-impl Good {
-    fn used(memory: &Memory) -> u16 {
-        memory.load(GOOD_LAYOUT.used + 2).unwrap_or(0)
+impl Orderly {
+    fn layout(&self) -> Layout {
+        let base = RING_BYTES * self.pair as u64;
+        Layout { size: RING_SIZE, descriptors: base, available: base + 0x1000, used: base + 0x2000 }
     }
 
-    fn offer(&mut self, memory: &Memory, rng: &mut impl Rng) {
+    fn used(&self, memory: &Memory) -> u16 {
+        memory.load(self.layout().used + 2).unwrap_or(0)
+    }
+
+    /// What stands between header and frame, and the frame.
+    fn offer(&mut self, memory: &Memory, ahead: &[u8], rng: &mut impl Rng) {
+        let layout = self.layout();
         let index = self.frames.len() as u16;
-        if index - Self::used(memory) >= GOOD_LAYOUT.size {
+        if index - self.used(memory) >= RING_SIZE {
             return;
         }
         let mut frame = vec![0; rng.random_range(60..=1514)];
         rng.fill_bytes(&mut frame);
-        let number = index % GOOD_LAYOUT.size;
-        let buffer = GOOD_BUFFERS + BUFFER * u64::from(number);
-        let descriptor = [buffer, 12 + frame.len() as u64].map(u64::to_le_bytes).concat();
-        let _ = memory.write(buffer, &[0; 12])
-            && memory.write(buffer + 12, &frame)
-            && memory.write(GOOD_LAYOUT.descriptors + 16 * u64::from(number), &descriptor)
-            && memory.write(GOOD_LAYOUT.available + 4 + 2 * u64::from(number), &number.to_le_bytes())
-            && memory.store(GOOD_LAYOUT.available + 2, index.wrapping_add(1));
+        let number = index % RING_SIZE;
+        let buffer = layout.descriptors + BUFFERS + BUFFER * u64::from(number);
+        let whole = [&[0; 12], ahead, &frame].concat();
+        let descriptor = [buffer, whole.len() as u64].map(u64::to_le_bytes).concat();
+        let _ = memory.write(buffer, &whole)
+            && memory.write(layout.descriptors + 16 * u64::from(number), &descriptor)
+            && memory.write(layout.available + 4 + 2 * u64::from(number), &number.to_le_bytes())
+            && memory.store(layout.available + 2, index.wrapping_add(1));
         self.frames.push(frame);
     }
 }
@@ -155,14 +212,20 @@ pub fn survive(card: &mut dyn Card, seed: u64) -> Result<Survived, HostileError>
     }
     card.set_memory(Arc::clone(&memory));
     card.set_features(if rng.random_bool(0.8) { FEATURE_MRG_RXBUF } else { rng.random() });
-    card.start(ring_of(GOOD, true), GOOD_LAYOUT, 0).map_err(|source| HostileError::Refused { seed, source })?;
-    let rings: Vec<usize> = (0..2 * card.pairs()).filter(|&ring| ring != ring_of(GOOD, true)).collect();
+    let mut good = Orderly { pair: GOOD, frames: Vec::new() };
+    let mut timed = Orderly { pair: TIMED, frames: Vec::new() };
+    for orderly in [&good, &timed] {
+        let started = card.start(ring_of(orderly.pair, true), orderly.layout(), 0);
+        started.map_err(|source| HostileError::Refused { seed, source })?;
+    }
+    let is_orderly = |ring: usize| [GOOD, TIMED].map(|pair| ring_of(pair, true)).contains(&ring);
+    let rings: Vec<usize> = (0..2 * card.pairs()).filter(|&ring| !is_orderly(ring)).collect();
     let mut layouts: Vec<Layout> = rings.iter().map(|_| layout(rng)).collect();
-    let (mut survived, mut good) = (Survived::default(), Good { frames: Vec::new() });
+    let mut survived = Survived::default();
     let (mut now, mut sent, mut outcome) = (Duration::ZERO, Vec::new(), Outcome::default());
     for _ in 0..STEPS {
         let which = rng.random_range(0..rings.len());
-        match rng.random_range(0..10) {
+        match rng.random_range(0..14) {
             0 | 1 => {
                 layouts[which] = layout(rng);
                 let started = card.start(rings[which], layouts[which], rng.random_range(0..3)).is_ok();
@@ -185,8 +248,19 @@ pub fn survive(card: &mut dyn Card, seed: u64) -> Result<Survived, HostileError>
                 let _ = card.read(rng.random());
             }
             5 | 6 => {
-                good.offer(&memory, rng);
+                good.offer(&memory, &[], rng);
                 card.kick(ring_of(GOOD, true));
+            }
+            7 | 8 => {
+                timed.offer(&memory, &launch_time(now, rng).to_le_bytes(), rng);
+                card.kick(ring_of(TIMED, true));
+            }
+            9 => {
+                set_launch(card, rng)?;
+                if rng.random_bool(0.3) {
+                    move_clock(card, rng)?;
+                    survived.clocks += 1;
+                }
             }
             _ => {
                 scribble(&memory, &layouts[which], rng);
@@ -204,15 +278,19 @@ pub fn survive(card: &mut dyn Card, seed: u64) -> Result<Survived, HostileError>
         sent.append(&mut outcome.sent);
     }
     survived.errors = outcome.errors.len() as u64;
-    if let Some((_, why)) = outcome.errors.iter().find(|(ring, _)| *ring == ring_of(GOOD, true)) {
-        return Err(harmed(format!("the queue that behaves has stopped: {why}")));
+    survived.timed = sent.iter().filter(|sent| sent.queue == TIMED).count() as u64;
+    for count in (0..card.pairs()).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
+        survived.late += u64::from(card.read(count)?);
+    }
+    if let Some((ring, why)) = outcome.errors.iter().find(|(ring, _)| is_orderly(*ring)) {
+        return Err(harmed(format!("ring {ring}, which behaves, has stopped: {why}")));
     }
     let own: Vec<&Vec<u8>> = sent.iter().filter(|sent| sent.queue == GOOD).map(|sent| &sent.frame).collect();
     if own.len() != good.frames.len() || own.iter().zip(&good.frames).any(|(one, other)| *one != other) {
         let (seen, wanted) = (own.len(), good.frames.len());
         return Err(harmed(format!("the queue that behaves sent {seen} frames of {wanted}, or others")));
     }
-    if usize::from(Good::used(&memory)) != good.frames.len() {
+    if usize::from(good.used(&memory)) != good.frames.len() {
         return Err(harmed("the queue that behaves did not get its buffers back".into()));
     }
     let mut forbidden = vec![0; FORBIDDEN_BYTES as usize];
@@ -237,5 +315,6 @@ mod tests {
         }
         assert!(all.frames > 4_000 && all.errors > 200 && all.refused > 200 && all.started > 2_000, "{all:?}");
         assert!(all.stopped > 2_000 && all.received > 2_000, "{all:?}");
+        assert!(all.clocks > 500 && all.timed > 1_000 && all.late > 1_000, "{all:?}");
     }
 }

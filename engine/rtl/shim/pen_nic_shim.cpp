@@ -181,7 +181,8 @@ struct pen_nic {
     namespace f = layout::egress_event;
     const auto &root = *top.rootp;             // hw/sim/nic/pen_nic_watch.sv
     if (root.pen_nic__DOT__u_watch__DOT__queued) [[unlikely]]
-      queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__frame_bytes, root.pen_nic__DOT__u_watch__DOT__traffic_class, {}});
+      queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__launch_ns, root.pen_nic__DOT__u_watch__DOT__frame_bytes,
+                        root.pen_nic__DOT__u_watch__DOT__traffic_class, {}});
     if (get(top.egress_event_o, f::sent)) [[unlikely]] {
       selected.push_back(static_cast<uint8_t>(get(top.egress_event_o, f::traffic_class)));
       told.push_back({cycle, selected.back(), {}});

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_NIC_ABI 3
+#define PEN_NIC_ABI 4
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -29,9 +29,10 @@ struct pen_nic_sent {
   uint8_t reserved[2];
 };
 
-// A frame that has come from the host's memory and waits at the port.
+// A frame that has come from the host's memory and waits at the port, or for its launch time.
 struct pen_nic_queued {
-  uint64_t cycle;        // in which it entered its queue
+  uint64_t cycle;        // in which it entered its queue, or was taken or refused for its launch time
+  uint64_t launch_ns;    // of the PTP clock; zero: none
   uint32_t length;       // destination address to FCS
   uint8_t queue;
   uint8_t reserved[3];

@@ -8,7 +8,7 @@ use libloading::{Library, Symbol};
 
 use crate::library::{answer, check, Handle, HardwareError};
 
-const ABI: u32 = 3;
+const ABI: u32 = 4;
 
 /// Memory of the host. No access has more than 128 bytes, or crosses a page of 4 KiB.
 pub trait Memory: Send {
@@ -31,12 +31,14 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// A frame that has come from the host's memory and waits at the port.
+/// A frame that has come from the host's memory and waits at the port, or for its launch time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queued {
-    /// In which it entered its queue.
+    /// In which it entered its queue, or was taken or refused for its launch time.
     pub cycle: u64,
+    /// Its launch time by the PTP clock; zero: it has none.
+    pub launch_ns: u64,
     /// Destination address to FCS.
     pub bytes: u32,
     pub queue: u8,

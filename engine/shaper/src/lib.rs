@@ -14,6 +14,7 @@ pub mod gated_credit;
 pub mod gates;
 pub mod identification;
 pub mod in_band;
+pub mod launch;
 pub mod lifetime;
 pub mod pace;
 pub mod ptp_clock;

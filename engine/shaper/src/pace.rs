@@ -15,7 +15,7 @@ pub struct Pace {
 
 impl Pace {
     /// A byte takes 10^9 / rate ticks; rounded up, so that a port is never faster than its rate.
-    fn ticks(self, bytes: u32) -> Tick {
+    pub fn ticks(self, bytes: u32) -> Tick {
         (u64::from(bytes) * 1_000_000_000).div_ceil(self.rate_bps)
     }
 

@@ -4,6 +4,8 @@
 // Bytes come in any lanes, eight a cycle at most, and lie in the store without gaps. What does not fill a word is taken up
 // byte by byte at the end: with a frame of L bytes, FCS not counted, `done_o` comes 7 + 4 cycles after `end_i` at most, if
 // L is 60 or more, and 65 - L if it is less.
+//
+// With prefix_i its first eight bytes are no part of it: they come out by themselves.
 module pen_frame_writer
   import pen_pkg::*, pen_nic_pkg::*;
 #(
@@ -13,14 +15,17 @@ module pen_frame_writer
   input  logic         rst_i,
   input  logic         start_i,       // a frame begins
   input  cell_t        cell_i,        // with start_i: its first cell; the others follow it
+  input  logic         prefix_i,      // with start_i
   input  logic         beat_valid_i,
   input  dma_beat_t    beat_i,
   input  logic         end_i,         // all bytes have come
   output logic         done_o,        // one cycle: the frame is in the store
   output length_t      length_o,      // with done_o, FCS included
+  output logic [63:0]  prefix_o,      // with done_o: the first byte in bits 7:0
   output store_write_t store_o
 );
   localparam length_t MIN_BYTES = 11'd60;
+  localparam length_t PREFIX_BYTES = 11'd8;
   localparam int unsigned CELL_W = $clog2(CELLS);
   typedef logic [CELL_W-1:0] place_t;
 
@@ -41,6 +46,7 @@ module pen_frame_writer
   place_t          cell_q;
   logic            padding_q;                  // the partial word has gone
   logic            tail_over;
+  logic            prefix_q;                   // it is still to come
 
   function automatic logic [31:0] crc32_word(input logic [31:0] crc, input logic [63:0] data);
     logic [31:0] value;
@@ -76,7 +82,10 @@ module pen_frame_writer
           length_q <= length_q + length_t'(beat_i.count);
           fill_q   <= fill[2:0];
           partial_q <= fill[3] ? high : low;
-          if (fill[3]) begin
+          if (fill[3] && prefix_q) begin
+            prefix_q <= 1'b0;
+            prefix_o <= low;
+          end else if (fill[3]) begin
             word_valid_q <= 1'b1;
             word_q       <= low;
             crc_q        <= crc32_word(crc_q, low);
@@ -121,7 +130,8 @@ module pen_frame_writer
       state_q   <= PACK;
       cell_q    <= cell_i[CELL_W-1:0];
       words_q   <= '0;
-      length_q  <= '0;
+      length_q  <= prefix_i ? -PREFIX_BYTES : '0;
+      prefix_q  <= prefix_i;
       fill_q    <= '0;
       crc_q     <= '1;
     end

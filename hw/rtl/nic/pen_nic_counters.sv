@@ -22,6 +22,11 @@ module pen_nic_counters
   input  logic           sent_i,
   input  logic [3:0]     sent_queue_i,
   input  length_t        sent_bytes_i,
+  input  logic           late_i,          // after its launch time
+  input  logic [3:0]     late_queue_i,
+  input  logic           dropped_i,       // not sent, as its launch time had passed
+  input  logic           beyond_i,        // or was too far ahead
+  input  logic [3:0]     fetched_queue_i, // of either
   // Registers
   input  config_access_t access_i,
   output logic           answer_o,
@@ -29,11 +34,11 @@ module pen_nic_counters
 );
   // Of the whole port, lost_why_i among them, and by queue.
   localparam logic [2:0] GROUP_PORT = 3'd0, GROUP_RECEIVED = 3'd1, GROUP_SENT = 3'd2, GROUP_RECEIVED_BYTES = 3'd3,
-                         GROUP_SENT_BYTES = 3'd4;
+                         GROUP_SENT_BYTES = 3'd4, GROUP_LATE = 3'd5, GROUP_DROPPED = 3'd6, GROUP_BEYOND = 3'd7;
   localparam logic [3:0] COUNTER_NO_BUFFER = 4'd0, COUNTER_REFUSED = 4'd1, COUNTER_GIVEN_UP = 4'd2;
   localparam int unsigned ENTRIES = 128;
   localparam int unsigned ADD_W = $bits(length_t);
-  localparam int unsigned OTHERS = 7;
+  localparam int unsigned OTHERS = 10;
 
   typedef logic [$clog2(ENTRIES)-1:0] index_t;
   typedef struct packed {
@@ -45,7 +50,7 @@ module pen_nic_counters
   event_t             lost_q, chosen;
   event_t [OTHERS-1:0] others, others_q;
   logic               of_others_q;                     // whose slot it is
-  logic [2:0]         slot_q;
+  logic [3:0]         slot_q;
   event_t             add_q;
 
   always_comb begin
@@ -56,17 +61,20 @@ module pen_nic_counters
     others[4] = '{valid: received_i, index: {GROUP_RECEIVED_BYTES, received_queue_i}, add: received_bytes_i};
     others[5] = '{valid: sent_i, index: {GROUP_SENT, sent_queue_i}, add: 1};
     others[6] = '{valid: sent_i, index: {GROUP_SENT_BYTES, sent_queue_i}, add: sent_bytes_i};
+    others[7] = '{valid: late_i, index: {GROUP_LATE, late_queue_i}, add: 1};
+    others[8] = '{valid: dropped_i, index: {GROUP_DROPPED, fetched_queue_i}, add: 1};
+    others[9] = '{valid: beyond_i, index: {GROUP_BEYOND, fetched_queue_i}, add: 1};
   end
   assign chosen = of_others_q ? others_q[slot_q] : lost_q;
 
   always_ff @(posedge clk_i) begin
     add_q       <= chosen;
     of_others_q <= !of_others_q;
-    if (of_others_q) slot_q <= slot_q == 3'(OTHERS - 1) ? '0 : slot_q + 1'b1;
+    if (of_others_q) slot_q <= slot_q == 4'(OTHERS - 1) ? '0 : slot_q + 1'b1;
     if (!of_others_q) lost_q.valid <= 1'b0;
     if (lost_i) lost_q <= '{valid: 1'b1, index: {GROUP_PORT, lost_why_i}, add: 1};
     for (int unsigned k = 0; k < OTHERS; k++) begin
-      if (of_others_q && slot_q == 3'(k)) others_q[k].valid <= 1'b0;
+      if (of_others_q && slot_q == 4'(k)) others_q[k].valid <= 1'b0;
       if (others[k].valid) others_q[k] <= others[k];
     end
     if (rst_i || init_busy_i) begin

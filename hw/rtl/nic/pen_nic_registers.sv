@@ -48,7 +48,10 @@ module pen_nic_registers
   input  queue_error_e [31:0] error_i,
   input  logic [31:0]     interrupt_i,        // one cycle
   output window_range_t [WINDOWS-1:0] windows_o,
-  output length_t         max_frame_bytes_o
+  output length_t         max_frame_bytes_o,
+  output logic [CLASSES-1:0] launch_enable_o,
+  output logic [CLASSES-1:0] launch_drop_o,
+  output logic [31:0]     launch_horizon_ns_o
 );
   pen_nic_regs_pkg::pen_nic__in_t  hwif_in;
   pen_nic_regs_pkg::pen_nic__out_t hwif_out;
@@ -280,6 +283,9 @@ module pen_nic_registers
     if (hwif_out.max_frame.bytes.value > 11'd2000) max_frame_bytes_o = 11'd2000;
     if (hwif_out.max_frame.bytes.value < 11'd64) max_frame_bytes_o = 11'd64;
   end
+  assign launch_enable_o     = hwif_out.launch_enable.mask.value;
+  assign launch_drop_o       = hwif_out.launch_drop.mask.value;
+  assign launch_horizon_ns_o = hwif_out.launch_horizon.ns.value;
 
   pen_nic_regs u_regs (
     .clk                 (clk_i),

@@ -5,6 +5,9 @@
 // the next frame of each is there while another one is being sent. A slot is a reception port as pen_queue has it: of the
 // frames of a class that which came first goes first.
 //
+// Where launch times are enabled, eight bytes before the frame say when it is to leave, and pen_launch has it until then; zero:
+// at once, as the frames of other queues.
+//
 // A frame that nobody could receive (shorter than a header, longer than max_frame_bytes_i) is given back unsent; refused_o tells.
 module pen_nic_transmit
   import pen_pkg::*, pen_nic_pkg::*;
@@ -18,6 +21,17 @@ module pen_nic_transmit
   input  logic              rst_i,
   input  length_t           max_frame_bytes_i, // FCS included
   input  cycle_t            cycle_i,
+  // Launch times, by queue; see pen_launch
+  input  logic [63:0]       gate_time_i,
+  input  logic [QUEUES-1:0] launch_enable_i,
+  input  logic [QUEUES-1:0] launch_drop_i,
+  input  logic [31:0]       launch_horizon_ns_i,
+  input  egress_event_t     event_i,           // of the port
+  output logic              late_o,            // one cycle: a frame of late_queue_o left after its launch time
+  output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] late_queue_o,
+  output logic              dropped_o,         // one cycle: one of fetched_queue_o was not taken, as its time had passed
+  output logic              beyond_o,          // or was too far ahead
+  output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetched_queue_o,
   // What of the queues is to be looked at
   input  logic [QUEUES-1:0] notify_i,
   input  logic [QUEUES-1:0] running_i,
@@ -56,6 +70,7 @@ module pen_nic_transmit
   localparam int unsigned CELLS_PER_SLOT = 16;
   localparam int unsigned FIRST_SLOT = PORT * QUEUES * SLOTS;
   localparam length_t HEADER = 11'd14;
+  localparam length_t LAUNCH_BYTES = 11'd8;
   localparam length_t FCS_BYTES = 11'd4;
   if (QUEUES < 1 || QUEUES > CLASSES) begin : gen_check_queues
     $fatal(1, "pen_nic_transmit: QUEUES must be 1 to %0d, is %0d (%m)", CLASSES, QUEUES);
@@ -70,7 +85,7 @@ module pen_nic_transmit
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [SLOT_W-1:0]  slot_t;
 
-  typedef enum logic [2:0] {PICK, BUFFER, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE} state_e;
+  typedef enum logic [3:0] {PICK, BUFFER, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE, LAUNCH} state_e;
   state_e                        state_q;
   queue_t                        queue_q, chosen;
   slot_t                         slot_q, slot;
@@ -87,6 +102,13 @@ module pen_nic_transmit
   store_write_t                  written;
   length_t                       length_q;
   logic [15:0]                   head_q;
+  logic                          timed_q;       // a launch time stands before the frame
+  length_t                       least, most;   // bytes, the launch time included
+  logic [63:0]                   launch_time;
+  logic                          launch_answer, launch_taken, launch_idle, launches, queued;
+  queue_t                        launch_queue;
+  slot_t                         launch_slot;
+  length_t                       launch_length;
 
   always_comb begin
     chosen = queue_q;
@@ -99,6 +121,10 @@ module pen_nic_transmit
     for (int unsigned s = SLOTS; s >= 1; s--) if (!taken_q[queue_q][s-1]) slot = slot_t'(s - 1);
   end
 
+  function automatic cell_t first_cell(input queue_t of_queue, input slot_t of_slot);
+    return cell_t'((FIRST_SLOT + 32'({of_queue, of_slot})) * CELLS_PER_SLOT);
+  endfunction
+
   assign fetch_o       = state_q == PICK && able != '0 && fetch_ready_i && !hold_i;
   assign fetch_queue_o = chosen;
 
@@ -110,7 +136,9 @@ module pen_nic_transmit
 
   // A buffer is done with when its last byte is there, or at once if none of it is wanted.
   logic wanted;
-  assign wanted = buffer_i.bytes != skipped && !refuse_q && grown <= 18'(max_frame_bytes_i - FCS_BYTES);
+  assign least  = HEADER + (timed_q ? LAUNCH_BYTES : '0);
+  assign most   = max_frame_bytes_i - FCS_BYTES + (timed_q ? LAUNCH_BYTES : '0);
+  assign wanted = buffer_i.bytes != skipped && !refuse_q && grown <= 18'(most);
   assign buffer_ready_o = (state_q == BUFFER && buffer_valid_i && !wanted)
                           || (state_q == DATA && beat_valid_i && beat_i.last);
 
@@ -119,16 +147,49 @@ module pen_nic_transmit
     .rst_i,
     .start_i     (state_q == PICK),
     .cell_i      ('0),
+    .prefix_i    (launch_enable_i[chosen]),
     .beat_valid_i(state_q == DATA && beat_valid_i),
     .beat_i,
     .end_i       (state_q == SEAL),
     .done_o      (done),
     .length_o    (length),
+    .prefix_o    (launch_time),
     .store_o     (written)
   );
 
+  pen_launch #(.QUEUES(QUEUES), .SLOTS(SLOTS)) u_launch (
+    .clk_i,
+    .rst_i,
+    .gate_time_i,
+    .enable_i        (launch_enable_i),
+    .drop_i          (launch_drop_i),
+    .horizon_ns_i    (launch_horizon_ns_i),
+    .offer_i         (state_q == LAUNCH),
+    .offer_queue_i   (queue_q),
+    .offer_slot_i    (slot_q),
+    .offer_length_i  (length_q),
+    .offer_time_i    (launch_time),
+    .answer_o        (launch_answer),
+    .taken_o         (launch_taken),
+    .dropped_o,
+    .beyond_o,
+    .release_o       (launches),
+    .release_queue_o (launch_queue),
+    .release_slot_o  (launch_slot),
+    .release_length_o(launch_length),
+    .sent_i          (event_i.sent),
+    .expired_i       (event_i.expired),
+    .sent_queue_i    (queue_t'(event_i.traffic_class)),
+    .sent_slot_i     (event_i.frame[$clog2(CELLS_PER_SLOT)+:SLOT_W]),
+    .late_o,
+    .idle_o          (launch_idle)
+  );
+  assign late_queue_o    = queue_t'(event_i.traffic_class);
+  assign fetched_queue_o = queue_q;
+  assign queued          = state_q == QUEUE && !launches;
+
   cell_t base;
-  assign base = cell_t'((FIRST_SLOT + 32'({queue_q, slot_q})) * CELLS_PER_SLOT);
+  assign base = first_cell(queue_q, slot_q);
   always_comb begin
     store_o            = written;
     store_o.cell_index = written.cell_index | base;
@@ -140,7 +201,7 @@ module pen_nic_transmit
   assign used_o       = '{kind: USED_LAST, head: head_q, bytes: '0};
   assign refused_o    = state_q == GIVE_BACK && used_ready_i && refuse_q;
   assign busy_o       = state_q != PICK;
-  assign idle_o       = state_q == PICK && able == '0;
+  assign idle_o       = state_q == PICK && able == '0 && launch_idle;
 
   always_ff @(posedge clk_i) begin
     fail_o    <= '0;
@@ -149,6 +210,7 @@ module pen_nic_transmit
       PICK: begin
         if (fetch_o) begin
           queue_q <= chosen;
+          timed_q <= launch_enable_i[chosen];
           pending_q[chosen] <= notify_i[chosen];  // a doorbell from here on counts, even if nothing is found now
           state_q <= BUFFER;
         end
@@ -168,7 +230,7 @@ module pen_nic_transmit
           read_q  <= '{address: buffer_i.address + ADDRESS_W'(skipped), bytes: buffer_i.bytes - skipped};
           last_q  <= buffer_i.last;
           skip_q  <= skip_q - 4'(skipped);
-          if (grown > 18'(max_frame_bytes_i - FCS_BYTES)) refuse_q <= 1'b1;
+          if (grown > 18'(most)) refuse_q <= 1'b1;
           else bytes_q <= grown[11:0];
           if (wanted) state_q <= READ;
           else if (buffer_i.last) state_q <= SEAL;
@@ -186,17 +248,18 @@ module pen_nic_transmit
         end
       end
       SEAL: begin
-        if (bytes_q < 12'(HEADER)) refuse_q <= 1'b1;
-        state_q <= error_q ? PICK : refuse_q || bytes_q < 12'(HEADER) ? GIVE_BACK : WAIT_END;
+        if (bytes_q < 12'(least)) refuse_q <= 1'b1;
+        state_q <= error_q ? PICK : refuse_q || bytes_q < 12'(least) ? GIVE_BACK : WAIT_END;
       end
-      WAIT_END: if (done) state_q <= QUEUE;
-      QUEUE: state_q <= GIVE_BACK;
+      WAIT_END: if (done) state_q <= timed_q && launch_time != '0 ? LAUNCH : QUEUE;
+      QUEUE: if (queued) state_q <= GIVE_BACK;
+      LAUNCH: if (launch_answer) state_q <= GIVE_BACK;
       GIVE_BACK: if (used_ready_i) state_q <= PICK;
       default: state_q <= PICK;
     endcase
     for (int unsigned k = 0; k < QUEUES; k++) begin
       for (int unsigned s = 0; s < SLOTS; s++) begin
-        if (state_q == QUEUE && queue_q == queue_t'(k) && slot_q == slot_t'(s)) taken_q[k][s] <= 1'b1;
+        if ((queued || launch_taken) && queue_q == queue_t'(k) && slot_q == slot_t'(s)) taken_q[k][s] <= 1'b1;
         else if (release_i.valid && release_i.frame == cell_t'((FIRST_SLOT + k * SLOTS + s) * CELLS_PER_SLOT)) taken_q[k][s] <= 1'b0;
       end
     end
@@ -213,14 +276,14 @@ module pen_nic_transmit
 
   always_comb begin
     enqueue_o = '0;
-    if (state_q == QUEUE) enqueue_o.destination[PORT] = 1'b1;
-    enqueue_o.traffic_class = class_t'(queue_q);
-    enqueue_o.port          = port_t'(slot_q);
-    enqueue_o.frame         = base;
-    enqueue_o.length        = length_q;
+    enqueue_o.destination[PORT] = state_q == QUEUE || launches;
+    enqueue_o.traffic_class = launches ? class_t'(launch_queue) : class_t'(queue_q);
+    enqueue_o.port          = launches ? port_t'(launch_slot) : port_t'(slot_q);
+    enqueue_o.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
+    enqueue_o.length        = launches ? launch_length : length_q;
     enqueue_o.visible       = cycle_i;
   end
 
   logic unused;
-  assign unused = &{1'b0, release_i};
+  assign unused = &{1'b0, release_i, event_i};
 endmodule

@@ -119,6 +119,8 @@ module pen_nic
   logic [15:0]         next_available;
   window_range_t [WINDOWS-1:0] windows;
   length_t             max_frame_bytes;
+  logic [CLASSES-1:0]  launch_enable, launch_drop;
+  logic [31:0]         launch_horizon_ns;
 
   pen_nic_registers #(.PORTS(1), .PAIRS(PAIRS), .SLOTS(SLOTS)) u_registers (
     .clk_i,
@@ -158,7 +160,10 @@ module pen_nic
     .error_i          (queue_error),
     .interrupt_i      (interrupt),
     .windows_o        (windows),
-    .max_frame_bytes_o(max_frame_bytes)
+    .max_frame_bytes_o(max_frame_bytes),
+    .launch_enable_o  (launch_enable),
+    .launch_drop_o    (launch_drop),
+    .launch_horizon_ns_o(launch_horizon_ns)
   );
 
   for (genvar n = 0; n < NODES; n++) begin : gen_node
@@ -466,11 +471,23 @@ module pen_nic
   enqueue_t     enqueue;
   release_t     released;
   logic         refused;
+  logic         launch_late, launch_dropped, launch_beyond;
+  logic [QUEUE_W-1:0] late_queue, launch_queue;
   pen_nic_transmit #(.QUEUES(PAIRS), .SLOTS(SLOTS), .CELLS(CELLS), .PORT(0)) u_transmit (
     .clk_i,
     .rst_i,
     .max_frame_bytes_i(max_frame_bytes),
     .cycle_i          (time_ns[30:3]),
+    .gate_time_i      (gate_time),
+    .launch_enable_i  (launch_enable[PAIRS-1:0]),
+    .launch_drop_i    (launch_drop[PAIRS-1:0]),
+    .launch_horizon_ns_i(launch_horizon_ns),
+    .event_i          (egress_event_o),
+    .late_o           (launch_late),
+    .late_queue_o     (late_queue),
+    .dropped_o        (launch_dropped),
+    .beyond_o         (launch_beyond),
+    .fetched_queue_o  (launch_queue),
     .notify_i         (transmit_notify),
     .running_i        (transmit_running),
     .hold_i           (start || stop),
@@ -849,6 +866,11 @@ module pen_nic
     .sent_i          (egress_event_o.sent),
     .sent_queue_i    ({1'b0, egress_event_o.traffic_class}),
     .sent_bytes_i    (egress_event_o.length),
+    .late_i          (launch_late),
+    .late_queue_i    (4'(late_queue)),
+    .dropped_i       (launch_dropped),
+    .beyond_i        (launch_beyond),
+    .fetched_queue_i (4'(launch_queue)),
     .access_i        (node_access[NODE_COUNTERS]),
     .answer_o        (node_answer[NODE_COUNTERS]),
     .answer_data_o   (node_data[NODE_COUNTERS])
@@ -860,6 +882,6 @@ module pen_nic
 
   logic unused;
   assign unused = &{1'b0, rx_delimiter, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
-                    credit_write[1], notify, running, released, node_access, clock_time, stream_valid, stream_last, stream_user,
+                    credit_write[1], notify, running, released, node_access, clock_time, launch_enable, launch_drop, stream_valid, stream_last, stream_user,
                     stream_data};
 endmodule

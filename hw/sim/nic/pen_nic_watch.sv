@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation: when a frame of a transmit queue enters the port's queues, and when it is decided where a received one goes.
+// Simulation: when a frame of a transmit queue enters the port's queues or waits for its launch time, and when it is decided where a received one goes.
 // Bound to the card, and no part of the hardware.
 module pen_nic_watch
   import pen_pkg::*;
@@ -7,6 +7,7 @@ module pen_nic_watch
   input logic       queued_i,
   input class_t     traffic_class_i,
   input length_t    length_i,
+  input logic [63:0] launch_ns_i,
   input logic       decided_i,
   input logic       accepted_i,
   input logic [3:0] receive_queue_i
@@ -14,21 +15,24 @@ module pen_nic_watch
   logic       queued        /* verilator public_flat_rd */;
   class_t     traffic_class /* verilator public_flat_rd */;
   length_t    frame_bytes   /* verilator public_flat_rd */;
+  logic [63:0] launch_ns    /* verilator public_flat_rd */;
   logic       decided       /* verilator public_flat_rd */;
   logic       accepted      /* verilator public_flat_rd */;
   logic [3:0] receive_queue /* verilator public_flat_rd */;
   assign queued        = queued_i;
   assign traffic_class = traffic_class_i;
   assign frame_bytes   = length_i;
+  assign launch_ns     = launch_ns_i;
   assign decided       = decided_i;
   assign accepted      = accepted_i;
   assign receive_queue = receive_queue_i;
 endmodule
 
 bind pen_nic pen_nic_watch u_watch (
-  .queued_i       (enqueue.destination[0]),
-  .traffic_class_i(enqueue.traffic_class),
-  .length_i       (enqueue.length),
+  .queued_i       (u_transmit.queued || u_transmit.launch_answer),
+  .traffic_class_i(3'(u_transmit.queue_q)),
+  .length_i       (u_transmit.length_q),
+  .launch_ns_i    (u_transmit.queued ? '0 : u_transmit.launch_time),
   .decided_i      (decided),
   .accepted_i     (accept),
   .receive_queue_i(steered)

@@ -8,5 +8,5 @@ from runner import card_sources, run_module
 @pytest.mark.parametrize("pairs", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_pen_nic(pairs: int) -> None:
     folder = str(Path(__file__).parent)
-    modules = "cocotb_transmit,cocotb_receive"
+    modules = "cocotb_transmit,cocotb_receive,cocotb_launch"
     run_module("pen_nic", modules, {"PAIRS": pairs}, extra_sources=card_sources(), env={"PYTHONPATH": folder})

@@ -16,16 +16,23 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
 
-use crate::card::{ring_of, Card, Outcome, FEATURE_MRG_RXBUF};
+use crate::card::{ring_of, Card, Outcome, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::model::Model;
-use crate::ring::Layout;
+use crate::ring::{Layout, HEADER_BYTES};
 use crate::verilated::Verilated;
 use receive::Reception;
 
 const MEMORY_BYTES: u64 = 1 << 21;
 /// Of the receive rings, behind those of all transmit rings.
 const RECEPTION: u64 = 1 << 20;
+/// Of a frame without FCS.
+const SENDABLE_BYTES: std::ops::RangeInclusive<usize> = 14..=1518;
+const LAUNCH_ENABLE: u16 = 0x680;
+const LAUNCH_DROP: u16 = 0x684;
+const LAUNCH_HORIZON: u16 = 0x688;
+/// By queue: what was late, dropped, and beyond the horizon.
+const LAUNCH_COUNTS: [u16; 3] = [0x1200, 0x1280, 0x1300];
 const LINE_BPS: u64 = 1_000_000_000;
 const CYCLE_NS: u64 = 8;
 /// From the selection of a frame to its first byte after the delimiter.
@@ -38,6 +45,11 @@ const GATES_AHEAD: u64 = 40_000;
 const QUEUED_TO_VISIBLE: u64 = 2;
 const MOST_FRAMES: u32 = 24;
 const SLOT_ERROR: u16 = 0x590;
+const PTP_COMMAND: u32 = 0x300;
+const PTP_NANOSECONDS: u32 = 0x308;
+const PTP_SECONDS: u32 = 0x310;
+/// Below 2^63 ns, with what a scenario takes.
+const LAST_SECOND: u64 = 9_223_372_035;
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
 const INDIRECT: u16 = 4;
@@ -62,6 +74,9 @@ pub struct Compared {
     pub gate_lists: u64,
     pub slots: u64,
     pub credits: u64,
+    /// Frames with a launch time, and those of them that left after it or not at all.
+    pub launched: u64,
+    pub late: u64,
     /// Good frames that came by the wire, and damaged ones.
     pub received: u64,
     pub damaged: u64,
@@ -75,6 +90,8 @@ impl Compared {
         self.gate_lists += other.gate_lists;
         self.slots += other.slots;
         self.credits += other.credits;
+        self.launched += other.launched;
+        self.late += other.late;
         self.received += other.received;
         self.damaged += other.damaged;
     }
@@ -102,6 +119,10 @@ struct Driver {
     descriptor: u16,
     buffer: u64,
     is_broken: bool,
+    /// Its frames have launch times, of which this was the last.
+    launch_ns: Option<u64>,
+    /// Its frames that can be sent.
+    frames: Vec<Vec<u8>>,
 }
 
 impl Driver {
@@ -115,7 +136,34 @@ impl Driver {
             available: base + 0x1000 + 2 * rng.random_range(0..8),
             used: base + 0x2000 + 4 * rng.random_range(0..8),
         };
-        Self { queue, layout, next: first, first, descriptor: 0, buffer: base + 0x3000, is_broken: false }
+        Self {
+            queue,
+            layout,
+            next: first,
+            first,
+            descriptor: 0,
+            buffer: base + 0x3000,
+            is_broken: false,
+            launch_ns: None,
+            frames: Vec::new(),
+        }
+    }
+
+    /// A launch time, when the clock shows `now_ns`: near, none, past, that of the frame before, or too far ahead.
+    fn launch_time(&mut self, now_ns: u64, rng: &mut impl Rng) -> Option<u64> {
+        let last = self.launch_ns?;
+        let drawn = match rng.random_range(0..16) {
+            0 => 0,
+            1 => now_ns.saturating_sub(rng.random_range(0..20_000)),
+            2 => rng.random_range(1..1_000),
+            3 => u64::MAX - rng.random_range(0..3),
+            4 => now_ns + 5_000_000_000,
+            5 | 6 => last,
+            7 | 8 => last + rng.random_range(0..100),
+            _ => now_ns + rng.random_range(0..120_000),
+        };
+        self.launch_ns = Some(drawn);
+        Some(drawn)
     }
 
     fn ring(&self) -> usize {
@@ -141,15 +189,25 @@ impl Driver {
     }
 
     /// A frame of random bytes in a chain of one to four buffers.
-    fn send(&mut self, memories: [&Memory; 2], rng: &mut impl Rng) {
-        let bytes = match rng.random_range(0..6) {
+    fn send(&mut self, memories: [&Memory; 2], now_ns: u64, rng: &mut impl Rng) {
+        let mut bytes = match rng.random_range(0..6) {
             0 => rng.random_range(1..=26),
             1 => rng.random_range(1530..=2000),
             2 => 12 + 60,
             _ => rng.random_range(26..=1530),
         };
+        let launch = self.launch_time(now_ns, rng).map(u64::to_le_bytes);
+        let ahead = HEADER_BYTES + launch.map_or(0, |launch| launch.len());
+        bytes += ahead - HEADER_BYTES;
         let mut whole = vec![0; bytes];
         rng.fill_bytes(&mut whole);
+        if let Some(launch) = launch {
+            whole[HEADER_BYTES.min(bytes)..ahead.min(bytes)]
+                .copy_from_slice(&launch[..ahead.min(bytes) - HEADER_BYTES.min(bytes)]);
+        }
+        if let Some(frame) = whole.get(ahead..).filter(|frame| SENDABLE_BYTES.contains(&frame.len())) {
+            self.frames.push(frame.to_vec());
+        }
         let parts = rng.random_range(1..=4.min(bytes));
         let mut rest = &whole[..];
         let head = self.descriptor;
@@ -251,22 +309,69 @@ fn slots(rng: &mut impl Rng) -> Vec<(u16, u32)> {
     writes
 }
 
+/// Which queues have launch times, what becomes of late frames, and how far ahead they may be.
+fn launch_settings(rng: &mut impl Rng) -> [(u16, u32); 3] {
+    let mask = if rng.random_bool(0.5) { rng.random_range(0..16) } else { 0 };
+    let horizon_ns = if rng.random_bool(0.5) { u32::MAX } else { rng.random_range(20_000..100_000) };
+    [(LAUNCH_ENABLE, mask), (LAUNCH_DROP, rng.random_range(0..16)), (LAUNCH_HORIZON, horizon_ns)]
+}
+
+/// Sets the hardware's clock to any time, and the models' to the same. Gives what it shows beyond the cycles.
+fn move_clock(hardware: &mut Verilated, models: [&mut Model; 2], rng: &mut impl Rng) -> Result<u64, HardwareError> {
+    let seconds = match rng.random_range(0..3) {
+        0 => 0,
+        1 => LAST_SECOND - rng.random_range(0..3),
+        _ => rng.random_range(0..LAST_SECOND),
+    };
+    let shows = |hardware: &mut Verilated| -> Result<(u64, u64), HardwareError> {
+        let [ns, low, high] =
+            [PTP_NANOSECONDS, PTP_SECONDS, PTP_SECONDS + 4].map(|address| hardware.card.read(address));
+        Ok((u64::from(ns?), u64::from(high?) << 32 | u64::from(low?)))
+    };
+    // What it shows when these reads have ended is as much later as it is now, when it shows the cycles.
+    let before = shows(hardware)?.0;
+    let late_ns = hardware.card.cycle() * CYCLE_NS - before;
+    for (address, value) in
+        [(0x200, 1_000_000), (0x204, seconds as u32), (0x208, (seconds >> 32) as u32), (PTP_COMMAND, 1)]
+    {
+        hardware.card.write(address, value)?;
+    }
+    let (ns, seconds) = shows(hardware)?;
+    let now = seconds * 1_000_000_000 + ns + late_ns;
+    for model in models {
+        model.set_clock(hardware.card.cycle(), now);
+    }
+    Ok(now.wrapping_sub(hardware.card.cycle() * CYCLE_NS))
+}
+
 /// The model's port, told when frames were queued: when and of which queue it sends them.
 struct Port {
     model: Model,
     outcome: Outcome,
+    /// Frames that were queued, by queue.
+    queued: [u64; MOST_PAIRS],
 }
 
 impl Port {
     fn queued(&mut self, queued: &Queued) {
         self.model.advance_to(queued.cycle, &mut self.outcome);
-        self.model.queue(usize::from(queued.queue), queued.bytes as usize, queued.cycle + QUEUED_TO_VISIBLE);
+        let queue = usize::from(queued.queue);
+        // Its bytes say which of its queue it is.
+        let mut frame = vec![0; (queued.bytes - FCS_BYTES) as usize];
+        frame[..8].copy_from_slice(&self.queued[queue].to_le_bytes());
+        self.queued[queue] += 1;
+        match queued.launch_ns {
+            0 => self.model.queue(queue, frame, queued.cycle + QUEUED_TO_VISIBLE),
+            launch_ns => self.model.hold(queue, frame, launch_ns, queued.cycle),
+        }
     }
 
-    fn sent(mut self) -> Vec<(u64, usize)> {
+    /// In which cycle, of which queue, and which frame of it.
+    fn sent(&mut self) -> Vec<(u64, usize, u64)> {
         self.model.advance_to(4 * END_CYCLES, &mut self.outcome);
         let first = |ns: u64| ns / CYCLE_NS + SELECTED_TO_FIRST;
-        self.outcome.sent.iter().map(|sent| (first(sent.at_ns), sent.queue)).collect()
+        let which = |frame: &[u8]| frame.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        self.outcome.sent.iter().map(|sent| (first(sent.at_ns), sent.queue, which(&sent.frame))).collect()
     }
 }
 
@@ -283,7 +388,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
     let memories = [&*hard_memory, &*soft_memory];
     let hardware = Verilated::with_latency(library, LINE_BPS, rng.random_range(0..64))?;
     let pairs = hardware.pairs();
-    let mut port = Port { model: Model::as_hardware(pairs), outcome: Outcome::default() };
+    let mut port = Port { model: Model::as_hardware(pairs), outcome: Outcome::default(), queued: [0; MOST_PAIRS] };
     let of_both = [Arc::clone(&hard_memory), Arc::clone(&soft_memory)];
     let mut both = Both { memories: of_both, hardware, model: Model::new(pairs, LINE_BPS) };
     for (card, memory) in both.cards().into_iter().zip([&hard_memory, &soft_memory]) {
@@ -302,6 +407,16 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         let what = format!("slots are answered by {:?}, by the model by {:?}", refusals[0], refusals[1]);
         return Err(DifferenceError::Differs { seed, what });
     }
+    let launch = launch_settings(rng);
+    for &(address, value) in &launch {
+        for card in [&mut both.hardware as &mut dyn Card, &mut both.model, &mut port.model] {
+            card.write(address, value).map_err(|error| refused(error.to_string()))?;
+        }
+    }
+    // Gate lists begin by the clock that they were drawn for.
+    let is_moved = rng.random_bool(0.5) && compared.gate_lists + compared.slots == 0;
+    let clock_ahead_ns =
+        if is_moved { move_clock(&mut both.hardware, [&mut both.model, &mut port.model], rng)? } else { 0 };
     both.hardware.card.run(from, Stop::default());
     let mut outcome = Outcome::default();
     both.model.advance_to(from, &mut outcome);
@@ -317,6 +432,9 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             let started = card.start(driver.ring(), driver.layout, driver.first);
             started.map_err(|error| refused(error.to_string()))?;
         }
+    }
+    for driver in &mut drivers {
+        driver.launch_ns = (launch[0].1 >> driver.queue & 1 == 1).then_some(1);
     }
     let differs = |what: String| DifferenceError::Differs { seed, what };
     let mut reception = Reception::draw(&mut both, pairs, RECEPTION, rng).map_err(refused)?;
@@ -339,7 +457,8 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             both.model.advance_to(both.hardware.card.cycle(), &mut outcome);
             driver.break_it(memories, rng);
         } else {
-            driver.send(memories, rng);
+            let shows_ns = (both.hardware.card.cycle() * CYCLE_NS).wrapping_add(clock_ahead_ns);
+            driver.send(memories, shows_ns, rng);
         }
         both.hardware.kick(driver.ring());
         both.model.kick(driver.ring());
@@ -351,6 +470,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
     both.model.advance_to(both.hardware.card.cycle() + END_CYCLES, &mut outcome);
 
     while let Some(queued) = both.hardware.card.take_queued() {
+        compared.launched += u64::from(queued.launch_ns != 0);
         port.queued(&queued);
     }
     let mut sent = Vec::new();
@@ -364,18 +484,36 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
     compared.frames = sent.len() as u64;
     let timed: Vec<(u64, usize)> = sent.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
     let expected = port.sent();
-    if let Some(at) = (0..timed.len().max(expected.len())).find(|&at| timed.get(at) != expected.get(at)) {
+    let wanted: Vec<(u64, usize)> = expected.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
+    if let Some(at) = (0..timed.len().max(wanted.len())).find(|&at| timed.get(at) != wanted.get(at)) {
         let what =
-            format!("frame {at} leaves at (cycle, queue) {:?}, by the model at {:?}", timed.get(at), expected.get(at));
+            format!("frame {at} leaves at (cycle, queue) {:?}, by the model at {:?}", timed.get(at), wanted.get(at));
         return Err(differs(what));
     }
+    for (at, (&(_, queue, number), frame)) in expected.iter().zip(&sent).enumerate() {
+        let given =
+            drivers.iter().find(|driver| driver.queue == queue).and_then(|driver| driver.frames.get(number as usize));
+        if given.is_none_or(|given| !frame.2.starts_with(given)) {
+            return Err(differs(format!("frame {at} is not frame {number} of queue {queue}, as by the model")));
+        }
+    }
+    for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
+        let [hard, soft] = [&mut both.hardware as &mut dyn Card, &mut port.model].map(|card| card.read(count));
+        if hard != soft {
+            return Err(differs(format!("counter {count:#x} shows {hard:?}, by the model {soft:?}")));
+        }
+        compared.late += u64::from(hard.unwrap_or(0));
+    }
     for driver in &drivers {
+        let is_timed = driver.launch_ns.is_some();
         let own: Vec<&Vec<u8>> = sent.iter().filter(|frame| frame.1 == driver.queue).map(|frame| &frame.2).collect();
         let least = 60;
         let padded = |frame: &Vec<u8>| [&frame[..], &vec![0; usize::saturating_sub(least, frame.len())]].concat();
         let theirs: Vec<Vec<u8>> =
             outcome.sent.iter().filter(|sent| sent.queue == driver.queue).map(|sent| padded(&sent.frame)).collect();
-        if own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other) {
+        // When a frame was fetched decides whether it was late, which only the port's model was told.
+        let differ = own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other);
+        if differ && !is_timed {
             return Err(differs(format!(
                 "queue {} sent {} frames, by the model {} or others",
                 driver.queue,

@@ -13,19 +13,22 @@ use penstock_shaper::credit::{idle_slope, Bounds, Credit};
 use penstock_shaper::egress::{GateDelays, GateTime, Tick, NEVER};
 use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::gates::{AdminList, Capacity, Entry};
+use penstock_shaper::launch::Verdict;
 use penstock_shaper::pace::{Line, Pace, TICK_NS};
-use penstock_shaper::ptp_clock::PtpClock;
+use penstock_shaper::ptp_clock::{Command, PtpClock};
 use penstock_shaper::slots::Schedule;
 
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
 use registers::{code, Registers, Request};
-use transmit::Transmit;
+use transmit::{LaunchDelays, Transmit, FETCHED};
 
 /// Longest frame, with FCS.
 pub const MOST_FRAME_BYTES: usize = 1522;
 const LEAST_FRAME_BYTES: usize = 14;
+/// Of the launch time, before the frame.
+const LAUNCH_BYTES: usize = 8;
 /// Chains that a queue takes at a time, so that a driver that never stops does not hold the others up.
 const MOST_AT_ONCE: usize = 256;
 /// Of a received frame that lies in several chains.
@@ -34,11 +37,14 @@ const MOST_CHAINS: usize = 1 + MOST_FRAME_BYTES;
 const HARDWARE_BPS: u64 = 1_000_000_000;
 /// Of `pen_nic`, in ns and cycles: it has the gates of the switch.
 const HARDWARE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
+const HARDWARE_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 56, visible: 2, wire: 4 };
+const IDEAL_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 0, visible: 0, wire: 0 };
 
 const ID: u16 = 0x000;
 const VERSION: u16 = 0x004;
 const PORTS: u16 = 0x008;
 const PAIRS: u16 = 0x00C;
+const FRAMES: u16 = 0x010;
 const ERRORS: u16 = 0x038;
 const QUEUE_STATE: u16 = 0x068;
 const SLOT_ERROR: u16 = 0x590;
@@ -46,6 +52,12 @@ const SLOT_ERROR: u16 = 0x590;
 const SENT: u16 = 0x1080;
 const SENT_LAST: u16 = SENT + 8 * MOST_PAIRS as u16 - 4;
 const RECEIVED: u16 = 0x1040;
+const LATE: u16 = 0x1200;
+const LATE_LAST: u16 = LATE + 8 * MOST_PAIRS as u16 - 4;
+const DROPPED: u16 = 0x1280;
+const DROPPED_LAST: u16 = DROPPED + 8 * MOST_PAIRS as u16 - 4;
+const BEYOND: u16 = 0x1300;
+const BEYOND_LAST: u16 = BEYOND + 8 * MOST_PAIRS as u16 - 4;
 const NO_BUFFER: u16 = 0x1000;
 const NOT_SENT: u16 = 0x1004;
 const FILTERED: u16 = 0x100C;
@@ -54,6 +66,10 @@ const FILTERED: u16 = 0x100C;
 struct Pair {
     sent: u64,
     received: u32,
+    /// Sent after their launch times, and not sent because of them.
+    late: u64,
+    dropped: u64,
+    beyond: u64,
 }
 
 pub struct Model {
@@ -64,6 +80,7 @@ pub struct Model {
     pairs: Vec<Pair>,
     transmit: Transmit,
     time: GateTime,
+    gate_delays: GateDelays,
     /// Up to which everything has happened.
     now: Tick,
     /// What is on the wire, and when its last bit leaves.
@@ -82,8 +99,12 @@ pub struct Model {
 impl Model {
     /// With so many queue pairs, 8 at most, on a line of a rate.
     pub fn new(pairs: usize, rate_bps: u64) -> Self {
+        Self::with_delays(pairs, rate_bps, GateDelays::default(), IDEAL_LAUNCH)
+    }
+
+    fn with_delays(pairs: usize, rate_bps: u64, gates: GateDelays, launch: LaunchDelays) -> Self {
         let pairs = pairs.clamp(1, MOST_PAIRS);
-        let mut transmit = Transmit::new(Pace { rate_bps: rate_bps.max(1), guard_ns: 0 });
+        let mut transmit = Transmit::new(Pace { rate_bps: rate_bps.max(1), guard_ns: 0 }, launch);
         let registers = Registers::new(pairs);
         transmit.egress.set_round_robin(registers.round_robin as u8);
         Self {
@@ -93,7 +114,8 @@ impl Model {
             errors: vec![None; 2 * pairs],
             pairs: vec![Pair::default(); pairs],
             transmit,
-            time: GateTime::new(PtpClock::new(0, 0), GateDelays::default()),
+            time: GateTime::new(PtpClock::new(0, 0), gates),
+            gate_delays: gates,
             now: 0,
             leaving: None,
             registers,
@@ -107,13 +129,30 @@ impl Model {
 
     /// With the line and the delays of the hardware, between gates and wire too.
     pub fn as_hardware(pairs: usize) -> Self {
-        let time = GateTime::new(PtpClock::new(0, 0), HARDWARE_DELAYS);
-        Self { time, ..Self::new(pairs, HARDWARE_BPS) }
+        Self::with_delays(pairs, HARDWARE_BPS, HARDWARE_DELAYS, HARDWARE_LAUNCH)
     }
 
-    /// A frame of so many bytes, with FCS, that lies in no ring waits from a tick on.
-    pub fn queue(&mut self, queue: usize, bytes: usize, from: Tick) {
-        self.transmit.enqueue(queue, vec![0; bytes.saturating_sub(FCS_BYTES as usize)], from);
+    /// A frame without FCS that lies in no ring waits from a tick on.
+    pub fn queue(&mut self, queue: usize, frame: Vec<u8>, from: Tick) {
+        self.transmit.enqueue(queue, frame, from);
+    }
+
+    /// As [`Self::queue`], with a launch time, at a tick.
+    pub fn hold(&mut self, queue: usize, frame: Vec<u8>, launch_ns: u64, at: Tick) {
+        self.launch(queue, launch_ns, frame, at);
+    }
+
+    /// The clock shows a time in a tick, and goes on from it.
+    pub fn set_clock(&mut self, tick: Tick, ns: u64) {
+        self.time = GateTime::new(PtpClock::new(tick, ns), self.gate_delays);
+    }
+
+    fn launch(&mut self, queue: usize, launch_ns: u64, frame: Vec<u8>, at: Tick) {
+        match self.transmit.hold(&self.time, at, queue, launch_ns, frame) {
+            Verdict::Taken => {}
+            Verdict::Dropped => self.pairs[queue].dropped += 1,
+            Verdict::Beyond => self.pairs[queue].beyond += 1,
+        }
     }
 
     /// The pair that a received frame without FCS goes to; none: nobody wants it.
@@ -145,11 +184,13 @@ impl Model {
         let number = ring_of(queue, true);
         let Some(memory) = self.memory.clone() else { return false };
         let Some(ring) = &mut self.rings[number] else { return false };
-        match take_frame(ring, &memory) {
+        let is_timed = self.transmit.launch.is_enabled(queue);
+        match take_frame(ring, &memory, is_timed) {
             Ok(None) => false,
             Ok(Some(frame)) => {
                 match frame {
-                    Some(frame) => self.transmit.enqueue(queue, frame, self.now),
+                    Some((0, frame)) => self.transmit.enqueue(queue, frame, self.now),
+                    Some((launch_ns, frame)) => self.launch(queue, launch_ns, frame, self.now),
                     None => self.not_sent = self.not_sent.wrapping_add(1),
                 }
                 true
@@ -167,15 +208,19 @@ impl Model {
             self.fetch();
             let ends = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.0);
             let starts = self.transmit.next(&self.time, self.now);
-            let at = ends.min(starts);
+            let launches = self.transmit.launch.next(self.time.clock(), self.now);
+            let at = ends.min(starts).min(launches);
             if at > to {
                 break;
             }
             self.now = self.now.max(at);
-            if ends <= starts {
+            if launches == at {
+                self.transmit.release(&self.time, at);
+            } else if ends <= starts {
                 outcome.sent.extend(self.leaving.take().map(|leaving| leaving.1));
             } else if let Some(selected) = self.transmit.select(&self.time, at) {
                 self.pairs[selected.queue].sent += 1;
+                self.pairs[selected.queue].late += u64::from(selected.is_late);
                 let sent = Sent { queue: selected.queue, at_ns: at * TICK_NS, frame: selected.frame };
                 self.leaving = Some((self.transmit.egress.sending_until().max(at + 1), sent));
             }
@@ -236,6 +281,13 @@ impl Model {
                 }
             }
             Request::SlotCommit(schedule) => self.commit_slots(&schedule),
+            Request::Launch => {
+                let launch = &mut self.transmit.launch;
+                launch.set_enabled(self.registers.launch as u8);
+                launch.set_drops(self.registers.launch_drop as u8);
+                launch.set_horizon_ns(self.registers.launch_horizon_ns);
+            }
+            Request::Clock(command) => self.command_clock(command),
             Request::Credit(class, slope) => {
                 let line = Line { time: &self.time, pace: self.transmit.pace };
                 let rate = idle_slope(self.transmit.pace.rate_bps);
@@ -248,6 +300,29 @@ impl Model {
     fn enable_gates(&mut self, is_enabled: bool) {
         let line = Line { time: &self.time, pace: self.transmit.pace };
         self.transmit.egress.change_gates(&line, self.now).set_enabled(is_enabled);
+    }
+
+    /// A command acts in the tick after this one; a list that runs goes on with a cycle that begins by the new time.
+    fn command_clock(&mut self, command: Command) {
+        self.now += 1;
+        let line = Line { time: &self.time, pace: self.transmit.pace };
+        let last = self.time.at(self.now - 1);
+        let moves = matches!(command, Command::Set { .. } | Command::Step { .. });
+        self.transmit.egress.change_gates(&line, self.now);
+        let mut time = self.time;
+        if time.command(self.now, command).is_err() {
+            return;
+        }
+        self.time = time;
+        if moves {
+            let earliest = self.time.at(self.transmit.egress.free().max(self.now)) + TICK_NS;
+            let gates =
+                self.transmit.egress.change_gates(&Line { time: &self.time, pace: self.transmit.pace }, self.now);
+            if let Some((list, _)) = gates.stepped(last, earliest) {
+                let change_time = list.start_from(earliest);
+                gates.propose(earliest, list, change_time);
+            }
+        }
     }
 
     /// A list takes over at the begin of a cycle, after what is on the wire.
@@ -287,17 +362,22 @@ impl Model {
     }
 }
 
-/// The next frame of a ring without its header, which is given back at once; Some(None): it is none that can be sent.
-fn take_frame(ring: &mut Ring, memory: &Memory) -> Result<Option<Option<Vec<u8>>>, RingError> {
+/// None: it is none that can be sent. Else its launch time, or zero, and the frame.
+type Fetched = Option<(u64, Vec<u8>)>;
+
+/// The next frame of a ring without its header, which is given back at once.
+fn take_frame(ring: &mut Ring, memory: &Memory, is_timed: bool) -> Result<Option<Fetched>, RingError> {
     let Some(chain) = ring.take(memory)? else { return Ok(None) };
     let most = MOST_FRAME_BYTES - FCS_BYTES as usize;
-    let bytes = (chain.bytes as usize).saturating_sub(HEADER_BYTES);
+    let ahead = HEADER_BYTES + if is_timed { LAUNCH_BYTES } else { 0 };
+    let bytes = (chain.bytes as usize).saturating_sub(ahead);
     let mut frame = None;
     if (LEAST_FRAME_BYTES..=most).contains(&bytes) {
         let (address, bytes) = chain.parts[0];
         let mut whole = chain.read(memory).ok_or(RingError::Outside { address, bytes: bytes.into() })?;
-        whole.drain(..HEADER_BYTES);
-        frame = Some(whole);
+        let body = whole.split_off(ahead);
+        let launch = whole[HEADER_BYTES..].first_chunk::<LAUNCH_BYTES>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        frame = Some((launch, body));
     }
     ring.give_back(memory, chain.head, 0)?;
     Ok(Some(frame))
@@ -375,7 +455,8 @@ impl Card for Model {
         }
         outcome.errors.append(&mut self.stopped);
         let ends = self.leaving.as_ref().map_or(NEVER, |leaving| leaving.0);
-        let next = self.transmit.next(&self.time, self.now).min(ends);
+        let launches = self.transmit.launch.next(self.time.clock(), self.now);
+        let next = self.transmit.next(&self.time, self.now).min(ends).min(launches);
         (next != NEVER).then(|| Duration::from_nanos(next.saturating_sub(self.now).saturating_mul(TICK_NS)))
     }
 
@@ -387,6 +468,7 @@ impl Card for Model {
             VERSION => Some(registers::VERSION),
             PORTS => Some(1),
             PAIRS => Some(self.pairs.len() as u32),
+            FRAMES => Some(FETCHED as u32),
             ERRORS => Some((0..self.errors.len()).fold(0, |mask, v| mask | u32::from(self.errors[v].is_some()) << v)),
             QUEUE_STATE => self.rings.get(selected).map(|ring| {
                 let next = ring.as_ref().map_or(0, |ring| u32::from(ring.next_available()) | 1 << 16);
@@ -398,6 +480,9 @@ impl Card for Model {
             FILTERED => Some(self.filtered),
             RECEIVED..SENT => self.pairs.get(usize::from(address - RECEIVED) / 4).map(|pair| pair.received),
             SENT..=SENT_LAST => self.pairs.get(usize::from(address - SENT) / 8).map(|pair| half(pair.sent)),
+            LATE..=LATE_LAST => self.pairs.get(usize::from(address - LATE) / 8).map(|pair| half(pair.late)),
+            DROPPED..=DROPPED_LAST => self.pairs.get(usize::from(address - DROPPED) / 8).map(|pair| half(pair.dropped)),
+            BEYOND..=BEYOND_LAST => self.pairs.get(usize::from(address - BEYOND) / 8).map(|pair| half(pair.beyond)),
             other => self.registers.read(other),
         };
         found.ok_or(NoRegister { address })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The registers of the card's model, at the addresses of `pen_nic`: what is staged, and what a write asks for.
 use penstock_shaper::gates::Entry;
+use penstock_shaper::ptp_clock::Command;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
 use super::steering::{Rule, Steering};
@@ -21,6 +22,10 @@ pub enum Request {
     SlotCommit(Schedule),
     /// idleSlope of a class in 2^-24 bit a cycle; None: none.
     Credit(usize, Option<u32>),
+    /// What is set of launch times has changed.
+    Launch,
+    /// A command of the PTP clock.
+    Clock(Command),
 }
 
 /// What can be read back as it was written, and what is staged.
@@ -39,6 +44,10 @@ pub struct Registers {
     guard_ns: u32,
     pub selected: u32,
     pub steering: Steering,
+    /// Queues with launch times, those that drop late frames, and what is too far ahead.
+    pub launch: u32,
+    pub launch_drop: u32,
+    pub launch_horizon_ns: u32,
 }
 
 /// The slots are those of no gate list: too many entries, or one that is too short.
@@ -65,6 +74,10 @@ const SLOT_COMMIT: u16 = 0x58C;
 const SCR: u16 = 0x600;
 const SCR_END: u16 = SCR + MOST_SLOTS as u16;
 const QUEUE_SELECT: u16 = 0x040;
+const LAUNCH_ENABLE: u16 = 0x680;
+const LAUNCH_DROP: u16 = 0x684;
+const LAUNCH_HORIZON: u16 = 0x688;
+const PTP_COMMAND: u16 = 0x300;
 
 /// Entries of the staging area for gate lists.
 const MOST_ENTRIES: usize = 1024;
@@ -88,6 +101,9 @@ impl Registers {
             guard_ns: 0,
             selected: 0,
             steering: Steering::default(),
+            launch: 0,
+            launch_drop: 0,
+            launch_horizon_ns: u32::MAX,
         }
     }
 
@@ -106,7 +122,10 @@ impl Registers {
             QUEUE_SELECT => self.selected,
             DATA..INDEX => self.data[word(DATA)],
             INDEX => self.index,
-            COMMIT | GATE_COMMIT | SLOT_COMMIT => 0,
+            COMMIT | GATE_COMMIT | SLOT_COMMIT | PTP_COMMAND => 0,
+            LAUNCH_ENABLE => self.launch,
+            LAUNCH_DROP => self.launch_drop,
+            LAUNCH_HORIZON => self.launch_horizon_ns,
             ADMIN..GATE_COMMIT => self.admin[word(ADMIN)],
             GATE_ENABLE => self.gate_enable,
             ROUND_ROBIN => self.round_robin,
@@ -135,6 +154,15 @@ impl Registers {
         let word = |from: u16| usize::from(address - from) / 4;
         match address {
             QUEUE_SELECT => self.selected = value,
+            PTP_COMMAND => return Ok(self.clock_command(value).map_or(Request::Nothing, Request::Clock)),
+            LAUNCH_ENABLE..=LAUNCH_HORIZON => {
+                match address {
+                    LAUNCH_ENABLE => self.launch = value & 0xFF,
+                    LAUNCH_DROP => self.launch_drop = value & 0xFF,
+                    _ => self.launch_horizon_ns = value,
+                }
+                return Ok(Request::Launch);
+            }
             DATA..INDEX => self.data[word(DATA)] = value,
             INDEX => self.index = value & 0xFFFF,
             COMMIT => return self.commit(value).ok_or(missing),
@@ -176,6 +204,20 @@ impl Registers {
         let mut order = self.order.clone();
         order.resize(slots.min(MOST_SLOTS + 1), 0);
         Schedule { slot_ns: self.slot_ns.to_vec(), order, cycle_ns: self.cycle_ns, guard_ns: self.guard_ns }
+    }
+
+    /// None: there is no such command.
+    fn clock_command(&self, number: u32) -> Option<Command> {
+        let [first, second, third, _] = self.data;
+        let seconds = u64::from(third & 0xFFFF) << 32 | u64::from(second);
+        Some(match number & 7 {
+            1 => Command::Set { s: seconds, ns: first },
+            // Of 48 bits.
+            2 => Command::Step { s: (seconds << 16) as i64 >> 16, ns: first },
+            3 => Command::Slew { ns: first as i32, rate: second },
+            4 => Command::Increment(u64::from(second & 0xFF) << 32 | u64::from(first)),
+            _ => return None,
+        })
     }
 
     fn commit(&mut self, table: u32) -> Option<Request> {

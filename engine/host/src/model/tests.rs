@@ -2,6 +2,7 @@
 //! The card at the line's rate, with a driver that keeps its rings full.
 use super::*;
 
+const LAUNCH_ENABLE: u16 = 0x680;
 const RATE_BPS: u64 = 1_000_000_000;
 const SIZE: u16 = 64;
 const FRAME_BYTES: u32 = 1518;
@@ -137,6 +138,32 @@ fn slots_that_cannot_be_are_refused_with_a_code() {
     assert_eq!((driver.card.read(0x590), driver.card.read(0x540)), (Ok(0), Ok(900_000)), "and read back");
     driver.write(&[(0x500, 0), (0x504, 0), (0x508, 0), (0x580, 0), (0x588, 0), (0x58C, 0)]);
     assert!(!driver.card.transmit.egress.is_gated(), "without slots queues take turns again");
+}
+
+/// The first bit behind the delimiter leaves in the first cycle of 8 ns at or after the launch time: 10 000 003 ns is shown in
+/// that of 10 000 008 ns, and the eight octets before it take 64 ns. What came first leaves last.
+#[test]
+fn frames_leave_at_their_launch_times() {
+    const LAUNCHES: [(u64, u64); 4] =
+        [(10_100_000, 10_099_936), (10_080_001, 10_079_944), (10_000_003, 9_999_944), (10_040_008, 10_039_944)];
+    let mut driver = Driver::new(&[1]);
+    driver.write(&[(LAUNCH_ENABLE, 1)]);
+    for (number, (launch_ns, _)) in LAUNCHES.into_iter().enumerate() {
+        let buffer = BUFFERS + 0x800 * number as u64;
+        assert!(driver.memory.write(buffer + 12, &launch_ns.to_le_bytes()));
+        assert!(driver.memory.write(buffer + 20, &[number as u8; 100]));
+        driver.describe(1, number as u16, buffer, 120, 0);
+        assert!(driver.memory.write(layout(1).available + 4 + 2 * number as u64, &(number as u16).to_le_bytes()));
+    }
+    assert!(driver.memory.store(layout(1).available + 2, 4));
+    driver.run(&[], 9_900);
+    assert!(driver.sent.is_empty() && driver.memory.load(layout(1).used + 2) == Some(4), "held, and given back");
+    assert_eq!(driver.card.read(FRAMES), Ok(4), "as many as can be sorted");
+    driver.run(&[], 1_000);
+    let seen: Vec<(usize, u64)> = driver.sent.iter().map(|sent| (usize::from(sent.frame[0]), sent.at_ns)).collect();
+    assert_eq!(seen, [2, 3, 1, 0].map(|number| (number, LAUNCHES[number].1)));
+    assert!(driver.sent.iter().all(|sent| sent.frame.len() == 100));
+    assert_eq!([LATE, DROPPED, BEYOND].map(|count| driver.card.read(count)), [Ok(0); 3]);
 }
 
 /// A bad descriptor stops its queue with an error, and no other; after a start it goes on.

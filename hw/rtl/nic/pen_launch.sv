@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of transmit queues that wait for their launch time, of each queue sorted by it. Twin: engine/shaper/src/launch.rs.
+//
+//   cycle     | x-1  | x        | x+1      | x+2                   x: a frame is taken or refused
+//   state_q   | JUDGE | INSERT  |          |
+//   answer_o  |      | valid    |          |
+//   due_d     |      |          | compared |
+//   release_o |      |          |          | at the earliest
+//
+// Each queue has the slots of its frames in the order of their times, of equal times in that of their coming, and the first
+// time in a register, which is compared in every cycle. One frame is released in a cycle, of the highest queue first. The
+// next one of its queue follows three cycles later or more; the line is not free that soon.
+//
+// A frame whose launch time has passed is late: it is refused or goes at once. So is one refused whose time is too far
+// ahead, as it would keep a slot for so long. A queue whose launch times are switched off gives what it has at once.
+module pen_launch
+  import pen_pkg::*;
+#(
+  parameter int unsigned QUEUES  = 4,
+  parameter int unsigned SLOTS   = 4,
+  parameter int unsigned LEAD_NS = 64,          // gate time reaches a frame's time by so much earlier
+  parameter int unsigned SENT_CYCLES = 4        // from a release to sent_i, if nothing holds the frame up
+) (
+  input  logic              clk_i,
+  input  logic              rst_i,
+  input  logic [63:0]       gate_time_i,
+  input  logic [QUEUES-1:0] enable_i,
+  input  logic [QUEUES-1:0] drop_i,             // late frames are refused
+  input  logic [31:0]       horizon_ns_i,       // frames are refused whose time is further ahead
+  // A frame, held until answer_o
+  input  logic              offer_i,
+  input  logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] offer_queue_i,
+  input  logic [$clog2(SLOTS)-1:0] offer_slot_i,
+  input  length_t           offer_length_i,
+  input  logic [63:0]       offer_time_i,       // ns of the PTP clock
+  output logic              answer_o,
+  output logic              taken_o,            // with answer_o; else one of the two below
+  output logic              dropped_o,
+  output logic              beyond_o,
+  // One whose time has come
+  output logic              release_o,
+  output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] release_queue_o,
+  output logic [$clog2(SLOTS)-1:0] release_slot_o,
+  output length_t           release_length_o,
+  // What became of it: a frame has been selected, or given up
+  input  logic              sent_i,
+  input  logic              expired_i,
+  input  logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] sent_queue_i,
+  input  logic [$clog2(SLOTS)-1:0] sent_slot_i,
+  output logic              late_o,             // with sent_i: it leaves more than a cycle after its launch time
+  output logic              idle_o              // no frame is held
+);
+  localparam int unsigned PLACES = QUEUES > 1 ? QUEUES : 2;
+  localparam int unsigned QUEUE_W = $clog2(PLACES);
+  localparam int unsigned SLOT_W = $clog2(SLOTS);
+  localparam int unsigned NEAR_NS = 8;
+
+  typedef logic [QUEUE_W-1:0] queue_t;
+  typedef logic [SLOT_W-1:0]  slot_t;
+  typedef logic [SLOT_W:0]    count_t;
+  typedef struct packed {
+    logic   valid;
+    queue_t of_queue;
+    slot_t  slot;
+  } frame_t;
+
+  typedef enum logic [1:0] {IDLE, PLACE, JUDGE, INSERT} state_e;
+  state_e                        state_q;
+  logic [63:0]                   launch_q;      // of the frame that is offered, as gate time has it
+  count_t                        at_q;          // its place
+  logic [64:0]                   ahead_q;
+  slot_t  [QUEUES-1:0][SLOTS-1:0] order_q;      // the first one in 0
+  count_t [QUEUES-1:0]           count_q;
+  logic   [QUEUES-1:0]           head_valid_q, load_q, due_q, near_q;
+  logic   [QUEUES-1:0][63:0]     head_q;
+  logic   [QUEUES-1:0][SLOTS-1:0] timed_q;      // released for their time, and not yet sent
+  frame_t                        released;      // on time
+  frame_t [SENT_CYCLES-1:0]      released_q;    // the one of that many cycles ago, and one more
+  logic                          load, hit, late, insert;
+  queue_t                        load_queue;
+  logic [63:0]                   read_time;
+
+  // ---- What is held --------------------------------------------------------------------------------------------------
+  always_comb begin
+    load       = 1'b0;
+    load_queue = '0;
+    for (int unsigned k = 0; k < QUEUES; k++) begin
+      if (load_q[k]) begin
+        load       = 1'b1;
+        load_queue = queue_t'(k);
+      end
+    end
+  end
+
+  pen_lutram_1r1w #(.WIDTH(64), .DEPTH(PLACES * SLOTS)) u_times (
+    .clk_i,
+    .write_i     (insert),
+    .write_addr_i({offer_queue_i, offer_slot_i}),
+    .write_data_i(launch_q),
+    .read_addr_i (load ? {load_queue, order_q[load_queue][0]} : {offer_queue_i, order_q[offer_queue_i][at_q[SLOT_W-1:0]]}),
+    .read_data_o (read_time)
+  );
+  pen_lutram_1r1w #(.WIDTH($bits(length_t)), .DEPTH(PLACES * SLOTS)) u_lengths (
+    .clk_i,
+    .write_i     (insert),
+    .write_addr_i({offer_queue_i, offer_slot_i}),
+    .write_data_i(offer_length_i),
+    .read_addr_i ({release_queue_o, release_slot_o}),
+    .read_data_o (release_length_o)
+  );
+
+  // ---- Coming --------------------------------------------------------------------------------------------------------
+  assign hit       = release_o && release_queue_o == offer_queue_i;
+  assign late      = ahead_q[64] || ahead_q[63:3] == '0;
+  assign answer_o  = state_q == INSERT && !hit;
+  assign beyond_o  = answer_o && !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
+  assign dropped_o = answer_o && late && drop_i[offer_queue_i];
+  assign taken_o   = answer_o && !beyond_o && !dropped_o;
+  assign insert    = taken_o;
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      IDLE: begin
+        at_q     <= '0;
+        launch_q <= offer_time_i < 64'(LEAD_NS) ? '0 : offer_time_i - 64'(LEAD_NS);
+        if (offer_i) state_q <= PLACE;
+      end
+      PLACE: begin
+        if (!load) begin
+          if (at_q == count_q[offer_queue_i] || read_time > launch_q) state_q <= JUDGE;
+          else at_q <= at_q + 1'b1;
+        end
+      end
+      JUDGE: state_q <= INSERT;
+      INSERT: state_q <= IDLE;
+    endcase
+    ahead_q <= {1'b0, launch_q} - {1'b0, gate_time_i};
+    if (hit && state_q != IDLE) begin           // places have changed
+      state_q <= PLACE;
+      at_q    <= '0;
+    end
+    if (rst_i) state_q <= IDLE;
+  end
+
+  // ---- Going ---------------------------------------------------------------------------------------------------------
+  always_comb begin
+    release_queue_o = '0;
+    for (int unsigned k = 0; k < QUEUES; k++) if (due_q[k]) release_queue_o = queue_t'(k);
+    release_slot_o = order_q[release_queue_o][0];
+  end
+  assign release_o = due_q != '0;
+
+  for (genvar k = 0; k < QUEUES; k++) begin : gen_queue
+    logic        of_offer, comes, comes_first, goes;
+    logic [64:0] passed;
+    assign of_offer    = offer_queue_i == queue_t'(k);
+    assign comes       = insert && of_offer;
+    assign comes_first = comes && at_q == '0;
+    assign goes        = release_o && release_queue_o == queue_t'(k);
+    assign passed      = {1'b0, gate_time_i} - {1'b0, head_q[k]};
+
+    always_ff @(posedge clk_i) begin
+      due_q[k]  <= head_valid_q[k] && !goes && !comes_first && (!passed[64] || !enable_i[k]);
+      near_q[k] <= passed <= 65'(NEAR_NS);
+      if (load && load_queue == queue_t'(k)) begin
+        load_q[k]       <= 1'b0;
+        head_valid_q[k] <= 1'b1;
+        head_q[k]       <= read_time;
+      end
+      if (goes) begin
+        head_valid_q[k] <= 1'b0;
+        load_q[k]       <= count_q[k] != count_t'(1);
+        count_q[k]      <= count_q[k] - 1'b1;
+        for (int unsigned i = 0; i + 1 < SLOTS; i++) order_q[k][i] <= order_q[k][i+1];
+      end
+      if (comes) begin
+        count_q[k] <= count_q[k] + 1'b1;
+        for (int unsigned i = 0; i < SLOTS; i++) begin
+          if (i == 32'(at_q)) order_q[k][i] <= offer_slot_i;
+          else if (i > 32'(at_q)) order_q[k][i] <= order_q[k][i == 0 ? 0 : i-1];
+        end
+      end
+      if (comes_first) begin
+        load_q[k]       <= 1'b0;
+        head_valid_q[k] <= 1'b1;
+        head_q[k]       <= launch_q;
+      end
+      if (rst_i) begin
+        due_q[k]        <= 1'b0;
+        load_q[k]       <= 1'b0;
+        head_valid_q[k] <= 1'b0;
+        count_q[k]      <= '0;
+      end
+    end
+  end
+
+  // ---- What became of them: on time is what is selected in the very cycle in which it can be ------------------------------
+  assign late_o = sent_i && timed_q[sent_queue_i][sent_slot_i]
+                  && released_q[SENT_CYCLES-1] != frame_t'({1'b1, sent_queue_i, sent_slot_i});
+  assign released = '{valid: release_o && near_q[release_queue_o], of_queue: release_queue_o, slot: release_slot_o};
+
+  always_ff @(posedge clk_i) begin
+    released_q <= {released_q[SENT_CYCLES-2:0], released};
+    if (sent_i || expired_i) timed_q[sent_queue_i][sent_slot_i] <= 1'b0;
+    if (release_o) timed_q[release_queue_o][release_slot_o] <= enable_i[release_queue_o];
+    if (rst_i) timed_q <= '0;
+  end
+
+  always_comb begin
+    idle_o = state_q == IDLE;
+    for (int unsigned k = 0; k < QUEUES; k++) if (count_q[k] != '0) idle_o = 1'b0;
+  end
+endmodule
