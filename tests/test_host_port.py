@@ -8,13 +8,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from penstock import _engine
 from penstock.captures import CapturedFrame, write_pcapng
 from penstock.hardware.configure import ConfigurationError, SwitchConfig, configure
-from penstock.hardware.host import Direct, ReceivedAt
+from penstock.hardware.differential.compare import table
+from penstock.hardware.differential.play import Record
+from penstock.hardware.host import Direct, ReceivedAt, egress_stamps
 from penstock.hardware.host_line import CONFIG, HOST_PORT, HostLine, hardware, model, way_of
+from penstock.hardware.ptp import PtpClock
 from penstock.hardware.registers import registers
 from penstock.hardware.traffic import BROADCAST, read_register, station_address, with_fcs
 from rights import needs_namespaces
@@ -40,6 +44,7 @@ def test_a_frame_of_the_host_comes_to_the_neighbours_host(make: Make) -> None:
     line = HostLine(make)
     padded = LLDP_FRAME.ljust(60, b"\0")
     assert line.send(0, LLDP_FRAME) == [(1, padded)]
+    assert [(stamp.port, stamp.tag) for stamp in line.stamps(0)] == [(0, 0), (1, 0)]
     assert line.send(1, LLDP_FRAME) == [(0, padded)]
     broadcast = BROADCAST + station_address(2, 1) + b"\x88\xb5" + bytes(100)
     assert line.send(0, broadcast) == [(1, broadcast)]
@@ -96,6 +101,68 @@ def test_the_time_of_reception_goes_with_a_frame_to_the_host() -> None:
     assert abs(stamps[0]) <= 16, stamps
 
 
+@BOTH
+def test_the_host_is_told_when_its_frames_leave(make: Make) -> None:
+    switch = make()
+    for address, value in ((0x200, 5), (0x204, 7), (0x208, 0)):  # 7 s and 5 ns
+        switch.write(address, value)
+    switch.write(0x300, 1)
+    frame = with_fcs(BROADCAST + station_address(2, 1) + b"\x88\xb5" + bytes(46))
+    headers = [Direct(frozenset({0, 1, HOST_PORT}), 7, 200).header, ReceivedAt(0, 0).header, ReceivedAt(0).header,
+               Direct(frozenset({0}), 7).header]  # fmt: skip
+    for header in headers:
+        switch.push(HOST_PORT, switch.cycle + 20, frame, host=header)
+    switch.push(0, switch.cycle + 20, frame)
+    switch.run(switch.cycle + 3_000)
+    events = switch.events()
+    kinds = [_engine.KINDS[kind] for kind in events["kind"]]
+    left = {(int(number), int(port)): int(cycle) for kind, number, port, cycle in
+            zip(kinds, events["frame"], events["port"], events["cycle"], strict=True) if kind == "output"}  # fmt: skip
+    stamps = [*egress_stamps(events)]
+    told = sorted((stamp.tag, stamp.port, stamp.lost) for stamp in stamps)
+    assert told == [(0, 1, 0), (200, 0, 0), (200, 1, 0)]
+    number = {200: 0, 0: 1}
+    since = {stamp.ns - 8 * left[number[stamp.tag], stamp.port] for stamp in stamps}
+    assert len(since) == 1, "the time of the cycle in which the first byte stood at the pins"
+    assert 7_000_000_000 < stamps[0].ns < 7_000_100_000
+
+
+def test_a_stamp_is_that_of_the_register() -> None:
+    """What the clock says of a PTP message that is sent, and what the host is told of it."""
+    switch = hardware()
+    clock = PtpClock(switch)
+    clock.set(3 * 10**9 + 17)
+    clock.set_rate(-70_000)
+    sync = bytes.fromhex("011b19000000") + station_address(2, 1) + b"\x88\xf7" + bytes(30) + b"\x12\x34" + bytes(20)
+    switch.push(HOST_PORT, switch.cycle + 33, with_fcs(sync), host=Direct(frozenset({1}), 7, 1).header)
+    switch.run(switch.cycle + 1_000)
+    (stamp,) = egress_stamps(switch.events())
+    (registered,) = (found for found in clock.stamps() if found.sent)
+    assert (stamp.ns, stamp.fraction << 24) == (registered.ns, registered.fraction)
+    assert stamp.fraction
+
+
+def test_stamps_that_find_no_place_are_counted_as_in_the_model() -> None:
+    """Long frames keep the port of the host busy while short ones leave by both wires."""
+    tables = []
+    for make in (model, hardware):
+        switch = make()
+        long = with_fcs(BROADCAST + station_address(0, 1) + b"\x88\xb5" + bytes(1_500 - 14))
+        short = with_fcs(LLDP_FRAME.ljust(60, b"\0"))
+        for n in range(6):
+            switch.push(0, 60_000 + 1_600 * n, long)
+        for n in range(120):
+            switch.push(HOST_PORT, 62_000 + 88 * n, short, host=Direct(frozenset({0, 1}), 7, n).header)
+        switch.run(100_000)
+        record = Record(switch.events(), (), switch.cycle, switch.inside, switch.waiting, (), {})
+        tables.append(table(record))
+        stamps = [*egress_stamps(record.events)]
+        assert sum(stamp.lost for stamp in stamps) + len(stamps) == 240
+        assert len([stamp for stamp in stamps if stamp.lost]) == 3
+    ours, theirs = tables
+    assert np.array_equal(ours, theirs)
+
+
 def test_the_register_says_whether_there_is_a_host_port() -> None:
     for switch in (model(), hardware()):
         assert read_register(switch, registers(), "host") == 1
@@ -133,6 +200,12 @@ def test_a_host_gets_what_is_guaranteed_and_others_keep_all_else() -> None:
     # 12 cells: one of these frames waits while another is being sent; the other ports, loaded half, refuse none.
     assert sum(mask == 1 << HOST_PORT for mask in refused) > 40
     assert all(mask in (0, 1 << HOST_PORT) for mask in refused)
+
+
+def test_headers_say_what_is_wanted() -> None:
+    assert Direct(frozenset({0, 2}), 3).header == bytes([1, 5, 3, 0])
+    assert Direct(frozenset({0, 2}), 3, 0).header == bytes([3, 5, 3, 0])
+    assert ReceivedAt(2, 255).header == bytes([2, 2, 0, 255])
 
 
 def test_what_no_bridge_forwards_leaves_by_every_wire() -> None:

@@ -56,6 +56,7 @@ egress/pen_egress_reader.sv
 egress/pen_editor.sv
 host/pen_host_tx.sv
 host/pen_frame_stamps.sv
+host/pen_egress_stamps.sv
 egress/pen_egress_port.sv
 ingress/pen_ingress_pkg.sv
 ingress/pen_delay.sv

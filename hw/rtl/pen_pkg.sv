@@ -60,6 +60,8 @@ package pen_pkg;
   // How a frame goes on, as the host says that gave it to the switch; see pen_host_rx. One from a wire: as if received
   // where it was.
   typedef struct packed {
+    logic       stamped;              // the host is told when it leaves
+    logic [7:0] tag;                  // by which the host knows it then
     logic       direct;               // it leaves by `ports` and in `traffic_class`, whatever it says itself
     port_mask_t ports;
     class_t     traffic_class;
@@ -295,6 +297,14 @@ package pen_pkg;
     logic [15:0] sequence_id;         // of the message; for an edge of the input its number
     ptp_time_t   moment;              // fraction: the upper 8 bits
   } stamp_t;
+
+  // When a frame of the host left by a port, on its way to the host.
+  typedef struct packed {
+    port_t      port;
+    logic [7:0] tag;                  // of the host
+    logic [7:0] lost;                 // stamps that found no place before this one, 255: or more
+    ptp_time_t  moment;               // seconds below 2^34, fraction: the upper 8 bits
+  } egress_stamp_t;
 
   // What a gate list is beside its entries.
   typedef struct packed {

@@ -43,6 +43,8 @@ constexpr unsigned HOST = PORTS - 1;           // its port
 constexpr uint64_t HOST_IN = 4;                // cycles that a byte of the host comes later than one on a wire
 constexpr uint64_t HOST_OUT = 7;               // and that it goes later
 constexpr unsigned HOST_HEADER_IN = 4, HOST_HEADER_OUT = 16;
+constexpr uint8_t HOST_STAMPED = 2;            // bit of its first byte
+constexpr uint8_t KIND_STAMP = 1;              // first byte to the host, of what is no frame
 constexpr unsigned CELLS_MAX = 1u << layout::verdict::frame.width;
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr int64_t NOT_PLANNED = INT64_MAX;
@@ -143,6 +145,12 @@ struct Transmitter {                       // the wire out of a port
   uint32_t preamble = 0, position = 0;
   uint64_t first = 0, free_since = 0;
   std::array<uint8_t, 16> header{};        // to the host
+  bool is_stamp = false;                   // what comes to the host is one
+  struct Stamped {
+    uint64_t frame;
+    uint8_t tag;
+  };
+  std::deque<Stamped> stamped;             // frames that left, of which the host is to be told
   uint8_t flags = 0;
   std::array<uint8_t, 1u << layout::egress_event::length.width> bytes{};  // longer than any frame that is sent
 
@@ -468,7 +476,12 @@ struct pen_switch {
       }
       return;
     }
-    if (t.position == 0) t.first = cycle;
+    if (t.position == 0) {
+      t.first = cycle;
+      const Frame *frame = t.current.frame;
+      if (HAS_HOST && frame && frame->port == HOST && frame->host[0] & HOST_STAMPED)
+        t.stamped.push_back({frame->number, frame->host[3]});
+    }
     if (t.position < t.bytes.size()) t.bytes[t.position] = byte;
     ++t.position;
   }
@@ -484,7 +497,9 @@ struct pen_switch {
       t.preamble = t.position = 0;
       t.flags = 0;
       t.current = {};
-      if (!t.selected.empty()) {
+      t.is_stamp = byte == KIND_STAMP;
+      t.first = cycle;
+      if (!t.is_stamp && !t.selected.empty()) {
         t.current = t.selected.front();
         t.selected.pop_front();
       }
@@ -492,6 +507,7 @@ struct pen_switch {
     const Frame *frame = t.current.frame;
     if (t.preamble < HOST_HEADER_OUT) {
       t.header[t.preamble++] = byte;
+      if (t.is_stamp && top.m_axis_host_tlast_o) stamped();
       return;
     }
     if (t.position == 0) {
@@ -503,6 +519,24 @@ struct pen_switch {
     if (!top.m_axis_host_tlast_o) return;
     if (top.m_axis_host_tuser_o) t.flags |= PEN_FLAG_TX_ER;
     finish(HOST);
+  }
+
+  // The host was told when a frame left. Those that were lost are passed over.
+  void stamped() {
+    Transmitter &t = transmitters[HOST];
+    t.active = false;
+    const unsigned port = t.header[1];
+    const uint8_t tag = t.header[3];
+    if (t.preamble != HOST_HEADER_OUT || t.header[15] != 0 || port >= HOST) return fault(PEN_FAULT_STAMP, port, nullptr);
+    auto &left = transmitters[port].stamped;
+    while (!left.empty() && left.front().tag != tag) left.pop_front();
+    if (left.empty()) return fault(PEN_FAULT_STAMP, port, nullptr);
+    pen_event &e = event(PEN_STAMP, port, nullptr);
+    e.cycle = t.first;
+    e.frame = left.front().frame;
+    e.visible = stamp();
+    e.fcs = t.header[14] | uint32_t{tag} << 8 | uint32_t{t.header[2]} << 16;
+    left.pop_front();
   }
 
   bool is_header_of(const Frame &frame) const {

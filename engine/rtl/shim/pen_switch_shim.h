@@ -11,7 +11,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_ABI 5
+#define PEN_ABI 6
 
 constexpr int64_t PEN_CLOCK_STOPPED = INT64_MIN;
 constexpr uint32_t PEN_REASON_PORT_DISABLED = 7;
@@ -25,7 +25,8 @@ enum pen_kind : uint8_t {
   PEN_SELECTED = 2,  // a copy was selected for transmission
   PEN_EXPIRED = 3,   // a copy was given up; `reason` says why. After PEN_SELECTED: cut on the wire, so no PEN_OUTPUT
   PEN_OUTPUT = 4,    // cycle: first byte after the delimiter of a copy that has left whole
-  PEN_FAULT = 5      // the switch did what it must never do; `reason` is a pen_fault
+  PEN_FAULT = 5,     // the switch did what it must never do; `reason` is a pen_fault
+  PEN_STAMP = 6      // the host was told when a frame of its own left; cycle: first byte of that on the stream
 };
 
 enum pen_fault : uint8_t {
@@ -33,7 +34,8 @@ enum pen_fault : uint8_t {
   PEN_FAULT_EGRESS = 2,   // a copy selected or given up that was not queued there
   PEN_FAULT_OUTPUT = 3,   // a frame sent that was not selected
   PEN_FAULT_CLOCK = 4,    // time_ns does not agree with the cycles
-  PEN_FAULT_LENGTH = 5    // accepted with a length that is not the frame's
+  PEN_FAULT_LENGTH = 5,   // accepted with a length that is not the frame's
+  PEN_FAULT_STAMP = 6     // a stamp that is of no frame of the host that left there
 };
 
 enum pen_flag : uint8_t {
@@ -50,7 +52,7 @@ struct pen_event {
   uint64_t cycle;
   uint64_t frame;
   uint64_t visible;          // verdict: first cycle in which it may be selected; output to the host: when the frame was
-                             // received, TAI nanoseconds
+                             // received, TAI nanoseconds; stamp: when the frame left, the same
   uint64_t refused_reasons;  // verdict: a byte per egress port
   uint32_t length;
   uint16_t stream;
@@ -62,7 +64,8 @@ struct pen_event {
   uint8_t refused;           // verdict: copies refused
   uint8_t flags;
   uint8_t reserved;
-  uint32_t fcs;              // output: the last four bytes, the first of them lowest
+  uint32_t fcs;              // output: the last four bytes, the first of them lowest; stamp: {0, stamps lost just before, tag,
+                             // 2^-8 nanoseconds beside `visible`}, a byte each
 };
 
 struct pen_frame {

@@ -11,7 +11,7 @@ use libloading::{Library, Symbol};
 use penstock_net::bridge::device::{Event, Frame, FrameError, State};
 use thiserror::Error;
 
-const ABI: u32 = 5;
+const ABI: u32 = 6;
 
 #[derive(Debug, Error)]
 pub enum HardwareError {

@@ -153,7 +153,8 @@ impl SwitchNode {
                 let (wanted, came) = (inside.first, event.cycle);
                 return Err(self.broken(format!("port {port} took in at cycle {came} what arrived at {wanted}")));
             }
-            Kind::Input | Kind::Fault => {}
+            // It gives nothing to a host port of which it would be told.
+            Kind::Input | Kind::Fault | Kind::Stamp => {}
             Kind::Verdict => {
                 let Some(mut frame) = inside.frame.take() else { return Err(self.broken("judged a frame twice")) };
                 let copies = out.judged(&mut frame, port, &self.clock, &judgement(event));

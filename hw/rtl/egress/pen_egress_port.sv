@@ -55,6 +55,9 @@ module pen_egress_port
   output logic          gmii_tx_en_o,
   output logic          gmii_tx_er_o,
   input  ptp_time_t     stamp_i,          // with HOST: when the frame was received that was told as sent last
+  input  logic          stamp_valid_i,    // with HOST: the host is to be told of a frame of its own
+  input  egress_stamp_t stamp_told_i,
+  output logic          stamp_ready_o,
   output logic          m_axis_tvalid_o,  // with HOST; see pen_host_tx
   input  logic          m_axis_tready_i,
   output logic [7:0]    m_axis_tdata_o,
@@ -87,7 +90,7 @@ module pen_egress_port
     .init_index_i,
     .late_cycle_i,
     .enqueue_i,
-    .tx_ready_i      (tx_ready),
+    .tx_ready_i      (tx_ready && !stamp_valid_i),
     .open_next_i,
     .guard_next_i,
     .remaining_next_ns_i,
@@ -226,6 +229,10 @@ module pen_egress_port
       .port_i         (released.port),
       .traffic_class_i(released.traffic_class),
       .stamp_i,
+      .free_i         (tx_ready),
+      .stamp_valid_i,
+      .stamp_told_i,
+      .stamp_ready_o,
       .ready_o        (mac_ready),
       .silent_i       (port_reset_i || lost_q),
       .sending_o      (mac_sending),
@@ -263,13 +270,14 @@ module pen_egress_port
     );
 
     assign stall           = 1'b0;
+    assign stamp_ready_o   = 1'b0;
     assign m_axis_tvalid_o = 1'b0;
     assign m_axis_tdata_o  = '0;
     assign m_axis_tlast_o  = 1'b0;
     assign m_axis_tuser_o  = 1'b0;
 
     logic unused;
-    assign unused = &{1'b0, m_axis_tready_i, stamp_i};
+    assign unused = &{1'b0, m_axis_tready_i, stamp_i, stamp_told_i};
   end
 
   // A frame given up is released in a turn that no sent frame needs.
@@ -301,7 +309,8 @@ module pen_egress_port
     end
   end
 
-  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !event_o.sent && !event_o.expired;
+  assign idle_o = queue_idle && reader_idle && mac_ready && credit_idle && !stamp_valid_i && !event_o.sent
+                  && !event_o.expired;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

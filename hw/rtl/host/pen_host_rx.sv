@@ -4,12 +4,13 @@
 // A frame on the stream, `last` with its last byte:
 //
 //     byte   0          1                        2                3      4 ..
-//            bit 0: 0   reception port 0 to 7    0                0      destination address to FCS
-//            bit 0: 1   egress ports, bit p      traffic class    0      the same
+//            bit 0: 0   reception port 0 to 7    0                tag    destination address to FCS
+//            bit 0: 1   egress ports, bit p      traffic class    tag    the same
 //
 // With 0 the frame is forwarded as if it had been received at that port: VLAN, learning, addresses. With 1 it leaves by
 // these ports and in this class, whatever its addresses and its VLAN are. A port that the switch does not have leads nowhere.
 // What knows a reception port otherwise (streams, what is guaranteed, counters) takes the frame as the host port's own.
+// With bit 1 the host is told when the frame leaves, by its tag; see pen_egress_stamps.
 // The FCS comes with the frame, so that damage between the host's memory and the last receiver is seen.
 //
 // The stream may pause anywhere. Each frame gives exactly one beat with `last`, which says what was wrong with it, as of
@@ -88,8 +89,9 @@ module pen_host_rx
           header_q <= header_q + 1'b1;
           unique case (header_q)
             2'd0: begin
-              next_q.direct <= s_axis_tdata_i[0];
-              limit_q       <= limits_q[LIMIT_CYCLES-1];
+              next_q.direct  <= s_axis_tdata_i[0];
+              next_q.stamped <= s_axis_tdata_i[1];
+              limit_q        <= limits_q[LIMIT_CYCLES-1];
             end
             2'd1: begin
               next_q.ports <= next_q.direct ? s_axis_tdata_i : '0;
@@ -99,8 +101,9 @@ module pen_host_rx
             end
             2'd2: next_q.traffic_class <= s_axis_tdata_i[2:0];
             2'd3: begin
-              state_q <= FRAME;
-              count_q <= '0;
+              next_q.tag <= s_axis_tdata_i;
+              state_q    <= FRAME;
+              count_q    <= '0;
             end
           endcase
           if (s_axis_tlast_i) begin

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames to the host: the place of pen_mac_tx in an egress port. A header of 16 bytes goes before each frame.
+// Frames to the host: the place of pen_mac_tx in an egress port. A header of 16 bytes goes before each frame. Between frames,
+// the host is told when frames of its own left, in 16 bytes each, `last` with the last one.
 //
 //     byte   0   1                2               3   4 .. 9    10 .. 13      14         15   16 ..
 //            0   reception port   traffic class   0   seconds   nanoseconds   fraction   0    destination address to FCS
+//            1   egress port      stamps lost   tag   the same                           0
 //
 // The time, lowest byte first, is when the first byte behind the delimiter stood at the pins of the reception port; the
-// fraction is in 2^-8 ns.
+// fraction is in 2^-8 ns. That of a stamp is when the first byte behind the delimiter stood at the pins of the egress port;
+// as many as are told were lost just before it.
 //
 // Without pauses of the receiver a frame takes no longer than on a wire, so that the port goes on as any other. With L
 // bytes:
@@ -14,6 +17,14 @@
 //     start_i            1                                      1
 //     m_axis_tvalid_o    0    1    ..   1     1    ..   1
 //     m_axis_tdata_o          header ..       D0   ..   DL-1
+//
+// A stamp goes as soon as the port is free, and keeps it:
+//
+//     cycle              c    c+1  ..   c+16  c+17
+//     stamp_valid_i      1    1         1     that of the next
+//     free_i             1
+//     stamp_ready_o                     1
+//     m_axis_tvalid_o    0    1         1     0
 //
 // While the receiver lets a byte wait, `stall_o` is high, and the port is busy for as much longer.
 //
@@ -29,6 +40,10 @@ module pen_host_tx
   input  port_t      port_i,         // with start_i: where the frame was received
   input  class_t     traffic_class_i,
   input  ptp_time_t  stamp_i,        // of the frame, from the second cycle after the start to the next start
+  input  logic       free_i,         // no frame is on its way
+  input  logic       stamp_valid_i,  // no frame may be granted meanwhile
+  input  egress_stamp_t stamp_told_i,
+  output logic       stamp_ready_o,
   output logic       ready_o,
   input  logic       silent_i,
   output logic       sending_o,
@@ -44,8 +59,10 @@ module pen_host_tx
   output logic       m_axis_tuser_o  // with the last byte
 );
   localparam int unsigned HEADER_BYTES = 16;
+  localparam logic [7:0]  KIND_FRAME = 8'd0;
+  localparam logic [7:0]  KIND_STAMP = 8'd1;
 
-  typedef enum logic [1:0] {IDLE, HEADER, DATA, DRAIN} state_e;
+  typedef enum logic [2:0] {IDLE, HEADER, DATA, DRAIN, STAMP} state_e;
 
   state_e     state_q;
   logic [3:0] header_q;              // its byte on the stream
@@ -53,29 +70,35 @@ module pen_host_tx
   port_t      port_q;
   class_t     class_q;
   logic       lost_q;                // silent since it began
-  logic       moves;
+  logic       moves, frame_ends;
+  ptp_time_t  moment;
   logic [31:0] ns;
 
-  assign ns              = 32'(stamp_i.ns);
+  assign moment          = state_q == STAMP ? stamp_told_i.moment : stamp_i;
+  assign ns              = 32'(moment.ns);
   assign ready_o         = state_q == IDLE;
   assign left_o          = left_q;
-  assign sending_o       = state_q != IDLE;
-  assign m_axis_tvalid_o = state_q == HEADER || (state_q == DATA && data_valid_i);
-  assign m_axis_tlast_o  = state_q == DATA && left_q == '0;
-  assign m_axis_tuser_o  = m_axis_tlast_o && lost_q;
+  assign sending_o       = state_q != IDLE && state_q != STAMP;
+  assign frame_ends      = state_q == DATA && left_q == '0;
+  assign m_axis_tvalid_o = state_q == HEADER || state_q == STAMP || (state_q == DATA && data_valid_i);
+  assign stamp_ready_o   = state_q == STAMP && moves && header_q == 4'(HEADER_BYTES - 1);
+  assign m_axis_tlast_o  = frame_ends || (state_q == STAMP && header_q == 4'(HEADER_BYTES - 1));
+  assign m_axis_tuser_o  = frame_ends && lost_q;
   assign stall_o         = m_axis_tvalid_o && !m_axis_tready_i;
   assign moves           = m_axis_tvalid_o && m_axis_tready_i;
   assign data_ready_o    = data_valid_i && (state_q == DRAIN || (state_q == DATA && m_axis_tready_i));
 
   always_comb begin
     m_axis_tdata_o = data_i;
-    if (state_q == HEADER) begin
+    if (state_q == HEADER || state_q == STAMP) begin
       unique case (header_q)
-        4'd1: m_axis_tdata_o = 8'(port_q);
-        4'd2: m_axis_tdata_o = 8'(class_q);
-        4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: m_axis_tdata_o = stamp_i.seconds[8*(header_q-4'd4)+:8];
+        4'd0: m_axis_tdata_o = state_q == STAMP ? KIND_STAMP : KIND_FRAME;
+        4'd1: m_axis_tdata_o = 8'(state_q == STAMP ? stamp_told_i.port : port_q);
+        4'd2: m_axis_tdata_o = state_q == STAMP ? stamp_told_i.lost : 8'(class_q);
+        4'd3: m_axis_tdata_o = state_q == STAMP ? stamp_told_i.tag : '0;
+        4'd4, 4'd5, 4'd6, 4'd7, 4'd8, 4'd9: m_axis_tdata_o = moment.seconds[8*(header_q-4'd4)+:8];
         4'd10, 4'd11, 4'd12, 4'd13: m_axis_tdata_o = ns[8*(header_q-4'd10)+:8];
-        4'd14: m_axis_tdata_o = stamp_i.fraction[31:24];
+        4'd14: m_axis_tdata_o = moment.fraction[31:24];
         default: m_axis_tdata_o = '0;
       endcase
     end
@@ -83,13 +106,17 @@ module pen_host_tx
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
-      IDLE: if (start_i) begin
-        state_q  <= silent_i ? DRAIN : HEADER;
+      IDLE: begin
         header_q <= '0;
-        left_q   <= length_i - 1'b1;
-        port_q   <= port_i;
-        class_q  <= traffic_class_i;
-        lost_q   <= 1'b0;
+        if (start_i) begin
+          state_q <= silent_i ? DRAIN : HEADER;
+          left_q  <= length_i - 1'b1;
+          port_q  <= port_i;
+          class_q <= traffic_class_i;
+          lost_q  <= 1'b0;
+        end else if (stamp_valid_i && free_i) begin
+          state_q <= STAMP;
+        end
       end
       HEADER: if (moves) begin
         header_q <= header_q + 1'b1;
@@ -99,12 +126,17 @@ module pen_host_tx
         left_q <= left_q - 1'b1;
         if (left_q == '0) state_q <= IDLE;
       end
+      STAMP: if (moves) begin
+        header_q <= header_q + 1'b1;
+        if (stamp_ready_o) state_q <= IDLE;
+      end
+      default: state_q <= IDLE;
     endcase
     // What stands on the stream stays as it is until it is taken.
-    if (silent_i && !(m_axis_tlast_o && stall_o)) lost_q <= 1'b1;
+    if (silent_i && !(frame_ends && stall_o)) lost_q <= 1'b1;
     if (rst_i) state_q <= IDLE;
   end
 
   logic unused;
-  assign unused = &{1'b0, stamp_i};
+  assign unused = &{1'b0, moment};
 endmodule

@@ -37,6 +37,7 @@ module pen_ingress #(
   input  pen_pkg::host_way_t                way_i,           // with HOST: of the frame at the last port
   output logic                              record_o,        // in the turn of its port: a frame is whole, and stored
   output pen_pkg::cell_t                    record_frame_o,
+  output pen_pkg::host_way_t                record_way_o,
   output pen_pkg::store_write_t             store_write_o,   // of all ports; a register, one cycle after the turn
   output pen_pkg::label_write_t             label_o,
   input  logic                              alloc_valid_i,
@@ -122,6 +123,7 @@ module pen_ingress #(
 
   assign record_o       = request.operation == OPERATION_RECORD && request.has_cells;
   assign record_frame_o = request.frame;
+  assign record_way_o   = request.way;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) store_write_o <= '0;

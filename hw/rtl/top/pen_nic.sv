@@ -767,7 +767,7 @@ module pen_nic
   class_t           port_class;
   logic [TURNS-1:0][31:0] port_data;
   cycle_t           late_cycle_q;
-  logic             stream_valid, stream_last, stream_user;  // of a port that is a host's
+  logic             stream_valid, stream_last, stream_user, stamp_ready;  // of a port that is a host's
   logic [7:0]       stream_data;
   always_ff @(posedge clk_i) late_cycle_q <= time_ns[30:3];
   assign port_ack[1]  = port_read[1];
@@ -805,6 +805,9 @@ module pen_nic
     .store_data_i             (store_data),
     .release_o                (released),
     .stamp_i                  ('0),
+    .stamp_valid_i            (1'b0),
+    .stamp_told_i             ('0),
+    .stamp_ready_o            (stamp_ready),
     .m_axis_tvalid_o          (stream_valid),
     .m_axis_tready_i          (1'b0),
     .m_axis_tdata_o           (stream_data),
@@ -882,6 +885,7 @@ module pen_nic
 
   logic unused;
   assign unused = &{1'b0, rx_delimiter, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
-                    credit_write[1], notify, running, released, node_access, clock_time, launch_enable, launch_drop, stream_valid, stream_last, stream_user,
+                    credit_write[1], notify, running, released, node_access, clock_time, launch_enable, launch_drop, stream_valid, stream_last,
+                    stream_user, stamp_ready,
                     stream_data};
 endmodule

@@ -223,10 +223,12 @@ module pen_switch
   // Receive.
   logic     [PORTS-1:0] beat_valid, beat_ready, delimiter;
   rx_beat_t [PORTS-1:0] beat;
-  host_way_t            host_way;
+  host_way_t            host_way, record_way;
   ptp_time_t            ptp_time, host_stamp;
   logic                 record;
   cell_t                record_frame;
+  logic                 stamp_valid, stamp_ready;
+  egress_stamp_t        stamp_told;
   for (genvar p = 0; p < PORTS; p++) begin : gen_receive
     rx_beat_t mac_beat;
     logic     mac_valid, mac_ready, reset;
@@ -305,14 +307,42 @@ module pen_switch
       .read_frame_i  (egress_event_o[PORTS-1].frame),
       .stamp_o       (host_stamp)
     );
+
+    logic  [PORTS-1:0] sent;
+    cell_t [PORTS-1:0] sent_frame;
+    always_comb begin
+      for (int unsigned p = 0; p < PORTS; p++) begin
+        sent[p]       = egress_event_o[p].sent;
+        sent_frame[p] = egress_event_o[p].frame;
+      end
+    end
+
+    pen_egress_stamps #(.PORTS(PORTS), .CELLS(CELLS)) u_egress_stamps (
+      .clk_i,
+      .rst_i,
+      .turn_i        (turn),
+      .time_i        (ptp_time),
+      .record_i      (record),
+      .record_frame_i(record_frame),
+      .record_way_i  (record_way),
+      .sent_i        (sent),
+      .sent_frame_i  (sent_frame),
+      .gmii_txd_i    (gmii_txd_o),
+      .gmii_tx_en_i  (gmii_tx_en_o),
+      .valid_o       (stamp_valid),
+      .stamp_o       (stamp_told),
+      .ready_i       (stamp_ready)
+    );
   end else begin : gen_no_host
     assign host_stamp           = '0;
     assign host_way             = '0;
+    assign stamp_valid          = 1'b0;
+    assign stamp_told           = '0;
     assign s_axis_host_tready_o = 1'b0;
 
     logic unused;
     assign unused = &{1'b0, s_axis_host_tvalid_i, s_axis_host_tdata_i, s_axis_host_tlast_i, m_axis_host_tready_i,
-                      ptp_time, record, record_frame};
+                      ptp_time, record, record_frame, record_way, stamp_ready};
   end
 
   // Identify, forward, shape.
@@ -347,6 +377,7 @@ module pen_switch
     .way_i        (host_way),
     .record_o     (record),
     .record_frame_o(record_frame),
+    .record_way_o (record_way),
     .store_write_o(store_write),
     .label_o      (frame_label),
     .alloc_valid_i(alloc_valid),
@@ -563,8 +594,9 @@ module pen_switch
     credit_idle_slope_q <= shaper_table.data[27:0];
   end
 
-  logic [PORTS-1:0]      host_valid, host_last, host_user;
+  logic [PORTS-1:0]      host_valid, host_last, host_user, host_stamp_ready;
   logic [PORTS-1:0][7:0] host_data;
+  assign stamp_ready          = host_stamp_ready[PORTS-1];
   assign m_axis_host_tvalid_o = host_valid[PORTS-1];
   assign m_axis_host_tdata_o  = host_data[PORTS-1];
   assign m_axis_host_tlast_o  = host_last[PORTS-1];
@@ -607,6 +639,9 @@ module pen_switch
       .gmii_tx_en_o             (gmii_tx_en_o[p]),
       .gmii_tx_er_o             (gmii_tx_er_o[p]),
       .stamp_i                  (host_stamp),
+      .stamp_valid_i            (!WIRES[p] && stamp_valid),
+      .stamp_told_i             (stamp_told),
+      .stamp_ready_o            (host_stamp_ready[p]),
       .m_axis_tvalid_o          (host_valid[p]),
       .m_axis_tready_i          (m_axis_host_tready_i),
       .m_axis_tdata_o           (host_data[p]),

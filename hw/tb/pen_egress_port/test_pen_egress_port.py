@@ -36,7 +36,7 @@ class Bench:
         dut.rst_i.value = 1
         dut.port_reset_i.value = 0
         dut.m_axis_tready_i.value = 1
-        dut.stamp_i.value = 0
+        dut.stamp_i.value = dut.stamp_valid_i.value = dut.stamp_told_i.value = 0
         dut.turn_i.value = 0
         dut.enqueue_i.value = 0
         dut.store_data_i.value = 0

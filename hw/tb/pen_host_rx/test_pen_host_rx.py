@@ -101,7 +101,9 @@ class Bench:
         assert bytes(data) == sent.data[: self.limit + 1]
         direct, ports, traffic_class, port = sent.way(self.ports)
         assert len(set(ways)) == 1, "the way holds for the whole frame"
-        got = ways[0] >> 14, ways[0] >> 6 & 255, ways[0] >> 3 & 7 if direct else None, ways[0] & 7
+        stamped, tag = ways[0] >> 23, ways[0] >> 15 & 255
+        assert (stamped, tag) == (sent.header[0] >> 1 & 1, sent.header[3])
+        got = ways[0] >> 14 & 1, ways[0] >> 6 & 255, ways[0] >> 3 & 7 if direct else None, ways[0] & 7
         assert got == (direct, ports, traffic_class, port)
 
 

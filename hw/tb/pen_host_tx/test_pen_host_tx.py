@@ -22,6 +22,7 @@ class Bench:
         self.started = 0
         self.stream, self.frames = [], []  # (cycle, byte); whole frames: ([(cycle, byte)], tuser)
         self.stalls = 0
+        self.taken = False  # a stamp
         self.held = None  # what stands on the stream and was not taken
 
     async def start(self):
@@ -33,6 +34,9 @@ class Bench:
             "traffic_class",
             "stamp",
             "silent",
+            "free",
+            "stamp_valid",
+            "stamp_told",
             "data_valid",
             "data",
             "m_axis_tready",
@@ -74,6 +78,8 @@ class Bench:
             if there[1]:
                 self.frames.append((self.stream, there[2]))
                 self.stream = []
+        self.taken = int(dut.stamp_ready_o.value) == 1
+        assert not self.taken or (valid and ready and there[1])
         if int(dut.data_ready_o.value):
             self.data.pop(0)
         is_ready = int(dut.ready_o.value) == 1
@@ -139,6 +145,44 @@ async def a_reset_of_the_port(dut):
             bench.check(frame, start)
             last = bench.frames[-1][0][-1][0]
             assert bench.frames[-1][1] == 1 or first + 1 >= last, "silent, and not told"
+
+
+@cocotb.test()
+async def stamps(dut):
+    """Each comes whole as soon as the port is free, one behind the other, and to the end in a reset of the port."""
+    bench = Bench(dut)
+    await bench.start()
+    for n in range(60):
+        busy, reset_at = random.choice((0, 0, 0.5)), random.choice((None, random.randrange(20)))
+        told = [(random.randrange(8), *random.randbytes(2), random.getrandbits(34), random.randrange(10**9),
+                 random.getrandbits(8)) for _ in range(random.choice((1, 2, 5)))]  # fmt: skip
+        waits, begin, expected = random.choice((0, random.randrange(1, 30))), bench.now, []
+        for port, tag, lost, seconds, ns, fraction in told:
+            dut.stamp_told_i.value = ((port << 8 | tag) << 8 | lost) << 110 | seconds << 62 | ns << 32 | fraction << 24
+            moment = seconds.to_bytes(6, "little") + ns.to_bytes(4, "little")
+            expected.append(bytes([1, port, lost, tag]) + moment + bytes([fraction, 0]))
+            dut.stamp_valid_i.value = 1
+            taken = False
+            while not taken:
+                dut.free_i.value = int(bench.now >= begin + waits)
+                silent = reset_at is not None and bench.now >= begin + reset_at
+                is_ready = random.random() >= busy
+                await bench.cycle(ready=is_ready, silent=silent)
+                taken = bench.taken
+                assert bench.now < begin + 2_000
+        dut.stamp_valid_i.value = dut.free_i.value = 0
+        assert not bench.stream
+        got, bench.frames = bench.frames, []
+        assert [bytes(byte for _, byte in stream) for stream, _ in got] == expected
+        assert not any(tuser for _, tuser in got)
+        if not busy:
+            firsts = [stream[0][0] for stream, _ in got]
+            assert firsts == [begin + waits + 1 + (HEADER_BYTES + 1) * k for k in range(len(told))]
+        if n % 3 == 0:
+            frame = random.randbytes(64)
+            start, _ = await bench.send(frame)
+            assert bench.check(frame, start) == list(range(1, 1 + HEADER_BYTES + 64))
+            bench.frames = []
 
 
 def test_pen_host_tx():

@@ -14,7 +14,7 @@ from runner import run_module
 CELL = 128
 ANSWER = 5  # cycles from a question about a stream to its answer
 RECORD, LEARN, DESTINATION, SOURCE = 1, 2, 3, 4
-WAY = (("direct", 1), ("direct_ports", 8), ("direct_class", 3), ("from", 3))
+WAY = (("stamped", 1), ("tag", 8), ("direct", 1), ("direct_ports", 8), ("direct_class", 3), ("from", 3))
 REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
     ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48),
@@ -77,7 +77,7 @@ class Bench:
         dut.turn_i.value = int(turn)
         dut.beat_valid_i.value = int(beat is not None)
         dut.beat_i.value = random.getrandbits(13) if beat is None else beat
-        dut.way_i.value = random.getrandbits(15) if beat is None else pack(WAY, **self.way)
+        dut.way_i.value = random.getrandbits(24) if beat is None else pack(WAY, **self.way)
         dut.alloc_valid_i.value = int(alloc)
         dut.alloc_cell_i.value = self.free[0] if alloc else random.randrange(4096)
         dut.found_i.value = int(answer is not None)

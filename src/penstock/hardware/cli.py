@@ -384,7 +384,12 @@ def host(
         line = HostLine(hardware if nodes == "rtl" else model)
         say(f"{first} - {second}: ready")
         names = (first, second)
-        carry(line, (one, other), lambda end, frame: say(f"{names[end]}: {len(frame)} bytes for {frame[:6].hex('-')}"))
+        carry(
+            line,
+            (one, other),
+            lambda end, frame: say(f"{names[end]}: {len(frame)} bytes for {frame[:6].hex('-')}"),
+            lambda end, stamp: say(f"{names[end]}: frame {stamp.tag} left port {stamp.port} at {stamp.ns} ns"),
+        )
 
 
 @app.command()

@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes before a frame on the streams of the host port, as `hw/rtl/host` has it."""
+"""What goes before a frame on the streams of the host port, and stamps of frames that left, as `hw/rtl/host` has it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock import _engine
+
+if TYPE_CHECKING:
+    from penstock._engine import Events
+
+_DIRECT = 1
+_STAMPED = 2
+_STAMP = _engine.KINDS.index("stamp")
 
 
 @dataclass(frozen=True)
@@ -11,11 +22,12 @@ class ReceivedAt:
     """The frame is forwarded as if it had been received at this port."""
 
     port: int
+    tag: int | None = None  # 0 to 255: the host is told by it when the frame leaves
 
     @property
     def header(self) -> bytes:
         """The bytes before the frame."""
-        return bytes([0, self.port, 0, 0])
+        return _header(0, self.port, 0, self.tag)
 
 
 @dataclass(frozen=True)
@@ -24,8 +36,32 @@ class Direct:
 
     ports: frozenset[int]
     traffic_class: int
+    tag: int | None = None
 
     @property
     def header(self) -> bytes:
         """The bytes before the frame."""
-        return bytes([1, sum(1 << port for port in self.ports), self.traffic_class, 0])
+        return _header(_DIRECT, sum(1 << port for port in self.ports), self.traffic_class, self.tag)
+
+
+def _header(way: int, place: int, traffic_class: int, tag: int | None) -> bytes:
+    return bytes([way | (0 if tag is None else _STAMPED), place, traffic_class, tag or 0])
+
+
+@dataclass(frozen=True)
+class EgressStamp:
+    """When the first byte of a frame behind the delimiter left a port."""
+
+    port: int
+    tag: int
+    ns: int  # TAI
+    fraction: int  # 2^-8 ns beside them
+    lost: int  # stamps that found no place before this one; 255: or more
+
+
+def egress_stamps(events: Events) -> Iterator[EgressStamp]:
+    """The stamps that a switch gave its host."""
+    for kind, port, ns, beside in zip(*(events[name] for name in ("kind", "port", "visible", "fcs")), strict=True):
+        if kind == _STAMP:
+            fraction, tag, lost, _ = int(beside).to_bytes(4, "little")
+            yield EgressStamp(int(port), tag, int(ns), fraction, lost)

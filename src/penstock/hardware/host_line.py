@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from penstock import _engine
 from penstock.ethernet import FCS_BYTES, MIN_FRAME_BYTES
 from penstock.hardware.configure import RESERVED_ADDRESSES, SwitchConfig, configure
-from penstock.hardware.host import Direct, ReceivedAt
+from penstock.hardware.host import Direct, EgressStamp, ReceivedAt, egress_stamps
 from penstock.hardware.registers import registers
 from penstock.hardware.traffic import PREAMBLE_BYTES, RESERVED, configured_switch, with_fcs
 
@@ -29,16 +29,20 @@ MOST_CYCLES = 1_000_000
 START_CYCLES = 20
 ETH_P_ALL = 3
 MOST_BYTES = 2_048
+TAGS = 256
 OUTPUT = _engine.KINDS.index("output")
 
 CONFIG = SwitchConfig(ports=PORTS, host=True, reserved_to_host=set(range(RESERVED_ADDRESSES)))
 
 
-def way_of(frame: bytes) -> ReceivedAt | Direct:
-    """How a frame of the host goes on: what no bridge forwards leaves by every wire, all else as an address leads."""
+def way_of(frame: bytes, tag: int | None = None) -> ReceivedAt | Direct:
+    """How a frame of the host goes on: what no bridge forwards leaves by every wire, all else as an address leads.
+
+    With a tag the host is told when it leaves.
+    """
     if frame[:5] == RESERVED and frame[5] < RESERVED_ADDRESSES:
-        return Direct(frozenset(range(HOST_PORT)), CONTROL_CLASS)
-    return ReceivedAt(HOST_PORT)
+        return Direct(frozenset(range(HOST_PORT)), CONTROL_CLASS, tag)
+    return ReceivedAt(HOST_PORT, tag)
 
 
 def hardware() -> _engine.Switch:
@@ -58,6 +62,7 @@ def model() -> _engine.Switch:
 class _Switch:
     switch: _engine.Switch
     pushed: dict[int, bytes] = field(default_factory=dict)
+    stamps: list[EgressStamp] = field(default_factory=list)  # of the frame that was given last
 
     def give(self, port: int, frame: bytes, host: bytes | None = None) -> Iterator[tuple[int, bytes]]:
         """One frame to a port; the frames that leave because of it, each with its port."""
@@ -68,6 +73,7 @@ class _Switch:
             switch.run(switch.cycle + STEP_CYCLES)
         switch.run(switch.cycle + PREAMBLE_BYTES + MOST_BYTES)
         events = switch.events()
+        self.stamps = list(egress_stamps(events))
         for n in range(len(events["kind"])):
             if events["kind"][n] == OUTPUT:
                 yield int(events["port"][n]), self.pushed[int(events["frame"][n])]
@@ -79,16 +85,22 @@ class HostLine:
 
     def __init__(self, make: Callable[[], _engine.Switch]) -> None:
         self._ends = (_Switch(make()), _Switch(make()))
+        self._sent = [0, 0]  # by which the host of each end knows its frames, modulo 256
 
     def send(self, end: int, frame: bytes) -> list[tuple[int, bytes]]:
         """A frame without FCS from the host of one end: what comes to the hosts, each with its end."""
         padded = frame.ljust(MIN_FRAME_BYTES - FCS_BYTES, b"\0")
         arrived = []
-        for port, sent in self._ends[end].give(HOST_PORT, with_fcs(padded), way_of(frame).header):
+        tag, self._sent[end] = self._sent[end] % TAGS, self._sent[end] + 1
+        for port, sent in self._ends[end].give(HOST_PORT, with_fcs(padded), way_of(frame, tag).header):
             if port == WIRE:
                 there = self._ends[1 - end].give(WIRE, sent)
                 arrived += [(1 - end, heard[:-FCS_BYTES]) for out, heard in there if out == HOST_PORT]
         return arrived
+
+    def stamps(self, end: int) -> list[EgressStamp]:
+        """When the frame that the host of an end sent last left each port of its switch."""
+        return self._ends[end].stamps
 
 
 def opened(interface: str) -> socket.socket:
@@ -107,14 +119,25 @@ def opened(interface: str) -> socket.socket:
     return one
 
 
-def carry(line: HostLine, ends: tuple[socket.socket, socket.socket], told: Callable[[int, bytes], object]) -> None:
-    """Carries frames between two interfaces by the host ports, until interrupted; `told` of each that came through."""
+def carry(
+    line: HostLine,
+    ends: tuple[socket.socket, socket.socket],
+    told: Callable[[int, bytes], object],
+    stamped: Callable[[int, EgressStamp], object],
+) -> None:
+    """Carries frames between two interfaces by the host ports, until interrupted.
+
+    `told` of each that came through, `stamped` of when each left the switch of the end where it went in.
+    """
     while True:
         ready, _, _ = select.select(ends, [], [])
         for one in ready:
             frame, address = one.recvfrom(MOST_BYTES)
             if address[2] == socket.PACKET_OUTGOING:  # of our own
                 continue
-            for end, arrived in line.send(ends.index(one), frame):
+            there = line.send(ends.index(one), frame)
+            for stamp in line.stamps(ends.index(one)):
+                stamped(ends.index(one), stamp)
+            for end, arrived in there:
                 ends[end].send(arrived)
                 told(end, arrived)

@@ -7,7 +7,7 @@ use penstock_shaper::forwarding::Entry;
 use penstock_shaper::gate_config::GateRegisters;
 use penstock_shaper::gates::Entry as GateEntry;
 use penstock_shaper::identification::Key;
-use penstock_shaper::ptp_clock::Command;
+use penstock_shaper::ptp_clock::{Command, FRACTION_BITS};
 
 use super::config::{Identify, Translation};
 use super::timing::Clock;
@@ -183,6 +183,12 @@ impl Bridge {
     /// What becomes of lists that were committed, at a tick.
     pub fn gate_step(&mut self, at: Tick) {
         self.gate_config.step(at, &mut self.ports.with(&self.clock));
+    }
+
+    /// What the PTP clock shows in a cycle: nanoseconds of TAI, and 2^-8 of one beside them.
+    pub fn clock_time(&self, cycle: Tick) -> (u64, u8) {
+        let time = self.ports.gate_time().clock().time_at(cycle);
+        ((time >> FRACTION_BITS) as u64, (time >> (FRACTION_BITS - 8)) as u8)
     }
 
     /// A command of the PTP clock that acts in a cycle of it: its error code, zero for none.

@@ -190,6 +190,12 @@ impl Ports {
         egress.change_gates(&line, at)
     }
 
+    /// Nothing is selected at a port before a tick.
+    pub fn hold(&mut self, clock: &Clock, now: Tick, port: u16, until: Tick) {
+        self.ports[usize::from(port)].egress.hold(until);
+        self.replan(clock, now, port);
+    }
+
     /// When a port selects next, since something has changed.
     fn replan(&mut self, clock: &Clock, at: Tick, port: u16) {
         let (state, line) = self.at(clock, port);

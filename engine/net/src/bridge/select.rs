@@ -8,6 +8,15 @@ use super::{Bridge, Selection, Tick, NEVER};
 use crate::trace::Reason;
 
 impl Bridge {
+    /// Nothing is selected at an egress port for so many ticks, if it can take a frame now; when it can.
+    pub fn hold(&mut self, now: Tick, port: u16, ticks: Tick) -> Tick {
+        let free = self.ports.get(port).egress.free();
+        if free <= now {
+            self.ports.hold(&self.clock, now, port, now + ticks);
+        }
+        free.max(now)
+    }
+
     /// Lets an egress port select, at the tick that was told.
     pub fn select(&mut self, now: Tick, port: u16) -> Selection {
         if let Clock::Ideal(Ideal { cut_through_bytes: Some(_), .. }) = &self.clock {

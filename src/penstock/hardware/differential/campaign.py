@@ -9,7 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock import _engine
-from penstock.hardware.differential.compare import COLUMNS, DROPPED, INPUT, OUTPUT, VERDICT, Difference, compare, table
+from penstock.hardware.differential.compare import (
+    COLUMNS,
+    DROPPED,
+    INPUT,
+    OUTPUT,
+    STAMP,
+    VERDICT,
+    Difference,
+    compare,
+    table,
+)
 from penstock.hardware.differential.draw import CHANGES, SHAPING, WITH_HOST, draw
 from penstock.hardware.differential.play import Play, Record, play_model, play_rtl
 from penstock.hardware.differential.scenario import Scenario
@@ -27,6 +37,7 @@ SHOULD_BE_MET = (
     "stream.ipv4", "stream.destination", "stream.source", "stream.shaped", "stream.held", "stream.unshaped",
     *(f"change.{kind}" for kind in (*CHANGES, *SHAPING)),
     "aging.sweep", "host.received_at", "host.direct", "host.sent", "host.reserved",
+    "host.stamped",
     *(f"judged.{way}" for way in ("staged", "kept", "read", "passed")),
 )  # fmt: skip
 
@@ -76,6 +87,9 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
         elif event["kind"] == OUTPUT:
             count["fate.sent"] += 1
             count["host.sent"] += scenario.config.host and event["port"] == ports - 1
+        elif event["kind"] == STAMP:
+            count["host.stamped"] += 1
+            count["host.stamps_lost"] += event["fcs"] >> 16 & 255
         elif event["kind"] == DROPPED:
             count[f"dropped_queued.{_engine.REASONS[event['reason']]}"] += 1
         elif event["kind"] == VERDICT:

@@ -15,8 +15,8 @@ from penstock.hardware.differential.play import Record
 from penstock.hardware.differential.scenario import START_CYCLE, Scenario
 from penstock.hardware.traffic import FAULTY_OUTPUT, refusal_counter, refusals
 
-INPUT, VERDICT, SELECTED, DROPPED, OUTPUT, FAULT = map(
-    _engine.KINDS.index, ("input", "verdict", "selected", "dropped", "output", "fault")
+INPUT, VERDICT, SELECTED, DROPPED, OUTPUT, FAULT, STAMP = map(
+    _engine.KINDS.index, ("input", "verdict", "selected", "dropped", "output", "fault", "stamp")
 )
 MAX_SDU = _engine.REASONS.index("max_sdu")
 LAST_MAC_REASON = _engine.REASONS.index("overrun")
@@ -41,7 +41,7 @@ def table(record: Record) -> Table:
     columns = {name: record.events[name].astype(np.int64) for name in COLUMNS}  # type: ignore[literal-required]
     verdict = columns["kind"] == VERDICT
     dropped = verdict & (columns["reason"] != 0)
-    columns["visible"][~verdict | dropped] = 0
+    columns["visible"][~(verdict | (columns["kind"] == STAMP)) | dropped] = 0
     columns["stream"][columns["flags"] & _engine.FLAG_STREAM == 0] = 0
     columns["traffic_class"][dropped & (columns["reason"] <= LAST_MAC_REASON)] = 0
     for port in range(8):
@@ -102,7 +102,7 @@ def _events(scenario: Scenario, ours: Table, theirs: Table) -> list[Difference]:
         name = _engine.KINDS[kind]
         arrival = scenario.arrivals[frame].frame if 0 <= frame < len(scenario.arrivals) else None
         who = f"frame {frame}" + (f" (port {arrival.port}, {arrival.size} bytes)" if arrival else "")
-        where = f"{name} at port {port}" if kind in (SELECTED, DROPPED, OUTPUT) else name
+        where = f"{name} at port {port}" if kind in (SELECTED, DROPPED, OUTPUT, STAMP) else name
         if len(mine) != len(other) or len(mine) > 1:
             at = min(event["cycle"] for event in (*mine, *other))
             if mine != other:
@@ -133,6 +133,8 @@ def _by_key(rows: Table) -> dict[tuple[int, int, int], list[dict[str, int]]]:
 def _told(field: str, event: dict[str, int], scenario: Scenario) -> Any:
     value = event[field]
     match field:
+        case "visible" if event["kind"] == STAMP:
+            return f"{value} ns"
         case "cycle" | "visible":
             return value - START_CYCLE if value else "none"
         case "reason":

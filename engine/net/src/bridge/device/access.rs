@@ -79,7 +79,7 @@ impl Device {
     }
 
     /// Ports select at other ticks since something has changed.
-    fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         for (port, due) in self.bridge.take_wakes() {
             self.steps.push(Reverse((due, Step::Select { port })));
         }

@@ -4,12 +4,14 @@
 mod access;
 mod mac;
 mod registers;
+mod stamps;
 mod wire;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use penstock_frame::{Edit, GAP_BYTES};
+use penstock_shaper::turns::Turns;
 use thiserror::Error;
 
 pub use registers::Sizes;
@@ -21,6 +23,7 @@ use crate::header::{Header, HeaderId, Headers, HostWay};
 use crate::trace::Reason;
 use mac::Carrier;
 use registers::Registers;
+use stamps::Stamps;
 
 /// After the reset and the clearing of all tables.
 const FIRST_CYCLE: Tick = 4096 + 128;
@@ -53,6 +56,8 @@ struct Passing {
     header: Option<HeaderId>,
     /// It came from the host.
     way: Option<HostWay>,
+    /// The host, from which it came, is to be told when it leaves.
+    tag: Option<u8>,
     /// Copies that are inside.
     copies: u64,
     length: u32,
@@ -74,6 +79,9 @@ enum Step {
     Begin { port: u16 },
     Arrive { port: u16, frame: u64 },
     Judge { port: u16 },
+    Moment { port: u16, first: Tick },
+    Stamp,
+    Host,
     Select { port: u16 },
     Left { port: u16, frame: u64 },
 }
@@ -113,6 +121,8 @@ pub struct Device {
     events: Vec<Event>,
     /// Changes that act later than others, in their order.
     late: VecDeque<(Tick, Change)>,
+    stamps: Stamps,
+    turns: Turns,
 }
 
 /// A place in the order of what is told in one cycle.
@@ -125,6 +135,7 @@ fn place(kind: Kind, port: u16) -> u32 {
         Kind::Selected => 200 + 2 * port,
         Kind::Expired => 201 + 2 * port,
         Kind::Output => 300 + port,
+        Kind::Stamp => 400,
     }
 }
 
@@ -154,6 +165,8 @@ impl Device {
             told_so_far: 0,
             events: Vec::new(),
             late: VecDeque::new(),
+            stamps: Stamps::default(),
+            turns: Turns::new(sizes.ports),
         })
     }
 
@@ -195,12 +208,14 @@ impl Device {
         let carrier = Carrier::from(frame);
         let number = self.pushed;
         self.pushed += 1;
+        let way = self.host_way(&frame);
         let passing = Passing {
             start: frame.start_cycle,
             length: carrier.bytes.len() as u32,
             carrier,
             header: None,
-            way: self.host_way(&frame),
+            way,
+            tag: way.and(frame.host).and_then(stamps::tag_of),
             copies: 0,
             short_gap: false,
             damaged: false,
@@ -241,6 +256,9 @@ impl Device {
                 Step::Begin { port } => self.begin(at, port),
                 Step::Arrive { port, frame } => self.arrive(port, frame),
                 Step::Judge { port } => self.judge(at, port),
+                Step::Moment { port, first } => self.stamp_moment(port, first),
+                Step::Stamp => self.stamp_comes(at),
+                Step::Host => self.tell_host(at),
                 Step::Select { port } => self.select(at, port),
                 Step::Left { port, frame } => self.gone(frame, port),
             }
@@ -312,7 +330,7 @@ impl Device {
             Judged::Read => self.ways.read += 1,
         }
         // As in a run; what changes by then is known.
-        let changes = [self.late.front().map(|late| late.0), self.bridge.next_gate_step()];
+        let changes = [self.late.front().map(|late| late.0), self.bridge.next_gate_step(), self.stamps.next()];
         let before = changes.into_iter().flatten().fold(self.until, Tick::min);
         let out = self.bridge.judge(at, port, &self.headers, &mut self.memos, before);
         let number = self.number(out.frame);
@@ -389,6 +407,7 @@ impl Device {
         let mut selected = self.event(Kind::Selected, at + SELECTED_TOLD, port, number);
         selected.traffic_class = traffic_class;
         self.tell(at + SELECTED_TOLD, selected);
+        self.stamp(port, number, first);
         let end = first + Tick::from(bytes);
         let mut output = self.event(Kind::Output, first, port, number);
         output.traffic_class = traffic_class;

@@ -79,10 +79,11 @@ pub enum Kind {
     Expired = 3,
     Output = 4,
     Fault = 5,
+    Stamp = 6,
 }
 
 impl Kind {
-    pub const NAMES: [&'static str; 6] = ["input", "verdict", "selected", "dropped", "output", "fault"];
+    pub const NAMES: [&'static str; 7] = ["input", "verdict", "selected", "dropped", "output", "fault", "stamp"];
 }
 
 /// As `pen_event` of `engine/rtl/shim/pen_switch_shim.h`, which says what each field means.
@@ -118,6 +119,7 @@ impl Event {
             2 => Kind::Selected,
             3 => Kind::Expired,
             4 => Kind::Output,
+            6 => Kind::Stamp,
             _ => Kind::Fault,
         }
     }

@@ -37,4 +37,5 @@ def draw(seed: int, ports: int, frames: int) -> Scenario:
         sweep = change.at + PERIOD_CHANGE_CYCLES
     arrivals += chase(drawing, chasers, sweep)
     arrivals += meet(drawing, meetings, max((arrival.at for arrival in arrivals), default=0) + LONGEST_FRAME_BYTES)
-    return Scenario(seed, drawing.config, tuple(from_host(drawing, arrival) for arrival in arrivals), tuple(changes))
+    given = tuple(from_host(drawing, n, arrival) for n, arrival in enumerate(arrivals))
+    return Scenario(seed, drawing.config, given, tuple(changes))

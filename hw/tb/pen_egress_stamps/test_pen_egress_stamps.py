@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames out of all ports, some of which the host wants to be told of: what it is told when, and what is lost."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from runner import run_module
+
+CELLS = 256
+WAITING = 16
+SENT_TO_FIRST = 10  # cycles from the selection that is told to the first byte behind the delimiter
+TURN_TO_WAITING = 2
+
+
+class Bench:
+    def __init__(self, dut, stamped_share):
+        self.dut, self.ports = dut, dut.PORTS.value.to_unsigned()
+        self.stamped_share = stamped_share
+        self.now, self.clock = 0, random.getrandbits(60)
+        self.times = []  # of each cycle
+        self.free = list(range(CELLS))
+        random.shuffle(self.free)
+        self.stored = []  # (cell, tag or None)
+        self.sent = [{} for _ in range(self.ports)]  # by cycle: the cell that is told as sent
+        self.pins = [{} for _ in range(self.ports)]  # by cycle: the byte
+        self.ends = [200] * self.ports  # of what is planned
+        self.coming = {}  # by cycle: what may find a place then
+        self.waiting, self.lost = deque(), 0
+        self.told, self.losses = 0, 0
+
+    async def start(self):
+        dut = self.dut
+        for name in ("turn", "time", "record", "record_frame", "record_way", "sent", "sent_frame", "gmii_txd",
+                     "gmii_tx_en", "ready"):  # fmt: skip
+            getattr(dut, f"{name}_i").value = 0
+        dut.rst_i.value = 1
+        cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start(start_high=False))
+        for _ in range(3):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+
+    def plan(self, port):
+        """The next frame of a port: of the store, and at times one that a reset keeps from the wire."""
+        if not self.stored:
+            return
+        cell, tag = self.stored.pop(random.randrange(len(self.stored)))
+        first = self.ends[port] + random.choice((20, 20, random.randrange(20, 60)))
+        self.sent[port][first - SENT_TO_FIRST] = cell
+        length = random.choice((64, 64, random.randrange(64, 120)))
+        self.ends[port] = first + length
+        self.free.insert(0, cell)
+        if random.random() < 0.1:
+            return
+        for n in range(-8, length):
+            # Within a frame every byte may look like a delimiter.
+            self.pins[port][first + n] = 0x55 if n < -1 else 0xD5 if n == -1 else random.choice((0xD5, 0x55, 7))
+        if tag is not None and port < self.ports - 1:
+            turn = first + (port - first) % self.ports
+            self.coming[turn + TURN_TO_WAITING] = (port, tag, first)
+
+    async def cycle(self, ready):
+        dut, now = self.dut, self.now
+        self.clock += random.choice((7 << 8, 8 << 8, 9 << 8, (8 << 8) + 1))
+        ns = self.clock >> 8
+        moment = (ns // 10**9 % 2**34, ns % 10**9, self.clock & 255)
+        self.times.append(moment)
+        for port in range(self.ports):
+            if self.ends[port] < now + 100:
+                self.ends[port] = max(self.ends[port], now + SENT_TO_FIRST)
+                self.plan(port)
+        dut.turn_i.value = now % self.ports
+        dut.time_i.value = moment[0] << 62 | moment[1] << 32 | moment[2] << 24 | random.getrandbits(24)
+        records = len(self.free) > CELLS // 2 and random.random() < 0.3
+        dut.record_i.value = int(records)
+        stamped, tag = random.random() < self.stamped_share, random.getrandbits(8)
+        dut.record_way_i.value = (stamped << 8 | tag) << 15 | random.getrandbits(15)
+        dut.record_frame_i.value = self.free[-1] if records else random.getrandbits(8)
+        if records:
+            self.stored.append((self.free.pop(), tag if stamped else None))
+        sent = frames = data = enable = 0
+        for port in range(self.ports):
+            cell = self.sent[port].pop(now, None)
+            sent |= (cell is not None) << port
+            frames |= (random.getrandbits(8) if cell is None else cell) << 12 * port
+            byte = self.pins[port].pop(now, None)
+            enable |= (byte is not None) << port
+            data |= (0xD5 if byte is None else byte) << 8 * port
+        dut.sent_i.value, dut.sent_frame_i.value = sent, frames
+        dut.gmii_txd_i.value, dut.gmii_tx_en_i.value = data, enable
+        dut.ready_i.value = int(ready)
+        await FallingEdge(dut.clk_i)
+        assert int(dut.valid_o.value) == bool(self.waiting)
+        if self.waiting:
+            stamp = int(dut.stamp_o.value)
+            assert stamp & (1 << 24) - 1 == 0
+            moment = stamp >> 62 & (1 << 48) - 1, stamp >> 32 & (1 << 30) - 1, stamp >> 24 & 255
+            assert (stamp >> 126, stamp >> 118 & 255, stamp >> 110 & 255, moment) == self.waiting[0]
+        # What comes is seen from the next cycle on, and what is taken has its place until then.
+        comes = self.coming.pop(now + 1, None)
+        if comes is not None and len(self.waiting) == WAITING:
+            self.lost, self.losses, comes = min(self.lost + 1, 255), self.losses + 1, None
+        if ready and self.waiting:
+            self.waiting.popleft()
+            self.told += 1
+        if comes is not None:
+            port, tag, first = comes
+            self.waiting.append((port, tag, self.lost, self.times[first]))
+            self.lost = 0
+        self.now += 1
+        await RisingEdge(dut.clk_i)
+
+
+@cocotb.test()
+async def a_host_that_keeps_up(dut):
+    bench = Bench(dut, 0.5)
+    await bench.start()
+    for _ in range(6_000):
+        await bench.cycle(random.random() < 0.5)
+    assert bench.told > 15
+    assert bench.losses == 0
+
+
+@cocotb.test()
+async def a_host_that_does_not(dut):
+    """16 wait; how many found no place is told with the next one that does, up to 255."""
+    bench = Bench(dut, 1.0)
+    await bench.start()
+    for busy in (3_000, 2_000, 34_000):
+        for _ in range(busy):
+            await bench.cycle(ready=False)
+        for _ in range(400):
+            await bench.cycle(ready=True)
+    assert bench.told > 45
+    assert bench.losses > 255
+
+
+@pytest.mark.parametrize("ports", [2, 5, 8])
+def test_pen_egress_stamps(ports):
+    run_module("pen_egress_stamps", __name__, {"PORTS": ports, "CELLS": CELLS})
