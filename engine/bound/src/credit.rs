@@ -79,11 +79,12 @@ pub(crate) fn by_credit(
     if left.is_empty() {
         left = openings.iter().collect();
     }
-    let first = each.iter().copied().max();
-    let others = lengths[1..]
-        .iter()
-        .map(|&length| left.iter().try_fold(0, |known, opening| opening.wait(most - length, arrivals, known)));
-    std::iter::once(first).chain(others).collect()
+    let mut found = Vec::with_capacity(lengths.len());
+    found.push(each.iter().copied().max()?);
+    for &length in &lengths[1..] {
+        found.push(left.iter().try_fold(0, |known, opening| opening.wait(most - length, arrivals, known))?);
+    }
+    Some(found)
 }
 
 fn without_gates(idle: i64, most: Amount, arrivals: &Curve, length: Amount) -> Option<Time> {
@@ -117,7 +118,8 @@ impl Opening {
         let always = [0];
         let closings = if cycle.closings.is_empty() { &always[..] } else { &cycle.closings[..] };
         let from = |&begin: &Time| {
-            let (mut stretches, mut before): (Vec<(Time, Time, Time)>, Time) = (Vec::new(), 0);
+            let (mut stretches, mut before): (Vec<(Time, Time, Time)>, Time) =
+                (Vec::with_capacity(cycle.pieces.len()), 0);
             let (mut index, mut passed) = cycle.piece_at(begin);
             let mut at = 0;
             while at < cycle.length {

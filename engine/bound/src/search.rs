@@ -8,6 +8,9 @@ use std::ops::Range;
 
 use crate::windows::Phase;
 
+/// As many nodes as most searches have.
+const AT_FIRST: usize = 32;
+
 struct Node<'a, T, V> {
     phases: &'a [Phase],
     /// No worse than this.
@@ -30,8 +33,8 @@ pub(crate) struct Search<'a, T, V, F: Fn(Phase) -> T> {
 impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
     /// Of stretches of which each is known to be no worse than its limit, if any is known.
     pub fn new(stretches: impl Iterator<Item = (Option<V>, &'a [Phase])>, see: F) -> Self {
-        let nodes: Vec<Node<'a, T, V>> =
-            stretches.map(|(limit, phases)| Node { phases, limit, seen: None, parts: 0..0 }).collect();
+        let mut nodes: Vec<Node<'a, T, V>> = Vec::with_capacity(AT_FIRST);
+        nodes.extend(stretches.map(|(limit, phases)| Node { phases, limit, seen: None, parts: 0..0 }));
         let mut roots: Vec<usize> = (0..nodes.len()).collect();
         // None, of which nothing is known, first.
         roots.sort_by(|&a, &b| match (nodes[a].limit, nodes[b].limit) {

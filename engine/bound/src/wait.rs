@@ -47,7 +47,8 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
     let mut search = Search::new(cycle.phases().map(|phases| (limit(phases), phases)), see);
     let (&shortest, others) = lengths.split_first()?;
     let wait = |seen: &Option<Served>, length, known| seen.as_ref()?.wait(arrivals.curve, length, known);
-    let mut found = vec![search.greatest(0, |seen, known| wait(seen, shortest, known).map(|wait| (wait, wait)))?];
+    let mut found = Vec::with_capacity(lengths.len());
+    found.push(search.greatest(0, |seen, known| wait(seen, shortest, known).map(|wait| (wait, wait)))?);
     // The longer frames are, the shorter they wait: a phase in which some wait no longer than the last ones of all, or of a
     // few, is done with until then.
     for few in others.chunks(FEW) {
@@ -271,6 +272,7 @@ impl Served {
         self.places.get_or_init(|| {
             let mut places = Places { points: Vec::new(), rises: Vec::new(), lags: false, levels: Vec::new() };
             places.points.reserve(3 * self.segments.len());
+            places.rises.reserve(self.segments.len());
             places.levels.reserve(2 * self.segments.len());
             // No more comes within a picosecond.
             let step = Amount::from(arrivals.fastest());

@@ -272,7 +272,7 @@ def source_bucket(network: Network, stream: Stream) -> list[dict[str, int]]:
 class _Known:
     """Schedulers that are told: of one stream, by what it is and where; and the numbers of those that are shared."""
 
-    buckets: dict[tuple[_Node, int, int], dict[str, int]] = field(default_factory=dict)
+    buckets: dict[_Node | tuple[_Node, int, int], dict[str, int]] = field(default_factory=dict)
     shared: dict[tuple[str, int, int, str], int] = field(default_factory=dict)
 
 
@@ -366,23 +366,24 @@ def _regulator(network: Network, stream: Stream, at: Place, told: Description, k
     ats, node = stream.ats.at_node(name), told.node_of.get(name)
     if node is None:
         node = told.node_of[name] = _timing(_node(network, name))
-    bucket = known.buckets.get((node, ats.rate_bps, ats.burst_bytes))
+    key = node if ats is stream.ats else (node, ats.rate_bps, ats.burst_bytes)
+    bucket = known.buckets.get(key)
     if bucket is None:
-        bucket = known.buckets[node, ats.rate_bps, ats.burst_bytes] = _bucket(stream, ats, node)
+        bucket = known.buckets[key] = _bucket(stream, ats, node)
     shared = stream.ats.scheduler
     if shared is None:
         told.regulators.append(bucket)
         return len(told.regulators) - 1
     # One of all streams that share it.
     traffic_class = network.class_at(stream, name) if name in network.bridges else network.class_at_talker(stream)
-    key = name, entry, traffic_class, shared
-    if key not in known.shared:
-        known.shared[key] = len(told.regulators)
+    place = name, entry, traffic_class, shared
+    if place not in known.shared:
+        known.shared[place] = len(told.regulators)
         told.regulators.append(bucket)
     else:
-        there = told.regulators[known.shared[key]]
-        told.regulators[known.shared[key]] = {what: max(there[what], value) for what, value in bucket.items()}
-    return known.shared[key]
+        there = told.regulators[known.shared[place]]
+        told.regulators[known.shared[place]] = {what: max(there[what], value) for what, value in bucket.items()}
+    return known.shared[place]
 
 
 def _timing(node: Bridge | Station) -> _Node:

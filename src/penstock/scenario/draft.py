@@ -38,6 +38,7 @@ class Draft:
         self._told: set[KeyPath] = set()
         self.gate_lists: dict[tuple[KeyPath, Hashable], GateList | None] = {}  # by place, and by what runs them
         self.memo: dict[Hashable, Any] = {}  # what is worked out once for all bridges that are described in one place
+        self.shortest_frame_limit = 0  # of all bridges, once they are known
         self.rate_origin: dict[str, KeyPath] = {}  # of each link: which key says its rate
         self.routes = Routes((), ())  # until the links are known
         self.tilings = Tilings(self.scenario.topology)

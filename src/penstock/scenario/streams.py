@@ -23,6 +23,7 @@ _MAX_FRAME = attrgetter("max_frame_bytes")
 def resolve_streams(draft: Draft, stations: dict[str, Station], bridges: dict[str, Bridge]) -> dict[str, Stream]:
     """All streams that nothing is wrong with."""
     found: dict[str, Stream] = {}
+    draft.shortest_frame_limit = min((bridge.max_frame_bytes for bridge in bridges.values()), default=0)
     for number, (name, stream) in enumerate(draft.scenario.streams.items()):
         with draft.report.part():
             found[name] = _stream(draft, name, number, stream, stations, bridges)
@@ -42,7 +43,7 @@ def _stream(
     talker, listeners = _ends(draft, path, stream, stations)
     tree = tree_of(draft, path, stream, talker, listeners)
     passed = [bridges[hop.bridge] for hop in tree]
-    tightest = min(passed, key=_MAX_FRAME)
+    tightest = passed[0] if passed[0].max_frame_bytes == draft.shortest_frame_limit else min(passed, key=_MAX_FRAME)
     longest = tightest.max_frame_bytes, f'"{tightest.name}"'
     if stream.source.capture is not None:
         traffic = captured(draft, path, stream, longest)
@@ -86,6 +87,10 @@ def _ends(
 ) -> tuple[Station, list[Station]]:
     """The talker and the listeners."""
     report = draft.report
+    if len(stream.to) == 1 and (stream.pcp is None or stream.vlan is not None):
+        ends = stations.get(stream.talker), stations.get(stream.to[0])
+        if ends[0] is not None and ends[1] is not None and ends[0] is not ends[1]:
+            return ends[0], [ends[1]]
     seen = len(report.found)
     talker: Station | None = None
     with report.part():

@@ -17,7 +17,7 @@ from penstock.scenario.positions import KeyPath
 from penstock.scenario.responses import check_response
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Traffic:
     """The frames of a stream."""
 
