@@ -290,6 +290,7 @@ mod tests {
                     let which = held.swap_remove(index % held.len());
                     release(&mut admission, which);
                 }
+                prop_assert_eq!(admission.is_empty(), held.is_empty());
                 let before = held.clone();
                 let (mut all, alone) = (admission.clone(), admission.clone());
                 let d = admission.decide(&limits, wanted, too_long, class, reception, cells);

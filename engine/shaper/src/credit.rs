@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn debt_of_any_depth_is_paid() {
         let sending = Inputs { transmitting: true, gate_open: true, waiting: true };
-        for (idle, sent) in [(70, 1 << 40), (PORT_RATE / 3, 1 << 50)] {
+        for (idle, sent) in [(70, 1 << 40), (PORT_RATE / 3, 1 << 50), (PORT_RATE / 2, 1 << 50)] {
             let mut credit = Credit::new(idle, PORT_RATE, Bounds::HARDWARE).unwrap();
             let idle = i128::from(idle);
             assert_eq!(credit.after(1 << 50, RISING) - (1 << 46), (idle - (1 << 46) % idle) % idle);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The port against a list of frames that is looked at tick by tick, with all selections at once, in both timings.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use penstock_frame::Edit;
@@ -116,6 +117,7 @@ struct Reference {
     copies: Vec<Queued>,
     credit: [Option<Credit>; CLASSES],
     gates: Gates,
+    windows: Option<Windows>,
     members: u8,
     last: usize,
     free: Tick,
@@ -124,7 +126,42 @@ struct Reference {
     searching: [Tick; CLASSES],
 }
 
+/// Which frames fit into some window of a list, looked for at each time of its cycle.
+#[derive(Clone)]
+struct Windows {
+    list: Arc<List>,
+    change_time: u64,
+    /// The list alone.
+    gates: Gates,
+    known: BTreeMap<(usize, u64), bool>,
+}
+
+impl Windows {
+    fn new(list: Arc<List>, change_time: u64) -> Self {
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        gates.propose(change_time, Arc::clone(&list), change_time);
+        Self { list, change_time, gates, known: BTreeMap::new() }
+    }
+
+    fn fits(&mut self, class: usize, wire: u64) -> bool {
+        let Self { list, change_time, gates, known } = self;
+        let mut cycle = *change_time..*change_time + list.cycle_time();
+        *known.entry((class, wire)).or_insert_with(|| cycle.any(|at| gates.fits(at, class, wire)))
+    }
+}
+
 impl Reference {
+    /// Of a class the first tick from `from` on in which its first frame is eligible, and too long for all windows of the
+    /// list that runs, as it is known then.
+    fn never_fits_from(&mut self, line: &Line, from: Tick, class: usize) -> Option<Tick> {
+        let copy = self.copies[self.head(class)?];
+        let windows = self.windows.as_mut().filter(|_| self.gates.is_enabled())?;
+        let change_time = windows.change_time;
+        let first = (from.max(copy.visible)..).find(|&tick| line.gate_time.of_windows(tick) >= change_time);
+        first.filter(|_| !windows.fits(class, line.wire(copy.bytes)))
+    }
+
     /// Of a class the frame that goes first: of the heads of its queues the one that is eligible first.
     fn head(&self, class: usize) -> Option<usize> {
         let of = |copy: &Queued| (copy.traffic_class, copy.reception, copy.shaped);
@@ -239,19 +276,15 @@ fn steps() -> impl Strategy<Value = Vec<(Tick, Step)>> {
 }
 
 fn list(units: u64) -> impl Strategy<Value = Option<Arc<List>>> {
-    let entry = (any::<u8>(), 8..90_u64).prop_map(move |(states, ticks)| Entry {
+    // Windows begin and end between ticks too.
+    let entry = (any::<u8>(), 8 * units..90 * units).prop_map(move |(states, interval)| Entry {
         operation: 0,
         states,
-        interval: ticks * units,
+        interval,
     });
-    let lists = (prop::collection::vec(entry, 1..6), 0..200_u64, 8..300_u64);
-    prop::option::of(lists.prop_map(move |(entries, base, cycle)| {
-        let admin = AdminList {
-            entries,
-            base_time: 100_000 + base * units,
-            cycle_time: cycle * units,
-            cycle_time_extension: 0,
-        };
+    let lists = (prop::collection::vec(entry, 1..6), 0..200 * units, 8 * units..300 * units);
+    prop::option::of(lists.prop_map(move |(entries, base, cycle_time)| {
+        let admin = AdminList { entries, base_time: 100_000 + base, cycle_time, cycle_time_extension: 0 };
         let capacity = Capacity { least_interval: 8 * units, ..Capacity::HARDWARE };
         Arc::new(List::compile(&admin, &capacity).unwrap())
     }))
@@ -267,10 +300,12 @@ fn contract(
     let mut port = EgressPort::new(usize::from(RECEPTIONS));
     let mut gates = Gates::default();
     let is_gated = list.is_some();
+    let mut windows = None;
     let mut may_be_shaped = is_gated || slopes.iter().any(Option::is_some);
     if let Some(list) = list {
         gates.set_enabled(true);
         let (since, change_time) = (line.gate_time.at(START), list.base_time().max(line.gate_time.at(START) + 1));
+        windows = Some(Windows::new(Arc::clone(&list), change_time));
         gates.propose(since, list, change_time);
         *port.change_gates(line, START) = gates.clone();
     }
@@ -284,6 +319,7 @@ fn contract(
         copies: Vec::new(),
         credit: slopes.map(|idle| idle.map(credit)),
         gates,
+        windows,
         members,
         last: 0,
         free: 0,
@@ -390,6 +426,9 @@ fn contract(
         for class in 0..CLASSES {
             let of_class = reference.copies.iter().filter(|copy| usize::from(copy.traffic_class) == class);
             prop_assert_eq!(port.of_class(class).count(), of_class.count());
+            let long = reference.never_fits_from(line, now, class);
+            prop_assert_eq!(port.never_fits_from(line, now, class), long);
+            prop_assert_eq!(port.never_fits(line, now, class), long == Some(now));
         }
         reference.tick(line, now);
     }
@@ -462,6 +501,8 @@ fn the_longest_frame_is_that_of_the_gates_that_run() {
     let too_long = |port: &EgressPort, bytes| port.is_too_long(&line, START + 1, class, bytes);
     assert_eq!([20, 21].map(|bytes| too_long(&port, bytes)), [false, true]);
     port.set_max_bytes(class, 10);
+    assert_eq!([10, 11].map(|bytes| too_long(&port, bytes)), [false, true]);
+    port.begin(&line, START + 1);
     assert_eq!([10, 11].map(|bytes| too_long(&port, bytes)), [false, true]);
     port.set_max_bytes(class, u16::MAX);
     port.begin(&line, START + 1);
