@@ -178,9 +178,9 @@ def parse_rows(output: str) -> Count | None:
 def _pytest(folder: Path, *options: str) -> Count:
     with tempfile.TemporaryDirectory() as name:
         report = Path(name) / "report.xml"
-        # A file stays with one worker, since the tests of a module share what they build. There is one worker more than
-        # cores, as one of them always waits for a process or a timer.
-        spread = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile"]
+        # A file stays with one worker, since the tests of a module share what they build; conftest.py says which begin.
+        # There is one worker more than cores, as one of them always waits for a process or a timer.
+        spread = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder"]
         slowest = ["--durations=12", "--durations-min=5"]
         command = [sys.executable, "-m", "pytest", *spread, *slowest, *options, f"--junitxml={report}", str(folder)]
         status, _ = _run(command)

@@ -9,6 +9,8 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from runner import run_module
 from structs import unpack, width
 
+pytestmark = pytest.mark.long(100)
+
 TABLES = (0, 1, 2, 3, 4, 6, 7, 8)
 MAX_SDU, GATE_ENTRY, CREDIT = 8, 6, 7
 IDENTIFY_MASK = 5

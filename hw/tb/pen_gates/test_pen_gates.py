@@ -16,6 +16,8 @@ from runner import SIM, run_module
 
 from penstock._engine import GateList, Gates
 
+pytestmark = pytest.mark.long(130)
+
 PORTS = 2
 LEAD = 32768
 LONGEST = 8 * 2020  # what a frame of 2000 bytes takes

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from runner import card_sources, run_module
 
+pytestmark = pytest.mark.long(118)
+
 
 @pytest.mark.parametrize("pairs", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_pen_nic(pairs: int) -> None:

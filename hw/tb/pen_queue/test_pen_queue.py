@@ -12,6 +12,8 @@ from runner import run_module
 from structs import pack, unpack
 from tags import slot_length
 
+pytestmark = pytest.mark.long(67)
+
 WRAP = 1 << 28
 SECOND = 125_000_000
 LIFETIME = 120 << 20

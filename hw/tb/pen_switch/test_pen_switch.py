@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
 
+import pytest
 from runner import run_module
+
+pytestmark = pytest.mark.long(128)
 
 
 def test_pen_switch() -> None:

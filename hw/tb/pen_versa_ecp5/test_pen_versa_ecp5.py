@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
 
+import pytest
 from runner import HERE, run_module
+
+pytestmark = pytest.mark.long(70)
 
 BOARD = HERE.parent / "board"
 

@@ -289,14 +289,18 @@ mod tests {
             let mut all: Vec<Queued> = Vec::new();
             let mut now = 0;
             for (number, (reception, traffic_class, ahead, selects, shaped)) in steps.into_iter().enumerate() {
+                let is_head = |copy: &&Queued| all.iter().find(|c| of(c) == of(copy)) == Some(*copy);
+                let heads: Vec<Queued> = all.iter().filter(is_head).copied().collect();
+                for class in 0..CLASSES {
+                    let of_class = heads.iter().filter(|copy| usize::from(copy.traffic_class) == class);
+                    let first = of_class.min_by_key(|copy| (copy.visible, copy.reception, copy.shaped));
+                    prop_assert_eq!(queues.head(class), first);
+                }
                 if selects {
                     now += ahead;
-                    let heads = |copy: &&Queued| all.iter().find(|c| of(c) == of(copy)) == Some(*copy);
-                    let earliest = all.iter().filter(heads).map(|copy| copy.visible).min();
-                    prop_assert_eq!(queues.earliest(), earliest);
-                    let expected = all
+                    prop_assert_eq!(queues.earliest(), heads.iter().map(|copy| copy.visible).min());
+                    let expected = heads
                         .iter()
-                        .filter(heads)
                         .filter(|copy| copy.visible <= now)
                         .min_by_key(|copy| (7 - copy.traffic_class, copy.visible, copy.reception, copy.shaped))
                         .copied();
@@ -355,8 +359,9 @@ mod tests {
         let before = queues.nodes.capacity();
         while queues.take(5).is_some() {}
         assert!(before >= 100_000 && queues.nodes.capacity() <= 4 * KEPT, "{}", queues.nodes.capacity());
-        queues.push(copy(100_000, 2));
-        expected.push(copy(100_000, 2));
+        // Behind those of the same queue.
+        queues.push(copy(100_007, 2));
+        expected.push(copy(100_007, 2));
         let left: Vec<Queued> = std::iter::from_fn(|| queues.take(2)).collect();
         assert_eq!(left, expected);
         assert!(queues.is_empty() && queues.nodes.capacity() <= 4 * KEPT);
