@@ -153,3 +153,51 @@ def test_the_model_agrees_with_the_hardware(seed: int) -> None:
     assert told[0] == told[2]
     reasons = {row[COLUMNS.index("reason")] for row in told[0].values()}
     assert len(reasons) > 3
+
+
+def read(switch: _engine.Switch, address: int) -> tuple[int | None, int]:
+    """The value, none where the switch refuses, and the cycles that it took."""
+    start = switch.cycle
+    try:
+        value = switch.read(address)
+    except _engine.HardwareError:
+        value = None
+    return value, switch.cycle - start
+
+
+def write(switch: _engine.Switch, address: int, value: int) -> tuple[bool, int]:
+    start = switch.cycle
+    try:
+        switch.write(address, value)
+    except _engine.HardwareError:
+        return False, switch.cycle - start
+    return True, switch.cycle - start
+
+
+# What the model has not: counters and stamps, which its events are, and what only hardware can be in.
+HARDWARE_ALONE = (0x128, *range(0x300, 0x304), *range(0x308, 0x400), 0x448, *range(0x1000, 0x1800))
+
+
+@pytest.mark.parametrize("ports", [2, 4])
+def test_registers_are_those_of_the_hardware(ports: int) -> None:
+    rng = random.Random(ports)
+    hardware, model = _engine.Switch(build_model(ports=ports)), _engine.Switch.model(ports)
+    addresses = [address for address in range(0, 0x2000, 4) if address not in HARDWARE_ALONE]
+    writable = [r for r in registers().values() if any(field.access == "rw" for field in r.fields.values())]
+    settings = [address for r in writable for address in r.words if address in addresses]
+    for _ in range(6):
+        for address in addresses:
+            assert read(hardware, address) == read(model, address), f"{address:#05x}"
+        for address in rng.sample(settings, len(settings)):
+            value = rng.choice([0, 1, 0xFFFF_FFFF, rng.getrandbits(32)])
+            assert write(hardware, address, value) == write(model, address, value), f"{address:#05x}"
+    # A command that does not exist, and nanoseconds that are none; then the clock is set.
+    status = registers().address("ptp.status")
+    for command, nanoseconds, is_refused in ((7, 0, True), (1, 10**9, True), (1, 5, False)):
+        for switch in (hardware, model):
+            for word, value in enumerate((nanoseconds, 0, 0)):
+                write(switch, registers().address(f"table_data[{word}]"), value)
+            write(switch, registers().address("ptp.command"), command)
+        answer = read(hardware, status)
+        assert answer == read(model, status)
+        assert (answer[0] != 0) == is_refused

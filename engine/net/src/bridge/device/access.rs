@@ -15,6 +15,10 @@ const WRITE_CYCLES: Tick = 3;
 const SETTING_CYCLES: Tick = 4;
 /// From the start to the cycle after the answer of what goes no way before that.
 const ACCESS_CYCLES: Tick = 3;
+/// As long for a register that is read; and, around the way along the chain and back, for those at its units.
+const READ_CYCLES: Tick = 5;
+const READ_UNIT_CYCLES: Tick = 6;
+const READ_CLOCK_CYCLES: Tick = 8;
 /// From the commit of a table's entry to when it is seen; and, around the chain, to the cycle after the answer.
 const COMMIT_SEEN: Tick = 1;
 const ADDRESS_SEEN: Tick = 2;
@@ -171,12 +175,13 @@ impl Device {
     /// Reads a register, as over the bus.
     pub fn read(&mut self, address: u32) -> Result<u32, DeviceError> {
         let start = self.cycle;
-        let value = match address & 0xFFFC {
-            // The value is that of the cycle in which it is asked for.
-            0x020 => Some(((start + 1) * 8) as u32),
-            address => self.registers.read(address),
+        let cycles = match address & 0xFFFC {
+            0x130..=0x13C => READ_UNIT_CYCLES + 2 * self.chain(),
+            0x304 => READ_CLOCK_CYCLES + 2 * self.chain(),
+            _ => READ_CYCLES,
         };
-        self.run(start + ACCESS_CYCLES);
+        let value = self.registers.read(address, start);
+        self.run(start + cycles);
         value.ok_or(DeviceError::Register { address })
     }
 }

@@ -5,10 +5,10 @@ use penstock_shaper::gates::Entry;
 use penstock_shaper::identification::FIELDS;
 use penstock_shaper::ptp_clock::Command;
 
-use crate::bridge::{Change, GateRegisters, Identify, Translation};
+use crate::bridge::{Change, GateRegisters, Identify, Tick, Translation};
 
 const ID: u32 = 0x5045_4E53;
-const VERSION: u32 = 1 << 16;
+const VERSION: u32 = 1 << 16 | 1;
 const MAX_FRAME_BYTES: u16 = 2_000;
 pub const CELL_MASK: u32 = 0xFFF;
 
@@ -61,6 +61,8 @@ pub struct Registers {
     index: u16,
     ipv4_mask: u128,
     clock_error: u8,
+    /// Time since reset, as it was asked for last.
+    time_ns: u64,
 }
 
 const SETTINGS: u32 = 0x100;
@@ -94,14 +96,15 @@ impl Registers {
         for (n, share) in shares.into_iter().enumerate() {
             set(0x1C0 + 4 * n as u32, share);
         }
-        Self { sizes, settings, data: [0; 4], index: 0, ipv4_mask: FIELDS, clock_error: 0 }
+        Self { sizes, settings, data: [0; 4], index: 0, ipv4_mask: FIELDS, clock_error: 0, time_ns: 0 }
     }
 
     fn is_setting(address: u32) -> bool {
         matches!(address, 0x100..=0x124 | 0x12C | 0x140..=0x168 | 0x180..=0x1C8 | 0x400..=0x414 | 0x420..=0x444 | 0x460..=0x47C)
     }
 
-    pub fn read(&self, address: u32) -> Option<u32> {
+    /// What a read that starts in a cycle gives; none where nothing can be read.
+    pub fn read(&mut self, address: u32, start: Tick) -> Option<u32> {
         let address = address & 0xFFFC;
         Some(match address {
             0x000 => ID,
@@ -112,6 +115,12 @@ impl Registers {
             0x014 => self.sizes.fdb_sets,
             0x018 => 0,
             0x01C => u32::from(self.sizes.host),
+            // Of the cycle in which it is asked for; the upper half is that of the same time.
+            0x020 => {
+                self.time_ns = (start + 1) * 8;
+                self.time_ns as u32
+            }
+            0x024 => (self.time_ns >> 32) as u32,
             0x130..=0x13C => (self.ipv4_mask >> (8 * (address - 0x130))) as u32,
             0x200..=0x20C => self.data[((address - 0x200) / 4) as usize],
             0x210 => u32::from(self.index),
