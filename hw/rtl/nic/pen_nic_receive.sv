@@ -117,11 +117,14 @@ module pen_nic_receive
 
   // ---- Chains
   logic whole;                                  // the frame stands in buffers
+  logic refused;                                // some of what was written, and all of it has been answered
   assign whole = at_q == total;
 
   assign fetch_o        = state_q == FETCH && fetch_ready_i;
   assign buffer_ready_o = state_q == TAKEN || (state_q == BUFFER && buffer_valid_i && whole);
-  assign undo_o         = state_q == UNDO;
+  // What was written for a frame that does not fit counts as well: a queue that memory refused is stopped, not undone.
+  assign refused        = settled_i && (error_q || error_i);
+  assign undo_o         = state_q == UNDO && settled_i && !refused;
   assign undo_chains_o  = chains_q;
   assign used_valid_o   = state_q inside {MORE, GIVE, FORGET};
   assign used_o         = '{
@@ -136,7 +139,7 @@ module pen_nic_receive
       PICK: finish = frame_valid_i && !hold_i && !running_i[queue_o];
       BUFFER: finish = failed_i || (empty_i && chains_q == '0);
       CHAIN: finish = at_q < length_t'(HEADER_BYTES);
-      SETTLE: finish = settled_i && (error_q || error_i);
+      SETTLE, UNDO: finish = refused;
       GIVE, FORGET: finish = used_ready_i;
       default: ;
     endcase
@@ -211,7 +214,14 @@ module pen_nic_receive
         end
       end
       GIVE: if (used_ready_i) state_q <= PICK;
-      UNDO: if (fetch_ready_i) state_q <= FORGET;
+      UNDO: begin
+        if (undo_o && fetch_ready_i) state_q <= FORGET;
+        if (finish) begin
+          fail_o[queue_o] <= 1'b1;
+          fail_error_o    <= QUEUE_ERROR_ACCESS;
+          state_q         <= PICK;
+        end
+      end
       FORGET: if (used_ready_i) state_q <= PICK;
     endcase
     if (rst_i) begin

@@ -127,6 +127,7 @@ async def a_bad_receive_chain_stops_its_queue_alone(dut):
         (7, chain((base + 0x1000, 2000, 0))),
         (5, chain((base + 0x1000, 0, WRITE))),
         (8, chain((outside, 2000, WRITE))),
+        (8, chain((outside, 100, WRITE))),  # and the frame needs more chains than there are
         (8, chain((base + 0x1000, 100, more), (outside, 2000, WRITE))),
         (8, chain((MEMORY - 64, 100, more), (base + 0x1000, 2000, WRITE))),
         (9, chain((base + 0x1000, 4, more), (base + 0x1010, 7, WRITE))),

@@ -101,7 +101,7 @@ impl Receiver {
             1 => (address, 65_537, WRITE, 0),
             2 => (address, 100, 0, 0),
             3 => (address, 100, WRITE | INDIRECT, 0),
-            // Hardware notices it by writing there, and forgets that with a frame that does not fit after all.
+            // Hardware notices it by writing there.
             4 => (MEMORY_BYTES + 0x1000, 2000, WRITE, 0),
             5 => (address, 20, WRITE | NEXT, size),
             6 => (address, 20, WRITE | NEXT, head),
