@@ -4,9 +4,7 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use libloading::{Library, Symbol};
-
-use crate::library::{answer, check, Handle, HardwareError};
+use crate::library::{answer, Handle, HardwareError, Loaded};
 
 const ABI: u32 = 4;
 
@@ -147,7 +145,7 @@ pub struct Card {
     /// What the card's accesses go to; freed after the card is gone.
     memory: NonNull<Box<dyn Memory>>,
     /// Holds the code that `functions` points into; dropped last.
-    _library: Library,
+    _library: Loaded,
 }
 
 // SAFETY: a model has no state outside of its own object but Verilator's per-thread pointer to the context, which each
@@ -177,45 +175,27 @@ unsafe extern "C" fn write_memory(user: *mut c_void, address: u64, data: *const 
 impl Card {
     /// A card of a library that `src/penstock/hardware/model.py` built, see [`crate::Switch::open`]. The first byte of a read comes so many cycles after its address, and so does the answer of a write.
     pub fn open(path: &Path, memory: Box<dyn Memory>, latency_cycles: u32) -> Result<Self, HardwareError> {
-        check(path, &NAMES)?;
-        // SAFETY: the file has all functions of a library of ours, of which `load` checks the version.
-        unsafe { Self::load(path, memory, latency_cycles) }
-    }
-
-    /// # Safety
-    ///
-    /// The file is a library that `src/penstock/hardware/model.py` built, of any version: its constructors and functions
-    /// are run, and their signatures are taken to be those of `shim/pen_nic_shim.h`.
-    unsafe fn load(path: &Path, memory: Box<dyn Memory>, latency_cycles: u32) -> Result<Self, HardwareError> {
-        let failed = |source| HardwareError::Load { path: path.to_owned(), source };
-        // SAFETY: as the caller promises; the version is checked before anything else is used.
+        // SAFETY: the signatures are those of `shim/pen_nic_shim.h` in the version that is asked for.
         unsafe {
-            let library = Library::new(path).map_err(failed)?;
-            let abi: Symbol<unsafe extern "C" fn() -> u32> = library.get(b"pen_nic_abi\0").map_err(failed)?;
-            let found = abi();
-            if found != ABI {
-                return Err(HardwareError::Version { path: path.to_owned(), found, wanted: ABI });
-            }
+            let library = Loaded::open(path, &NAMES, ABI)?;
             let functions = Functions {
-                destroy: *library.get(b"pen_nic_destroy\0").map_err(failed)?,
-                cycle: *library.get(b"pen_nic_cycle\0").map_err(failed)?,
-                run: *library.get(b"pen_nic_run\0").map_err(failed)?,
-                interrupts: *library.get(b"pen_nic_interrupts\0").map_err(failed)?,
-                sent: *library.get(b"pen_nic_sent_take\0").map_err(failed)?,
-                push: *library.get(b"pen_nic_push\0").map_err(failed)?,
-                coming: *library.get(b"pen_nic_coming\0").map_err(failed)?,
-                queued: *library.get(b"pen_nic_queued_take\0").map_err(failed)?,
-                selected: *library.get(b"pen_nic_selected_take\0").map_err(failed)?,
-                steered: *library.get(b"pen_nic_steered_take\0").map_err(failed)?,
-                write: *library.get(b"pen_nic_write\0").map_err(failed)?,
-                read: *library.get(b"pen_nic_read\0").map_err(failed)?,
+                destroy: library.function("pen_nic_destroy")?,
+                cycle: library.function("pen_nic_cycle")?,
+                run: library.function("pen_nic_run")?,
+                interrupts: library.function("pen_nic_interrupts")?,
+                sent: library.function("pen_nic_sent_take")?,
+                push: library.function("pen_nic_push")?,
+                coming: library.function("pen_nic_coming")?,
+                queued: library.function("pen_nic_queued_take")?,
+                selected: library.function("pen_nic_selected_take")?,
+                steered: library.function("pen_nic_steered_take")?,
+                write: library.function("pen_nic_write")?,
+                read: library.function("pen_nic_read")?,
             };
-            let create: Symbol<unsafe extern "C" fn(*const RawMemory, u32) -> Handle> =
-                library.get(b"pen_nic_create\0").map_err(failed)?;
+            let create: unsafe extern "C" fn(*const RawMemory, u32) -> Handle = library.function("pen_nic_create")?;
             let memory = NonNull::from(Box::leak(Box::new(memory)));
             let raw = RawMemory { user: memory.as_ptr().cast(), read: read_memory, write: write_memory };
-            let handle = create(&raw, latency_cycles);
-            Ok(Self { handle, functions, memory, _library: library })
+            Ok(Self { handle: create(&raw, latency_cycles), functions, memory, _library: library })
         }
     }
 

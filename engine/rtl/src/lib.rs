@@ -8,7 +8,9 @@ mod card_node;
 mod library;
 mod node;
 pub mod queues;
+mod switch;
 
 pub use card_node::CardNode;
-pub use library::{HardwareError, Switch};
+pub use library::HardwareError;
 pub use node::SwitchNode;
+pub use switch::Switch;

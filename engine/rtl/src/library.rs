@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The library that `src/penstock/hardware/model.py` builds. Twin of `shim/pen_switch_shim.h`, which says what each
-//! field and function means.
+//! The libraries that `src/penstock/hardware/model.py` builds, whatever they are of: found, checked, loaded.
 use std::collections::HashSet;
-use std::ffi::{c_char, CString};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use libloading::{Library, Symbol};
-use penstock_net::bridge::device::{Event, Frame, FrameError, State};
+use libloading::Library;
+use penstock_net::bridge::device::FrameError;
 use thiserror::Error;
 
-const ABI: u32 = 6;
+/// How far a receive clock may be off.
+pub(crate) const MOST_PPB: i64 = 1_000_000;
 
 #[derive(Debug, Error)]
 pub enum HardwareError {
@@ -33,23 +31,6 @@ pub enum HardwareError {
     Register { address: u32, what: &'static str },
 }
 
-/// How far a receive clock may be off.
-const MOST_PPB: i64 = 1_000_000;
-
-#[repr(C)]
-struct RawFrame {
-    bytes: *const u8,
-    start: u64,
-    length: u32,
-    gap: u32,
-    preamble: u32,
-    rx_er_at: i32,
-    port: u8,
-    delimiter: u8,
-    host: [u8; 4],
-    reserved: [u8; 2],
-}
-
 #[repr(C)]
 pub(crate) struct Opaque {
     _private: [u8; 0],
@@ -57,53 +38,45 @@ pub(crate) struct Opaque {
 
 pub(crate) type Handle = NonNull<Opaque>;
 
-struct Functions {
-    destroy: unsafe extern "C" fn(Handle),
-    push: unsafe extern "C" fn(Handle, *const RawFrame) -> u64,
-    link: unsafe extern "C" fn(Handle, u32, u32, i64),
-    run: unsafe extern "C" fn(Handle, u64),
-    state: unsafe extern "C" fn(Handle, *mut State),
-    events: unsafe extern "C" fn(Handle, *mut u64) -> *const Event,
-    clear: unsafe extern "C" fn(Handle),
-    write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
-    read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
-    /// Of a library that was built with waves.
-    wave: Option<unsafe extern "C" fn(Handle, *const c_char, u64, u64, u64)>,
+/// A library in the version of this engine. What it gave may be used as long as it is there.
+pub(crate) struct Loaded {
+    path: PathBuf,
+    library: Library,
 }
 
-/// One switch, reset and ready for frames.
-pub struct Switch {
-    handle: Handle,
-    functions: Functions,
-    ports: u32,
-    pushed: u64,
-    /// Holds the code that `functions` points into; dropped last.
-    _library: Library,
+impl Loaded {
+    /// Any other file is refused before any of its code runs, unless somebody made it to have the very functions of such a
+    /// library: `names`, of which the first one tells its version.
+    ///
+    /// # Safety
+    ///
+    /// The first function takes nothing and gives the version, in all versions there are.
+    pub unsafe fn open(path: &Path, names: &[&str], wanted: u32) -> Result<Self, HardwareError> {
+        check(path, names)?;
+        // SAFETY: the file has all functions of a library of ours, whose constructors may run.
+        let library = unsafe { Library::new(path) };
+        let library = library.map_err(|source| HardwareError::Load { path: path.to_owned(), source })?;
+        let loaded = Self { path: path.to_owned(), library };
+        // SAFETY: as the caller promises; the version is checked before anything else is used.
+        let found = unsafe { loaded.function::<unsafe extern "C" fn() -> u32>(names[0])?() };
+        if found != wanted {
+            return Err(HardwareError::Version { path: loaded.path, found, wanted });
+        }
+        Ok(loaded)
+    }
+
+    /// # Safety
+    ///
+    /// `Function` is the type of a pointer to the function of this name.
+    pub unsafe fn function<Function: Copy>(&self, name: &str) -> Result<Function, HardwareError> {
+        // SAFETY: as the caller promises.
+        let symbol = unsafe { self.library.get::<Function>(name.as_bytes()) };
+        symbol.map(|symbol| *symbol).map_err(|source| HardwareError::Load { path: self.path.clone(), source })
+    }
 }
-
-// SAFETY: a model has no state outside of its own object but Verilator's per-thread pointer to the context, which each
-// evaluation sets; `&mut self` keeps two threads from using it at once.
-unsafe impl Send for Switch {}
-// SAFETY: what takes `&self` only reads.
-unsafe impl Sync for Switch {}
-
-/// What a library of ours gives to the linker, beside what those with waves have.
-const NAMES: [&str; 11] = [
-    "pen_abi",
-    "pen_create",
-    "pen_destroy",
-    "pen_push",
-    "pen_link",
-    "pen_run",
-    "pen_state_read",
-    "pen_events",
-    "pen_events_clear",
-    "pen_axi_write",
-    "pen_axi_read",
-];
 
 /// Refuses a file that cannot be a library of ours, by its bytes alone: loading another one would run its code.
-pub(crate) fn check(path: &Path, names: &[&str]) -> Result<(), HardwareError> {
+fn check(path: &Path, names: &[&str]) -> Result<(), HardwareError> {
     let foreign = |what: String| Err(HardwareError::Foreign { path: path.to_owned(), what });
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -116,177 +89,11 @@ pub(crate) fn check(path: &Path, names: &[&str]) -> Result<(), HardwareError> {
     }
 }
 
-impl Switch {
-    /// A switch of a library that `src/penstock/hardware/model.py` built, in the version of this engine.
-    ///
-    /// Any other file is refused before any of its code runs, unless somebody made it to have the very functions of
-    /// such a library; so do not name a file that others may write.
-    pub fn open(path: &Path) -> Result<Self, HardwareError> {
-        check(path, &NAMES)?;
-        // SAFETY: the file has all functions of a library of ours, of which `load` checks the version.
-        unsafe { Self::load(path) }
-    }
-
-    /// # Safety
-    ///
-    /// The file is a library that `src/penstock/hardware/model.py` built, of any version: its constructors and functions
-    /// are run, and their signatures are taken to be those of `shim/pen_switch_shim.h`.
-    unsafe fn load(path: &Path) -> Result<Self, HardwareError> {
-        let failed = |source| HardwareError::Load { path: path.to_owned(), source };
-        // SAFETY: as the caller promises; the version is checked before anything else is used.
-        unsafe {
-            let library = Library::new(path).map_err(failed)?;
-            let abi: Symbol<unsafe extern "C" fn() -> u32> = library.get(b"pen_abi\0").map_err(failed)?;
-            let found = abi();
-            if found != ABI {
-                return Err(HardwareError::Version { path: path.to_owned(), found, wanted: ABI });
-            }
-            let functions = Functions {
-                destroy: *library.get(b"pen_destroy\0").map_err(failed)?,
-                push: *library.get(b"pen_push\0").map_err(failed)?,
-                link: *library.get(b"pen_link\0").map_err(failed)?,
-                run: *library.get(b"pen_run\0").map_err(failed)?,
-                state: *library.get(b"pen_state_read\0").map_err(failed)?,
-                events: *library.get(b"pen_events\0").map_err(failed)?,
-                clear: *library.get(b"pen_events_clear\0").map_err(failed)?,
-                write: *library.get(b"pen_axi_write\0").map_err(failed)?,
-                read: *library.get(b"pen_axi_read\0").map_err(failed)?,
-                wave: library.get(b"pen_wave\0").ok().map(|symbol| *symbol),
-            };
-            let create: Symbol<unsafe extern "C" fn() -> Handle> = library.get(b"pen_create\0").map_err(failed)?;
-            let handle = create();
-            let mut switch = Self { handle, functions, ports: 0, pushed: 0, _library: library };
-            switch.ports = switch.state().ports;
-            Ok(switch)
-        }
-    }
-
-    pub fn ports(&self) -> u32 {
-        self.ports
-    }
-
-    /// Frames pushed so far, which is the number of the next one.
-    pub fn pushed(&self) -> u64 {
-        self.pushed
-    }
-
-    pub fn state(&self) -> State {
-        let mut state = State::default();
-        // SAFETY: the handle is alive as long as self; the state is written by value.
-        unsafe { (self.functions.state)(self.handle, &mut state) };
-        state
-    }
-
-    /// The number of the frame.
-    pub fn push(&mut self, frame: Frame) -> Result<u64, HardwareError> {
-        frame.check(self.ports)?;
-        let raw = RawFrame {
-            bytes: frame.bytes.as_ptr(),
-            start: frame.start_cycle,
-            length: frame.bytes.len() as u32,
-            gap: frame.gap,
-            preamble: frame.preamble,
-            rx_er_at: frame.rx_er_at.and_then(|at| i32::try_from(at).ok()).unwrap_or(-1),
-            port: frame.port as u8,
-            delimiter: u8::from(frame.delimiter),
-            host: frame.host.unwrap_or([0, frame.port as u8, 0, 0]),
-            reserved: [0; 2],
-        };
-        // SAFETY: the bytes outlive the call, which copies them.
-        let number = unsafe { (self.functions.push)(self.handle, &raw) };
-        self.pushed = number + 1;
-        Ok(number)
-    }
-
-    /// The wire into a port goes up or down, with a receive clock that is so many parts per thousand million faster than
-    /// the core's, or stands still.
-    pub fn link(&mut self, port: usize, up: bool, rate_ppb: Option<i64>) -> Result<(), HardwareError> {
-        if port >= self.ports as usize {
-            return Err(FrameError::Port { port, last: self.ports - 1 }.into());
-        }
-        if let Some(ppb) = rate_ppb.filter(|ppb| !(-MOST_PPB..=MOST_PPB).contains(ppb)) {
-            return Err(HardwareError::Clock { ppb });
-        }
-        // SAFETY: the handle is alive, and nobody else uses it.
-        unsafe { (self.functions.link)(self.handle, port as u32, u32::from(up), rate_ppb.unwrap_or(i64::MIN)) };
-        Ok(())
-    }
-
-    /// Writes all signals of these cycles, once they come, to a file in FST format whose time begins with cycle `zero`.
-    pub fn wave(&mut self, path: &Path, zero: u64, cycles: Range<u64>) -> Result<(), HardwareError> {
-        let wave = self.functions.wave.ok_or(HardwareError::NoWaves)?;
-        let name = CString::new(path.as_os_str().as_encoded_bytes());
-        let name = name.map_err(|_| HardwareError::WavePath { path: path.to_owned() })?;
-        // SAFETY: the handle is alive, and nobody else uses it; the name is copied before the call returns.
-        unsafe { wave(self.handle, name.as_ptr(), zero, cycles.start.max(zero + 1), cycles.end) };
-        Ok(())
-    }
-
-    pub fn run(&mut self, until_cycle: u64) {
-        // SAFETY: the handle is alive, and nobody else uses it.
-        unsafe { (self.functions.run)(self.handle, until_cycle) };
-    }
-
-    /// What happened since the last call of [`Self::clear_events`].
-    pub fn events(&self) -> &[Event] {
-        let mut count = 0;
-        // SAFETY: the events stay where they are until the switch is changed, which needs `&mut self`.
-        unsafe {
-            let first = (self.functions.events)(self.handle, &mut count);
-            if count == 0 {
-                return &[];
-            }
-            std::slice::from_raw_parts(first, count as usize)
-        }
-    }
-
-    pub fn clear_events(&mut self) {
-        // SAFETY: no slice of events lives on, since they borrow self.
-        unsafe { (self.functions.clear)(self.handle) };
-    }
-
-    pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {
-        // SAFETY: the handle is alive, and nobody else uses it.
-        answer(address, unsafe { (self.functions.write)(self.handle, address, data) })
-    }
-
-    pub fn read(&mut self, address: u32) -> Result<u32, HardwareError> {
-        let mut data = 0;
-        // SAFETY: the handle is alive, and nobody else uses it; the data is written before the call returns.
-        answer(address, unsafe { (self.functions.read)(self.handle, address, &mut data) })?;
-        Ok(data)
-    }
-}
-
-impl Drop for Switch {
-    fn drop(&mut self) {
-        // SAFETY: the handle is not used after this.
-        unsafe { (self.functions.destroy)(self.handle) };
-    }
-}
-
+/// What the response to an access on the bus means.
 pub(crate) fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
     match response {
         0 => Ok(()),
         -1 => Err(HardwareError::Register { address, what: "does not answer" }),
         _ => Err(HardwareError::Register { address, what: "does not exist, or not for this access" }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_library_of_others_is_refused_before_its_code_runs() {
-        let loaded = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let libc =
-            loaded.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("libc.so"));
-        let plain = std::env::temp_dir().join(format!("penstock-no-library-{}", std::process::id()));
-        std::fs::write(&plain, "pen_abi\0pen_create\0").unwrap();
-        for path in [Path::new(libc.unwrap()), plain.as_path(), Path::new("/nowhere")] {
-            assert!(matches!(Switch::open(path), Err(HardwareError::Foreign { .. })), "{}", path.display());
-        }
-        std::fs::remove_file(plain).unwrap();
     }
 }

@@ -12,7 +12,8 @@ use penstock_net::bridge::device::{
 use penstock_net::bridge::{chain_cycles, Judgement, PtpConfig, Tagger, Tick, NOMINAL_INCREMENT, RATE_BEFORE_START};
 use penstock_net::{Clock, Coming, Due, Frame, Node, NodeError, Outbox, Reason, RunError, Violation, CYCLE_PS};
 
-use crate::library::{HardwareError, Switch};
+use crate::library::HardwareError;
+use crate::switch::Switch;
 
 /// From a decision of an egress port to the cycle in which it is told.
 const TOLD: Tick = 2;
