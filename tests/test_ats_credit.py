@@ -19,6 +19,8 @@ from penstock.errors import InputError
 from penstock.scenario import load
 from shaped import KINDS, Bridge, frames, ready_ns, released_ns
 
+pytestmark = pytest.mark.long(36)
+
 FRAME = 980
 BOTH = 'classes.7 = { selection = "ats", idle_slope = "250Mb/s" }'
 ATS = 'ats = { rate = "100Mb/s", burst = "2000B" }'

@@ -9,6 +9,8 @@ import pytest
 
 import penstock as ps
 
+pytestmark = pytest.mark.long(40)
+
 RATE_BPS = 20_000_000
 FRAME_BYTES, ON_WIRE_BYTES = 200, 220
 EVERY_NS = 5_000

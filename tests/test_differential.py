@@ -37,6 +37,8 @@ from penstock.hardware.registers import registers
 from penstock.hardware.traffic import TYPE_EXPERIMENTAL, Frame, configured_switch, station_address
 from program import invoke
 
+pytestmark = pytest.mark.long(250)
+
 PORTS = 4
 FRAMES = 300
 

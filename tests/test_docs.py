@@ -25,6 +25,8 @@ from penstock.hardware.cli import app as hardware
 from penstock.hardware.registers import registers
 from penstock.scenario import load
 
+pytestmark = pytest.mark.long(150)
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "engine" / "README.md"])
 HOUSE = ("docs", "engine", "hw", "notebooks", "requirements", "scenarios", "src", "tests")

@@ -32,6 +32,8 @@ plc = { at = "sw.0" }
 drive = { at = "sw.1" }
 [streams.control]
 from = "plc"
+
+pytestmark = pytest.mark.long(100)
 to = ["drive"]
 vlan = 10
 pcp = 3

@@ -20,6 +20,8 @@ from penstock.lab.programs import How
 from penstock.lab.run import needed, play
 from rights import needs_namespaces
 
+pytestmark = pytest.mark.long(50)
+
 
 def trace(*rows: tuple[str, str, int]) -> pl.DataFrame:
     """Stream, event and time in ns."""

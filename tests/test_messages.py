@@ -83,6 +83,8 @@ def test_control_c_ends_who_waits() -> None:
     code = f"""
 import os, signal, threading
 from penstock.messages import Node
+
+pytestmark = pytest.mark.long(60)
 threading.Timer(0.3, os.kill, (os.getpid(), signal.{signal.SIGINT.name})).start()
 Node("{A}", network={LOOPBACK}, port=21004).receive("{B}")
 """

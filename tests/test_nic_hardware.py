@@ -11,6 +11,8 @@ from penstock.nic.alone import Kind, alone
 from penstock.nic.differ import differ
 from penstock.reproduce.time_aware_nic.card import rows
 
+pytestmark = pytest.mark.long(157)
+
 
 def test_the_card_does_as_its_model_to_the_cycle() -> None:
     found = differ(seed=1, count=60)

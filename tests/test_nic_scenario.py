@@ -17,6 +17,8 @@ from penstock.run import observe
 from penstock.scenario import load
 from penstock.scenario.file import parse_toml
 
+pytestmark = pytest.mark.long(70)
+
 NIC = Path(__file__).parents[1] / "scenarios" / "nic" / "scenario.toml"
 FRAME_PS, CYCLE_PS = 12_304_000, 10**9
 # From the host's memory to the queues, of the first frames of all of them together.

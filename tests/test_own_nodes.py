@@ -12,6 +12,8 @@ import pytest
 import penstock as ps
 from penstock.captures import read_capture
 
+pytestmark = pytest.mark.long(90)
+
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -23,6 +23,8 @@ from penstock.hardware.tools import ToolError
 from penstock.scenario import Network, load
 from penstock.wave import Wanted, file_name
 
+pytestmark = pytest.mark.long(60)
+
 US = 10**6
 PREAMBLE = b"\x55" * 7 + b"\xd5"
 SMALL = """

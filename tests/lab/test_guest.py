@@ -26,6 +26,8 @@ from penstock.lab.setup import prepare
 from penstock.scenario import load
 from penstock.trace import read_trace
 
+pytestmark = pytest.mark.long(60)
+
 QDISCS = """
 ip link add x numtxqueues 2 type veth peer name y
 tc qdisc add dev x root handle 100: mqprio num_tc 2 map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 1@1 hw 0

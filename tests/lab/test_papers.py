@@ -11,6 +11,8 @@ from penstock.reproduce import launch_time_talker as talker
 from penstock.reproduce.linux_shapers import PAPER
 from penstock.reproduce.linux_shapers import laboratory as shapers
 
+pytestmark = pytest.mark.long(110)
+
 
 def test_the_four_configurations_of_linux_shapers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shapers, "DURATION_MS", 60)

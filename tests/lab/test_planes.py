@@ -22,6 +22,8 @@ from penstock.scenario.network import Network
 from penstock.side_by_side.run import run_on
 from penstock.side_by_side.steps import WHOLE, steps
 
+pytestmark = pytest.mark.long(90)
+
 LAB = Path(__file__).parents[2] / "scenarios" / "lab" / "scenario.toml"
 WINDOW_PS = 2_000_000_000
 SHORT = {"duration": "40ms"}

@@ -20,6 +20,8 @@ from penstock.scenario import load
 from penstock.scenario.network import Network
 from penstock.system_packages import require
 
+pytestmark = pytest.mark.long(50)
+
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
 CYCLE_US = 2000
 MOST_LATE = 2  # frames of 199: the host may keep the guest waiting

@@ -13,6 +13,8 @@ from penstock.lab.machine import Machine
 from penstock.lab.run import Where, machine_with
 from penstock.reproduce.time_aware_nic.hosts import PROGRAM, OnHosts
 
+pytestmark = pytest.mark.long(50)
+
 ENGINE = Path(__file__).parents[2] / "engine"
 
 
