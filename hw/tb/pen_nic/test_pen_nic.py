@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from runner import card_sources, run_module
 
-pytestmark = pytest.mark.long(118)
+pytestmark = pytest.mark.long(154)
 
 
 @pytest.mark.parametrize("pairs", [4, pytest.param(8, marks=pytest.mark.slow)])

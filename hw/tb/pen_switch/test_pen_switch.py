@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from runner import run_module
 
-pytestmark = pytest.mark.long(128)
+pytestmark = pytest.mark.long(163)
 
 
 def test_pen_switch() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from runner import HERE, run_module
 
-pytestmark = pytest.mark.long(70)
+pytestmark = pytest.mark.long(165)
 
 BOARD = HERE.parent / "board"
 
