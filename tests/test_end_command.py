@@ -21,6 +21,8 @@ from penstock.errors import InputError
 from penstock.trace import read_trace
 from rights import needs_namespaces
 
+pytestmark = pytest.mark.long(100)
+
 SCENARIO = """
 name = "ends"
 nodes = "model"
@@ -32,8 +34,6 @@ plc = { at = "sw.0" }
 drive = { at = "sw.1" }
 [streams.control]
 from = "plc"
-
-pytestmark = pytest.mark.long(100)
 to = ["drive"]
 vlan = 10
 pcp = 3

@@ -19,6 +19,8 @@ from penstock.messages import MessageError, Node, Schedule, get_conf, set_conf
 from penstock.tiles.identity import Identity
 from rights import needs_any_namespaces
 
+pytestmark = pytest.mark.long(60)
+
 ENGINE = Path(__file__).parents[1] / "engine"
 PAGE = Path(__file__).parents[1] / "docs" / "messages.md"
 C = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{ENGINE / 'msg' / 'include'}"]
@@ -83,8 +85,6 @@ def test_control_c_ends_who_waits() -> None:
     code = f"""
 import os, signal, threading
 from penstock.messages import Node
-
-pytestmark = pytest.mark.long(60)
 threading.Timer(0.3, os.kill, (os.getpid(), signal.{signal.SIGINT.name})).start()
 Node("{A}", network={LOOPBACK}, port=21004).receive("{B}")
 """
