@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +92,21 @@ def test_programs_start_together_at_a_multiple_of_the_raster(machine: Machine) -
     for n in range(2):
         content = (machine.results / f"p{n}" / "copy").read_text()
         assert content == f'{{"n": {n}, "base_time_tai_ns": {played["base_tai_ns"]}}}'
+
+
+def test_programs_start_without_the_help_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emulated clock runs ahead while a helper's files are opened, by seconds where this machine is busy."""
+    helper, calls = tmp_path / "setpriv", tmp_path / "calls"
+    helper.write_text(f'#!/bin/sh\necho "$@" >>{calls}\nexec {shutil.which("setpriv")} "$@"\n')
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with Machine() as machine:
+        machine.ask("namespace", host="a")
+        of_the_machine = calls.read_text()
+        program = {"name": "p", "host": "a", "command": [shutil.which("true")], "plan": None}
+        played = machine.play([program], lead_ns=0, raster_ns=1, phase_ns=0, seconds=20)
+    assert played["programs"][0]["status"] == 0
+    assert calls.read_text() == of_the_machine
 
 
 def test_a_program_that_does_not_end_is_ended(machine: Machine) -> None:
