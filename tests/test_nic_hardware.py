@@ -24,6 +24,13 @@ def test_the_card_does_as_its_model_to_the_cycle() -> None:
     assert {name for name, count in least.items() if compared[name] < count} == set()
 
 
+@pytest.mark.parametrize("seed", [1035, 1036, 1323])
+def test_a_frame_that_fits_no_window_is_given_up_by_the_model_as_by_the_card(seed: int) -> None:
+    found = differ(seed=seed, count=1)
+    assert found["said"] == []
+    assert found["compared"]["given_up"] >= 1
+
+
 @pytest.mark.parametrize("kind", ["model", "rtl"])
 def test_each_queue_gets_what_whole_frames_take_of_its_slot(kind: Kind) -> None:
     seen = alone(kind)

@@ -5,6 +5,15 @@ use crate::egress::Tick;
 /// At every rate.
 pub const CYCLE_NS: u64 = 8;
 
+/// So many words are read ahead of the transmitter.
+const WORDS_AHEAD: Tick = 4;
+
+/// The cycle from which on the transmitter wants a word of a frame, one in eight cycles.
+#[inline(always)]
+pub fn wanted(selection: Tick, word: Tick) -> Tick {
+    (selection + 8 * word).saturating_sub(13)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
     pub ports: Tick,
@@ -31,6 +40,24 @@ impl Turns {
     pub fn turn(self, port: u16, from: Tick) -> Tick {
         let phase = Tick::from(port) + self.ports - self.phase(from);
         from + if phase >= self.ports { phase - self.ports } else { phase }
+    }
+
+    /// The turn in which the cells of a selected frame are given back: the one after its last word was read, one in each
+    /// turn. `wanted`: the turn in which the transmitter wants the last word, by its number.
+    #[inline(always)]
+    pub fn release(self, port: u16, selection: Tick, bytes: u16, wanted: impl FnOnce(Tick) -> Tick) -> Tick {
+        let last_word = Tick::from(bytes.div_ceil(8)) - 1;
+        let supplied = self.turn(port, selection + 1) + last_word * self.ports;
+        self.ports + if last_word < WORDS_AHEAD { supplied } else { supplied.max(wanted(last_word)) }
+    }
+
+    /// The first turn of a port at or after a cycle that is none of those.
+    pub fn free_turn(self, port: u16, from: Tick, busy: &[Tick]) -> Tick {
+        let mut turn = self.turn(port, from);
+        while busy.contains(&turn) {
+            turn += self.ports;
+        }
+        turn
     }
 }
 

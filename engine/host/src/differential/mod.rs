@@ -33,6 +33,8 @@ const LAUNCH_DROP: u16 = 0x684;
 const LAUNCH_HORIZON: u16 = 0x688;
 /// By queue: what was late, dropped, and beyond the horizon.
 const LAUNCH_COUNTS: [u16; 3] = [0x1200, 0x1280, 0x1300];
+/// What no window of its gate is long enough for.
+const GIVEN_UP: u16 = 0x1008;
 const LINE_BPS: u64 = 1_000_000_000;
 const CYCLE_NS: u64 = 8;
 /// From the selection of a frame to its first byte after the delimiter.
@@ -77,6 +79,8 @@ pub struct Compared {
     /// Frames with a launch time, and those of them that left after it or not at all.
     pub launched: u64,
     pub late: u64,
+    /// Frames that were longer than any window of their gate.
+    pub given_up: u64,
     /// Good frames that came by the wire, and damaged ones.
     pub received: u64,
     pub damaged: u64,
@@ -92,6 +96,7 @@ impl Compared {
         self.credits += other.credits;
         self.launched += other.launched;
         self.late += other.late;
+        self.given_up += other.given_up;
         self.received += other.received;
         self.damaged += other.damaged;
     }
@@ -497,12 +502,17 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
             return Err(differs(format!("frame {at} is not frame {number} of queue {queue}, as by the model")));
         }
     }
-    for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
-        let [hard, soft] = [&mut both.hardware as &mut dyn Card, &mut port.model].map(|card| card.read(count));
-        if hard != soft {
-            return Err(differs(format!("counter {count:#x} shows {hard:?}, by the model {soft:?}")));
+    let mut counted = |address: u16| {
+        let [hard, soft] = [&mut both.hardware as &mut dyn Card, &mut port.model].map(|card| card.read(address));
+        if hard == soft {
+            Ok(u64::from(hard.unwrap_or(0)))
+        } else {
+            Err(differs(format!("counter {address:#x} shows {hard:?}, by the model {soft:?}")))
         }
-        compared.late += u64::from(hard.unwrap_or(0));
+    };
+    compared.given_up = counted(GIVEN_UP)?;
+    for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
+        compared.late += counted(count)?;
     }
     for driver in &drivers {
         let is_timed = driver.launch_ns.is_some();

@@ -22,7 +22,7 @@ use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, M
 use crate::memory::Memory;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
 use registers::{code, Registers, Request};
-use transmit::{LaunchDelays, Transmit, FETCHED};
+use transmit::{LaunchDelays, Served, Transmit, FETCHED};
 
 /// Longest frame, with FCS.
 pub const MOST_FRAME_BYTES: usize = 1522;
@@ -60,6 +60,7 @@ const BEYOND: u16 = 0x1300;
 const BEYOND_LAST: u16 = BEYOND + 8 * MOST_PAIRS as u16 - 4;
 const NO_BUFFER: u16 = 0x1000;
 const NOT_SENT: u16 = 0x1004;
+const GIVEN_UP: u16 = 0x1008;
 const FILTERED: u16 = 0x100C;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,6 +91,8 @@ pub struct Model {
     /// Received frames that found no buffer, and frames of the host that are none.
     no_buffer: u32,
     not_sent: u32,
+    /// Frames that waited for too long, or are longer than any window of their gate.
+    given_up: u32,
     /// Received frames that nobody wants.
     filtered: u32,
     /// Rings that stopped since the host was told.
@@ -106,7 +109,7 @@ impl Model {
         let pairs = pairs.clamp(1, MOST_PAIRS);
         let mut transmit = Transmit::new(Pace { rate_bps: rate_bps.max(1), guard_ns: 0 }, launch);
         let registers = Registers::new(pairs);
-        transmit.egress.set_round_robin(registers.round_robin as u8);
+        transmit.egress().set_round_robin(registers.round_robin as u8);
         Self {
             memory: None,
             features: 0,
@@ -122,6 +125,7 @@ impl Model {
             slot_error: 0,
             no_buffer: 0,
             not_sent: 0,
+            given_up: 0,
             filtered: 0,
             stopped: Vec::new(),
         }
@@ -134,7 +138,7 @@ impl Model {
 
     /// A frame without FCS that lies in no ring waits from a tick on.
     pub fn queue(&mut self, queue: usize, frame: Vec<u8>, from: Tick) {
-        self.transmit.enqueue(queue, frame, from);
+        self.transmit.enqueue(&self.time, queue, frame, from);
     }
 
     /// As [`Self::queue`], with a launch time, at a tick.
@@ -189,7 +193,7 @@ impl Model {
             Ok(None) => false,
             Ok(Some(frame)) => {
                 match frame {
-                    Some((0, frame)) => self.transmit.enqueue(queue, frame, self.now),
+                    Some((0, frame)) => self.transmit.enqueue(&self.time, queue, frame, self.now),
                     Some((launch_ns, frame)) => self.launch(queue, launch_ns, frame, self.now),
                     None => self.not_sent = self.not_sent.wrapping_add(1),
                 }
@@ -218,11 +222,17 @@ impl Model {
                 self.transmit.release(&self.time, at);
             } else if ends <= starts {
                 outcome.sent.extend(self.leaving.take().map(|leaving| leaving.1));
-            } else if let Some(selected) = self.transmit.select(&self.time, at) {
-                self.pairs[selected.queue].sent += 1;
-                self.pairs[selected.queue].late += u64::from(selected.is_late);
-                let sent = Sent { queue: selected.queue, at_ns: at * TICK_NS, frame: selected.frame };
-                self.leaving = Some((self.transmit.egress.sending_until().max(at + 1), sent));
+            } else {
+                match self.transmit.serve(&self.time, at) {
+                    Served::Sent(selected) => {
+                        self.pairs[selected.queue].sent += 1;
+                        self.pairs[selected.queue].late += u64::from(selected.is_late);
+                        let sent = Sent { queue: selected.queue, at_ns: at * TICK_NS, frame: selected.frame };
+                        self.leaving = Some((self.transmit.egress().sending_until().max(at + 1), sent));
+                    }
+                    Served::GivenUp => self.given_up = self.given_up.wrapping_add(1),
+                    Served::Nothing => {}
+                }
             }
         }
         self.now = self.now.max(to);
@@ -273,7 +283,7 @@ impl Model {
     fn perform(&mut self, request: Request) {
         match request {
             Request::Nothing => {}
-            Request::RoundRobin(members) => self.transmit.egress.set_round_robin(members),
+            Request::RoundRobin(members) => self.transmit.egress().set_round_robin(members),
             Request::GateEnable(is_enabled) => self.enable_gates(is_enabled),
             Request::GateCommit => {
                 if let Some((base_time, cycle_time, cycle_time_extension, entries)) = self.registers.gate_list() {
@@ -292,14 +302,14 @@ impl Model {
                 let line = Line { time: &self.time, pace: self.transmit.pace };
                 let rate = idle_slope(self.transmit.pace.rate_bps);
                 let credit = slope.and_then(|slope| Credit::new(slope.into(), rate, Bounds::NONE).ok());
-                self.transmit.egress.set_credit(&line, self.now, class, credit);
+                self.transmit.egress().set_credit(&line, self.now, class, credit);
             }
         }
     }
 
     fn enable_gates(&mut self, is_enabled: bool) {
         let line = Line { time: &self.time, pace: self.transmit.pace };
-        self.transmit.egress.change_gates(&line, self.now).set_enabled(is_enabled);
+        self.transmit.egress().change_gates(&line, self.now).set_enabled(is_enabled);
     }
 
     /// A command acts in the tick after this one; a list that runs goes on with a cycle that begins by the new time.
@@ -308,16 +318,16 @@ impl Model {
         let line = Line { time: &self.time, pace: self.transmit.pace };
         let last = self.time.at(self.now - 1);
         let moves = matches!(command, Command::Set { .. } | Command::Step { .. });
-        self.transmit.egress.change_gates(&line, self.now);
+        self.transmit.egress().change_gates(&line, self.now);
         let mut time = self.time;
         if time.command(self.now, command).is_err() {
             return;
         }
         self.time = time;
         if moves {
-            let earliest = self.time.at(self.transmit.egress.free().max(self.now)) + TICK_NS;
-            let gates =
-                self.transmit.egress.change_gates(&Line { time: &self.time, pace: self.transmit.pace }, self.now);
+            let earliest = self.time.at(self.transmit.egress().free().max(self.now)) + TICK_NS;
+            let line = Line { time: &self.time, pace: self.transmit.pace };
+            let gates = self.transmit.egress().change_gates(&line, self.now);
             if let Some((list, _)) = gates.stepped(last, earliest) {
                 let change_time = list.start_from(earliest);
                 gates.propose(earliest, list, change_time);
@@ -330,8 +340,8 @@ impl Model {
         let capacity = Capacity { horizon: self.frame_ns().max(Capacity::HARDWARE.horizon), ..Capacity::HARDWARE };
         let line = Line { time: &self.time, pace: self.transmit.pace };
         let seen = self.time.at(self.now);
-        let earliest = self.time.at(self.transmit.egress.free().max(self.now)) + TICK_NS;
-        let gates = self.transmit.egress.change_gates(&line, self.now);
+        let earliest = self.time.at(self.transmit.egress().free().max(self.now)) + TICK_NS;
+        let gates = self.transmit.egress().change_gates(&line, self.now);
         gates.commit(seen + 1, earliest, &list, &capacity).is_ok()
     }
 
@@ -477,6 +487,7 @@ impl Card for Model {
             SLOT_ERROR => Some(self.slot_error),
             NO_BUFFER => Some(self.no_buffer),
             NOT_SENT => Some(self.not_sent),
+            GIVEN_UP => Some(self.given_up),
             FILTERED => Some(self.filtered),
             RECEIVED..SENT => self.pairs.get(usize::from(address - RECEIVED) / 4).map(|pair| pair.received),
             SENT..=SENT_LAST => self.pairs.get(usize::from(address - SENT) / 8).map(|pair| half(pair.sent)),

@@ -132,12 +132,50 @@ fn slots_that_cannot_be_are_refused_with_a_code() {
         driver.write(&SLOTS[..7]);
         driver.write(&[(address, value), (0x58C, 0)]);
         assert_eq!(driver.card.read(0x590), Ok(code), "{address:#x}");
-        assert!(!driver.card.transmit.egress.is_gated(), "nothing has changed");
+        assert!(!driver.card.transmit.egress().is_gated(), "nothing has changed");
     }
     driver.write(&SLOTS);
     assert_eq!((driver.card.read(0x590), driver.card.read(0x540)), (Ok(0), Ok(900_000)), "and read back");
     driver.write(&[(0x500, 0), (0x504, 0), (0x508, 0), (0x580, 0), (0x588, 0), (0x58C, 0)]);
-    assert!(!driver.card.transmit.egress.is_gated(), "without slots queues take turns again");
+    assert!(!driver.card.transmit.egress().is_gated(), "without slots queues take turns again");
+}
+
+/// Queue 1 may send for 5 us of each 1 ms, which is 625 octets.
+#[test]
+fn a_frame_longer_than_any_window_of_its_gate_is_given_up_and_what_follows_it_goes() {
+    let mut driver = Driver::new(&[]);
+    let list =
+        [(0x200, 5_000), (0x204, 2), (0x210, 0), (0x214, 6), (0x200, 995_000), (0x204, 1), (0x210, 1), (0x214, 6)];
+    driver.write(&list);
+    let admin =
+        [(0x400, 0), (0x404, 0), (0x408, 0), (0x40C, 1_000_000), (0x410, 0), (0x414, 2), (0x418, 0), (0x440, 1)];
+    driver.write(&admin);
+    driver.run(&[], 1_100);
+    for bytes in [1_000, 601, 602, 80] {
+        driver.card.queue(1, vec![0; bytes], 137_500);
+    }
+    driver.run(&[], 2_000);
+    let sent: Vec<usize> = driver.sent.iter().map(|sent| sent.frame.len()).collect();
+    assert_eq!((sent, driver.card.read(0x1008)), (vec![601, 80], Ok(2)), "601 + FCS + 20 is 625");
+}
+
+/// Frames of queue 2 go first for 1.1 s, 1.23 ms each, so that one of queue 1 waits for 120 * 2^20 cycles of 8 ns, and then up
+/// to 1024 until it is looked at.
+#[test]
+fn a_frame_that_has_waited_for_a_second_is_given_up() {
+    let mut card = Model::new(4, RATE_BPS / 100);
+    card.write(0x460, 0).unwrap();
+    for number in 0..900 {
+        card.queue(2, vec![0; 1_514], number * 100_000);
+    }
+    card.queue(1, vec![0; 100], 0);
+    let mut outcome = Outcome::default();
+    card.advance_to(120 << 20, &mut outcome);
+    assert_eq!(card.read(0x1008), Ok(0));
+    card.advance_to((120 << 20) + 1_100, &mut outcome);
+    assert_eq!(card.read(0x1008), Ok(1));
+    card.advance_to(200 << 20, &mut outcome);
+    assert_eq!((card.read(0x1008), outcome.sent.len()), (Ok(1), 900));
 }
 
 /// The first bit behind the delimiter leaves in the first cycle of 8 ns at or after the launch time: 10 000 003 ns is shown in

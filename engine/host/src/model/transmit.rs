@@ -5,14 +5,58 @@ use std::collections::VecDeque;
 
 use penstock_frame::{Edit, FCS_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES};
 use penstock_shaper::admission::Pool;
-use penstock_shaper::egress::{EgressPort, GateTime, Queued, Tick, NEVER};
+use penstock_shaper::egress::{EgressPort, GateTime, LineTime, Queued, Tick, NEVER};
 use penstock_shaper::launch::{Launch, Verdict};
+use penstock_shaper::lifetime::{GivingUp, Port};
 use penstock_shaper::pace::{Line, Pace, TICK_NS};
+use penstock_shaper::turns::{self, Turns};
 
 use crate::card::MOST_PAIRS;
 
 /// Frames of a queue that wait in the card, as in the hardware's.
 pub const FETCHED: usize = 4;
+
+/// Of the hardware's timer: the card's only port has the first.
+const TURNS: u16 = 2;
+const PORT: u16 = 0;
+/// A frame of hardware lies in a list of its own, as in one of a reception port; these tell a frame from those before it.
+const SELECTED_LIST: u16 = 0;
+const QUEUED_LIST: u16 = 1;
+
+/// The line of the card's port.
+struct CardLine<'a>(Line<'a>);
+
+impl LineTime for CardLine<'_> {
+    fn gate_time(&self) -> &GateTime {
+        self.0.gate_time()
+    }
+
+    fn wire(&self, bytes: u16) -> u64 {
+        self.0.wire(bytes)
+    }
+
+    fn next_selection(&self, selection: Tick, bytes: u16) -> Tick {
+        self.0.next_selection(selection, bytes)
+    }
+
+    fn spent(&self, selection: Tick, bytes: u16) -> Tick {
+        self.0.spent(selection, bytes)
+    }
+}
+
+impl GivingUp for CardLine<'_> {
+    fn receptions(&self) -> Option<u16> {
+        Some(FETCHED as u16)
+    }
+
+    fn was_last(&self, _egress: &EgressPort, _copy: &Queued) -> bool {
+        true
+    }
+
+    fn free_turn(&self, from: Tick, busy: &[Tick]) -> Tick {
+        Turns::new(TURNS).free_turn(PORT, from, busy)
+    }
+}
 
 /// What the hardware takes between the steps of a frame with a launch time.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +77,15 @@ enum Due {
     Passed,
 }
 
+/// What the port did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Served {
+    Sent(Selected),
+    /// A frame was given up: it waited for too long, or no window of its gate is as long as it is.
+    GivenUp,
+    Nothing,
+}
+
 /// A frame that is selected: without FCS, and when its transmission begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
@@ -44,7 +97,9 @@ pub struct Selected {
 }
 
 pub struct Transmit {
-    pub egress: EgressPort,
+    port: Port,
+    /// The turn in which the frame that was selected last is released.
+    release: Tick,
     pub pace: Pace,
     pub launch: Launch<Vec<u8>>,
     delays: LaunchDelays,
@@ -56,7 +111,11 @@ impl Transmit {
         // A tick is over when what was read in it acts.
         let ticks = 1 + delays.visible + delays.wire + pace.ticks(PREAMBLE_BYTES);
         let launch = Launch::new(delays.ahead_ns, ticks * TICK_NS - delays.ahead_ns);
-        Self { egress: EgressPort::new(1), pace, launch, delays, fetched: Default::default() }
+        Self { port: Port::new(1), release: 0, pace, launch, delays, fetched: Default::default() }
+    }
+
+    pub fn egress(&mut self) -> &mut EgressPort {
+        &mut self.port.egress
     }
 
     /// Whether another frame of a queue may be fetched.
@@ -65,8 +124,8 @@ impl Transmit {
     }
 
     /// A frame without FCS is there, from a tick on.
-    pub fn enqueue(&mut self, queue: usize, frame: Vec<u8>, from: Tick) {
-        self.push(queue, frame, from, Due::Any);
+    pub fn enqueue(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, from: Tick) {
+        self.push(time, queue, frame, from, Due::Any);
     }
 
     /// A frame without FCS, of a launch time.
@@ -83,13 +142,13 @@ impl Transmit {
             Some(true) => Due::At(from),
             Some(false) => Due::Passed,
         };
-        self.push(released.queue, released.frame, from, due);
+        self.push(time, released.queue, released.frame, from, due);
     }
 
-    fn push(&mut self, queue: usize, frame: Vec<u8>, from: Tick, due: Due) {
+    fn push(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, from: Tick, due: Due) {
         let bytes = (frame.len() as u32 + FCS_BYTES).max(MIN_FRAME_BYTES) as u16;
         self.fetched[queue].push_back((frame, due));
-        self.egress.enqueue(Queued {
+        let copy = Queued {
             visible: from,
             frame: 0,
             bytes,
@@ -98,26 +157,45 @@ impl Transmit {
             traffic_class: queue as u8,
             pool: Pool::Queue,
             shaped: false,
-        });
+        };
+        self.port.egress.enqueue(copy);
+        let listed = Queued { reception: QUEUED_LIST, ..copy };
+        let line = CardLine(Line { time, pace: self.pace });
+        self.port.enqueued(&line, from - self.delays.visible, &listed, true);
     }
 
-    /// When the next frame may be selected, from a tick on.
+    /// When the port does something next, from a tick on.
     pub fn next(&mut self, time: &GateTime, from: Tick) -> Tick {
-        if self.egress.is_empty() {
-            return NEVER;
-        }
-        self.egress.next_selection(&Line { time, pace: self.pace }, from)
+        self.port.plan(&CardLine(Line { time, pace: self.pace }), from).unwrap_or(NEVER)
     }
 
-    pub fn select(&mut self, time: &GateTime, at: Tick) -> Option<Selected> {
-        let copy = self.egress.select(&Line { time, pace: self.pace }, at)?;
+    /// What it does at a tick that was told.
+    pub fn serve(&mut self, time: &GateTime, at: Tick) -> Served {
+        let line = CardLine(Line { time, pace: self.pace });
+        if let Some(look) = self.port.lifetime.look.filter(|look| look.at < at) {
+            self.port.look(&line, look, &[self.release]);
+            return Served::Nothing;
+        }
+        if self.port.lifetime.given_up().is_some_and(|give_up| give_up.turn < at) {
+            let Some(expired) = self.port.release_given_up(&line) else { return Served::Nothing };
+            self.fetched[usize::from(expired.copy.traffic_class)].pop_front();
+            return Served::GivenUp;
+        }
+        let Some(copy) = self.port.egress.select(&line, at) else { return Served::Nothing };
+        let listed = Queued { reception: SELECTED_LIST, ..copy };
+        self.port.lifetime.popped(at, &listed, true);
+        if !self.port.lifetime.is_idle() {
+            self.port.selected_meanwhile(&line, at, std::iter::once(self.release));
+        }
+        let turns = Turns::new(TURNS);
+        self.release = turns.release(PORT, at, copy.bytes, |word| turns.turn(PORT, turns::wanted(at, word)));
         let queue = usize::from(copy.traffic_class);
-        let (frame, due) = self.fetched[queue].pop_front()?;
+        let Some((frame, due)) = self.fetched[queue].pop_front() else { return Served::Nothing };
         let is_late = match due {
             Due::Any => false,
             Due::At(due) => at != due,
             Due::Passed => true,
         };
-        Some(Selected { queue, at, frame, is_late })
+        Served::Sent(Selected { queue, at, frame, is_late })
     }
 }

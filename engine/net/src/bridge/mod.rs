@@ -24,7 +24,6 @@ mod memos;
 pub(crate) mod meters;
 mod outage;
 mod pass;
-mod port;
 mod ports;
 mod select;
 pub(crate) mod start;

@@ -4,15 +4,14 @@ use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gate_config::GatedPorts;
 use penstock_shaper::gates::{Gates, Lists};
-use penstock_shaper::lifetime::{Lifetime, Look};
+use penstock_shaper::lifetime::{Look, Port};
 use penstock_shaper::ptp_clock::PtpClock;
 
 use super::change::Change;
 use super::config::{BridgeConfig, BridgeError};
-use super::port::Port;
 use super::start::{check_ports, gate_time, shape, start_list};
 use super::timing::{Clock, Counting, Line, GATE_DELAYS};
-use super::{Tick, NEVER};
+use super::Tick;
 
 /// What every frame needs stands first and together.
 #[derive(Clone, Debug)]
@@ -30,9 +29,8 @@ pub(super) struct Ports {
 impl Ports {
     pub fn new(ports: u16, config: &BridgeConfig, clock: &Clock) -> Result<Self, BridgeError> {
         let shapers = config.shapers();
-        let port = || Port { due: NEVER, lifetime: Lifetime::default(), egress: EgressPort::new(ports.into()) };
         let mut made = Self {
-            ports: (0..ports).map(|_| port()).collect(),
+            ports: (0..ports).map(|_| Port::new(ports.into())).collect(),
             gate_time: GateTime::new(PtpClock::new(0, 0), GATE_DELAYS),
             counting: shapers.counting(),
             is_shaped: false,
@@ -268,7 +266,7 @@ impl GatedPorts for OfClock<'_> {
 mod tests {
     use penstock_frame::Edit;
     use penstock_shaper::admission::Pool;
-    use penstock_shaper::egress::{LineTime, Queued};
+    use penstock_shaper::egress::{LineTime, Queued, NEVER};
 
     use super::*;
     use crate::bridge::Timing;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Selection for transmission.
 use penstock_shaper::egress::Queued;
-use penstock_shaper::lifetime::Look;
+use penstock_shaper::lifetime::{Expired, Look, Port};
 
 use super::timing::{Clock, Ideal};
-use super::{Bridge, Selection, Tick, NEVER};
+use super::{Bridge, Selection, Tick};
 use crate::trace::Reason;
 
 impl Bridge {
@@ -31,7 +31,7 @@ impl Bridge {
         // beside a frame that is given up is known some cycles later.
         loop {
             let state = self.ports.get(port);
-            let (due, known) = (state.due, state.known(&self.clock));
+            let (due, known) = (state.due, known(state, &self.clock));
             if now < known {
                 return Selection::Idle { next: Some(known) };
             }
@@ -70,47 +70,38 @@ impl Bridge {
     fn look(&mut self, now: Tick, port: u16, look: Look) -> Selection {
         let busy: Vec<Tick> = self.store.releases(port).collect();
         let (state, line) = self.ports.at(&self.clock, port);
-        let egress = &mut state.egress;
-        let class = look.traffic_class;
-        let is_long = look.is_long.unwrap_or_else(|| egress.never_fits(&line, look.at, class));
-        let age = line.clock.pace().lifetime();
-        let old = is_long || egress.eligible(class).is_some_and(|visible| visible + age <= look.at);
-        // Without gates and credit, one that could have been sent was.
-        let is_held = egress.is_shaped() || egress.free() > look.at + 1;
-        let taken = match line.clock {
-            Clock::Hardware(cycles) => old && state.lifetime.is_taken(look, cycles.ports as u16) && is_held,
-            Clock::Ideal(_) => old,
-        };
-        state.lifetime.look = None;
-        let copy = if taken { egress.drop_head(&line, look.at, class) } else { None };
-        let Some(copy) = copy else {
-            return Selection::Idle { next: state.plan(&line, now.max(look.at + 1)) };
-        };
-        if let Clock::Hardware(cycles) = line.clock {
-            let turn = cycles.free_turn(port, look.at + 2, &busy);
-            state.lifetime.give_up(copy, is_long, look.at, turn, egress.was_last(&copy));
-            egress.search(class, NEVER);
-            return Selection::Idle { next: state.plan(&line, now.max(look.at + 1)) };
-        }
+        let expired = state.look(&line, look, &busy);
         let next = state.plan(&line, now.max(look.at + 1));
-        self.store.release(port, look.at, &copy);
-        expired(&copy, is_long, look.at, next)
+        match expired {
+            Some(expired) => self.expire(port, &expired, look.at, next),
+            None => Selection::Idle { next },
+        }
     }
 
     /// The turn has been in which a frame that was taken out is released.
     fn release_given_up(&mut self, now: Tick, port: u16) -> Selection {
         let (state, line) = self.ports.at(&self.clock, port);
-        let Some(give_up) = state.lifetime.given_up() else { return Selection::Stale };
-        let (copy, is_long, turn) = (give_up.copy, give_up.is_long, give_up.turn);
-        state.lifetime.released();
-        state.search(&line);
+        let Some(expired) = state.release_given_up(&line) else { return Selection::Stale };
         let next = state.plan(&line, now);
-        self.store.release(port, turn, &copy);
-        expired(&copy, is_long, turn + 1, next)
+        self.expire(port, &expired, expired.at + 1, next)
+    }
+
+    fn expire(&mut self, port: u16, expired: &Expired, at: Tick, next: Option<Tick>) -> Selection {
+        self.store.release(port, expired.at, &expired.copy);
+        let reason = if expired.is_long { Reason::MAX_SDU } else { Reason::LIFETIME };
+        let Queued { frame, traffic_class, .. } = expired.copy;
+        Selection::Expired { frame, traffic_class, reason, at, next }
     }
 }
 
-fn expired(copy: &Queued, is_long: bool, at: Tick, next: Option<Tick>) -> Selection {
-    let reason = if is_long { Reason::MAX_SDU } else { Reason::LIFETIME };
-    Selection::Expired { frame: copy.frame, traffic_class: copy.traffic_class, reason, at, next }
+/// When all is known of which it depends what a port does at the tick that is due.
+#[inline(always)]
+fn known(port: &Port, clock: &Clock) -> Tick {
+    match clock {
+        Clock::Hardware(cycles) if !port.lifetime.is_idle() => {
+            let last = port.lifetime.last_enqueue(port.due);
+            last.map_or(port.due, |last| port.due.max(cycles.enqueues_known(last)))
+        }
+        _ => port.due,
+    }
 }

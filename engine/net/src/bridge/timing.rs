@@ -3,9 +3,9 @@
 use penstock_frame::{wire_length, Bytes, Edit, TagAction, PREAMBLE_BYTES, TAG_BYTES};
 use penstock_shaper::egress::{GateDelays, GateTime, LineTime, Queued};
 use penstock_shaper::gate_config::GATES_CYCLES;
-use penstock_shaper::lifetime::Pace;
-use penstock_shaper::turns::Turns;
+use penstock_shaper::lifetime::GivingUp;
 pub use penstock_shaper::turns::CYCLE_NS;
+use penstock_shaper::turns::{self, Turns};
 
 use super::config::{BridgeError, Timing};
 use super::Tick;
@@ -97,15 +97,6 @@ impl Cycles {
         self.turns.turn(port, from)
     }
 
-    /// The first turn of a port at or after a cycle in which it releases none of the frames that it sent.
-    pub fn free_turn(self, port: u16, from: Tick, releases: &[Tick]) -> Tick {
-        let mut turn = self.turn(port, from);
-        while releases.contains(&turn) {
-            turn += self.ports;
-        }
-        turn
-    }
-
     /// The first cycle in which a selected frame no longer costs credit.
     #[inline(always)]
     pub fn sent(self, selection: Tick, bytes: u16, gap: bool) -> Tick {
@@ -144,28 +135,20 @@ impl Cycles {
         selection + SELECTION_TO_NEXT + Tick::from(bytes)
     }
 
-    /// The turn in which the cells of a copy that was selected are given back: the one after the last word was read.
-    ///
-    /// A word is read in each turn, but four at most ahead of the transmitter, which takes one in eight cycles.
+    /// The turn in which the cells of a copy that was selected are given back.
     #[inline(always)]
     pub fn release(self, selection: Tick, bytes: u16, egress: u16, edit: Edit) -> Tick {
-        let last_word = Tick::from(bytes.div_ceil(8)) - 1;
-        let supplied = self.turn(egress, selection + 1) + last_word * self.ports;
-        if last_word < 4 {
-            return self.ports + supplied;
-        }
         let header = if egress == self.host { HOST_HEADER } else { 0 };
-        let wanted = |word: Tick| (selection + header + self.waits(edit) + 8 * word).saturating_sub(13);
+        let wanted = |word: Tick| turns::wanted(selection + header + self.waits(edit), word);
         // What stands behind a tag that comes or goes is wanted as much later or sooner.
-        let last = match edit.action() {
+        self.turns.release(egress, selection, bytes, |last_word| match edit.action() {
             TagAction::Insert if last_word > TAG_WORD => self.turn(egress, wanted(last_word) + TAG_BYTES as Tick),
             TagAction::Remove if last_word > TAG_WORD => {
                 let behind = self.turn(egress, wanted(TAG_WORD)) + (last_word - TAG_WORD) * self.ports;
                 self.turn(egress, wanted(last_word) - TAG_BYTES as Tick).max(behind)
             }
             _ => self.turn(egress, wanted(last_word)),
-        };
-        self.ports + supplied.max(last)
+        })
     }
 }
 
@@ -242,15 +225,6 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// When its ports look for frames to give up.
-    #[inline]
-    pub fn pace(&self) -> Pace {
-        match self {
-            Self::Hardware(_) => Pace::InRounds,
-            Self::Ideal(_) => Pace::AtOnce,
-        }
-    }
-
     /// Whether a frame that is judged after `now` comes too late for a selection at `due`, if the next one that has
     /// arrived is judged at `next`. One that has not arrived yet is not judged within the bridge's own delay.
     #[inline(always)]
@@ -354,6 +328,23 @@ impl Line<'_> {
         match self.clock {
             Clock::Hardware(cycles) => copy.bytes - cycles.waits(copy.edit) as u16,
             Clock::Ideal(_) => copy.bytes,
+        }
+    }
+}
+
+impl GivingUp for Line<'_> {
+    #[inline(always)]
+    fn receptions(&self) -> Option<u16> {
+        match self.clock {
+            Clock::Hardware(cycles) => Some(cycles.ports as u16),
+            Clock::Ideal(_) => None,
+        }
+    }
+
+    fn free_turn(&self, from: Tick, busy: &[Tick]) -> Tick {
+        match self.clock {
+            Clock::Hardware(cycles) => cycles.turns.free_turn(self.port, from, busy),
+            Clock::Ideal(_) => from,
         }
     }
 }

@@ -5,8 +5,11 @@
 //! the queues are at rest in that cycle and the next, it is taken out. It is released in a turn of the port in which no
 //! sent frame is; then the queues look for a new candidate of its class, of which none is selected meanwhile. A frame of
 //! another class that is selected meanwhile goes its way after that.
+mod port;
+
 use crate::admission::CLASSES;
 use crate::egress::{EgressPort, LineTime, Queued, Tick, NEVER};
+pub use port::{Expired, GivingUp, Port};
 
 /// In the hardware's cycles, and in picoseconds.
 const LIFETIME_CYCLES: Tick = 120 << 20;
@@ -46,7 +49,7 @@ impl Pace {
     }
 
     /// The next look at a candidate that will be too old then, not before `from`.
-    pub fn next_look(self, egress: &EgressPort, from: Tick) -> Option<Look> {
+    fn next_look(self, egress: &EgressPort, from: Tick) -> Option<Look> {
         let look = |traffic_class: usize| {
             let old = egress.eligible(traffic_class)?.saturating_add(self.lifetime()).max(from);
             Some(Look { at: self.look_at(traffic_class, old), traffic_class, is_long: None })
@@ -55,7 +58,7 @@ impl Pace {
     }
 
     /// The next look at a candidate that is longer than any window of its gate then.
-    pub fn next_look_at_long(self, egress: &EgressPort, line: &impl LineTime, from: Tick) -> Option<Look> {
+    fn next_look_at_long(self, egress: &EgressPort, line: &impl LineTime, from: Tick) -> Option<Look> {
         let look = |traffic_class: usize| {
             let long = egress.never_fits_from(line, from, traffic_class)?;
             let at = self.look_at(traffic_class, long);
@@ -146,21 +149,21 @@ impl Lifetime {
     }
 
     /// The candidate that was looked at is taken out; `last`: it left its queue empty.
-    pub fn give_up(&mut self, copy: Queued, is_long: bool, since: Tick, turn: Tick, last: bool) {
+    fn give_up(&mut self, copy: Queued, is_long: bool, since: Tick, turn: Tick, last: bool) {
         let (until, rest) = (NEVER, NEVER);
         let give_up = GiveUp { copy, is_long, since, turn, last, until, rest, is_released: false, selected: None };
         self.give_up = Some(Box::new(give_up));
     }
 
     /// It is not released before another turn.
-    pub fn put_off(&mut self, turn: Tick) {
+    fn put_off(&mut self, turn: Tick) {
         if let Some(give_up) = &mut self.give_up {
             give_up.turn = turn;
         }
     }
 
     /// It is released in its turn.
-    pub fn released(&mut self) {
+    fn released(&mut self) {
         if let Some(give_up) = &mut self.give_up {
             give_up.is_released = true;
         }
@@ -243,7 +246,7 @@ impl Lifetime {
     }
 
     /// The class that is searched for its next frame after one was given up, and until when, as far as is known.
-    pub fn search(&mut self, ports: u16) -> Option<(usize, Tick)> {
+    fn search(&mut self, ports: u16) -> Option<(usize, Tick)> {
         let give_up = self.give_up.as_deref().filter(|give_up| give_up.is_released)?;
         let pop =
             Pop { at: give_up.turn + 1, since: give_up.since, queue: queue_of(&give_up.copy), last: give_up.last };
@@ -256,7 +259,7 @@ impl Lifetime {
     }
 
     /// Whether a look leads to a pop, in the cycle after it.
-    pub fn is_taken(&self, look: Look, ports: u16) -> bool {
+    fn is_taken(&self, look: Look, ports: u16) -> bool {
         let offered = self.enqueues().any(|enqueue| enqueue.head && enqueue.at + 1 == look.at);
         let is_at_rest = match self.pop {
             Some(pop) if pop.at > look.at + 2 => true,
