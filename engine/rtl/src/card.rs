@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use crate::library::{answer, Handle, HardwareError, Loaded};
+use crate::library::{Handle, HardwareError, Loaded, Registers};
 
 const ABI: u32 = 4;
 
@@ -117,8 +117,7 @@ struct Functions {
     queued: unsafe extern "C" fn(Handle, *mut Queued) -> i32,
     selected: unsafe extern "C" fn(Handle, *mut Selected) -> i32,
     steered: unsafe extern "C" fn(Handle, *mut Steered) -> i32,
-    write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
-    read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
+    registers: Registers,
 }
 
 const NAMES: [&str; 14] = [
@@ -189,8 +188,7 @@ impl Card {
                 queued: library.function("pen_nic_queued_take")?,
                 selected: library.function("pen_nic_selected_take")?,
                 steered: library.function("pen_nic_steered_take")?,
-                write: library.function("pen_nic_write")?,
-                read: library.function("pen_nic_read")?,
+                registers: Registers::of(&library, "pen_nic_write", "pen_nic_read")?,
             };
             let create: unsafe extern "C" fn(*const RawMemory, u32) -> Handle = library.function("pen_nic_create")?;
             let memory = NonNull::from(Box::leak(Box::new(memory)));
@@ -270,14 +268,12 @@ impl Card {
 
     pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {
         // SAFETY: the handle is alive, and nobody else uses it or its memory.
-        answer(address, unsafe { (self.functions.write)(self.handle, address, data) })
+        unsafe { self.functions.registers.write(self.handle, address, data) }
     }
 
     pub fn read(&mut self, address: u32) -> Result<u32, HardwareError> {
-        let mut data = 0;
-        // SAFETY: as above; the data is written before the call returns.
-        answer(address, unsafe { (self.functions.read)(self.handle, address, &mut data) })?;
-        Ok(data)
+        // SAFETY: as above.
+        unsafe { self.functions.registers.read(self.handle, address) }
     }
 }
 

@@ -89,8 +89,42 @@ fn check(path: &Path, names: &[&str]) -> Result<(), HardwareError> {
     }
 }
 
+/// The registers of a model, over its bus.
+pub(crate) struct Registers {
+    write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
+    read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
+}
+
+impl Registers {
+    /// # Safety
+    ///
+    /// The functions of these names have the types of the fields.
+    pub unsafe fn of(library: &Loaded, write: &str, read: &str) -> Result<Self, HardwareError> {
+        // SAFETY: as the caller promises.
+        unsafe { Ok(Self { write: library.function(write)?, read: library.function(read)? }) }
+    }
+
+    /// # Safety
+    ///
+    /// The handle is one of the library, alive, and nobody else uses it or what its model reaches meanwhile.
+    pub unsafe fn write(&self, handle: Handle, address: u32, data: u32) -> Result<(), HardwareError> {
+        // SAFETY: as the caller promises.
+        answer(address, unsafe { (self.write)(handle, address, data) })
+    }
+
+    /// # Safety
+    ///
+    /// As of [`Self::write`].
+    pub unsafe fn read(&self, handle: Handle, address: u32) -> Result<u32, HardwareError> {
+        let mut data = 0;
+        // SAFETY: as the caller promises; the data is written before the call returns.
+        answer(address, unsafe { (self.read)(handle, address, &mut data) })?;
+        Ok(data)
+    }
+}
+
 /// What the response to an access on the bus means.
-pub(crate) fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
+fn answer(address: u32, response: i32) -> Result<(), HardwareError> {
     match response {
         0 => Ok(()),
         -1 => Err(HardwareError::Register { address, what: "does not answer" }),

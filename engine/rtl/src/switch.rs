@@ -6,7 +6,7 @@ use std::path::Path;
 
 use penstock_net::bridge::device::{Event, Frame, FrameError, State};
 
-use crate::library::{answer, Handle, HardwareError, Loaded, MOST_PPB};
+use crate::library::{Handle, HardwareError, Loaded, Registers, MOST_PPB};
 
 const ABI: u32 = 6;
 
@@ -32,8 +32,7 @@ struct Functions {
     state: unsafe extern "C" fn(Handle, *mut State),
     events: unsafe extern "C" fn(Handle, *mut u64) -> *const Event,
     clear: unsafe extern "C" fn(Handle),
-    write: unsafe extern "C" fn(Handle, u32, u32) -> i32,
-    read: unsafe extern "C" fn(Handle, u32, *mut u32) -> i32,
+    registers: Registers,
     /// Of a library that was built with waves.
     wave: Option<unsafe extern "C" fn(Handle, *const c_char, u64, u64, u64)>,
 }
@@ -86,8 +85,7 @@ impl Switch {
                 state: library.function("pen_state_read")?,
                 events: library.function("pen_events")?,
                 clear: library.function("pen_events_clear")?,
-                write: library.function("pen_axi_write")?,
-                read: library.function("pen_axi_read")?,
+                registers: Registers::of(&library, "pen_axi_write", "pen_axi_read")?,
                 wave: library.function("pen_wave").ok(),
             };
             let create: unsafe extern "C" fn() -> Handle = library.function("pen_create")?;
@@ -183,14 +181,12 @@ impl Switch {
 
     pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {
         // SAFETY: the handle is alive, and nobody else uses it.
-        answer(address, unsafe { (self.functions.write)(self.handle, address, data) })
+        unsafe { self.functions.registers.write(self.handle, address, data) }
     }
 
     pub fn read(&mut self, address: u32) -> Result<u32, HardwareError> {
-        let mut data = 0;
-        // SAFETY: the handle is alive, and nobody else uses it; the data is written before the call returns.
-        answer(address, unsafe { (self.functions.read)(self.handle, address, &mut data) })?;
-        Ok(data)
+        // SAFETY: as above.
+        unsafe { self.functions.registers.read(self.handle, address) }
     }
 }
 
