@@ -67,6 +67,12 @@ impl CutThrough {
         self.left.get(usize::from(port)).map_or(0, |left| left.ports)
     }
 
+    /// Whether a copy of a frame that is not whole may yet leave by a port.
+    #[inline(always)]
+    pub fn may_leave_by(&self, egress: u16) -> bool {
+        self.candidates.iter().any(|candidate| candidate.egress == egress)
+    }
+
     /// The first instant up to `now` at which copies may leave by a port.
     fn next(&self, egress: u16, now: Tick) -> Option<Tick> {
         let of_port = self.candidates.iter().filter(|candidate| candidate.egress == egress && candidate.at <= now);
@@ -160,9 +166,8 @@ impl Bridge {
     /// The only copy of a frame with which nothing is wrong leaves, if nothing can come before it until then.
     fn leave_at_once(&mut self, now: Tick, before: Tick, candidate: &Candidate) -> Option<Passed> {
         let Candidate { at, egress, copy, .. } = candidate;
-        let is_other = self.cut_through.candidates.iter().any(|other| other.egress == *egress);
         let port = &self.ports.get(*egress).egress;
-        if is_other || port.is_shaped() || port.free() > *at {
+        if port.is_shaped() || port.free() > *at {
             return None;
         }
         self.pass_by(now, now, before, *egress, copy).map(|(passed, _)| passed)

@@ -34,7 +34,7 @@ impl Bridge {
     ) -> Option<(Passed, Tick)> {
         let (state, line) = self.ports.at(&self.clock, egress);
         let due = copy.visible.max(state.egress.free());
-        let is_free = state.due == NEVER && state.egress.is_empty();
+        let is_free = state.due == NEVER && state.egress.is_empty() && !self.cut_through.may_leave_by(egress);
         if !is_free || due >= before || !state.lifetime.is_idle() {
             return None;
         }

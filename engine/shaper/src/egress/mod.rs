@@ -258,12 +258,13 @@ impl EgressPort {
     }
 
     /// Transmits a copy that was not queued, of a frame that is not whole, if the port is idle for it: the line is free, none
-    /// of its class waits, and no other frame would be selected before it. `longest`: its gate has to stay open for as many
+    /// of its queue waits or of its class is eligible, and no other frame would be selected before it. `longest`: its gate has to stay open for as many
     /// bytes as it may yet have.
     pub fn pass_if_idle(&mut self, line: &impl LineTime, now: Tick, copy: &Queued, longest: u16) -> bool {
         let class = usize::from(copy.traffic_class);
         let waiting = self.queues.waiting();
-        if now < self.free || waiting >> class & 1 == 1 {
+        let is_behind = || self.queues.is_filled(copy) || self.queues.is_eligible(class, now);
+        if now < self.free || waiting >> class & 1 == 1 && is_behind() {
             return false;
         }
         let mut classes = waiting | 1 << class;

@@ -380,8 +380,9 @@ fn contract(
                 }
                 Step::Cut(bytes, class, longest) => {
                     let copy = copy(number, now, bytes, class);
-                    let waits = reference.head(usize::from(class)).is_some();
-                    let expected = !waits && reference.passes(line, now, copy, longest);
+                    let head = reference.head(usize::from(class));
+                    let is_due = head.is_some_and(|at| reference.copies[at].visible <= now);
+                    let expected = !is_due && reference.passes(line, now, copy, longest);
                     prop_assert_eq!(port.pass_if_idle(line, now, &copy, longest), expected);
                 }
                 Step::Hold(ticks) => {
