@@ -95,6 +95,58 @@ def _drawn(seed: int) -> dict[str, Any]:
     return values
 
 
+def _launches(**streams: dict[str, Any]) -> dict[str, Any]:
+    """A card without slots, whose streams have these sources, each of a frame in 100 us."""
+    values = _values(duration="2ms")
+    del values["stations"]["host"]["gates"]
+    common = {"from": "host", "to": ["server"], "vlan": 10}
+    values["streams"] = {
+        name: common | {"pcp": source.pop("pcp"), "source": {"frames": "300B", "every": "100us"} | source}
+        for name, source in streams.items()
+    }
+    return values
+
+
+def test_frames_leave_a_card_at_their_launch_times() -> None:
+    values = _launches(
+        first={"pcp": 3, "launch": "60.003us"},
+        second={"pcp": 3, "start": "10us", "launch": "20us"},
+        plain={"pcp": 3, "start": "40us"},
+        late={"pcp": 2, "start": "80us", "launch": "100ns"},
+    )
+    hard, soft = _sent(values, "rtl"), _sent(values, "model")
+    # 60.003 us are 7500.4 cycles of 8 ns: the first bit behind the delimiter leaves in the next one, 5 ns after its
+    # time. What was given to the card after it, with an earlier time or none, leaves before it.
+    cycles = range(0, 2_000_000_000, 100_000_000)
+    assert hard[1]["first"] == [cycle + 60_008_000 for cycle in cycles]
+    assert hard[1]["second"] == [cycle + 30_000_000 for cycle in cycles]
+    assert soft[1]["first"] == [cycle + 60_003_000 for cycle in cycles]
+    assert soft[1]["second"] == hard[1]["second"]
+    assert all(40_064_000 < time - cycle < 43_000_000 for time, cycle in zip(hard[1]["plain"], cycles, strict=True))
+    # The host's memory takes longer than 100 ns.
+    assert all(80_100_000 < time - cycle < 83_000_000 for time, cycle in zip(hard[1]["late"], cycles, strict=True))
+    counts = {name: stream["launch"] and stream["launch"]["missed"] for name, stream in hard[0]["streams"].items()}
+    assert counts == {"first": 0, "second": 0, "plain": None, "late": 20}
+    assert any(warning.startswith("late: 20 of 20 frames") for warning in hard[0]["warnings"])
+    # The talker sees what a frame waits in the card, too.
+    first = hard[0]["streams"]["first"]
+    assert first["transmit_ns"]["mean"] == first["latency_ns"]["mean"] + 60_008
+
+
+@pytest.mark.parametrize(
+    ("launch", "what"),
+    [
+        ("4.3s", "keeps no frame for 4.3 s"),
+        ({"offset": "10us", "error": {"uniform": "1us"}}, "whose error is its own"),
+    ],
+)
+def test_launch_times_that_a_card_cannot_keep_are_refused(launch: Any, what: str) -> None:
+    values = _launches(first={"pcp": 3, "launch": launch})
+    load(values, "model")
+    with pytest.raises(InputError, match=what):
+        load(values)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_what_a_card_sends_and_receives_is_accounted_for(seed: int) -> None:
     """The node itself refuses a frame that leaves otherwise than it was given, or that does not reach its host."""

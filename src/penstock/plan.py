@@ -29,6 +29,7 @@ _INCREMENT = 8 << 32  # of the PTP clock: 8 ns with 32 bits of fraction
 # How long a run goes on after its sources end, at most, for what is still on its way.
 DRAIN_PS = 10_000_000_000
 EXACT_PERCENTILES_UP_TO = 10_000
+_PREAMBLE_BYTES = 8  # with the delimiter
 _CARD_READY_NS = 1_000_000  # by then a card in hardware has been set
 
 
@@ -86,7 +87,7 @@ def network_json(
                 "frame": _frame(stream, streams[stream.name]),
                 "source": _source(stream.source, stream, streams),
                 "committed": _committed(network, stream),
-                "handover": _handover(stream.handover),
+                "handover": _handover(stream.handover, network.stations[stream.talker]),
                 "downstream": [[nodes[bridge], port, n] for bridge, port, n in downstream(network, stream)],
             }
             for stream in network.streams.values()
@@ -141,7 +142,7 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
                 "frame": _frame(stream, number),
                 "source": _source(stream.source, stream, {}),
                 "committed": _committed(network, stream),
-                "handover": _handover(stream.handover),
+                "handover": _handover(stream.handover, station),
             }
             for number, stream in enumerate(network.streams_from[talker])
         ],
@@ -193,6 +194,7 @@ def _card(network: Network, station: Station, libraries: Mapping[str, Path]) -> 
             "latency_cycles": station.card.memory_latency_cycles,
             "start_cycle": start_ns // 8,
             "writes": writes,
+            "launch_queues": sum(1 << queue for queue in network.launch_queues(station.name)),
         }
     }
 
@@ -405,13 +407,18 @@ def _jitter(jitter: Jitter | None) -> dict[str, Any] | None:
     return {f"{jitter.kind}_ps": list(jitter.values_ps) if jitter.kind == "values" else jitter.ps}
 
 
-def _handover(handover: Handover | None) -> dict[str, Any] | None:
+def _handover(handover: Handover | None, talker: Station) -> dict[str, Any] | None:
     if handover is None:
         return None
     launch = handover.launch
+    # Launch times of a card are those of the first bit behind the delimiter; hardware knows that itself.
+    is_early = talker.card is not None and not talker.card.is_hardware
+    lead_ps = -(-8 * _PREAMBLE_BYTES * 10**12 // talker.link_rate_bps) if is_early else 0
     return {
         "delay": _jitter(handover.delay),
-        "launch": None if launch is None else {"offset_ps": launch.offset_ps, "error": _jitter(launch.error)},
+        "launch": None
+        if launch is None
+        else {"offset_ps": launch.offset_ps, "lead_ps": lead_ps, "error": _jitter(launch.error)},
     }
 
 

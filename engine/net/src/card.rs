@@ -11,13 +11,16 @@ pub struct CardSent {
     pub traffic_class: u8,
     /// When its first bit behind the delimiter leaves, in picoseconds of the run.
     pub first: u64,
+    /// Its launch time, if it leaves after it.
+    pub missed: Option<u64>,
 }
 
 /// Has frames of its host, each in the queue of its traffic class, and sends them; takes what comes by the wire. As a
 /// [`crate::Node`] it is told the time, in picoseconds of the run.
 pub trait Card: Send {
-    /// The host has a frame, destination address to FCS, for the queue of a class.
-    fn send(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: &[u8]);
+    /// The host has a frame, destination address to FCS, for the queue of a class; with its launch time, in picoseconds of
+    /// the run, if it has one.
+    fn send(&mut self, now: u64, frame: u32, traffic_class: u8, launch: Option<u64>, bytes: &[u8]);
 
     /// A frame comes by the wire, whose first bit after the delimiter is there at `at`. A good one has to reach the host, a
     /// damaged one must not.

@@ -57,6 +57,7 @@ fn check_stream(stream: &Stream) -> Result<(), RunError> {
         displacement("delay of a handover", delay.as_ref())?;
         if let Some(launch) = launch {
             self::delay("offset_ps of a launch", launch.offset_ps)?;
+            self::delay("lead_ps of a launch", launch.lead_ps)?;
             displacement("error of a launch", launch.error.as_ref())?;
         }
     }

@@ -55,8 +55,7 @@ fn hardware(network: &Network, index: usize) -> PyResult<SwitchNode> {
 fn card(network: &Network, index: usize, card: &describe::Card) -> PyResult<CardNode> {
     let name = &network.stations[index].name;
     let delay_ps = ends(network, network.bridges.len() + index).map(|(_, link)| link.delay_ps).min().unwrap_or(0);
-    CardNode::new(name, &card.library, card.latency_cycles, card.start_cycle, &card.writes, delay_ps)
-        .map_err(|error| HardwareError::new_err(format!("station \"{name}\": {error}")))
+    CardNode::new(name, card, delay_ps).map_err(|error| HardwareError::new_err(format!("station \"{name}\": {error}")))
 }
 
 /// The links of a node, each with its port.

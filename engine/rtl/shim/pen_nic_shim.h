@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_NIC_ABI 4
+#define PEN_NIC_ABI 5
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -35,14 +35,17 @@ struct pen_nic_queued {
   uint64_t launch_ns;    // of the PTP clock; zero: none
   uint32_t length;       // destination address to FCS
   uint8_t queue;
-  uint8_t reserved[3];
+  uint8_t reserved;
+  uint16_t cell;         // the first one of the store that it lies in
 };
 
 // A frame that its port has selected, whose preamble begins some cycles later.
 struct pen_nic_selected {
   uint64_t cycle;        // in which it was told
   uint8_t queue;
-  uint8_t reserved[7];
+  uint8_t reserved;
+  uint16_t cell;         // as when it was queued
+  uint8_t reserved2[4];
 };
 
 // A frame that has come by the wire whole, good, and not longer than any may be.

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use crate::library::{Handle, HardwareError, Loaded, Registers};
 
-const ABI: u32 = 4;
+const ABI: u32 = 5;
 
 /// Memory of the host. No access has more than 128 bytes, or crosses a page of 4 KiB.
 pub trait Memory: Send {
@@ -40,16 +40,22 @@ pub struct Queued {
     /// Destination address to FCS.
     pub bytes: u32,
     pub queue: u8,
-    reserved: [u8; 3],
+    reserved: u8,
+    /// The first one of the card's store that it lies in.
+    pub cell: u16,
 }
 
 /// A frame that its port has selected.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Selected {
-    cycle: u64,
-    queue: u8,
-    reserved: [u8; 7],
+pub struct Selected {
+    /// In which it was told.
+    pub cycle: u64,
+    pub queue: u8,
+    reserved: u8,
+    /// As when it was queued.
+    pub cell: u16,
+    reserved2: [u8; 4],
 }
 
 /// A frame that has come by the wire whole, good, and not longer than any may be.
@@ -251,12 +257,11 @@ impl Card {
         (unsafe { (self.functions.queued)(self.handle, &mut queued) } != 0).then_some(queued)
     }
 
-    /// When the oldest selection was told that was not taken, and of which queue.
-    pub fn take_selected(&mut self) -> Option<(u64, u8)> {
+    /// The oldest selection that was not taken.
+    pub fn take_selected(&mut self) -> Option<Selected> {
         let mut selected = Selected::default();
         // SAFETY: as above.
-        (unsafe { (self.functions.selected)(self.handle, &mut selected) } != 0)
-            .then_some((selected.cycle, selected.queue))
+        (unsafe { (self.functions.selected)(self.handle, &mut selected) } != 0).then_some(selected)
     }
 
     /// Where the oldest received frame goes of which that was not taken.

@@ -15,6 +15,8 @@ const USED: usize = 0x2000;
 const BUFFERS: usize = 0x3000;
 /// What a queue takes of the memory.
 pub const QUEUE_BYTES: usize = BUFFERS + SIZE as usize * BUFFER;
+/// Of a launch time, before the frame.
+pub const LAUNCH_BYTES: usize = 8;
 const WRITE: u16 = 2;
 /// VIRTQ_AVAIL_F_NO_INTERRUPT: it interrupts when it stands still, and then only.
 const NO_INTERRUPT: u16 = 1;
@@ -126,7 +128,7 @@ impl TransmitQueue {
         self.ring.place()
     }
 
-    /// A frame without FCS; see [`Self::refill`].
+    /// A frame without FCS, behind its launch time where the queue has them; see [`Self::refill`].
     pub fn push(&mut self, frame: &[u8]) {
         self.waiting.push_back(frame.to_vec());
     }

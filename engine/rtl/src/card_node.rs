@@ -2,13 +2,13 @@
 //! The network card as the port of a station: what its host sends goes through rings in memory, and what leaves by the wire is
 //! held against it. What it selects is told at once.
 use std::collections::VecDeque;
-use std::path::Path;
 
 use penstock_frame::{FCS_BYTES, PREAMBLE_BYTES};
+use penstock_net::describe;
 use penstock_net::{Card as StationCard, CardSent, NodeError, Violation, CYCLE_PS};
 
-use crate::card::{Card, Stop};
-use crate::card_driver::{HostMemory, ReceiveQueue, TransmitQueue, QUEUE_BYTES};
+use crate::card::{Card, Selected, Stop};
+use crate::card_driver::{HostMemory, ReceiveQueue, TransmitQueue, LAUNCH_BYTES, QUEUE_BYTES};
 use crate::library::HardwareError;
 use crate::queues::PAGE_BITS;
 
@@ -19,12 +19,17 @@ const LEAD_PS: u64 = CYCLE_PS;
 /// Up to which it goes on at a time. Less than the shortest frame takes.
 const MOST_AHEAD_PS: u64 = 512_000;
 
+const LAUNCH_ENABLE: u32 = 0x680;
+const LAUNCH_HORIZON: u32 = 0x688;
+
 const IDLE: Stop = Stop { interrupt: false, sent: false, idle: true };
 
 /// A frame of the host, until it is on the wire.
 struct Inside {
     frame: u32,
     bytes: Box<[u8]>,
+    /// In picoseconds of the run.
+    launch: Option<u64>,
 }
 
 pub struct CardNode {
@@ -35,8 +40,10 @@ pub struct CardNode {
     known_ps: u64,
     queues: Vec<TransmitQueue>,
     receive: ReceiveQueue,
-    /// Of each queue, what is not selected.
+    launch_queues: u8,
+    /// Of each queue, what is in memory; and in the card, with the cell that it lies in.
     waiting: Vec<VecDeque<Inside>>,
+    fetched: Vec<Vec<(u16, Inside)>>,
     selected: VecDeque<CardSent>,
     /// What was selected and has not left whole: its first cycle, and what it has to be.
     leaving: VecDeque<(u64, Box<[u8]>)>,
@@ -48,16 +55,9 @@ pub struct CardNode {
 }
 
 impl CardNode {
-    /// The card is set before the run begins, when its clock shows `start_cycle`. `delay_ps` is that of its link, and the
-    /// host's memory answers so many cycles after it is asked.
-    pub fn new(
-        name: &str,
-        library: &Path,
-        latency_cycles: u32,
-        start_cycle: u64,
-        writes: &[(u32, u32)],
-        delay_ps: u64,
-    ) -> Result<Self, HardwareError> {
+    /// The card is set before the run begins. `delay_ps` is that of its link.
+    pub fn new(name: &str, described: &describe::Card, delay_ps: u64) -> Result<Self, HardwareError> {
+        let &describe::Card { ref library, latency_cycles, start_cycle, ref writes, launch_queues } = described;
         // Known only when the card is there.
         const MOST_PAIRS: usize = 16;
         let bytes = (1 + MOST_PAIRS) * QUEUE_BYTES;
@@ -68,6 +68,8 @@ impl CardNode {
         for &(address, data) in writes {
             card.write(address, data)?;
         }
+        card.write(LAUNCH_ENABLE, launch_queues.into())?;
+        card.write(LAUNCH_HORIZON, u32::MAX)?;
         let receive = ReceiveQueue::new(&memory, 0);
         card.start_queue(0, &receive.place())?;
         let queues: Vec<_> = (0..pairs).map(|k| TransmitQueue::new(&memory, (1 + k) * QUEUE_BYTES)).collect();
@@ -81,7 +83,9 @@ impl CardNode {
             start_cycle,
             lookahead_ps: (LEAD_PS + delay_ps).min(MOST_AHEAD_PS),
             known_ps: 0,
+            launch_queues,
             waiting: queues.iter().map(|_| VecDeque::new()).collect(),
+            fetched: queues.iter().map(|_| Vec::new()).collect(),
             queues,
             receive,
             selected: VecDeque::new(),
@@ -140,15 +144,32 @@ impl CardNode {
 
     /// What it has selected since, and what has left whole.
     fn look(&mut self) -> Result<(), NodeError> {
-        while let Some((cycle, queue)) = self.card.take_selected() {
-            let next = self.waiting.get_mut(usize::from(queue)).and_then(VecDeque::pop_front);
-            let Some(Inside { frame, bytes }) = next else {
-                return Err(
-                    self.broken(format!("sends a frame of queue {queue} that it was not given (cycle {cycle})"))
-                );
+        // What is in the card was there before it was selected, in the order of the ring.
+        while let Some(queued) = self.card.take_queued() {
+            let queue = usize::from(queued.queue);
+            let Some(inside) = self.waiting.get_mut(queue).and_then(VecDeque::pop_front) else {
+                return Err(self.broken(format!("has a frame of queue {queue} that it was not given")));
             };
+            self.fetched[queue].push((queued.cell, inside));
+        }
+        while let Some(Selected { cycle, queue, cell, .. }) = self.card.take_selected() {
+            let fetched = &mut self.fetched[usize::from(queue)];
+            let Some(place) = fetched.iter().position(|frame| frame.0 == cell) else {
+                let what = format!("sends a frame of queue {queue} that it was not given (cycle {cycle})");
+                return Err(self.broken(what));
+            };
+            let (_, Inside { frame, bytes, launch }) = fetched.remove(place);
+            let overtaken = &fetched[..place];
+            if overtaken.iter().any(|(_, other)| other.launch == launch) {
+                return Err(self.broken(format!("sends frames of queue {queue} in another order than it was given")));
+            }
             let first_cycle = cycle + TOLD_TO_FIRST;
-            self.selected.push_back(CardSent { frame, traffic_class: queue, first: self.time(first_cycle) });
+            let first = self.time(first_cycle);
+            if launch.is_some_and(|launch| first < launch) {
+                return Err(self.broken(format!("sends a frame of queue {queue} before its launch time")));
+            }
+            let missed = launch.filter(|&launch| first > launch.next_multiple_of(CYCLE_PS));
+            self.selected.push_back(CardSent { frame, traffic_class: queue, first, missed });
             self.leaving.push_back((first_cycle, bytes));
         }
         while let Some(sent) = self.card.take_sent() {
@@ -161,7 +182,6 @@ impl CardNode {
                 return Err(self.broken(what));
             }
         }
-        while self.card.take_queued().is_some() {}
         while self.card.take_steered().is_some() {}
         let stopped = self.card.take_interrupts();
         if stopped != 0 {
@@ -175,18 +195,26 @@ impl CardNode {
             || !self.leaving.is_empty()
             || !self.coming.is_empty()
             || self.waiting.iter().any(|w| !w.is_empty())
+            || self.fetched.iter().any(|f| !f.is_empty())
     }
 }
 
 impl StationCard for CardNode {
-    fn send(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: &[u8]) {
+    fn send(&mut self, now: u64, frame: u32, traffic_class: u8, launch: Option<u64>, bytes: &[u8]) {
         let queue = usize::from(traffic_class);
         let Some(data) = bytes.len().checked_sub(FCS_BYTES as usize).filter(|_| queue < self.queues.len()) else {
             return;
         };
         self.run(now);
-        self.waiting[queue].push_back(Inside { frame, bytes: bytes.into() });
-        self.queues[queue].push(&bytes[..data]);
+        self.waiting[queue].push_back(Inside { frame, bytes: bytes.into(), launch });
+        if self.launch_queues >> queue & 1 == 1 {
+            // Never zero, as the card's clock shows more when the run begins.
+            let launch_ns = launch.map_or(0, |launch| self.start_cycle * CYCLE_PS / 1_000 + launch.div_ceil(1_000));
+            let time: [u8; LAUNCH_BYTES] = launch_ns.to_le_bytes();
+            self.queues[queue].push(&[&time[..], &bytes[..data]].concat());
+        } else {
+            self.queues[queue].push(&bytes[..data]);
+        }
         if self.queues[queue].refill() {
             self.tell(2 * u32::from(traffic_class) + 1);
         }
@@ -232,7 +260,8 @@ impl StationCard for CardNode {
     }
 
     fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {
-        let copies = self.waiting.iter().map(VecDeque::len).sum::<usize>() + self.coming.len();
+        let fetched = self.fetched.iter().map(Vec::len).sum::<usize>();
+        let copies = self.waiting.iter().map(VecDeque::len).sum::<usize>() + fetched + self.coming.len();
         (is_idle && copies > 0).then_some(Violation::Stuck { node, copies: copies as u64 })
     }
 

@@ -7,6 +7,7 @@ module pen_nic_watch
   input logic       queued_i,
   input class_t     traffic_class_i,
   input length_t    length_i,
+  input cell_t      cell_i,
   input logic [63:0] launch_ns_i,
   input logic       decided_i,
   input logic       accepted_i,
@@ -15,6 +16,7 @@ module pen_nic_watch
   logic       queued        /* verilator public_flat_rd */;
   class_t     traffic_class /* verilator public_flat_rd */;
   length_t    frame_bytes   /* verilator public_flat_rd */;
+  cell_t      first_cell    /* verilator public_flat_rd */;
   logic [63:0] launch_ns    /* verilator public_flat_rd */;
   logic       decided       /* verilator public_flat_rd */;
   logic       accepted      /* verilator public_flat_rd */;
@@ -22,6 +24,7 @@ module pen_nic_watch
   assign queued        = queued_i;
   assign traffic_class = traffic_class_i;
   assign frame_bytes   = length_i;
+  assign first_cell    = cell_i;
   assign launch_ns     = launch_ns_i;
   assign decided       = decided_i;
   assign accepted      = accepted_i;
@@ -32,6 +35,7 @@ bind pen_nic pen_nic_watch u_watch (
   .queued_i       (u_transmit.queued || u_transmit.launch_answer),
   .traffic_class_i(3'(u_transmit.queue_q)),
   .length_i       (u_transmit.length_q),
+  .cell_i         (u_transmit.base),
   .launch_ns_i    (u_transmit.queued ? '0 : u_transmit.launch_time),
   .decided_i      (decided),
   .accepted_i     (accept),

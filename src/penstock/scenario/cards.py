@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from penstock.scenario import model
+from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
 from penstock.scenario.gate_lists import check_guard_band
 from penstock.scenario.limits import LINE_RATE_BPS
@@ -14,6 +15,7 @@ from penstock.scenario.units import show_rate, show_time
 _MOST_FRAME_BYTES = 1522
 _LONGEST_CYCLE_NS = 100_000_000
 _CYCLE_PS = 8000
+_HORIZON_PS = (2**32 - 1) * 1000  # of launch times
 
 
 def card_of(draft: Draft, path: KeyPath, station: model.Station) -> Card | None:
@@ -71,9 +73,24 @@ def _check_hardware(draft: Draft, network: Network, station: Station, path: KeyP
         if gates.cycle_time_ns > _LONGEST_CYCLE_NS:
             what = f"a cycle of {show_time(gates.cycle_time_ns * 1000)}, which is simulated before the run begins"
             draft.report.add((*path, "gates"), what, f"up to {show_time(_LONGEST_CYCLE_NS * 1000)}, or {remedy}")
+    for stream in network.streams_from.get(station.name, ()):
+        _check_launch(draft, station, stream, remedy)
     passing = (s for s in network.streams.values() if station.name in (s.talker, *s.listeners))
     for stream in passing:
         if stream.max_frame_bytes > _MOST_FRAME_BYTES:
             takes = f'the card of "{station.name}" takes {_MOST_FRAME_BYTES} B at most'
             what = f"frames of {stream.max_frame_bytes} B; {takes}"
             draft.report.add(("streams", stream.name), what, f"shorter ones, or {remedy} for it")
+
+
+def _check_launch(draft: Draft, station: Station, stream: Stream, remedy: str) -> None:
+    launch = None if stream.handover is None else stream.handover.launch
+    if launch is None:
+        return
+    path: KeyPath = ("streams", stream.name, "source", "launch")
+    if launch.offset_ps > _HORIZON_PS:
+        what = f'the card of "{station.name}" keeps no frame for {show_time(launch.offset_ps)}'
+        draft.report.add(path, what, f"up to {show_time(_HORIZON_PS)}, or {remedy} for it")
+    if launch.error is not None:
+        what = f'the card of "{station.name}" is hardware, whose error is its own'
+        draft.report.add((*path, "error"), what, f"no error, or {remedy} for it")

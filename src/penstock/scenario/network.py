@@ -286,6 +286,12 @@ class Network:
         """The traffic class that the talker puts the stream's frames into; those without a tag count as priority 0."""
         return self.stations[stream.talker].class_of_pcp[0 if stream.vlan is None else stream.pcp]
 
+    def launch_queues(self, station: str) -> set[int]:
+        """The classes of a talker whose frames have launch times, of some streams at least."""
+        streams = self.streams_from.get(station, ())
+        timed = (stream for stream in streams if stream.handover is not None and stream.handover.launch is not None)
+        return {self.class_at_talker(stream) for stream in timed}
+
     def is_held_by_talker(self, stream: Stream) -> bool:
         """Whether the talker has an ATS scheduler for the stream."""
         talker = self.stations[stream.talker]

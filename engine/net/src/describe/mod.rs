@@ -139,6 +139,9 @@ pub struct Card {
     pub start_cycle: u64,
     /// Register writes (address, value) before the run.
     pub writes: Vec<(u32, u32)>,
+    /// Queues whose frames have launch times: bit k, queue k.
+    #[serde(default)]
+    pub launch_queues: u8,
 }
 
 /// The ATS schedulers of a talker.

@@ -37,6 +37,9 @@ pub struct Handover {
 pub struct Launch {
     /// After the time at which the source would release the frame without jitter.
     pub offset_ps: u64,
+    /// By so much earlier the port is to select the frame: launch times may be those of the first bit behind the delimiter.
+    #[serde(default)]
+    pub lead_ps: u64,
     /// By how much the controller is off that time.
     #[serde(default)]
     pub error: Option<Jitter>,

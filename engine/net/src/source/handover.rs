@@ -33,6 +33,8 @@ pub struct Waiting {
     pub at: u64,
     pub slot: u32,
     pub class: u8,
+    /// Of a frame that waits for it in the card.
+    pub launch: Option<u64>,
 }
 
 pub struct Handover {
@@ -57,17 +59,31 @@ impl Handover {
 
     /// Of the next frame, created at a time of the run; `nominal` is the time of its schedule.
     pub fn hand(&mut self, clock: &Clock, created: u64, nominal: u64) -> Handed {
-        let delay = self.described.delay.as_ref().map_or(0, |delay| jitter::draw(delay, &mut self.delays));
-        let delay = delay.max(0).unsigned_abs();
-        self.reached = clock.after(created, delay).max(self.reached);
+        self.reach(clock, created);
+        let Some(wanted) = self.launch_time(clock, nominal) else { return self.at(self.reached, None) };
         let Some(launch) = &self.described.launch else { return self.at(self.reached, None) };
         let error = launch.error.as_ref().map_or(0, |error| jitter::draw(error, &mut self.errors));
-        let local = nominal.saturating_add(launch.offset_ps);
-        let wanted = clock.time_of_schedule(local).unwrap_or(0);
-        if self.reached > wanted {
+        let begin = wanted.saturating_sub(launch.lead_ps);
+        if self.reached > begin {
             return self.at(self.reached, Some(wanted));
         }
-        self.at(wanted.saturating_add_signed(error).max(self.reached), None)
+        self.at(begin.saturating_add_signed(error).max(self.reached), None)
+    }
+
+    /// As [`Self::hand`], to a card that has the frame once it is there, and keeps it until its launch time.
+    pub fn hand_to_card(&mut self, clock: &Clock, created: u64, nominal: u64) -> (Handed, Option<u64>) {
+        self.reach(clock, created);
+        (self.at(self.reached, None), self.launch_time(clock, nominal))
+    }
+
+    fn reach(&mut self, clock: &Clock, created: u64) {
+        let delay = self.described.delay.as_ref().map_or(0, |delay| jitter::draw(delay, &mut self.delays));
+        self.reached = clock.after(created, delay.max(0).unsigned_abs()).max(self.reached);
+    }
+
+    fn launch_time(&self, clock: &Clock, nominal: u64) -> Option<u64> {
+        let launch = self.described.launch.as_ref()?;
+        Some(clock.time_of_schedule(nominal.saturating_add(launch.offset_ps)).unwrap_or(0))
     }
 
     /// The next frame that may be sent by now.

@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::nodes::Advances;
 use crate::outbox::{Coming, Leaving, Outbox};
 use crate::source::Release;
-use crate::trace::Reason;
+use crate::trace::{Event, Reason, Trace};
 
 /// Frames that a stream which always has one keeps in its queue, so that the card never waits for the host.
 const AHEAD: usize = 8;
@@ -47,16 +47,23 @@ impl Carded {
 }
 
 impl StationNode {
-    /// A frame comes to the card's queue.
+    /// A frame comes to the card's queue, with its launch time if it has one.
     #[cold]
-    pub(super) fn enqueue_at_card(&mut self, now: u64, slot: u32, class: u8, out: &mut Outbox<'_>) {
+    pub(super) fn enqueue_at_card(
+        &mut self,
+        now: u64,
+        slot: u32,
+        class: u8,
+        launch: Option<u64>,
+        out: &mut Outbox<'_>,
+    ) {
         let Some(carded) = &mut self.carded else { return };
         let bytes = out.around.frames.get(slot).bytes;
         if !self.port.room[usize::from(class & 7)].take(bytes) {
             return self.drop(slot, now, class, Reason::QUEUE_FULL, out);
         }
         match out.around.fill(slot) {
-            Ok(()) => carded.card.send(now, slot, class, &out.around.buffer),
+            Ok(()) => carded.card.send(now, slot, class, launch, &out.around.buffer),
             Err(error) => carded.failed = Some(error),
         }
         carded.plan(now, out);
@@ -71,11 +78,15 @@ impl StationNode {
         }
         let sent = carded.card.advance(now)?;
         carded.plan(now + 1, out);
-        let Some(CardSent { frame: slot, traffic_class, first }) = sent else { return Ok(()) };
+        let Some(CardSent { frame: slot, traffic_class, first, missed }) = sent else { return Ok(()) };
         let frame = out.around.frames.get_mut(slot);
         let (stream, bytes) = (frame.stream, frame.bytes);
         self.port.room[usize::from(traffic_class & 7)].give(bytes);
         out.around.ledger.send(frame, first);
+        out.around.ledger.statistics(stream).launch_missed += u64::from(missed.is_some());
+        if let Some(launch) = missed {
+            out.tell(slot, Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
+        }
         if let Some(Release::WhenFree(_)) | None = out.around.origins[stream as usize].generator.next_release() {
             self.have_next(stream, now, out);
         }

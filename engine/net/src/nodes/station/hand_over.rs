@@ -19,8 +19,11 @@ impl StationNode {
             let nominal = out.around.origins[index as usize].generator.nominal();
             let (slot, class) = self.create(now, index, out);
             let Some(handover) = &mut out.around.origins[index as usize].handover else { return };
-            let handed = handover.hand(&self.port.clock, now, nominal);
-            handover.waiting.push_back(Waiting { at: handed.at, slot, class });
+            let (handed, launch) = match self.carded {
+                Some(_) => handover.hand_to_card(&self.port.clock, now, nominal),
+                None => (handover.hand(&self.port.clock, now, nominal), None),
+            };
+            handover.waiting.push_back(Waiting { at: handed.at, slot, class, launch });
             out.around.ledger.statistics(index).launch_missed += u64::from(handed.missed.is_some());
             if let Some(launch) = handed.missed {
                 out.tell(slot, Event::Missed, launch, Trace::NO_CLASS, Reason::NONE);
@@ -34,7 +37,10 @@ impl StationNode {
         }
         let take = |out: &mut Outbox<'_>| out.around.origins[index as usize].handover.as_mut()?.take(now);
         while let Some(ready) = take(out) {
-            self.enqueue(now, ready.slot, ready.class, out);
+            match ready.launch {
+                Some(_) => self.enqueue_at_card(now, ready.slot, ready.class, ready.launch, out),
+                None => self.enqueue(now, ready.slot, ready.class, out),
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ impl StationNode {
     #[inline]
     pub(super) fn enqueue(&mut self, now: u64, slot: u32, class: u8, out: &mut Outbox<'_>) {
         if self.carded.is_some() {
-            return self.enqueue_at_card(now, slot, class, out);
+            return self.enqueue_at_card(now, slot, class, None, out);
         }
         let (stream, bytes) = {
             let frame = out.around.frames.get(slot);
