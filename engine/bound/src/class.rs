@@ -35,7 +35,8 @@ impl Served {
             }
             Self::InOrder { service, arrivals, schedule, each } => {
                 let arrivals = Arrivals { curve: arrivals, schedule: schedule.as_ref(), each: None };
-                let each = each.filter(|_| schedule.is_some());
+                // Only behind its gate alone does it matter that its frames are whole.
+                let each = each.filter(|_| schedule.is_some() && service.is_undisturbed());
                 let by_frames =
                     each.and_then(|each| by_service(service, Arrivals { each: Some(each), ..arrivals }, lengths));
                 least(by_service(service, arrivals, lengths), by_frames)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The most credit that a class can have, and the longest wait for it.
 use crate::curve::Curve;
-use crate::search::Search;
 use crate::service::{Service, ANY};
 use crate::wait::{GRID, MOST_SEGMENTS};
 use crate::windows::{Cycle, Phase};
@@ -13,10 +12,8 @@ pub(crate) fn most_credit(service: &Service, idle: i64) -> Option<Amount> {
     match &service.cycle {
         None => credit_of_phase(service, ANY, idle),
         Some(cycle) => {
-            let stretches = cycle.phases().chain(cycle.openings.chunks(1));
-            let stretches = stretches.map(|phases| (None, phases));
-            let mut search = Search::new(stretches, |phase| credit_of_phase(service, phase, idle));
-            search.greatest(0, |&seen, known| seen.map(|most| (most.max(known), most)))
+            let mut phases = cycle.phases().flatten().chain(&cycle.openings);
+            phases.try_fold(0, |most, &phase| Some(credit_of_phase(service, phase, idle)?.max(most)))
         }
     }
 }
@@ -133,7 +130,7 @@ impl Opening {
                     before += length;
                 }
                 at += length;
-                (index, passed) = ((index + 1) % cycle.pieces.len(), 0);
+                (index, passed) = (cycle.next(index), 0);
             }
             Self { stretches, idle, open, cycle: cycle.length }
         };

@@ -51,8 +51,6 @@ struct Analysis<'a> {
     delays: Vec<Option<Time>>,
     /// By hop, whether it matters when a frame comes there.
     is_phased: Vec<bool>,
-    /// By hop, what lies between the port before and this one, where it matters when a frame comes.
-    reach: Vec<Option<Window>>,
     /// By hop, the least and the most from a release until it may begin there; none: nobody knows.
     ways: Vec<Option<Window>>,
     found: Vec<[Option<Found>; CLASSES]>,
@@ -68,16 +66,8 @@ impl<'a> Analysis<'a> {
         let mut lists: HashMap<&Gates, Rc<List>> = HashMap::new();
         let mut list = |gates: &'a Gates| lists.entry(gates).or_insert_with(|| Rc::new(List::new(gates))).clone();
         let is_phased = is_phased(network, &queues);
-        let reach = |(member, &is_phased): (&Member, &bool)| {
-            if is_phased {
-                network.streams[member.stream()].hops[member.hop()].reach_ps
-            } else {
-                None
-            }
-        };
         Self {
             network,
-            reach: queues.members.iter().zip(&is_phased).map(reach).collect(),
             gates: network.ports.iter().map(|port| port.gates.as_ref().map(&mut list)).collect(),
             delays: vec![None; queues.steps.len()],
             is_phased,
@@ -169,7 +159,7 @@ impl<'a> Analysis<'a> {
         }
         let Some((before, queue)) = step.before() else { return Some((0, 0)) };
         let ((least, most), waited) = (self.ways[before]?, self.waits[queue]?);
-        let reach = self.reach[at]?;
+        let reach = self.queues.reach[at]?;
         Some((least.checked_add(reach.0)?, most.checked_add(reach.1)?.checked_add(waited)?))
             .filter(|way| way.1 <= LONGEST)
     }

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use crate::curve::{Curve, Line};
 use crate::describe::{Bucket, Hop, Network, Stream};
+use crate::phase::Window;
 use crate::{Amount, Time, BYTE, CLASSES};
 
 /// A stream in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     stream: u32,
-    hop: u32,
     /// Of its shortest frame among those of the queue.
     length: u32,
 }
@@ -21,10 +21,6 @@ pub(crate) struct Member {
 impl Member {
     pub fn stream(&self) -> usize {
         self.stream as usize
-    }
-
-    pub fn hop(&self) -> usize {
-        self.hop as usize
     }
 
     pub fn length(&self) -> usize {
@@ -108,6 +104,8 @@ pub(crate) struct Queues {
     /// All hops, those of a queue beside each other.
     pub members: Vec<Member>,
     pub steps: Vec<Step>,
+    /// By hop, what lies between the port before and this one.
+    pub reach: Vec<Option<Window>>,
     /// The numbers of the hops of each stream, one stream after the other.
     pub numbers: Vec<u32>,
     /// Of schedulers, by their number, and of sources.
@@ -152,7 +150,7 @@ impl Queues {
         for (number, stream) in network.streams.iter().enumerate() {
             for (at, hop) in stream.hops.iter().enumerate() {
                 let end = &mut ends[queue_of(hop)];
-                places[*end] = Place::new((number, stream), (at, hop), first + at);
+                places[*end] = Place::new((number, stream), hop, first + at);
                 *end += 1;
             }
             first += stream.hops.len();
@@ -172,7 +170,11 @@ impl Queues {
         let members = places.iter().map(|place| place.member).collect();
         let mut lines: Vec<Line> = network.regulators.iter().map(line).collect();
         let (steps, sources) = steps(network, &numbers, &mut lines);
-        Self { classes, members, steps, numbers, lines, sources, next }
+        let mut reach = vec![None; hops];
+        for (hop, &at) in network.streams.iter().flat_map(|stream| &stream.hops).zip(&numbers) {
+            reach[at as usize] = hop.reach_ps;
+        }
+        Self { classes, members, steps, reach, numbers, lines, sources, next }
     }
 }
 
@@ -241,16 +243,16 @@ enum By {
 
 impl Default for Place {
     fn default() -> Self {
-        let member = Member { stream: 0, hop: 0, length: 0 };
+        let member = Member { stream: 0, length: 0 };
         let (number, min_bytes, max_bytes) = (0, 0, 0);
         Self { member, number, min_bytes, max_bytes, regulator: None, conforms: false, jitter: 0, by: By::Source }
     }
 }
 
 impl Place {
-    fn new((number, stream): (usize, &Stream), (at, hop): (usize, &Hop), place: usize) -> Self {
+    fn new((number, stream): (usize, &Stream), hop: &Hop, place: usize) -> Self {
         Self {
-            member: Member { stream: number as u32, hop: at as u32, length: 0 },
+            member: Member { stream: number as u32, length: 0 },
             number: place as u32,
             min_bytes: stream.min_bytes as u32,
             max_bytes: stream.max_bytes as u32,

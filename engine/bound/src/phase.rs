@@ -63,11 +63,20 @@ impl Schedule {
         self.frames.iter().map(|&(_, amount)| amount).sum()
     }
 
+    /// Whole ones, rounded down; sooner where nothing has to be divided.
+    fn cycles(&self, time: Time) -> Time {
+        match time {
+            _ if (0..self.cycle).contains(&time) => 0,
+            _ if (-self.cycle..0).contains(&time) => -1,
+            _ => time.div_euclid(self.cycle),
+        }
+    }
+
     /// What comes until `time` after waiting began at a phase, or earlier by the slack or less.
     pub fn until(&self, phase: Time, slack: Time, time: Time) -> Amount {
         let each = |&((from, to), amount): &(Window, Amount)| {
-            let first = -(to - phase + slack).div_euclid(self.cycle);
-            let last = (phase + time - from).div_euclid(self.cycle);
+            let first = -self.cycles(to - phase + slack);
+            let last = self.cycles(phase + time - from);
             amount * Amount::from((last - first + 1).max(0))
         };
         self.frames.iter().map(each).sum()

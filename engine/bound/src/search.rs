@@ -45,9 +45,9 @@ impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
     }
 
     /// The greatest value of any phase, but no less than is known; none, if one of them has none. `value` of what was seen is
-    /// no less than is known either, and comes with a limit of it, which may be less. A question may only follow one whose
-    /// values were no less.
-    pub fn greatest(&mut self, known: V, value: impl Fn(&T, V) -> Option<(V, V)>) -> Option<V> {
+    /// no less than is known either, and comes with a limit of it for the questions that follow, if there is one, which may be
+    /// less. A question may only follow one that left limits if no values of it are more.
+    pub fn greatest(&mut self, known: V, value: impl Fn(&T, V) -> Option<(V, Option<V>)>) -> Option<V> {
         let mut greatest = known;
         if let Some(worst) = self.worst {
             self.descend(worst, &mut greatest, &value)?;
@@ -58,12 +58,12 @@ impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
         Some(greatest)
     }
 
-    /// What is seen where the last answer came from; none, if none was above what was known.
-    pub fn worst(&self) -> Option<&T> {
-        self.nodes[self.worst?].seen.as_ref()
-    }
-
-    fn descend(&mut self, number: usize, greatest: &mut V, value: &impl Fn(&T, V) -> Option<(V, V)>) -> Option<()> {
+    fn descend(
+        &mut self,
+        number: usize,
+        greatest: &mut V,
+        value: &impl Fn(&T, V) -> Option<(V, Option<V>)>,
+    ) -> Option<()> {
         let node = &mut self.nodes[number];
         if node.limit.is_some_and(|limit| limit <= *greatest) {
             return Some(());
@@ -72,7 +72,7 @@ impl<'a, T, V: Ord + Copy, F: Fn(Phase) -> T> Search<'a, T, V, F> {
         if node.parts.is_empty() {
             let seen = node.seen.get_or_insert_with(|| (self.see)(together(node.phases)));
             let (found, limit) = value(seen, *greatest).unzip();
-            node.limit = limit.or(node.limit);
+            node.limit = limit.flatten().or(node.limit);
             if node.phases.len() == 1 {
                 if found? > *greatest {
                     *greatest = found?;

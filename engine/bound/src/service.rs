@@ -132,7 +132,7 @@ impl Service {
             if let Some(cycle) = &self.cycle {
                 while passed >= cycle.pieces[index].length {
                     passed -= cycle.pieces[index].length;
-                    index = (index + 1) % cycle.pieces.len();
+                    index = cycle.next(index);
                 }
             }
         }
@@ -169,6 +169,7 @@ impl Service {
 
     /// What a class above sends at most while the class that waits can begin: up to a time, as fast from then on, and for
     /// how long that is so, as far as it is less than `left`.
+    #[inline(always)]
     fn least(&self, above: &Above, at: Time, may_open: bool, progress: &mut Progress, left: Time) -> (Line, Time) {
         let (mut lasts, mut arrivals, mut credit, mut gate) = (Time::MAX, NO_LIMIT, NO_LIMIT, NO_LIMIT);
         if let Some(curve) = &above.arrivals {

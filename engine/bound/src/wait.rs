@@ -14,9 +14,6 @@ pub(crate) const MOST_SEGMENTS: usize = 20_000;
 /// Between two whole picoseconds, and between two of the instants that are looked at.
 pub(crate) const GRID: Time = 2;
 
-/// Lengths of frames for which phases are looked at together.
-const FEW: usize = 12;
-
 /// Less than anything that is served.
 const NOTHING: Amount = Amount::MIN / 4;
 
@@ -39,35 +36,37 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
         };
         return lengths.iter().map(wait).collect();
     }
-    // Against all that the classes above bring a frame waits for no less, and the longer the later in a stretch the class
-    // begins to wait: it has less of this stretch before it.
-    let rough = service.against_all();
+    // Of several stretches, against all that the classes above bring a frame waits for no less, and the longer the later in a
+    // stretch the class begins to wait: it has less of this stretch before it.
+    let rough = if cycle.phases().nth(1).is_some() { service.against_all() } else { None };
     let limit =
         |phases: &[Phase]| Served::new(rough.as_ref()?, *phases.last()?, arrivals)?.wait(arrivals.curve, lengths[0], 0);
     let mut search = Search::new(cycle.phases().map(|phases| (limit(phases), phases)), see);
-    let (&shortest, others) = lengths.split_first()?;
+    let (&shortest, longer) = lengths.split_first()?;
     let wait = |seen: &Option<Served>, length, known| seen.as_ref()?.wait(arrivals.curve, length, known);
     let mut found = Vec::with_capacity(lengths.len());
-    found.push(search.greatest(0, |seen, known| wait(seen, shortest, known).map(|wait| (wait, wait)))?);
+    found.push(search.greatest(0, |seen, known| wait(seen, shortest, known).map(|wait| (wait, Some(wait))))?);
     // The longer frames are, the shorter they wait: a phase in which some wait no longer than the last ones of all, or of a
     // few, is done with until then.
-    for few in others.chunks(FEW) {
-        let ends = [others.last(), few.last()];
-        let known = |length: Option<&Amount>| match (length, search.worst()) {
-            (Some(&length), Some(seen)) => wait(seen, length, 0),
-            _ => Some(0),
-        };
-        let ends: Vec<Time> = ends.into_iter().map(known).collect::<Option<_>>()?;
-        for &length in few {
-            let value = |seen: &Option<Served>, known| {
-                let found = wait(seen, length, known)?;
-                let keeps = |&&end: &&Time| seen.as_ref().is_some_and(|seen| seen.keeps(arrivals.curve, length, end));
-                let limit = if found == known { ends.iter().find(keeps) } else { None };
-                Some((found, *limit.unwrap_or(&found)))
+    let Some((&longest, between)) = longer.split_last() else { return Some(found) };
+    let least = search.greatest(0, |seen, known| Some((wait(seen, longest, known)?, None)))?;
+    for &length in between {
+        let value = |seen: &Option<Served>, known| {
+            let seen = seen.as_ref()?;
+            let found = seen.wait(arrivals.curve, length, known)?;
+            let limit = match found > known {
+                true => found,
+                false if known <= least || seen.keeps(arrivals.curve, length, least) => least,
+                false => seen
+                    .looked_for(arrivals.curve, length, least.max(seen.at_once(arrivals.curve, length)?))?
+                    .min(known),
             };
-            found.push(search.greatest(0, value)?);
-        }
+            Some((found, Some(limit)))
+        };
+        // By what lies between two of the instants that are looked at, longer frames may seem to wait for longer.
+        found.push(search.greatest((least - GRID).max(0), value)?);
     }
+    found.push(least);
     Some(found)
 }
 
@@ -109,9 +108,8 @@ struct Whole {
 
 impl Whole {
     fn new(service: &Service, arrivals: Arrivals) -> Self {
-        let each = arrivals.each.filter(|_| arrivals.schedule.is_some() && service.is_undisturbed());
         let enough = arrivals.schedule.map_or(Time::MAX, |schedule| 2 * schedule.cycle);
-        Self { each, rate: service.rate.into(), window: 0, more: 0, begins: false, enough, second: None }
+        Self { each: arrivals.each, rate: service.rate.into(), window: 0, more: 0, begins: false, enough, second: None }
     }
 
     fn with_last_frames(&mut self, segment: Segment) -> Segment {
@@ -142,6 +140,8 @@ struct Served {
     /// When nothing waits any more; `Time::MAX`: never.
     busy: Time,
     places: OnceCell<Places>,
+    /// What is served by the end of some time in which frames begin, and when a little more is.
+    levels: OnceCell<Vec<(Amount, Option<Time>)>>,
 }
 
 /// Where it is looked for the longest wait: of frames of any length.
@@ -152,8 +152,6 @@ struct Places {
     rises: Vec<(Segment, Time, Amount)>,
     /// It never catches up.
     lags: bool,
-    /// What is served by the end of some time in which frames begin, and when a little more is.
-    levels: Vec<(Amount, Option<Time>)>,
 }
 
 /// Of a phase in which it is known when frames come.
@@ -203,7 +201,7 @@ impl Served {
         let (last, _) = segments.last()?;
         let is_endless = last.to == Time::MAX;
         let is_over = busy < Time::MAX || (is_endless && last.slope >= arrivals.curve.last().rate);
-        (is_limited && is_over).then_some(Self { segments, busy, places: OnceCell::new() })
+        (is_limited && is_over).then_some(Self { segments, busy, places: OnceCell::new(), levels: OnceCell::new() })
     }
 
     /// The first time from which on more than this is served, at which a frame can begin: as long as no more is, those that
@@ -238,11 +236,22 @@ impl Served {
 
     /// The longest wait of frames of a length, but no less than is known.
     fn wait(&self, arrivals: &Curve, length: Amount, known: Time) -> Option<Time> {
-        let wait = |time: Time| self.first(arrivals.at(time) - length).map(|served| served - time);
-        let mut longest = known.max(wait(0)?);
-        if self.keeps(arrivals, length, longest) {
-            return Some(longest);
+        let at_once = known.max(self.at_once(arrivals, length)?);
+        match self.keeps(arrivals, length, at_once) {
+            true => Some(at_once),
+            false => self.looked_for(arrivals, length, at_once),
         }
+    }
+
+    /// How long one of a length waits that comes as waiting begins.
+    fn at_once(&self, arrivals: &Curve, length: Amount) -> Option<Time> {
+        self.first(arrivals.at(0) - length)
+    }
+
+    /// The longest wait of frames of a length that do not come at once, but no less than of those that do.
+    fn looked_for(&self, arrivals: &Curve, length: Amount, at_once: Time) -> Option<Time> {
+        let wait = |time: Time| self.first(arrivals.at(time) - length).map(|served| served - time);
+        let mut longest = at_once;
         let look = |time: Time, longest: &mut Time| -> Option<()> {
             for near in [time - 1, time] {
                 if near > 0 && near < self.busy {
@@ -255,7 +264,7 @@ impl Served {
             look(turn, &mut longest)?;
         }
         // A frame with more before it than this waits for the next segment.
-        for &(level, more) in &self.places(arrivals).levels {
+        for &(level, more) in self.levels(arrivals) {
             // It comes no sooner than when it would wait no longer than others do.
             let latest = more.map(|more| more + GRID - longest);
             if latest.is_some_and(|latest| latest < 0 || arrivals.at(latest) <= level + length) {
@@ -268,14 +277,11 @@ impl Served {
         Some(longest)
     }
 
-    fn places(&self, arrivals: &Curve) -> &Places {
+    fn places(&self) -> &Places {
         self.places.get_or_init(|| {
-            let mut places = Places { points: Vec::new(), rises: Vec::new(), lags: false, levels: Vec::new() };
+            let mut places = Places { points: Vec::new(), rises: Vec::new(), lags: false };
             places.points.reserve(3 * self.segments.len());
             places.rises.reserve(self.segments.len());
-            places.levels.reserve(2 * self.segments.len());
-            // No more comes within a picosecond.
-            let step = Amount::from(arrivals.fastest());
             let mut before = NOTHING;
             for (segment, _) in &self.segments {
                 // Until the segment begins no more is served, and within it not before it has caught up.
@@ -307,23 +313,32 @@ impl Served {
             if self.busy < Time::MAX {
                 places.points.push((before, Time::MAX));
             }
+            places
+        })
+    }
+
+    fn levels(&self, arrivals: &Curve) -> &[(Amount, Option<Time>)] {
+        self.levels.get_or_init(|| {
+            // No more comes within a picosecond.
+            let step = Amount::from(arrivals.fastest());
+            let mut levels: Vec<(Amount, Option<Time>)> = Vec::with_capacity(2 * self.segments.len());
             for (segment, _) in &self.segments {
                 // What is served by the last begin.
                 let end = (segment.to < Time::MAX).then(|| segment.at(segment.to - 1));
                 for level in [Some(segment.served), end].into_iter().flatten() {
-                    if places.levels.last().is_none_or(|last| last.0 != level) {
-                        places.levels.push((level, self.first(level + step)));
+                    if levels.last().is_none_or(|last| last.0 != level) {
+                        levels.push((level, self.first(level + step)));
                     }
                 }
             }
-            places
+            levels
         })
     }
 
     /// Whether no frame of a length waits for longer: at each time, as much has been served as came before frames that came so
     /// long ago. Between the places that are looked at, what is missing is least at one of them.
     fn keeps(&self, arrivals: &Curve, length: Amount, wait: Time) -> bool {
-        let places = self.places(arrivals);
+        let places = self.places();
         if places.lags {
             return false;
         }
@@ -413,7 +428,7 @@ mod tests {
             prop_assume!(!cycle.has_no_window());
             let phases: Vec<Phase> = cycle.phases().flatten().copied().collect();
             let service = Service { rate: RATE, low: 0, above, cycle: Some(cycle) };
-            let lengths = [1_000, 4_000, 8_000].map(|bits| Amount::from(RATE) * bits);
+            let lengths = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000].map(|bits| Amount::from(RATE) * bits);
             let found = by_service(&service, Arrivals::of(&arrivals), &lengths);
             let seen: Option<Vec<Served>> = phases.iter().map(|&phase| Served::new(&service, phase, Arrivals::of(&arrivals))).collect();
             prop_assert_eq!(found.is_some(), seen.is_some());

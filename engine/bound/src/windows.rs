@@ -99,9 +99,9 @@ fn open(gates: &Gates, cycle: Time, class: usize) -> Vec<Stretch> {
 
 /// What stands for the phases of a stretch in which frames can begin and nothing changes; `others` may be open in it.
 fn in_parts(from: Time, to: Time, blocked: Time, others: u8) -> impl Iterator<Item = Phase> {
-    let parts = if others == 0 { 1 } else { PARTS };
-    let way = move |part: Time| from + (to - from) * part / parts;
-    let stretches = (0..parts).map(move |part| (way(part), way(part + 1)));
+    let step = if others == 0 { PARTS } else { 1 };
+    let way = move |part: Time| from + (to - from) * part / PARTS;
+    let stretches = (0..PARTS).step_by(step as usize).map(move |part| (way(part), way(part + step)));
     stretches.filter(|(from, to)| to > from).map(move |(from, to)| Phase {
         begin: to,
         blocked,
@@ -139,6 +139,8 @@ pub(crate) struct List {
     openings: [Vec<Opening>; CLASSES],
     /// When gates may open or shut, and which may be open from then on.
     changes: Vec<(Time, u8)>,
+    /// By class, when its gate may open that was shut.
+    opening: [Vec<Phase>; CLASSES],
 }
 
 /// What may be on the wire when a window opens.
@@ -176,7 +178,16 @@ impl List {
             }
         };
         let openings = std::array::from_fn(|class| windows[class].iter().map(opening).collect());
-        let mut found = Self { cycle, edge, late, frozen: gates.frozen, windows, openings, changes: Vec::new() };
+        let mut found = Self {
+            cycle,
+            edge,
+            late,
+            frozen: gates.frozen,
+            windows,
+            openings,
+            changes: Vec::new(),
+            opening: Default::default(),
+        };
         let wide: [Vec<Stretch>; CLASSES] = std::array::from_fn(|class| found.wide(class));
         let mut times: Vec<Time> = wide.iter().flatten().flat_map(|of| of.ends(cycle)).chain([0]).collect();
         times.sort_unstable();
@@ -188,6 +199,10 @@ impl List {
             }
         }
         found.changes = times.into_iter().zip(masks).collect();
+        found.opening = wide.map(|of| {
+            let opening = of.iter().filter(|of| of.length < cycle);
+            opening.map(|of| Phase { begin: of.from, blocked: 0, slack: 0, others: 0 }).collect()
+        });
         found
     }
 
@@ -234,7 +249,8 @@ impl Cycle {
             }
         }
 
-        let mut cuts: Vec<Time> = list.changes.iter().map(|&(time, _)| time).collect();
+        let mut cuts: Vec<Time> = Vec::with_capacity(list.changes.len() + 2 * (usable.len() + narrow.len()));
+        cuts.extend(list.changes.iter().map(|&(time, _)| time));
         cuts.extend(usable.iter().chain(&narrow).flat_map(|of| of.ends(cycle)));
         cuts.sort_unstable();
         cuts.dedup();
@@ -251,7 +267,7 @@ impl Cycle {
             pieces.push(Piece { length: to - from, usable: is_usable[at], may_open, is_open: is_open[at], others });
         }
 
-        let mut phases = Vec::new();
+        let mut phases = Vec::with_capacity(usable.len() + PARTS as usize * pieces.len());
         let mut stretches = Vec::with_capacity(usable.len());
         for (stretch, &blocked) in usable.iter().zip(&blocked) {
             phases.push(Phase { begin: stretch.from, blocked, slack: 0, others: 0 });
@@ -266,14 +282,9 @@ impl Cycle {
             }
             stretches.push(phases.len());
         }
-        let of_windows = |windows: &[Stretch]| -> Vec<Stretch> {
-            windows.iter().filter(|window| window.length < cycle).copied().collect()
-        };
-        let openings = of_windows(&list.wide(class))
-            .iter()
-            .map(|of| Phase { begin: of.from, blocked: 0, slack: 0, others: 0 })
-            .collect();
-        let closings = of_windows(&narrow).iter().map(|of| (of.from + of.length).rem_euclid(cycle)).collect();
+        let openings = list.opening[class].clone();
+        let shut = narrow.iter().filter(|window| window.length < cycle);
+        let closings = shut.map(|of| (of.from + of.length).rem_euclid(cycle)).collect();
         let blocked = blocked.into_iter().max().unwrap_or(edge);
         Self { length: cycle, pieces, phases, stretches, blocked, openings, closings }
     }
@@ -339,6 +350,15 @@ impl Cycle {
         let after = self.pieces[index + 1..].iter().take_while(|next| is_same(next));
         found.length += after.map(|next| next.length).sum::<Time>();
         found
+    }
+
+    /// The piece after one.
+    pub fn next(&self, index: usize) -> usize {
+        if index + 1 < self.pieces.len() {
+            index + 1
+        } else {
+            0
+        }
     }
 
     /// The piece that holds at a time of the cycle, and what has passed of it.
