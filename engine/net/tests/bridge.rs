@@ -14,6 +14,7 @@ use penstock_net::Reason;
 use penstock_shaper::ats::Rate;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use serde_json::{json, Value};
 
 const STATION: u64 = 0x0200_0000_0000;
 
@@ -286,6 +287,38 @@ fn a_full_queue_refuses_and_the_rest_leaves_in_order() {
     }
     assert_eq!(order, [0, 1, 2]);
     assert_eq!(bridge.inside(), 0);
+}
+
+#[test]
+fn what_is_set_for_a_port_or_class_that_is_not_there_is_refused() {
+    let last = |port: u16| {
+        [
+            json!({"gates": [{"port": port, "entries": [[1, 1000]], "cycle_time_ns": 1000}]}),
+            json!({"credit": [{"port": port, "class": 7, "idle_slope_bps": 1_000_000}]}),
+            json!({"max_class_frame_bytes": [[port, 7, 100]]}),
+            json!({"round_robin": [[port, 3]]}),
+            json!({"max_residence_ns": [[port, 7, 1000]]}),
+        ]
+    };
+    let class = [
+        json!({"credit": [{"port": 0, "class": 8, "idle_slope_bps": 1_000_000}]}),
+        json!({"max_class_frame_bytes": [[0, 8, 100]]}),
+        json!({"max_residence_ns": [[0, 8, 1000]]}),
+        json!({"drop_oldest": [8]}),
+    ];
+    let made = |config: Value| {
+        let config: BridgeConfig = serde_json::from_value(config).unwrap();
+        Bridge::new(3, &config, &ideal(0, 3)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for (good, bad) in last(2).into_iter().zip(last(3)) {
+        assert_eq!(made(good), Ok(()));
+        let told = made(bad).unwrap_err();
+        assert!(told.ends_with("is 3; allowed are 0 to 2"), "{told}");
+    }
+    for bad in class {
+        let told = made(bad).unwrap_err();
+        assert!(told.ends_with("is 8; allowed are 0 to 7"), "{told}");
+    }
 }
 
 /// A frame on its way into a port: the station that it is for, with those above the ports for all others.
