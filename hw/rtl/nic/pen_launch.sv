@@ -114,7 +114,7 @@ module pen_launch
   assign late      = ahead_q[64] || ahead_q[63:3] == '0;
   assign answer_o  = state_q == INSERT && !hit;
   assign beyond_o  = answer_o && !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
-  assign dropped_o = answer_o && late && drop_i[offer_queue_i];
+  assign dropped_o = answer_o && late && drop_i[offer_queue_i] && !beyond_o;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
   assign insert    = taken_o;
 
@@ -210,4 +210,98 @@ module pen_launch
     idle_o = state_q == IDLE;
     for (int unsigned k = 0; k < QUEUES; k++) if (count_q[k] != '0) idle_o = 1'b0;
   end
+
+`ifdef FORMAL
+  // Contract, for any queue, whatever the clock does: 1. what is released is held, was taken once, and has the earliest time
+  // of all that is held; 2. it is not released before its time, as long as launch times are enabled; 3. what is held stays
+  // until it is released, and the first one's time is compared, or is being read for that; 4. of what is offered one thing
+  // becomes. As long as an offer stands until its answer, and its slot is free.
+  queue_t             f_queue_q;              // any, as it has no first value
+  logic               f_past_q = 1'b0, f_offered_q, f_answered_q, f_enabled_q;
+  queue_t             f_offer_queue_q;
+  slot_t              f_offer_slot_q;
+  length_t            f_offer_length_q;
+  logic [63:0]        f_offer_time_q, f_gate_time_q;
+  logic [SLOTS-1:0]   f_held_q;               // of the queue
+  count_t             f_count, f_held;
+  slot_t  [SLOTS-1:0] f_order;
+  logic [SLOTS-1:0][63:0] f_time;             // of its slots
+  logic               f_of_offer;
+
+  assign f_count    = count_q[f_queue_q];
+  assign f_order    = order_q[f_queue_q];
+  assign f_of_offer = offer_queue_i == f_queue_q;
+  for (genvar s = 0; s < SLOTS; s++) begin : gen_time
+    assign f_time[s] = u_times.memory[{f_queue_q, slot_t'(s)}];
+  end
+
+  always_comb begin
+    f_held = '0;
+    for (int unsigned s = 0; s < SLOTS; s++) f_held += count_t'(f_held_q[s]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    f_past_q         <= 1'b1;
+    f_queue_q        <= f_queue_q;
+    f_offered_q      <= offer_i && !answer_o;
+    f_answered_q     <= answer_o;
+    f_offer_queue_q  <= offer_queue_i;
+    f_offer_slot_q   <= offer_slot_i;
+    f_offer_length_q <= offer_length_i;
+    f_offer_time_q   <= offer_time_i;
+    f_gate_time_q    <= gate_time_i;
+    f_enabled_q      <= enable_i[f_queue_q];
+    if (release_o && release_queue_o == f_queue_q) f_held_q[release_slot_o] <= 1'b0;
+    if (taken_o && f_of_offer) f_held_q[offer_slot_i] <= 1'b1;
+    if (rst_i) begin
+      f_held_q    <= '0;
+      f_offered_q <= 1'b0;
+      f_answered_q <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else if (!rst_i) begin
+      // What it asks of its surroundings.
+      assume (32'(offer_queue_i) < QUEUES && 32'(f_queue_q) < QUEUES);
+      if (f_offered_q) begin
+        assume (offer_i && offer_queue_i == f_offer_queue_q && offer_slot_i == f_offer_slot_q);
+        assume (offer_length_i == f_offer_length_q && offer_time_i == f_offer_time_q);
+      end
+      if (f_answered_q) assume (!offer_i);
+      if (offer_i && f_of_offer) assume (!f_held_q[offer_slot_i]);
+      // The contract.
+      if (release_o && release_queue_o == f_queue_q) begin
+        assert (f_held_q[release_slot_o]);
+        for (int unsigned s = 0; s < SLOTS; s++) if (f_held_q[s]) assert (f_time[release_slot_o] <= f_time[s]);
+        if (f_enabled_q) assert (f_time[release_slot_o] <= f_gate_time_q);
+      end
+      assert (f_held == f_count);
+      assert ((f_count != '0) == (head_valid_q[f_queue_q] || load_q[f_queue_q]));
+      assert (3'(taken_o) + 3'(dropped_o) + 3'(beyond_o) == 3'(answer_o));
+      // What makes it hold.
+      assert (f_offered_q || state_q == IDLE);
+      if (due_q[f_queue_q]) assert (head_valid_q[f_queue_q] && (head_q[f_queue_q] <= f_gate_time_q || !f_enabled_q));
+      if (head_valid_q[f_queue_q]) assert (!load_q[f_queue_q] && head_q[f_queue_q] == f_time[f_order[0]]);
+      for (int unsigned i = 0; i < SLOTS; i++) begin
+        if (i < 32'(f_count)) assert (f_held_q[f_order[i]]);
+        for (int unsigned j = i + 1; j < SLOTS; j++) begin
+          if (j < 32'(f_count)) assert (f_order[i] != f_order[j] && f_time[f_order[i]] <= f_time[f_order[j]]);
+        end
+        // The place that was found: behind all that is not later.
+        if (f_of_offer && state_q != IDLE && i < 32'(at_q)) assert (f_time[f_order[i]] <= launch_q);
+        if (f_of_offer && state_q inside {JUDGE, INSERT} && i == 32'(at_q) && i < 32'(f_count))
+          assert (f_time[f_order[i]] > launch_q);
+      end
+      if (f_of_offer && state_q != IDLE) assert (at_q <= f_count);
+      cover (taken_o && f_of_offer && at_q == '0 && f_count == count_t'(SLOTS - 1));
+      cover (release_o && release_queue_o == f_queue_q && f_enabled_q && near_q[f_queue_q] && f_count == count_t'(2));
+      cover (hit && f_of_offer && state_q == INSERT);
+      cover (dropped_o);
+      cover (beyond_o);
+      cover (late_o);
+    end
+  end
+`endif
 endmodule
