@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bridge that cuts through, against a plain account of what each of its ports does: instant by instant, one list.
+mod rows;
+
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use penstock_net::{run, Event, Guests, Network, Observer, Row};
+use penstock_net::{run, Event, Guests, Network};
 use proptest::prelude::*;
+use rows::Rows;
 use serde_json::json;
 
 const PORTS: usize = 3;
@@ -12,19 +15,6 @@ const PORTS: usize = 3;
 const GROUP: u64 = 0x0300_0000_0100;
 const PREAMBLE: u64 = 8;
 const GAP: u64 = 12;
-
-#[derive(Default)]
-struct Rows(Vec<Row>);
-
-impl Observer for Rows {
-    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
-        self.0.append(rows);
-        true
-    }
-    fn progress(&mut self, _done: f64) -> bool {
-        true
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Coming {

@@ -136,8 +136,11 @@ impl Port {
         let is_long = look.is_long.unwrap_or_else(|| egress.never_fits(line, look.at, class));
         let age = line.pace().lifetime();
         let old = is_long || egress.eligible(class).is_some_and(|visible| visible + age <= look.at);
-        // Without gates and credit, one that could have been sent was.
-        let is_held = egress.is_shaped() || egress.free() > look.at + 1;
+        // What can be selected in the cycle of its pop is, and goes first.
+        let is_held = match egress.is_shaped() {
+            true => egress.next_selection(line, look.at + 1) > look.at + 1,
+            false => egress.free() > look.at + 1,
+        };
         let taken = match line.receptions() {
             Some(receptions) => old && self.lifetime.is_taken(look, receptions) && is_held,
             None => old,
