@@ -4,7 +4,7 @@
 //! A frame reads each setting in a cycle of its own (`facts.rs`). A change says from which cycle on it is seen; what was
 //! to be read before is read when the change is made.
 use penstock_shaper::forwarding::Entry;
-use penstock_shaper::gate_config::GateRegisters;
+use penstock_shaper::gate_config::{GateRegisters, GATES_CYCLES};
 use penstock_shaper::gates::Entry as GateEntry;
 use penstock_shaper::identification::Key;
 use penstock_shaper::ptp_clock::{Command, FRACTION_BITS};
@@ -114,6 +114,7 @@ impl Bridge {
     pub fn change(&mut self, at: Tick, change: &Change, headers: &Headers) {
         if let Clock::Hardware(cycles) = self.clock {
             self.settle(at, cycles, headers);
+            self.decide_until(at, headers);
         }
         match *change {
             Change::PortEnable(_)
@@ -192,7 +193,11 @@ impl Bridge {
     }
 
     /// A command of the PTP clock that acts in a cycle of it: its error code, zero for none.
-    pub fn clock_command(&mut self, cycle: Tick, command: Command) -> u8 {
+    pub fn clock_command(&mut self, cycle: Tick, command: Command, headers: &Headers) -> u8 {
+        if let Clock::Hardware(cycles) = self.clock {
+            self.settle(cycle + GATES_CYCLES, cycles, headers);
+            self.decide_until(cycle + GATES_CYCLES, headers);
+        }
         self.gate_config.clock_command(cycle, command, &mut self.ports.with(&self.clock))
     }
 }

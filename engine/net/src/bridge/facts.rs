@@ -19,7 +19,7 @@ use super::classify::{read, Classification, Pipeline, Seen};
 use super::memos::Way;
 use super::meters::{Metering, Shape};
 use super::timing::{Clock, Cycles, TURN_TO_ADMISSION};
-use super::{Bridge, Tick};
+use super::{Bridge, Judgement, Tick};
 use crate::header::{Header, Headers};
 
 /// None: not read yet.
@@ -40,6 +40,8 @@ pub(super) struct Facts {
     too_long: Option<u64>,
     class_limit: Option<u32>,
     store_limits: Option<(u32, u32)>,
+    /// What became of it, if that was asked for before its time.
+    pub judged: Option<Judgement>,
 }
 
 impl Facts {

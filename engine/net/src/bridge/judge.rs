@@ -23,7 +23,8 @@ impl Bridge {
         self.verdict(now, port, headers, memos, before).into()
     }
 
-    /// Judges a frame, whatever is to be said of it.
+    /// Judges a frame, whatever is to be said of it. `known`: where it goes, if it has not read that in its stages; of a
+    /// frame with a fault that is not asked.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)] // what was kept of the frame, and what is kept of its kind
     pub(super) fn judge_any(
@@ -34,9 +35,11 @@ impl Bridge {
         mut facts: Option<Box<Facts>>,
         known: Option<Way>,
         headers: &Headers,
-        memos: &mut Memos,
         before: Tick,
     ) -> Judgement {
+        if let Some(judged) = facts.as_ref().and_then(|facts| facts.judged) {
+            return judged;
+        }
         let mut out = Judgement { frame: received.frame, bytes: received.bytes, ..Judgement::default() };
         let begin = match &self.clock {
             Clock::Hardware(cycles) => {
@@ -69,10 +72,8 @@ impl Bridge {
             };
             return out;
         }
-        let way = match &facts {
-            Some(facts) => facts.way(headers.get(received.header)),
-            None => known.unwrap_or_else(|| self.way(port, &received, headers, memos)),
-        };
+        let staged = facts.as_ref().map(|facts| facts.way(headers.get(received.header)));
+        let Some(way) = staged.or(known) else { return out };
         out.traffic_class = way.traffic_class;
         out.stream = (way.stream != NO_STREAM).then_some(way.stream);
         out.is_led = way.is_led;
@@ -279,6 +280,8 @@ impl Bridge {
         let (state, line) = self.ports.at(&self.clock, egress);
         let head = state.egress.enqueue(copy);
         state.enqueued(&line, decided, &copy, head);
+        // What the port does before is known later where a frame is given up.
+        let now = now.min(state.due);
         if state.egress.is_shaped() {
             let before = state.due;
             return head && state.plan_with(&line, now, &copy).is_some_and(|due| due != before);

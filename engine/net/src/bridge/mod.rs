@@ -13,6 +13,7 @@ mod change;
 mod classify;
 mod config;
 mod cut_through;
+mod decide;
 mod detours;
 pub mod device;
 mod displace;
@@ -222,6 +223,8 @@ pub struct Bridge {
     drops_oldest: u8,
     /// Those that did.
     displaced: Vec<Displaced>,
+    /// What ports did before a change, as far as that was not known before it.
+    decided: Vec<(u16, Selection)>,
 }
 
 impl Bridge {
@@ -255,6 +258,7 @@ impl Bridge {
             cut_through: CutThrough::new(ports),
             drops_oldest: displace::classes_of(config, timing)?,
             displaced: Vec::new(),
+            decided: Vec::new(),
             clock,
         })
     }

@@ -76,6 +76,12 @@ impl Ports {
         self.ports.iter().map(|port| port.egress.len() + usize::from(port.lifetime.given_up().is_some())).sum()
     }
 
+    /// When a port selected that gives a frame up and of which that is not known, before a tick: the first.
+    pub fn undecided(&self, until: Tick) -> Option<(Tick, u16)> {
+        let ports = self.ports.iter().zip(0..).filter(|(port, _)| !port.lifetime.is_idle() && port.due < until);
+        ports.map(|(port, number)| (port.due, number)).min()
+    }
+
     pub fn get(&self, port: u16) -> &Port {
         &self.ports[usize::from(port)]
     }

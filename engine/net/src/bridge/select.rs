@@ -43,7 +43,7 @@ impl Bridge {
     }
 
     #[inline(always)]
-    fn select_at(&mut self, now: Tick, port: u16) -> Selection {
+    pub(super) fn select_at(&mut self, now: Tick, port: u16) -> Selection {
         let (state, line) = self.ports.at(&self.clock, port);
         if let Some(look) = state.lifetime.look.filter(|look| look.at < now) {
             return self.look(now, port, look);

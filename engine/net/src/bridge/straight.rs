@@ -84,11 +84,13 @@ impl Bridge {
             return Verdict::Other(Judgement::default());
         };
         if facts.is_some() || received.fault != Reason::NONE || self.tables.edits() || self.clock.cuts_through() {
-            return Verdict::Other(self.judge_any(now, port, received, facts, None, headers, memos, before));
+            let asks = facts.is_none() && received.fault == Reason::NONE;
+            let way = asks.then(|| self.way(port, &received, headers, memos));
+            return Verdict::Other(self.judge_any(now, port, received, facts, way, headers, before));
         }
         let way = self.way(port, &received, headers, memos);
         if !way.is_single() {
-            return Verdict::Other(self.judge_any(now, port, received, None, Some(way), headers, memos, before));
+            return Verdict::Other(self.judge_any(now, port, received, None, Some(way), headers, before));
         }
         let (frame, bytes, shaped, is_led) = (received.frame, received.bytes, way.is_shaped, way.is_led);
         let (traffic_class, stream, egress) = (way.traffic_class, way.stream, way.wanted.trailing_zeros() as u16);

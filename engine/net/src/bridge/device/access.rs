@@ -84,6 +84,9 @@ impl Device {
 
     /// Ports select at other ticks since something has changed.
     pub(super) fn wake(&mut self) {
+        for (port, selection) in self.bridge.take_decided() {
+            self.selected(port, selection);
+        }
         for (port, due) in self.bridge.take_wakes() {
             self.steps.push(Reverse((due, Step::Select { port })));
         }
@@ -132,7 +135,7 @@ impl Device {
         let acts = start + self.chain() + CLOCK_TAKEN_CYCLES + COMMAND_CYCLES;
         let at = acts + GATES_CYCLES;
         self.run(at);
-        let error = command.map_or(NO_COMMAND, |command| self.bridge.clock_command(acts, command));
+        let error = command.map_or(NO_COMMAND, |command| self.bridge.clock_command(acts, command, &self.headers));
         self.registers.set_clock_error(error);
         self.wake();
         self.gate_steps();

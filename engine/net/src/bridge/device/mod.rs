@@ -378,7 +378,12 @@ impl Device {
     }
 
     fn select(&mut self, at: Tick, port: u16) {
-        let next = match self.bridge.select(at, port) {
+        let selection = self.bridge.select(at, port);
+        self.selected(port, selection);
+    }
+
+    fn selected(&mut self, port: u16, selection: Selection) {
+        let next = match selection {
             Selection::Stale => return,
             Selection::Idle { next } | Selection::CutThrough { next, .. } => next,
             Selection::Sent { frame, bytes, traffic_class, edit, at, first, next } => {
