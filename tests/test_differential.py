@@ -191,14 +191,6 @@ def test_what_once_differed(path: Path) -> None:
     assert not differences, differences[0].what
 
 
-@pytest.mark.parametrize(
-    "path", sorted(Path(__file__).with_name("differential").glob("open/*.json")), ids=lambda p: p.stem
-)
-def test_what_still_differs_is_known(path: Path) -> None:
-    """One that is mended moves to those above."""
-    assert differ(load(path))[0]
-
-
 @pytest.fixture(scope="module")
 def recorded() -> tuple[Scenario, Record]:
     scenario = _pair()

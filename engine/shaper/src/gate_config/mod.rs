@@ -196,7 +196,7 @@ impl GateConfig {
         if self.steps.len() < steps {
             return;
         }
-        self.work = self.work.take().filter(|work| work.since < cycle && cycle < self.writable.at(time));
+        self.work = self.work.take().filter(|_| cycle < self.writable.at(time));
         let Some(work) = &mut self.work else { return };
         // What was told just before it stays.
         let since = work.since;

@@ -166,6 +166,24 @@ fn a_step_of_the_clock_begins_a_commit_again() {
     }
 }
 
+/// Nor is it lost when the clock is stepped once more, about the cycle in which it begins again.
+#[test]
+fn a_second_step_of_the_clock_begins_a_commit_again() {
+    for late in 0..8 {
+        let (mut unit, mut port) = (unit(), Port::new());
+        unit.commit(1_000, 0, &registers(0), &port.time);
+        let step = Command::Step { s: 0, ns: 1_000 };
+        port.run(&mut unit, 1_001 + GATES_CYCLES);
+        assert_eq!(unit.clock_command(1_001, step, &mut port), 0);
+        let again = unit.next_step(&port.time).expect("it begins again");
+        let cycle = again - 4 + late;
+        port.run(&mut unit, cycle + GATES_CYCLES);
+        assert_eq!(unit.clock_command(cycle, step, &mut port), 0);
+        port.run(&mut unit, 20_000);
+        assert!(port.gates.pending(port.time.at(cycle + 8_400)).is_some(), "{late}");
+    }
+}
+
 /// The commit that is through when the clock is stepped is pending again; a second step begins that anew.
 #[test]
 fn steps_of_the_clock_work_out_again_what_is_pending() {

@@ -39,6 +39,8 @@ def draw_shaping(drawing: Drawing, arrivals: Sequence[Arrival]) -> Iterator[Chan
         changes.append((0, "gate_enable", [_enable(drawing, _mask(ports))]))
         changes += [(0, "gate_states", _states(drawing, port)) for port in ports if rng.random() < 0.3]
         changes += _lists(drawing, ports, end)
+        if rng.random() < 0.3:
+            changes += _moments_without_gates(drawing, ports, arrivals)
     if credited:
         changes += _slopes(drawing, ports, end, gated=gated)
     if rng.random() < 0.4:
@@ -67,6 +69,18 @@ def _mask(ports: Sequence[int]) -> int:
 
 def _when(drawing: Drawing, end: int) -> int:
     return 0 if drawing.rng.random() < 0.3 else drawing.rng.randint(0, end)
+
+
+def _moments_without_gates(
+    drawing: Drawing, ports: Sequence[int], arrivals: Sequence[Arrival]
+) -> Iterator[tuple[int, str, list[Write]]]:
+    """A port queues what fits none of its windows while its gates are off, and gives it up over and over again."""
+    rng = drawing.rng
+    port = rng.choice(ports)
+    for _ in range(rng.choice((10, 40, 100))):
+        at = rng.choice(arrivals).at + rng.randint(0, 2_000)
+        yield at, "gate_enable", [_enable(drawing, _mask([other for other in ports if other != port]))]
+        yield at + drawing.log(20, 5_000), "gate_enable", [_enable(drawing, _mask(ports))]
 
 
 def _enable(drawing: Drawing, mask: int) -> Write:
