@@ -169,6 +169,7 @@ CAUSES = (
     "by a distribution without a limit",
     "the source does not keep rate and burst",
     "it answers other frames; ats gives it a contract",
+    "its talker's card is hardware, and fetches each frame out of its host's memory first; ats gives it a contract",
     "(faults), and what waits meanwhile comes at once; without it there may be a bound",
     "(faults), and nodes lead frames around it; without it there may be a bound",
 )

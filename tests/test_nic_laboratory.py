@@ -70,7 +70,6 @@ def test_nothing_of_a_stream(tmp_path: Path) -> None:
         (("stations", "host", "classes"), {"1": {"selection": "round_robin"}}, "no turns or credit"),
         (("stations", "host", "class_of_priority"), [1, 0, 2, 3, 0, 0, 0, 0], "is class 0"),
         (("stations", "host", "gates"), {"entries": [{"open": [0, 1, 2], "interval": "1ms"}]}, "no gate list"),
-        (("stations", "server", "card"), {}, "2 stations have a card"),
     ],
 )
 def test_what_a_guest_does_not_do_is_refused(key: tuple[str, ...], value: Any, what: str | None) -> None:

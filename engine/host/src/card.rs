@@ -35,6 +35,8 @@ pub struct Sent {
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub sent: Vec<Sent>,
+    /// Of those, how many had no good FCS, or were not whole, or too close to the one before.
+    pub damaged: u64,
     /// Rings whose driver is to be told.
     pub interrupts: Vec<usize>,
     /// Rings that have stopped, and why.

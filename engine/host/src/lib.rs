@@ -16,6 +16,7 @@
 //! | `uart` | registers by the protocol of a board's serial line |
 //! | `tally` | what left by the wire, frame by frame |
 //! | `wire` | where the card's frames go |
+//! | `steps` | what is asked of a card whose time is somebody else's |
 //! | `run` | all of it together |
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ pub mod memory;
 pub mod model;
 pub mod ring;
 pub mod run;
+mod steps;
 pub mod tally;
 pub mod uart;
 pub mod verilated;

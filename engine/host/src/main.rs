@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line. Exit status 0: it ran until it was told to stop; 2: bad input; 3: the system cannot.
 #![forbid(unsafe_code)]
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -89,6 +90,9 @@ struct Options {
     /// Writes all frames of the wire, as pcapng.
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
+    /// The card's clock goes as far as it is told by lines on standard input: "run NS", "receive NS HEX" or nothing.
+    #[arg(long, requires = "rtl", conflicts_with_all = ["tap", "cable"])]
+    steps: bool,
 }
 
 fn main() -> ExitCode {
@@ -196,18 +200,37 @@ fn serve(options: &Options) -> std::io::Result<()> {
     if let Some(path) = &options.capture {
         wire.capture(path, options.tap.as_deref().unwrap_or("card"))?;
     }
-    let card: Box<dyn Card> = match &options.rtl {
-        Some(library) => Box::new(Verilated::open(library, options.rate).map_err(std::io::Error::other)?),
-        None => Box::new(Model::new(options.pairs, options.rate)),
+    let stop = stopping()?;
+    let (asking, mut told) = (std::io::stdin(), std::io::stdout().lock());
+    let sockets = (options.socket.as_path(), options.registers.as_deref());
+    let counted = match &options.rtl {
+        Some(library) => {
+            let card = Verilated::open(library, options.rate).map_err(std::io::Error::other)?;
+            let mut host = Host::new(card, wire, sockets.0, sockets.1)?;
+            eprintln!("penstock-host: ready");
+            if options.steps {
+                host.run_by_steps(&stop, asking.as_fd(), &mut told)?;
+            } else {
+                host.run(&stop, asking.as_fd(), &mut told)?;
+            }
+            host.counted()
+        }
+        None => {
+            let mut host = Host::new(Model::new(options.pairs, options.rate), wire, sockets.0, sockets.1)?;
+            eprintln!("penstock-host: ready");
+            host.run(&stop, asking.as_fd(), &mut told)?;
+            host.counted()
+        }
     };
-    let mut host = Host::new(card, wire, &options.socket, options.registers.as_deref())?;
+    writeln!(told, "{counted}")
+}
+
+/// Set when the program is told to stop; told once more, it ends at once.
+fn stopping() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    eprintln!("penstock-host: ready");
-    host.run(&stop, std::io::stdin().as_fd(), &mut std::io::stdout().lock())?;
-    println!("{}", host.counted());
-    Ok(())
+    Ok(stop)
 }

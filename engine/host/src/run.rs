@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program's one thread: it waits for the virtual machine, the wire, registers and the card's own time.
+//!
+//! Time is the machine's, or that of whoever asks: see [`Host::run_by_steps`].
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,8 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use crate::card::{Card, Outcome};
+use crate::steps::{Asked, Step};
 use crate::tally::Tally;
 use crate::uart::Bridge;
+use crate::verilated::Verilated;
 use crate::vhost_user::{Connection, Session};
 use crate::wire::Wire;
 
@@ -61,8 +65,8 @@ enum Ready {
     Asked,
 }
 
-pub struct Host {
-    card: Box<dyn Card>,
+pub struct Host<C> {
+    card: C,
     wire: Wire,
     machines: Door,
     session: Session,
@@ -73,9 +77,9 @@ pub struct Host {
     begin: Instant,
 }
 
-impl Host {
+impl<C: Card> Host<C> {
     /// Serves a virtual machine at a socket, and registers at another one.
-    pub fn new(card: Box<dyn Card>, wire: Wire, machine: &Path, registers: Option<&Path>) -> io::Result<Self> {
+    pub fn new(card: C, wire: Wire, machine: &Path, registers: Option<&Path>) -> io::Result<Self> {
         let pairs = card.pairs();
         Ok(Self {
             card,
@@ -97,31 +101,39 @@ impl Host {
             let quiet = self.card.advance(self.begin.elapsed(), &mut outcome);
             self.pass_on(outcome)?;
             for ready in self.wait(quiet.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT), asking)? {
-                match ready {
-                    Ready::Machine => self.greet()?,
-                    Ready::Message => self.listen(),
-                    Ready::Kick(ring) => self.kicked(ring),
-                    Ready::Wire => self.receive()?,
-                    Ready::RegistersDoor => {
-                        if let Some((door, line)) = &mut self.registers {
-                            *line = door.next();
-                            self.bridge.forget();
-                        }
-                    }
-                    Ready::Registers => self.access(),
-                    Ready::Asked => {
-                        let mut text = [0; 256];
-                        let count = rustix::io::read(asking, &mut text)?;
-                        if count == 0 {
-                            return Ok(());
-                        }
-                        for _ in text[..count].iter().filter(|&&byte| byte == b'\n') {
-                            writeln!(told, "{}", self.counted())?;
-                        }
-                        told.flush()?;
-                    }
+                if ready != Ready::Asked {
+                    self.attend(ready)?;
+                    continue;
+                }
+                let mut text = [0; 256];
+                let count = rustix::io::read(asking, &mut text)?;
+                if count == 0 {
+                    return Ok(());
+                }
+                for _ in text[..count].iter().filter(|&&byte| byte == b'\n') {
+                    writeln!(told, "{}", self.counted())?;
+                }
+                told.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what somebody waits for who asks nothing.
+    fn attend(&mut self, ready: Ready) -> io::Result<()> {
+        match ready {
+            Ready::Machine => self.greet()?,
+            Ready::Message => self.listen(),
+            Ready::Kick(ring) => self.kicked(ring),
+            Ready::Wire => self.receive()?,
+            Ready::RegistersDoor => {
+                if let Some((door, line)) = &mut self.registers {
+                    *line = door.next();
+                    self.bridge.forget();
                 }
             }
+            Ready::Registers => self.access(),
+            Ready::Asked => {}
         }
         Ok(())
     }
@@ -156,6 +168,7 @@ impl Host {
     }
 
     fn pass_on(&mut self, outcome: Outcome) -> io::Result<()> {
+        self.tally.damaged += outcome.damaged;
         for sent in &outcome.sent {
             self.tally.count(sent);
             self.wire.send(sent.at_ns, &sent.frame)?;
@@ -186,12 +199,12 @@ impl Host {
                 Ok(None) => return,
                 Err(error) => {
                     eprintln!("penstock-host: the virtual machine is gone: {error}");
-                    self.session.reset(&mut *self.card);
+                    self.session.reset(&mut self.card);
                     self.connection = None;
                     return;
                 }
             };
-            let done = self.session.handle(&message, files, &mut *self.card);
+            let done = self.session.handle(&message, files, &mut self.card);
             if let Err(error) = &done {
                 eprintln!("penstock-host: {error}");
             }
@@ -231,9 +244,56 @@ impl Host {
         let Some((_, Some(line))) = &mut self.registers else { return };
         let mut bytes = [0; 256];
         let count = line.read(&mut bytes).unwrap_or(0);
-        let answers = self.bridge.take(&bytes[..count], &mut *self.card);
+        let answers = self.bridge.take(&bytes[..count], &mut self.card);
         if count == 0 || line.write_all(&answers).is_err() {
             self.registers.iter_mut().for_each(|(_, line)| *line = None);
+        }
+    }
+}
+
+impl Host<Verilated> {
+    /// Until the flag says stop, or nobody asks any more. Hardware goes on when it is asked to and as far as that, idle or
+    /// not, but for the cycles that registers take; each line by `asking` is an [`Asked`] and has an answer.
+    pub fn run_by_steps(&mut self, stop: &AtomicBool, asking: BorrowedFd<'_>, told: &mut impl Write) -> io::Result<()> {
+        let mut unread = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            for ready in self.wait(LONGEST_WAIT, asking)? {
+                if ready != Ready::Asked {
+                    self.attend(ready)?;
+                    continue;
+                }
+                let mut text = [0; 4096];
+                let count = rustix::io::read(asking, &mut text)?;
+                if count == 0 {
+                    return Ok(());
+                }
+                unread.extend_from_slice(&text[..count]);
+                while let Some(end) = unread.iter().position(|&byte| byte == b'\n') {
+                    let line: Vec<u8> = unread.drain(..=end).collect();
+                    let answer = self.answer(&String::from_utf8_lossy(&line[..end]))?;
+                    writeln!(told, "{answer}")?;
+                }
+                told.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, line: &str) -> io::Result<serde_json::Value> {
+        match line.parse().map_err(io::Error::other)? {
+            Asked::Counts => Ok(self.counted()),
+            Asked::Run { until_ns } => {
+                let mut outcome = Outcome::default();
+                let is_idle = self.card.step(until_ns, &mut outcome);
+                let step = Step::new(self.card.now_ns(), is_idle, &outcome.sent);
+                self.pass_on(outcome)?;
+                serde_json::to_value(step).map_err(io::Error::other)
+            }
+            Asked::Receive { at_ns, frame } => {
+                self.card.receive_at(&frame, at_ns).map_err(io::Error::other)?;
+                self.tally.received += 1;
+                Ok(serde_json::Value::Null)
+            }
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Queue {
 pub struct Tally {
     pub queues: Vec<Queue>,
     pub received: u64,
+    /// Frames that left without a good FCS, or not whole, or too close to the one before.
+    pub damaged: u64,
     /// Frames that the other side of the wire did not take.
     pub lost: u64,
     /// When the last frame began, by the card's clock.

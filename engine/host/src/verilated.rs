@@ -9,6 +9,7 @@ use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES};
 use penstock_rtl::card::{self, Stop};
 use penstock_rtl::queues::{Queue, PAGE_BITS, SELECT, STATE, WINDOWS};
 use penstock_rtl::HardwareError;
+use thiserror::Error;
 
 use crate::card::{Card, NoRegister, Outcome, Sent};
 use crate::memory::Memory;
@@ -60,6 +61,14 @@ pub struct Verilated {
     selected: u32,
 }
 
+/// A frame whose time to come by the wire is over.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("a frame is to come at {at_ns} ns, but the card is at {now_ns} ns; that or later is allowed")]
+pub struct TooLate {
+    pub at_ns: u64,
+    pub now_ns: u64,
+}
+
 /// Of registers of which this file knows that they are there and answer.
 fn answered(done: Result<(), HardwareError>) {
     debug_assert!(done.is_ok(), "{done:?}");
@@ -89,10 +98,45 @@ impl Verilated {
         self.card.queue_state(ring).unwrap_or(0)
     }
 
+    /// What its clock shows.
+    pub fn now_ns(&self) -> u64 {
+        self.card.cycle() * CYCLE_NS
+    }
+
+    /// Goes on until its own clock shows a time, whatever the host's clock says. True: nothing is in it then.
+    pub fn step(&mut self, until_ns: u64, outcome: &mut Outcome) -> bool {
+        let is_idle = self.card.run(until_ns / CYCLE_NS, Stop::default()).idle;
+        self.look(outcome);
+        is_idle
+    }
+
+    /// A frame without FCS comes by the wire, with the first bit of its preamble at a time by the card's clock.
+    ///
+    /// # Errors
+    /// That time is over.
+    pub fn receive_at(&mut self, frame: &[u8], at_ns: u64) -> Result<(), TooLate> {
+        let (start, cycle) = (at_ns.div_ceil(CYCLE_NS), self.card.cycle());
+        if start < cycle {
+            return Err(TooLate { at_ns, now_ns: self.now_ns() });
+        }
+        self.push(frame, start);
+        Ok(())
+    }
+
+    fn push(&mut self, frame: &[u8], start_cycle: u64) {
+        let least = (MIN_FRAME_BYTES - FCS_BYTES) as usize;
+        let mut bytes = frame.to_vec();
+        bytes.resize(bytes.len().max(least), 0);
+        let fcs = crc32fast::hash(&bytes);
+        bytes.extend(fcs.to_le_bytes());
+        self.card.push(&bytes, start_cycle);
+    }
+
     fn look(&mut self, outcome: &mut Outcome) {
         while let Some(sent) = self.card.take_sent() {
             let mut frame = sent.bytes;
-            frame.truncate(frame.len().saturating_sub(FCS_BYTES as usize));
+            let fcs = frame.split_off(frame.len().saturating_sub(FCS_BYTES as usize));
+            outcome.damaged += u64::from(sent.is_damaged || fcs != crc32fast::hash(&frame).to_le_bytes());
             outcome.sent.push(Sent {
                 queue: sent.queue.into(),
                 at_ns: sent.cycle.saturating_sub(PREAMBLE_BYTES.into()) * CYCLE_NS,
@@ -181,12 +225,7 @@ impl Card for Verilated {
     }
 
     fn receive(&mut self, frame: &[u8]) {
-        let least = (MIN_FRAME_BYTES - FCS_BYTES) as usize;
-        let mut bytes = frame.to_vec();
-        bytes.resize(bytes.len().max(least), 0);
-        let fcs = crc32fast::hash(&bytes);
-        bytes.extend(fcs.to_le_bytes());
-        self.card.push(&bytes, self.card.cycle());
+        self.push(frame, self.card.cycle());
     }
 
     fn advance(&mut self, since_begin: Duration, outcome: &mut Outcome) -> Option<Duration> {

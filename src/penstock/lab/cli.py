@@ -108,12 +108,15 @@ def run_scenario(asked: Asked, form: Form) -> bool:
     from penstock.scenario.units import read_option
 
     plain = load(asked.scenario)
-    if any(station.card is not None for station in plain.stations.values()):
+    cards = sum(station.card is not None for station in plain.stations.values())
+    if cards:
+        from penstock.nic.guests import run_with_guests
         from penstock.nic.laboratory import run_with_guest
 
         if asked.duration is not None:
             plain = replace(plain, duration_ps=read_option(DURATION, asked.duration, "--duration"))
-        result = run_with_guest(plain, asked.out or Path("out") / f"{plain.name}-lab", tell_of_lab)
+        run_cards = run_with_guest if cards == 1 else run_with_guests
+        result = run_cards(plain, asked.out or Path("out") / f"{plain.name}-lab", tell_of_lab)
         print_summary(result.summary, result.folder, form)
         return bool(result.summary["ok"])
     network = load(asked.scenario, asked.nodes)

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import RunError
 from penstock.lab.ending import Ending, end
@@ -34,7 +35,26 @@ class Counted:
     """All that left, and when the last frame began by the card's own clock."""
 
     last_ns: int
+    damaged: int  # of a card in hardware: without a good FCS, not whole, or too close to the one before
     queues: list[Counts]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A frame that has left whole, without its FCS."""
+
+    at_ns: int  # when its preamble began, by the card's clock
+    queue: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a card did until its clock stood still again."""
+
+    now_ns: int  # a little later than was asked for, where registers were accessed
+    is_idle: bool  # nothing is in it
+    sent: tuple[Sent, ...]
 
 
 class Card(Ending):
@@ -48,11 +68,13 @@ class Card(Ending):
         *,
         mac: str = "02:00:00:00:00:01",
         capture: Path | None = None,
+        steps: bool = False,
     ) -> None:
         """Starts it: the Verilated card of a library, else the model.
 
         `rate_bps` is what its line takes in a second of this machine. `mac` is the guest's address. With `capture` the
-        cable ends nowhere, and the file gets what leaves the card, as pcapng, by its own clock.
+        cable ends nowhere, and the file gets what leaves the card, as pcapng, by its own clock. With `steps`, which
+        takes a library, it ends with the caller, whose `step` and `receive` make the card's time.
 
         Raises:
             RunError: It did not start: namespaces or TAP interfaces are not allowed here.
@@ -65,7 +87,10 @@ class Card(Ending):
         program = [str(PROGRAM.build()), "--socket", str(self._path("vhost")), "--registers", str(self._path("line"))]
         program += ["--rate", str(rate_bps)]
         program += ["--pairs", str(pairs)] if library is None else ["--rtl", str(library)]
-        program += ["--tap", INTERFACE] if capture is None else ["--capture", str(capture)]
+        has_cable = capture is None and not steps
+        program += ["--tap", INTERFACE] if has_cable else []
+        program += [] if capture is None else ["--capture", str(capture)]
+        program += ["--steps"] if steps else []
         self._process = subprocess.Popen(
             ["unshare", "--net", "setpriv", "--pdeathsig", "KILL", *program],
             stdin=subprocess.PIPE,
@@ -77,7 +102,7 @@ class Card(Ending):
         try:
             self.counts()  # it has begun
             cable = (("addr", "add", f"{ADDRESS}/{_PREFIX}", "dev", INTERFACE), ("link", "set", INTERFACE, "up"))
-            for command in cable if capture is None else ():
+            for command in cable if has_cable else ():
                 subprocess.run([*self._inside, "ip", *command], check=True, capture_output=True)
         except subprocess.CalledProcessError as error:
             self.close()
@@ -123,21 +148,37 @@ class Card(Ending):
             RunError: The card ended.
 
         """
+        found = self._asked("")
+        queues = [
+            Counts(each["frames"], each["wire_bytes"], tuple(each["pcp"]), each["untagged"]) for each in found["queues"]
+        ]
+        return Counted(found["last_ns"], found["damaged"], queues)
+
+    def step(self, until_ns: int) -> Step:
+        """Lets a card that goes by steps go on until its clock shows a time. Errors as of `counted`."""
+        found = self._asked(f"run {until_ns}")
+        sent = tuple(Sent(at_ns, queue, bytes.fromhex(data)) for at_ns, queue, data in found["sent"])
+        return Step(found["now_ns"], found["is_idle"], sent)
+
+    def receive(self, at_ns: int, data: bytes) -> None:
+        """A frame without FCS, whose preamble begins at a time of the card's clock that is not over.
+
+        Errors as of `counted`.
+        """
+        self._asked(f"receive {at_ns} {data.hex()}")
+
+    def _asked(self, what: str) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            self._process.stdin.write("\n")
+            self._process.stdin.write(f"{what}\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except OSError:
             line = ""
         if not line:
             raise RunError(f"the card ended: {self._path('said').read_text().strip() or 'no word'}")
-        found = json.loads(line)
-        queues = [
-            Counts(each["frames"], each["wire_bytes"], tuple(each["pcp"]), each["untagged"]) for each in found["queues"]
-        ]
-        return Counted(found["last_ns"], queues)
+        return json.loads(line)
 
     def close(self) -> None:
         """Ends it, and what runs beside it."""

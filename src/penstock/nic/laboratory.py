@@ -37,8 +37,9 @@ from penstock.scenario.network import Network, Station
 _SLOWED_BPS = 1_000_000
 _SETTLE_CYCLES, _SETTLE_NS = 3, 1_000_000
 _LOOK_S, _MOST_S, _GUEST_S = 0.02, 300.0, 3600
+MODULES = ("virtio_net", "sch_mqprio", "8021q")
 _PREAMBLE_NS = 64  # from what a capture has to the first bit that a stamp is of
-_HEADERS_BYTES = 18 + 20 + 8 + 4  # Ethernet with its tag, IPv4, UDP, FCS
+HEADERS_BYTES = 18 + 20 + 8 + 4  # Ethernet with its tag, IPv4, UDP or ICMP, FCS
 _SOURCES = Path(penstock.__file__).parents[1]
 _SEND = """
 import socket, sys
@@ -54,6 +55,12 @@ class _Flow:
     stream: Stream
     address: str  # of its listener in the guest's network
     payload_bytes: int
+
+
+def written_values(network: Network) -> dict[str, Any]:
+    """The scenario as it was written, to be changed."""
+    written = network.written or ""
+    return copy.deepcopy(dict(parse_toml(network.file, written)[0] if isinstance(written, str) else written))
 
 
 def run_with_guest(network: Network, out: Path, tell: Tell) -> Result:
@@ -90,21 +97,19 @@ def _notes(release: str) -> list[str]:
     ]
 
 
-def _refuse(network: Network, key: str, what: str, allowed: str) -> InputError:
+def refuse(network: Network, key: str, what: str, allowed: str) -> InputError:
+    """Of a scenario with what guests cannot do."""
     return InputError(what, allowed=allowed, file=network.file, key=key)
 
 
 def _station(network: Network) -> Station:
-    found = [station for station in network.stations.values() if station.card is not None]
-    if len(found) != 1:
-        raise _refuse(network, "stations", f"{len(found)} stations have a card", "one, whose host is the guest")
-    station = found[0]
+    (station,) = (station for station in network.stations.values() if station.card is not None)
     if station.round_robin or station.credit:
         what = "the guest sets the time slots of its card, and no turns or credit"
-        raise _refuse(network, f"stations.{station.name}", what, "gates.slots, or none")
+        raise refuse(network, f"stations.{station.name}", what, "gates.slots, or none")
     if any(gates.slots is None for gates in station.gates.values()):
         what = "the guest sets the time slots of its card, and no gate list"
-        raise _refuse(network, f"stations.{station.name}.gates", what, "slots")
+        raise refuse(network, f"stations.{station.name}.gates", what, "slots")
     return station
 
 
@@ -114,42 +119,49 @@ def _flows(network: Network, station: Station) -> list[_Flow]:
         key = f"streams.{stream.name}"
         if not stream.source.back_to_back or stream.source.frames is None:
             what = f'"{stream.name}" has times, which a guest beside slowed hardware does not keep'
-            raise _refuse(network, f"{key}.source", what, 'back_to_back = true, with one length of "frames"')
+            raise refuse(network, f"{key}.source", what, 'back_to_back = true, with one length of "frames"')
         if not stream.vlan or len(stream.listeners) != 1:
-            raise _refuse(network, key, f'"{stream.name}" is not what a guest sends here', "a tag, and one listener")
+            raise refuse(network, key, f'"{stream.name}" is not what a guest sends here', "a tag, and one listener")
         if network.class_at_talker(stream) != stream.pcp:
             what = f'priority {stream.pcp} of "{stream.name}" is class {network.class_at_talker(stream)}'
-            raise _refuse(network, key, what, 'class_of_priority = "identity": mqprio has priority k in queue k')
-        payload = stream.max_frame_bytes - _HEADERS_BYTES
+            raise refuse(network, key, what, 'class_of_priority = "identity": mqprio has priority k in queue k')
+        payload = stream.max_frame_bytes - HEADERS_BYTES
         if payload < 1:
             what = f'frames of {stream.max_frame_bytes} B of "{stream.name}"'
-            raise _refuse(network, f"{key}.source", what, f"{_HEADERS_BYTES + 1} B or more, for the headers of UDP")
+            raise refuse(network, f"{key}.source", what, f"{HEADERS_BYTES + 1} B or more, for the headers of UDP")
         flows.append(_Flow(stream, f"10.10.{number}.2", payload))
     if not flows:
-        raise _refuse(network, "streams", f'"{station.name}" sends nothing', "a stream of the card")
+        raise refuse(network, "streams", f'"{station.name}" sends nothing', "a stream of the card")
     return flows
 
 
-def _set_up(network: Network, station: Station, flows: list[_Flow]) -> str:
-    """Commands of the guest: all queues, mqprio, and a VLAN interface whose priority code points are the priorities."""
-    assert station.card is not None
-    queues = station.card.queues
-    numbers = [k if k < queues else 0 for k in range(16)]
-    at = " ".join(f"1@{k}" for k in range(queues))
-    pcps = " ".join(f"{k}:{k}" for k in range(8))
-    lines = [
+def queue_commands(queues: int) -> list[str]:
+    """Commands of a guest: all queues of its card, and mqprio, by which priority k leaves by queue k."""
+    numbers = " ".join(str(k if k < queues else 0) for k in range(16))
+    return [
         "until [ -e /sys/class/net/eth0 ]; do sleep 0.1; done",
         "set -e",
         "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 || true",
         f"ethtool -L eth0 combined {queues}",
         "ip link set eth0 up",
-        f"tc qdisc replace dev eth0 root handle 1: mqprio num_tc {queues} map {' '.join(map(str, numbers))}"
-        f" queues {at} hw 0",
+        f"tc qdisc replace dev eth0 root handle 1: mqprio num_tc {queues} map {numbers}"
+        f" queues {' '.join(f'1@{k}' for k in range(queues))} hw 0",
     ]
-    for vlan in dict.fromkeys(flow.stream.vlan for flow in flows):
-        name = f"eth0.{vlan}"
-        lines.append(f"ip link add link eth0 name {name} type vlan id {vlan} egress-qos-map {pcps}")
-        lines.append(f"ip link set {name} up")
+
+
+def vlan_commands(vlan: int) -> list[str]:
+    """Commands of a guest: a VLAN interface whose priority code points are the priorities."""
+    pcps = " ".join(f"{k}:{k}" for k in range(8))
+    name = f"eth0.{vlan}"
+    return [f"ip link add link eth0 name {name} type vlan id {vlan} egress-qos-map {pcps}", f"ip link set {name} up"]
+
+
+def _set_up(network: Network, station: Station, flows: list[_Flow]) -> str:
+    """Commands of the guest: all queues, VLAN interfaces, addresses."""
+    assert station.card is not None
+    lines = queue_commands(station.card.queues)
+    for vlan in dict.fromkeys(flow.stream.vlan or 0 for flow in flows):
+        lines += vlan_commands(vlan)
     for flow in flows:
         listener = network.stations[flow.stream.listeners[0]]
         name = f"eth0.{flow.stream.vlan}"
@@ -169,9 +181,9 @@ def _send(network: Network, station: Station, flows: list[_Flow], folder: Path, 
         Guest(kernel, Emulation("tcg"), devices=card.devices) as guest,
     ):
         tell(f"the guest started in {guest.seconds_to_start:.1f} s, Linux {kernel.release}, {guest.emulation}")
-        for module in ("virtio_net", "sch_mqprio", "8021q"):
-            _do(guest, "modprobe", module)
-        _do(guest, "sh", "-c", _set_up(network, station, flows))
+        for module in MODULES:
+            do(guest, "modprobe", module)
+        do(guest, "sh", "-c", _set_up(network, station, flows))
         cycle_ns = _set_slots(guest, station)
         for flow in flows:
             sender = [sys.executable, "-I", "-S", "-c", _SEND, str(flow.stream.pcp), str(flow.payload_bytes)]
@@ -187,7 +199,13 @@ def _send(network: Network, station: Station, flows: list[_Flow], folder: Path, 
     return kernel.release, begin_ns
 
 
-def _do(guest: Guest, *command: str) -> str:
+def do(guest: Guest, *command: str) -> str:
+    """What a command printed that has to succeed.
+
+    Raises:
+        RunError: It failed.
+
+    """
     done = guest.run(command)
     if done.status:
         raise RunError(f"in the guest: {command[0]}: {done.stderr.strip() or done.stdout.strip()}")
@@ -199,10 +217,10 @@ def _set_slots(guest: Guest, station: Station) -> int:
     gates = station.gates.get(0)
     if gates is None or gates.slots is None:
         return _SETTLE_NS
-    line = _do(guest, "sh", "-c", "echo /dev/vport*p3").strip()
+    line = do(guest, "sh", "-c", "echo /dev/vport*p3").strip()
     said = words(gates.cycle_time_ns, gates.slots.guard_ns, {k: gates.slots.slot_ns[k] for k in gates.slots.order})
     environment = ["env", f"PYTHONPATH={_SOURCES}"]
-    read = _do(guest, *environment, sys.executable, "-S", "-m", "penstock.nic.slots", line, *said).split()
+    read = do(guest, *environment, sys.executable, "-S", "-m", "penstock.nic.slots", line, *said).split()
     if read != said:
         raise RunError(f"the card's slots are read back as {' '.join(read)}, not {' '.join(said)}")
     return gates.cycle_time_ns
@@ -230,8 +248,7 @@ def _wait(card: Card, flows: list[_Flow], cycle_ns: int, duration_ns: int) -> in
 def _replayed(network: Network, station: Station, flows: list[_Flow], folder: Path, begin_ns: int) -> Mapping[str, Any]:
     """The scenario, in which each stream of the card has the frames that left by its wire."""
     whole = read_capture(folder / "wire.pcapng")
-    written = network.written or ""
-    values = copy.deepcopy(dict(parse_toml(network.file, written)[0] if isinstance(written, str) else written))
+    values = written_values(network)
     values["duration"] = f"{network.duration_ps}ps"
     values["stations"][station.name]["nodes"] = "model"
     for flow in flows:
