@@ -62,6 +62,12 @@ CASES = {
     "unknown table": ("[links]", "[link]", 4, "link", 'unknown key "link" .did you mean "links"', "name, title"),
     "unknown key in an inline table": (
         "seed = 7", "sead = 7", 31, "streams.video.source.sead", 'did you mean "seed"', "capture, frames"),
+    "unknown key of a stream that is called like one of its keys": (
+        '[streams.control]',
+        '[streams.ats]\nto = ["plc"]\nsource = { frames = "64B", every = "1ms" }\nfrm = "pc"\n[streams.control]',
+        20, "streams.ats.frm", 'unknown key "frm" .did you mean "from"', "from, to, source"),
+    "no table": ('ats = { rate = "20Mb/s", burst = "1542B" }', 'ats = "20Mb/s"',
+        23, "streams.control.ats", '"20Mb/s" is not a table', "a table with rate, burst, at"),
     "wrong unit": ('rate = "20Mb/s"', 'rate = "20MB/s"', 23, "streams.control.ats.rate", "MB/s", "Mb/s"),
     "unit of another quantity": ('delay = "50ns"', 'delay = "50m"', 6, "links.delay", '"m"', "ns, us"),
     "no unit": ('duration = "10ms"', "duration = 10", 2, "duration", "no unit", "ms"),
@@ -455,6 +461,14 @@ def test_a_dict_is_told_without_lines() -> None:
         "scenario: stations: is empty; allowed: one or more",
         "scenario: streams: is empty; allowed: one or more",
     ]
+
+
+def test_what_is_wrong_with_a_table_that_stands_in_several_places_is_told_of_each() -> None:
+    bridge = {"ports": 2, "classes": {"1": {"selectoin": "strict"}}}
+    with pytest.raises(InputError) as caught:
+        load({"name": "case", "duration": "1ms", "bridges": {"a": bridge, "b": bridge}})
+    told = [error.key for error in caught.value.errors]
+    assert [f"bridges.{name}.classes.1.selectoin" for name in "ab"] == told[:2]
 
 
 def test_more_shaped_streams_than_the_hardware_holds() -> None:

@@ -36,8 +36,8 @@ def test_what_streams_of_a_talker_have_in_common_is_asked_once(monkeypatch: pyte
     asked: list[str] = []
     is_kept = describe._is_kept
 
-    def counting(of: Any, each: Any) -> bool:
-        asked.append(each.name)
+    def counting(of: Any, each: str) -> bool:
+        asked.append(each)
         return is_kept(of, each)
 
     monkeypatch.setattr(describe, "_is_kept", counting)

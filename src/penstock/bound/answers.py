@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from penstock.bound.releases import Releases, learn, limits_of, releases_of
 from penstock.bound.way import bound
 from penstock.scenario.checked_stream import Stream
@@ -40,8 +38,7 @@ def _of(network: Network, stream: Stream, asked: Stream, known: Releases | str) 
         return "its jitter is by a distribution without a limit"
     assert stream.source.frames is not None
     most = stream.source.count
-    return replace(
-        known,
+    return known._replace(
         frame_bytes=(stream.source.frames,) * len(known.times_ps),
         groups=tuple(range(len(known.times_ps))),
         frames=known.frames if most is None else min(known.frames, most),

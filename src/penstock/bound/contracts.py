@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from math import ceil, floor, lcm
@@ -142,7 +142,7 @@ def _as_seen(network: Network, stream: Stream, releases: Releases, seen: Conform
 
 
 def _too_close(network: Network, stream: Stream, releases: Releases, held_ps: int, wait_ps: int) -> Contract:
-    undisplaced_ps = _held_ps(network, stream, replace(releases, early_ps=0, late_ps=0), 0)
+    undisplaced_ps = _held_ps(network, stream, releases._replace(early_ps=0, late_ps=0), 0)
     causes = []
     if undisplaced_ps is not None and undisplaced_ps <= _PROVED_PS:
         if releases.slack_ps:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from pydantic_core import to_json
 from penstock import _engine
 from penstock.bound.contracts import brought, contract_of
 from penstock.bound.phases import acts_for_all, begun, between, released
-from penstock.bound.sources import fastest_bps
+from penstock.bound.sources import fastest_bps, talker_groups
 from penstock.bound.terms import MOST, PS, ceil_div
 from penstock.bound.timing import STATION_STEP_PS, grid_step_ps, processing, visible_early_ps
 from penstock.collection import without_collection
@@ -107,14 +108,14 @@ def _described(network: Network) -> Description:
 def _places(network: Network) -> Iterable[Place]:
     """The ports by which frames leave, as streams come to them."""
     found: dict[Place, None] = {}
-    known: set[int] = set()
-    for stream in network.streams.values():
-        found[stream.talker, 0] = None
-        if not known.issuperset(map(id, stream.tree)):
-            known.update(map(id, stream.tree))
-            for hop in stream.tree:
-                found.update(dict.fromkeys((hop.bridge, port) for port in hop.egress))
-    return found
+    streams = iter(network.streams.values())
+    at: Stream | None = None
+    for hop, passing in network.by_hop:
+        while at is not passing[0]:
+            at = next(streams)
+            found[at.talker, 0] = None
+        found.update(dict.fromkeys((hop.bridge, port) for port in hop.egress))
+    return found | dict.fromkeys((stream.talker, 0) for stream in streams)
 
 
 def _lengths(network: Network) -> dict[Place, tuple[int, int]]:
@@ -290,13 +291,12 @@ def _stream(network: Network, stream: Stream, told: Description, known: _Known) 
             number = _regulator(network, stream, (hop.bridge, hop.entry), told, known) if is_held_there else None
             regulators += [number] * len(hop.egress)
         conforms = is_held[0] and _all_conform(network, stream)
-    passages = told.passages_of
     return {
         "port": told.port_at[stream.talker, 0],
         "class": network.class_at_talker(stream),
         "held_by": held,
         "pcp": None if stream.vlan is None else stream.pcp,
-        "way": [number for hop in stream.tree for number in passages[id(hop)]],
+        "way": [*chain.from_iterable(map(told.passages_of.__getitem__, map(id, stream.tree)))],
         "regulators": regulators,
         "conforms": conforms,
         "buckets": source_bucket(network, stream),
@@ -334,15 +334,22 @@ def _all_conform(network: Network, stream: Stream) -> bool:
 
 
 def _group_conforms(network: Network, stream: Stream) -> bool:
-    if any(other.source.response_to is not None for other in network.streams_from[stream.talker]):
+    if stream.talker in _answering(network):
         return False  # what is known of answers follows from this analysis
-    traffic_class = stream.traffic_class
-    group = [other for other in network.streams_from[stream.talker] if other.traffic_class == traffic_class]
-    return all(other.ats is not None and _is_kept(network, other) for other in group)
+    return all(_is_kept(network, other) for other in talker_groups(network)[stream.talker, stream.traffic_class])
 
 
-def _is_kept(network: Network, stream: Stream) -> bool:
-    found = contract_of(network, stream.name)
+def _answering(network: Network) -> frozenset[str]:
+    """The talkers that answer a stream."""
+    known: frozenset[str] | None = network.memo.get("answering")
+    if known is None:
+        answers = (stream for stream in network.streams.values() if stream.source.response_to is not None)
+        known = network.memo["answering"] = frozenset(stream.talker for stream in answers)
+    return known
+
+
+def _is_kept(network: Network, name: str) -> bool:
+    found = contract_of(network, name)
     return found is not None and found.state == "kept"
 
 

@@ -41,13 +41,11 @@ def released(network: Network, stream: Stream) -> dict[str, Any] | None:
     if begin > MOST and found.cycle_ps is not None:
         begin = begin % found.cycle_ps + found.cycle_ps  # as if it had always released, which is no less
     # One for each frame, of which those of a burst are alike.
-    windows = [
-        (begin + time + found.early_ps, begin + time + found.late_ps + _ROUNDING_PS)
-        for time in found.times_ps[: found.frames]
-    ]
-    if max([found.cycle_ps or 0, *(end for _, end in windows)]) > MOST:
+    earliest, latest = begin + found.early_ps, begin + found.late_ps + _ROUNDING_PS
+    windows = sorted([(earliest + time, latest + time) for time in found.times_ps[: found.frames]])
+    if max(found.cycle_ps or 0, windows[-1][1] if windows else 0) > MOST:
         return None
-    return {"period_ps": found.cycle_ps, "windows": sorted(windows)}
+    return {"period_ps": found.cycle_ps, "windows": windows}
 
 
 def between(network: Network, before: Bridge | Station, hop: Hop, egress: int) -> dict[str, int | bool]:

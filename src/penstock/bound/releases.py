@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Handover, Jitter, Stream
@@ -14,8 +14,7 @@ from penstock.scenario.network import Network
 _MOST_FRAMES = 100_000  # that are looked at one by one
 
 
-@dataclass(frozen=True)
-class Releases:
+class Releases(NamedTuple):
     """The frames of one cycle, in the network's time since its begin; each may be displaced by `early_ps` to `late_ps`.
 
     Those of a group, as the packets of a picture, are displaced together.
@@ -120,12 +119,15 @@ def _nominal(network: Network, stream: Stream) -> Releases | str:
 
 def _frames_in_run(network: Network, stream: Stream, times: list[int], cycle_ps: int | None) -> int:
     """How many frames the source releases before the run ends."""
-    lasts_ps = network.duration_ps - stream.source.start + network.stations[stream.talker].clock.offset_ps
+    source = stream.source
+    lasts_ps = network.duration_ps - source.start + network.stations[stream.talker].clock.offset_ps
     if cycle_ps is None:
-        return sum(time < lasts_ps for time in times)
-    whole, rest = divmod(max(lasts_ps, 0), cycle_ps)
-    in_run = whole * len(times) + sum(time < rest for time in times)
-    return in_run if stream.source.count is None else min(in_run, stream.source.count)
+        return sum([time < lasts_ps for time in times])
+    if lasts_ps <= 0:
+        return 0
+    whole, rest = divmod(lasts_ps, cycle_ps)
+    in_run = whole * len(times) + sum([time < rest for time in times])
+    return in_run if source.count is None else min(in_run, source.count)
 
 
 def _displaced(stream: Stream, nominal: Releases) -> Releases | str:
@@ -143,7 +145,7 @@ def _displaced(stream: Stream, nominal: Releases) -> Releases | str:
         if handed is None:
             return "what software and controller add is by a distribution without a limit"
         early, late = handed
-    return replace(nominal, early_ps=early, late_ps=late)
+    return nominal._replace(early_ps=early, late_ps=late)
 
 
 def _handed(handover: Handover, early: int, late: int) -> tuple[int, int] | None:

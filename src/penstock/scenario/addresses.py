@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 
 from penstock.scenario import model
@@ -28,7 +27,8 @@ def destination_of(
 
 def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, Bridge]) -> dict[str, Stream]:
     """Shaped streams that a bridge would take for others at one port get destinations of their own."""
-    meeting: defaultdict[tuple[str, int, int, int], list[str]] = defaultdict(list)
+    first: dict[tuple[str, int, int, int], str] = {}  # that comes to a bridge by a port, a VLAN and a destination
+    meeting: set[str] = set()
     ats_pcps = {name: bridge.ats_pcps for name, bridge in bridges.items()}
     anywhere = frozenset[int | None]().union(*ats_pcps.values())
     for name, stream in streams.items():
@@ -39,10 +39,13 @@ def told_apart(draft: Draft, streams: dict[str, Stream], bridges: Mapping[str, B
             if pcp in ats_pcps[hop.bridge]:
                 bridge = bridges[hop.bridge]
                 vlan = stream.vlan if stream.vlan else bridge.port_vlan_id[hop.entry]
-                meeting[hop.bridge, hop.entry, vlan, stream.destination_mac].append(name)
+                other = first.setdefault((hop.bridge, hop.entry, vlan, stream.destination_mac), name)
+                if other != name:
+                    meeting.add(other)
+                    meeting.add(name)
     numbers = {name: number for number, name in enumerate(draft.scenario.streams)}
     result = dict(streams)
-    for name in {name for several in meeting.values() if len(several) > 1 for name in several}:
+    for name in meeting:
         described = draft.scenario.streams[name]
         chosen = described.destination or described.identify or described.source.capture
         if described.has_scheduler and chosen is None:

@@ -28,11 +28,13 @@ def header_bytes(draft: Draft, path: KeyPath, settings: model.Bridge) -> int | N
 
 def check_headers(draft: Draft, network: Network) -> None:
     """What a stream is known by has to be in the header."""
-    for name, passing in network.passing.items():
-        header = network.bridges[name].cut_through_bytes
+    for name, bridge in network.bridges.items():
+        header = bridge.cut_through_bytes
         if header is None or header >= _IPV4_HEADER_BYTES:
             continue
-        by_ipv4 = next((stream for stream, _ in passing if stream.ats and stream.identify == "ipv4"), None)
+        by_ipv4 = next(
+            (stream for stream, _ in network.passing[name] if stream.ats and stream.identify == "ipv4"), None
+        )
         if by_ipv4 is not None:
             what = f'"{by_ipv4.name}" is known by its IPv4 addresses and ports, which are not in the first {header} B'
             allowed = f'"{_IPV4_HEADER_BYTES}B" or more'

@@ -18,7 +18,6 @@ from pydantic import (
     StrictBool,
     TypeAdapter,
     WithJsonSchema,
-    model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -53,13 +52,6 @@ class Table(BaseModel):
     """A TOML table; `report.py` lays out what is said of keys that are not known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_table(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            raise refuse(f"{said(values)} is not a table", f"a table with {', '.join(cls.keys())}")
-        return values
 
     @classmethod
     def keys(cls) -> list[str]:

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from penstock.ethernet import AHEAD_BYTES, SDU_OVERHEAD_BYTES, WIRE_OVERHEAD_BYTES
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.draft import Draft
-from penstock.scenario.egress import Egress
+from penstock.scenario.egress import Egress, GateList
 from penstock.scenario.network import Network
 from penstock.scenario.positions import KeyPath
 from penstock.scenario.tagging import sent_bytes
 from penstock.scenario.windows import acting, wire_ns
+
+_UNTAGGED = 8  # behind the priorities
 
 
 def check_passing(draft: Draft, network: Network) -> None:
@@ -75,37 +79,27 @@ def _check_passes(
 
 
 def _all_pass(network: Network) -> bool:
-    """Whether the longest frames of each class pass wherever they come, in bridges that leave their tags alone."""
-    longest: dict[tuple[str, tuple[int, ...], int], int] = {}
-    for hop, streams in network.by_hop:
-        bridge = network.bridges[hop.bridge]
-        if not bridge.gates and not bridge.max_sdu_bytes:
-            continue
-        if bridge.tagging_ports:
+    """Whether the longest frames of each priority would pass at all ports, in bridges that leave their tags alone."""
+    rising = sorted(network.streams.values(), key=attrgetter("max_frame_bytes"))
+    longest = {_UNTAGGED if stream.vlan is None else stream.pcp: stream.max_frame_bytes for stream in rising}
+    alike: set[tuple[GateList, int, int, tuple[int, ...]]] = set()  # all by which ports with gates differ
+    for bridge in network.bridges.values():
+        if bridge.tagging_ports and (bridge.gates or bridge.max_sdu_bytes):
             return False
-        by_pcp: dict[int | None, int] = {}
-        for stream in streams:
-            pcp, size = None if stream.vlan is None else stream.pcp, stream.max_frame_bytes
-            if size > by_pcp.get(pcp, -1):
-                by_pcp[pcp] = size
-        for pcp, size in by_pcp.items():
-            number = bridge.class_of_untagged if pcp is None else bridge.class_of_pcp[pcp]
-            at = hop.bridge, hop.egress, number
-            longest[at] = max(size, longest.get(at, size))
+        classes = *bridge.class_of_pcp, bridge.class_of_untagged
+        for (_, number), limit in bridge.max_sdu_bytes.items():
+            if any(classes[at] == number and size > limit + SDU_OVERHEAD_BYTES for at, size in longest.items()):
+                return False
+        for port, gates in bridge.gates.items():
+            link = network.link_at.get((bridge.name, port))
+            if link is not None:
+                alike.add((gates, link.rate_bps, _around(bridge), classes))
     return all(
-        _passes(network, network.bridges[name], (name, port), number, size)
-        for (name, ports, number), size in longest.items()
-        for port in ports
+        window_ns is None or wire_ns(size, rate_bps, around) <= window_ns
+        for gates, rate_bps, around, classes in alike
+        for at, size in longest.items()
+        for window_ns in [acting(gates).largest_window(classes[at])]
     )
-
-
-def _passes(network: Network, settings: Egress, at: tuple[str, int], number: int, longest: int) -> bool:
-    """Whether frames of a class that are as long leave by a port."""
-    limit = settings.max_sdu_bytes.get((at[1], number))
-    if limit is not None and longest > limit + SDU_OVERHEAD_BYTES:
-        return False
-    window_ns, needed_ns = _window(network, settings, at, number, longest)
-    return window_ns is None or needed_ns <= window_ns
 
 
 def _window(

@@ -38,7 +38,7 @@ def check_reservations(draft: Draft, network: Network) -> None:
     for stream in network.streams.values():
         if stream.ats is None:
             talker = network.stations[stream.talker]
-            if network.class_at_talker(stream) in talker.ats_classes:
+            if talker.ats_classes and network.class_at_talker(stream) in talker.ats_classes:
                 number = network.class_at_talker(stream)
                 what = f'class {number} of "{talker.name}" is ATS but the stream has no rate: it passes unshaped'
                 report.warn(("streams", stream.name), what)

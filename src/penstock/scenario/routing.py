@@ -10,7 +10,7 @@ with several listeners goes by the ways from its talker, decided from the talker
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from penstock.scenario.checked_stream import Hop
@@ -33,7 +33,8 @@ class Routes:
         self.neighbours = [sorted(ports) for ports in self.ports]
         self._held_by = _held_by(self.neighbours)
         self._towards: dict[int, list[int]] = {}
-        self._hops: dict[tuple[int, int, int], Hop] = {}  # those that many streams have in common
+        self._hops = _Hops(self.names)
+        self._steps = _Steps(self.ports, self._hops)
 
     def towards(self, destination: int) -> list[int]:
         """For each bridge the next one on the way to a destination; itself at the end; -1 where there is no way."""
@@ -90,8 +91,18 @@ class Routes:
 
     def straight(self, start: str, entry: int, end: str, last: int) -> tuple[Hop, ...] | None:
         """The shortest way from a port of one bridge to a port of another, or None where none leads."""
-        way = self._numbers(start, end)
-        return None if way is None else self._path(entry, way, last)
+        here, goal = self.number[start], self.number[end]
+        following = self.towards(goal)
+        if following[here] < 0:
+            return None
+        found, steps = [], self._steps
+        while here != goal:
+            there = following[here]
+            hop, entry = steps[here, entry, there]
+            found.append(hop)
+            here = there
+        found.append(self._hops[here, entry, last])
+        return tuple(found)
 
     def adjacent(self, a: str, b: str) -> bool:
         """Whether a link joins two bridges."""
@@ -129,20 +140,35 @@ class Routes:
     def _path(self, entry: int, way: Sequence[int], last: int) -> tuple[Hop, ...]:
         """The tree that is one way without a loop."""
         found = []
-        ports, known = self.ports, self._hops
         for here, there in pairwise(way):
-            out, into = ports[here][there]
-            hop = known.get((here, entry, out))
-            if hop is None:
-                hop = known[here, entry, out] = Hop(self.names[here], entry, (out,))
+            hop, entry = self._steps[here, entry, there]
             found.append(hop)
-            entry = into
-        here = way[-1]
-        hop = known.get((here, entry, last))
-        if hop is None:
-            hop = known[here, entry, last] = Hop(self.names[here], entry, (last,))
-        found.append(hop)
-        return tuple(found)
+        return (*found, self._hops[way[-1], entry, last])
+
+
+class _Hops(dict[tuple[int, int, int], Hop]):
+    """By bridge, reception port and egress port: one hop that all streams have in common."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def __missing__(self, key: tuple[int, int, int]) -> Hop:
+        here, entry, out = key
+        found = self[key] = Hop(self._names[here], entry, (out,))
+        return found
+
+
+class _Steps(dict[tuple[int, int, int], tuple[Hop, int]]):
+    """By bridge, reception port and the next bridge: the hop there, and the next bridge's reception port."""
+
+    def __init__(self, ports: Sequence[Mapping[int, tuple[int, int]]], hops: _Hops) -> None:
+        self._ports, self._hops = ports, hops
+
+    def __missing__(self, key: tuple[int, int, int]) -> tuple[Hop, int]:
+        here, entry, there = key
+        out, into = self._ports[here][there]
+        found = self[key] = self._hops[here, entry, out], into
+        return found
 
 
 def _held_by(neighbours: Sequence[Sequence[int]]) -> dict[int, int]:

@@ -42,16 +42,19 @@ def _stream(
     _check_program(draft, path, stream)
     talker, listeners = _ends(draft, path, stream, stations)
     tree = tree_of(draft, path, stream, talker, listeners)
-    passed = [bridges[hop.bridge] for hop in tree]
-    tightest = passed[0] if passed[0].max_frame_bytes == draft.shortest_frame_limit else min(passed, key=_MAX_FRAME)
+    first = bridges[talker.bridge]
+    tightest = first
+    if first.max_frame_bytes > draft.shortest_frame_limit:
+        tightest = min([bridges[hop.bridge] for hop in tree], key=_MAX_FRAME)
     longest = tightest.max_frame_bytes, f'"{tightest.name}"'
     if stream.source.capture is not None:
         traffic = captured(draft, path, stream, longest)
     else:
         traffic = made(draft, path, number, stream, longest, talker, stations)
-    first = bridges[talker.bridge]
-    ats = committed_of(draft, path, stream, talker, passed)
-    if ats is not None:
+    ats = None
+    if stream.has_scheduler:
+        passed = [bridges[hop.bridge] for hop in tree]
+        ats = committed_of(draft, path, stream, talker, passed)
         where: KeyPath = (*path, "ats" if stream.scheduler is None else "scheduler")
         at_talker = talker.class_of_pcp[0 if traffic.vlan is None else traffic.pcp] in talker.ats_classes
         _check_class(draft, where, traffic, first, passed, at_talker)

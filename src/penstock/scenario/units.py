@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -87,7 +88,7 @@ FREQUENCY = Kind("a frequency", {"mHz": 1, "Hz": 10**3, "kHz": 10**6, "MHz": 10*
 DRIFT = Kind("a drift", {"ppb": 1, "ppm": 10**3}, "-20ppm")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quantity:
     """Pydantic's view of a quantity between two values; with a `step`, in whole multiples of that unit."""
 
@@ -104,6 +105,9 @@ class Quantity:
 
     def read(self, value: Any) -> int:
         """The value in the smallest unit."""
+        return _read(self, value) if isinstance(value, str) else self._read(value)
+
+    def _read(self, value: Any) -> int:
         number = self.kind.read(value)
         if not self.least <= number <= self.most:
             nearest = min(max(number, self.least), self.most)
@@ -130,6 +134,12 @@ class Quantity:
     def _example(self) -> str:
         number = self.kind.read(self.kind.example)
         return self.kind.example if self.least <= number <= self.most else self.kind.write(self.most)
+
+
+@lru_cache(maxsize=4096)
+def _read(quantity: Quantity, text: str) -> int:
+    """The same text comes often."""
+    return quantity._read(text)
 
 
 def show_time(ps: int | float) -> str:

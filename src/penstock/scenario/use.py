@@ -56,8 +56,13 @@ def _check_classes(draft: Draft, network: Network) -> None:
         for number in shaped:
             said[*draft.origin[name], "classes", str(number)].append((name, number))
     for path, places in said.items():
-        used = any(network.class_at(stream, name) == k for name, k in places for stream, _ in network.passing[name])
-        if not used:
+        number_at = dict(places)
+        if not any(
+            network.class_at(stream, hop.bridge) == number_at[hop.bridge]
+            for hop, streams in network.by_hop
+            if hop.bridge in number_at
+            for stream in streams
+        ):
             name, number = places[0]
             bridge = network.bridges[name]
             everywhere = (bridge.selection(number), *(bridge.selection_at(at, number) for at in range(bridge.ports)))

@@ -7,7 +7,6 @@ mistake: an unknown key counts as the one that it is near, a value out of range 
 
 from __future__ import annotations
 
-import copy
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +34,7 @@ def validate(values: dict[str, Any], report: Report) -> tuple[model.Scenario, se
             return model.Scenario.model_validate(own), broken
         except ValidationError as error:
             if own is values:
-                own = copy.deepcopy(values)
+                own = _copied(values)
             before = len(report.found), len(report.renamed)
             details = [(detail, _path(detail, own)) for detail in error.errors(include_url=False)]
             for detail, path in details:
@@ -55,6 +54,13 @@ def validate(values: dict[str, Any], report: Report) -> tuple[model.Scenario, se
                     _leave_out(path, own, broken)
             if (len(report.found), len(report.renamed)) == before:
                 report.done()
+
+
+def _copied(values: Any) -> Any:
+    """A table that stands in several places is one of its own in each."""
+    if isinstance(values, dict):
+        return {key: _copied(value) for key, value in values.items()}
+    return [_copied(value) for value in values] if isinstance(values, list) else values
 
 
 def _path(detail: Any, values: dict[str, Any]) -> KeyPath:
@@ -147,7 +153,9 @@ def _explain(detail: Any, path: KeyPath) -> tuple[str, str]:
         return f"{said(value)} is not text", "text in quotes"
     if kind == "bool_type":
         return f"{said(value)} is neither true nor false", "true or false"
-    if kind in ("dict_type", "model_type"):
+    if kind == "model_type":
+        return f"{said(value)} is not a table", f"a table with {', '.join(_table_of(path).keys())}"
+    if kind == "dict_type":
         return f"{said(value)} is not a table", "a table"
     return f"{said(value)} does not fit", detail["msg"].removeprefix("Input should be ")
 
@@ -155,10 +163,15 @@ def _explain(detail: Any, path: KeyPath) -> tuple[str, str]:
 def _table_of(path: KeyPath) -> type[Table]:
     """The table in which a key stands."""
     table: type[Table] = model.Scenario
+    is_name = False
     for part in path:
+        if is_name:
+            is_name = False
+            continue
         field = next((f for n, f in table.model_fields.items() if (f.alias or n) == part), None)
         if field is not None:
             table = next(_tables_in(field.annotation), table)
+            is_name = typing.get_origin(field.annotation) is dict
         elif table is model.Links:
             table = model.Link
     return table
