@@ -83,6 +83,32 @@ module pen_egress_port
   length_t    length;
   logic [7:0] data;
 
+`ifdef FORMAL_WIRE
+  // Whatever queues, credit and what is counted do, as far as the contract below says.
+  typedef struct packed {
+    logic     grant;
+    class_t   grant_class;
+    cell_t    grant_frame;
+    release_t popped;
+    edit_t    popped_edit;
+    length_t  popped_slot;
+    logic     expired_valid;
+    reason_e  expired_reason;
+    length_t  length;            // of the frame that is granted, which popped_slot tells a cycle later
+  } f_queue_t;
+  (* anyseq *) f_queue_t f_any;
+  f_queue_t              f_queue_q;
+  always_ff @(posedge clk_i) f_queue_q <= f_any;
+  assign grant          = f_queue_q.grant;
+  assign grant_class    = f_queue_q.grant_class;
+  assign grant_frame    = f_queue_q.grant_frame;
+  assign popped         = f_queue_q.popped;
+  assign popped_edit    = f_queue_q.popped_edit;
+  assign popped_slot    = f_queue_q.popped_slot;
+  assign expired_valid  = f_queue_q.expired_valid;
+  assign expired_reason = f_queue_q.expired_reason;
+  assign {status_ack_o, status_data_o, waiting, credit, sending, queue_idle, credit_idle} = '0;
+`else
   pen_queue #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT), .LATE(LATE)) u_queue (
     .clk_i,
     .rst_i,
@@ -159,6 +185,7 @@ module pen_egress_port
 
   assign status_ack_o  = credit_ack || overruns_ack;
   assign status_data_o = credit_data | 32'(overruns_data);
+`endif
 
   pen_egress_reader #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_reader (
     .clk_i,
@@ -317,6 +344,97 @@ module pen_egress_port
     if (!rst_i) begin
       assert (!start || mac_ready);
       assert (!popped.valid || !(released.valid || cut));
+    end
+  end
+`endif
+
+`ifdef FORMAL_WIRE
+  // Contract: 1. no bit of a frame, preamble included, is on the wire but while the gate of its class is open, which is
+  // ahead of the wire by four cycles; 2. a frame is not granted before the one before it and its gap are over.
+  //
+  //   cycle        | n     | n+1    | n+2   | n+4 ..    | n+12 .. n+11+L | n+20+L      L: length
+  //   grant        | valid | popped | start | preamble  | data           | next grant
+  //   gate is open | from here to the end of n+19+L as pen_gates and pen_queue have it; to n+7+L is enough
+  //
+  // Of pen_queue is assumed what is proven of it: a frame is granted to a transmitter that is ready, and only if it ends,
+  // its gap counted, before its gate closes. The twelve cycles of the gap are for a clock that runs fast meanwhile.
+  localparam length_t F_TO_WIRE = 11'd4, F_TO_DATA = 11'd12, F_TO_NEXT = 11'd20;
+  localparam length_t F_MOST_BYTES = 11'd2000;      // more than any frame has
+  logic               f_past_q = 1'b0;
+  logic               f_under_way_q;                // a frame was granted, and the next one not yet
+  length_t            f_since_q;                    // cycles since its grant, up to all that it takes
+  length_t            f_since;
+  length_t            f_length_q, f_length;         // of it
+  class_t             f_class_q, f_class;
+  logic               f_under_way;
+  logic [3:0][CLASSES-1:0] f_open_q;                // gates one to four cycles ago
+  logic               f_sends_q;
+  localparam logic [2:0] F_IDLE = 3'd0, F_PREAMBLE = 3'd1, F_DELIMITER = 3'd2, F_DATA = 3'd3, F_GAP = 3'd4;
+  logic [2:0]         f_mac;                        // as pen_mac_tx has its states
+
+  assign f_mac       = gen_wire.u_mac.state_q;
+  assign f_under_way = f_under_way_q || grant;
+  assign f_since     = grant ? '0 : f_since_q;
+  assign f_length    = grant ? f_queue_q.length : f_length_q;
+  assign f_class     = grant ? grant_class : f_class_q;
+
+  always_ff @(posedge clk_i) begin
+    f_past_q      <= 1'b1;
+    f_open_q      <= {f_open_q[2:0], open_i};
+    f_sends_q     <= gmii_tx_en_o;
+    f_under_way_q <= f_under_way && !rst_i;
+    f_length_q    <= f_length;
+    f_class_q     <= f_class;
+    f_since_q     <= f_since < f_length + F_TO_NEXT + 11'd2 ? f_since + 1'b1 : f_since;
+  end
+
+  always_comb begin
+    assume (rst_i == !f_past_q);
+    if (f_past_q) begin
+      // pen_queue
+      assume (!grant || (tx_ready && !stamp_valid_i));
+      assume (!grant || (f_queue_q.length != '0 && f_queue_q.length <= F_MOST_BYTES));
+      assume (popped.valid == (f_under_way_q && f_since_q == 11'd1));
+      assume (!popped.valid || popped_slot == f_length_q);
+      // pen_queue and pen_gates
+      assume (!f_under_way || f_since >= f_length + 11'd8 || open_i[f_class]);
+      // The contract.
+      if (gmii_tx_en_o) assert (f_under_way_q && f_open_q[3][f_class_q]);
+      if (grant && f_under_way_q) assert (f_since_q >= f_length_q + F_TO_NEXT);
+      // What makes it hold: what was promised was so, and where reader and MAC are.
+      if (gmii_tx_en_o) assert (f_since_q >= F_TO_WIRE && f_since_q < f_length_q + F_TO_DATA);
+      if (f_under_way_q) begin
+        assert (f_since_q != '0 && f_length_q != '0 && f_length_q <= F_MOST_BYTES);
+        assert (f_since_q <= f_length_q + F_TO_NEXT + 11'd2);
+        for (int unsigned ago = 1; ago <= 4; ago++)
+          if (f_since_q >= length_t'(ago) && f_since_q < f_length_q + 11'd8 + length_t'(ago))
+            assert (f_open_q[ago-1][f_class_q]);
+        assert (u_reader.first_q == (f_since_q == 11'd1));
+        assert (u_reader.start_q == (f_since_q == 11'd2));
+        if (f_since_q == 11'd2) assert (u_reader.slot_q == f_length_q);
+        if (f_since_q < f_length_q + F_TO_NEXT) assert (!u_reader.free_q);
+        else assert (u_reader.free_q);
+        if (f_since_q >= 11'd3 && !u_reader.free_q) assert (u_reader.count_q == f_length_q + 11'd19 - f_since_q);
+      end else assert (u_reader.free_q && !u_reader.first_q && !u_reader.start_q && !gmii_tx_en_o);
+      case (f_mac)
+        F_IDLE: assert (!f_under_way_q || f_since_q <= 11'd2 || f_since_q >= F_TO_DATA);
+        F_PREAMBLE:
+          assert (f_under_way_q && gen_wire.u_mac.count_q <= 4'd6 && f_since_q == 11'd9 - 11'(gen_wire.u_mac.count_q));
+        F_DELIMITER: assert (f_under_way_q && f_since_q == 11'd10);
+        F_DATA:
+          assert (f_under_way_q && gen_wire.u_mac.left_q < f_length_q
+                  && f_since_q == f_length_q + 11'd10 - gen_wire.u_mac.left_q);
+        F_GAP: begin
+          assert (f_under_way_q && gen_wire.u_mac.count_q <= 4'd10);
+          if (f_since_q <= 11'd2) assert (11'(gen_wire.u_mac.count_q) + f_since_q <= 11'd1 && !gmii_tx_en_o);
+          else assert (f_since_q >= F_TO_DATA && f_since_q + 11'(gen_wire.u_mac.count_q) <= f_length_q + 11'd21);
+        end
+        default: assert (1'b0);
+      endcase
+      if (f_under_way_q && f_mac inside {F_PREAMBLE, F_DELIMITER})
+        assert (gen_wire.u_mac.left_q == f_length_q - 1'b1);
+      // A frame may end with the very last bit that its gate lets pass, and the next class's begins.
+      cover (f_sends_q && !gmii_tx_en_o && !f_open_q[3][f_class_q] && f_length_q >= 11'd3 && !gen_wire.u_mac.silent_q);
     end
   end
 `endif

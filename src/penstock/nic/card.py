@@ -92,7 +92,7 @@ class Card(Ending):
         program += [] if capture is None else ["--capture", str(capture)]
         program += ["--steps"] if steps else []
         self._process = subprocess.Popen(
-            ["unshare", "--net", "setpriv", "--pdeathsig", "KILL", *program],
+            [*(["unshare", "--net"] if has_cable else []), "setpriv", "--pdeathsig", "KILL", *program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._path("said").open("wb"),
