@@ -17,7 +17,13 @@ from penstock.scenario import load
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 NAMES = sorted(path.parent.name for path in SCENARIOS.glob("*/scenario.toml"))
-PAPERS = sorted(path.relative_to(SCENARIOS) for path in (SCENARIOS / "papers").rglob("*.toml"))
+OTHERS = sorted(
+    {path.relative_to(SCENARIOS) for path in SCENARIOS.rglob("*.toml")}
+    - {Path(name, "scenario.toml") for name in NAMES}
+)
+# Two reach what the first ones do not: gates that meet, and a phase that is done with. One takes twenty seconds.
+SEEDS = [seed for seed in [*range(200), 245, 550] if seed != 162]
+CHUNKS = 8
 
 
 def claimed(scenario: Any) -> dict[str, Any] | None:
@@ -49,25 +55,27 @@ def test_the_bounds_of_each_scenario_are_accepted_and_less_is_not(name: str) -> 
         assert (port, traffic_class) in refused, claim["waits"][queue]
 
 
-def test_the_bounds_of_the_papers_are_accepted() -> None:
-    claims = [claim for claim in (claimed(SCENARIOS / path) for path in PAPERS) if claim is not None]
-    assert len(claims) > 5
+def test_the_bounds_of_all_other_files_are_accepted() -> None:
+    claims = [claim for claim in (claimed(SCENARIOS / path) for path in OTHERS) if claim is not None]
+    assert len(claims) > 20
     assert [refused for claim in claims for refused in refusals(claim)] == []
 
 
-def test_the_bounds_of_random_mixes_are_accepted_and_less_is_not() -> None:
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_the_bounds_of_random_mixes_are_accepted_and_less_is_not(chunk: int) -> None:
     accepted = looked = 0
-    for seed in range(24):
+    for seed in SEEDS[chunk::CHUNKS]:
         claim = claimed(drawn(seed))
         # The fractions of many streams or of long lists take seconds.
         if claim is None or len(claim["network"]["streams"]) > 12 or longest_list(claim) > 8:
             continue
         assert refusals(claim) == [], seed
         accepted += len(claim["waits"])
-        queue = seed % len(claim["waits"])
-        port, traffic_class, _ = claim["waits"][queue]
-        refused = {(each.port, each.traffic_class) for each in refusals(with_less(claim, queue))}
-        assert (port, traffic_class) in refused, seed
-        looked += 1
+        if looked < 3:
+            queue = seed % len(claim["waits"])
+            port, traffic_class, _ = claim["waits"][queue]
+            refused = {(each.port, each.traffic_class) for each in refusals(with_less(claim, queue))}
+            assert (port, traffic_class) in refused, seed
+            looked += 1
     assert accepted > 50
-    assert looked > 8
+    assert looked == 3

@@ -198,3 +198,163 @@ impl Opening {
         Some(longest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::curve::Line;
+    use crate::describe::Gates;
+    use crate::service::Above;
+    use crate::windows::List;
+    use proptest::prelude::*;
+
+    /// The class that waits.
+    const OWN: usize = 3;
+    const ALWAYS_OPEN: [(u8, i64); 1] = [(0xFF, 20)];
+
+    fn cycle(entries: Vec<(u8, i64)>, own: Time) -> Rc<Cycle> {
+        let gates = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+        Rc::new(Cycle::new(&List::new(&gates), OWN, own, &[]))
+    }
+
+    fn entries() -> impl Strategy<Value = Vec<(u8, i64)>> {
+        prop::collection::vec((any::<u8>(), 1_i64..20), 1..5)
+    }
+
+    fn curve(fastest: i64) -> impl Strategy<Value = Curve> {
+        let line = (0_i128..200, 0..=fastest).prop_map(|(burst, rate)| Line { burst, rate });
+        prop::collection::vec(line, 1..3).prop_map(|lines| Curve::least(lines).unwrap())
+    }
+
+    fn above() -> impl Strategy<Value = Above> {
+        let credit = prop::option::of((0_i128..100, 1_i64..4).prop_map(|(burst, rate)| Line { burst, rate }));
+        (4_usize..8, curve(3), credit).prop_map(|(class, arrivals, credit)| Above {
+            class: Some(class),
+            arrivals: Some(Rc::new(arrivals)),
+            credit,
+        })
+    }
+
+    /// Picosecond by picosecond: the most that is earned and not served until that is no more, and whether it ever is.
+    fn most_of(service: &Service, cycle: &Cycle, phase: Phase, idle: i64, until: Time) -> (Amount, bool) {
+        let piece = |at: Time| cycle.pieces[cycle.piece_at(phase.begin - phase.blocked + at).0];
+        let slack_of = |class: usize| if phase.others >> class & 1 == 1 { phase.slack } else { 0 };
+        let classes: Vec<usize> = service.above.iter().map(|above| above.class.unwrap()).collect();
+        let (mut usable, mut open) = (0, phase.slack);
+        let mut shared: Vec<Time> = classes.iter().map(|&class| slack_of(class)).collect();
+        let mut opened: Vec<Time> = vec![phase.slack; classes.len()];
+        let (mut served, mut most): (Amount, Amount) = (0, 0);
+        for at in 0..until {
+            let here = piece(at);
+            let sent = service.above.iter().enumerate().map(|(place, above)| {
+                let came = above.arrivals.as_ref().unwrap().at(at);
+                let by_gate = Amount::from(service.rate) * Amount::from(shared[place]);
+                let by_credit = above.credit.map_or(Amount::MAX, |line| line.at(opened[place]));
+                came.min(by_gate).min(by_credit)
+            });
+            let left = Amount::from(service.rate) * Amount::from(usable) - service.low - sent.sum::<Amount>();
+            served = served.max(left);
+            let earned = Amount::from(idle) * Amount::from(open);
+            most = most.max(earned - served);
+            if served > 0 && served >= earned {
+                return (most, true);
+            }
+            let is_usable = here.usable && at >= phase.blocked;
+            for (place, &class) in classes.iter().enumerate() {
+                if here.others >> class & 1 == 1 {
+                    opened[place] += 1;
+                    shared[place] += Time::from(is_usable);
+                }
+            }
+            usable += Time::from(is_usable);
+            open += Time::from(here.may_open);
+        }
+        (most, false)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        /// No class earns more, from whatever phase on, and what has a limit comes to an end.
+        #[test]
+        fn no_credit_is_above_the_most(
+            entries in entries(),
+            own in 1_i64..8,
+            rate in 5_i64..12,
+            idle in 1_i64..6,
+            above in prop::collection::vec(above(), 0..3),
+            low in prop::option::of(0_i128..50),
+        ) {
+            // A port has gates, or of a lower class the longest frame may have begun.
+            let cycle = cycle(if low.is_some() { ALWAYS_OPEN.to_vec() } else { entries }, own);
+            prop_assume!(!cycle.has_no_window());
+            let service = match low {
+                Some(low) => Service { rate, low, above, cycle: None },
+                None => Service { rate, low: 0, above, cycle: Some(cycle.clone()) },
+            };
+            let found = most_credit(&service, idle);
+            // With one unit left over in each cycle all bursts are served by then.
+            let until = 1_200 * cycle.length;
+            let sent = |above: &Above| {
+                let came = above.arrivals.as_ref().unwrap().last().rate;
+                above.credit.map_or(came, |line| came.min(line.rate))
+            };
+            let is_enough = low.is_some() && rate - service.above.iter().map(sent).sum::<i64>() >= idle;
+            prop_assert!(!is_enough || found.is_some());
+            let phases: Vec<Phase> = match low {
+                Some(_) => vec![ANY],
+                None => cycle.phases().flatten().chain(&cycle.openings).copied().collect(),
+            };
+            for phase in phases {
+                let (most, is_over) = most_of(&service, &cycle, phase, idle, until);
+                prop_assert!(found.is_none() || is_over || is_enough, "{phase:?} does not come to an end");
+                prop_assert!(found.is_none_or(|found| most <= found), "{phase:?}: {most} is more than {found:?}");
+            }
+        }
+
+        /// No frame waits longer for credit, whenever it comes and whenever its class began to wait; and one nearly so.
+        #[test]
+        fn the_longest_wait_for_credit_is_that_of_any_phase(
+            entries in entries(),
+            own in 1_i64..8,
+            idle in 1_i64..12,
+            most in 50_i128..300,
+            arrivals in curve(6),
+            shorter in 0_i128..20,
+            is_gated in prop::bool::weighted(0.8),
+        ) {
+            let cycle = cycle(if is_gated { entries } else { ALWAYS_OPEN.to_vec() }, own);
+            let lengths = [20 - shorter, 20];
+            let found = by_credit(Some(&*cycle).filter(|_| is_gated), idle, most, &arrivals, &lengths);
+            let open: Time = cycle.pieces.iter().filter(|piece| piece.is_open).map(|piece| piece.length).sum();
+            let is_enough = open > 0 && idle * open >= arrivals.last().rate * cycle.length;
+            prop_assert_eq!(found.is_some(), is_enough);
+            let Some(found) = found else { return Ok(()) };
+            let last = arrivals.turns().last().unwrap() + 2 * cycle.length;
+            for (length, found) in lengths.into_iter().zip(found) {
+                let (mut least, mut longest) = (0, 0);
+                for begin in 0..cycle.length {
+                    // For how long the gate has been open until a time, which only grows.
+                    let (mut time, mut open) = (0, 0);
+                    let mut earned = |amount: Amount| {
+                        while Amount::from(idle) * Amount::from(open) < amount {
+                            open += Time::from(cycle.pieces[cycle.piece_at(begin + time).0].is_open);
+                            time += 1;
+                        }
+                        time
+                    };
+                    for at in 0..last {
+                        let owed = |at: Time| arrivals.at(at) + most - length;
+                        // Just after that instant some of what comes until the next one is there, and the gate may have shut.
+                        longest = longest.max(earned(owed(at + Time::from(is_gated))) - at);
+                        least = least.max(earned(owed(at) + 1) - at);
+                    }
+                }
+                prop_assert!(longest <= found, "{longest} is more than {found}");
+                prop_assert!(found <= least + GRID, "{found} is much more than {least}");
+            }
+        }
+    }
+}

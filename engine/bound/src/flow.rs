@@ -396,3 +396,89 @@ fn in_order(next: &[Vec<usize>]) -> Vec<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::{Bucket, Hop, Network, Port, Stream};
+
+    const RATE: i64 = 1_000_000_000;
+    const BYTES: i64 = 1_000;
+    const FRAME_PS: i64 = BYTES * 8 * 1_000;
+
+    fn port() -> Port {
+        Port {
+            slowest_bps: RATE,
+            fastest_bps: RATE,
+            unknown: false,
+            credit: Vec::new(),
+            turns: 0,
+            gates: None,
+            held_ps: 0,
+        }
+    }
+
+    /// A stream of one class, a frame at once and so much, through ports one after the other.
+    fn stream(rate_bps: i64, ports: impl IntoIterator<Item = usize>) -> Stream {
+        let hop = |(place, port): (usize, usize)| Hop {
+            port,
+            traffic_class: 0,
+            from: place.checked_sub(1),
+            jitter_ps: 0,
+            regulator: None,
+            conforms: false,
+            reach_ps: None,
+        };
+        Stream {
+            buckets: vec![Bucket { burst_millibits: BYTES * 8_000, rate_bps }],
+            min_bytes: BYTES,
+            max_bytes: BYTES,
+            fills: false,
+            releases: None,
+            hops: ports.into_iter().enumerate().map(hop).collect(),
+        }
+    }
+
+    fn waits(ports: usize, streams: Vec<Stream>) -> (usize, Vec<Option<i64>>) {
+        let network = Network { ports: vec![port(); ports], regulators: Vec::new(), streams };
+        let found = analyse(&network).unwrap();
+        (found.rounds, found.queues.iter().map(|queue| queue.wait_ps).collect())
+    }
+
+    /// Each port has a stream that begins there and one from the port before, which has waited for d: b + r d at once, but no
+    /// faster than the link before it. With as much at once as a frame is long the longest wait is where both lines meet, at
+    /// t = r d / (R - r), and d = b / R + r / R * t, so that d = (b / R) / (1 - r^2 / (R (R - r))).
+    #[test]
+    fn waits_in_a_circle_are_where_nothing_changes() {
+        for ports in [3, 5] {
+            let (rounds, waits) =
+                waits(ports, (0..ports).map(|at| stream(RATE * 2 / 5, [at, (at + 1) % ports])).collect());
+            assert!(rounds > 3, "{rounds}");
+            assert_eq!(waits.len(), ports);
+            let exact = FRAME_PS * 15 / 11;
+            for wait in waits {
+                assert!((exact..exact + 40).contains(&wait.unwrap()), "{wait:?} is not {exact}");
+            }
+        }
+    }
+
+    /// A frame waits for one of each other stream, and no longer for those that come behind it by one link.
+    #[test]
+    fn a_frame_waits_for_one_of_each_other_stream() {
+        let (rounds, found) = waits(2, vec![stream(RATE / 4, [0, 1]), stream(RATE / 4, [0, 1]), stream(RATE / 4, [1])]);
+        assert_eq!(rounds, 1);
+        assert!((FRAME_PS..FRAME_PS + 4).contains(&found[0].unwrap()), "{found:?}");
+        // Both have waited for up to a frame: 2 b + 2 r d at once, by a link, beside b.
+        let together = 2 * FRAME_PS + FRAME_PS / 2;
+        let met = (together - FRAME_PS) * 2;
+        let exact = together + FRAME_PS + met * 3 / 4 - FRAME_PS - met;
+        assert!((exact..exact + 8).contains(&found[1].unwrap()), "{found:?} is not {exact}");
+    }
+
+    /// Behind it, what comes by that link alone finds a port that is as fast, and never waits.
+    #[test]
+    fn more_than_the_link_carries_has_no_bound() {
+        let (_, found) = waits(2, vec![stream(RATE * 3 / 5, [0, 1]), stream(RATE / 2, [0])]);
+        assert_eq!(found, [None, Some(0)]);
+    }
+}
