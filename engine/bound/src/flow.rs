@@ -481,4 +481,53 @@ mod tests {
         let (_, found) = waits(2, vec![stream(RATE * 3 / 5, [0, 1]), stream(RATE / 2, [0])]);
         assert_eq!(found, [None, Some(0)]);
     }
+
+    /// In bytes: a byte takes 8 ns, and a stream brings a quarter of that.
+    fn backlogs(held_ps: i64, regulators: Vec<Bucket>, streams: Vec<Stream>) -> Vec<Option<i64>> {
+        let ports = vec![Port { held_ps, ..port() }; 3];
+        analyse(&Network { ports, regulators, streams })
+            .unwrap()
+            .queues
+            .iter()
+            .map(|queue| queue.backlog_bytes)
+            .collect()
+    }
+
+    /// One through three ports, 1 us more or less from one to the next, and one more at each of them.
+    fn row(regulators: [Option<usize>; 3]) -> Vec<Stream> {
+        let mut long = stream(RATE / 4, 0..3);
+        for (hop, regulator) in long.hops.iter_mut().zip(regulators) {
+            (hop.regulator, hop.jitter_ps) = (regulator, 1_000_000);
+        }
+        [long].into_iter().chain((0..3).map(|port| stream(RATE / 4, [port]))).collect()
+    }
+
+    fn is_about(found: Option<i64>, exact: i64) {
+        assert!(found.is_some_and(|found| (exact..=exact + 1).contains(&found)), "{found:?} is not {exact}");
+    }
+
+    /// What has come since the oldest frame left the queue before, or was released where it is the first.
+    #[test]
+    fn a_queue_holds_what_comes_while_a_frame_is_in_it() {
+        let found = backlogs(0, Vec::new(), row([None; 3]));
+        // Waits of 8, 9.417 and 10.285 us, and 8 us for a frame itself.
+        is_about(found[0], 2 * 1_000 + 1_000);
+        is_about(found[1], 1_544 + 1_826);
+        is_about(found[2], 1_572 + 2_178);
+        // 4 us more in each queue, in which 250 B come.
+        is_about(backlogs(4_000_000, Vec::new(), row([None; 3]))[0], 2 * 1_000 + 1_250);
+    }
+
+    /// By rate and burst what a scheduler lets pass, and what it may still hold back of what the queue before let go.
+    #[test]
+    fn a_queue_holds_what_its_schedulers_hold_back() {
+        let regulators = vec![Bucket { burst_millibits: 2 * BYTES * 8_000, rate_bps: RATE / 4 }];
+        let found = backlogs(0, regulators.clone(), row([None, Some(0), Some(0)]));
+        // 24 us in each queue; the first scheduler only holds back what is too early.
+        is_about(found[1], 1_750 + 2_750 + EARLY * 125 / 4_000_000);
+        // Behind the second queue's wait of 16 us, and 1 us.
+        is_about(found[2], 1_750 + 3_281);
+        // What a scheduler of the talker holds back nobody knows.
+        assert_eq!(backlogs(0, regulators, row([Some(0), None, None]))[0], None);
+    }
 }
