@@ -8,8 +8,8 @@ use thiserror::Error;
 use crate::memory::Memory;
 use crate::ring::{Layout, RingError};
 
-/// Queue pairs at most: one for each traffic class.
-pub const MOST_PAIRS: usize = 8;
+/// Queue pairs at most. Those from the ninth on share the traffic classes of the first eight.
+pub const MOST_PAIRS: usize = 16;
 
 /// Features of virtio (5.1.3, 6) that a card has.
 pub const FEATURE_MRG_RXBUF: u64 = 1 << 15;

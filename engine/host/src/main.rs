@@ -72,7 +72,7 @@ struct Options {
     /// A Unix socket for registers, by the protocol of a board's serial line.
     #[arg(long, value_name = "PATH")]
     registers: Option<PathBuf>,
-    /// Queue pairs, 1 to 8.
+    /// Queue pairs, 1 to 16.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pairs: usize,
     /// The card in hardware: a library of penstock.hardware.model.build_card, which says how many queue pairs it has.

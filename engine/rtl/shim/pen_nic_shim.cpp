@@ -182,10 +182,10 @@ struct pen_nic {
     const auto &root = *top.rootp;             // hw/sim/nic/pen_nic_watch.sv
     if (root.pen_nic__DOT__u_watch__DOT__queued) [[unlikely]]
       queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__launch_ns, root.pen_nic__DOT__u_watch__DOT__frame_bytes,
-                        root.pen_nic__DOT__u_watch__DOT__traffic_class, 0,
+                        root.pen_nic__DOT__u_watch__DOT__transmit_queue, 0,
                         static_cast<uint16_t>(root.pen_nic__DOT__u_watch__DOT__first_cell)});
     if (get(top.egress_event_o, f::sent)) [[unlikely]] {
-      selected.push_back(static_cast<uint8_t>(get(top.egress_event_o, f::traffic_class)));
+      selected.push_back(root.pen_nic__DOT__u_watch__DOT__sent_queue);
       told.push_back({cycle, selected.back(), 0, static_cast<uint16_t>(get(top.egress_event_o, f::frame)), {}});
     }
     if (root.pen_nic__DOT__u_watch__DOT__decided) [[unlikely]]

@@ -24,7 +24,7 @@ struct pen_nic_sent {
   uint64_t cycle;        // first byte after the delimiter
   const uint8_t *bytes;  // destination address to FCS; until the next call
   uint32_t length;
-  uint8_t queue;         // its traffic class
+  uint8_t queue;
   uint8_t damaged;       // 1: preamble, gap, or an error that the card itself said
   uint8_t reserved[2];
 };

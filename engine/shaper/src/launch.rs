@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Launch times: the frames of a queue wait in the order of theirs, and each goes when the clock has come to it. Twin of
 //! `pen_launch`, whose cycles stand there.
-use crate::admission::CLASSES;
 use crate::egress::{Tick, NEVER};
 use crate::ptp_clock::PtpClock;
 
+/// Queues of a port at most.
+pub const MOST_QUEUES: usize = 16;
 /// A frame that goes by so much after its launch time is on time.
 const NEAR_NS: u64 = 8;
 /// From the tick in which a frame is taken to that in which it goes, and from one frame of a queue to the next, at the least.
@@ -47,7 +48,7 @@ pub struct Launch<T> {
     ahead_ns: u64,
     lead_ns: u64,
     horizon_ns: u32,
-    queues: [Queue<T>; CLASSES],
+    queues: [Queue<T>; MOST_QUEUES],
 }
 
 impl<T> Launch<T> {
@@ -57,7 +58,7 @@ impl<T> Launch<T> {
     }
 
     /// Queues with launch times, bit k for queue k. One that has none any more gives what it has at once.
-    pub fn set_enabled(&mut self, mask: u8) {
+    pub fn set_enabled(&mut self, mask: u16) {
         self.queues.iter_mut().enumerate().for_each(|(k, queue)| queue.is_enabled = mask >> k & 1 == 1);
     }
 
@@ -66,7 +67,7 @@ impl<T> Launch<T> {
     }
 
     /// Queues that drop late frames, bit k for queue k.
-    pub fn set_drops(&mut self, mask: u8) {
+    pub fn set_drops(&mut self, mask: u16) {
         self.queues.iter_mut().enumerate().for_each(|(k, queue)| queue.drops = mask >> k & 1 == 1);
     }
 
@@ -118,7 +119,7 @@ impl<T> Launch<T> {
 
     /// The frame that goes in a tick. Each tick in which one does has to be asked for.
     pub fn release(&mut self, clock: &PtpClock, at: Tick) -> Option<Released<T>> {
-        let queue = (0..CLASSES).rev().find(|&k| self.due(clock, &self.queues[k]) <= at)?;
+        let queue = (0..MOST_QUEUES).rev().find(|&k| self.due(clock, &self.queues[k]) <= at)?;
         let read = self.read(clock, at.saturating_sub(1));
         let Queue { is_enabled, held, ready, .. } = &mut self.queues[queue];
         let (time, frame) = held.remove(0);
@@ -184,7 +185,7 @@ mod tests {
         #[test]
         fn none_is_early_each_queue_is_in_order_and_what_is_late_is_said(
             offers in offers(),
-            drops in any::<u8>(),
+            drops in any::<u16>(),
             horizon_ns in prop_oneof![Just(u32::MAX), 1_000..100_000_u32],
             step in prop::option::of((200..8_000_u64, -3_000..30_000_i64)),
         ) {

@@ -22,8 +22,7 @@ module pen_nic_counters
   input  logic           sent_i,
   input  logic [3:0]     sent_queue_i,
   input  length_t        sent_bytes_i,
-  input  logic           late_i,          // after its launch time
-  input  logic [3:0]     late_queue_i,
+  input  logic           late_i,          // after its launch time, of sent_queue_i too
   input  logic           dropped_i,       // not sent, as its launch time had passed
   input  logic           beyond_i,        // or was too far ahead
   input  logic [3:0]     fetched_queue_i, // of either
@@ -61,7 +60,7 @@ module pen_nic_counters
     others[4] = '{valid: received_i, index: {GROUP_RECEIVED_BYTES, received_queue_i}, add: received_bytes_i};
     others[5] = '{valid: sent_i, index: {GROUP_SENT, sent_queue_i}, add: 1};
     others[6] = '{valid: sent_i, index: {GROUP_SENT_BYTES, sent_queue_i}, add: sent_bytes_i};
-    others[7] = '{valid: late_i, index: {GROUP_LATE, late_queue_i}, add: 1};
+    others[7] = '{valid: late_i, index: {GROUP_LATE, sent_queue_i}, add: 1};
     others[8] = '{valid: dropped_i, index: {GROUP_DROPPED, fetched_queue_i}, add: 1};
     others[9] = '{valid: beyond_i, index: {GROUP_BEYOND, fetched_queue_i}, add: 1};
   end

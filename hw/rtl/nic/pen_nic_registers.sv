@@ -49,8 +49,8 @@ module pen_nic_registers
   input  logic [31:0]     interrupt_i,        // one cycle
   output window_range_t [WINDOWS-1:0] windows_o,
   output length_t         max_frame_bytes_o,
-  output logic [CLASSES-1:0] launch_enable_o,
-  output logic [CLASSES-1:0] launch_drop_o,
+  output logic [MAX_QUEUES/2-1:0] launch_enable_o,
+  output logic [MAX_QUEUES/2-1:0] launch_drop_o,
   output logic [31:0]     launch_horizon_ns_o
 );
   pen_nic_regs_pkg::pen_nic__in_t  hwif_in;

@@ -3,7 +3,7 @@
 //
 // Of each queue up to SLOTS frames are in the store; whichever queue has room and a frame is fetched next, in turns, so
 // the next frame of each is there while another one is being sent. A slot is a reception port as pen_queue has it: of the
-// frames of a class that which came first goes first.
+// frames of a class that which came first goes first. Queues 8 and up share the classes of those eight below.
 //
 // Where launch times are enabled, eight bytes before the frame say when it is to leave, and pen_launch has it until then; zero:
 // at once, as the frames of other queues.
@@ -12,8 +12,8 @@
 module pen_nic_transmit
   import pen_pkg::*, pen_nic_pkg::*;
 #(
-  parameter int unsigned QUEUES = 4,           // 1 to 8: of one port
-  parameter int unsigned SLOTS  = 4,           // 2, 4 or 8
+  parameter int unsigned QUEUES = 4,           // 1 to 16: of one port
+  parameter int unsigned SLOTS  = 4,           // 2, 4 or 8; 2 or 4 with more than 8 queues
   parameter int unsigned CELLS  = 256,         // of all ports
   parameter int unsigned PORT   = 0
 ) (
@@ -27,8 +27,8 @@ module pen_nic_transmit
   input  logic [QUEUES-1:0] launch_drop_i,
   input  logic [31:0]       launch_horizon_ns_i,
   input  egress_event_t     event_i,           // of the port
-  output logic              late_o,            // one cycle: a frame of late_queue_o left after its launch time
-  output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] late_queue_o,
+  output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] sent_queue_o,  // of which event_i tells
+  output logic              late_o,            // one cycle: a frame of that queue left after its launch time
   output logic              dropped_o,         // one cycle: one of fetched_queue_o was not taken, as its time had passed
   output logic              beyond_o,          // or was too far ahead
   output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetched_queue_o,
@@ -72,11 +72,11 @@ module pen_nic_transmit
   localparam length_t HEADER = 11'd14;
   localparam length_t LAUNCH_BYTES = 11'd8;
   localparam length_t FCS_BYTES = 11'd4;
-  if (QUEUES < 1 || QUEUES > CLASSES) begin : gen_check_queues
-    $fatal(1, "pen_nic_transmit: QUEUES must be 1 to %0d, is %0d (%m)", CLASSES, QUEUES);
+  if (QUEUES < 1 || QUEUES > 2 * CLASSES) begin : gen_check_queues
+    $fatal(1, "pen_nic_transmit: QUEUES must be 1 to %0d, is %0d (%m)", 2 * CLASSES, QUEUES);
   end
-  if (SLOTS < 2 || SLOTS > MAX_PORTS || 1 << SLOT_W != SLOTS) begin : gen_check_slots
-    $fatal(1, "pen_nic_transmit: SLOTS must be 2, 4 or 8, is %0d (%m)", SLOTS);
+  if (SLOTS < 2 || (QUEUES > CLASSES ? 2 : 1) * SLOTS > MAX_PORTS || 1 << SLOT_W != SLOTS) begin : gen_check_slots
+    $fatal(1, "pen_nic_transmit: SLOTS must be 2, 4 or 8, and not 8 with more than 8 queues, is %0d (%m)", SLOTS);
   end
   if (CELLS < (PORT + 1) * QUEUES * SLOTS * CELLS_PER_SLOT) begin : gen_check_cells
     $fatal(1, "pen_nic_transmit: CELLS must be %0d or more, is %0d (%m)", (PORT + 1) * QUEUES * SLOTS * CELLS_PER_SLOT, CELLS);
@@ -123,6 +123,11 @@ module pen_nic_transmit
 
   function automatic cell_t first_cell(input queue_t of_queue, input slot_t of_slot);
     return cell_t'((FIRST_SLOT + 32'({of_queue, of_slot})) * CELLS_PER_SLOT);
+  endfunction
+
+  // The slots of a queue that is not the first of its class stand behind those of that one.
+  function automatic port_t list(input queue_t of_queue, input slot_t of_slot);
+    return port_t'(of_slot) + (32'(of_queue) >= CLASSES ? port_t'(SLOTS) : '0);
   endfunction
 
   assign fetch_o       = state_q == PICK && able != '0 && fetch_ready_i && !hold_i;
@@ -179,12 +184,17 @@ module pen_nic_transmit
     .release_length_o(launch_length),
     .sent_i          (event_i.sent),
     .expired_i       (event_i.expired),
-    .sent_queue_i    (queue_t'(event_i.traffic_class)),
+    .sent_queue_i    (sent_queue_o),
     .sent_slot_i     (event_i.frame[$clog2(CELLS_PER_SLOT)+:SLOT_W]),
     .late_o,
     .idle_o          (launch_idle)
   );
-  assign late_queue_o    = queue_t'(event_i.traffic_class);
+  // Where queues share a class, the cell tells which one it was.
+  if (QUEUES > CLASSES) begin : gen_shared
+    assign sent_queue_o = queue_t'(event_i.frame >> $clog2(SLOTS * CELLS_PER_SLOT));
+  end else begin : gen_own
+    assign sent_queue_o = queue_t'(event_i.traffic_class);
+  end
   assign fetched_queue_o = queue_q;
   assign queued          = state_q == QUEUE && !launches;
 
@@ -278,7 +288,7 @@ module pen_nic_transmit
     enqueue_o = '0;
     enqueue_o.destination[PORT] = state_q == QUEUE || launches;
     enqueue_o.traffic_class = launches ? class_t'(launch_queue) : class_t'(queue_q);
-    enqueue_o.port          = launches ? port_t'(launch_slot) : port_t'(slot_q);
+    enqueue_o.port          = launches ? list(launch_queue, launch_slot) : list(queue_q, slot_q);
     enqueue_o.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
     enqueue_o.length        = launches ? launch_length : length_q;
     enqueue_o.visible       = cycle_i;

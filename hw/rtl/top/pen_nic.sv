@@ -8,12 +8,13 @@
 //                                  └── pen_nic_receive ◄── pen_receive_store ◄── pen_mac_rx_fifo ◄── GMII
 //                                      fills buffers            └ pen_steering: which queue
 //
-// Transmit queue k of a port is its traffic class k, with the gates, credit and selection of the switch.
+// Transmit queue k of a port is its traffic class k, with the gates, credit and selection of the switch; 8 and up share the
+// classes of 0 and up, frame by frame as they come from the host's memory.
 module pen_nic
   import pen_pkg::*, pen_nic_pkg::*, pen_config_pkg::*, pen_nic_map_pkg::*;
 #(
-  parameter int unsigned PAIRS = 4,            // of virtqueues; 1 to 8
-  parameter int unsigned SLOTS = 4,            // frames of each queue that are fetched ahead: 2, 4 or 8
+  parameter int unsigned PAIRS = 4,            // of virtqueues; 1 to 16
+  parameter int unsigned SLOTS = 4,            // frames of each queue that are fetched ahead: 2, 4 or 8; not 8 with more than 8 pairs
   parameter int unsigned GATE_ENTRIES = 128,   // of a gate list; a power of two, 8 to 1024
   parameter int unsigned RECEIVE_WORDS = 2048  // of received frames that wait for the host, 8 bytes each; a power of two
 ) (
@@ -80,9 +81,10 @@ module pen_nic
   localparam int unsigned CELLS = 1 << $clog2(PAIRS * SLOTS * SLOT_CELLS);
   localparam int unsigned QUEUE_W = PAIRS > 1 ? $clog2(PAIRS) : 1;
   localparam int unsigned USED_W = $clog2(2 * PAIRS);
-  if (PAIRS < 1 || PAIRS > CLASSES) $fatal(1, "pen_nic: PAIRS must be 1 to %0d, is %0d", CLASSES, PAIRS);
-  if (SLOTS < 2 || SLOTS > MAX_PORTS || 1 << $clog2(SLOTS) != SLOTS)
-    $fatal(1, "pen_nic: SLOTS must be 2, 4 or 8, is %0d", SLOTS);
+  localparam int unsigned LISTS = PAIRS > CLASSES ? 2 * SLOTS : SLOTS;  // of each class
+  if (PAIRS < 1 || PAIRS > MAX_QUEUES / 2) $fatal(1, "pen_nic: PAIRS must be 1 to %0d, is %0d", MAX_QUEUES / 2, PAIRS);
+  if (SLOTS < 2 || LISTS > MAX_PORTS || 1 << $clog2(SLOTS) != SLOTS)
+    $fatal(1, "pen_nic: SLOTS must be 2, 4 or 8, and not 8 with more than 8 pairs, is %0d", SLOTS);
 
   time_ns_t time_ns;
   port_t    turn;
@@ -119,7 +121,7 @@ module pen_nic
   logic [15:0]         next_available;
   window_range_t [WINDOWS-1:0] windows;
   length_t             max_frame_bytes;
-  logic [CLASSES-1:0]  launch_enable, launch_drop;
+  logic [MAX_QUEUES/2-1:0] launch_enable, launch_drop;
   logic [31:0]         launch_horizon_ns;
 
   pen_nic_registers #(.PORTS(1), .PAIRS(PAIRS), .SLOTS(SLOTS)) u_registers (
@@ -215,7 +217,7 @@ module pen_nic
   logic [41:0] slots_entry;
   gate_admin_t slots_admin, list_admin;
   pen_slots #(
-    .QUEUES(PAIRS), .ENTRIES(GATE_ENTRIES), .PORT(0), .SLOTS_AT(32'(REG_SLOTS_OF)), .ORDER_AT(32'(REG_SLOT_ORDER))
+    .QUEUES(PAIRS > CLASSES ? CLASSES : PAIRS), .ENTRIES(GATE_ENTRIES), .PORT(0), .SLOTS_AT(32'(REG_SLOTS_OF)), .ORDER_AT(32'(REG_SLOT_ORDER))
   ) u_slots (
     .clk_i,
     .rst_i,
@@ -472,7 +474,7 @@ module pen_nic
   release_t     released;
   logic         refused;
   logic         launch_late, launch_dropped, launch_beyond;
-  logic [QUEUE_W-1:0] late_queue, launch_queue;
+  logic [QUEUE_W-1:0] sent_queue, launch_queue;
   pen_nic_transmit #(.QUEUES(PAIRS), .SLOTS(SLOTS), .CELLS(CELLS), .PORT(0)) u_transmit (
     .clk_i,
     .rst_i,
@@ -483,8 +485,8 @@ module pen_nic
     .launch_drop_i    (launch_drop[PAIRS-1:0]),
     .launch_horizon_ns_i(launch_horizon_ns),
     .event_i          (egress_event_o),
+    .sent_queue_o     (sent_queue),
     .late_o           (launch_late),
-    .late_queue_o     (late_queue),
     .dropped_o        (launch_dropped),
     .beyond_o         (launch_beyond),
     .fetched_queue_o  (launch_queue),
@@ -773,7 +775,7 @@ module pen_nic
   assign port_ack[1]  = port_read[1];
   assign port_data[1] = '0;
 
-  pen_egress_port #(.PORTS(SLOTS), .CELLS(CELLS), .PORT(0), .LATE(1)) u_port (
+  pen_egress_port #(.PORTS(LISTS), .CELLS(CELLS), .PORT(0), .LATE(1)) u_port (
     .clk_i,
     .rst_i,
     .port_reset_i             (send_reset),
@@ -867,10 +869,9 @@ module pen_nic
     .refused_i       (refused),
     .given_up_i      (egress_event_o.expired),
     .sent_i          (egress_event_o.sent),
-    .sent_queue_i    ({1'b0, egress_event_o.traffic_class}),
+    .sent_queue_i    (4'(sent_queue)),
     .sent_bytes_i    (egress_event_o.length),
     .late_i          (launch_late),
-    .late_queue_i    (4'(late_queue)),
     .dropped_i       (launch_dropped),
     .beyond_i        (launch_beyond),
     .fetched_queue_i (4'(launch_queue)),

@@ -98,8 +98,8 @@ def build_model(
 
 def build_card(*, pairs: int = 4) -> Path:
     """The library of a network card with so many queue pairs; built when it is not in the cache."""
-    if not 1 <= pairs <= 8:
-        raise ToolError(f"a card of {pairs} queue pairs: 1 to 8 are allowed")
+    if not 1 <= pairs <= 16:
+        raise ToolError(f"a card of {pairs} queue pairs: 1 to 16 are allowed")
     return _build(_Product("nic", (*card_files(), *card_simulation_files()), {"PAIRS": pairs}), FAST)
 
 

@@ -14,14 +14,16 @@ from penstock.nic.binary import PROGRAM
 _DIFFERENT = 1
 
 
-def differ(seed: int, count: int) -> dict[str, Any]:
-    """So many scenarios from a seed on: `scenarios`, the seeds that are `differing`, and what was `compared`.
+def differ(seed: int, count: int, pairs: int = 4) -> dict[str, Any]:
+    """So many scenarios from a seed on, of a card with so many queue pairs.
+
+    Gives `scenarios`, the seeds that are `differing`, and what was `compared`.
 
     Raises:
         RunError: The program failed.
 
     """
-    return _found(["differ", str(build_card())], seed, count)
+    return _found(["differ", str(build_card(pairs=pairs))], seed, count)
 
 
 def hostile(seed: int, count: int, *, rtl: bool = False) -> dict[str, Any]:

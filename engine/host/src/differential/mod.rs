@@ -12,6 +12,7 @@ use std::sync::Arc;
 use penstock_frame::FCS_BYTES;
 use penstock_rtl::card::{Queued, Stop};
 use penstock_rtl::HardwareError;
+use penstock_shaper::admission::CLASSES;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
@@ -23,9 +24,9 @@ use crate::ring::{Layout, HEADER_BYTES};
 use crate::verilated::Verilated;
 use receive::Reception;
 
-const MEMORY_BYTES: u64 = 1 << 21;
+const MEMORY_BYTES: u64 = 1 << 23;
 /// Of the receive rings, behind those of all transmit rings.
-const RECEPTION: u64 = 1 << 20;
+const RECEPTION: u64 = 1 << 22;
 /// Of a frame without FCS.
 const SENDABLE_BYTES: std::ops::RangeInclusive<usize> = 14..=1518;
 const LAUNCH_ENABLE: u16 = 0x680;
@@ -264,13 +265,13 @@ fn put(memory: &Memory, address: u64, bytes: &[u8]) {
     debug_assert!(is_there, "{address:#x}");
 }
 
-/// Settings of round robin, credit and gates for queues, as registers are written.
-fn settings(rng: &mut impl Rng, from_ns: u32, compared: &mut Compared) -> Vec<(u16, u32)> {
-    let mut writes = vec![(0x460, if rng.random_bool(0.5) { 0xFF } else { rng.random_range(0..16) })];
+/// Settings of round robin, credit and gates for so many classes, as registers are written.
+fn settings(rng: &mut impl Rng, classes: u32, from_ns: u32, compared: &mut Compared) -> Vec<(u16, u32)> {
+    let mut writes = vec![(0x460, if rng.random_bool(0.5) { 0xFF } else { rng.random_range(0..1 << classes) })];
     if rng.random_bool(0.3) {
         compared.credits += 1;
         let slope = rng.random_range(1..=60) * (1 << 24) * 8 / 100;
-        let class = rng.random_range(0..4);
+        let class = rng.random_range(0..classes);
         writes.extend([(0x200, slope), (0x20C, 1), (0x210, class), (0x214, 7), (0x20C, 0)]);
     }
     if rng.random_bool(0.3) {
@@ -285,7 +286,7 @@ fn settings(rng: &mut impl Rng, from_ns: u32, compared: &mut Compared) -> Vec<(u
             let most = left - LONGEST_FRAME_NS * 2 * (entries - entry - 1);
             let interval = if is_last { left } else { rng.random_range(LONGEST_FRAME_NS * 2..=most) };
             left -= interval;
-            let states = if is_last { 0xF } else { rng.random_range(0..16) };
+            let states = if is_last { (1 << classes) - 1 } else { rng.random_range(0..1 << classes) };
             writes.extend([(0x200, interval), (0x204, states), (0x210, entry), (0x214, 6)]);
         }
         let admin = [0, 0, from_ns, GATE_CYCLE_NS, 0, entries];
@@ -314,11 +315,11 @@ fn slots(rng: &mut impl Rng) -> Vec<(u16, u32)> {
     writes
 }
 
-/// Which queues have launch times, what becomes of late frames, and how far ahead they may be.
-fn launch_settings(rng: &mut impl Rng) -> [(u16, u32); 3] {
-    let mask = if rng.random_bool(0.5) { rng.random_range(0..16) } else { 0 };
+/// Which of so many queues have launch times, what becomes of late frames, and how far ahead they may be.
+fn launch_settings(rng: &mut impl Rng, queues: usize) -> [(u16, u32); 3] {
+    let mask = if rng.random_bool(0.5) { rng.random_range(0..1 << queues) } else { 0 };
     let horizon_ns = if rng.random_bool(0.5) { u32::MAX } else { rng.random_range(20_000..100_000) };
-    [(LAUNCH_ENABLE, mask), (LAUNCH_DROP, rng.random_range(0..16)), (LAUNCH_HORIZON, horizon_ns)]
+    [(LAUNCH_ENABLE, mask), (LAUNCH_DROP, rng.random_range(0..1 << queues)), (LAUNCH_HORIZON, horizon_ns)]
 }
 
 /// Sets the hardware's clock to any time, and the models' to the same. Gives what it shows beyond the cycles.
@@ -402,7 +403,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
     }
 
     let from = both.hardware.card.cycle() + GATES_AHEAD;
-    for (address, value) in settings(rng, (from * CYCLE_NS) as u32, &mut compared) {
+    for (address, value) in settings(rng, pairs.min(CLASSES) as u32, (from * CYCLE_NS) as u32, &mut compared) {
         for card in [&mut both.hardware as &mut dyn Card, &mut both.model, &mut port.model] {
             card.write(address, value).map_err(|error| refused(error.to_string()))?;
         }
@@ -412,7 +413,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         let what = format!("slots are answered by {:?}, by the model by {:?}", refusals[0], refusals[1]);
         return Err(DifferenceError::Differs { seed, what });
     }
-    let launch = launch_settings(rng);
+    let launch = launch_settings(rng, pairs);
     for &(address, value) in &launch {
         for card in [&mut both.hardware as &mut dyn Card, &mut both.model, &mut port.model] {
             card.write(address, value).map_err(|error| refused(error.to_string()))?;

@@ -100,14 +100,14 @@ pub struct Model {
 }
 
 impl Model {
-    /// With so many queue pairs, 8 at most, on a line of a rate.
+    /// With so many queue pairs, [`MOST_PAIRS`] at most, on a line of a rate.
     pub fn new(pairs: usize, rate_bps: u64) -> Self {
         Self::with_delays(pairs, rate_bps, GateDelays::default(), IDEAL_LAUNCH)
     }
 
     fn with_delays(pairs: usize, rate_bps: u64, gates: GateDelays, launch: LaunchDelays) -> Self {
         let pairs = pairs.clamp(1, MOST_PAIRS);
-        let mut transmit = Transmit::new(Pace { rate_bps: rate_bps.max(1), guard_ns: 0 }, launch);
+        let mut transmit = Transmit::new(pairs, Pace { rate_bps: rate_bps.max(1), guard_ns: 0 }, launch);
         let registers = Registers::new(pairs);
         transmit.egress().set_round_robin(registers.round_robin as u8);
         Self {
@@ -293,8 +293,8 @@ impl Model {
             Request::SlotCommit(schedule) => self.commit_slots(&schedule),
             Request::Launch => {
                 let launch = &mut self.transmit.launch;
-                launch.set_enabled(self.registers.launch as u8);
-                launch.set_drops(self.registers.launch_drop as u8);
+                launch.set_enabled(self.registers.launch as u16);
+                launch.set_drops(self.registers.launch_drop as u16);
                 launch.set_horizon_ns(self.registers.launch_horizon_ns);
             }
             Request::Clock(command) => self.command_clock(command),

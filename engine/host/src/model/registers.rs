@@ -5,7 +5,9 @@ use penstock_shaper::ptp_clock::Command;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
 use super::steering::{Rule, Steering};
-use crate::card::{NoRegister, MOST_PAIRS};
+use penstock_shaper::admission::CLASSES;
+
+use crate::card::NoRegister;
 
 pub const ID: u32 = 0x5045_4E4E;
 pub const VERSION: u32 = 1 << 16;
@@ -37,7 +39,7 @@ pub struct Registers {
     admin: [u32; 6],
     gate_enable: u32,
     pub round_robin: u32,
-    slot_ns: [u32; MOST_PAIRS],
+    slot_ns: [u32; CLASSES],
     order: Vec<u8>,
     slots: u32,
     cycle_ns: u32,
@@ -93,8 +95,8 @@ impl Registers {
             entries: vec![Entry { operation: 0, states: 0xFF, interval: 0 }; MOST_ENTRIES],
             admin: [0; 6],
             gate_enable: 0,
-            round_robin: (1 << pairs) - 1,
-            slot_ns: [0; MOST_PAIRS],
+            round_robin: (1 << pairs.min(CLASSES)) - 1,
+            slot_ns: [0; CLASSES],
             order: vec![0; MOST_SLOTS],
             slots: 0,
             cycle_ns: 0,
@@ -157,8 +159,8 @@ impl Registers {
             PTP_COMMAND => return Ok(self.clock_command(value).map_or(Request::Nothing, Request::Clock)),
             LAUNCH_ENABLE..=LAUNCH_HORIZON => {
                 match address {
-                    LAUNCH_ENABLE => self.launch = value & 0xFF,
-                    LAUNCH_DROP => self.launch_drop = value & 0xFF,
+                    LAUNCH_ENABLE => self.launch = value & 0xFFFF,
+                    LAUNCH_DROP => self.launch_drop = value & 0xFFFF,
                     _ => self.launch_horizon_ns = value,
                 }
                 return Ok(Request::Launch);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card at the line's rate, with a driver that keeps its rings full.
+use super::transmit::FETCHED;
 use super::*;
 
 const LAUNCH_ENABLE: u16 = 0x680;
@@ -24,8 +25,12 @@ struct Driver {
 
 impl Driver {
     fn new(rings: &[usize]) -> Self {
+        Self::with_pairs(4, rings)
+    }
+
+    fn with_pairs(pairs: usize, rings: &[usize]) -> Self {
         let memory = Arc::new(Memory::of_own(&[(0, 0x20_0000)]).unwrap());
-        let mut card = Model::new(4, RATE_BPS);
+        let mut card = Model::new(pairs, RATE_BPS);
         card.set_memory(Arc::clone(&memory));
         card.set_features(FEATURE_MRG_RXBUF);
         for &ring in rings {
@@ -90,6 +95,20 @@ fn queues_take_turns_without_a_gap() {
     let (one, other) = (driver.frames(0), driver.frames(1));
     assert!(one.abs_diff(other) <= 1, "{one} and {other}");
     assert!(driver.sent.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns == FRAME_NS), "line rate");
+}
+
+#[test]
+fn queues_that_share_a_class_share_its_turns() {
+    let mut driver = Driver::with_pairs(16, &[3, 5, 19]);
+    driver.run(&[1, 2, 9], 20_000);
+    let [one, own, other] = [1, 2, 9].map(|queue| driver.frames(queue));
+    assert!(one.abs_diff(other) <= FETCHED && own.abs_diff(one + other) <= 1, "{one}, {own}, {other}");
+    assert!(driver.sent.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns == FRAME_NS), "line rate");
+    driver.write(&[(0x460, 0)]);
+    driver.run(&[1, 2, 9], 1_000);
+    driver.sent.clear();
+    driver.run(&[1, 2, 9], 10_000);
+    assert_eq!([1, 9].map(|queue| driver.frames(queue)), [0, 0], "the higher class first");
 }
 
 /// 90, 5 and 5 % set while all queues are full: the first gets what whole frames take of its slot, and each frame ends in

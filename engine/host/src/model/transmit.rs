@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use penstock_frame::{Edit, FCS_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES};
-use penstock_shaper::admission::Pool;
+use penstock_shaper::admission::{Pool, CLASSES};
 use penstock_shaper::egress::{EgressPort, GateTime, LineTime, Queued, Tick, NEVER};
 use penstock_shaper::launch::{Launch, Verdict};
 use penstock_shaper::lifetime::{GivingUp, Port};
@@ -23,8 +23,8 @@ const PORT: u16 = 0;
 const SELECTED_LIST: u16 = 0;
 const QUEUED_LIST: u16 = 1;
 
-/// The line of the card's port.
-struct CardLine<'a>(Line<'a>);
+/// The line of the card's port, and the lists of each class.
+struct CardLine<'a>(Line<'a>, u16);
 
 impl LineTime for CardLine<'_> {
     fn gate_time(&self) -> &GateTime {
@@ -46,7 +46,7 @@ impl LineTime for CardLine<'_> {
 
 impl GivingUp for CardLine<'_> {
     fn receptions(&self) -> Option<u16> {
-        Some(FETCHED as u16)
+        Some(self.1)
     }
 
     fn was_last(&self, _egress: &EgressPort, _copy: &Queued) -> bool {
@@ -103,15 +103,30 @@ pub struct Transmit {
     pub pace: Pace,
     pub launch: Launch<Vec<u8>>,
     delays: LaunchDelays,
-    fetched: [VecDeque<(Vec<u8>, Due)>; MOST_PAIRS],
+    /// Of hardware: a frame of each queue of a class has one.
+    lists: u16,
+    /// By class, with its queue: those of a class go as they came.
+    fetched: [VecDeque<(usize, Vec<u8>, Due)>; CLASSES],
+    /// Of each queue.
+    waiting: [usize; MOST_PAIRS],
 }
 
 impl Transmit {
-    pub fn new(pace: Pace, delays: LaunchDelays) -> Self {
+    /// Of so many queues.
+    pub fn new(queues: usize, pace: Pace, delays: LaunchDelays) -> Self {
         // A tick is over when what was read in it acts.
         let ticks = 1 + delays.visible + delays.wire + pace.ticks(PREAMBLE_BYTES);
         let launch = Launch::new(delays.ahead_ns, ticks * TICK_NS - delays.ahead_ns);
-        Self { port: Port::new(1), release: 0, pace, launch, delays, fetched: Default::default() }
+        Self {
+            port: Port::new(1),
+            release: 0,
+            pace,
+            launch,
+            delays,
+            lists: (FETCHED * queues.div_ceil(CLASSES)) as u16,
+            fetched: Default::default(),
+            waiting: [0; MOST_PAIRS],
+        }
     }
 
     pub fn egress(&mut self) -> &mut EgressPort {
@@ -120,7 +135,7 @@ impl Transmit {
 
     /// Whether another frame of a queue may be fetched.
     pub fn has_room(&self, queue: usize) -> bool {
-        self.fetched[queue].len() + self.launch.held(queue) < FETCHED
+        self.waiting[queue] + self.launch.held(queue) < FETCHED
     }
 
     /// A frame without FCS is there, from a tick on.
@@ -147,38 +162,47 @@ impl Transmit {
 
     fn push(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, from: Tick, due: Due) {
         let bytes = (frame.len() as u32 + FCS_BYTES).max(MIN_FRAME_BYTES) as u16;
-        self.fetched[queue].push_back((frame, due));
+        let class = queue % CLASSES;
+        self.fetched[class].push_back((queue, frame, due));
+        self.waiting[queue] += 1;
         let copy = Queued {
             visible: from,
             frame: 0,
             bytes,
             reception: 0,
             edit: Edit::NONE,
-            traffic_class: queue as u8,
+            traffic_class: class as u8,
             pool: Pool::Queue,
             shaped: false,
         };
         self.port.egress.enqueue(copy);
         let listed = Queued { reception: QUEUED_LIST, ..copy };
-        let line = CardLine(Line { time, pace: self.pace });
+        let line = CardLine(Line { time, pace: self.pace }, self.lists);
         self.port.enqueued(&line, from - self.delays.visible, &listed, true);
+    }
+
+    /// The first frame of a class goes.
+    fn leave(&mut self, traffic_class: u8) -> Option<(usize, Vec<u8>, Due)> {
+        let left = self.fetched[usize::from(traffic_class)].pop_front()?;
+        self.waiting[left.0] -= 1;
+        Some(left)
     }
 
     /// When the port does something next, from a tick on.
     pub fn next(&mut self, time: &GateTime, from: Tick) -> Tick {
-        self.port.plan(&CardLine(Line { time, pace: self.pace }), from).unwrap_or(NEVER)
+        self.port.plan(&CardLine(Line { time, pace: self.pace }, self.lists), from).unwrap_or(NEVER)
     }
 
     /// What it does at a tick that was told.
     pub fn serve(&mut self, time: &GateTime, at: Tick) -> Served {
-        let line = CardLine(Line { time, pace: self.pace });
+        let line = CardLine(Line { time, pace: self.pace }, self.lists);
         if let Some(look) = self.port.lifetime.look.filter(|look| look.at < at) {
             self.port.look(&line, look, &[self.release]);
             return Served::Nothing;
         }
         if self.port.lifetime.given_up().is_some_and(|give_up| give_up.turn < at) {
             let Some(expired) = self.port.release_given_up(&line) else { return Served::Nothing };
-            self.fetched[usize::from(expired.copy.traffic_class)].pop_front();
+            self.leave(expired.copy.traffic_class);
             return Served::GivenUp;
         }
         let Some(copy) = self.port.egress.select(&line, at) else { return Served::Nothing };
@@ -189,8 +213,7 @@ impl Transmit {
         }
         let turns = Turns::new(TURNS);
         self.release = turns.release(PORT, at, copy.bytes, |word| turns.turn(PORT, turns::wanted(at, word)));
-        let queue = usize::from(copy.traffic_class);
-        let Some((frame, due)) = self.fetched[queue].pop_front() else { return Served::Nothing };
+        let Some((queue, frame, due)) = self.leave(copy.traffic_class) else { return Served::Nothing };
         let is_late = match due {
             Due::Any => false,
             Due::At(due) => at != due,
