@@ -132,6 +132,15 @@ def test_check_fails_on_a_deadline_that_no_bound_can_meet() -> None:
         assert all(said in each for each in checked.impossible)
 
 
+@pytest.mark.parametrize(("deadline", "told"), [("1.1us", False), ("3us", True), ("1ms", False)])
+def test_check_warns_of_a_deadline_that_is_not_proven(deadline: str, told: bool) -> None:
+    """Not of one that cannot be met at all: that is told."""
+    values = tomllib.loads((SCENARIOS / "cbs" / "scenario.toml").read_text())
+    values["streams"]["audio"] |= {"source": {"frames": "100B", "every": "1ms"}, "deadline": deadline}
+    warned = [each.what for each in check(load(values)).warnings if each.key == "streams.audio.deadline"]
+    assert [each.partition(" is not proven: the bound to ")[0] for each in warned] == ["3 us"] * told
+
+
 @pytest.mark.parametrize("name", ["cbs", "mixed", "round-robin"])
 def test_no_port_holds_more_than_its_queues_may(name: str, tmp_path: Path) -> None:
     """Of whole frames, what the trace of a run saw; by bounds that count preambles and gaps too."""

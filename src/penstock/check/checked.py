@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.bound.analysis import analyse
 from penstock.bound.contracts import Contract
-from penstock.check.deadlines import impossible
+from penstock.check.deadlines import impossible, unproven
 from penstock.check.storage import storage_findings
 from penstock.check.streams import CheckedStream, treated
 from penstock.collection import without_collection
@@ -59,7 +59,8 @@ def _check(network: Network) -> Checked:
     room = tuple(storage_findings(network, places))
     held = [each if isinstance(each, Finding) else places.finding((), each) for each in analysis.warnings]
     unmet = tuple(impossible(network, places))
-    return Checked(network, streams, (*held, *broken, *room), unmet, tuple(_notes(network, streams)))
+    late = [each for each in unproven(streams, places) if each.key not in {other.key for other in unmet}]
+    return Checked(network, streams, (*held, *broken, *late, *room), unmet, tuple(_notes(network, streams)))
 
 
 def _said(contract: Contract) -> str:

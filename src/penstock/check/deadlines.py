@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deadlines that no bound can meet: a frame takes longer where it waits for nothing at all."""
+"""Deadlines that no bound can meet: a frame that waits for nothing takes longer. And deadlines that no bound proves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from penstock.bound.terms import PS, ceil_div
 from penstock.bound.timing import preamble_ps
+from penstock.check.streams import CheckedStream
 from penstock.scenario.checked_stream import Stream
 from penstock.scenario.findings import Finding, Places
 from penstock.scenario.network import Network, hardware_visible_ps
@@ -43,3 +44,14 @@ def impossible(network: Network, places: Places) -> Iterator[Finding]:
                 f'{show_time(least)} to "{longest}"'
             )
             yield places.finding(("streams", stream.name, "deadline"), said)
+
+
+def unproven(streams: Sequence[CheckedStream], places: Places) -> Iterator[Finding]:
+    """Of each stream whose bound is above its deadline: a run may meet it, and nothing says that every run does."""
+    for each in streams:
+        deadline_ps = each.stream.deadline_ps
+        bounds = [(way.bound_ps, way.listener) for way in each.ways if way.bound_ps is not None]
+        if deadline_ps is not None and bounds and max(bounds)[0] > deadline_ps:
+            bound_ps, listener = max(bounds)
+            said = f'{show_time(deadline_ps)} is not proven: the bound to "{listener}" is {show_time(bound_ps)}'
+            yield places.finding(("streams", each.stream.name, "deadline"), said)
