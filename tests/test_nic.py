@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import RunError
 from penstock.hardware.uart_bus import ANSWER_BYTES, UartBus, crc8
-from penstock.nic import slots
+from penstock.nic import registers, slots
 
 CYCLE_NS, GUARD_NS = 1_000_000, 0
 SLOTS = {2: 900_000, 0: 50_000, 5: 20_000, 1: 20_000, 7: 10_000}
@@ -55,6 +55,18 @@ def test_slots_are_read_back_as_they_were_set() -> None:
 def test_slots_that_are_refused_are_refused_with_a_sentence(error: int) -> None:
     with pytest.raises(RunError, match=r"the card refuses these slots: [a-z]"):
         slots.set_slots(UartBus(FakeCard(error), "card"), CYCLE_NS, GUARD_NS, SLOTS)
+
+
+def test_registers_are_written_in_their_order(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = FakeCard()
+    monkeypatch.setattr(registers, "RawLine", lambda _device: card)
+    assert registers.main(["line", *registers.words([(0x214, 7), (0x200, 0x123456)])]) == 0
+    assert list(card.words.items()) == [(0x214, 7), (0x200, 0x123456)]
+    for wrong in ([], ["line", "0x200"], ["line", "x=1"]):
+        assert registers.main(wrong) == 2
+    assert "ADDRESS=VALUE" in capsys.readouterr().err
 
 
 def test_arguments_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,12 +62,37 @@ def test_nothing_of_a_stream(tmp_path: Path) -> None:
         _replayed(tmp_path, others)
 
 
+def test_a_queue_with_credit_gets_what_its_idle_slope_is_of_the_line() -> None:
+    network = load(SCENARIO.with_name("credit.toml"))
+    station = laboratory._station(network)
+    frame = 8 * 1542 / (network.duration_ps / 1000)
+    for share in (0.25, 0.25 + 1.9 * frame, 0.25 - 1.9 * frame):
+        laboratory._check_credit(network, station, [{"queue": 2, "share": share}, {"queue": 0, "share": 0.7}])
+    for share in (0.25 + 2.1 * frame, 0.25 - 2.1 * frame, 1.0):
+        with pytest.raises(RunError, match="by credit, not 25"):
+            laboratory._check_credit(network, station, [{"queue": 2, "share": share}])
+    with pytest.raises(RunError, match=r"got 0\.00 %"):
+        laboratory._check_credit(network, station, [])
+
+
+def test_what_left_by_credit_leaves_at_once_in_the_network(tmp_path: Path) -> None:
+    network = load(SCENARIO.with_name("credit.toml"))
+    station = laboratory._station(network)
+    flows = laboratory._flows(network, station)
+    captured = [frame for frame in _captured() if frame.data != _frame(1)]
+    write_pcapng(tmp_path / "wire.pcapng", captured)
+    replayed = load(laboratory._replayed(network, station, flows, tmp_path, BEGIN_NS))
+    assert station.credit
+    assert not replayed.stations["host"].credit
+    assert statistics(replayed)["streams"]["high"]["talker_wait_ns"]["max"] == 64
+
+
 @pytest.mark.parametrize(
     ("key", "value", "what"),
     [
         (("streams", "high", "source"), {"frames": "1518B", "every": "1ms"}, "has times"),
         (("streams", "high", "to"), ["server", "host"], None),
-        (("stations", "host", "classes"), {"1": {"selection": "round_robin"}}, "no turns or credit"),
+        (("stations", "host", "classes"), {"1": {"selection": "round_robin"}}, "and no turns"),
         (("stations", "host", "class_of_priority"), [1, 0, 2, 3, 0, 0, 0, 0], "is class 0"),
         (("stations", "host", "gates"), {"entries": [{"open": [0, 1, 2], "interval": "1ms"}]}, "no gate list"),
     ],

@@ -19,14 +19,16 @@ from typing import Any
 import penstock
 from penstock.captures import Capture, CapturedFrame, header_of, read_capture, write_pcapng
 from penstock.errors import InputError, RunError
+from penstock.ethernet import WIRE_OVERHEAD_BYTES
 from penstock.hardware.model import build_card
 from penstock.lab.emulation import Emulation
 from penstock.lab.guest import Guest
 from penstock.lab.kernel import Tell
 from penstock.lab.setup import prepare
 from penstock.nic.card import Card, Counted
+from penstock.nic.registers import words as register_words
 from penstock.nic.slots import words
-from penstock.plan import show_mac
+from penstock.plan import card_writes, show_mac
 from penstock.run import Result, run
 from penstock.scenario import load
 from penstock.scenario.checked_stream import Stream
@@ -38,6 +40,7 @@ _SLOWED_BPS = 1_000_000
 _SETTLE_CYCLES, _SETTLE_NS = 3, 1_000_000
 _LOOK_S, _MOST_S, _GUEST_S = 0.02, 300.0, 3600
 MODULES = ("virtio_net", "sch_mqprio", "8021q")
+_MOST_FRAME_BYTES = 1522
 _PREAMBLE_NS = 64  # from what a capture has to the first bit that a stamp is of
 HEADERS_BYTES = 18 + 20 + 8 + 4  # Ethernet with its tag, IPv4, UDP or ICMP, FCS
 _SOURCES = Path(penstock.__file__).parents[1]
@@ -78,6 +81,7 @@ def run_with_guest(network: Network, out: Path, tell: Tell) -> Result:
         release, begin_ns = _send(network, station, flows, folder, tell)
         values = _replayed(network, station, flows, folder, begin_ns)
         result = run(load(values), out, notes=_notes(release))
+    _check_credit(network, station, result.summary["cards"])
     for flow in flows:
         waited = result.summary["streams"][flow.stream.name]["talker_wait_ns"]["max"]
         if waited > _PREAMBLE_NS:
@@ -104,9 +108,9 @@ def refuse(network: Network, key: str, what: str, allowed: str) -> InputError:
 
 def _station(network: Network) -> Station:
     (station,) = (station for station in network.stations.values() if station.card is not None)
-    if station.round_robin or station.credit:
-        what = "the guest sets the time slots of its card, and no turns or credit"
-        raise refuse(network, f"stations.{station.name}", what, "gates.slots, or none")
+    if station.round_robin or (station.credit and station.gates):
+        what = "the guest sets time slots or credit of its card, and no turns"
+        raise refuse(network, f"stations.{station.name}", what, "gates.slots, classes by credit, or neither")
     if any(gates.slots is None for gates in station.gates.values()):
         what = "the guest sets the time slots of its card, and no gate list"
         raise refuse(network, f"stations.{station.name}.gates", what, "slots")
@@ -185,6 +189,8 @@ def _send(network: Network, station: Station, flows: list[_Flow], folder: Path, 
             do(guest, "modprobe", module)
         do(guest, "sh", "-c", _set_up(network, station, flows))
         cycle_ns = _set_slots(guest, station)
+        if station.credit:
+            _run_own(guest, "registers", *register_words(card_writes(network, station)[0]))
         for flow in flows:
             sender = [sys.executable, "-I", "-S", "-c", _SEND, str(flow.stream.pcp), str(flow.payload_bytes)]
             guest.start(["nice", "-n", "19", *sender, flow.address], timeout_s=_GUEST_S)
@@ -212,18 +218,33 @@ def do(guest: Guest, *command: str) -> str:
     return done.stdout
 
 
+def _run_own(guest: Guest, module: str, *arguments: str) -> str:
+    """A program of ours in the guest, by the line to the card's registers."""
+    line = do(guest, "sh", "-c", "echo /dev/vport*p3").strip()
+    program = [sys.executable, "-S", "-m", f"penstock.nic.{module}", line]
+    return do(guest, "env", f"PYTHONPATH={_SOURCES}", *program, *arguments)
+
+
 def _set_slots(guest: Guest, station: Station) -> int:
     """By the card's registers, from within the guest; gives the cycle, and 1 ms of one without slots."""
     gates = station.gates.get(0)
     if gates is None or gates.slots is None:
         return _SETTLE_NS
-    line = do(guest, "sh", "-c", "echo /dev/vport*p3").strip()
     said = words(gates.cycle_time_ns, gates.slots.guard_ns, {k: gates.slots.slot_ns[k] for k in gates.slots.order})
-    environment = ["env", f"PYTHONPATH={_SOURCES}"]
-    read = do(guest, *environment, sys.executable, "-S", "-m", "penstock.nic.slots", line, *said).split()
+    read = _run_own(guest, "slots", *said).split()
     if read != said:
         raise RunError(f"the card's slots are read back as {' '.join(read)}, not {' '.join(said)}")
     return gates.cycle_time_ns
+
+
+def _check_credit(network: Network, station: Station, shares: list[dict[str, Any]]) -> None:
+    """Each queue with credit, which is never empty, has got what its idleSlope is of the line, within two frames."""
+    for number, slope_bps in ((k, shaper.idle_slope_bps) for (_, k), shaper in station.credit.items()):
+        share = next((row["share"] for row in shares if row["queue"] == number), 0.0)
+        wanted = slope_bps / station.link_rate_bps
+        frame = 8 * (_MOST_FRAME_BYTES + WIRE_OVERHEAD_BYTES) * 10**12 / (station.link_rate_bps * network.duration_ps)
+        if abs(share - wanted) > 2 * frame:
+            raise RunError(f"queue {number} got {100 * share:.2f} % of the line by credit, not {100 * wanted:.2f} %")
 
 
 def _wait(card: Card, flows: list[_Flow], cycle_ns: int, duration_ns: int) -> int:
@@ -251,6 +272,8 @@ def _replayed(network: Network, station: Station, flows: list[_Flow], folder: Pa
     values = written_values(network)
     values["duration"] = f"{network.duration_ps}ps"
     values["stations"][station.name]["nodes"] = "model"
+    # Credit that was saved while another queue sent is not there again when frames come as they left.
+    values["stations"][station.name].pop("classes", None)
     for flow in flows:
         name = flow.stream.name
         frames = list(_of_flow(whole, network, station, flow, begin_ns))
