@@ -84,7 +84,9 @@ impl Receiver {
         }
         let (head, parts) = (self.descriptor, rng.random_range(1..=3_u16));
         for part in 0..parts {
-            let bytes = if part == 0 { rng.random_range(12..700) } else { rng.random_range(1..700) };
+            // Short ones, such as a frame has many of, and such as hold any.
+            let most = [40, 700, 700, 2000][rng.random_range(0..4)];
+            let bytes = rng.random_range(if part == 0 { 12 } else { 1 }..most);
             let following = (self.descriptor + 1) % self.layout.size;
             let address = self.address(rng);
             let flags = WRITE | if part + 1 == parts { 0 } else { NEXT };
@@ -101,8 +103,8 @@ impl Receiver {
             1 => (address, 65_537, WRITE, 0),
             2 => (address, 100, 0, 0),
             3 => (address, 100, WRITE | INDIRECT, 0),
-            // Hardware notices it by writing there.
-            4 => (MEMORY_BYTES + 0x1000, 2000, WRITE, 0),
+            // Hardware notices it by writing there, also for a frame that does not fit after all.
+            4 => (MEMORY_BYTES + 0x1000, rng.random_range(12..2000), WRITE, 0),
             5 => (address, 20, WRITE | NEXT, size),
             6 => (address, 20, WRITE | NEXT, head),
             _ => (address, 11, WRITE, 0),
