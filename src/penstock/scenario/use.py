@@ -55,14 +55,17 @@ def _check_classes(draft: Draft, network: Network) -> None:
         shaped = {number for number, entry in bridge.classes.items() if entry.selection != "strict"} | at_ports
         for number in shaped:
             said[*draft.origin[name], "classes", str(number)].append((name, number))
+    passing: dict[str, list[list[Stream]]] = defaultdict(list)
+    for hop, streams in network.by_hop:
+        passing[hop.bridge].append(streams)
     for path, places in said.items():
-        number_at = dict(places)
-        if not any(
-            network.class_at(stream, hop.bridge) == number_at[hop.bridge]
-            for hop, streams in network.by_hop
-            if hop.bridge in number_at
+        used = any(
+            network.class_at(stream, name) == number
+            for name, number in places
+            for streams in passing.get(name, ())
             for stream in streams
-        ):
+        )
+        if not used:
             name, number = places[0]
             bridge = network.bridges[name]
             everywhere = (bridge.selection(number), *(bridge.selection_at(at, number) for at in range(bridge.ports)))
