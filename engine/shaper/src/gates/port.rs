@@ -67,7 +67,10 @@ impl Gates {
     /// A checked list waits for its time. What is due at `since` or later is decided knowing it; in cycles, that is what
     /// comes after the gate time of the last cycle that did not know it. It replaces what is pending then.
     pub fn propose(&mut self, since: u64, list: Arc<List>, change_time: u64) {
-        self.act(since.saturating_sub(1));
+        // Nothing else acts before its time: a port may be told early.
+        if self.pending.as_ref().is_some_and(|pending| pending.change_time < since) {
+            self.act(since.saturating_sub(1));
+        }
         self.pending = Some(Pending { list, change_time, since });
     }
 

@@ -144,6 +144,7 @@ proptest! {
     #[test]
     fn a_step_holds_the_states_until_a_cycle_begins(
         admin in lists(), change in prop::option::of(lists()), before in 1_500_u64..4_000, to in 0_u64..6_000,
+        ahead in 1_u64..150,
     ) {
         let mut gates = Gates::default();
         gates.set_enabled(true);
@@ -161,7 +162,7 @@ proptest! {
         let start = next(&admin, to + 50);
         let change_at = pending.map(|(list, at)| {
             let at = if at >= to + 200 { at } else { list.start_from(to + 200) };
-            gates.propose(to + 1, list, at);
+            gates.propose(to + ahead, list, at);
             at
         });
         let until = match change_at {
