@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.ethernet import MIN_FRAME_BYTES
 from penstock.hardware.differential.draw.addresses import STATIONS_PER_PORT
-from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.drawing import LIST_CYCLES, Drawing
 from penstock.hardware.differential.draw.frames import draw_frame, storm_frame
 from penstock.hardware.differential.draw.phases import draw_phase, rested
 from penstock.hardware.differential.scenario import Arrival
@@ -17,7 +17,8 @@ from penstock.hardware.traffic import BROADCAST, TYPE_EXPERIMENTAL, Frame, stati
 def draw_arrivals(drawing: Drawing, frames: int) -> Iterator[Arrival]:
     """All frames but those of `meetings.py`."""
     rng = drawing.rng
-    free = [drawing.log(1, 200) for _ in range(drawing.ports)]  # the first cycle in which each port may begin
+    begin = 0 if drawing.gives_up is None else LIST_CYCLES
+    free = [begin + drawing.log(1, 200) for _ in range(drawing.ports)]  # the first cycle in which each port may begin
     left = frames
     for port, number in _introduction(drawing, frames // 5):
         head = BROADCAST + station_address(port, number) + vlan_tag(rng.choice([None, *drawing.vlans]), 0)

@@ -12,6 +12,7 @@ from penstock.hardware.registers import registers as register_map
 from penstock.hardware.traffic import as_number
 
 WITH_HOST = (3, 5, 8)  # sizes of which the last port is the host's
+LIST_CYCLES = 16_000  # by then a gate list runs that was committed first of all
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Drawing:
         self.name_of = {word: name for name, register in self.registers.items() for word in register.words[:1]}
         self.damaged_share = rng.choice((0.0, 0.02, 0.03, 0.3))
         self.ages = rng.random() < 0.12
+        # An egress port that gives frames up over and over again.
+        self.gives_up = rng.randrange(ports) if rng.random() < 0.12 else None
         self.vlans = self._vlans()
         self.port_vlan_id = self._port_vlan_id()
         self.crowd = self._crowd()

@@ -33,6 +33,8 @@ class Phase:
 
 def draw_phase(drawing: Drawing, left: int) -> Phase:
     """A phase of some of the frames that are left."""
+    if drawing.gives_up is not None:
+        return _crowded(drawing, left, drawing.gives_up)
     rng = drawing.rng
     storm = rng.random() < 0.03
     active = sorted(drawing.some(rng.choice((1.0, 1.0, 0.6))) or drawing.everybody)
@@ -51,11 +53,31 @@ def draw_phase(drawing: Drawing, left: int) -> Phase:
     )
 
 
+def _crowded(drawing: Drawing, left: int, port: int) -> Phase:
+    """Everybody sends to one port, for a short while long frames or short ones."""
+    rng = drawing.rng
+    limit = drawing.config.max_frame_bytes
+    long_share = rng.choice((0.0, 0.5, 1.0))
+    return Phase(
+        frames=min(left, drawing.log(20, 60)),
+        active=sorted(drawing.some(rng.choice((1.0, 1.0, 0.6))) or drawing.everybody),
+        size=lambda: rng.randint(min(400, limit), limit) if rng.random() < long_share else rng.randint(64, 100),
+        gap=lambda: rng.choice((GAP_BYTES, GAP_BYTES, rng.randint(GAP_BYTES, 60))),
+        flow_share=rng.choice((0.0, 0.3)),
+        hot_port=port,
+        hot_share=0.95,
+        pcp=None,
+        in_step=rng.random() < 0.25,
+        pause_share=0.0,
+        storm=False,
+    )
+
+
 def rested(drawing: Drawing, free: list[int]) -> list[int]:
     """Before a phase: nothing happens, the ports come into step, or all is quiet for a while."""
     rng = drawing.rng
     kind = rng.random()
-    if kind < 0.3 and not drawing.ages:
+    if drawing.gives_up is not None or (kind < 0.3 and not drawing.ages):
         return free
     quiet = drawing.log(1_000, PERIOD_CYCLES * 4 if drawing.ages else 30_000)
     return [max(free) + (rng.randint(GAP_BYTES, 100) if kind < 0.6 else quiet)] * drawing.ports

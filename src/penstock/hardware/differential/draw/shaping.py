@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.hardware.configure import CLASSES, Table, Write, table_writes
-from penstock.hardware.differential.draw.drawing import Drawing
+from penstock.hardware.differential.draw.drawing import LIST_CYCLES, Drawing
 from penstock.hardware.differential.scenario import START_CYCLE, Arrival, Change
 
 CYCLE_NS = 8
@@ -17,6 +17,7 @@ ALL_OPEN = 0xFF
 NO_LIMIT_BYTES = 2047
 # From a commit to when its port knows of it, and from a step to when all ports know of their changes again.
 BUSY_CYCLES = 8_300
+TOLD_CYCLES = (65_536 - 2_047) // CYCLE_NS
 AGAIN_CYCLES = 8 * 8_192 + 100
 SHAPING = (
     "gate_list", "gate_enable", "gate_states", "credit", "count_gap", "round_robin", "max_sdu", "clock", "clock_step",
@@ -28,19 +29,23 @@ SETTLE_CYCLES = 3_000
 def draw_shaping(drawing: Drawing, arrivals: Sequence[Arrival]) -> Iterator[Change]:
     """What is set from the start on, what is changed later, and at the end all that holds frames back is taken away."""
     rng = drawing.rng
-    if rng.random() < 0.4 or not arrivals:
+    if not arrivals or (drawing.gives_up is None and rng.random() < 0.4):
         return
     end = max(arrival.at for arrival in arrivals)
     changes: list[tuple[int, str, list[Write]]] = []
     ports = sorted(drawing.some(rng.choice((0.3, 0.7, 1.0))) or {rng.randrange(drawing.ports)})
     gated = rng.random() < 0.75
     credited = rng.random() < 0.6
-    if gated:
+    if drawing.gives_up is not None:
+        changes += _giving_up(drawing, drawing.gives_up, end)
+    elif gated:
         changes.append((0, "gate_enable", [_enable(drawing, _mask(ports))]))
         changes += [(0, "gate_states", _states(drawing, port)) for port in ports if rng.random() < 0.3]
         changes += _lists(drawing, ports, end)
         if rng.random() < 0.3:
             changes += _moments_without_gates(drawing, ports, arrivals)
+        if rng.random() < 0.1:
+            changes += _interrupted(drawing, ports)
     if credited:
         changes += _slopes(drawing, ports, end, gated=gated)
     if rng.random() < 0.4:
@@ -54,7 +59,8 @@ def draw_shaping(drawing: Drawing, arrivals: Sequence[Arrival]) -> Iterator[Chan
     # So that nothing waits for ever.
     at = end + SETTLE_CYCLES
     yield _change(drawing, at, "gate_enable", [_enable(drawing, 0)])
-    for port in ports if credited else ():
+    slowed = {*(ports if credited else ()), *(() if drawing.gives_up is None else (drawing.gives_up,))}
+    for port in sorted(slowed):
         for traffic_class in range(CLASSES):
             yield _change(drawing, at, "credit", _credit(drawing, port, traffic_class, 0, enable=False))
 
@@ -74,13 +80,31 @@ def _when(drawing: Drawing, end: int) -> int:
 def _moments_without_gates(
     drawing: Drawing, ports: Sequence[int], arrivals: Sequence[Arrival]
 ) -> Iterator[tuple[int, str, list[Write]]]:
-    """A port queues what fits none of its windows while its gates are off, and gives it up over and over again."""
+    """A port queues what fits none of its windows while its gates are off, at any times."""
     rng = drawing.rng
     port = rng.choice(ports)
     for _ in range(rng.choice((10, 40, 100))):
         at = rng.choice(arrivals).at + rng.randint(0, 2_000)
         yield at, "gate_enable", [_enable(drawing, _mask([other for other in ports if other != port]))]
         yield at + drawing.log(20, 5_000), "gate_enable", [_enable(drawing, _mask(ports))]
+
+
+def _giving_up(drawing: Drawing, port: int, end: int) -> Iterator[tuple[int, str, list[Write]]]:
+    """While its gates are off, a port queues what fits no window, and gives it up thereafter.
+
+    Meanwhile it sends what does fit. Most classes hardly have credit, so that their frames wait at all.
+    """
+    rng = drawing.rng
+    open_ns, closed_ns = drawing.log(1_000, 6_000), drawing.log(SHORTEST_NS, 400)
+    yield 0, "gate_list", _commit(drawing, port, [(0, ALL_OPEN, open_ns), (0, 0, closed_ns)], open_ns + closed_ns)
+    for traffic_class in rng.sample(range(CLASSES), rng.randint(4, CLASSES)):
+        yield 0, "credit", _credit(drawing, port, traffic_class, drawing.log(FULL_SLOPE // 256, FULL_SLOPE // 4))
+    at = LIST_CYCLES
+    while at < end:
+        yield at, "gate_enable", [_enable(drawing, 1 << port)]
+        at += drawing.log(500, 12_000)
+        yield at, "gate_enable", [_enable(drawing, 0)]
+        at += drawing.log(1_000, 8_000)
 
 
 def _enable(drawing: Drawing, mask: int) -> Write:
@@ -122,6 +146,25 @@ def _lists(drawing: Drawing, ports: Sequence[int], end: int) -> Iterator[tuple[i
         else:
             yield at, "gate_list", _gate_list(drawing, rng.choice(ports), at)
         yield from _steps_after(drawing, at, steps)
+
+
+def _interrupted(drawing: Drawing, ports: Sequence[int]) -> Iterator[tuple[int, str, list[Write]]]:
+    """Commits of short lists and steps of the clock, which meet in any of their cycles."""
+    rng = drawing.rng
+    moments = (TOLD_CYCLES, BUSY_CYCLES, AGAIN_CYCLES)
+    at = 0
+    for _ in range(60):
+        at += rng.choice((rng.randint(0, 140), rng.randint(0, 500), rng.choice(moments) + rng.randint(-140, 40)))
+        kind = rng.random()
+        if kind < 0.5:
+            yield at, "clock_step", _step(drawing)
+        elif kind < 0.55:
+            yield at, "clock", _clock(drawing)
+        elif kind < 0.65:
+            yield at, "gate_list", _entry(drawing, 0, ALL_OPEN << 32 | drawing.log(SHORTEST_NS, 10_000))
+        else:
+            entries = [(0, rng.randrange(256), drawing.log(SHORTEST_NS, 10_000)) for _ in range(rng.randint(1, 3))]
+            yield at, "gate_list", _gate_list(drawing, rng.choice(ports), at, entries)
 
 
 def _steps_after(drawing: Drawing, at: int, probability: float) -> Iterator[tuple[int, str, list[Write]]]:
@@ -192,10 +235,26 @@ def _gate_list(drawing: Drawing, port: int, at: int, entries: list[tuple[int, in
             nanoseconds = 10**9
         else:
             seconds = 1 << 40
+    base = (seconds, nanoseconds)
+    return _commit(drawing, port, entries, cycle_ns, length=length, base=base, extension_ns=extension_ns)
+
+
+def _commit(
+    drawing: Drawing,
+    port: int,
+    entries: Sequence[tuple[int, int, int]],
+    cycle_ns: int,
+    *,
+    length: int | None = None,
+    base: tuple[int, int] = (0, 0),
+    extension_ns: int = 0,
+) -> list[Write]:
+    """Stages a list, of seconds and nanoseconds its base time, and commits it."""
     write = drawing.registers.write
     writes: list[Write] = []
     for index, (operation, states, interval) in enumerate(entries):
         writes += _entry(drawing, index, operation << 40 | states << 32 | interval)
+    seconds, nanoseconds = base
     return [
         *writes,
         write("admin_base_time_seconds_low", value=seconds & 0xFFFF_FFFF),
@@ -203,7 +262,7 @@ def _gate_list(drawing: Drawing, port: int, at: int, entries: list[tuple[int, in
         write("admin_base_time_nanoseconds", ns=nanoseconds),
         write("admin_cycle_time", ns=cycle_ns),
         write("admin_cycle_time_extension", ns=extension_ns),
-        write("admin_control_list_length", entries=length),
+        write("admin_control_list_length", entries=len(entries) if length is None else length),
         write("gate_commit", port=port),
     ]
 
