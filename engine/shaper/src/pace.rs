@@ -48,3 +48,24 @@ impl LineTime for Line<'_> {
         selection.saturating_add(self.pace.ticks(PREAMBLE_BYTES + u32::from(bytes)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::egress::GateDelays;
+    use crate::ptp_clock::PtpClock;
+
+    /// 64 bytes have 84 on the wire: 84 ticks at 1 Gb/s, 280 at 300 Mb/s, 8.4 at 10 Gb/s.
+    #[test]
+    fn a_port_is_never_faster_than_its_rate() {
+        let time = GateTime::new(PtpClock::new(0, 0), GateDelays { lead: 0, states: 0, windows: 0 });
+        for (rate_bps, occupancy, spent) in [(1_000_000_000, 84, 72), (300_000_000, 280, 240), (10_000_000_000, 9, 8)] {
+            let pace = Pace { rate_bps, guard_ns: 500 };
+            let line = Line { time: &time, pace };
+            assert_eq!(pace.occupancy(64), occupancy);
+            assert_eq!(line.wire(64), 8 * occupancy + 500);
+            assert_eq!((line.next_selection(1_000, 64), line.spent(1_000, 64)), (1_000 + occupancy, 1_000 + spent));
+            assert_eq!((line.next_selection(Tick::MAX, 64), line.spent(Tick::MAX, 64)), (Tick::MAX, Tick::MAX));
+        }
+    }
+}
