@@ -7,13 +7,13 @@ from collections import Counter
 from itertools import combinations, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.tiles.congestion import nearer
 from penstock.tiles.dependencies import circles, dependencies
 from penstock.tiles.detours import Routing
-from penstock.tiles.dimension_order import preferred
+from penstock.tiles.dimension_order import preferred, tree
 from penstock.tiles.grid import Grid, Port
 from penstock.tiles.identity import LARGEST, Identity, Node, ipv4_address, mac_address, node_of_address
 from penstock.tiles.walk import HOP_LIMIT, Link, Outcome, cut, follow, links_of
@@ -113,6 +113,34 @@ def test_the_testbed_of_the_paper_is_a_tile_with_a_node_on_each_side() -> None:
         west, Node(0, 2), Node(1, 2), Node(1, 3), Node(0, 3), east,
     ]  # fmt: skip
     assert list(cut(routing, [dead])) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.tuples(st.integers(1, 3), st.integers(1, 3)), st.sampled_from([(1, 1), (2, 2)]), st.booleans(), st.data())
+def test_ways_lead_around_nodes_that_are_absent(
+    tiles: tuple[int, int], tile: tuple[int, int], wraps: bool, data: st.DataObject
+) -> None:
+    assume(tiles != (1, 1) or (tile == (2, 2) and not wraps))
+    whole = Grid(tiles, tile, wraps)
+    absent = data.draw(st.sets(st.sampled_from(whole.nodes), max_size=min(5, len(whole.nodes) - 2)))
+    try:
+        grid = Grid(tiles, tile, wraps, frozenset(absent))
+    except ValueError:
+        assume(False)
+    routing, without = Routing(grid), Routing(whole)
+    assert [*cut(routing, [])] == []
+    for destination in grid.nodes:
+        for node, port in tree(grid, destination).items():
+            way = follow(without, node, destination).nodes
+            assert port == preferred(whole, node, destination) or absent.intersection(way)
+    if grid.links:
+        outcomes = {way.outcome for *_, way in cut(routing, [data.draw(st.sampled_from(grid.links))])}
+        assert outcomes <= {Outcome.STUCK}
+
+
+def test_nodes_that_are_cut_off_are_no_grid() -> None:
+    with pytest.raises(ValueError, match="node 0,2,0,0 and 0,0,0,0 are cut off from each other"):
+        Grid((1, 3), (1, 1), wraps=False, absent=frozenset({Node(0, 1)}))
 
 
 @pytest.mark.parametrize("wraps", [True, False])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.tiles.dimension_order import preferred
+from penstock.tiles.dimension_order import tree
 from penstock.tiles.grid import End, Grid
 
 Channel = End  # the direction of a link that leaves a node by a port
@@ -20,7 +20,7 @@ def dependencies(grid: Grid) -> dict[Channel, set[Channel]]:
     """From each channel to those that frames take after it, when no link is dead."""
     found: dict[Channel, set[Channel]] = {(node, port): set() for node in grid.nodes for port in grid.neighbours[node]}
     for destination in grid.nodes:
-        up = {node: preferred(grid, node, destination) for node in grid.nodes if node != destination}
+        up = tree(grid, destination)
         for node, port in up.items():
             after, _ = grid.neighbours[node][port]
             if after != destination:

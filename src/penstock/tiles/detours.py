@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table by which nodes route: from each reception port the ports to a destination, in the order to try them.
 
-The ways of dimension order to one destination form a tree, and the first port is always the one towards its root. Where
-that link is dead, a frame has to leave the subtree below it. It goes down the tree, away from the destination, until a
-link that is not of the tree leads out of the subtree; from there the tree leads on, by ways that do not meet the dead
-link. A node knows such a frame by the port that it comes in by, the one towards the root: so the table needs no mark in
-the frame, and none goes back over the link that it came from.
+The ways to one destination form a tree (`dimension_order`), and the first port is always the one towards its root.
+Where that link is dead, a frame has to leave the subtree below it. It goes down the tree, away from the destination,
+until a link that is not of the tree leads out of the subtree; from there the tree leads on, by ways that do not meet
+the dead link. A node knows such a frame by the port that it comes in by, the one towards the root: so the table needs
+no mark in the frame, and none goes back over the link that it came from.
 
 Exits are chosen from the root down, the shortest first. A node through which one was led keeps it for all above: what
 leaves the larger subtree leaves the smaller one too. A node's own frames try all of its ports in the end, for the case
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from penstock.tiles.circles import without_circles
-from penstock.tiles.dimension_order import preferred
+from penstock.tiles.dimension_order import tree
 from penstock.tiles.grid import Grid, Port
 from penstock.tiles.identity import Node
 
@@ -64,7 +64,7 @@ class Tree:
     def __init__(self, grid: Grid, root: Node) -> None:
         self.neighbours = grid.neighbours
         self.root = root
-        self.up = {node: preferred(grid, node, root) for node in grid.nodes if node != root}
+        self.up = tree(grid, root)
         # The port by which a frame goes on that has come down the tree to a node, or that finds its link up dead.
         self.down: dict[Node, Port] = {}
 

@@ -1,10 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dimension-order routing: first along the rows of tiles, then along their columns, then within the tile."""
+"""Dimension-order routing: first along the rows of tiles, then along their columns, then within the tile.
+
+Where nodes are absent that such a way needs, the shortest one is taken.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.tiles.grid import SIDES, Grid, Port
 from penstock.tiles.identity import Node
+
+
+def tree(grid: Grid, destination: Node) -> Mapping[Node, Port]:
+    """The port of each other node on its way to a destination, when no link is dead."""
+    up = {node: preferred(grid, node, destination) for node in grid.nodes if node != destination}
+    if not grid.absent:
+        return up
+    # A node keeps its way if no node of it is absent: all nodes on it do. From any other a way leads nearer.
+    whole = {destination: True}
+    for node in up:
+        way = [node]
+        while way[-1] not in whole:
+            end = grid.neighbours[way[-1]].get(up[way[-1]])
+            if end is None:
+                break
+            way.append(end[0])
+        arrives = whole.get(way[-1], False)
+        whole.update(dict.fromkeys(way, arrives))
+    distance = grid.distances(destination)
+    for node in up:
+        if not whole[node]:
+            ends = grid.neighbours[node]
+            up[node] = min(ends, key=lambda port: distance[ends[port][0]])
+    return up
 
 
 def preferred(grid: Grid, node: Node, destination: Node) -> Port:

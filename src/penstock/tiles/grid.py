@@ -64,6 +64,10 @@ class Grid:
             raise ValueError(f"node {self.identity(lost[0])} is absent and outside of the grid")
         if len(self.nodes) < 2:
             raise ValueError("no two nodes are left: 2 or more")
+        if len(reached := self.distances(self.nodes[0])) < len(self.nodes):
+            lost = [node for node in self.nodes if node not in reached]
+            what = f"node {self.identity(lost[0])} and {self.identity(self.nodes[0])} are cut off from each other"
+            raise ValueError(f"{what} by nodes that are absent: links lead from each node to all others")
 
     @property
     def rows(self) -> int:
@@ -102,6 +106,14 @@ class Grid:
             found[a[0]][a[1]] = b
             found[b[0]][b[1]] = a
         return {node: {port: found[node][port] for port in Port if port in found[node]} for node in self.nodes}
+
+    def distances(self, node: Node) -> Mapping[Node, int]:
+        """How many links it is from a node to each that can be reached, itself included."""
+        found, near = {node: 0}, [node]
+        while near:
+            near = [other for each in near for other, _ in self.neighbours[each].values() if other not in found]
+            found |= dict.fromkeys(near, max(found.values()) + 1)
+        return found
 
     def _all_links(self) -> Iterator[tuple[End, End]]:
         for tile_row in range(self.tiles[0]):
