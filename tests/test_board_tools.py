@@ -138,6 +138,10 @@ HOLLOW = """
   end
   assign {s_axil_awready_o, s_axil_wready_o, s_axil_arready_o} = '1;
   assign {s_axil_bresp_o, s_axil_rresp_o, idle_o, time_ns_o, egress_event_o} = '0;
+  assign s_axis_host_tready_o = m_axis_host_tready_i;
+  assign {m_axis_host_tvalid_o, m_axis_host_tdata_o, m_axis_host_tlast_o} =
+         {s_axis_host_tvalid_i, s_axis_host_tdata_i, s_axis_host_tlast_i};
+  assign m_axis_host_tuser_o = 1'b0;
 endmodule
 """
 

@@ -11,6 +11,7 @@ from penstock.hardware.registers import (
     TABLES,
     documentation,
     generate_regblock,
+    mailbox_registers,
     registers,
     switch_files,
     write_c_header,
@@ -30,7 +31,7 @@ def test_addresses_and_fields() -> None:
 
 
 def test_every_word_has_one_register() -> None:
-    words = [word for register in registers().values() for word in register.words]
+    words = [word for one in (registers(), mailbox_registers()) for register in one.values() for word in register.words]
     assert len(words) == len(set(words))
 
 

@@ -14,6 +14,7 @@ from systemrdl.node import AddressableNode, AddrmapNode
 FOLDER = Path(__file__).resolve().parent
 SOURCE = FOLDER / "pen_switch.rdl"
 CARD = FOLDER / "pen_nic.rdl"
+MAILBOX = FOLDER / "pen_host_mailbox.rdl"
 WAIVERS = """\
 `verilator_config
 lint_off -file "*{module}*.sv"
@@ -82,6 +83,6 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: generate.py FOLDER")
-    for source in (SOURCE, CARD):
+    for source in (SOURCE, MAILBOX, CARD):
         for path in generate_regblock(Path(sys.argv[1]), source):
             print(path)

@@ -16,6 +16,8 @@ config/pen_ingress_settings.sv
 config/pen_buffer_settings.sv
 config/pen_shaper_settings.sv
 config/pen_egress_port_settings.sv
+config/pen_axil_slave.sv
+config/pen_axil_split.sv
 config/pen_registers.sv
 config/pen_config.sv
 clock/pen_timer.sv
@@ -73,6 +75,9 @@ host/pen_host_rx.sv
 host/pen_uart_rx.sv
 host/pen_uart_tx.sv
 host/pen_uart_axi.sv
+host/pen_mailbox_send.sv
+host/pen_mailbox_receive.sv
+host/pen_host_mailbox.sv
 top/pen_counter_bank.sv
 top/pen_counters.sv
 top/pen_port_status.sv

@@ -24,7 +24,7 @@ from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "regs"))
-from generate import CARD, generate_regblock  # noqa: E402
+from generate import CARD, MAILBOX, generate_regblock  # noqa: E402
 
 RTL = HERE.parent / "rtl"
 SIM = HERE.parent / "sim"
@@ -33,8 +33,9 @@ BUILD = Path(os.environ.get("PENSTOCK_SIM_BUILD", HERE / "sim_build"))
 
 @cache
 def sources() -> tuple[Path, ...]:
-    """All files of the switch, packages first: the generated register block, then what rtl/files.f lists."""
-    return (*generate_regblock(BUILD / "regs"), *_listed(RTL / "files.f"))
+    """All files of the switch, packages first: the generated register blocks, then what rtl/files.f lists."""
+    blocks = (generate_regblock(BUILD / "regs"), generate_regblock(BUILD / "regs", MAILBOX))
+    return (*blocks[0], *blocks[1], *_listed(RTL / "files.f"))
 
 
 @cache

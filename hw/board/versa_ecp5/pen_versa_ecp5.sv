@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lattice ECP5-5G Versa (LFE5UM5G-45F): a switch of the board's two gigabit ports, registers over its USB serial line.
+// Lattice ECP5-5G Versa (LFE5UM5G-45F): a switch of the board's two gigabit ports and a host port; registers, and by them
+// the host port's frames, over its USB serial line.
 //
 //   100 MHz ─► pen_pll ─► 125 MHz ─► pen_board_reset ─► core, PHYs
-//   PHY 0, 1 ◄─► pen_rgmii_rx, pen_rgmii_tx ◄─► pen_switch ◄─AXI4-Lite─ pen_uart_axi ◄─► USB
+//   PHY 0, 1 ◄─► pen_rgmii_rx, pen_rgmii_tx ◄─► pen_switch ◄─AXI4-Lite─┬─ pen_axil_split ◄─ pen_uart_axi ◄─► USB
+//                                               host port ◄─► pen_host_mailbox ◄─┘
 //
 // The PHYs (88E1512) delay the clocks of both directions themselves, as they do after reset.
 module pen_versa_ecp5
@@ -10,7 +12,7 @@ module pen_versa_ecp5
 #(
   parameter int unsigned STREAMS          = 64,
   parameter int unsigned FDB_ENTRIES      = 256,
-  parameter int unsigned STORE_BYTES      = 32768,
+  parameter int unsigned STORE_BYTES      = 65536,      // half of it leaves the host port's queues no room
   parameter int unsigned GATE_ENTRIES     = 16,
   parameter int unsigned BIT_CYCLES       = 125,        // 1 Mbaud
   parameter int unsigned IDLE_CYCLES      = 12_500_000, // 100 ms
@@ -34,7 +36,7 @@ module pen_versa_ecp5
   input  logic            capture_i,
   output logic [7:0]      led_no         // running, second, serial in, out, port 0 in, out, port 1 in, out
 );
-  localparam int unsigned PORTS = 2;
+  localparam int unsigned PORTS = 2;  // with a wire
 
   logic clk, locked, rst, phy_rst_n;
 
@@ -79,6 +81,11 @@ module pen_versa_ecp5
   logic        axil_awvalid, axil_awready, axil_wvalid, axil_wready, axil_bvalid, axil_bready;
   logic        axil_arvalid, axil_arready, axil_rvalid, axil_rready;
 
+  // Of the switch, and of the mailbox.
+  logic [1:0]       to_awvalid, to_awready, to_wvalid, to_wready, to_bvalid, to_arvalid, to_arready, to_rvalid;
+  logic [1:0][1:0]  to_bresp, to_rresp;
+  logic [1:0][31:0] to_rdata;
+
   pen_uart_axi #(.BIT_CYCLES(BIT_CYCLES), .IDLE_CYCLES(IDLE_CYCLES)) u_uart_axi (
     .clk_i           (clk),
     .rst_i           (rst),
@@ -105,14 +112,81 @@ module pen_versa_ecp5
     .m_axil_rready_o (axil_rready)
   );
 
+  pen_axil_split u_split (
+    .s_axil_awaddr_i (axil_awaddr),
+    .s_axil_awvalid_i(axil_awvalid),
+    .s_axil_awready_o(axil_awready),
+    .s_axil_wvalid_i (axil_wvalid),
+    .s_axil_wready_o (axil_wready),
+    .s_axil_bresp_o  (axil_bresp),
+    .s_axil_bvalid_o (axil_bvalid),
+    .s_axil_araddr_i (axil_araddr),
+    .s_axil_arvalid_i(axil_arvalid),
+    .s_axil_arready_o(axil_arready),
+    .s_axil_rdata_o  (axil_rdata),
+    .s_axil_rresp_o  (axil_rresp),
+    .s_axil_rvalid_o (axil_rvalid),
+    .m_axil_awvalid_o(to_awvalid),
+    .m_axil_awready_i(to_awready),
+    .m_axil_wvalid_o (to_wvalid),
+    .m_axil_wready_i (to_wready),
+    .m_axil_bresp_i  (to_bresp),
+    .m_axil_bvalid_i (to_bvalid),
+    .m_axil_arvalid_o(to_arvalid),
+    .m_axil_arready_i(to_arready),
+    .m_axil_rdata_i  (to_rdata),
+    .m_axil_rresp_i  (to_rresp),
+    .m_axil_rvalid_i (to_rvalid)
+  );
+
+  // ---- Frames of the host -----------------------------------------------------------------------------------------
+  logic       to_host_valid, to_host_ready, to_host_last, to_host_user, from_host_valid, from_host_ready, from_host_last;
+  logic [7:0] to_host_data, from_host_data;
+
+  pen_host_mailbox u_mailbox (
+    .clk_i           (clk),
+    .rst_i           (rst),
+    .s_axil_awaddr_i ({1'b0, axil_awaddr[14:0]}),
+    .s_axil_awprot_i (axil_awprot),
+    .s_axil_awvalid_i(to_awvalid[1]),
+    .s_axil_awready_o(to_awready[1]),
+    .s_axil_wdata_i  (axil_wdata),
+    .s_axil_wstrb_i  (axil_wstrb),
+    .s_axil_wvalid_i (to_wvalid[1]),
+    .s_axil_wready_o (to_wready[1]),
+    .s_axil_bresp_o  (to_bresp[1]),
+    .s_axil_bvalid_o (to_bvalid[1]),
+    .s_axil_bready_i (axil_bready),
+    .s_axil_araddr_i ({1'b0, axil_araddr[14:0]}),
+    .s_axil_arprot_i (axil_arprot),
+    .s_axil_arvalid_i(to_arvalid[1]),
+    .s_axil_arready_o(to_arready[1]),
+    .s_axil_rdata_o  (to_rdata[1]),
+    .s_axil_rresp_o  (to_rresp[1]),
+    .s_axil_rvalid_o (to_rvalid[1]),
+    .s_axil_rready_i (axil_rready),
+    .m_axis_tvalid_o (from_host_valid),
+    .m_axis_tready_i (from_host_ready),
+    .m_axis_tdata_o  (from_host_data),
+    .m_axis_tlast_o  (from_host_last),
+    .s_axis_tvalid_i (to_host_valid),
+    .s_axis_tready_o (to_host_ready),
+    .s_axis_tdata_i  (to_host_data),
+    .s_axis_tlast_i  (to_host_last),
+    .s_axis_tuser_i  (to_host_user)
+  );
+
   // ---- The switch -------------------------------------------------------------------------------------------------
   logic          pps;
   /* verilator lint_off UNUSEDSIGNAL */  // for the lamps it is enough that a frame has come
   verdict_t      verdict;
+  logic [7:0]    no_txd;  // the host port has no wire
+  logic          no_tx_en, no_tx_er;
   /* verilator lint_on UNUSEDSIGNAL */
 
   pen_switch #(
-    .PORTS       (PORTS),
+    .PORTS       (PORTS + 1),
+    .HOST        (1'b1),
     .STREAMS     (STREAMS),
     .FDB_ENTRIES (FDB_ENTRIES),
     .STORE_BYTES (STORE_BYTES),
@@ -120,44 +194,44 @@ module pen_versa_ecp5
   ) u_switch (
     .clk_i           (clk),
     .rst_i           (rst),
-    .gmii_rx_clk_i   (rgmii_rxc_i),
-    .gmii_rxd_i      (rxd),
-    .gmii_rx_dv_i    (rx_dv),
-    .gmii_rx_er_i    (rx_er),
-    .gmii_txd_o      (txd),
-    .gmii_tx_en_o    (tx_en),
-    .gmii_tx_er_o    (tx_er),
+    .gmii_rx_clk_i   ({clk, rgmii_rxc_i}),
+    .gmii_rxd_i      ({8'b0, rxd}),
+    .gmii_rx_dv_i    ({1'b0, rx_dv}),
+    .gmii_rx_er_i    ({1'b0, rx_er}),
+    .gmii_txd_o      ({no_txd, txd}),
+    .gmii_tx_en_o    ({no_tx_en, tx_en}),
+    .gmii_tx_er_o    ({no_tx_er, tx_er}),
     .s_axil_awaddr_i (axil_awaddr),
     .s_axil_awprot_i (axil_awprot),
-    .s_axil_awvalid_i(axil_awvalid),
-    .s_axil_awready_o(axil_awready),
+    .s_axil_awvalid_i(to_awvalid[0]),
+    .s_axil_awready_o(to_awready[0]),
     .s_axil_wdata_i  (axil_wdata),
     .s_axil_wstrb_i  (axil_wstrb),
-    .s_axil_wvalid_i (axil_wvalid),
-    .s_axil_wready_o (axil_wready),
-    .s_axil_bresp_o  (axil_bresp),
-    .s_axil_bvalid_o (axil_bvalid),
+    .s_axil_wvalid_i (to_wvalid[0]),
+    .s_axil_wready_o (to_wready[0]),
+    .s_axil_bresp_o  (to_bresp[0]),
+    .s_axil_bvalid_o (to_bvalid[0]),
     .s_axil_bready_i (axil_bready),
     .s_axil_araddr_i (axil_araddr),
     .s_axil_arprot_i (axil_arprot),
-    .s_axil_arvalid_i(axil_arvalid),
-    .s_axil_arready_o(axil_arready),
-    .s_axil_rdata_o  (axil_rdata),
-    .s_axil_rresp_o  (axil_rresp),
-    .s_axil_rvalid_o (axil_rvalid),
+    .s_axil_arvalid_i(to_arvalid[0]),
+    .s_axil_arready_o(to_arready[0]),
+    .s_axil_rdata_o  (to_rdata[0]),
+    .s_axil_rresp_o  (to_rresp[0]),
+    .s_axil_rvalid_o (to_rvalid[0]),
     .s_axil_rready_i (axil_rready),
     .pps_o           (pps),
     .capture_i,
-    .s_axis_host_tvalid_i(1'b0),
-    .s_axis_host_tdata_i ('0),
-    .s_axis_host_tlast_i (1'b0),
-    .m_axis_host_tready_i(1'b1),
+    .s_axis_host_tvalid_i(from_host_valid),
+    .s_axis_host_tready_o(from_host_ready),
+    .s_axis_host_tdata_i (from_host_data),
+    .s_axis_host_tlast_i (from_host_last),
+    .m_axis_host_tvalid_o(to_host_valid),
+    .m_axis_host_tready_i(to_host_ready),
+    .m_axis_host_tdata_o (to_host_data),
+    .m_axis_host_tlast_o (to_host_last),
+    .m_axis_host_tuser_o (to_host_user),
     /* verilator lint_off PINCONNECTEMPTY */  // for simulation and observers
-    .s_axis_host_tready_o(),
-    .m_axis_host_tvalid_o(),
-    .m_axis_host_tdata_o (),
-    .m_axis_host_tlast_o (),
-    .m_axis_host_tuser_o (),
     .idle_o          (),
     .time_ns_o       (),
     .egress_event_o  (),

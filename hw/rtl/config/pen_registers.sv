@@ -67,6 +67,9 @@ module pen_registers
   localparam int unsigned TAKEN = PORTS * (PER_PORT + CLASSES * QUEUE_GUARANTEE);
   if (TAKEN >= CELLS)
     $fatal(1, "pen_registers: CELLS must be above %0d for %0d ports, is %0d (%m)", TAKEN, PORTS, CELLS);
+  if (HOST && QUEUE_GUARANTEE == 0)  // the host port's queues have no room but this
+    $fatal(1, "pen_registers: CELLS must be at least %0d for %0d ports with a host port, is %0d (%m)",
+           4 * PORTS * (PER_PORT + CLASSES) / 3, PORTS, CELLS);
 
   pen_switch_regs_pkg::pen_switch__in_t  hwif_in;
   pen_switch_regs_pkg::pen_switch__out_t hwif_out;

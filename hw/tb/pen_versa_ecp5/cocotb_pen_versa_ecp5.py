@@ -2,6 +2,7 @@
 """The board from wire to wire: oscillator, button, two link partners behind PHYs, and a host on the serial line."""
 
 import random
+import zlib
 
 import cocotb
 from cocotb.clock import Clock
@@ -10,8 +11,16 @@ from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource
 
 BIT_NS = 16 * 8
 PHY_RESET_NS = 200 * 8
-PORTS = 2
+WIRES, HOST_PORT = 2, 2
+PORTS = WIRES + 1
 ID, PORT_COUNT, STATUS, PORT_ENABLE = 0x0000, 0x0008, 0x0018, 0x0100
+RESERVED_TO_HOST, QUEUE_GUARANTEE = 0x012C, 0x01C0
+MAILBOX = 0x8000
+MAILBOX_ID, SEND, SEND_COMMIT, RECEIVE, RECEIVE_RELEASE = (MAILBOX + offset for offset in (0, 0x10, 0x14, 0x20, 0x24))
+SEND_DATA, RECEIVE_DATA = MAILBOX + 0x1000, MAILBOX + 0x2000
+LLDP = bytes.fromhex("0180c200000e")
+HEADER_BYTES = 16
+DIRECT, STAMPED, STAMP = 1, 2, 1
 UNTAGGED_CLASS = 5
 
 
@@ -110,6 +119,24 @@ class Board:
     async def write(self, address, value):
         await self.exchange(b"W" + address.to_bytes(2, "little") + value.to_bytes(4, "little"))
 
+    async def send_by_host(self, whole):
+        state = await self.read(SEND)
+        assert state & 0x1FFF >= len(whole)
+        for at in range(0, len(whole), 4):
+            await self.write(SEND_DATA + at, int.from_bytes(whole[at : at + 4], "little"))
+        await self.write(SEND_COMMIT, state & 0xFF0000 | len(whole))
+
+    async def receive_by_host(self):
+        for _ in range(20):
+            state = await self.read(RECEIVE)
+            if length := state & 0x1FFF:
+                break
+        else:
+            raise AssertionError("nothing comes to the host")
+        words = [await self.read(RECEIVE_DATA + at) for at in range(0, length, 4)]
+        await self.write(RECEIVE_RELEASE, state >> 16)
+        return b"".join(word.to_bytes(4, "little") for word in words)[:length]
+
     async def receive(self, port):
         return await with_timeout(self.sinks[port].recv(), 100, "us")
 
@@ -122,17 +149,17 @@ async def carries_frames_between_its_ports(dut):
     assert await board.read(ID) == int.from_bytes(b"PENS", "big") and await board.read(PORT_COUNT) == PORTS
 
     sent = []
-    for port in range(PORTS):
+    for port in range(WIRES):
         sizes = [random.choice((46, 47, 60, 300)) for _ in range(12)] + [1500]
         sent.append([frame(port, station(1 - port), random.randbytes(size)) for size in sizes])
         for one in sent[port]:
             board.sources[port].send_nowait(GmiiFrame.from_payload(one))
-    for port in range(PORTS):
+    for port in range(WIRES):
         for number, expected in enumerate(sent[1 - port]):
             got = await board.receive(port)
             assert got.check_fcs() and got.get_payload() == expected, f"port {port}, frame {number}"
             assert got.error is None or not any(got.error)
-    for port in range(PORTS):
+    for port in range(WIRES):
         assert await board.read(received(port)) == len(sent[port])
     assert all(sink.empty() for sink in board.sinks)
 
@@ -180,3 +207,30 @@ async def starts_again_by_its_button(dut):
     one = frame(1, b"\xff" * 6, b"again")
     await board.sources[1].send(GmiiFrame.from_payload(one))
     assert (await board.receive(0)).get_payload() == one
+
+
+@cocotb.test()
+async def carries_frames_of_the_host(dut):
+    """By the serial line: a frame leaves by the wire that it names, and is stamped; one from the wire comes back."""
+    board = Board(dut)
+    await board.start()
+    assert await board.read(MAILBOX_ID) == int.from_bytes(b"PENM", "big")
+    assert await board.read(QUEUE_GUARANTEE) > 0, "the host port's queues have no room"
+    await board.write(RESERVED_TO_HOST, 1 << LLDP[5])
+
+    for port in range(WIRES):
+        one, tag = frame(port, LLDP, random.randbytes(50)), random.randrange(256)
+        header = bytes([DIRECT | STAMPED, 1 << port, 7, tag])
+        await board.send_by_host(header + one + zlib.crc32(one).to_bytes(4, "little"))
+        got = await board.receive(port)
+        assert got.check_fcs() and got.get_payload() == one
+        stamp = await board.receive_by_host()
+        assert stamp[:4] == bytes([STAMP, port, 0, tag]) and len(stamp) == HEADER_BYTES
+
+        back = frame(port, LLDP, random.randbytes(70))
+        await board.sources[port].send(GmiiFrame.from_payload(back))
+        came = await board.receive_by_host()
+        assert came[:4] == bytes([0, port, UNTAGGED_CLASS, 0])
+        assert came[HEADER_BYTES:] == back + zlib.crc32(back).to_bytes(4, "little")
+        assert int.from_bytes(came[4:14], "little") > int.from_bytes(stamp[4:14], "little")
+    assert all(sink.empty() for sink in board.sinks)

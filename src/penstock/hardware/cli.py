@@ -393,6 +393,28 @@ def host(
 
 
 @app.command()
+def mailbox(
+    interface: Annotated[str, typer.Argument(help="Linux interface at the board's host port.")],
+    device: Annotated[Path, typer.Option("--uart", help="Serial line of the board.")] = Path("/dev/ttyUSB1"),
+    baud: Annotated[int, typer.Option(min=1, max=12_000_000, help="Of the serial line.")] = 1_000_000,
+) -> None:
+    """A Linux interface at the host port of a board, by its serial line; until interrupted. Takes root."""
+    from penstock.hardware.host_line import opened as opened_interface
+    from penstock.hardware.mailbox import Mailbox, carry
+    from penstock.hardware.uart import opened
+
+    with opened(device, baud) as bus, opened_interface(interface) as one:
+        box = Mailbox(bus)
+        say(f"{interface}: ready")
+        carry(
+            box,
+            one,
+            lambda port, frame: say(f"from port {port}: {len(frame)} bytes for {frame[:6].hex('-')}"),
+            lambda stamp: say(f"frame {stamp.tag} left port {stamp.port} at {stamp.ns} ns"),
+        )
+
+
+@app.command()
 def docs() -> None:
     """Writes docs/registers.md and the C header from the SystemRDL source."""
     from penstock.hardware.registers import documentation, write_c_header

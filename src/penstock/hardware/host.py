@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock import _engine
+from penstock.ethernet import FCS_BYTES
+from penstock.hardware.tools import ToolError
 
 if TYPE_CHECKING:
     from penstock._engine import Events
@@ -65,3 +68,37 @@ def egress_stamps(events: Events) -> Iterator[EgressStamp]:
         if kind == _STAMP:
             fraction, tag, lost, _ = int(beside).to_bytes(4, "little")
             yield EgressStamp(int(port), tag, int(ns), fraction, lost)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A frame that came to the host."""
+
+    port: int  # where it was received
+    traffic_class: int
+    ns: int  # TAI, as its first byte behind the delimiter stood at that port
+    fraction: int  # 2^-8 ns beside them
+    frame: bytes  # without FCS
+
+
+_HEARD_HEADER_BYTES = 16
+_KIND_STAMP = 1
+_NS_PER_S = 10**9
+
+
+def heard(whole: bytes) -> Heard | EgressStamp:
+    """What the stream to the host has of one frame or stamp.
+
+    Raises:
+        ToolError: The frame is damaged: what its FCS shows happened within the switch, or behind it.
+
+    """
+    header, frame = whole[:_HEARD_HEADER_BYTES], whole[_HEARD_HEADER_BYTES:]
+    kind, port, third, tag = header[:4]
+    ns = int.from_bytes(header[4:10], "little") * _NS_PER_S + int.from_bytes(header[10:14], "little")
+    fraction = header[14]
+    if kind == _KIND_STAMP:
+        return EgressStamp(port, tag, ns, fraction, lost=third)
+    if zlib.crc32(frame[:-FCS_BYTES]).to_bytes(FCS_BYTES, "little") != frame[-FCS_BYTES:]:
+        raise ToolError(f"a frame of {len(frame)} bytes that was received at port {port} is damaged")
+    return Heard(port, third, ns, fraction, frame[:-FCS_BYTES])

@@ -35,14 +35,14 @@ OUTPUT = _engine.KINDS.index("output")
 CONFIG = SwitchConfig(ports=PORTS, host=True, reserved_to_host=set(range(RESERVED_ADDRESSES)))
 
 
-def way_of(frame: bytes, tag: int | None = None) -> ReceivedAt | Direct:
+def way_of(frame: bytes, tag: int | None = None, host_port: int = HOST_PORT) -> ReceivedAt | Direct:
     """How a frame of the host goes on: what no bridge forwards leaves by every wire, all else as an address leads.
 
     With a tag the host is told when it leaves.
     """
     if frame[:5] == RESERVED and frame[5] < RESERVED_ADDRESSES:
-        return Direct(frozenset(range(HOST_PORT)), CONTROL_CLASS, tag)
-    return ReceivedAt(HOST_PORT, tag)
+        return Direct(frozenset(range(host_port)), CONTROL_CLASS, tag)
+    return ReceivedAt(host_port, tag)
 
 
 def hardware() -> _engine.Switch:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.errors import InputError
-from penstock.hardware.registers import Register, registers
+from penstock.hardware.registers import Register, mailbox_registers, registers
 from penstock.hardware.tools import ToolError, required
 from penstock.hardware.uart_bus import UartBus
 
@@ -30,7 +30,7 @@ def opened(device: Path, baud: int) -> Iterator[UartBus]:
 
 def find(name: str) -> Register:
     """A register by its name, such as port_vlan[1]; InputError names those that are alike."""
-    known = registers()
+    known = {**registers(), **mailbox_registers()}
     if name not in known:
         alike = [other for other in known if name.split("[")[0] in other][:8] or ["id", "ports", "status"]
         allowed = f"{', '.join(alike)}, and more in docs/registers.md"

@@ -11,6 +11,10 @@ ANSWER_BYTES = 6
 STATUS = {ord("E"): "there is no such register, or it cannot be accessed so", ord("C"): "the request came damaged"}
 
 
+class LineError(ToolError):
+    """A request or its answer did not come through: it may have had its effect, or not."""
+
+
 def crc8(data: bytes) -> int:
     """CRC-8 with polynomial 07 and initial value 00: six lines, where a package of them would be one more to lock."""
     value = 0
@@ -49,10 +53,11 @@ class UartBus:
         self._line.write(body + bytes([crc8(body)]))
         answer = self._line.read(ANSWER_BYTES)
         if len(answer) < ANSWER_BYTES:
-            raise ToolError(f"{self._name}: no answer; is the board configured, and this its serial line?")
+            raise LineError(f"{self._name}: no answer; is the board configured, and this its serial line?")
         if crc8(answer[:-1]) != answer[-1]:
-            raise ToolError(f"{self._name}: a damaged answer: {answer.hex()}")
+            raise LineError(f"{self._name}: a damaged answer: {answer.hex()}")
         if answer[0] != ord("K"):
             address = int.from_bytes(body[1:3], "little")
-            raise ToolError(f"{self._name}: {address:#06x}: {STATUS.get(answer[0], f'status {answer[0]:#04x}')}")
+            kind = LineError if answer[0] == ord("C") else ToolError
+            raise kind(f"{self._name}: {address:#06x}: {STATUS.get(answer[0], f'status {answer[0]:#04x}')}")
         return int.from_bytes(answer[1:5], "little")
