@@ -66,6 +66,15 @@ pub(crate) const ANY: Phase = Phase { begin: 0, blocked: 0, slack: 0, others: 0 
 /// More than any line.
 const NO_LIMIT: Line = Line { burst: Amount::MAX, rate: i64::MAX };
 
+/// The one that is less at first, and the other.
+#[inline(always)]
+fn in_order(one: Line, other: Line) -> (Line, Line) {
+    match one.burst < other.burst || (one.burst == other.burst && one.rate < other.rate) {
+        true => (one, other),
+        false => (other, one),
+    }
+}
+
 /// How far a class above has come.
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -74,6 +83,8 @@ struct Progress {
     opened: Time,
     /// Of the lines of its arrivals.
     piece: usize,
+    /// Its gate's; none: nobody asks for it.
+    bit: u8,
 }
 
 impl Service {
@@ -87,12 +98,14 @@ impl Service {
             Some(cycle) => cycle.piece_at(phase.begin - phase.blocked),
             None => (0, 0),
         };
-        let bit = |above: &Above| above.class.map_or(0, |class| 1_u8 << class);
-        let known = self.above.iter().fold(0, |mask, above| mask | bit(above));
+        let mut known = 0;
         let mut progress = [Progress::default(); CLASSES];
-        for (above, progress) in self.above.iter().zip(&mut progress) {
-            progress.opened = phase.slack;
-            progress.shared = if phase.others & bit(above) > 0 { phase.slack } else { 0 };
+        let progress = &mut progress[..self.above.len()];
+        for (above, progress) in self.above.iter().zip(&mut *progress) {
+            let bit = above.class.map_or(0, |class| 1_u8 << class);
+            known |= bit;
+            let shared = if phase.others & bit > 0 { phase.slack } else { 0 };
+            *progress = Progress { shared, opened: phase.slack, piece: 0, bit };
         }
         let (mut at, mut usable_time, mut own_opened) = (0, 0, phase.slack);
         loop {
@@ -107,12 +120,10 @@ impl Service {
             if usable {
                 served = Amount::from(self.rate) * Amount::from(usable_time) - self.low;
                 slope = self.rate;
-                for (above, progress) in self.above.iter().zip(&mut progress) {
-                    let may_open = piece.others & bit(above) > 0;
-                    let (line, lasts) = self.least(above, at, may_open, progress, left);
+                for (above, progress) in self.above.iter().zip(&mut *progress) {
+                    let line = self.least(above, at, piece.others & progress.bit > 0, progress, &mut left);
                     served -= line.burst;
                     slope -= line.rate;
-                    left = left.min(lasts);
                 }
             }
             let to = if left == Time::MAX { Time::MAX } else { at + left };
@@ -120,13 +131,14 @@ impl Service {
             if !told(&segment) || to == Time::MAX {
                 return true;
             }
-            for (above, progress) in self.above.iter().zip(&mut progress) {
-                if piece.others & bit(above) > 0 {
+            let shared = if usable { left } else { 0 };
+            for progress in &mut *progress {
+                if piece.others & progress.bit > 0 {
                     progress.opened += left;
-                    progress.shared += if usable { left } else { 0 };
+                    progress.shared += shared;
                 }
             }
-            usable_time += if usable { left } else { 0 };
+            usable_time += shared;
             own_opened += if piece.may_open { left } else { 0 };
             (at, passed) = (to, passed.saturating_add(left));
             if let Some(cycle) = &self.cycle {
@@ -167,38 +179,35 @@ impl Service {
         Some(Self { above: vec![all], cycle: self.cycle.clone(), ..*self })
     }
 
-    /// What a class above sends at most while the class that waits can begin: up to a time, as fast from then on, and for
-    /// how long that is so, as far as it is less than `left`.
+    /// What a class above sends at most while the class that waits can begin: up to a time, and as fast from then on as long
+    /// as `left` says, which becomes less where that is so for less time.
     #[inline(always)]
-    fn least(&self, above: &Above, at: Time, may_open: bool, progress: &mut Progress, left: Time) -> (Line, Time) {
-        let (mut lasts, mut arrivals, mut credit, mut gate) = (Time::MAX, NO_LIMIT, NO_LIMIT, NO_LIMIT);
+    fn least(&self, above: &Above, at: Time, may_open: bool, progress: &mut Progress, left: &mut Time) -> Line {
+        let mut least = NO_LIMIT;
         if let Some(curve) = &above.arrivals {
             let (line, end) = curve.piece_from(at, &mut progress.piece);
-            arrivals = Line { burst: line.at(at), rate: line.rate };
-            lasts = if end == Time::MAX { end } else { end - at };
+            least = Line { burst: line.at(at), rate: line.rate };
+            if end < Time::MAX {
+                *left = (*left).min(end - at);
+            }
         }
+        let (mut second, mut third) = (NO_LIMIT, NO_LIMIT);
         if let Some(line) = above.credit {
-            credit = Line { burst: line.at(progress.opened), rate: if may_open { line.rate } else { 0 } };
+            let credit = Line { burst: line.at(progress.opened), rate: if may_open { line.rate } else { 0 } };
+            (least, second) = in_order(credit, least);
         }
         if self.cycle.is_some() && above.class.is_some() {
             let burst = Amount::from(self.rate) * Amount::from(progress.shared);
-            gate = Line { burst, rate: if may_open { self.rate } else { 0 } };
+            (least, third) = in_order(Line { burst, rate: if may_open { self.rate } else { 0 } }, least);
         }
-        let is_less =
-            |one: &Line, other: &Line| one.burst < other.burst || (one.burst == other.burst && one.rate < other.rate);
-        let mut least = if is_less(&credit, &arrivals) { credit } else { arrivals };
-        least = if is_less(&gate, &least) { gate } else { least };
-        let mut meet = |other: Line| {
+        for other in [second, third] {
             if other.rate < least.rate {
                 let (more, slower) = (other.burst - least.burst, least.rate - other.rate);
-                if more < Amount::from(slower) * Amount::from(left.min(lasts)) {
-                    lasts = Time::try_from(ceil_div(more, slower.into()).max(1)).unwrap_or(Time::MAX);
+                if more < Amount::from(slower) * Amount::from(*left) {
+                    *left = Time::try_from(ceil_div(more, slower.into()).max(1)).unwrap_or(Time::MAX);
                 }
             }
-        };
-        meet(arrivals);
-        meet(credit);
-        meet(gate);
-        (least, lasts)
+        }
+        least
     }
 }

@@ -53,15 +53,16 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
     for &length in between {
         let value = |seen: &Option<Served>, known| {
             let seen = seen.as_ref()?;
-            let found = seen.wait(arrivals.curve, length, known)?;
-            let limit = match found > known {
-                true => found,
-                false if known <= least || seen.keeps(arrivals.curve, length, least) => least,
-                false => seen
-                    .looked_for(arrivals.curve, length, least.max(seen.at_once(arrivals.curve, length)?))?
-                    .min(known),
-            };
-            Some((found, Some(limit)))
+            let at_once = seen.at_once(arrivals.curve, length)?;
+            // Who may not wait for longer than what is known is asked for how long at most.
+            if known > least && known >= at_once {
+                let limit = seen.looked_for(arrivals.curve, length, least.max(at_once))?;
+                if limit <= known || seen.keeps(arrivals.curve, length, known) {
+                    return Some((known, Some(limit.min(known))));
+                }
+            }
+            let found = seen.no_less(arrivals.curve, length, known.max(at_once))?;
+            Some((found, Some(if found > known { found } else { least })))
         };
         // By what lies between two of the instants that are looked at, longer frames may seem to wait for longer.
         found.push(search.greatest((least - GRID).max(0), value)?);
@@ -148,8 +149,8 @@ struct Served {
 struct Places {
     /// What is served by a time, where what is missing may be least: one time after the other.
     points: Vec<(Amount, Time)>,
-    /// When it rises, from the time on that is not counted, and what was served before.
-    rises: Vec<(Segment, Time, Amount)>,
+    /// The segments in which it rises, from the time on that is not counted, and what was served before.
+    rises: Vec<(usize, Time, Amount)>,
     /// It never catches up.
     lags: bool,
 }
@@ -236,10 +237,14 @@ impl Served {
 
     /// The longest wait of frames of a length, but no less than is known.
     fn wait(&self, arrivals: &Curve, length: Amount, known: Time) -> Option<Time> {
-        let at_once = known.max(self.at_once(arrivals, length)?);
-        match self.keeps(arrivals, length, at_once) {
-            true => Some(at_once),
-            false => self.looked_for(arrivals, length, at_once),
+        self.no_less(arrivals, length, known.max(self.at_once(arrivals, length)?))
+    }
+
+    /// The same, of frames that come at once it is known that they wait no longer.
+    fn no_less(&self, arrivals: &Curve, length: Amount, known: Time) -> Option<Time> {
+        match self.keeps(arrivals, length, known) {
+            true => Some(known),
+            false => self.looked_for(arrivals, length, known),
         }
     }
 
@@ -280,10 +285,10 @@ impl Served {
     fn places(&self) -> &Places {
         self.places.get_or_init(|| {
             let mut places = Places { points: Vec::new(), rises: Vec::new(), lags: false };
-            places.points.reserve(3 * self.segments.len());
-            places.rises.reserve(self.segments.len());
+            places.points.reserve_exact(2 * self.segments.len() + 1);
+            places.rises.reserve_exact(self.segments.len());
             let mut before = NOTHING;
-            for (segment, _) in &self.segments {
+            for (place, (segment, _)) in self.segments.iter().enumerate() {
                 // Until the segment begins no more is served, and within it not before it has caught up.
                 let caught_up = match before - segment.served {
                     missing if missing > 0 && segment.slope > 0 => {
@@ -301,10 +306,10 @@ impl Served {
                 // What is served no more of for some time may not all be on the wire yet.
                 let still = |served: Amount| if segment.slope > 0 { served } else { served - 1 };
                 let at = |time: Time| still(segment.at(time).max(segment.served)).max(before);
+                // No less is missing later, until the next one has caught up.
                 if caught_up < segment.to {
-                    let last = if segment.to == Time::MAX { caught_up } else { segment.to - 1 };
-                    places.points.extend([(at(caught_up), caught_up), (at(last), last)]);
-                    places.rises.push((*segment, caught_up, before));
+                    places.points.push((at(caught_up), caught_up));
+                    places.rises.push((place, caught_up, before));
                 }
                 let end = if segment.to < Time::MAX { segment.at(segment.to - 1) } else { segment.served };
                 before = before.max(still(end.max(segment.served)));
@@ -355,15 +360,16 @@ impl Served {
             for came in [turn - 1, turn] {
                 let time = came + wait;
                 after += places.rises[after..].iter().take_while(|&&(_, from, _)| from < time).count();
-                let Some((segment, _, before)) = after.checked_sub(1).map(|place| &places.rises[place]) else {
+                let Some(&(place, _, before)) = after.checked_sub(1).map(|place| &places.rises[place]) else {
                     continue;
                 };
+                let segment = &self.segments[place].0;
                 let came = came.min(self.busy - 1);
                 if time >= segment.to || came < 0 {
                     continue;
                 }
                 let still = if segment.slope > 0 { 0 } else { 1 };
-                let served = (segment.at(time).max(segment.served) - still).max(*before);
+                let served = (segment.at(time).max(segment.served) - still).max(before);
                 if served < arrivals.piece_from(came, &mut piece).0.at(came) - length {
                     return false;
                 }
