@@ -48,8 +48,8 @@ struct Plan {
     header: u64,
     processing_ps: u64,
     max_frame: u64,
-    /// Per class, at port 0 only.
-    max_class_frame: [u64; 8],
+    /// Per egress port and class.
+    max_class_frame: [[u64; 8]; PORTS],
     /// Of port 1: classes and picoseconds of each entry; none: always open.
     gates: Vec<(u8, u64)>,
     frames: Vec<Coming>,
@@ -60,6 +60,7 @@ fn plans() -> impl Strategy<Value = Plan> {
     let coming = (0..PORTS, prop_oneof![Just(0), 0..2_000_u64], 64..1_200_u64, 0..4_u8, 1..8_u64);
     let coming = coming.prop_map(|(port, idle, bytes, class, to)| Coming { port, idle, bytes, class, to });
     let longest = prop::array::uniform8(prop_oneof![Just(2_000), 64..1_200_u64]);
+    let longest = prop::array::uniform3(prop_oneof![Just([2_000; 8]), longest]);
     let sizes = (16..300_u64, 1..3_000_000_u64, prop_oneof![Just(2_000), 300..1_200_u64]);
     let begin = prop::array::uniform3(0..1_000_000_u64);
     // Every class has a window that takes the longest frame at the slowest rate.
@@ -105,7 +106,8 @@ impl Plan {
         let links: Vec<_> = (0..PORTS)
             .map(|port| json!({"a": [0, port], "b": [port + 1, 0], "delay_ps": 0, "rate_bps": 8_000_000_000_000 / self.byte_ps[port]}))
             .collect();
-        let too_long: Vec<_> = (0..8).map(|class| json!([0, class, self.max_class_frame[class]])).collect();
+        let classes = |port: usize| (0..8).map(move |class| json!([port, class, self.max_class_frame[port][class]]));
+        let too_long: Vec<_> = (0..PORTS).flat_map(classes).collect();
         let addresses: Vec<_> = (1..8_u64).map(|mask| json!([address(mask), 1, mask])).collect();
         let entries: Vec<_> = self.gates.iter().map(|(open, interval)| json!([open, interval / 1_000])).collect();
         let cycle_ns = self.cycle_ps() / 1_000;
@@ -174,7 +176,7 @@ impl Plan {
         let mut early = BTreeSet::new();
         let is_bad = |n: usize| {
             let Coming { bytes, class, .. } = self.frames[n];
-            bytes > self.max_frame || egress == 0 && bytes > self.max_class_frame[usize::from(class)]
+            bytes > self.max_frame.min(self.max_class_frame[egress][usize::from(class)])
         };
         let mut send = |n: usize, at: u64, is_spoiled: bool| {
             left.insert((n as u32, at + PREAMBLE * byte_ps, is_spoiled));
@@ -200,7 +202,7 @@ impl Plan {
                         let is_ready = || self.start(egress, higher, bytes, at) == at;
                         visible <= at && (higher == class || higher > class && is_ready())
                     };
-                    let of_class = if egress == 0 { self.max_class_frame[usize::from(class)] } else { u64::MAX };
+                    let of_class = self.max_class_frame[egress][usize::from(class)];
                     // How long the frame is the bridge does not know yet.
                     let fits = self.start(egress, class, self.max_frame.min(of_class), at) == at;
                     if free <= at && fits && !queue.iter().any(waits) {
