@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.errors import InputError
 from penstock.scenario.network import Network
 
 if TYPE_CHECKING:
     from penstock._engine import Frame
+    from penstock.hardware.host import Direct, ReceivedAt
 
 
 class Node:
@@ -37,17 +38,24 @@ class Node:
         """Does what is due now; gives what is sent."""
 
 
+# A frame of a stream; at a host port with how it goes on, else as any frame that comes to that port.
+Given: TypeAlias = "tuple[str, bytes] | tuple[str, bytes, ReceivedAt | Direct]"
+
+
 class Program:
     """A protocol at a station: it hears what comes there, and gives the frames of the station's streams that respond.
+
+    At the host port of a bridge it is that bridge's processor: it says how its frames go on.
 
     What the scenario says of such a stream, `response_to` and `after`, is for bounds and checks; when its frames come
     and what is in them is the program's.
     """
 
-    def receive(self, frame: Frame, port: int, time_ps: int) -> Iterable[tuple[str, bytes]] | None:
+    def receive(self, frame: Frame, port: int, time_ps: int) -> Iterable[Given] | None:
         """Hears a frame that has come whole; gives frames that come to the station's port now, each with its stream.
 
-        Bytes are from destination address to the last one before the FCS. The class is that of their tag.
+        Bytes are from destination address to the last one before the FCS. The class is that of their tag. `port` is 0;
+        of a program at a host port it is where the bridge received the frame.
         """
         raise NotImplementedError
 
@@ -55,7 +63,7 @@ class Program:
         """When `advance` is to be called, later than what it was advanced to; None: not unless a frame comes."""
         return None
 
-    def advance(self, time_ps: int) -> Iterable[tuple[str, bytes]] | None:
+    def advance(self, time_ps: int) -> Iterable[Given] | None:
         """Does what is due now; gives frames that come to the station's port."""
 
 

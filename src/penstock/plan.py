@@ -465,7 +465,7 @@ def card_writes(network: Network, station: Station) -> tuple[list[tuple[int, int
 
 def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
     """What a bridge should do, as hardware and as a model."""
-    from penstock.hardware.configure import StreamEntry, SwitchConfig, Translation
+    from penstock.hardware.configure import RESERVED_ADDRESSES, StreamEntry, SwitchConfig, Translation
 
     entries = []
     for stream, hop in network.passing[bridge.name]:
@@ -506,6 +506,8 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         learning=not bridge.static_forwarding,
         streams=entries,
         max_residence_ns=bridge.max_residence_ns,
+        host=bridge.has_host,
+        reserved_to_host=set(range(RESERVED_ADDRESSES)) if bridge.has_host else set(),
         **_egress(bridge),
         size=_size(bridge),
         queue_limit_cells=queue_limit_cells(network, bridge),

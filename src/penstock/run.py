@@ -95,11 +95,12 @@ class CompiledEngine:
         if hardware or cards:
             progress("building the hardware model", 0.0)
         try:
-            built = {ports: build_model(ports=ports) for ports in {bridge.ports for bridge in hardware.values()}}
+            sizes = {(bridge.ports, bridge.has_host) for bridge in hardware.values()}
+            built = {(ports, host): build_model(ports=ports, host=host) for ports, host in sizes}
             built_cards = {pairs: build_card(pairs=pairs) for pairs in {card.queues for card in cards.values()}}
         except ToolError as error:
             raise EngineError(str(error)) from error
-        libraries = {name: built[bridge.ports] for name, bridge in hardware.items()}
+        libraries = {name: built[bridge.ports, bridge.has_host] for name, bridge in hardware.items()}
         libraries |= {name: built_cards[card.queues] for name, card in cards.items()}
         writes = {name: plan.register_writes(network, bridge) for name, bridge in hardware.items()}
         return plan.network_json(network, libraries, writes)

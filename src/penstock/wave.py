@@ -103,7 +103,8 @@ def described(description: dict[str, Any], network: Network, windows: Windows, f
             bridges.append(bridge)
             continue
         try:
-            library = build_model(ports=network.bridges[bridge["name"]].ports, waves=True)
+            node = network.bridges[bridge["name"]]
+            library = build_model(ports=node.ports, host=node.has_host, waves=True)
         except ToolError as error:
             raise EngineError(str(error)) from error
         from_ps, until_ps = windows[bridge["name"]]

@@ -2,7 +2,7 @@
 //! A frame on its way: a value, which one place at a time holds.
 use std::sync::Arc;
 
-use crate::header::{Header, HeaderId};
+use crate::header::{Header, HeaderId, HostWay};
 use crate::trace::{Event, Reason, Row};
 
 /// No place in a table.
@@ -14,11 +14,33 @@ pub(crate) struct Content {
     pub header: Header,
     /// From destination address to FCS.
     pub bytes: Box<[u8]>,
+    /// At a host port.
+    pub beside: Beside,
+}
+
+/// What goes with a frame on the streams of a host port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Beside {
+    #[default]
+    Nothing,
+    /// How it goes on, as its host says: the header before it.
+    FromHost([u8; 4]),
+    /// The port at which the bridge received it.
+    ToHost(u16),
 }
 
 impl Content {
-    pub fn new(bytes: Box<[u8]>) -> Arc<Self> {
-        Arc::new(Self { header: Header::parse(&bytes), bytes })
+    pub fn new(bytes: Box<[u8]>, beside: Beside) -> Arc<Self> {
+        Arc::new(Self { header: Header::parse(&bytes), bytes, beside })
+    }
+
+    /// As a bridge of so many ports reads it that has it of its host.
+    pub fn header_from_host(&self, ports: u16) -> Header {
+        let host = match self.beside {
+            Beside::FromHost(header) => Some(HostWay::parse(header, ports)),
+            Beside::Nothing | Beside::ToHost(_) => None,
+        };
+        Header { host, ..self.header }
     }
 }
 
@@ -99,7 +121,28 @@ impl Frame {
     /// Gives it other bytes, from destination address to FCS; they are what is seen of it from then on.
     pub fn set_bytes(&mut self, bytes: Box<[u8]>) {
         self.bytes = bytes.len().min(usize::from(u16::MAX)) as u16;
-        self.content = Some(Content::new(bytes));
+        self.content = Some(Content::new(bytes, Beside::Nothing));
+    }
+
+    /// It goes to the host of a bridge, which received these bytes at a port.
+    pub fn set_received(&mut self, bytes: Box<[u8]>, port: u16) {
+        self.content = Some(Content::new(bytes, Beside::ToHost(port)));
+    }
+
+    /// The header before it, if it comes from the host of a bridge that says how it goes on.
+    pub fn host_header(&self) -> Option<[u8; 4]> {
+        match self.content.as_ref()?.beside {
+            Beside::FromHost(header) => Some(header),
+            _ => None,
+        }
+    }
+
+    /// The port at which the bridge received it to whose host it comes; elsewhere the only one.
+    pub(crate) fn received_at(&self) -> u16 {
+        match self.content.as_ref().map(|content| content.beside) {
+            Some(Beside::ToHost(port)) => port,
+            _ => 0,
+        }
     }
 
     /// Another one of the same frame; of those that the outbox was told of.

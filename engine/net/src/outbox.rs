@@ -56,6 +56,11 @@ impl Coming<'_> {
         Ok(&self.around.buffer)
     }
 
+    /// The header before it on the stream of a host port, if its host gave one.
+    pub fn host_header(&self) -> Option<[u8; 4]> {
+        self.around.frames.get(self.slot).host_header()
+    }
+
     /// The frame is the node's from now on.
     pub fn take(self) -> Frame {
         self.around.frames.remove(self.slot)

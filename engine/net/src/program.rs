@@ -9,12 +9,15 @@ pub struct Created {
     pub stream: u32,
     /// From destination address to FCS.
     pub bytes: Box<[u8]>,
+    /// Of a program at the host port of a bridge: the header before the frame, which says how it goes on.
+    pub host: Option<[u8; 4]>,
 }
 
 /// It does no I/O and has no clock but the times that it is told, in picoseconds of the run.
 pub trait Program: Send {
-    /// A frame will have come whole at `at`. Calls come in the order of these times.
-    fn receive(&mut self, at: u64, stream: u32, bytes: &[u8]) -> Result<(), NodeError>;
+    /// A frame will have come whole at `at`. Calls come in the order of these times. Of a program at the host port of a
+    /// bridge, `port` is where the bridge received it; else the station's only one.
+    fn receive(&mut self, at: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError>;
 
     /// When it is to be advanced though no further frame comes; none: never.
     fn next(&self) -> Option<u64>;

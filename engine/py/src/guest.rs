@@ -312,12 +312,21 @@ impl Node for PyNode {
     }
 }
 
+/// The stream of a frame, its bytes, and of a host what it says of how the frame goes on.
+fn given_frame(each: &Bound<'_, PyAny>) -> PyResult<(String, Vec<u8>, Option<[u8; 4]>)> {
+    if let Ok((stream, bytes, way)) = each.extract::<(String, Vec<u8>, Bound<'_, PyAny>)>() {
+        return Ok((stream, bytes, Some(way.getattr("header")?.extract()?)));
+    }
+    let (stream, bytes) = each.extract()?;
+    Ok((stream, bytes, None))
+}
+
 /// A program whose object gets each frame that comes to its station, and gives those that answer it.
 pub struct PyProgram {
     script: Script,
     streams: Arc<Vec<String>>,
-    /// When each has come whole, its stream, its bytes.
-    coming: VecDeque<(u64, u32, Vec<u8>)>,
+    /// When each has come whole, its stream, the port, its bytes.
+    coming: VecDeque<(u64, u32, u16, Vec<u8>)>,
     frames: u64,
 }
 
@@ -344,7 +353,7 @@ impl PyProgram {
         for (given, each) in self.script.kept(answer.try_iter())?.enumerate() {
             self.script.check_given(given)?;
             let each = self.script.kept(each)?;
-            let (stream, bytes) = self.script.kept(each.extract::<(String, Vec<u8>)>())?;
+            let (stream, bytes, host) = self.script.kept(given_frame(&each))?;
             let Some(place) = self.streams.iter().position(|known| *known == stream) else {
                 return Err(self.script.broken(format!("gives a frame of stream \"{stream}\", which does not exist")));
             };
@@ -354,15 +363,15 @@ impl PyProgram {
                     .script
                     .broken(format!("gives a frame of {length} bytes; up to {LONGEST} are allowed")));
             }
-            created.push(Created { stream: place as u32, bytes: penstock_frame::finish(bytes).into() });
+            created.push(Created { stream: place as u32, bytes: penstock_frame::finish(bytes).into(), host });
         }
         Ok(())
     }
 }
 
 impl Program for PyProgram {
-    fn receive(&mut self, at: u64, stream: u32, bytes: &[u8]) -> Result<(), NodeError> {
-        self.coming.push_back((at, stream, bytes.to_vec()));
+    fn receive(&mut self, at: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError> {
+        self.coming.push_back((at, stream, port, bytes.to_vec()));
         Ok(())
     }
 
@@ -375,13 +384,13 @@ impl Program for PyProgram {
         Python::attach(|py| {
             while let Some(at) = self.next().filter(|at| *at <= now) {
                 let is_whole = self.coming.front().is_some_and(|(whole, ..)| *whole == at);
-                if let Some((whole, stream, bytes)) = if is_whole { self.coming.pop_front() } else { None } {
+                if let Some((whole, stream, port, bytes)) = if is_whole { self.coming.pop_front() } else { None } {
                     let stream = self.streams.get(stream as usize).cloned().unwrap_or_default();
                     let bytes = PyBytes::new(py, without_fcs(&bytes)).unbind();
                     let seen =
                         PyFrame { name: None, id: self.frames, stream, first_ps: whole, bytes, is_changed: false };
                     self.frames += 1;
-                    let answer = self.script.object.bind(py).call_method1("receive", (seen, 0_u16, whole));
+                    let answer = self.script.object.bind(py).call_method1("receive", (seen, port, whole));
                     self.take(answer, created)?;
                     self.script.ask(py, at.checked_sub(1))?;
                 } else {

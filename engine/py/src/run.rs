@@ -44,6 +44,9 @@ fn hardware(network: &Network, index: usize) -> PyResult<SwitchNode> {
     let node = SwitchNode::new(&bridge.name, library, &bridge.writes, tagger, clock, shortest_ps, ptp);
     let failed = |e| HardwareError::new_err(format!("bridge \"{}\": {e}", bridge.name));
     let mut node = node.map_err(failed)?;
+    if bridge.config.host {
+        node.set_host();
+    }
     if let Some(wave) = &bridge.wave {
         let cycles = clock.at_or_before(wave.from_ps)..clock.at_or_after(wave.until_ps);
         node.wave(&wave.path, clock.at_or_after(0), cycles).map_err(failed)?;

@@ -44,7 +44,7 @@ struct Inside {
     queued: u32,
     /// These, and those on their way out.
     copies: u32,
-    /// The port that it came to, and from destination address to FCS, if ports edit what they send.
+    /// The port that it came to, and from destination address to FCS, if ports edit what they send or one is the host's.
     came: Option<(u16, Box<[u8]>)>,
 }
 
@@ -73,6 +73,8 @@ pub struct SwitchNode {
     /// Per egress port, what was selected and has not left whole.
     leaving: Vec<VecDeque<Left>>,
     tagger: Tagger,
+    /// The egress port of its host, if it has one.
+    host: Option<u16>,
 }
 
 /// A copy that was selected.
@@ -110,7 +112,12 @@ impl SwitchNode {
         let leaving = (0..switch.ports()).map(|_| VecDeque::new()).collect();
         let lookahead_ps = LEAD_CYCLES * CYCLE_PS + shortest_ps;
         let (name, frames) = (name.to_owned(), HashMap::new());
-        Ok(Self { name, switch, clock, lookahead_ps, known_ps: 0, frames, leaving, tagger })
+        Ok(Self { name, switch, clock, lookahead_ps, known_ps: 0, frames, leaving, tagger, host: None })
+    }
+
+    /// Its last port is its host's.
+    pub fn set_host(&mut self) {
+        self.host = Some(self.switch.ports() as u16 - 1);
     }
 
     /// Writes the signals of these cycles to a file, see [`Switch::wave`].
@@ -154,7 +161,7 @@ impl SwitchNode {
                 let (wanted, came) = (inside.first, event.cycle);
                 return Err(self.broken(format!("port {port} took in at cycle {came} what arrived at {wanted}")));
             }
-            // It gives nothing to a host port of which it would be told.
+            // No run has a host told when its frames leave.
             Kind::Input | Kind::Fault | Kind::Stamp => {}
             Kind::Verdict => {
                 let Some(mut frame) = inside.frame.take() else { return Err(self.broken("judged a frame twice")) };
@@ -175,7 +182,12 @@ impl SwitchNode {
                 let edited = came.and_then(|(_, came)| edit.apply(came).filter(|edited| **edited != **came));
                 let fcs = edited.as_deref().and_then(|bytes| bytes.last_chunk()).map(|fcs| u32::from_le_bytes(*fcs));
                 self.leaving[usize::from(port)].push_back(Left { number: event.frame, first, edited: fcs });
-                edited.into_iter().for_each(|bytes| frame.set_bytes(bytes.into()));
+                match came.filter(|_| self.host == Some(port)) {
+                    Some((reception, came)) => {
+                        frame.set_received(edited.unwrap_or_else(|| came.to_vec()).into(), *reception)
+                    }
+                    None => edited.into_iter().for_each(|bytes| frame.set_bytes(bytes.into())),
+                }
                 out.send(frame, port, event.traffic_class, self.clock.time(first));
             }
             Kind::Expired => {
@@ -281,10 +293,12 @@ impl Node for SwitchNode {
         if !self.is_busy() {
             self.known_ps = self.known_ps.max(self.clock.time(start));
         }
+        let host = coming.host_header();
         let pushed =
-            device::Frame { gap: SHORTEST_GAP, ..device::Frame::new(usize::from(port), start, coming.bytes()?) };
+            device::Frame { gap: SHORTEST_GAP, host, ..device::Frame::new(usize::from(port), start, coming.bytes()?) };
         let number = self.switch.push(pushed).map_err(|error| self.broken(error.to_string()))?;
-        let came = if self.tagger.is_any() { Some((port, coming.bytes()?.into())) } else { None };
+        let came =
+            if self.tagger.is_any() || self.host.is_some() { Some((port, coming.bytes()?.into())) } else { None };
         let frame = coming.take();
         self.frames.insert(number, Inside { id: frame.id(), frame: Some(frame), first, queued: 1, copies: 1, came });
         Ok(self.clock.time(first))

@@ -29,6 +29,8 @@ def why_not(
         return (
             "the bridge is a node of one's own, of which no more is known; a model or hardware in its place has a bound"
         )
+    if bridge.has_host:
+        return "the bridge has a host port, whose program says by which ports and in which class its frames leave"
     traffic_class = network.class_at(stream, step.bridge)
     if not bridge.static_forwarding:
         return (

@@ -74,6 +74,10 @@ class Bridge(Table):
     nodes: Nodes | None = Field(
         default=None, description='What this bridge is: "rtl" or "model"; or of real hosts "linux" or "plane".'
     )
+    host: Switch = Field(
+        default=False,
+        description="Whether its last port is a host port, and the station there its processor.",
+    )
     clock: Clock = Field(default=Clock(), description="How its clock differs from the network's time.")
     processing_delay: Delay | None = Field(
         default=None,

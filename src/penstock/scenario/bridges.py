@@ -63,8 +63,25 @@ def build_bridges(draft: Draft, kinds: Mapping[str, NodeKind], links: list[Link]
         rates = {port: link.rate_bps for link in links_of[name] for node, port in (link.a, link.b) if node == name}
         other |= bool(_dropping_oldest(settings))
         like_hardware = not other and not odd and ports <= HARDWARE_PORTS
+        if settings.host:
+            _check_host(draft, name, kinds[name], ports, links_of[name], like_hardware=like_hardware)
         found[name] = _bridge(draft, name, settings, kinds[name], like_hardware, rates)
     return found
+
+
+def _check_host(draft: Draft, name: str, kind: NodeKind, ports: int, links: list[Link], *, like_hardware: bool) -> None:
+    """A host port is one of the hardware, or of a model of it, and a station's."""
+    path = (*draft.origin[name], "host")
+    if kind not in ("model", "rtl") or not like_hardware:
+        draft.once(
+            path, "only the hardware and models with its timing have a host port", 'nodes "rtl" or "model", 1Gb/s'
+        )
+    ends = {end: other for link in links for end, other in ((link.a, link.b), (link.b, link.a))}
+    peer = ends.get((name, ports - 1))
+    if peer is None or peer[0] in draft.settings:
+        there = "nothing" if peer is None else f'bridge "{peer[0]}"'
+        what = f'the last port of "{name}" leads to {there}, where its processor is to be'
+        draft.once(path, what, f'a station at "{name}.{ports - 1}"')
 
 
 def _dropping_oldest(settings: model.Bridge) -> list[str]:
@@ -169,6 +186,7 @@ def _bridge(
         translating_ports=frozenset(translating),
         translations=translations_of(draft, path, settings),
         pcp_of_untagged=settings.pcp_of_untagged,
+        has_host=settings.host,
         gates=shapers.gates,
         credit=shapers.credit,
         max_sdu_bytes=shapers.max_sdu_bytes,

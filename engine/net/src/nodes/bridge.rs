@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The model of a bridge as a node. Its ports tell when they are to act by the kernel's queue, since a network of models
 //! spends its time there.
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use penstock_frame::Edit;
@@ -35,13 +36,26 @@ pub(crate) struct BridgeNode {
     headers: Headers,
     /// As it is configured, of one that may die.
     fresh: Option<Box<Bridge>>,
+    host: Option<Box<Host>>,
+}
+
+/// What stands at the last port of a bridge that has a host port.
+struct Host {
+    port: u16,
+    /// Where those frames were received that wait for it, by their places.
+    came: HashMap<u32, u16>,
 }
 
 impl BridgeNode {
     /// Whose first port has this place among those of all nodes; the run is over at `end`.
     pub fn new(bridge: Bridge, clock: Clock, first_port: u32, headers: &Arc<[Header]>, end: u64) -> Self {
         let end = clock.at_or_before(end.saturating_sub(1));
-        Self { bridge, clock, copies: 0, first_port, headers: Headers::over(headers), end, fresh: None }
+        Self { bridge, clock, copies: 0, first_port, headers: Headers::over(headers), end, fresh: None, host: None }
+    }
+
+    /// Its last port is its host's.
+    pub fn set_host(&mut self) {
+        self.host = Some(Box::new(Host { port: self.bridge.ports() - 1, came: HashMap::new() }));
     }
 
     /// It can die, and comes back as it is now.
@@ -73,7 +87,11 @@ impl BridgeNode {
             match traffic_class {
                 Some(class) => out.drop(frame, port, class, at, Reason::NODE_DOWN),
                 None => {
-                    frame.content.iter().for_each(|content| release(&mut self.headers, content));
+                    let host = self.host.as_deref();
+                    frame
+                        .content
+                        .iter()
+                        .for_each(|content| release(&mut self.headers, &header_at(host, content, port)));
                     out.lose(frame, port, forwarded, at, Reason::NODE_DOWN);
                 }
             }
@@ -108,7 +126,7 @@ impl BridgeNode {
         let tick = self.clock.at_or_after(at);
         let (header, memo) = match &frame.content {
             None => (frame.header, frame.hop),
-            Some(content) => (self.headers.intern(&content.header), NO_PLACE),
+            Some(content) => (self.headers.intern(&header_at(self.host.as_deref(), content, port)), NO_PLACE),
         };
         self.copies += 1;
         let fault = match coming.damaged {
@@ -135,40 +153,47 @@ impl BridgeNode {
 
     /// A port judges the frame that came to it.
     #[inline(always)]
-    fn judge(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) {
+    fn judge(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let now = self.clock.at_or_before(time);
         let straight = match self.bridge.verdict(now, port, &self.headers, &mut out.around.memos, self.end) {
             Verdict::Straight(straight) => straight,
             Verdict::Other(judgement) => return self.judged(port, judgement, out),
         };
         let Straight { frame: slot, egress, traffic_class, wakes, passed, .. } = straight;
-        if let Some(content) = &out.around.frames.get(slot).content {
-            release(&mut self.headers, content);
-        }
+        self.read(slot, port, 1 << egress, out);
         out.judged_straight(slot, &self.clock, straight);
         let Some(Passed { at, first, .. }) = passed else {
             if wakes {
                 out.wake(self.clock.time(self.bridge.due(egress)), select(egress));
             }
-            return;
+            return Ok(());
         };
         out.acted(self.clock.time(at));
-        self.leave(slot, egress, traffic_class, first, out);
+        self.leave(slot, egress, traffic_class, first, out)
+    }
+
+    /// A frame that came into a port is judged, and goes to others.
+    #[inline(always)]
+    fn read(&mut self, slot: u32, port: u16, destination: u64, out: &Outbox<'_>) {
+        if let Some(content) = &out.around.frames.get(slot).content {
+            release(&mut self.headers, &header_at(self.host.as_deref(), content, port));
+        }
+        if let Some(host) = self.host.as_deref_mut().filter(|host| destination >> host.port & 1 == 1) {
+            host.came.insert(slot, port);
+        }
     }
 
     #[inline(never)]
-    fn judged(&mut self, port: u16, judgement: Judgement, out: &mut Outbox<'_>) {
+    fn judged(&mut self, port: u16, judgement: Judgement, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let slot = judgement.frame;
         if let Some(again) = judgement.again {
             out.judge_again(&self.clock, port, again);
             for (egress, due) in self.bridge.leaving_early(port) {
                 out.wake(self.clock.time(due), select(egress));
             }
-            return;
+            return Ok(());
         }
-        if let Some(content) = &out.around.frames.get(slot).content {
-            release(&mut self.headers, content);
-        }
+        self.read(slot, port, judgement.destination, out);
         for Displaced { frame, egress, traffic_class } in self.bridge.take_displaced() {
             let (frame, at) = (out.around.frames.remove(frame), self.clock.time(judgement.decided));
             out.drop(frame, egress, traffic_class, at, Reason::DISPLACED);
@@ -181,6 +206,7 @@ impl BridgeNode {
         for (egress, due) in self.bridge.wakes(&judgement) {
             out.wake(self.clock.time(due), select(egress));
         }
+        Ok(())
     }
 
     /// A port selects.
@@ -200,7 +226,7 @@ impl BridgeNode {
         match selection {
             Selection::Sent { frame, traffic_class, first, edit, .. } => {
                 let slot = if edit.is_none() { frame } else { edited(frame, edit, out)? };
-                self.leave(slot, port, traffic_class, first, out);
+                self.leave(slot, port, traffic_class, first, out)?;
             }
             Selection::CutThrough { frame: slot, traffic_class, decided, first, is_spoiled, .. } => {
                 out.cut_through(slot, port, traffic_class, self.clock.time(decided));
@@ -216,8 +242,31 @@ impl BridgeNode {
     }
 
     #[inline(always)]
-    fn leave(&self, slot: u32, port: u16, traffic_class: u8, first: Tick, out: &mut Outbox<'_>) {
+    fn leave(
+        &mut self,
+        slot: u32,
+        port: u16,
+        traffic_class: u8,
+        first: Tick,
+        out: &mut Outbox<'_>,
+    ) -> Result<(), RunError> {
+        let slot = match self.host.as_deref_mut() {
+            Some(host) if host.port == port => host.take(slot, out)?,
+            _ => slot,
+        };
         out.send_held(Leaving { slot, port, traffic_class, is_spoiled: false, first: self.clock.time(first) });
+        Ok(())
+    }
+}
+
+impl Host {
+    /// It gets a copy of a frame, and is told where that was received; its place.
+    fn take(&mut self, slot: u32, out: &mut Outbox<'_>) -> Result<u32, RunError> {
+        out.around.fill(slot)?;
+        let came = self.came.get(&slot).copied().unwrap_or_default();
+        let slot = out.around.frames.part(slot);
+        out.around.frames.get_mut(slot).set_received(out.around.buffer.as_slice().into(), came);
+        Ok(slot)
     }
 }
 
@@ -239,7 +288,7 @@ impl Node for BridgeNode {
     #[inline(always)]
     fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         match due.kind {
-            Kind::Judge => self.judge(now, due.port(), out),
+            Kind::Judge => self.judge(now, due.port(), out)?,
             Kind::Select => self.select(now, due.port(), out)?,
             Kind::Release | Kind::Arrive | Kind::Advance => {}
         }
@@ -273,6 +322,14 @@ fn edited(slot: u32, edit: Edit, out: &mut Outbox<'_>) -> Result<u32, RunError> 
     Ok(slot)
 }
 
+/// How a bridge reads what a node has written, that comes into a port.
+fn header_at(host: Option<&Host>, content: &Content, port: u16) -> Header {
+    match host {
+        Some(host) if host.port == port => content.header_from_host(port + 1),
+        _ => content.header,
+    }
+}
+
 /// What a port selects is due.
 fn select(port: u16) -> Due {
     Due { kind: Kind::Select, index: u32::from(port) }
@@ -280,7 +337,7 @@ fn select(port: u16) -> Due {
 
 /// What was kept of a header that a node has written, and that was judged.
 #[cold]
-fn release(headers: &mut Headers, content: &Content) {
-    let header = headers.find(&content.header);
+fn release(headers: &mut Headers, header: &Header) {
+    let header = headers.find(header);
     header.into_iter().for_each(|header| headers.release(header));
 }

@@ -78,6 +78,9 @@ pub(super) fn members(
                 let mut model = Bridge::new(bridge.ports, &bridge.config, &timing).map_err(wrong)?;
                 model.start_clock(clock.at_or_before(0), &bridge.config, &mut lists).map_err(wrong)?;
                 let mut model = BridgeNode::new(model, clock, first_port, headers, end);
+                if bridge.config.host {
+                    model.set_host();
+                }
                 if network.faults.iter().any(|fault| matches!(fault, Fault::NodeDown { node, .. } if *node == index)) {
                     model.set_mortal();
                 }

@@ -59,9 +59,18 @@ pub(super) fn programs(
     let of = |(name, program)| {
         let station = network.stations.iter().position(|station| station.name == name);
         let station = station.ok_or_else(|| wrong(format!("a program of \"{name}\": there is no such station")))?;
-        Ok((station as u32, Hosted::new(&network.stations[station].name, program)))
+        let is_host = is_host(network, station);
+        Ok((station as u32, Hosted::new(&network.stations[station].name, program, is_host)))
     };
     programs.into_iter().map(of).collect()
+}
+
+/// Whether a station stands at the host port of a bridge.
+fn is_host(network: &Network, station: usize) -> bool {
+    let node = network.bridges.len() + station;
+    let peers = network.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+    let mut ends = peers.filter(|((end, _), _)| *end == node).map(|(_, peer)| peer);
+    ends.any(|(peer, port)| network.bridges.get(peer).is_some_and(|it| it.config.host && port + 1 == it.ports))
 }
 
 /// The cards of stations that have one which is no model, by the numbers of their stations.

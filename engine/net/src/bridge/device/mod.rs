@@ -204,6 +204,9 @@ impl Device {
     /// Gives a frame to the wire of a port; its number.
     pub fn push(&mut self, frame: Frame) -> Result<u64, DeviceError> {
         frame.check(self.sizes.ports.into())?;
+        if frame.host.is_some() && frame.gap < GAP_BYTES {
+            return Err(FrameError::HostGap.into());
+        }
         let port = frame.port;
         let carrier = Carrier::from(frame);
         let number = self.pushed;

@@ -43,8 +43,10 @@ pub enum FrameError {
     Length { bytes: usize },
     #[error("a carrier without preamble, delimiter and content is none")]
     NoCarrier,
-    #[error("a frame from the host comes with preamble, delimiter, content and gap, and without errors of a PHY")]
+    #[error("a frame from the host comes with preamble, delimiter and content, and without errors of a PHY")]
     Host,
+    #[error("a frame from the host with a short gap, which its model counts; 12 byte times or more are allowed")]
+    HostGap,
 }
 
 impl<'a> Frame<'a> {
@@ -60,8 +62,8 @@ impl<'a> Frame<'a> {
             Self { gap: 0, .. } => Err(FrameError::Gap),
             Self { bytes, .. } if bytes.len() > LONGEST => Err(FrameError::Length { bytes: bytes.len() }),
             Self { preamble: 0, delimiter: false, bytes: [], .. } => Err(FrameError::NoCarrier),
-            Self { host: Some(_), preamble, delimiter, bytes, gap, rx_er_at, .. }
-                if *preamble < 7 || !delimiter || bytes.is_empty() || *gap < GAP_BYTES || rx_er_at.is_some() =>
+            Self { host: Some(_), preamble, delimiter, bytes, rx_er_at, .. }
+                if *preamble < 7 || !delimiter || bytes.is_empty() || rx_er_at.is_some() =>
             {
                 Err(FrameError::Host)
             }

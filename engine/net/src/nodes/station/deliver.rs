@@ -29,7 +29,7 @@ impl StationNode {
             }
         }
         if let Some(hosted) = &mut self.hosted {
-            hosted.hear(whole, frame.stream, &around.buffer)?;
+            hosted.hear(whole, frame.stream, frame.received_at(), &around.buffer)?;
             hosted.plan(0, &mut Outbox::new(node, around));
         }
         around.ledger.leave(frame);

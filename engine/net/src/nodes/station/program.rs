@@ -11,17 +11,19 @@ use crate::source::Release;
 pub(crate) struct Hosted {
     program: Box<dyn Program>,
     advances: Advances,
+    /// At the host port of a bridge.
+    is_host: bool,
 }
 
 impl Hosted {
     /// At the station with this name.
-    pub fn new(name: &str, program: Box<dyn Program>) -> Self {
-        Self { program, advances: Advances::new(name) }
+    pub fn new(name: &str, program: Box<dyn Program>, is_host: bool) -> Self {
+        Self { program, advances: Advances::new(name), is_host }
     }
 
     /// A frame will have come whole at a time.
-    pub fn hear(&mut self, whole: u64, stream: u32, bytes: &[u8]) -> Result<(), NodeError> {
-        self.program.receive(whole, stream, bytes)
+    pub fn hear(&mut self, whole: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError> {
+        self.program.receive(whole, stream, port, bytes)
     }
 
     /// It is to be advanced when it says, but not before a time; what it would do after the run is not done.
@@ -43,7 +45,9 @@ impl StationNode {
         hosted.advances.take(now)?;
         let mut created = Vec::new();
         hosted.program.advance(now, &mut created)?;
-        for Created { stream, bytes } in created {
+        let is_host = hosted.is_host;
+        for frame in created {
+            let stream = frame.stream;
             let origin = out.around.origins.get(stream as usize).filter(|origin| origin.talker == self.index);
             let answers = origin.map(|origin| origin.generator.next_release());
             if answers != Some(Some(Release::OnRequest)) {
@@ -52,9 +56,27 @@ impl StationNode {
                     "a program at station {station} gave a frame of stream {stream}, which is no answer of it"
                 )));
             }
-            self.queue_created(now, stream, bytes, out);
+            check_way(&frame, self.index, is_host)?;
+            self.queue_created(now, stream, frame, out);
         }
         self.hosted.iter_mut().for_each(|hosted| hosted.plan(now + 1, out));
         Ok(())
     }
+}
+
+/// Of the header before a frame of the host: it is to be told when the frame leaves.
+const STAMPED: u8 = 2;
+
+/// Only the host of a bridge says how its frames go on; nobody tells it when they leave.
+fn check_way(frame: &Created, station: u32, is_host: bool) -> Result<(), RunError> {
+    let Some([kind, ..]) = frame.host else { return Ok(()) };
+    if !is_host {
+        return Err(wrong(format!("a program at station {station} says how a frame goes on, but is at no host port")));
+    }
+    if kind & STAMPED != 0 {
+        return Err(wrong(format!(
+            "a program at station {station} wants to know when a frame leaves; no run tells it"
+        )));
+    }
+    Ok(())
 }

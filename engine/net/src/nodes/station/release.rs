@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sources release frames.
 use super::StationNode;
-use crate::frame::Content;
+use crate::frame::{Beside, Content};
 use crate::kernel::ahead;
 use crate::node::Due;
 use crate::outbox::Outbox;
+use crate::program::Created;
 use crate::queue::Kind;
 use crate::source::{Release, Released};
 use crate::trace::{Event, Reason, Trace};
@@ -114,8 +115,9 @@ impl StationNode {
     }
 
     /// A frame that a program made comes to its talker's port.
-    pub(super) fn queue_created(&mut self, now: u64, index: u32, bytes: Box<[u8]>, out: &mut Outbox<'_>) {
-        let content = Content::new(bytes);
+    pub(super) fn queue_created(&mut self, now: u64, index: u32, created: Created, out: &mut Outbox<'_>) {
+        let beside = created.host.map_or(Beside::Nothing, Beside::FromHost);
+        let content = Content::new(created.bytes, beside);
         let mut released = out.around.origins[index as usize].generator.take();
         released.bytes = content.bytes.len().min(usize::from(u16::MAX)) as u16;
         released.pcp = content.header.tag.map_or(0, |tag| tag.pcp);
