@@ -149,14 +149,41 @@ def test_the_processor_says_how_its_frames_go_on(
     assert set(run.trace.filter(of_host)["port"]) == leaves
 
 
+class Timed(Says):
+    """Is told of its frames by tags, which go to its own port and past the other bridge's host, too."""
+
+    def __init__(self, *, speaks: bool) -> None:
+        super().__init__(Direct(WIRES | {2}, 7, tag=77), LLDP)
+        self.speaks = speaks
+        self.told: list[tuple[str, int, int, int]] = []
+
+    def receive(self, frame: Frame, port: int, time_ps: int) -> Iterable[Any]:
+        return super().receive(frame, port, time_ps) if self.speaks and frame.stream == "beat" else []
+
+    def left(self, stream: str, port: int, tag: int, time_ps: int) -> None:
+        self.told.append((stream, port, tag, time_ps))
+
+
+@pytest.mark.parametrize("nodes", ["model", "rtl"])
+def test_the_processor_is_told_when_its_frames_left(nodes: str) -> None:
+    described = network(nodes, nodes) | {"duration": "100us"}
+    described["links"]["delay"] = "2us"  # what hardware does is known that much later than it does it
+    programs = {"cpu_a": Timed(speaks=True), "cpu_b": Timed(speaks=False)}
+    run = ps.load(described).run(nodes=programs, captures=False, trace="full")
+    of_host = (pl.col("stream") == "hello_a") & (pl.col("node") == "a") & (pl.col("event") == "sent")
+    left = run.trace.filter(of_host & pl.col("port").is_in(list(WIRES))).sort("time_ps", "port")
+    assert left.height == 2 * 3
+    assert sorted(programs["cpu_a"].told, key=lambda told: (told[3], told[1])) == [
+        ("hello_a", port, 77, time_ps) for port, time_ps in left.select("port", "time_ps").rows()
+    ]
+    assert not programs["cpu_b"].told
+
+
 def test_who_is_no_processor_says_nothing() -> None:
     described = network()
     del described["bridges"]["a"]["host"]
     with pytest.raises((InputError, RunError, ps.EngineError), match="is at no host port"):
         ps.load(described).run(nodes={"cpu_a": Hello("hello_a", b"a")}, captures=False)
-    stamped = Says(Direct(WIRES, 3, tag=1), LLDP)
-    with pytest.raises((InputError, RunError, ps.EngineError), match="wants to know when a frame leaves"):
-        ps.load(network()).run(nodes={"cpu_a": stamped}, captures=False)
 
 
 def test_a_host_port_is_where_it_can_be() -> None:

@@ -59,6 +59,9 @@ class Program:
         """
         raise NotImplementedError
 
+    def left(self, stream: str, port: int, tag: int, time_ps: int) -> Iterable[Given] | None:
+        """Of a program at a host port: a frame whose way has a tag left its bridge."""
+
     def next(self) -> int | None:
         """When `advance` is to be called, later than what it was advanced to; None: not unless a frame comes."""
         return None

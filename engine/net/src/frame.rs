@@ -29,6 +29,9 @@ pub(crate) enum Beside {
     ToHost(u16),
 }
 
+/// Of the header before a frame of the host: it is to be told when the frame leaves.
+pub(crate) const STAMPED: u8 = 2;
+
 impl Content {
     pub fn new(bytes: Box<[u8]>, beside: Beside) -> Arc<Self> {
         Arc::new(Self { header: Header::parse(&bytes), bytes, beside })
@@ -135,6 +138,12 @@ impl Frame {
             Beside::FromHost(header) => Some(header),
             _ => None,
         }
+    }
+
+    /// The tag by which its host wants to be told when it leaves.
+    pub(crate) fn stamp_tag(&self) -> Option<u8> {
+        let [kind, .., tag] = self.host_header()?;
+        (kind & STAMPED != 0).then_some(tag)
     }
 
     /// The port at which the bridge received it to whose host it comes; elsewhere the only one.

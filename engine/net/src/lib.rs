@@ -58,7 +58,7 @@ pub use node::{Due, Node, NodeError};
 pub use outbox::{Coming, Outbox};
 pub use picture::{Occupation, Picture, PictureConfig};
 pub use places::Places;
-pub use program::{Created, Program};
+pub use program::{Created, Left, Program};
 pub use run::{run, run_on, Guests, Outcome};
 pub use signed::Signed;
 pub use simulation::Simulation;

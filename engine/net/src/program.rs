@@ -13,11 +13,29 @@ pub struct Created {
     pub host: Option<[u8; 4]>,
 }
 
+/// A frame of a host left its bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    pub stream: u32,
+    pub port: u16,
+    /// By which the host knows it.
+    pub tag: u8,
+    /// Its first bit behind the delimiter.
+    pub first: u64,
+}
+
 /// It does no I/O and has no clock but the times that it is told, in picoseconds of the run.
 pub trait Program: Send {
     /// A frame will have come whole at `at`. Calls come in the order of these times. Of a program at the host port of a
     /// bridge, `port` is where the bridge received it; else the station's only one.
     fn receive(&mut self, at: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError>;
+
+    /// A program at a host port learns at `at` that a frame of its own left the bridge. Such calls come before that time, and
+    /// between those of frames.
+    fn left(&mut self, at: u64, left: Left) -> Result<(), NodeError> {
+        let _ = (at, left);
+        Ok(())
+    }
 
     /// When it is to be advanced though no further frame comes; none: never.
     fn next(&self) -> Option<u64>;

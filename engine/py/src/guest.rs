@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use penstock_frame::FCS_BYTES;
-use penstock_net::{Coming, Created, Due, Frame, Node, NodeError, Outbox, Program, Rate, Reason, RunError};
+use penstock_net::{Coming, Created, Due, Frame, Left, Node, NodeError, Outbox, Program, Rate, Reason, RunError};
 
 /// Of a frame that no bridge has classified.
 const NO_CLASS: u8 = 255;
@@ -321,12 +321,27 @@ fn given_frame(each: &Bound<'_, PyAny>) -> PyResult<(String, Vec<u8>, Option<[u8
     Ok((stream, bytes, None))
 }
 
+/// What a program is told at a time.
+struct Told {
+    at: u64,
+    stream: u32,
+    port: u16,
+    what: What,
+}
+
+enum What {
+    /// A frame has come whole.
+    Came(Vec<u8>),
+    /// One of its own left.
+    Left { tag: u8, first: u64 },
+}
+
 /// A program whose object gets each frame that comes to its station, and gives those that answer it.
 pub struct PyProgram {
     script: Script,
     streams: Arc<Vec<String>>,
-    /// When each has come whole, its stream, the port, its bytes.
-    coming: VecDeque<(u64, u32, u16, Vec<u8>)>,
+    /// By their times.
+    coming: VecDeque<Told>,
     frames: u64,
 }
 
@@ -343,6 +358,11 @@ impl PyProgram {
             .ask(py, None)
             .map_err(|error| lock(raised).take().unwrap_or_else(|| PyValueError::new_err(error.to_string())))?;
         Ok(Self { script, streams, coming: VecDeque::new(), frames: 0 })
+    }
+
+    fn keep(&mut self, told: Told) {
+        let place = self.coming.partition_point(|before| before.at <= told.at);
+        self.coming.insert(place, told);
     }
 
     fn take(&self, answer: PyResult<Bound<'_, PyAny>>, created: &mut Vec<Created>) -> Result<(), NodeError> {
@@ -371,26 +391,41 @@ impl PyProgram {
 
 impl Program for PyProgram {
     fn receive(&mut self, at: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError> {
-        self.coming.push_back((at, stream, port, bytes.to_vec()));
+        self.keep(Told { at, stream, port, what: What::Came(bytes.to_vec()) });
+        Ok(())
+    }
+
+    fn left(&mut self, at: u64, left: Left) -> Result<(), NodeError> {
+        let Left { stream, port, tag, first } = left;
+        self.keep(Told { at, stream, port, what: What::Left { tag, first } });
         Ok(())
     }
 
     fn next(&self) -> Option<u64> {
-        let whole = self.coming.front().map(|(at, ..)| *at);
+        let whole = self.coming.front().map(|told| told.at);
         whole.into_iter().chain(self.script.wake).min()
     }
 
     fn advance(&mut self, now: u64, created: &mut Vec<Created>) -> Result<(), NodeError> {
         Python::attach(|py| {
             while let Some(at) = self.next().filter(|at| *at <= now) {
-                let is_whole = self.coming.front().is_some_and(|(whole, ..)| *whole == at);
-                if let Some((whole, stream, port, bytes)) = if is_whole { self.coming.pop_front() } else { None } {
+                let is_told = self.coming.front().is_some_and(|told| told.at == at);
+                if let Some(Told { stream, port, what, .. }) = if is_told { self.coming.pop_front() } else { None } {
                     let stream = self.streams.get(stream as usize).cloned().unwrap_or_default();
+                    let object = self.script.object.bind(py);
+                    let bytes = match what {
+                        What::Came(bytes) => bytes,
+                        What::Left { tag, first } => {
+                            let answer = object.call_method1("left", (stream, port, tag, first));
+                            self.take(answer, created)?;
+                            self.script.ask(py, at.checked_sub(1))?;
+                            continue;
+                        }
+                    };
                     let bytes = PyBytes::new(py, without_fcs(&bytes)).unbind();
-                    let seen =
-                        PyFrame { name: None, id: self.frames, stream, first_ps: whole, bytes, is_changed: false };
+                    let seen = PyFrame { name: None, id: self.frames, stream, first_ps: at, bytes, is_changed: false };
                     self.frames += 1;
-                    let answer = self.script.object.bind(py).call_method1("receive", (seen, port, whole));
+                    let answer = self.script.object.bind(py).call_method1("receive", (seen, port, at));
                     self.take(answer, created)?;
                     self.script.ask(py, at.checked_sub(1))?;
                 } else {

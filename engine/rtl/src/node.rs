@@ -33,6 +33,9 @@ const SHORTEST_GAP: u32 = 1;
 /// clocks drift in a preamble.
 const LEAD_CYCLES: u64 = 1;
 
+/// The host port is not kept busy by stamps, of which a model of it knows nothing.
+const NOT_STAMPED: u8 = !2;
+
 /// A frame that came, until nothing of it is inside.
 #[derive(Debug)]
 struct Inside {
@@ -161,7 +164,7 @@ impl SwitchNode {
                 let (wanted, came) = (inside.first, event.cycle);
                 return Err(self.broken(format!("port {port} took in at cycle {came} what arrived at {wanted}")));
             }
-            // No run has a host told when its frames leave.
+            // A host is told by the kernel when its frames leave, see `NOT_STAMPED`.
             Kind::Input | Kind::Fault | Kind::Stamp => {}
             Kind::Verdict => {
                 let Some(mut frame) = inside.frame.take() else { return Err(self.broken("judged a frame twice")) };
@@ -293,7 +296,7 @@ impl Node for SwitchNode {
         if !self.is_busy() {
             self.known_ps = self.known_ps.max(self.clock.time(start));
         }
-        let host = coming.host_header();
+        let host = coming.host_header().map(|[kind, rest @ ..]| [kind & NOT_STAMPED, rest[0], rest[1], rest[2]]);
         let pushed =
             device::Frame { gap: SHORTEST_GAP, host, ..device::Frame::new(usize::from(port), start, coming.bytes()?) };
         let number = self.switch.push(pushed).map_err(|error| self.broken(error.to_string()))?;

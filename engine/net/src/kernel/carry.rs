@@ -5,7 +5,8 @@ use crate::error::RunError;
 use crate::link::Wire;
 use crate::node::Node;
 use crate::nodes::Member;
-use crate::outbox::{Coming, Leaving};
+use crate::outbox::{Coming, Leaving, Outbox};
+use crate::program::Left;
 use crate::trace::{Event, Reason, Trace};
 
 impl Kernel {
@@ -27,9 +28,31 @@ impl Kernel {
             let Some(passed) = passed else { return Ok(()) };
             damaged = passed.or(damaged);
         }
+        if self.around.frames.get(slot).content.is_some() {
+            self.tell_host(slot, (node, place - u32::from(port)), port, first)?;
+        }
         let frame = self.around.frames.get_mut(slot);
         frame.hop = self.around.ledger.routes().after(frame.hop, port);
         self.carry(slot, wire, first, traffic_class, damaged).map(drop)
+    }
+
+    /// The host of a bridge, whose last port it is, is told of a frame of its own that leaves.
+    #[cold]
+    fn tell_host(&mut self, slot: u32, (node, first_port): (u32, u32), port: u16, first: u64) -> Result<(), RunError> {
+        let frame = self.around.frames.get(slot);
+        let Some(tag) = frame.stamp_tag() else { return Ok(()) };
+        let (stream, talker) = (frame.stream, self.around.origins[frame.stream as usize].talker);
+        let last = self.members[node as usize].node().map_or(0, |node| node.ports() - 1);
+        let wire = self.links.at((first_port + u32::from(last)) as usize).filter(|_| port != last);
+        let Some(Wire { node: host, delay_ps, .. }) = wire else { return Ok(()) };
+        match &mut self.members[host as usize] {
+            // By then as a frame would come: what hardware does is not known at once.
+            Member::Station(station) if station.is(talker) => {
+                let left = Left { stream, port, tag, first };
+                station.tell_left(first + delay_ps, left, &mut Outbox::new(host, &mut self.around))
+            }
+            _ => Ok(()),
+        }
     }
 
     #[cold]

@@ -5,7 +5,7 @@ use crate::error::{wrong, RunError};
 use crate::node::NodeError;
 use crate::nodes::Advances;
 use crate::outbox::Outbox;
-use crate::program::{Created, Program};
+use crate::program::{Created, Left, Program};
 use crate::source::Release;
 
 pub(crate) struct Hosted {
@@ -34,6 +34,19 @@ impl Hosted {
 }
 
 impl StationNode {
+    /// A frame of its program left the bridge, see [`Program::left`].
+    pub fn tell_left(&mut self, at: u64, left: Left, out: &mut Outbox<'_>) -> Result<(), RunError> {
+        let Some(hosted) = &mut self.hosted else { return Ok(()) };
+        hosted.program.left(at, left)?;
+        hosted.plan(0, out);
+        Ok(())
+    }
+
+    /// Whether it is the talker of a stream, by its number among the stations.
+    pub fn is(&self, talker: u32) -> bool {
+        self.index == talker
+    }
+
     /// Before the run.
     pub fn begin_program(&mut self, out: &mut Outbox<'_>) {
         self.hosted.iter_mut().for_each(|hosted| hosted.plan(0, out));
@@ -64,19 +77,10 @@ impl StationNode {
     }
 }
 
-/// Of the header before a frame of the host: it is to be told when the frame leaves.
-const STAMPED: u8 = 2;
-
-/// Only the host of a bridge says how its frames go on; nobody tells it when they leave.
+/// Only the host of a bridge says how its frames go on.
 fn check_way(frame: &Created, station: u32, is_host: bool) -> Result<(), RunError> {
-    let Some([kind, ..]) = frame.host else { return Ok(()) };
-    if !is_host {
+    if frame.host.is_some() && !is_host {
         return Err(wrong(format!("a program at station {station} says how a frame goes on, but is at no host port")));
-    }
-    if kind & STAMPED != 0 {
-        return Err(wrong(format!(
-            "a program at station {station} wants to know when a frame leaves; no run tells it"
-        )));
     }
     Ok(())
 }
