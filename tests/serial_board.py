@@ -52,8 +52,8 @@ class SerialBoard:
             with self._busy:
                 found = self._read(address) if request[:1] == b"R" else self._write(address, value)
             body = (b"E" if found is None else b"K") + (found or 0).to_bytes(4, "little")
-            os.write(self._far, self._spoil(self.requests, body + bytes([crc8(body)])))
-            self.requests += 1
+            self.requests += 1  # before anybody knows of the answer
+            os.write(self._far, self._spoil(self.requests - 1, body + bytes([crc8(body)])))
 
     def _read(self, address: int) -> int | None:
         if address < BASE:
