@@ -400,7 +400,7 @@ fn in_order(next: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::{Bucket, Hop, Network, Port, Stream};
+    use crate::describe::{Bucket, Credit, Hop, Network, Port, Stream};
 
     const RATE: i64 = 1_000_000_000;
     const BYTES: i64 = 1_000;
@@ -516,6 +516,92 @@ mod tests {
         is_about(found[2], 1_572 + 2_178);
         // 4 us more in each queue, in which 250 B come.
         is_about(backlogs(4_000_000, Vec::new(), row([None; 3]))[0], 2 * 1_000 + 1_250);
+    }
+
+    /// A stream of each of these classes at one port, a frame at once and a tenth of the rate, and how long each waits, in
+    /// frames.
+    fn of_classes(port: Port, classes: &[u8]) -> Vec<f64> {
+        let each = |&class: &u8| {
+            let mut stream = stream(RATE / 10, [0]);
+            stream.hops[0].traffic_class = class;
+            stream
+        };
+        let streams = classes.iter().map(each).collect();
+        let found = analyse(&Network { ports: vec![port], regulators: Vec::new(), streams }).unwrap();
+        let numbers: Vec<u8> = found.queues.iter().map(|queue| queue.traffic_class).collect();
+        assert_eq!(numbers, classes);
+        found.queues.iter().map(|queue| queue.wait_ps.unwrap() as f64 / FRAME_PS as f64).collect()
+    }
+
+    fn are_about(found: &[f64], exact: &[f64]) {
+        let is_near = |(found, exact): (&f64, &f64)| (0.0..1e-5).contains(&(found - exact));
+        assert!(found.len() == exact.len() && found.iter().zip(exact).all(is_near), "{found:?} is not {exact:?}");
+    }
+
+    /// What comes of the classes above, and a frame of a lower one.
+    #[test]
+    fn a_class_waits_for_those_above_and_for_a_frame_of_a_lower_one() {
+        are_about(&of_classes(port(), &[0, 4, 7]), &[2.0 / 0.8, 2.0 / 0.9, 1.0]);
+    }
+
+    /// The two that take turns wait for what is above both, for a frame that has begun, and for one of the other; what is below
+    /// waits for all of them.
+    #[test]
+    fn classes_that_take_turns_are_of_one_level() {
+        let turns = Port { turns: 0b0110_0000, ..port() };
+        are_about(&of_classes(turns.clone(), &[0, 5, 6, 7]), &[3.0 / 0.7, 3.0 / 0.9, 3.0 / 0.9, 1.0]);
+        // No more of the other than comes.
+        are_about(&of_classes(turns, &[5, 6]), &[1.0 / 0.9, 1.0 / 0.9]);
+    }
+
+    /// It earns as long as a lower frame and all that is above keep it from being served. What is below it meets the frames
+    /// that it has kept meanwhile, if its credit lets them go.
+    #[test]
+    fn a_class_with_credit_is_in_the_way_with_what_it_has_kept() {
+        let credit = Credit {
+            traffic_class: 5,
+            slowest_bps: RATE / 4,
+            fastest_bps: RATE / 4,
+            free_bytes: 0,
+            most_bits: 1 << 40,
+        };
+        let served = Port { credit: vec![credit], ..port() };
+        let wait = 2.0 / 0.9;
+        let kept = 1.0 + (wait + 1.0) / 10.0;
+        are_about(&of_classes(served.clone(), &[2, 5, 7]), &[(1.0 + kept) / 0.8, wait, 1.0]);
+        // With less than it earns it sends no more than that lets through.
+        let slow = Credit { slowest_bps: RATE / 10, fastest_bps: RATE / 10, ..served.credit[0] };
+        let spared = wait / 10.0 + 0.9;
+        let served = Port { credit: vec![slow], ..port() };
+        are_about(&of_classes(served, &[2, 5, 7]), &[(1.0 + spared) / 0.8, wait, 1.0]);
+    }
+
+    /// Nothing is served below a class that always has a frame; beside its own frames, of which one may have begun.
+    #[test]
+    fn below_what_never_ends_there_is_no_bound() {
+        let endless = Stream { buckets: Vec::new(), fills: true, ..stream(0, [0]) };
+        let of = |class: u8, mut stream: Stream| {
+            stream.hops[0].traffic_class = class;
+            stream
+        };
+        let streams = vec![of(0, stream(RATE / 10, [0])), of(3, endless), of(3, stream(RATE / 10, [0]))];
+        let found = analyse(&Network { ports: vec![port()], regulators: Vec::new(), streams }).unwrap();
+        assert_eq!(found.queues[0].why, Some(Why::Above { traffic_class: 3 }));
+        assert_eq!((found.queues.len(), found.queues[0].wait_ps), (2, None));
+        assert!(found.hops[2][0].wait_ps.is_some_and(|wait| wait >= FRAME_PS), "{:?}", found.hops);
+    }
+
+    /// As much as comes in the time by which its source may be early, on links that are fast enough to see it.
+    #[test]
+    fn the_first_scheduler_holds_back_what_is_early() {
+        let ports = vec![Port { slowest_bps: 100 * RATE, fastest_bps: 100 * RATE, ..port() }; 2];
+        let regulators = vec![Bucket { burst_millibits: BYTES * 8_000, rate_bps: 25 * RATE }];
+        let mut long = stream(25 * RATE, [0, 1]);
+        long.hops[1].regulator = Some(0);
+        let streams = vec![long, stream(25 * RATE, [1])];
+        let found = analyse(&Network { ports, regulators, streams }).unwrap();
+        // 80 ns for the other's frame and 80 ns for its own, in which 500 B come of each, and 50 B in 16 ns.
+        is_about(found.queues[1].backlog_bytes, 1_500 + 1_500 + 50);
     }
 
     /// By rate and burst what a scheduler lets pass, and what it may still hold back of what the queue before let go.

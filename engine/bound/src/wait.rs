@@ -62,7 +62,7 @@ pub(crate) fn by_service(service: &Service, arrivals: Arrivals, lengths: &[Amoun
                 }
             }
             let found = seen.no_less(arrivals.curve, length, known.max(at_once))?;
-            Some((found, Some(if found > known { found } else { least })))
+            Some((found, Some(if found > known { found } else { known.max(least) })))
         };
         // By what lies between two of the instants that are looked at, longer frames may seem to wait for longer.
         found.push(search.greatest((least - GRID).max(0), value)?);
