@@ -400,7 +400,7 @@ fn in_order(next: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::describe::{Bucket, Credit, Hop, Network, Port, Stream};
+    use crate::describe::{Bucket, Credit, Gates, Hop, Network, Port, Stream};
 
     const RATE: i64 = 1_000_000_000;
     const BYTES: i64 = 1_000;
@@ -552,6 +552,21 @@ mod tests {
         are_about(&of_classes(turns.clone(), &[0, 5, 6, 7]), &[3.0 / 0.7, 3.0 / 0.9, 3.0 / 0.9, 1.0]);
         // No more of the other than comes.
         are_about(&of_classes(turns, &[5, 6]), &[1.0 / 0.9, 1.0 / 0.9]);
+    }
+
+    /// Its gate is open for 7.5 of 12.5 frames, that of the lower class always. It comes as a frame of that has begun that lasts
+    /// until none of its own fits any more, and as the gate opens one has begun just before: from 5.5 until 13.5.
+    #[test]
+    fn a_class_waits_from_the_last_frame_that_does_not_let_it_begin() {
+        let gated = |edge_ps: i64| {
+            let entries = vec![(0b11, FRAME_PS * 15 / 2), (0b01, FRAME_PS * 5)];
+            Gates { entries, edge_ps, late: false, begin_ps: None, begin_error_ps: 0, frozen: false }
+        };
+        let waits = |edge_ps| of_classes(Port { gates: Some(gated(edge_ps)), ..port() }, &[0, 1]);
+        are_about(&waits(0)[1..], &[8.0]);
+        // Gates that are off by an eighth of a frame shut sooner and open later.
+        let found = waits(FRAME_PS / 8)[1];
+        assert!((8.25..8.4).contains(&found), "{found}");
     }
 
     /// It earns as long as a lower frame and all that is above keep it from being served. What is below it meets the frames

@@ -383,13 +383,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// Against the gates of a run, in each unit of time: where a frame fits, and where its gate and others are open.
+        /// Against the gates of a run, in each unit of time: where a frame fits, and where its gate and others are open, whatever
+        /// they are early or late.
         #[test]
         fn a_cycle_is_what_the_gates_do(
             entries in prop::collection::vec((any::<u8>(), 1_i64..60), 1..6),
             class in 0_usize..8,
             own in 1_i64..40,
             lower in prop::collection::vec((0_usize..8, 1_i64..40), 0..3),
+            edge in 0_i64..4,
         ) {
             let cycle: i64 = entries.iter().map(|&(_, interval)| interval).sum();
             let list: Vec<Entry> = entries
@@ -400,26 +402,34 @@ mod tests {
             let mut machine = Machine::default();
             machine.set_enabled(true);
             machine.commit(0, 0, &admin, &Capacity { least_interval: 1, ..Capacity::HARDWARE }).unwrap();
-            let found = Cycle::new(&List::new(&Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false }), class, own, &lower);
+            let gates = Gates { entries, edge_ps: edge, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+            let found = Cycle::new(&List::new(&gates), class, own, &lower);
             prop_assert_eq!(found.pieces.iter().map(|piece| piece.length).sum::<i64>(), cycle);
             for time in 0..cycle {
                 let piece = found.pieces[found.piece_at(time).0];
-                // After the first cycle, as lower frames may have begun in the one before.
-                let now = (time + cycle) as u64;
-                // A lower frame that began while the gate was shut, and is on the wire now.
-                let is_blocked = lower.iter().any(|&(low, longest)| {
-                    (1..longest).any(|ago| {
-                        let begun = now.saturating_sub(ago as u64);
-                        machine.states(begun) >> class & 1 == 0 && machine.fits(begun, low, ago as u64 + 1)
-                    })
-                });
-                let fits = machine.fits(now, class, own as u64);
-                prop_assert!(!piece.usable || fits, "{time}: a frame does not fit");
-                prop_assert!(!piece.usable || !is_blocked, "{time}: a lower frame is on the wire");
-                prop_assert!(piece.usable || !fits || !lower.is_empty(), "{time}: it would fit");
-                prop_assert_eq!(piece.others, machine.states(now));
-                prop_assert_eq!(piece.may_open, machine.states(now) >> class & 1 == 1);
-                prop_assert_eq!(piece.is_open, piece.may_open);
+                let (mut some_open, mut all_open) = (0_u8, 0xFF_u8);
+                for off in -edge..=edge {
+                    // After the first cycles, as lower frames may have begun in the ones before.
+                    let now = (time + 4 * cycle + off) as u64;
+                    // A lower frame that began while the gate was shut, and is on the wire now.
+                    let is_blocked = lower.iter().any(|&(low, longest)| {
+                        (1..longest).any(|ago| {
+                            let begun = now.saturating_sub(ago as u64);
+                            machine.states(begun) >> class & 1 == 0 && machine.fits(begun, low, ago as u64 + 1)
+                        })
+                    });
+                    let fits = machine.fits(now, class, own as u64);
+                    prop_assert!(!piece.usable || fits, "{time}: a frame does not fit");
+                    prop_assert!(!piece.usable || !is_blocked, "{time}: a lower frame is on the wire");
+                    prop_assert!(piece.usable || !fits || !lower.is_empty() || edge > 0, "{time}: it would fit");
+                    some_open |= machine.states(now);
+                    all_open &= machine.states(now);
+                }
+                prop_assert_eq!(piece.others & some_open, some_open);
+                prop_assert!(piece.others == some_open || edge > 0);
+                prop_assert_eq!(piece.may_open, piece.others >> class & 1 == 1);
+                prop_assert!(!piece.is_open || all_open >> class & 1 == 1);
+                prop_assert!(piece.is_open == piece.may_open || edge > 0);
             }
         }
     }
