@@ -559,14 +559,18 @@ mod tests {
     #[test]
     fn a_class_waits_from_the_last_frame_that_does_not_let_it_begin() {
         let gated = |edge_ps: i64| {
-            let entries = vec![(0b11, FRAME_PS * 15 / 2), (0b01, FRAME_PS * 5)];
+            let entries = vec![(0b10_0100, FRAME_PS * 15 / 2), (0b00_0100, FRAME_PS * 5)];
             Gates { entries, edge_ps, late: false, begin_ps: None, begin_error_ps: 0, frozen: false }
         };
-        let waits = |edge_ps| of_classes(Port { gates: Some(gated(edge_ps)), ..port() }, &[0, 1]);
+        let waits = |edge_ps| of_classes(Port { gates: Some(gated(edge_ps)), ..port() }, &[2, 5]);
         are_about(&waits(0)[1..], &[8.0]);
         // Gates that are off by an eighth of a frame shut sooner and open later.
         let found = waits(FRAME_PS / 8)[1];
         assert!((8.25..8.4).contains(&found), "{found}");
+        // One that opens later has begun no frame as the own one opens, and may as it shuts.
+        let entries = vec![(0b10_0000, FRAME_PS * 2), (0b10_0100, FRAME_PS * 11 / 2), (0b00_0100, FRAME_PS * 5)];
+        let later = Gates { entries, ..gated(0) };
+        are_about(&of_classes(Port { gates: Some(later), ..port() }, &[2, 5])[1..], &[7.0]);
     }
 
     /// It earns as long as a lower frame and all that is above keep it from being served. What is below it meets the frames
@@ -588,7 +592,32 @@ mod tests {
         let slow = Credit { slowest_bps: RATE / 10, fastest_bps: RATE / 10, ..served.credit[0] };
         let spared = wait / 10.0 + 0.9;
         let served = Port { credit: vec![slow], ..port() };
-        are_about(&of_classes(served, &[2, 5, 7]), &[(1.0 + spared) / 0.8, wait, 1.0]);
+        are_about(&of_classes(served.clone(), &[2, 5, 7]), &[(1.0 + spared) / 0.8, wait, 1.0]);
+        // More, where a fiftieth of each frame spends none.
+        let free = Credit { free_bytes: BYTES / 50, ..served.credit[0] };
+        let served = Port { credit: vec![free], ..port() };
+        are_about(&of_classes(served, &[2, 5, 7]), &[(1.0 + spared / 0.98) / (0.9 - 0.1 / 0.98), wait, 1.0]);
+    }
+
+    /// Behind gates what the others bring is not summed: before each of its own frames one of theirs, and one that has begun.
+    #[test]
+    fn turns_behind_gates_are_counted_frame_by_frame() {
+        let entries = vec![(0xFF, 10 * FRAME_PS)];
+        let gates = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+        let of = |class: u8, mut stream: Stream| {
+            stream.hops[0].traffic_class = class;
+            stream
+        };
+        let twice = vec![Bucket { burst_millibits: 2 * BYTES * 8_000, rate_bps: RATE / 10 }];
+        let short = vec![Bucket { burst_millibits: BYTES * 4_000, rate_bps: RATE / 10 }];
+        let short = Stream { buckets: short, min_bytes: BYTES / 2, max_bytes: BYTES / 2, ..stream(0, [0]) };
+        let streams = vec![of(5, Stream { buckets: twice, ..stream(0, [0]) }), of(6, short)];
+        let ports = vec![Port { turns: 0b0110_0000, gates: Some(gates), ..port() }];
+        let found = analyse(&Network { ports, regulators: Vec::new(), streams }).unwrap();
+        let waits: Vec<f64> =
+            found.queues.iter().map(|queue| queue.wait_ps.unwrap() as f64 / FRAME_PS as f64).collect();
+        // A half that has begun, an own one, and two halves; one that has begun, and one more.
+        are_about(&waits, &[0.5 + 1.0 + 2.0 * 0.5, 1.0 + 1.0]);
     }
 
     /// Nothing is served below a class that always has a frame; beside its own frames, of which one may have begun.
