@@ -65,7 +65,9 @@ class _Draw:
         self.kind = kind
         self.steady = steady
         self.hardware = self.chance(0.5) or hardware
-        self.is_large = self.chance(0 if steady else 0.3)
+        # What takes seconds to simulate has to show many bounds.
+        self.is_real = hardware
+        self.is_large = self.chance(0 if steady else 0.8 if hardware else 0.3)
         self.extreme = self.pick(_EXTREMES) if self.chance(0 if steady else 0.2) else None
         fastest = ["100Mb/s", "1Gb/s", "1Gb/s", "2.5Gb/s", "10Gb/s"]
         slowest = ["10Mb/s", "1Gb/s"]
@@ -85,14 +87,18 @@ class _Draw:
         return self.draw.choice(of)
 
     def scenario(self) -> Scenario:
-        count = 1 if self.steady else self.pick([6, 7, 8] if self.is_large else [1, 1, 2, 2, 3, 4])
+        sizes = [1, 2, 2, 3] if self.is_real else [6, 7, 8]
+        count = 1 if self.steady else self.pick(sizes if self.is_large else [1, 1, 2, 2, 3, 4])
         self.ports = [0] * count
         links = self.links(count)
-        stations = self.stations(self.draw.randint(16, 32) if self.is_large else self.draw.randint(3, 7))
+        many = (5 * count, 5 * count + 2) if self.is_real else (16, 32)
+        stations = self.stations(self.draw.randint(*(many if self.is_large else (3, 7))))
         self.classes = self.selections()
         gates = self.gates() if self.chance(self.kind.gated) else None
         bridges = {f"b{i}": self.bridge(gates, self.ports[i]) for i in range(count)}
-        streams = self.draw.randint(60, 180) if self.is_large else self.draw.randint(2, 9)
+        # Hardware has room for as many addresses.
+        many = (20, 40) if self.is_real else (60, 180)
+        streams = self.draw.randint(*(many if self.is_large else (2, 9)))
         # A talker that never stops would bring its other frames out of their time.
         restless = list(stations)[: len(stations) // 3] if self.kind.shaped else []
         return {
@@ -156,6 +162,8 @@ class _Draw:
                 slopes = (
                     ["1kb/s", "100kb/s", "2Mb/s"]
                     if self.extreme == "slopes"
+                    else ["20Mb/s", "50Mb/s", "80Mb/s"]
+                    if self.is_real and self.is_large
                     else ["2Mb/s", "5Mb/s", "10Mb/s", "20Mb/s"]
                 )
                 found[str(number)]["idle_slope"] = self.pick(slopes)
@@ -164,7 +172,9 @@ class _Draw:
         return found
 
     def bridge(self, gates: Scenario | None, ports: int) -> Scenario:
-        found: Scenario = {"ports": max(2, ports), "clock": self.clock(), "classes": self.classes}
+        # Of two sizes, so that no more have to be compiled.
+        size = max(2, ports) if not self.is_real else 4 if ports <= 4 else 8
+        found: Scenario = {"ports": size, "clock": self.clock(), "classes": self.classes}
         found |= {"class_of_priority": _IDENTITY, "overhead": f"{self.overhead}B"}
         if self.extreme == "lengths":
             found["max_frame"] = f"{_LONGEST}B"
@@ -188,7 +198,7 @@ class _Draw:
             states = [number for number in _CLASSES if self.chance(0.6)]
             interval = self.pick([2, 5, 15, 40]) if self.extreme == "lists" else self.pick([20, 30, 50, 100, 200])
             entries.append({"open": states, "interval": f"{interval}us"})
-        if self.chance(max(0.8, self.kind.gated)):
+        if self.chance(max(0.8, self.kind.gated)) or self.is_real:
             entries.append({"open": list(_CLASSES), "interval": f"{self.pick([30, 60, 130])}us"})
         return {"entries": entries}
 
@@ -213,9 +223,10 @@ class _Draw:
 
     def source(self, length: int, how: str) -> tuple[Scenario, int, int]:
         """With the rate and burst that it keeps to, if need be by the fastest clock."""
+        crowd = 2 if self.is_real else 16
         share = (
             (1 if self.hardware else 2)
-            * (16 if self.is_large else 1)
+            * (crowd if self.is_large else 1)
             * (10 if self.extreme in ("slopes", "rates") else 1)
         )
         rate = self.pick([10**6, 2 * 10**6, 5 * 10**6, 2 * 10**7]) // share
