@@ -261,7 +261,7 @@ module pen_ingress #(
     .write_data_i (table_i.data[121:0])
   );
 
-  pen_vlan_table u_vlans (
+  pen_vlan_table #(.PORTS(PORTS)) u_vlans (
     .clk_i,
     .init_busy_i,
     .init_index_i,

@@ -2,6 +2,7 @@
 import random
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
@@ -10,11 +11,13 @@ VLANS = 4096
 
 
 class Bench:
-    """The table as a list; answers are due two cycles after their question."""
+    """The table as a list; answers are due two cycles after their question. Only bits of ports that exist are kept."""
 
     def __init__(self, dut):
         self.dut = dut
-        self.entries = [0xFFFF if vlan == 1 else 0 for vlan in range(VLANS)]  # members, and who sends without a tag
+        ports = (1 << int(dut.PORTS.value)) - 1
+        self.kept = 0xFFFF_0000 | ports << 8 | ports  # of members, and of who sends without a tag
+        self.entries = [0xFFFF & self.kept if vlan == 1 else 0 for vlan in range(VLANS)]
         self.due = [None, None]
 
     async def start(self):
@@ -38,7 +41,7 @@ class Bench:
         dut.write_index_i.value, dut.write_data_i.value = vlan, entry
         self.due.append(None if read is None else (read, self.entries[read]))
         if write:
-            self.entries[vlan] = entry
+            self.entries[vlan] = entry & self.kept
         await FallingEdge(dut.clk_i)
         if answer := self.due.pop(0):
             assert dut.entry_o.value == answer[1], f"VLAN {answer[0]}"
@@ -71,5 +74,6 @@ async def written_and_read(dut):
         await bench.cycle(vlan)
 
 
-def test_pen_vlan_table():
-    run_module("pen_vlan_table", __name__)
+@pytest.mark.parametrize("ports", [4, 8])
+def test_pen_vlan_table(ports):
+    run_module("pen_vlan_table", __name__, {"PORTS": ports})
