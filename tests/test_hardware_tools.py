@@ -189,9 +189,11 @@ def test_the_card_has_goals_and_a_table_of_its_own() -> None:
     def of(top: str, ports: int | None, lut: int) -> Synthesis:
         return Synthesis("xc7", top, ports, [Block(top, 1, Counter(lut=lut))], [], [])
 
-    assert of("pen_nic", None, 15_000).ok
-    assert not of("pen_nic", None, 15_001).ok
+    assert of("pen_nic", 1, 15_000).ok
+    assert not of("pen_nic", 1, 15_001).ok
+    assert of("pen_nic", 4, 15_001).ok
+    assert of("pen_nic", 4, 1).mark not in (of("pen_nic", 1, 1).mark, of("pen_switch", 4, 1).mark)
     assert of("pen_switch", 4, 15_001).ok
-    assert of("pen_nic", None, 1).mark != of("pen_switch", 4, 1).mark
-    assert "`pen_nic`\n" in synth.markdown(of("pen_nic", None, 1))
+    assert of("pen_nic", 1, 1).mark != of("pen_switch", 4, 1).mark
+    assert "`pen_nic` with 1 port\n" in synth.markdown(of("pen_nic", 1, 1))
     assert "with 4 ports" in synth.markdown(of("pen_switch", 4, 1))

@@ -38,6 +38,7 @@ class Host:
         self.touched = []  # (address, is_write) of every burst
         self.frames = []  # (cycle of the first byte after the delimiter, bytes)
         self.interrupts = 0
+        self.response = 0  # to what was read last
         self.cycle = 0
         self.slow = 3  # cycles that the bus waits, at most
         self._read = self._write = None
@@ -187,6 +188,7 @@ class Host:
             if self.taken[1]:
                 dut.s_axil_arvalid_i.value = 0
             if dut.s_axil_rvalid_o.value == 1:
+                self.response = int(dut.s_axil_rresp_o.value)
                 value = int(dut.s_axil_rdata_o.value)
                 await self.step()
                 return value

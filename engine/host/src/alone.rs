@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The card without a virtual machine, its queues kept full: what each queue gets of the line, by the card's own clock.
+//! The card without a virtual machine, its queues kept full: what each queue gets of its port's line, by the card's own clock.
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::card::{ring_of, Card, NoRegister, Outcome, Sent};
+use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, MOST_PORTS};
 use crate::memory::{Memory, MemoryError};
 use crate::ring::{Layout, RingError};
 
@@ -20,8 +20,10 @@ const GUARD_NS: u64 = 20_000;
 /// Schedule cycles until all is as it stays, and then while it is counted.
 const SETTLE: u32 = 3;
 const COUNTED: u32 = 10;
-const BUFFER: u64 = 0x8_0000;
-const MEMORY_BYTES: u64 = 0x9_0000;
+/// Of the rings of a port.
+const AREA: u64 = 0x4_0000;
+const BUFFER: u64 = AREA * MOST_PORTS as u64;
+const MEMORY_BYTES: u64 = BUFFER + 0x1_0000;
 const TQCR_NS: u16 = 0x540;
 const CYCLE: u16 = 0x580;
 const ORDER: u16 = 0x600;
@@ -68,8 +70,30 @@ pub struct Alone {
     pub refusal: u32,
 }
 
-fn layout(queue: usize) -> Layout {
-    let base = 0x1_0000 * queue as u64;
+/// Of the schedules that the ports of a card have at the same time: slots of queues in their order. What is left of the cycle is
+/// for queues without a slot.
+const SCHEDULES: [&Slots; MOST_PORTS] = [
+    &[(2, 900_000), (1, 50_000), (0, 50_000)],
+    &[(1, 500_000), (0, 300_000), (2, 200_000)],
+    &[(0, 250_000), (2, 600_000)],
+    &[(1, 400_000)],
+];
+
+/// What was seen of a port beside others, each with a schedule of its own.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scheduled {
+    /// In ns, by queue; zero: none.
+    pub slots_ns: [u64; QUEUES],
+    /// In percent of the line, by queue.
+    pub got: [f64; QUEUES],
+    /// Frames that were on the wire outside of their slot.
+    pub outside: u64,
+    /// Registers that were not read back as they were written.
+    pub changed: u64,
+}
+
+fn layout(port: usize, queue: usize) -> Layout {
+    let base = AREA * port as u64 + 0x1_0000 * queue as u64;
     Layout { size: SIZE, descriptors: base, available: base + 0x1000, used: base + 0x2000 }
 }
 
@@ -77,17 +101,34 @@ struct Bench<'a> {
     card: &'a mut dyn Card,
     memory: Arc<Memory>,
     now: Duration,
-    sent: Vec<Sent>,
+    /// Of each port.
+    sent: Vec<Vec<Sent>>,
 }
 
 /// Slots in their order, and when each begins.
 type Slots = [(usize, u64)];
 
-impl Bench<'_> {
-    fn set_up(&mut self) -> Result<(), AloneError> {
+impl<'a> Bench<'a> {
+    fn new(card: &'a mut dyn Card) -> Result<Self, AloneError> {
+        let pairs = card.pairs();
+        if pairs < QUEUES {
+            return Err(AloneError::Pairs { pairs });
+        }
+        let memory = Arc::new(Memory::of_own(&[(0, MEMORY_BYTES)])?);
+        let sent = vec![Vec::new(); card.ports().min(MOST_PORTS)];
+        let mut bench = Self { card, memory, now: Duration::ZERO, sent };
+        for port in 0..bench.sent.len() {
+            bench.set_up(port)?;
+        }
+        bench.card.select(0);
+        Ok(bench)
+    }
+
+    fn set_up(&mut self, port: usize) -> Result<(), AloneError> {
+        self.card.select(port);
         self.card.set_memory(Arc::clone(&self.memory));
         for queue in 0..QUEUES {
-            let at = layout(queue);
+            let at = layout(port, queue);
             for number in 0..SIZE {
                 let descriptor = [BUFFER, 12 + FRAME_BYTES].map(u64::to_le_bytes).concat();
                 let place = u64::from(number);
@@ -100,34 +141,47 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Each of these queues has always something to send, for so long.
+    /// Each of these queues of each port has always something to send, for so long.
     fn run(&mut self, full: &[usize], cycles: u32) -> Result<(), AloneError> {
-        self.sent.clear();
+        self.sent.iter_mut().for_each(Vec::clear);
         for _ in 0..u64::from(cycles) * CYCLE_NS / STEP.as_nanos() as u64 {
-            for &queue in full {
-                let at = layout(queue);
-                let used = self.memory.load(at.used + 2).ok_or(AloneError::Lost)?;
-                self.memory.store(at.available + 2, used.wrapping_add(SIZE)).then_some(()).ok_or(AloneError::Lost)?;
-                self.card.kick(ring_of(queue, true));
+            for port in 0..self.sent.len() {
+                self.fill(port, full)?;
             }
             self.now += STEP;
-            let mut outcome = Outcome::default();
-            self.card.advance(self.now, &mut outcome);
-            self.sent.append(&mut outcome.sent);
-            if let Some((ring, why)) = outcome.errors.pop() {
-                return Err(AloneError::Stopped { ring, why });
+            for port in 0..self.sent.len() {
+                self.card.select(port);
+                let mut outcome = Outcome::default();
+                self.card.advance(self.now, &mut outcome);
+                self.sent[port].append(&mut outcome.sent);
+                if let Some((ring, why)) = outcome.errors.pop() {
+                    return Err(AloneError::Stopped { ring, why });
+                }
             }
+        }
+        self.card.select(0);
+        Ok(())
+    }
+
+    fn fill(&mut self, port: usize, full: &[usize]) -> Result<(), AloneError> {
+        self.card.select(port);
+        for &queue in full {
+            let at = layout(port, queue);
+            let used = self.memory.load(at.used + 2).ok_or(AloneError::Lost)?;
+            self.memory.store(at.available + 2, used.wrapping_add(SIZE)).then_some(()).ok_or(AloneError::Lost)?;
+            self.card.kick(ring_of(queue, true));
         }
         Ok(())
     }
 
     /// In percent of the line, by the frames between the first and the last one.
-    fn share(&self) -> [f64; QUEUES] {
-        let (Some(first), Some(last)) = (self.sent.first(), self.sent.last()) else { return [0.0; QUEUES] };
+    fn share(&self, port: usize) -> [f64; QUEUES] {
+        let sent = &self.sent[port];
+        let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return [0.0; QUEUES] };
         // Whole cycles of the schedule, so that none is cut where it matters.
         let whole = (last.at_ns - first.at_ns) / CYCLE_NS * CYCLE_NS;
         let mut share = [0.0; QUEUES];
-        for sent in self.sent.iter().filter(|sent| sent.at_ns - first.at_ns < whole) {
+        for sent in sent.iter().filter(|sent| sent.at_ns - first.at_ns < whole) {
             if let Some(of) = share.get_mut(sent.queue) {
                 *of += 100.0 * FRAME_NS as f64 / whole as f64;
             }
@@ -138,10 +192,10 @@ impl Bench<'_> {
     fn measure(&mut self, full: &[usize]) -> Result<[f64; QUEUES], AloneError> {
         self.run(full, SETTLE)?;
         self.run(full, COUNTED)?;
-        Ok(self.share())
+        Ok(self.share(0))
     }
 
-    /// Writes slots and gives how many registers have another value then.
+    /// Writes slots of the selected port and gives how many registers have another value then.
     fn set_slots(&mut self, slots: &Slots, guard_ns: u64, cycle_ns: u64) -> Result<u64, AloneError> {
         let mut tqcr = [0; QUEUES];
         let mut order = [0; 4];
@@ -164,7 +218,7 @@ impl Bench<'_> {
     }
 
     /// Frames of which a bit was on the wire outside of their slot, its guard taken away; queues without a slot have what is left.
-    fn outside(&self, slots: &Slots, guard_ns: u64) -> u64 {
+    fn outside(&self, port: usize, slots: &Slots, guard_ns: u64) -> u64 {
         let is_inside = |sent: &&Sent| {
             let at = sent.at_ns % CYCLE_NS;
             let mut begin = 0;
@@ -176,7 +230,7 @@ impl Bench<'_> {
             }
             at >= begin && at + FRAME_NS <= CYCLE_NS - guard_ns
         };
-        self.sent.iter().filter(|sent| !is_inside(sent)).count() as u64
+        self.sent[port].iter().filter(|sent| !is_inside(sent)).count() as u64
     }
 }
 
@@ -185,36 +239,68 @@ impl Bench<'_> {
 /// # Errors
 /// The card does not do what a card does.
 pub fn measure(card: &mut dyn Card) -> Result<Alone, AloneError> {
-    let pairs = card.pairs();
-    if pairs < QUEUES {
-        return Err(AloneError::Pairs { pairs });
-    }
-    let memory = Arc::new(Memory::of_own(&[(0, MEMORY_BYTES)])?);
-    let mut bench = Bench { card, memory, now: Duration::ZERO, sent: Vec::new() };
-    bench.set_up()?;
+    let mut bench = Bench::new(card)?;
     let three = [(2, 900_000), (1, 50_000), (0, 50_000)];
     let mut seen = Alone { one: bench.measure(&[2])?[2], turns: bench.measure(&[0, 2])?, ..Alone::default() };
     seen.changed += bench.set_slots(&three, 0, CYCLE_NS)?;
     seen.slots = bench.measure(&[0, 1, 2])?;
-    seen.outside += bench.outside(&three, 0);
+    seen.outside += bench.outside(0, &three, 0);
     bench.set_slots(&three, 0, CYCLE_NS / 2)?;
     seen.refusal = bench.card.read(REFUSED)?;
     seen.empty = bench.measure(&[0, 1])?;
-    seen.outside += bench.outside(&three, 0);
+    seen.outside += bench.outside(0, &three, 0);
     seen.changed += bench.set_slots(&three, GUARD_NS, CYCLE_NS)?;
     seen.guarded = bench.measure(&[0, 1, 2])?;
-    seen.outside += bench.outside(&three, GUARD_NS);
+    seen.outside += bench.outside(0, &three, GUARD_NS);
     let one = [(2, 600_000)];
     seen.changed += bench.set_slots(&one, 0, CYCLE_NS)?;
     seen.free = bench.measure(&[0, 1, 2])?;
-    seen.outside += bench.outside(&one, 0);
+    seen.outside += bench.outside(0, &one, 0);
+    Ok(seen)
+}
+
+/// All queues of all ports of a card that has just begun are full, and each port has a schedule of its own.
+///
+/// # Errors
+/// The card does not do what a card does.
+pub fn schedule(card: &mut dyn Card) -> Result<Vec<Scheduled>, AloneError> {
+    let mut bench = Bench::new(card)?;
+    let mut seen = Vec::new();
+    let ports = bench.sent.len();
+    for (port, slots) in SCHEDULES.iter().enumerate().take(ports) {
+        bench.card.select(port);
+        let changed = bench.set_slots(slots, 0, CYCLE_NS)?;
+        let mut slots_ns = [0; QUEUES];
+        slots.iter().for_each(|&(queue, slot_ns)| slots_ns[queue] = slot_ns);
+        seen.push(Scheduled { slots_ns, got: [0.0; QUEUES], outside: 0, changed });
+    }
+    bench.run(&[0, 1, 2], SETTLE)?;
+    bench.run(&[0, 1, 2], COUNTED)?;
+    for (port, seen) in seen.iter_mut().enumerate() {
+        seen.got = bench.share(port);
+        seen.outside = bench.outside(port, SCHEDULES[port], 0);
+    }
     Ok(seen)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Model;
+    use crate::model::{Model, Ports};
+
+    #[test]
+    fn each_port_holds_its_own_schedule() {
+        let seen = schedule(&mut Ports::new(MOST_PORTS, 4, 1_000_000_000)).unwrap();
+        assert_eq!(seen.len(), MOST_PORTS);
+        for port in &seen {
+            assert_eq!((port.outside, port.changed), (0, 0), "{port:?}");
+            for queue in (0..QUEUES).filter(|&queue| port.slots_ns[queue] > 0) {
+                let whole = 100.0 * ((port.slots_ns[queue] / FRAME_NS) * FRAME_NS) as f64 / CYCLE_NS as f64;
+                assert!((port.got[queue] - whole).abs() < 0.15, "queue {queue} of {port:?}");
+            }
+            assert!(port.got.iter().all(|&got| got > 0.0), "{port:?}");
+        }
+    }
 
     #[test]
     fn the_model_gives_each_queue_what_whole_frames_take_of_its_slot() {

@@ -11,6 +11,8 @@ use crate::ring::{Layout, RingError};
 /// Queue pairs at most. Those from the ninth on share the traffic classes of the first eight.
 pub const MOST_PAIRS: usize = 16;
 
+pub const MOST_PORTS: usize = 4;
+
 /// Features of virtio (5.1.3, 6) that a card has.
 pub const FEATURE_MRG_RXBUF: u64 = 1 << 15;
 pub const FEATURE_CTRL_VQ: u64 = 1 << 17;
@@ -50,8 +52,14 @@ pub struct NoRegister {
     pub address: u16,
 }
 
+/// Time is that of the whole card; all else is of the port that is selected, which is 0 at first.
 pub trait Card {
-    /// How many queue pairs it has.
+    fn ports(&self) -> usize;
+
+    /// All that follows is of a port, of which there is one.
+    fn select(&mut self, port: usize);
+
+    /// How many queue pairs each port has.
     fn pairs(&self) -> usize;
 
     /// The virtual machine's memory; all rings are stopped.

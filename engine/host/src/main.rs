@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
-use penstock_host::alone::measure;
-use penstock_host::card::{Card, MOST_PAIRS};
+use penstock_host::alone::{measure, schedule, AloneError};
+use penstock_host::card::{Card, MOST_PAIRS, MOST_PORTS};
 use penstock_host::differential::{compare, Compared, DifferenceError};
 use penstock_host::hostile::{survive, Survived};
-use penstock_host::model::Model;
+use penstock_host::model::{Model, Ports};
 use penstock_host::run::Host;
 use penstock_host::verilated::Verilated;
 use penstock_host::wire::Wire;
@@ -38,6 +38,11 @@ enum Other {
     /// The card alone, its queues kept full; prints what each queue gets of the line, as JSON.
     Alone {
         /// A library of penstock.hardware.model.build_card; the model, if there is none.
+        library: Option<PathBuf>,
+    },
+    /// As `alone`, with a schedule of its own for each port of a card; prints what each queue gets of its line, as JSON.
+    Schedules {
+        /// A library of penstock.hardware.model.build_card; the model with four ports, if there is none.
         library: Option<PathBuf>,
     },
     /// A guest that means harm, against the model or the card in hardware; prints what it did, as JSON.
@@ -100,7 +105,8 @@ fn main() -> ExitCode {
     match program.other {
         Some(Other::Differ { library, seed, count }) => return differ(&library, seed, count),
         Some(Other::Hostile { library, seed, count }) => return hostile(library.as_deref(), seed, count),
-        Some(Other::Alone { library }) => return alone(library.as_deref()),
+        Some(Other::Alone { library }) => return alone(library.as_deref(), 1, measure),
+        Some(Other::Schedules { library }) => return alone(library.as_deref(), MOST_PORTS, schedule),
         None => {}
     }
     let Some(options) = program.serve else { return ExitCode::from(BAD_INPUT) };
@@ -121,9 +127,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn alone(library: Option<&Path>) -> ExitCode {
+/// Measures the model with so many ports, or hardware with as many as it has.
+fn alone<Seen: serde::Serialize>(
+    library: Option<&Path>,
+    ports: usize,
+    measure: impl Fn(&mut dyn Card) -> Result<Seen, AloneError>,
+) -> ExitCode {
     let seen = match library {
-        None => measure(&mut Model::new(MOST_PAIRS, LINE_BPS)).map_err(|error| error.to_string()),
+        None => measure(&mut Ports::new(ports, MOST_PAIRS, LINE_BPS)).map_err(|error| error.to_string()),
         Some(path) => Verilated::open(path, LINE_BPS)
             .map_err(|error| error.to_string())
             .and_then(|mut card| measure(&mut card).map_err(|error| error.to_string())),

@@ -55,6 +55,14 @@ pub struct Verilated {
     rate_bps: u64,
     /// Of the host, up to which the card has been brought.
     brought: Duration,
+    /// Of each port, what the host knows.
+    ports: Vec<Known>,
+    port: usize,
+}
+
+/// What the host knows of a port.
+#[derive(Clone, Copy, Default)]
+struct Known {
     /// Rings that stand still, as the host was told.
     errors: u32,
     /// Selected by whoever asks by registers.
@@ -90,7 +98,12 @@ impl Verilated {
         let mut card = card::Card::open(library, Box::new(memory.clone()), latency_cycles)?;
         let pairs = card.pairs()?;
         let brought = Duration::ZERO;
-        Ok(Self { card, memory, pairs, rate_bps, brought, errors: 0, selected: 0 })
+        let ports = vec![Known::default(); card.ports() as usize];
+        Ok(Self { card, memory, pairs, rate_bps, brought, ports, port: 0 })
+    }
+
+    fn known(&mut self) -> &mut Known {
+        &mut self.ports[self.port]
     }
 
     /// Why a ring stands still, the next index, and whether it runs.
@@ -154,16 +167,26 @@ impl Verilated {
         }
         outcome.interrupts.extend((0..2 * self.pairs).filter(|ring| interrupts >> ring & 1 != 0));
         let errors = self.card.queue_errors().unwrap_or(0);
-        let fresh = errors & !self.errors;
+        let fresh = errors & !self.known().errors;
         for ring in (0..32).filter(|ring| fresh >> ring & 1 != 0) {
             let why = error_of(self.state(ring) >> 20 & 0xF);
             outcome.errors.push((ring as usize, why.into()));
         }
-        self.errors = errors;
+        self.known().errors = errors;
     }
 }
 
 impl Card for Verilated {
+    fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    fn select(&mut self, port: usize) {
+        if self.card.select(port as u32) {
+            self.port = port;
+        }
+    }
+
     fn pairs(&self) -> usize {
         self.pairs
     }
@@ -208,7 +231,7 @@ impl Card for Verilated {
                 next_used: used,
             },
         ));
-        self.errors &= !(1 << ring);
+        self.known().errors &= !(1 << ring);
         Ok(())
     }
 
@@ -247,8 +270,11 @@ impl Card for Verilated {
     fn read(&mut self, address: u16) -> Result<u32, NoRegister> {
         let wanted = u32::from(address & 0xFFFC);
         match address & 0xFFFC {
-            _ if wanted == SELECT => Ok(self.selected),
-            _ if wanted == STATE => Ok(self.state(self.selected)),
+            _ if wanted == SELECT => Ok(self.known().selected),
+            _ if wanted == STATE => {
+                let ring = self.known().selected;
+                Ok(self.state(ring))
+            }
             _ => self.card.read(wanted).map_err(|_| NoRegister { address }),
         }
     }
@@ -257,7 +283,7 @@ impl Card for Verilated {
         let wanted = u32::from(address & 0xFFFC);
         match address & 0xFFFC {
             _ if wanted == SELECT => {
-                self.selected = value & 0x1F;
+                self.known().selected = value & 0x1F;
                 Ok(())
             }
             queue if QUEUES.contains(&queue) => Err(NoRegister { address }),

@@ -11,7 +11,7 @@ constexpr uint64_t PATIENCE = 4'000'000;
 // `step` lets a cycle pass and calls what it is given with the outputs before the rising edge. Gives the response, or -1.
 template <class Top, class Step>
 int32_t write(Top &top, uint32_t address, uint32_t data, Step step) {
-  top.s_axil_awaddr_i = static_cast<uint16_t>(address);
+  top.s_axil_awaddr_i = address;
   top.s_axil_wdata_i = data;
   top.s_axil_awvalid_i = top.s_axil_wvalid_i = top.s_axil_bready_i = 1;
   int32_t response = -1;
@@ -31,7 +31,7 @@ int32_t write(Top &top, uint32_t address, uint32_t data, Step step) {
 
 template <class Top, class Step>
 int32_t read(Top &top, uint32_t address, uint32_t &data, Step step) {
-  top.s_axil_araddr_i = static_cast<uint16_t>(address);
+  top.s_axil_araddr_i = address;
   top.s_axil_arvalid_i = top.s_axil_rready_i = 1;
   int32_t response = -1;
   for (uint64_t n = 0; n < PATIENCE && response < 0; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the Verilated network card cycle by cycle: its memory, its registers, and what leaves by its wire.
+// Drives the Verilated network card cycle by cycle: its memory, its registers, and what comes and leaves by its wires.
 //
 //   clk  ____/~~~~\____/~~~~\
 //        ^   ^
@@ -17,7 +17,6 @@
 #include "Vpen_nic.h"
 #include "Vpen_nic___024root.h"
 #include "pen_axi_lite.h"
-#include "pen_fields.h"
 #include "verilated.h"
 
 namespace {
@@ -29,6 +28,7 @@ constexpr unsigned GAP = 12, PREAMBLE = 7;
 constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
 constexpr uint8_t OKAY = 0, DECODE_ERROR = 3;
 constexpr unsigned WORD = 8, BURST_MOST = 128;
+constexpr unsigned PORTS = PEN_PORTS;
 
 struct Read {                                  // a burst
   uint64_t address, at;                        // at: the cycle of its first beat, at the earliest
@@ -62,17 +62,9 @@ struct Sent {
   bool damaged;
 };
 
-}  // namespace
-
-struct pen_nic {
-  VerilatedContext context;
-  Vpen_nic top{&context};
-  pen_nic_memory memory;
-  uint64_t latency, cycle = 0, quiet_at = 0;
+// What comes and leaves by the wire of a port.
+struct Port {
   uint32_t raised = 0;
-  std::deque<Read> reads;
-  std::deque<Answer> answers;
-  Write write_burst;
   std::deque<uint8_t> selected;                // queues of the frames that will leave next
   std::deque<pen_nic_queued> queued;
   std::deque<pen_nic_selected> told;
@@ -85,7 +77,84 @@ struct pen_nic {
   std::deque<Coming> coming;
   uint64_t next_start = 0;                     // of the frame that comes next, at the earliest
 
-  static_assert(holds<decltype(Vpen_nic::egress_event_o), layout::egress_event::WIDTH>);
+  void push(const uint8_t *bytes, uint32_t length, uint64_t start) {
+    Coming frame{start, std::vector<uint8_t>(PREAMBLE, PREAMBLE_BYTE)};
+    frame.line.push_back(DELIMITER);
+    frame.line.insert(frame.line.end(), bytes, bytes + length);
+    coming.push_back(std::move(frame));
+  }
+
+  // The byte that comes in a cycle, or -1.
+  int come(uint64_t cycle) {
+    if (coming.empty()) return -1;
+    Coming &frame = coming.front();
+    if (cycle < std::max(frame.start, next_start) && frame.position == 0) return -1;
+    const uint8_t byte = frame.line[frame.position];
+    if (++frame.position == frame.line.size()) {
+      next_start = cycle + 1 + GAP;
+      coming.pop_front();
+    }
+    return byte;
+  }
+
+  void leave(uint64_t cycle, bool enable, bool error, uint8_t byte) {
+    if (enable) {
+      if (line.empty()) damaged = cycle - free_since < GAP;
+      damaged |= error;
+      line.push_back(byte);
+    } else if (!line.empty()) {
+      finish_frame(cycle);
+    }
+  }
+
+  void finish_frame(uint64_t cycle) {
+    constexpr unsigned header = PREAMBLE + 1;
+    const auto is_preamble = [](uint8_t byte) { return byte == PREAMBLE_BYTE; };
+    const bool begins = line.size() > header && std::all_of(line.begin(), line.begin() + PREAMBLE, is_preamble)
+                     && line[PREAMBLE] == DELIMITER;
+    Sent &frame = sent.emplace_back();
+    frame.cycle = cycle - line.size() + header;
+    frame.damaged = damaged || !begins || selected.empty();
+    frame.bytes.assign(line.begin() + std::min<size_t>(header, line.size()), line.end());
+    if (!selected.empty()) {
+      frame.queue = selected.front();
+      selected.pop_front();
+    }
+    line.clear();
+    free_since = cycle;
+  }
+
+  bool idle() const { return line.empty() && coming.empty(); }
+
+  template <class Event>
+  static bool take(std::deque<Event> &from, Event &given) {
+    if (from.empty()) return false;
+    given = from.front();
+    from.pop_front();
+    return true;
+  }
+
+  bool take(pen_nic_sent &given) {
+    if (sent.empty()) return false;
+    Sent &frame = sent.front();
+    shown = std::move(frame.bytes);
+    given = {frame.cycle, shown.data(), static_cast<uint32_t>(shown.size()), frame.queue, frame.damaged, {}};
+    sent.pop_front();
+    return true;
+  }
+};
+
+}  // namespace
+
+struct pen_nic {
+  VerilatedContext context;
+  Vpen_nic top{&context};
+  pen_nic_memory memory;
+  uint64_t latency, cycle = 0, quiet_at = 0;
+  std::deque<Read> reads;
+  std::deque<Answer> answers;
+  Write write_burst;
+  std::array<Port, PORTS> ports;
 
   pen_nic(const pen_nic_memory &given, uint32_t latency_cycles) : memory{given}, latency{latency_cycles} {
     top.rst_i = 1;
@@ -94,7 +163,7 @@ struct pen_nic {
     top.rst_i = 0;
     cycle = top.time_ns_o / 8;
     for (uint64_t n = 0; n < INIT_MOST && !top.idle_o; ++n) step();
-    raised = 0;
+    for (Port &port : ports) port.raised = 0;
   }
 
   ~pen_nic() { top.final(); }
@@ -155,66 +224,41 @@ struct pen_nic {
     write_burst = {};
   }
 
-  // ---- wire
-
-  void push(const uint8_t *bytes, uint32_t length, uint64_t start) {
-    Coming frame{start, std::vector<uint8_t>(PREAMBLE, PREAMBLE_BYTE)};
-    frame.line.push_back(DELIMITER);
-    frame.line.insert(frame.line.end(), bytes, bytes + length);
-    coming.push_back(std::move(frame));
-  }
+  // ---- wires
 
   void receive() {
-    top.gmii_rx_dv_i = 0;
-    if (coming.empty()) return;
-    Coming &frame = coming.front();
-    if (cycle < std::max(frame.start, next_start) && frame.position == 0) return;
-    top.gmii_rx_dv_i = 1;
-    top.gmii_rxd_i = frame.line[frame.position];
-    quiet_at = cycle + QUIET_CYCLES;
-    if (++frame.position < frame.line.size()) return;
-    next_start = cycle + 1 + GAP;
-    coming.pop_front();
+    uint32_t valid = 0, data = 0;
+    for (unsigned p = 0; p < PORTS; ++p) {
+      const int byte = ports[p].come(cycle);
+      if (byte < 0) continue;
+      valid |= 1u << p;
+      data |= static_cast<uint32_t>(byte) << 8 * p;
+    }
+    top.gmii_rx_dv_i = valid;
+    top.gmii_rxd_i = data;
+    if (valid) quiet_at = cycle + QUIET_CYCLES;
   }
 
   void observe() {
-    namespace f = layout::egress_event;
     const auto &root = *top.rootp;             // hw/sim/nic/pen_nic_watch.sv
-    if (root.pen_nic__DOT__u_watch__DOT__queued) [[unlikely]]
-      queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__launch_ns, root.pen_nic__DOT__u_watch__DOT__frame_bytes,
-                        root.pen_nic__DOT__u_watch__DOT__transmit_queue, 0,
-                        static_cast<uint16_t>(root.pen_nic__DOT__u_watch__DOT__first_cell)});
-    if (get(top.egress_event_o, f::sent)) [[unlikely]] {
-      selected.push_back(root.pen_nic__DOT__u_watch__DOT__sent_queue);
-      told.push_back({cycle, selected.back(), 0, static_cast<uint16_t>(get(top.egress_event_o, f::frame)), {}});
+    for (unsigned p = 0; p < PORTS; ++p) {
+      Port &port = ports[p];
+      if (root.pen_nic__DOT__u_watch__DOT__queued[p]) [[unlikely]]
+        port.queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__launch_ns[p],
+                               root.pen_nic__DOT__u_watch__DOT__frame_bytes[p],
+                               root.pen_nic__DOT__u_watch__DOT__transmit_queue[p], 0,
+                               root.pen_nic__DOT__u_watch__DOT__first_cell[p]});
+      if (root.pen_nic__DOT__u_watch__DOT__sent[p]) [[unlikely]] {
+        const uint8_t queue = root.pen_nic__DOT__u_watch__DOT__sent_queue[p];
+        port.selected.push_back(queue);
+        port.told.push_back({cycle, queue, 0, root.pen_nic__DOT__u_watch__DOT__sent_cell[p], {}});
+      }
+      if (root.pen_nic__DOT__u_watch__DOT__decided[p]) [[unlikely]]
+        port.steered.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__receive_queue[p],
+                                root.pen_nic__DOT__u_watch__DOT__accepted[p], {}});
+      port.leave(cycle, top.gmii_tx_en_o >> p & 1, top.gmii_tx_er_o >> p & 1, top.gmii_txd_o >> 8 * p & 0xFF);
+      port.raised |= root.pen_nic__DOT__u_watch__DOT__interrupt[p];
     }
-    if (root.pen_nic__DOT__u_watch__DOT__decided) [[unlikely]]
-      steered.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__receive_queue, root.pen_nic__DOT__u_watch__DOT__accepted, {}});
-    if (top.gmii_tx_en_o) {
-      if (line.empty()) damaged = cycle - free_since < GAP;
-      damaged |= top.gmii_tx_er_o;
-      line.push_back(top.gmii_txd_o);
-    } else if (!line.empty()) {
-      finish_frame();
-    }
-    raised |= top.interrupt_o;
-  }
-
-  void finish_frame() {
-    constexpr unsigned header = PREAMBLE + 1;
-    const auto is_preamble = [](uint8_t byte) { return byte == PREAMBLE_BYTE; };
-    const bool begins = line.size() > header && std::all_of(line.begin(), line.begin() + PREAMBLE, is_preamble)
-                     && line[PREAMBLE] == DELIMITER;
-    Sent &frame = sent.emplace_back();
-    frame.cycle = cycle - line.size() + header;
-    frame.damaged = damaged || !begins || selected.empty();
-    frame.bytes.assign(line.begin() + std::min<size_t>(header, line.size()), line.end());
-    if (!selected.empty()) {
-      frame.queue = selected.front();
-      selected.pop_front();
-    }
-    line.clear();
-    free_since = cycle;
   }
 
   // ---- time
@@ -224,12 +268,14 @@ struct pen_nic {
   void step(Sample sample) {
     offer();
     receive();
-    top.clk_i = top.gmii_rx_clk_i = 0;
+    top.clk_i = 0;
+    top.gmii_rx_clk_i = 0;
     top.eval();
     observe();
     sample();
     accept();
-    top.clk_i = top.gmii_rx_clk_i = 1;
+    top.clk_i = 1;
+    top.gmii_rx_clk_i = (1u << PORTS) - 1;
     top.eval();
     ++cycle;
   }
@@ -239,11 +285,15 @@ struct pen_nic {
   }
 
   bool idle() const {
-    return top.idle_o && cycle >= quiet_at && line.empty() && coming.empty() && reads.empty() && answers.empty() && !write_burst.words;
+    return top.idle_o && cycle >= quiet_at && reads.empty() && answers.empty() && !write_burst.words
+        && std::all_of(ports.begin(), ports.end(), [](const Port &port) { return port.idle(); });
   }
 
   uint32_t reached() const {
-    return (raised ? PEN_NIC_INTERRUPT : 0u) | (sent.empty() ? 0u : PEN_NIC_SENT) | (idle() ? PEN_NIC_IDLE : 0u);
+    const auto any = [this](auto holds) { return std::any_of(ports.begin(), ports.end(), holds); };
+    const bool raised = any([](const Port &port) { return port.raised != 0; });
+    const bool sent = any([](const Port &port) { return !port.sent.empty(); });
+    return (raised ? PEN_NIC_INTERRUPT : 0u) | (sent ? PEN_NIC_SENT : 0u) | (idle() ? PEN_NIC_IDLE : 0u);
   }
 
   uint32_t run(uint64_t until, uint32_t stop) {
@@ -262,23 +312,6 @@ struct pen_nic {
   int32_t read(uint32_t address, uint32_t &data) {
     return axi_lite::read(top, address, data, [this](auto sample) { step(sample); });
   }
-
-  template <class Event>
-  static bool take(std::deque<Event> &from, Event &given) {
-    if (from.empty()) return false;
-    given = from.front();
-    from.pop_front();
-    return true;
-  }
-
-  bool take(pen_nic_sent &given) {
-    if (sent.empty()) return false;
-    Sent &frame = sent.front();
-    shown = std::move(frame.bytes);
-    given = {frame.cycle, shown.data(), static_cast<uint32_t>(shown.size()), frame.queue, frame.damaged, {}};
-    sent.pop_front();
-    return true;
-  }
 };
 
 uint32_t pen_nic_abi(void) { return PEN_NIC_ABI; }
@@ -293,20 +326,21 @@ void pen_nic_destroy(pen_nic *self) {
 }
 uint64_t pen_nic_cycle(const pen_nic *self) { return self->cycle; }
 uint32_t pen_nic_run(pen_nic *self, uint64_t until, uint32_t stop) { return self->run(until, stop); }
-uint32_t pen_nic_interrupts(pen_nic *self) { return std::exchange(self->raised, 0); }
-int32_t pen_nic_sent_take(pen_nic *self, pen_nic_sent *sent) { return self->take(*sent) ? 1 : 0; }
-void pen_nic_push(pen_nic *self, const uint8_t *bytes, uint32_t length, uint64_t start) {
-  self->push(bytes, length, start);
+uint32_t pen_nic_ports(const pen_nic *) { return PORTS; }
+uint32_t pen_nic_interrupts(pen_nic *self, uint32_t port) { return std::exchange(self->ports[port].raised, 0); }
+int32_t pen_nic_sent_take(pen_nic *self, uint32_t port, pen_nic_sent *sent) { return self->ports[port].take(*sent) ? 1 : 0; }
+void pen_nic_push(pen_nic *self, uint32_t port, const uint8_t *bytes, uint32_t length, uint64_t start) {
+  self->ports[port].push(bytes, length, start);
 }
-uint32_t pen_nic_coming(const pen_nic *self) { return static_cast<uint32_t>(self->coming.size()); }
-int32_t pen_nic_queued_take(pen_nic *self, pen_nic_queued *queued) {
-  return pen_nic::take(self->queued, *queued) ? 1 : 0;
+uint32_t pen_nic_coming(const pen_nic *self, uint32_t port) { return static_cast<uint32_t>(self->ports[port].coming.size()); }
+int32_t pen_nic_queued_take(pen_nic *self, uint32_t port, pen_nic_queued *queued) {
+  return Port::take(self->ports[port].queued, *queued) ? 1 : 0;
 }
-int32_t pen_nic_selected_take(pen_nic *self, pen_nic_selected *selected) {
-  return pen_nic::take(self->told, *selected) ? 1 : 0;
+int32_t pen_nic_selected_take(pen_nic *self, uint32_t port, pen_nic_selected *selected) {
+  return Port::take(self->ports[port].told, *selected) ? 1 : 0;
 }
-int32_t pen_nic_steered_take(pen_nic *self, pen_nic_steered *steered) {
-  return pen_nic::take(self->steered, *steered) ? 1 : 0;
+int32_t pen_nic_steered_take(pen_nic *self, uint32_t port, pen_nic_steered *steered) {
+  return Port::take(self->ports[port].steered, *steered) ? 1 : 0;
 }
 int32_t pen_nic_write(pen_nic *self, uint32_t address, uint32_t data) { return self->write(address, data); }
 int32_t pen_nic_read(pen_nic *self, uint32_t address, uint32_t *data) { return self->read(address, *data); }

@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_NIC_ABI 5
+#define PEN_NIC_ABI 6
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -67,16 +67,18 @@ void pen_nic_destroy(struct pen_nic *self);
 uint64_t pen_nic_cycle(const struct pen_nic *self);
 // Until a cycle, or until something of `stop` (pen_nic_stop) is the case; gives what is.
 uint32_t pen_nic_run(struct pen_nic *self, uint64_t until, uint32_t stop);
-uint32_t pen_nic_interrupts(struct pen_nic *self);  // bit v: virtqueue v; taken
-int32_t pen_nic_sent_take(struct pen_nic *self, struct pen_nic_sent *sent);  // 1: the oldest; 0: none
+// Of a port below that number is what follows.
+uint32_t pen_nic_ports(const struct pen_nic *self);
+uint32_t pen_nic_interrupts(struct pen_nic *self, uint32_t port);  // bit v: virtqueue v; taken
+int32_t pen_nic_sent_take(struct pen_nic *self, uint32_t port, struct pen_nic_sent *sent);  // 1: the oldest; 0: none
 // A frame comes by the wire: destination address to FCS. The first byte of its preamble comes in a cycle, or as soon as the
 // gap after the frame before allows.
-void pen_nic_push(struct pen_nic *self, const uint8_t *bytes, uint32_t length, uint64_t start);
-uint32_t pen_nic_coming(const struct pen_nic *self);  // frames that have not come whole yet
-int32_t pen_nic_queued_take(struct pen_nic *self, struct pen_nic_queued *queued);  // as of those that were sent
-int32_t pen_nic_selected_take(struct pen_nic *self, struct pen_nic_selected *selected);
-int32_t pen_nic_steered_take(struct pen_nic *self, struct pen_nic_steered *steered);
-// AXI4-Lite: the response (0: OKAY), or -1 for none at all. Takes some cycles.
+void pen_nic_push(struct pen_nic *self, uint32_t port, const uint8_t *bytes, uint32_t length, uint64_t start);
+uint32_t pen_nic_coming(const struct pen_nic *self, uint32_t port);  // frames that have not come whole yet
+int32_t pen_nic_queued_take(struct pen_nic *self, uint32_t port, struct pen_nic_queued *queued);  // as of those that were sent
+int32_t pen_nic_selected_take(struct pen_nic *self, uint32_t port, struct pen_nic_selected *selected);
+int32_t pen_nic_steered_take(struct pen_nic *self, uint32_t port, struct pen_nic_steered *steered);
+// AXI4-Lite: the response (0: OKAY), or -1 for none at all. Takes some cycles. Registers of port p begin at p << 16.
 int32_t pen_nic_write(struct pen_nic *self, uint32_t address, uint32_t data);
 int32_t pen_nic_read(struct pen_nic *self, uint32_t address, uint32_t *data);
 

@@ -6,7 +6,9 @@ use std::ptr::NonNull;
 
 use crate::library::{Handle, HardwareError, Loaded, Registers};
 
-const ABI: u32 = 5;
+const ABI: u32 = 6;
+/// Registers of port p begin at p shifted by as many bits.
+const PORT_BITS: u32 = 16;
 
 /// Memory of the host. No access has more than 128 bytes, or crosses a page of 4 KiB.
 pub trait Memory: Send {
@@ -116,22 +118,24 @@ struct Functions {
     destroy: unsafe extern "C" fn(Handle),
     cycle: unsafe extern "C" fn(Handle) -> u64,
     run: unsafe extern "C" fn(Handle, u64, u32) -> u32,
-    interrupts: unsafe extern "C" fn(Handle) -> u32,
-    sent: unsafe extern "C" fn(Handle, *mut RawSent) -> i32,
-    push: unsafe extern "C" fn(Handle, *const u8, u32, u64),
-    coming: unsafe extern "C" fn(Handle) -> u32,
-    queued: unsafe extern "C" fn(Handle, *mut Queued) -> i32,
-    selected: unsafe extern "C" fn(Handle, *mut Selected) -> i32,
-    steered: unsafe extern "C" fn(Handle, *mut Steered) -> i32,
+    ports: unsafe extern "C" fn(Handle) -> u32,
+    interrupts: unsafe extern "C" fn(Handle, u32) -> u32,
+    sent: unsafe extern "C" fn(Handle, u32, *mut RawSent) -> i32,
+    push: unsafe extern "C" fn(Handle, u32, *const u8, u32, u64),
+    coming: unsafe extern "C" fn(Handle, u32) -> u32,
+    queued: unsafe extern "C" fn(Handle, u32, *mut Queued) -> i32,
+    selected: unsafe extern "C" fn(Handle, u32, *mut Selected) -> i32,
+    steered: unsafe extern "C" fn(Handle, u32, *mut Steered) -> i32,
     registers: Registers,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "pen_nic_abi",
     "pen_nic_create",
     "pen_nic_destroy",
     "pen_nic_cycle",
     "pen_nic_run",
+    "pen_nic_ports",
     "pen_nic_interrupts",
     "pen_nic_sent_take",
     "pen_nic_push",
@@ -143,9 +147,11 @@ const NAMES: [&str; 14] = [
     "pen_nic_read",
 ];
 
-/// One card, reset and ready.
+/// One card, reset and ready. Time is that of the whole card; all else is of the port that is selected.
 pub struct Card {
     handle: Handle,
+    /// Below the number of ports.
+    port: u32,
     functions: Functions,
     /// What the card's accesses go to; freed after the card is gone.
     memory: NonNull<Box<dyn Memory>>,
@@ -187,6 +193,7 @@ impl Card {
                 destroy: library.function("pen_nic_destroy")?,
                 cycle: library.function("pen_nic_cycle")?,
                 run: library.function("pen_nic_run")?,
+                ports: library.function("pen_nic_ports")?,
                 interrupts: library.function("pen_nic_interrupts")?,
                 sent: library.function("pen_nic_sent_take")?,
                 push: library.function("pen_nic_push")?,
@@ -199,8 +206,22 @@ impl Card {
             let create: unsafe extern "C" fn(*const RawMemory, u32) -> Handle = library.function("pen_nic_create")?;
             let memory = NonNull::from(Box::leak(Box::new(memory)));
             let raw = RawMemory { user: memory.as_ptr().cast(), read: read_memory, write: write_memory };
-            Ok(Self { handle: create(&raw, latency_cycles), functions, memory, _library: library })
+            Ok(Self { handle: create(&raw, latency_cycles), port: 0, functions, memory, _library: library })
         }
+    }
+
+    pub fn ports(&self) -> u32 {
+        // SAFETY: the handle is alive as long as self.
+        unsafe { (self.functions.ports)(self.handle) }
+    }
+
+    /// From now on wire, virtqueues and registers are those of a port, which is 0 at first. False: there is none of that number.
+    pub fn select(&mut self, port: u32) -> bool {
+        let is_there = port < self.ports();
+        if is_there {
+            self.port = port;
+        }
+        is_there
     }
 
     /// Of 8 ns each; it goes on in [`Self::run`], [`Self::write`] and [`Self::read`] alone.
@@ -209,7 +230,7 @@ impl Card {
         unsafe { (self.functions.cycle)(self.handle) }
     }
 
-    /// Until a cycle, or until something of `stop` is the case. Gives what is.
+    /// Until a cycle, or until something of `stop` is the case, of any port. Gives what is.
     pub fn run(&mut self, until_cycle: u64, stop: Stop) -> Stop {
         // SAFETY: the handle is alive, and nobody else uses it or its memory.
         Stop::of(unsafe { (self.functions.run)(self.handle, until_cycle, stop.mask()) })
@@ -218,7 +239,7 @@ impl Card {
     /// Virtqueues that have interrupted since this was asked last: bit v is virtqueue v.
     pub fn take_interrupts(&mut self) -> u32 {
         // SAFETY: the handle is alive, and nobody else uses it.
-        unsafe { (self.functions.interrupts)(self.handle) }
+        unsafe { (self.functions.interrupts)(self.handle, self.port) }
     }
 
     /// The oldest frame that has left and was not taken.
@@ -226,7 +247,7 @@ impl Card {
         let mut raw = RawSent { cycle: 0, bytes: std::ptr::null(), length: 0, queue: 0, damaged: 0, reserved: [0; 2] };
         // SAFETY: the handle is alive, and nobody else uses it; the bytes stay where they are until the next call.
         let bytes = unsafe {
-            if (self.functions.sent)(self.handle, &mut raw) == 0 {
+            if (self.functions.sent)(self.handle, self.port, &mut raw) == 0 {
                 return None;
             }
             match NonNull::new(raw.bytes.cast_mut()) {
@@ -241,44 +262,44 @@ impl Card {
     /// after the frame before allows.
     pub fn push(&mut self, bytes: &[u8], start_cycle: u64) {
         // SAFETY: the handle is alive, and nobody else uses it; the bytes are copied before the call returns.
-        unsafe { (self.functions.push)(self.handle, bytes.as_ptr(), bytes.len() as u32, start_cycle) };
+        unsafe { (self.functions.push)(self.handle, self.port, bytes.as_ptr(), bytes.len() as u32, start_cycle) };
     }
 
     /// How many frames have not come whole yet.
     pub fn coming(&self) -> usize {
         // SAFETY: the handle is alive as long as self.
-        unsafe { (self.functions.coming)(self.handle) as usize }
+        unsafe { (self.functions.coming)(self.handle, self.port) as usize }
     }
 
     /// The oldest frame that has been queued and was not taken.
     pub fn take_queued(&mut self) -> Option<Queued> {
         let mut queued = Queued::default();
         // SAFETY: the handle is alive, and nobody else uses it; the frame is written by value.
-        (unsafe { (self.functions.queued)(self.handle, &mut queued) } != 0).then_some(queued)
+        (unsafe { (self.functions.queued)(self.handle, self.port, &mut queued) } != 0).then_some(queued)
     }
 
     /// The oldest selection that was not taken.
     pub fn take_selected(&mut self) -> Option<Selected> {
         let mut selected = Selected::default();
         // SAFETY: as above.
-        (unsafe { (self.functions.selected)(self.handle, &mut selected) } != 0).then_some(selected)
+        (unsafe { (self.functions.selected)(self.handle, self.port, &mut selected) } != 0).then_some(selected)
     }
 
     /// Where the oldest received frame goes of which that was not taken.
     pub fn take_steered(&mut self) -> Option<Steered> {
         let mut steered = Steered::default();
         // SAFETY: as above.
-        (unsafe { (self.functions.steered)(self.handle, &mut steered) } != 0).then_some(steered)
+        (unsafe { (self.functions.steered)(self.handle, self.port, &mut steered) } != 0).then_some(steered)
     }
 
     pub fn write(&mut self, address: u32, data: u32) -> Result<(), HardwareError> {
         // SAFETY: the handle is alive, and nobody else uses it or its memory.
-        unsafe { self.functions.registers.write(self.handle, address, data) }
+        unsafe { self.functions.registers.write(self.handle, self.port << PORT_BITS | address, data) }
     }
 
     pub fn read(&mut self, address: u32) -> Result<u32, HardwareError> {
         // SAFETY: as above.
-        unsafe { self.functions.registers.read(self.handle, address) }
+        unsafe { self.functions.registers.read(self.handle, self.port << PORT_BITS | address) }
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::card::Card;
 use crate::library::HardwareError;
 
-const PORTS: u32 = 0x008;
 const PAIRS: u32 = 0x00C;
 const NOTIFY: u32 = 0x030;
 const ERRORS: u32 = 0x038;
@@ -34,9 +33,9 @@ pub struct Queue {
 }
 
 impl Card {
-    /// Queue pairs, of all ports together.
+    /// Queue pairs of each port.
     pub fn pairs(&mut self) -> Result<usize, HardwareError> {
-        Ok((self.read(PORTS)? * self.read(PAIRS)?) as usize)
+        Ok(self.read(PAIRS)? as usize)
     }
 
     fn write_pair(&mut self, address: u32, value: u64) -> Result<(), HardwareError> {

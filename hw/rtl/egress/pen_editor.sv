@@ -74,11 +74,11 @@ module pen_editor
   end
 
   // Bits of the addresses as they stand in the CRC, whose register is all ones at first.
-  function automatic logic [31:0] four_bytes_later(input logic [7:0] data);
+  function automatic logic [31:0] four_bytes_later(input logic [7:0] octet);
     logic [31:0] value;
-    value = crc32_byte('0, data);
+    value = crc32_byte('0, octet);
     for (int unsigned i = 0; i < 4; i++) value = crc32_byte(value, '0);
-    return value ^ crc32_byte('0, data);
+    return value ^ crc32_byte('0, octet);
   endfunction
 
   always_comb begin

@@ -50,20 +50,20 @@ module pen_gate_words
   typedef logic [PORT_W-1:0] place_t;
   typedef logic [WORD_W-1:0] address_t;
 
-  function automatic address_t address(input place_t port, input gate_word_e which, input logic high, input logic bank,
-                                       input logic slot);
+  function automatic address_t address(input place_t of_port, input gate_word_e which, input logic high,
+                                       input logic of_bank, input logic of_slot);
     unique case (which)
       NOW:        return address_t'({1'b1, place_t'(0), 3'd0, high});
       VALUE:      return address_t'({1'b1, place_t'(0), 3'd1, high});
       ACC:        return address_t'({1'b1, place_t'(0), 3'd2, high});
       REST:       return address_t'({1'b1, place_t'(0), 3'd3, 1'b0});
-      CYCLE:      return address_t'({1'b0, port, 1'b0, bank, 2'b10});
-      EXTENSION:  return address_t'({1'b0, port, 1'b0, bank, 2'b11});
-      CHANGE:     return address_t'({1'b0, port, 2'b10, slot, high});
-      CHANGE_NEW: return address_t'({1'b0, port, 2'b10, !slot, high});
-      START:      return address_t'({1'b0, port, 3'b110, high});
-      LAST_CYCLE: return address_t'({1'b0, port, 3'b111, high});
-      default:    return address_t'({1'b0, port, 1'b0, bank, 1'b0, high});
+      CYCLE:      return address_t'({1'b0, of_port, 1'b0, of_bank, 2'b10});
+      EXTENSION:  return address_t'({1'b0, of_port, 1'b0, of_bank, 2'b11});
+      CHANGE:     return address_t'({1'b0, of_port, 2'b10, of_slot, high});
+      CHANGE_NEW: return address_t'({1'b0, of_port, 2'b10, !of_slot, high});
+      START:      return address_t'({1'b0, of_port, 3'b110, high});
+      LAST_CYCLE: return address_t'({1'b0, of_port, 3'b111, high});
+      default:    return address_t'({1'b0, of_port, 1'b0, of_bank, 1'b0, high});
     endcase
   endfunction
 

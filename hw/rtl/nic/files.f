@@ -15,4 +15,9 @@ nic/pen_receive_settings.sv
 nic/pen_nic_counters.sv
 nic/pen_slots.sv
 nic/pen_nic_registers.sv
+nic/pen_nic_port.sv
+nic/pen_nic_access.sv
+nic/pen_axi_turns.sv
+nic/pen_axi_read.sv
+nic/pen_axi_write.sv
 top/pen_nic.sv

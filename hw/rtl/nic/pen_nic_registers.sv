@@ -6,7 +6,8 @@
 module pen_nic_registers
   import pen_pkg::*, pen_nic_pkg::*, pen_config_pkg::*, pen_nic_map_pkg::*;
 #(
-  parameter int unsigned PORTS = 1,
+  parameter int unsigned PORTS = 1,  // of the card, and which of them this is
+  parameter int unsigned PORT = 0,
   parameter int unsigned PAIRS = 4,
   parameter int unsigned SLOTS = 4
 ) (
@@ -307,6 +308,7 @@ module pen_nic_registers
   );
 
   assign hwif_in.ports.value.next = PORTS;
+  assign hwif_in.port.value.next = PORT;
   assign hwif_in.pairs.value.next = PAIRS;
   assign hwif_in.slots.value.next = SLOTS;
   assign hwif_in.status.init_busy.next = init_busy_i;

@@ -1,47 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation: when a frame of a transmit queue enters the port's queues or waits for its launch time, and when it is decided where a received one goes.
-// Bound to the card, and no part of the hardware.
+// Simulation: when a frame of a transmit queue enters a port's queues or waits for its launch time, which one is selected,
+// and when it is decided where a received one goes. Bound to the card, and no part of the hardware.
 module pen_nic_watch
   import pen_pkg::*;
-(
-  input logic       queued_i,
-  input  logic [3:0]  transmit_queue_i,
-  input  logic [3:0]  sent_queue_i,
-  input length_t    length_i,
-  input cell_t      cell_i,
-  input logic [63:0] launch_ns_i,
-  input logic       decided_i,
-  input logic       accepted_i,
-  input logic [3:0] receive_queue_i
+#(
+  parameter int unsigned PORTS = 1
 );
-  logic       queued        /* verilator public_flat_rd */;
-  logic [3:0]  transmit_queue /* verilator public_flat_rd */;
-  logic [3:0]  sent_queue   /* verilator public_flat_rd */;
-  length_t    frame_bytes   /* verilator public_flat_rd */;
-  cell_t      first_cell    /* verilator public_flat_rd */;
-  logic [63:0] launch_ns    /* verilator public_flat_rd */;
-  logic       decided       /* verilator public_flat_rd */;
-  logic       accepted      /* verilator public_flat_rd */;
-  logic [3:0] receive_queue /* verilator public_flat_rd */;
-  assign queued        = queued_i;
-  assign transmit_queue = transmit_queue_i;
-  assign sent_queue   = sent_queue_i;
-  assign frame_bytes   = length_i;
-  assign first_cell    = cell_i;
-  assign launch_ns     = launch_ns_i;
-  assign decided       = decided_i;
-  assign accepted      = accepted_i;
-  assign receive_queue = receive_queue_i;
+  logic        queued         [4] /* verilator public_flat_rd */;
+  logic [3:0]  transmit_queue [4] /* verilator public_flat_rd */;
+  length_t     frame_bytes    [4] /* verilator public_flat_rd */;
+  cell_t       first_cell     [4] /* verilator public_flat_rd */;
+  logic [63:0] launch_ns      [4] /* verilator public_flat_rd */;
+  logic        sent           [4] /* verilator public_flat_rd */;
+  logic [3:0]  sent_queue     [4] /* verilator public_flat_rd */;
+  cell_t       sent_cell      [4] /* verilator public_flat_rd */;
+  logic        decided        [4] /* verilator public_flat_rd */;
+  logic        accepted       [4] /* verilator public_flat_rd */;
+  logic [3:0]  receive_queue  [4] /* verilator public_flat_rd */;
+  logic [31:0] interrupt      [4] /* verilator public_flat_rd */;
+  for (genvar p = 0; p < 4; p++) begin : gen_watched
+    if (p < PORTS) begin : gen_there
+      assign queued[p]         = gen_port[p].u_port.u_transmit.queued || gen_port[p].u_port.u_transmit.launch_answer;
+      assign transmit_queue[p] = 4'(gen_port[p].u_port.u_transmit.queue_q);
+      assign frame_bytes[p]    = gen_port[p].u_port.u_transmit.length_q;
+      assign first_cell[p]     = gen_port[p].u_port.u_transmit.base;
+      assign launch_ns[p]      = gen_port[p].u_port.u_transmit.queued ? '0 : gen_port[p].u_port.u_transmit.launch_time;
+      assign sent[p]           = gen_port[p].u_port.egress_event_o.sent;
+      assign sent_queue[p]     = 4'(gen_port[p].u_port.sent_queue);
+      assign sent_cell[p]      = cell_t'(gen_port[p].u_port.egress_event_o.frame);
+      assign decided[p]        = gen_port[p].u_port.decided;
+      assign accepted[p]       = gen_port[p].u_port.accept;
+      assign receive_queue[p]  = gen_port[p].u_port.steered;
+      assign interrupt[p]      = gen_port[p].u_port.interrupt_o;
+    end else begin : gen_nobody
+      assign queued[p]         = '0;
+      assign transmit_queue[p] = '0;
+      assign frame_bytes[p]    = '0;
+      assign first_cell[p]     = '0;
+      assign launch_ns[p]      = '0;
+      assign sent[p]           = '0;
+      assign sent_queue[p]     = '0;
+      assign sent_cell[p]      = '0;
+      assign decided[p]        = '0;
+      assign accepted[p]       = '0;
+      assign receive_queue[p]  = '0;
+      assign interrupt[p]      = '0;
+    end
+  end
 endmodule
 
-bind pen_nic pen_nic_watch u_watch (
-  .queued_i       (u_transmit.queued || u_transmit.launch_answer),
-  .transmit_queue_i(4'(u_transmit.queue_q)),
-  .sent_queue_i   (4'(sent_queue)),
-  .length_i       (u_transmit.length_q),
-  .cell_i         (u_transmit.base),
-  .launch_ns_i    (u_transmit.queued ? '0 : u_transmit.launch_time),
-  .decided_i      (decided),
-  .accepted_i     (accept),
-  .receive_queue_i(steered)
-);
+bind pen_nic pen_nic_watch #(.PORTS(PORTS)) u_watch ();

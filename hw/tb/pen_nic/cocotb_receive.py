@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import random
 import zlib
+from itertools import pairwise
 
 import cocotb
 from card import (
@@ -247,3 +248,27 @@ async def both_ways_at_line_rate(dut):
     got = [frame for queue in queues.values() for frame in queue.frames()]
     assert sorted(got) == sorted(frame[:-4] for frame in frames)
     assert await host.count(FCS) == 0
+
+
+@cocotb.test()
+async def received_messages_are_stamped_to_the_cycle(dut):
+    """Messages of PTP, and no others: what lies between two stamps lies between their first bytes."""
+    host = await host_of(dut)
+    await receivers(host, (0,))
+    starts = []
+    for number in range(3):
+        header = b"\x88\xf7\x00\x02" + random.randbytes(28) + number.to_bytes(2, "big")
+        message = random.randbytes(12) + header + bytes(20)
+        host.arrive(on_the_wire(udp()[0]))
+        starts.append(host.cycle + len(host.incoming))
+        host.arrive(on_the_wire(message))
+        await host.step(len(host.incoming) + random.randrange(50, 90))
+    stamps = []
+    for number in range(3):
+        await host.write("stamp_take", 0)
+        tag = await host.read("stamp_tag")
+        assert (tag >> 31, tag & 0xFFFF) == (1, number)
+        stamps.append(await host.read("stamp_ns"))
+    await host.write("stamp_take", 0)
+    assert await host.read("stamp_tag") >> 31 == 0
+    assert [b - a for a, b in pairwise(stamps)] == [8 * (b - a) for a, b in pairwise(starts)]

@@ -213,3 +213,14 @@ async def slots_that_cannot_be_change_nothing(dut):
     await host.write("notify", queue.virtqueue)
     await until_quiet(host)
     assert len(host.frames) == 1, "no gate acts"
+
+
+@cocotb.test()
+async def registers_of_a_port_that_is_not_there_are_an_error(dut):
+    host = await host_of(dut)
+    assert (await host.read("id", 0x8), await host.read("id", 0x14), host.response) == (1, 0, 0)
+    for offset in (0x10000, 0x20000, 0x30000):
+        await host.read("id", offset)
+        assert host.response == 3
+    assert await host.read("id") == 0x50454E4E
+    assert host.response == 0

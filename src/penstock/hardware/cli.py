@@ -230,7 +230,9 @@ def timing(
 def synth(
     target: Annotated[list[str] | None, typer.Option(help="xc7, ecp5; both if none is named.")] = None,
     top: Annotated[str, typer.Option(help="Module to start from: switch, nic, or a name of hw/rtl.")] = "pen_switch",
-    ports: Ports = 4,
+    ports: Annotated[
+        int | None, typer.Option(min=1, max=8, help="Ports; if nothing is said, 4, of the card 1.")
+    ] = None,
     host: Annotated[bool, typer.Option("--host", help="The last port of the switch is the host's.")] = False,
     route: Annotated[
         bool, typer.Option("--route", help="Place and route the whole on the ECP5, too: the clock that it meets.")
@@ -244,9 +246,13 @@ def synth(
 ) -> None:
     """Synthesis by Yosys: cost per block, no latch, every large memory a block RAM."""
     from penstock.hardware import growth, place
-    from penstock.hardware.synth import TARGETS, synthesize, update_documentation, update_section
+    from penstock.hardware.synth import CARD, TARGETS, synthesize, update_documentation, update_section
 
     top = top if top.startswith("pen_") else f"pen_{top}"
+    fewest, most, usual = (1, 4, 1) if top == CARD else (2, 8, 4)
+    ports = usual if ports is None else ports
+    if not fewest <= ports <= most:
+        raise InputError(f"{top} has no such number of ports", allowed=f"{fewest} to {most}", file=f"--ports {ports}")
     targets = target or list(TARGETS)
     rows: list[dict[str, Any]] = []
     if grow and (route or host or top != "pen_switch"):

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from penstock.hardware.boards import board, board_names, primitive_models
 from penstock.hardware.registers import card_files, regblock_folder, switch_files
-from penstock.hardware.tools import hardware_folder, run, simulation_files, verilator
+from penstock.hardware.tools import card_simulation_files, hardware_folder, run, simulation_files, verilator
+from penstock.words import count
 
 TOP = "pen_switch"
 PORTS = (2, 4, 8)
+CARD_PORTS = (1, 3, 4)
 WITH_HOST = 3
 
 
@@ -30,7 +32,7 @@ class Finding:
 
 def lint(top: str = TOP, ports: tuple[int, ...] = PORTS) -> list[Finding]:
     """Runs both tools for each number of ports; of the switch, once more with a host port."""
-    found = [check(top, count) for count in ports for check in (lint_verilator, lint_slang)]
+    found = [check(top, number) for number in ports for check in (lint_verilator, lint_slang)]
     host = [check(top, WITH_HOST, host=True) for check in (lint_verilator, lint_slang)] if top == TOP else []
     return found + host
 
@@ -46,8 +48,16 @@ def lint_boards() -> list[Finding]:
 
 
 def lint_card() -> list[Finding]:
-    """Runs both tools on the network card."""
-    return [check("pen_nic", None, card_files(), "network card") for check in (lint_verilator, lint_slang)]
+    """Runs both tools on the network card, with one port, and with as many as it can have.
+
+    It is looked at with what is bound to it in simulation.
+    """
+    files = [*card_files(), *card_simulation_files()]
+    return [
+        check("pen_nic", ports, files, f"network card, {count(ports, 'port')}")
+        for ports in CARD_PORTS
+        for check in (lint_verilator, lint_slang)
+    ]
 
 
 # The models of primitives have delays, which are never zero.

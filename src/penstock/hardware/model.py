@@ -96,11 +96,15 @@ def build_model(
     return _build(_Product("switch", files, values, define), WAVES if waves else FAST)
 
 
-def build_card(*, pairs: int = 4) -> Path:
-    """The library of a network card with so many queue pairs; built when it is not in the cache."""
+def build_card(*, ports: int = 1, pairs: int = 4) -> Path:
+    """The library of a network card: so many ports, each with so many queue pairs; built when not in the cache."""
+    if not 1 <= ports <= 4:
+        raise ToolError(f"a card of {ports} ports: 1 to 4 are allowed")
     if not 1 <= pairs <= 16:
         raise ToolError(f"a card of {pairs} queue pairs: 1 to 16 are allowed")
-    return _build(_Product("nic", (*card_files(), *card_simulation_files()), {"PAIRS": pairs}), FAST)
+    values = {"PORTS": ports, "PAIRS": pairs}
+    files = (*card_files(), *card_simulation_files())
+    return _build(_Product("nic", files, values, (f"-DPEN_PORTS={ports}",)), FAST)
 
 
 def _build(product: _Product, variant: Variant) -> Path:

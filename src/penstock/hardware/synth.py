@@ -16,6 +16,7 @@ from penstock.errors import InputError
 from penstock.hardware.lint import TOP
 from penstock.hardware.registers import card_files, switch_files
 from penstock.hardware.tools import ToolError, run
+from penstock.words import count
 
 BLOCK_RAM_BITS = 8192  # a larger memory must become block RAM
 LUT_RAM_BITS = 512  # and one larger than this must not become flip-flops
@@ -26,7 +27,7 @@ GOALS: Mapping[str, Mapping[tuple[str, str], float]] = {
     CARD: {("xc7", "lut"): 15_000.0, ("xc7", "bram36"): 40.0},
 }
 # Modules that only join others: their parts are reported one by one.
-COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port", "pen_clock")
+COMPOSED = ("pen_ingress", "pen_buffer", "pen_egress_port", "pen_clock", "pen_nic_port")
 
 QUANTITIES = {"lut": "LUT", "lutram": "of it LUTRAM", "ff": "FF", "bram36": "BRAM36", "dsp": "DSP"}
 
@@ -132,13 +133,18 @@ class Synthesis:
 
     @property
     def title(self) -> str:
-        ports = "" if self.ports is None else f" with {self.ports} ports"
+        ports = "" if self.ports is None else f" with {count(self.ports, 'port')}"
         return f"{TARGETS[self.target].title}, {self.top}{ports}{', the last one for the host' if self.host else ''}"
 
     @property
     def mark(self) -> str:
         """Where docs/synthesis.md has it."""
-        return f"{self.top}.{self.target}" if self.top == CARD else self.target
+        return mark(self.target, self.top, self.ports)
+
+    @property
+    def goals(self) -> Mapping[tuple[str, str], float]:
+        """What it may cost, by target and quantity; of a card with several ports nothing is said."""
+        return {} if self.top == CARD and self.ports not in (None, 1) else GOALS.get(self.top, {})
 
     def total(self, quantity: str) -> float:
         return sum(block.used[quantity] for block in self.blocks)
@@ -156,7 +162,7 @@ class Synthesis:
                 found.append({**row, "measured": block.used[quantity], "ok": True})
         for quantity, title in QUANTITIES.items():
             measured = self.total(quantity)
-            goal = GOALS.get(self.top, {}).get((self.target, quantity))
+            goal = self.goals.get((self.target, quantity))
             row = {"id": f"{self.target}.total.{quantity}", "quantity": title, "unit": "cells"}
             known = {} if goal is None else {"goal": goal}
             found.append({**row, "measured": measured, **known, "ok": goal is None or measured <= goal})
@@ -171,6 +177,12 @@ class Synthesis:
         return all(row["ok"] for row in self.rows())
 
 
+def mark(target: str, top: str = TOP, ports: int | None = None) -> str:
+    """Between which marks docs/synthesis.md has the table of a top with so many ports."""
+    several = f".{ports}" if ports is not None and ports > 1 else ""
+    return f"{top}.{target}{several}" if top == CARD else target
+
+
 def synthesize(
     target: str = "xc7",
     top: str = TOP,
@@ -178,14 +190,10 @@ def synthesize(
     parameters: Mapping[str, int] | None = None,
     files: Sequence[Path] | None = None,
 ) -> Synthesis:
-    """Synthesizes the hardware, or other files; raises ToolError with what Yosys said if it cannot.
-
-    The network card has one port, whatever is said of ports.
-    """
+    """Synthesizes the hardware, or other files; raises ToolError with what Yosys said if it cannot."""
     if target not in TARGETS:
         raise InputError("there is no such target", allowed=", ".join(TARGETS), file=f"--target {target}")
     family = TARGETS[target]
-    ports = None if top == CARD else ports
     values = {**({} if ports is None else {"PORTS": ports}), **(parameters or {})}
     with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:
         folder = Path(name)  # Yosys as WebAssembly sees no other place than its own folder reliably
@@ -259,9 +267,9 @@ def _blocks(stat: Mapping[str, Any], top: str, family: Target) -> list[Block]:
         name = _base(module.lstrip("\\"))
         block = blocks.setdefault(name, Block(name))
         block.instances += 1
-        for cell, count in counts["num_cells_by_type"].items():
+        for cell, number in counts["num_cells_by_type"].items():
             for quantity, amount in family.costs.get(cell, {}).items():
-                block.used[quantity] += amount * count
+                block.used[quantity] += amount * number
     return sorted(blocks.values(), key=lambda block: (block.name == top, -block.used["lut"]))
 
 
@@ -344,8 +352,7 @@ def markdown(result: Synthesis) -> str:
         cells = [f"{block.used[quantity]:g}" for quantity in QUANTITIES]
         lines.append(f"| `{block.name}` | {block.instances} | {' | '.join(cells)} |")
     lines.append(f"| **all** | | {' | '.join(f'**{result.total(quantity):g}**' for quantity in QUANTITIES)} |")
-    of_top = GOALS.get(result.top, {})
-    goals = [f"{QUANTITIES[q]} {goal:g}" for (target, q), goal in of_top.items() if target == result.target]
+    goals = [f"{QUANTITIES[q]} {goal:g}" for (target, q), goal in result.goals.items() if target == result.target]
     if goals:
         lines += ["", f"Goal of the finished {'card' if result.top == CARD else 'switch'}: {', '.join(goals)} at most."]
     return "\n".join(lines)

@@ -7,7 +7,8 @@ import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from penstock.errors import RunError
 from penstock.hardware.model import build_card
@@ -34,6 +35,23 @@ class Alone:
     refusal: int  # the card's code for slots longer than their cycle
 
 
+@dataclass(frozen=True)
+class Scheduled:
+    """Of a port that is full, beside others with other schedules, queue by queue."""
+
+    slots_ns: Sequence[int]  # zero: none
+    got: Sequence[float]  # in percent of the line
+    outside: int  # frames of which a bit was outside of their slot
+    changed: int  # registers that were not read back as they were written
+
+    @property
+    def theory(self) -> list[float]:
+        """What whole frames take of each slot; queues without one share the rest of the cycle in turns."""
+        free = [queue for queue, slot_ns in enumerate(self.slots_ns) if not slot_ns]
+        rest = in_slot(CYCLE_NS - sum(self.slots_ns)) / max(1, len(free))
+        return [in_slot(slot_ns) if slot_ns else rest for slot_ns in self.slots_ns]
+
+
 def in_slot(slot_ns: int) -> float:
     """What whole frames take of a slot, in percent of the cycle: one that would not end in it is not begun."""
     return 100 * (slot_ns // FRAME_NS) * FRAME_NS / CYCLE_NS
@@ -46,8 +64,22 @@ def alone(kind: Kind) -> Alone:
         RunError: The program failed.
 
     """
-    command = [str(PROGRAM.build()), "alone", *([str(build_card())] if kind == "rtl" else [])]
+    return Alone(**_measured("alone", build_card() if kind == "rtl" else None))
+
+
+def schedules(kind: Kind) -> list[Scheduled]:
+    """Measures a card of four ports with different schedules, as the model or in hardware, Verilated: port by port.
+
+    Raises:
+        RunError: The program failed.
+
+    """
+    return [Scheduled(**port) for port in _measured("schedules", build_card(ports=4) if kind == "rtl" else None)]
+
+
+def _measured(what: str, library: Path | None) -> Any:
+    command = [str(PROGRAM.build()), what, *([] if library is None else [str(library)])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunError(f"the card alone: {done.stderr.strip() or 'no word'}")
-    return Alone(**json.loads(done.stdout))
+    return json.loads(done.stdout)

@@ -49,14 +49,15 @@ def linux(
 def diff(
     seed: Annotated[int, typer.Option(min=0, help="Of the first scenario; the others have those after it.")] = 1,
     scenarios: Annotated[int, typer.Option(min=1, help="Scenarios.")] = 100,
-    pairs: Annotated[int, typer.Option(min=1, max=16, help="Queue pairs of the card.")] = 4,
+    pairs: Annotated[int, typer.Option(min=1, max=16, help="Queue pairs of each port of the card.")] = 4,
+    ports: Annotated[int, typer.Option(min=1, max=4, help="Ports of the card.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Draw rings, frames and settings, and hold the card's hardware against its model, to the cycle."""
     from penstock.nic.differ import differ
 
     with interruptible():
-        found = differ(seed, scenarios, pairs)
+        found = differ(seed, scenarios, pairs, ports)
     ok = not found["differing"]
     if as_json:
         rows = [{"id": "differ", "quantity": "scenarios that differ", "unit": "", "measured": len(found["differing"])}]

@@ -14,8 +14,8 @@ from penstock.nic.binary import PROGRAM
 _DIFFERENT = 1
 
 
-def differ(seed: int, count: int, pairs: int = 4) -> dict[str, Any]:
-    """So many scenarios from a seed on, of a card with so many queue pairs.
+def differ(seed: int, count: int, pairs: int = 4, ports: int = 1) -> dict[str, Any]:
+    """So many scenarios from a seed on, of a card with so many ports, each with so many queue pairs.
 
     Gives `scenarios`, the seeds that are `differing`, and what was `compared`.
 
@@ -23,7 +23,7 @@ def differ(seed: int, count: int, pairs: int = 4) -> dict[str, Any]:
         RunError: The program failed.
 
     """
-    return _found(["differ", str(build_card(pairs=pairs))], seed, count)
+    return _found(["differ", str(build_card(ports=ports, pairs=pairs))], seed, count)
 
 
 def hostile(seed: int, count: int, *, rtl: bool = False) -> dict[str, Any]:

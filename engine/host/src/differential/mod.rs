@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use penstock_frame::FCS_BYTES;
 use penstock_rtl::card::{Queued, Stop};
+use penstock_rtl::queues::PAGE_BITS;
 use penstock_rtl::HardwareError;
 use penstock_shaper::admission::CLASSES;
 use rand::{Rng, RngExt, SeedableRng};
@@ -24,7 +25,10 @@ use crate::ring::{Layout, HEADER_BYTES};
 use crate::verilated::Verilated;
 use receive::Reception;
 
+/// Of a port, whose area begins at a multiple of it.
 const MEMORY_BYTES: u64 = 1 << 23;
+/// From the begin of a port's area on, what is not its own: another port's, or nobody's.
+const OUTSIDE: u64 = MEMORY_BYTES + 0x1000;
 /// Of the receive rings, behind those of all transmit rings.
 const RECEPTION: u64 = 1 << 22;
 /// Of a frame without FCS.
@@ -103,16 +107,41 @@ impl Compared {
     }
 }
 
-/// Both cards, each with a memory.
-struct Both {
+/// A port of hardware, and its model, each with a memory.
+struct Both<'a> {
     memories: [Arc<Memory>; 2],
-    hardware: Verilated,
+    hardware: &'a mut Verilated,
+    model: &'a mut Model,
+}
+
+impl Both<'_> {
+    fn cards(&mut self) -> [&mut dyn Card; 2] {
+        [&mut *self.hardware, &mut *self.model]
+    }
+}
+
+/// The card, of which all ports have one memory.
+struct Hardware {
+    card: Verilated,
+    memory: Arc<Memory>,
+}
+
+/// The model of a port, with a memory that has the port's area alone.
+struct Twin {
+    number: usize,
+    memory: Arc<Memory>,
     model: Model,
 }
 
-impl Both {
-    fn cards(&mut self) -> [&mut dyn Card; 2] {
-        [&mut self.hardware, &mut self.model]
+impl Twin {
+    fn area(&self) -> u64 {
+        MEMORY_BYTES * self.number as u64
+    }
+
+    fn both<'a>(&'a mut self, hardware: &'a mut Hardware) -> Both<'a> {
+        hardware.card.select(self.number);
+        let memories = [&hardware.memory, &self.memory].map(Arc::clone);
+        Both { memories, hardware: &mut hardware.card, model: &mut self.model }
     }
 }
 
@@ -124,6 +153,8 @@ struct Driver {
     first: u16,
     descriptor: u16,
     buffer: u64,
+    /// What is not the port's.
+    outside: u64,
     is_broken: bool,
     /// Its frames have launch times, of which this was the last.
     launch_ns: Option<u64>,
@@ -132,8 +163,8 @@ struct Driver {
 }
 
 impl Driver {
-    fn draw(queue: usize, rng: &mut impl Rng) -> Self {
-        let base = 0x2_0000 * (queue as u64 + 1);
+    fn draw(queue: usize, area: u64, rng: &mut impl Rng) -> Self {
+        let base = area + 0x2_0000 * (queue as u64 + 1);
         let size = 1 << rng.random_range(3..=7);
         let first = if rng.random_bool(0.5) { 0 } else { 65_536_u32.wrapping_sub(rng.random_range(1..20)) as u16 };
         let layout = Layout {
@@ -149,6 +180,7 @@ impl Driver {
             first,
             descriptor: 0,
             buffer: base + 0x3000,
+            outside: area + OUTSIDE,
             is_broken: false,
             launch_ns: None,
             frames: Vec::new(),
@@ -246,7 +278,7 @@ impl Driver {
             1 => (self.buffer, 65_537, 0, 0),
             2 => (self.buffer, 100, WRITE, 0),
             3 => (self.buffer, 100, INDIRECT, 0),
-            4 => (MEMORY_BYTES + 0x1000, 100, 0, 0),
+            4 => (self.outside, 100, 0, 0),
             5 => (self.buffer, 20, NEXT, size),
             6 => (self.buffer, 20, NEXT, head),
             _ => (self.buffer, 64, 0, 0),
@@ -323,7 +355,8 @@ fn launch_settings(rng: &mut impl Rng, queues: usize) -> [(u16, u32); 3] {
 }
 
 /// Sets the hardware's clock to any time, and the models' to the same. Gives what it shows beyond the cycles.
-fn move_clock(hardware: &mut Verilated, models: [&mut Model; 2], rng: &mut impl Rng) -> Result<u64, HardwareError> {
+fn move_clock(hardware: &mut Verilated, ports: &mut [OnePort], rng: &mut impl Rng) -> Result<u64, HardwareError> {
+    hardware.select(rng.random_range(0..ports.len()));
     let seconds = match rng.random_range(0..3) {
         0 => 0,
         1 => LAST_SECOND - rng.random_range(0..3),
@@ -344,21 +377,23 @@ fn move_clock(hardware: &mut Verilated, models: [&mut Model; 2], rng: &mut impl 
     }
     let (ns, seconds) = shows(hardware)?;
     let now = seconds * 1_000_000_000 + ns + late_ns;
-    for model in models {
-        model.set_clock(hardware.card.cycle(), now);
+    for port in ports {
+        for model in [&mut port.twin.model, &mut port.timed.model] {
+            model.set_clock(hardware.card.cycle(), now);
+        }
     }
     Ok(now.wrapping_sub(hardware.card.cycle() * CYCLE_NS))
 }
 
-/// The model's port, told when frames were queued: when and of which queue it sends them.
-struct Port {
+/// The model of a port that is told when frames were queued: when and of which queue it sends them.
+struct Timed {
     model: Model,
     outcome: Outcome,
     /// Frames that were queued, by queue.
     queued: [u64; MOST_PAIRS],
 }
 
-impl Port {
+impl Timed {
     fn queued(&mut self, queued: &Queued) {
         self.model.advance_to(queued.cycle, &mut self.outcome);
         let queue = usize::from(queued.queue);
@@ -381,86 +416,99 @@ impl Port {
     }
 }
 
-/// Draws rings, frames and settings, and has both cards do them.
-///
-/// # Errors
-/// They differ, or the library is none.
-pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
-    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut compared = Compared::default();
-    let memories = [(); 2].map(|()| Memory::of_own(&[(0, MEMORY_BYTES)]).map(Arc::new));
-    let refused = |what: String| DifferenceError::Refused { seed, what };
-    let [Ok(hard_memory), Ok(soft_memory)] = memories else { return Err(refused("no memory".into())) };
-    let memories = [&*hard_memory, &*soft_memory];
-    let hardware = Verilated::with_latency(library, LINE_BPS, rng.random_range(0..64))?;
-    let pairs = hardware.pairs();
-    let mut port = Port { model: Model::as_hardware(pairs), outcome: Outcome::default(), queued: [0; MOST_PAIRS] };
-    let of_both = [Arc::clone(&hard_memory), Arc::clone(&soft_memory)];
-    let mut both = Both { memories: of_both, hardware, model: Model::new(pairs, LINE_BPS) };
-    for (card, memory) in both.cards().into_iter().zip([&hard_memory, &soft_memory]) {
-        card.set_memory(Arc::clone(memory));
-        card.set_features(FEATURE_MRG_RXBUF);
+/// A port of both cards, and what its drivers gave it.
+struct OnePort {
+    twin: Twin,
+    timed: Timed,
+    /// Of the twin.
+    outcome: Outcome,
+    /// Queues that have launch times.
+    launching: u32,
+    drivers: Vec<Driver>,
+    reception: Reception,
+}
+
+impl OnePort {
+    fn new(number: usize, pairs: usize) -> Result<Self, String> {
+        let area = MEMORY_BYTES * number as u64;
+        let memory = Memory::of_own(&[(area, MEMORY_BYTES)]).map_err(|error| error.to_string())?;
+        Ok(Self {
+            twin: Twin { number, memory: Arc::new(memory), model: Model::new(pairs, LINE_BPS) },
+            timed: Timed { model: Model::as_hardware(pairs), outcome: Outcome::default(), queued: [0; MOST_PAIRS] },
+            outcome: Outcome::default(),
+            launching: 0,
+            drivers: Vec::new(),
+            reception: Reception::default(),
+        })
     }
 
-    let from = both.hardware.card.cycle() + GATES_AHEAD;
-    for (address, value) in settings(rng, pairs.min(CLASSES) as u32, (from * CYCLE_NS) as u32, &mut compared) {
-        for card in [&mut both.hardware as &mut dyn Card, &mut both.model, &mut port.model] {
-            card.write(address, value).map_err(|error| refused(error.to_string()))?;
-        }
+    /// The port may touch its own area alone.
+    fn give_memory(&mut self, hardware: &mut Hardware) -> Result<(), HardwareError> {
+        let first = self.twin.area() >> PAGE_BITS;
+        let whole = Arc::clone(&hardware.memory);
+        let both = self.twin.both(hardware);
+        both.hardware.set_memory(whole);
+        both.hardware.card.set_windows(&[(first, first + (MEMORY_BYTES >> PAGE_BITS) - 1)])?;
+        both.model.set_memory(Arc::clone(&both.memories[1]));
+        both.model.set_features(FEATURE_MRG_RXBUF);
+        Ok(())
     }
-    let refusals = both.cards().map(|card| card.read(SLOT_ERROR));
-    if refusals[0] != refusals[1] {
-        let what = format!("slots are answered by {:?}, by the model by {:?}", refusals[0], refusals[1]);
-        return Err(DifferenceError::Differs { seed, what });
-    }
-    let launch = launch_settings(rng, pairs);
-    for &(address, value) in &launch {
-        for card in [&mut both.hardware as &mut dyn Card, &mut both.model, &mut port.model] {
-            card.write(address, value).map_err(|error| refused(error.to_string()))?;
+
+    fn write(&mut self, hardware: &mut Hardware, writes: &[(u16, u32)]) -> Result<(), String> {
+        let Both { hardware, model, .. } = self.twin.both(hardware);
+        for &(address, value) in writes {
+            for card in [&mut *hardware as &mut dyn Card, &mut *model, &mut self.timed.model] {
+                card.write(address, value).map_err(|error| error.to_string())?;
+            }
         }
+        Ok(())
     }
-    // Gate lists begin by the clock that they were drawn for.
-    let is_moved = rng.random_bool(0.5) && compared.gate_lists + compared.slots == 0;
-    let clock_ahead_ns =
-        if is_moved { move_clock(&mut both.hardware, [&mut both.model, &mut port.model], rng)? } else { 0 };
-    both.hardware.card.run(from, Stop::default());
-    let mut outcome = Outcome::default();
-    both.model.advance_to(from, &mut outcome);
-    let mut drivers: Vec<Driver> = (0..pairs)
-        .filter(|_| rng.random_bool(0.8))
-        .collect::<Vec<_>>()
-        .iter()
-        .map(|&queue| Driver::draw(queue, rng))
-        .collect();
-    for driver in &drivers {
-        memories.iter().for_each(|memory| driver.reset(memory));
-        for card in both.cards() {
-            let started = card.start(driver.ring(), driver.layout, driver.first);
-            started.map_err(|error| refused(error.to_string()))?;
+
+    /// Whether both take or refuse the time slots.
+    fn compare_slots(&mut self, hardware: &mut Hardware) -> Result<(), String> {
+        let [hard, soft] = self.twin.both(hardware).cards().map(|card| card.read(SLOT_ERROR));
+        if hard == soft {
+            return Ok(());
         }
+        Err(format!("slots are answered by {hard:?}, by the model by {soft:?}"))
     }
-    for driver in &mut drivers {
-        driver.launch_ns = (launch[0].1 >> driver.queue & 1 == 1).then_some(1);
+
+    /// Rings of some queues, in both.
+    fn draw_rings(&mut self, hardware: &mut Hardware, rng: &mut impl Rng) -> Result<(), String> {
+        let area = self.twin.area();
+        let mut both = self.twin.both(hardware);
+        let pairs = both.hardware.pairs();
+        let queues: Vec<usize> = (0..pairs).filter(|_| rng.random_bool(0.8)).collect();
+        for queue in queues {
+            let mut driver = Driver::draw(queue, area, rng);
+            both.memories.iter().for_each(|memory| driver.reset(memory));
+            for card in both.cards() {
+                card.start(driver.ring(), driver.layout, driver.first).map_err(|error| error.to_string())?;
+            }
+            driver.launch_ns = (self.launching >> queue & 1 == 1).then_some(1);
+            self.drivers.push(driver);
+        }
+        self.reception = Reception::draw(&mut both, pairs, area, rng)?;
+        Ok(())
     }
-    let differs = |what: String| DifferenceError::Differs { seed, what };
-    let mut reception = Reception::draw(&mut both, pairs, RECEPTION, rng).map_err(refused)?;
-    for _ in 0..rng.random_range(1..=MOST_FRAMES * 2) {
-        if rng.random_bool(0.2) {
-            reception.come(&mut both, rng).map_err(differs)?;
+
+    /// A driver gives another frame, or what it should not.
+    fn give(&mut self, hardware: &mut Hardware, clock_ahead_ns: u64, rng: &mut impl Rng) {
+        if self.drivers.is_empty() {
+            return;
         }
-        if drivers.is_empty() {
-            continue;
-        }
-        let which = rng.random_range(0..drivers.len());
-        let driver = &mut drivers[which];
+        let which = rng.random_range(0..self.drivers.len());
+        let driver = &mut self.drivers[which];
         let given = u32::from(driver.next.wrapping_sub(driver.first));
         if driver.is_broken || 4 * (given + 1) > u32::from(driver.layout.size) {
-            continue;
+            return;
         }
+        let both = self.twin.both(hardware);
+        let memories = both.memories.each_ref().map(|memory| &**memory);
         if rng.random_bool(0.03) {
             // What was offered before has been fetched by then, by either.
             both.hardware.card.run(both.hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
-            both.model.advance_to(both.hardware.card.cycle(), &mut outcome);
+            both.model.advance_to(both.hardware.card.cycle(), &mut self.outcome);
             driver.break_it(memories, rng);
         } else {
             let shows_ns = (both.hardware.card.cycle() * CYCLE_NS).wrapping_add(clock_ahead_ns);
@@ -468,90 +516,163 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         }
         both.hardware.kick(driver.ring());
         both.model.kick(driver.ring());
-        let until = both.hardware.card.cycle() + if rng.random_bool(0.5) { 0 } else { rng.random_range(0..4_000) };
-        both.hardware.card.run(until, Stop::default());
-        both.model.advance_to(until, &mut outcome);
     }
-    both.hardware.card.run(both.hardware.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
-    both.model.advance_to(both.hardware.card.cycle() + END_CYCLES, &mut outcome);
 
-    while let Some(queued) = both.hardware.card.take_queued() {
-        compared.launched += u64::from(queued.launch_ns != 0);
-        port.queued(&queued);
+    /// What left by the wire, and when; what was counted; what the drivers have got back.
+    fn compare(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<(), String> {
+        hardware.card.select(self.twin.number);
+        let sent = self.compare_times(hardware, compared)?;
+        self.compare_counts(hardware, compared)?;
+        self.compare_rings(hardware, &sent, compared)?;
+        compared.errors += self.reception.compare(&mut self.twin.both(hardware))?;
+        compared.received += self.reception.frames;
+        compared.damaged += self.reception.damaged;
+        Ok(())
     }
-    let mut sent = Vec::new();
-    while let Some(frame) = both.hardware.card.take_sent() {
-        let (data, fcs) = frame.bytes.split_at(frame.bytes.len().saturating_sub(FCS_BYTES as usize));
-        if frame.is_damaged || fcs != crc32fast::hash(data).to_le_bytes() {
-            return Err(differs(format!("the frame at cycle {} is damaged", frame.cycle)));
+
+    fn compare_times(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<Vec<Left>, String> {
+        while let Some(queued) = hardware.card.card.take_queued() {
+            compared.launched += u64::from(queued.launch_ns != 0);
+            self.timed.queued(&queued);
         }
-        sent.push((frame.cycle, usize::from(frame.queue), data.to_vec()));
-    }
-    compared.frames = sent.len() as u64;
-    let timed: Vec<(u64, usize)> = sent.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
-    let expected = port.sent();
-    let wanted: Vec<(u64, usize)> = expected.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
-    if let Some(at) = (0..timed.len().max(wanted.len())).find(|&at| timed.get(at) != wanted.get(at)) {
-        let what =
-            format!("frame {at} leaves at (cycle, queue) {:?}, by the model at {:?}", timed.get(at), wanted.get(at));
-        return Err(differs(what));
-    }
-    for (at, (&(_, queue, number), frame)) in expected.iter().zip(&sent).enumerate() {
-        let given =
-            drivers.iter().find(|driver| driver.queue == queue).and_then(|driver| driver.frames.get(number as usize));
-        if given.is_none_or(|given| !frame.2.starts_with(given)) {
-            return Err(differs(format!("frame {at} is not frame {number} of queue {queue}, as by the model")));
+        let mut sent = Vec::new();
+        while let Some(frame) = hardware.card.card.take_sent() {
+            let (data, fcs) = frame.bytes.split_at(frame.bytes.len().saturating_sub(FCS_BYTES as usize));
+            if frame.is_damaged || fcs != crc32fast::hash(data).to_le_bytes() {
+                return Err(format!("the frame at cycle {} is damaged", frame.cycle));
+            }
+            sent.push(Left { cycle: frame.cycle, queue: usize::from(frame.queue), bytes: data.to_vec() });
         }
-    }
-    let mut counted = |address: u16| {
-        let [hard, soft] = [&mut both.hardware as &mut dyn Card, &mut port.model].map(|card| card.read(address));
-        if hard == soft {
-            Ok(u64::from(hard.unwrap_or(0)))
-        } else {
-            Err(differs(format!("counter {address:#x} shows {hard:?}, by the model {soft:?}")))
+        compared.frames += sent.len() as u64;
+        let timed: Vec<(u64, usize)> = sent.iter().map(|frame| (frame.cycle, frame.queue)).collect();
+        let expected = self.timed.sent();
+        let wanted: Vec<(u64, usize)> = expected.iter().map(|&(cycle, queue, _)| (cycle, queue)).collect();
+        if let Some(at) = (0..timed.len().max(wanted.len())).find(|&at| timed.get(at) != wanted.get(at)) {
+            let (timed, wanted) = (timed.get(at), wanted.get(at));
+            return Err(format!("frame {at} leaves at (cycle, queue) {timed:?}, by the model at {wanted:?}"));
         }
-    };
-    compared.given_up = counted(GIVEN_UP)?;
-    for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
-        compared.late += counted(count)?;
-    }
-    for driver in &drivers {
-        let is_timed = driver.launch_ns.is_some();
-        let own: Vec<&Vec<u8>> = sent.iter().filter(|frame| frame.1 == driver.queue).map(|frame| &frame.2).collect();
-        let least = 60;
-        let padded = |frame: &Vec<u8>| [&frame[..], &vec![0; usize::saturating_sub(least, frame.len())]].concat();
-        let theirs: Vec<Vec<u8>> =
-            outcome.sent.iter().filter(|sent| sent.queue == driver.queue).map(|sent| padded(&sent.frame)).collect();
-        // When a frame was fetched decides whether it was late, which only the port's model was told.
-        let differ = own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other);
-        if differ && !is_timed {
-            return Err(differs(format!(
-                "queue {} sent {} frames, by the model {} or others",
-                driver.queue,
-                own.len(),
-                theirs.len()
-            )));
+        for (at, (&(_, queue, number), frame)) in expected.iter().zip(&sent).enumerate() {
+            let driver = self.drivers.iter().find(|driver| driver.queue == queue);
+            let given = driver.and_then(|driver| driver.frames.get(number as usize));
+            if given.is_none_or(|given| !frame.bytes.starts_with(given)) {
+                return Err(format!("frame {at} is not frame {number} of queue {queue}, as by the model"));
+            }
         }
-        let used = |memory: &Memory| {
-            let mut ring = vec![0; 4 + 8 * usize::from(driver.layout.size)];
-            let _ = memory.read(driver.layout.used, &mut ring);
-            ring
+        Ok(sent)
+    }
+
+    fn compare_counts(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<(), String> {
+        let pairs = hardware.card.pairs();
+        let mut counted = |address: u16| {
+            let cards = [&mut hardware.card as &mut dyn Card, &mut self.timed.model];
+            let [hard, soft] = cards.map(|card| card.read(address));
+            if hard == soft {
+                return Ok(u64::from(hard.unwrap_or(0)));
+            }
+            Err(format!("counter {address:#x} shows {hard:?}, by the model {soft:?}"))
         };
-        if used(&hard_memory) != used(&soft_memory) {
-            return Err(differs(format!("queue {} was given back otherwise", driver.queue)));
+        compared.given_up += counted(GIVEN_UP)?;
+        for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
+            compared.late += counted(count)?;
         }
-        let mut states = [0_u32; 2];
-        for (state, card) in states.iter_mut().zip(both.cards()) {
-            let read = card.write(0x40, driver.ring() as u32).and_then(|()| card.read(0x68));
-            *state = read.map_err(|error| refused(error.to_string()))? >> 16;
-        }
-        if states[0] != states[1] {
-            let what = format!("queue {} has state {:#x}, by the model {:#x}", driver.queue, states[0], states[1]);
-            return Err(differs(what));
-        }
-        compared.errors += u64::from(states[0] >> 4 != 0);
+        Ok(())
     }
-    compared.errors += reception.compare(&mut both).map_err(differs)?;
-    (compared.received, compared.damaged) = (reception.frames, reception.damaged);
+
+    fn compare_rings(&mut self, hardware: &mut Hardware, sent: &[Left], compared: &mut Compared) -> Result<(), String> {
+        for driver in &self.drivers {
+            let is_timed = driver.launch_ns.is_some();
+            let own: Vec<&Vec<u8>> =
+                sent.iter().filter(|frame| frame.queue == driver.queue).map(|frame| &frame.bytes).collect();
+            let least = 60;
+            let padded = |frame: &Vec<u8>| [&frame[..], &vec![0; usize::saturating_sub(least, frame.len())]].concat();
+            let of_queue = self.outcome.sent.iter().filter(|sent| sent.queue == driver.queue);
+            let theirs: Vec<Vec<u8>> = of_queue.map(|sent| padded(&sent.frame)).collect();
+            // When a frame was fetched decides whether it was late, which only the timed model was told.
+            let differ = own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other);
+            if differ && !is_timed {
+                let (queue, own, theirs) = (driver.queue, own.len(), theirs.len());
+                return Err(format!("queue {queue} sent {own} frames, by the model {theirs} or others"));
+            }
+            let used = |memory: &Memory| {
+                let mut ring = vec![0; 4 + 8 * usize::from(driver.layout.size)];
+                let _ = memory.read(driver.layout.used, &mut ring);
+                ring
+            };
+            if used(&hardware.memory) != used(&self.twin.memory) {
+                return Err(format!("queue {} was given back otherwise", driver.queue));
+            }
+            let mut states = [0_u32; 2];
+            for (state, card) in states.iter_mut().zip(self.twin.both(hardware).cards()) {
+                let read = card.write(0x40, driver.ring() as u32).and_then(|()| card.read(0x68));
+                *state = read.map_err(|error| error.to_string())? >> 16;
+            }
+            let [hard, soft] = states;
+            if hard != soft {
+                return Err(format!("queue {} has state {hard:#x}, by the model {soft:#x}", driver.queue));
+            }
+            compared.errors += u64::from(hard >> 4 != 0);
+        }
+        Ok(())
+    }
+}
+
+/// A frame that left by the wire of hardware: when its first byte after the delimiter did, and without FCS.
+struct Left {
+    cycle: u64,
+    queue: usize,
+    bytes: Vec<u8>,
+}
+
+/// Draws rings, frames and settings of each port, and has both cards do them.
+///
+/// # Errors
+/// They differ, or the library is none.
+pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
+    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut compared = Compared::default();
+    let refused = |what: String| DifferenceError::Refused { seed, what };
+    let card = Verilated::with_latency(library, LINE_BPS, rng.random_range(0..64))?;
+    let (count, pairs) = (card.ports(), card.pairs());
+    let memory = Memory::of_own(&[(0, MEMORY_BYTES * count as u64)]).map_err(|error| refused(error.to_string()))?;
+    let mut hardware = Hardware { card, memory: Arc::new(memory) };
+    let made: Result<Vec<OnePort>, String> = (0..count).map(|number| OnePort::new(number, pairs)).collect();
+    let mut ports = made.map_err(refused)?;
+
+    let from = hardware.card.card.cycle() + GATES_AHEAD * count as u64;
+    let differs =
+        |number: usize| move |what: String| DifferenceError::Differs { seed, what: format!("port {number}: {what}") };
+    for (number, port) in ports.iter_mut().enumerate() {
+        port.give_memory(&mut hardware)?;
+        let writes = settings(rng, pairs.min(CLASSES) as u32, (from * CYCLE_NS) as u32, &mut compared);
+        port.write(&mut hardware, &writes).map_err(refused)?;
+        port.compare_slots(&mut hardware).map_err(differs(number))?;
+        let launch = launch_settings(rng, pairs);
+        port.launching = launch[0].1;
+        port.write(&mut hardware, &launch).map_err(refused)?;
+    }
+    // Gate lists begin by the clock that they were drawn for.
+    let is_moved = rng.random_bool(0.5) && compared.gate_lists + compared.slots == 0;
+    let clock_ahead_ns = if is_moved { move_clock(&mut hardware.card, &mut ports, rng)? } else { 0 };
+    hardware.card.card.run(from, Stop::default());
+    for port in &mut ports {
+        port.twin.model.advance_to(from, &mut port.outcome);
+        port.draw_rings(&mut hardware, rng).map_err(refused)?;
+    }
+    for _ in 0..rng.random_range(1..=MOST_FRAMES * 2 * count as u32) {
+        let number = rng.random_range(0..count);
+        let port = &mut ports[number];
+        if rng.random_bool(0.2) {
+            port.reception.come(&mut port.twin.both(&mut hardware), rng).map_err(differs(number))?;
+        }
+        port.give(&mut hardware, clock_ahead_ns, rng);
+        let until = hardware.card.card.cycle() + if rng.random_bool(0.5) { 0 } else { rng.random_range(0..4_000) };
+        hardware.card.card.run(until, Stop::default());
+        ports.iter_mut().for_each(|port| port.twin.model.advance_to(until, &mut port.outcome));
+    }
+    hardware.card.card.run(hardware.card.card.cycle() + END_CYCLES, Stop { idle: true, ..Stop::default() });
+    for (number, port) in ports.iter_mut().enumerate() {
+        port.twin.model.advance_to(hardware.card.card.cycle() + END_CYCLES, &mut port.outcome);
+        port.compare(&mut hardware, &mut compared).map_err(differs(number))?;
+    }
     Ok(compared)
 }

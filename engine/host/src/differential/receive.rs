@@ -7,7 +7,7 @@ use penstock_frame::{FCS_BYTES, PREAMBLE_BYTES};
 use penstock_rtl::card::Stop;
 use rand::{Rng, RngExt};
 
-use super::{put, Both, INDIRECT, MEMORY_BYTES, NEXT, WRITE};
+use super::{put, Both, INDIRECT, NEXT, OUTSIDE, RECEPTION, WRITE};
 use crate::card::{ring_of, Card};
 use crate::memory::Memory;
 use crate::ring::Layout;
@@ -36,15 +36,17 @@ struct Receiver {
     /// The next descriptor, and the last buffer.
     descriptor: u16,
     buffer: u64,
+    /// What is not the port's.
+    outside: u64,
     is_broken: bool,
 }
 
 impl Receiver {
-    fn draw(pair: usize, base: u64, rng: &mut impl Rng) -> Self {
+    fn draw(pair: usize, base: u64, outside: u64, rng: &mut impl Rng) -> Self {
         let size = 1 << rng.random_range(3..=5);
         let first = if rng.random_bool(0.5) { 0 } else { 65_536_u32.wrapping_sub(rng.random_range(1..20)) as u16 };
         let layout = Layout { size, descriptors: base, available: base + 0x400, used: base + 0x800 };
-        Self { pair, layout, first, next: first, descriptor: 0, buffer: 0, is_broken: false }
+        Self { pair, layout, first, next: first, descriptor: 0, buffer: 0, outside, is_broken: false }
     }
 
     fn ring(&self) -> usize {
@@ -104,7 +106,7 @@ impl Receiver {
             2 => (address, 100, 0, 0),
             3 => (address, 100, WRITE | INDIRECT, 0),
             // Hardware notices it by writing there, also for a frame that does not fit after all.
-            4 => (MEMORY_BYTES + 0x1000, rng.random_range(12..2000), WRITE, 0),
+            4 => (self.outside, rng.random_range(12..2000), WRITE, 0),
             5 => (address, 20, WRITE | NEXT, size),
             6 => (address, 20, WRITE | NEXT, head),
             _ => (address, 11, WRITE, 0),
@@ -117,7 +119,8 @@ impl Receiver {
     }
 }
 
-/// The wire and the receive rings of both cards.
+/// The wire and the receive rings of a port of both cards.
+#[derive(Default)]
 pub(super) struct Reception {
     rings: Vec<Receiver>,
     /// The first cycle in which another frame may begin.
@@ -127,10 +130,14 @@ pub(super) struct Reception {
 }
 
 impl Reception {
-    pub fn draw(both: &mut Both, pairs: usize, base: u64, rng: &mut impl Rng) -> Result<Self, String> {
+    pub fn draw(both: &mut Both, pairs: usize, area: u64, rng: &mut impl Rng) -> Result<Self, String> {
         let running: Vec<usize> = (0..pairs).filter(|_| rng.random_bool(0.7)).collect();
-        let mut rings: Vec<_> =
-            (base..).step_by(AREA as usize).zip(running).map(|(base, pair)| Receiver::draw(pair, base, rng)).collect();
+        let outside = area + OUTSIDE;
+        let mut rings: Vec<_> = (area + RECEPTION..)
+            .step_by(AREA as usize)
+            .zip(running)
+            .map(|(base, pair)| Receiver::draw(pair, base, outside, rng))
+            .collect();
         for ring in &mut rings {
             for memory in &both.memories {
                 for index in [ring.layout.available + 2, ring.layout.used + 2] {
@@ -200,10 +207,10 @@ impl Reception {
     /// Until hardware has told of as many frames as the model.
     fn wait(&self, both: &mut Both) -> Result<(), String> {
         let until = self.free + MOST_CYCLES;
-        while told(&mut both.hardware)? != told(&mut both.model)? {
+        while told(both.hardware)? != told(both.model)? {
             let now = both.hardware.card.cycle();
             if now > until {
-                let (hard, soft) = (told(&mut both.hardware)?, told(&mut both.model)?);
+                let (hard, soft) = (told(both.hardware)?, told(both.model)?);
                 return Err(format!("{hard:?} frames received, without buffer and filtered, by the model {soft:?}"));
             }
             both.hardware.card.run(now + LOOK_CYCLES, Stop::default());

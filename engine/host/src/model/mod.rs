@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card as a model: rings as [`crate::ring`] walks them, transmission by the engine's egress port. It goes by the host's
 //! clock, as a card does.
+mod ports;
 pub mod registers;
 mod steering;
 mod transmit;
@@ -21,6 +22,7 @@ use penstock_shaper::slots::Schedule;
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
+pub use ports::Ports;
 use registers::{code, Registers, Request};
 use transmit::{LaunchDelays, Served, Transmit, FETCHED};
 
@@ -45,6 +47,7 @@ const VERSION: u16 = 0x004;
 const PORTS: u16 = 0x008;
 const PAIRS: u16 = 0x00C;
 const FRAMES: u16 = 0x010;
+const PORT: u16 = 0x014;
 const ERRORS: u16 = 0x038;
 const QUEUE_STATE: u16 = 0x068;
 const SLOT_ERROR: u16 = 0x590;
@@ -394,6 +397,14 @@ fn take_frame(ring: &mut Ring, memory: &Memory, is_timed: bool) -> Result<Option
 }
 
 impl Card for Model {
+    fn ports(&self) -> usize {
+        1
+    }
+
+    fn select(&mut self, _port: usize) {
+        // Those of a card with several are cards by themselves: see [`Ports`].
+    }
+
     fn pairs(&self) -> usize {
         self.pairs.len()
     }
@@ -477,6 +488,7 @@ impl Card for Model {
             ID => Some(registers::ID),
             VERSION => Some(registers::VERSION),
             PORTS => Some(1),
+            PORT => Some(0),
             PAIRS => Some(self.pairs.len() as u32),
             FRAMES => Some(FETCHED as u32),
             ERRORS => Some((0..self.errors.len()).fold(0, |mask, v| mask | u32::from(self.errors[v].is_some()) << v)),

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from penstock.nic.alone import CYCLE_NS, FRAME_NS, GUARD_NS, Alone, alone, in_slot
+from collections.abc import Sequence
+
+from penstock.nic.alone import CYCLE_NS, FRAME_NS, GUARD_NS, Alone, Kind, Scheduled, alone, in_slot, schedules
 from penstock.reproduce.experiment import Experiment, Found, Options, Outcomes
 from penstock.reproduce.row import Row
 from penstock.reproduce.time_aware_nic import printed
@@ -49,9 +51,29 @@ def rows(kind: str, seen: Alone) -> list[Row]:
     ]
 
 
+def port_rows(kind: str, ports: Sequence[Scheduled]) -> list[Row]:
+    """Of a card with several ports, each with a schedule of its own, all of them full."""
+    found = []
+    for number, port in enumerate(ports):
+        for queue, (got, theory) in enumerate(zip(port.got, port.theory, strict=True)):
+            slot = f"a slot of {port.slots_ns[queue] // 1000} us" if port.slots_ns[queue] else "free time"
+            label = f"{_NAMES[kind]}: port {number} of {len(ports)} with different schedules, queue {queue}, {slot}"
+            row = f"card.{kind}.port{number}.queue{queue}"
+            found.append(Row.equals(row, label, "%", got, theory, _NEAR_PERCENT).as_key())
+    what = f"{_NAMES[kind]}: of {len(ports)} ports with different schedules, "
+    for name, told, count in (
+        ("outside", "frames with a bit outside of their slot", sum(port.outside for port in ports)),
+        ("changed", "registers not read back as they were written", sum(port.changed for port in ports)),
+    ):
+        found.append(Row.equals(f"card.{kind}.ports.{name}", what + told, "", count, 0, 0).as_key())
+    return found
+
+
 def _evaluate(_outcomes: Outcomes, options: Options) -> Found:
     if options.card:
-        return Found([*rows("model", alone("model")), *rows("rtl", alone("rtl"))])
+        kinds: tuple[Kind, ...] = ("model", "rtl")
+        queues = [row for kind in kinds for row in rows(kind, alone(kind))]
+        return Found([*queues, *(row for kind in kinds for row in port_rows(kind, schedules(kind)))])
     what = "the one with a slot of 90 % of the card itself: waits for --card"
     return Found([Row.told("card.rtl.slots.high", what, "%", None, paper=printed.SHARE_PERCENT).as_key()])
 
