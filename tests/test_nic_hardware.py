@@ -26,7 +26,7 @@ def test_the_card_does_as_its_model_to_the_cycle() -> None:
 
 @pytest.mark.parametrize("ports", [2, 4])
 def test_each_port_of_several_does_as_its_model_to_the_cycle(ports: int) -> None:
-    found = differ(seed=1, count=20, ports=ports)
+    found = differ(seed=1, count=10 * ports, ports=ports)
     assert found["said"] == []
     assert found["differing"] == []
     compared = found["compared"]
