@@ -256,7 +256,7 @@ def test_bounds_of_the_paper_are_those_of_check() -> None:
 
 def test_synthesis_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = [Block("pen_ats", 1, Counter(lut=7, ff=5)), Block("pen_new", 1, Counter(lut=2))]
-    monkeypatch.setattr(cost, "synthesize", lambda target, top: Synthesis(target, top, 4, blocks, [], []))
+    monkeypatch.setattr(cost, "synthesize", lambda target, top, ports: Synthesis(target, top, ports, blocks, [], []))
     cost.cost.cache_clear()
     try:
         rows = rows_of(experiment("table5").evaluate((), Options(synthesize=True)))
