@@ -116,6 +116,11 @@ package pen_pkg;
     return ports > 4;
   endfunction
 
+  // It loses its tag and is filled up to the least that may be sent.
+  function automatic logic is_padded(input length_t length, input tag_e tag);
+    return tag == TAG_REMOVE && length < MIN_FRAME_BYTES + TAG_BYTES;
+  endfunction
+
   // How long a frame has the wire at an egress port, less preamble, delimiter and gap. Without its tag it is padded.
   function automatic length_t slot_length(input length_t length, input tag_e tag, input int unsigned ports);
     length_t least;

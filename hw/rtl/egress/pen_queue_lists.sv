@@ -56,7 +56,8 @@ module pen_queue_lists
     cycle_t  visible;
     pool_e   pool;
     length_t length;
-    length_t slot;                                   // its length as it has the wire
+    logic [$bits(length_t)-3:0] slot_words;          // of its length as it has the wire, which differs by whole words,
+    logic    padded;                                 // or is one of whole words
     edit_t   edit;
   } info_t;
   typedef struct packed {
@@ -77,7 +78,8 @@ module pen_queue_lists
   frame_t tail, next_frame;
   head_t  head, head_update;
   info_t  info;
-  length_t enqueue_slot;
+  length_t enqueue_slot, info_slot;
+  logic    enqueue_padded;
 
   assign enqueue = enqueue_i.destination[PORT];
   always_comb begin
@@ -102,7 +104,7 @@ module pen_queue_lists
   assign head_update = '{
     visible: enqueue ? enqueue_i.visible : info.visible,
     frame:   enqueue ? enqueue_i.frame[CELL_W-1:0] : frame_q,
-    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_slot : info.slot)
+    on_wire: OVERHEAD_BYTES + (enqueue ? enqueue_slot : info_slot)
   };
 
   pen_lutram_1r1w #(.WIDTH($bits(head_t)), .DEPTH(QUEUES)) u_head (
@@ -134,13 +136,14 @@ module pen_queue_lists
     .read_data_o (next_frame)
   );
 
-  // A frame is looked at only after its enqueue.
+  // A frame is looked at only after its enqueue. Its 54 bits take one block RAM and a half; 55 would take two.
   pen_ram_1r1w #(.WIDTH($bits(info_t)), .DEPTH(CELLS), .READ_OLD(0)) u_info (
     .clk_i,
     .write_i     (enqueue),
     .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
     .write_data_i({
-      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.edit[PORT]
+      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2],
+      enqueue_padded, enqueue_i.edit[PORT]
     }),
     .read_i      (read_i || state_q == INFO),
     .read_addr_i (read_i ? read_frame_i : frame_q),
@@ -149,9 +152,11 @@ module pen_queue_lists
 
   assign pool_o   = info.pool;
   assign length_o = info.length;
-  assign slot_o   = info.slot;
+  assign slot_o   = info_slot;
   assign edit_o   = info.edit;
   assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT].tag, PORTS);
+  assign enqueue_padded = is_padded(enqueue_i.length, enqueue_i.edit[PORT].tag);
+  assign info_slot    = {info.slot_words, info.padded ? 2'd0 : info.length[1:0]};
 
   always_comb begin
     state_d   = state_q;
@@ -223,6 +228,7 @@ module pen_queue_lists
   logic [CELLS-1:0]   f_inside_q;                    // frames that are in a list, and in which
   queue_t             f_list_q[CELLS];
   info_t              f_info_q;                      // what came with f_frame
+  length_t            f_slot_q;                      // and its length as it has the wire
   logic               f_read_q;
   logic               f_comes, f_goes, f_unread, f_walks, f_offered;
   queue_t             f_unlink, f_to;
@@ -244,7 +250,13 @@ module pen_queue_lists
     f_seen_q <= !idle_o && (f_seen_q || f_offered);
     f_read_q <= read_i && read_frame_i == f_frame && f_inside_q[f_frame];
     if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame)
-      f_info_q <= {enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot, enqueue_i.edit[PORT]};
+      begin
+      f_info_q <= {
+        enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2],
+        enqueue_padded, enqueue_i.edit[PORT]
+      };
+      f_slot_q <= enqueue_slot;
+    end
     if (unlink_i && idle_o) f_inside_q[unlink_frame_i] <= 1'b0;
     if (enqueue) begin
       f_inside_q[enqueue_i.frame[CELL_W-1:0]] <= 1'b1;
@@ -284,9 +296,9 @@ module pen_queue_lists
     if (f_past_q && !rst_i) begin
       // The contract.
       if (f_offered) assert (f_count_q != '0 && offer_frame_o == f_frames_q[0]);
-      if (f_read_q) assert (pool_o == f_info_q.pool && length_o == f_info_q.length);
+      if (f_read_q) assert (pool_o == f_info_q.pool && length_o == f_info_q.length && slot_o == f_slot_q);
       if (f_offered && offer_frame_o == f_frame)
-        assert (offer_visible_o == f_info_q.visible && offer_wire_o == f_info_q.slot + OVERHEAD_BYTES);
+        assert (offer_visible_o == f_info_q.visible && offer_wire_o == f_slot_q + OVERHEAD_BYTES);
       if (settled_o || (state_q == SCAN && scan_q > f_queue.list)) begin
         if (unlink_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
       end
@@ -305,7 +317,7 @@ module pen_queue_lists
         if (!(f_walks && unlink_q == f_queue)) begin
           assert (u_head.memory[f_queue][$bits(length_t)+:CELL_W] == f_frames_q[0]);
           if (f_frames_q[0] == f_frame)
-            assert (u_head.memory[f_queue] == {f_info_q.visible, f_frame, length_t'(f_info_q.slot + OVERHEAD_BYTES)});
+            assert (u_head.memory[f_queue] == {f_info_q.visible, f_frame, length_t'(f_slot_q + OVERHEAD_BYTES)});
         end
       end
       // Each other list ends with one of its own frames, or with the one that is being taken out.
@@ -313,7 +325,12 @@ module pen_queue_lists
         if (u_filled.memory[q] && !(f_unread && unlink_q == queue_t'(q) && u_tail.memory[q] == frame_q))
           assert (f_inside_q[u_tail.memory[q]] && f_list_q[u_tail.memory[q]] == queue_t'(q));
       end
-      if (f_inside_q[f_frame]) assert (u_info.memory[f_frame] == f_info_q);
+      if (f_inside_q[f_frame]) begin
+        assert (u_info.memory[f_frame] == f_info_q);
+        assert (f_slot_q == slot_length(f_info_q.length, f_info_q.edit.tag, PORTS));
+        assert (f_info_q.padded == is_padded(f_info_q.length, f_info_q.edit.tag));
+        assert (f_info_q.slot_words == f_slot_q[$high(length_t):2]);
+      end
       // On its way.
       if (unlink_q == f_queue) begin
         if (f_unread) begin
