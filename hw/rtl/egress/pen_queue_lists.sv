@@ -249,8 +249,7 @@ module pen_queue_lists
     f_frame  <= f_frame;
     f_seen_q <= !idle_o && (f_seen_q || f_offered);
     f_read_q <= read_i && read_frame_i == f_frame && f_inside_q[f_frame];
-    if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame)
-      begin
+    if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame) begin
       f_info_q <= {
         enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2],
         enqueue_padded, enqueue_i.edit[PORT]
