@@ -154,3 +154,20 @@ def test_a_line_brings_whole_frames() -> None:
     assert total is not None
     assert worst is not None
     assert total - ps(FRAME, 10**8) < worst <= total
+
+
+@pytest.mark.parametrize("rate", [1_000, 1_000_000, 10_000_000])
+def test_a_frame_that_comes_as_none_fits_any_more_waits_for_whole_windows(rate: int) -> None:
+    """It has nothing of the window in whose last instant one could still begin.
+
+    Of 200 us the gate is open for 100, and frames can begin in 92 of these. What fills a window whole is before a frame,
+    and however slowly more comes, the rest of it waits for the second one.
+    """
+    slow = stream([hop(0, 7)], 1, rate)
+    slow["buckets"] = [{"burst_millibits": (FRAME * 8 + 92_000) * 1000, "rate_bps": rate}]
+    gates = {"entries": [[0x80, 100_000_000], [0x01, 100_000_000]], "edge_ps": 0}
+    network = {"ports": [port(gates=gates)], "regulators": [], "streams": [slow]}
+    waits, _ = solved(network)
+    assert near(waits[0, 7], ps(108_000 // 8) + ps(200_000 // 8))
+    claim = waits[0, 7] - R // rate
+    assert [refusal.traffic_class for refusal in refusals({"network": network, "waits": [[0, 7, claim]]})] == [7]

@@ -156,7 +156,8 @@ impl<R: Fn(usize) -> usize> View<'_, R> {
         let cycle = Cycle::new(self.list?, self.class, self.lasts(own), &lower);
         Some(Rc::new(match &self.schedule {
             Some(schedule) => cycle.within(self.class, schedule.windows()),
-            None => cycle,
+            None if self.classes[self.class].as_ref().is_some_and(Class::is_only_filled) => cycle,
+            None => cycle.whenever(self.class),
         }))
     }
 

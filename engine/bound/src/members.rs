@@ -57,6 +57,11 @@ impl Class {
     pub fn shortest(&self) -> Amount {
         self.lengths[0]
     }
+
+    /// It has no frames but of sources that always have one, which hand it over when it can be sent.
+    pub fn is_only_filled(&self) -> bool {
+        self.regulators.is_empty() && self.own.is_empty() && self.entries.is_empty()
+    }
 }
 
 /// By what a stream is limited at a hop: by the last scheduler that it passed, or as its source.

@@ -452,5 +452,66 @@ mod tests {
                 }
             }
         }
+
+        /// No frame waits for longer, whenever its class begins to wait and whatever lower frame is on the wire then: gates and
+        /// what goes first are counted unit by unit.
+        #[test]
+        fn no_frame_waits_longer_whenever_its_class_begins_to_wait(
+            entries in prop::collection::vec((any::<u8>(), 1_i64..30), 1..6),
+            arrivals in prop::collection::vec((20_i128..60, 0_i64..8).prop_map(|(burst, rate)| Line { burst, rate }), 1..3),
+            above in prop::collection::vec((4_usize..8, 0_i128..80, 0_i64..6), 0..3),
+            lower in prop::collection::vec((0_usize..3, 1_i64..9), 0..3),
+            edge in 0_i64..2,
+        ) {
+            let (own, rate, length) = (2, 10, 20);
+            let gates = Gates { entries, edge_ps: edge, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+            let list = List::new(&gates);
+            let cycle = Rc::new(Cycle::new(&list, 3, own, &lower).whenever(3));
+            prop_assume!(!cycle.has_no_window());
+            let arrivals = Curve::least(arrivals).unwrap();
+            let before: Vec<Above> = above
+                .iter()
+                .map(|&(class, burst, rate)| {
+                    let arrivals = Some(Rc::new(Curve::line(Line { burst, rate })));
+                    Above { class: Some(class), arrivals, credit: None }
+                })
+                .collect();
+            let service = Service { rate, low: 0, above: before, cycle: Some(cycle.clone()) };
+            let Some(found) = by_service(&service, Arrivals::of(&arrivals), &[length]) else { return Ok(()) };
+            let piece = |time: Time| cycle.pieces[cycle.piece_at(time).0];
+            // Who comes after the last place to begin at waits a unit less than who comes there.
+            for begin in (0..cycle.length).filter(|&begin| piece(begin).usable) {
+                // What began just before, where its own gate lets it end.
+                let lasts = |&(low, longest): &(usize, Time)| {
+                    let is_open = (0..longest).all(|at| piece(begin - 1 + at).others >> low & 1 == 1);
+                    if is_open { longest - 1 } else { 0 }
+                };
+                let blocked = lower.iter().map(lasts).max().unwrap_or(0);
+                let blocked = (0..=blocked).rev().find(|&at| piece(begin + at).usable).unwrap_or(0);
+                let (mut usable, mut most, mut shared) = (0, NOTHING, vec![0; above.len()]);
+                let mut due = 0;
+                for at in 0..20 * cycle.length {
+                    let here = piece(begin + at);
+                    let is_usable = here.usable && at >= blocked;
+                    let sent = above.iter().zip(&shared).map(|(&(_, burst, pace), &shared)| {
+                        (burst + Amount::from(pace * at)).min(Amount::from(rate) * Amount::from(shared))
+                    });
+                    let served = Amount::from(rate) * Amount::from(usable) - sent.sum::<Amount>();
+                    most = most.max(served);
+                    // The first time at which so much is served.
+                    while is_usable && due < 20 * cycle.length && served >= arrivals.at(due) - length {
+                        prop_assert!(at - due <= found[0], "from {begin} on, {due}: {} is more than {}", at - due, found[0]);
+                        due += 1;
+                    }
+                    if is_usable && most >= arrivals.at(at) {
+                        break;
+                    }
+                    for (&(class, ..), shared) in above.iter().zip(&mut shared) {
+                        *shared += Time::from(is_usable && here.others >> class & 1 == 1);
+                    }
+                    usable += Time::from(is_usable);
+                }
+            }
+        }
     }
 }

@@ -24,6 +24,7 @@ class Class:
     longest: int
     filling: int = 0
     members: list[tuple[int, int]] = field(default_factory=list)
+    is_only_filled: bool = True  # by sources that hand a frame over when it can be sent
 
 
 class Arrivals:
@@ -40,6 +41,8 @@ class Arrivals:
                 of.members.append((number, place))
                 if stream.get("fills") and hop["from"] is None:
                     of.filling = max(of.filling, longest)
+                else:
+                    of.is_only_filled = False
         self.arrivals = [self._of_stream(stream) for stream in network["streams"]]
         self.ways = [self._ways_of(stream) for stream in network["streams"]]
 

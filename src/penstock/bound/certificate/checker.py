@@ -81,7 +81,8 @@ class Checker:
             blocking = lower | {k: each.longest for k, each in beside.items()}
             gate = None
             if gates is not None:
-                gate = Gate(gates, own, lasts(of.longest), {k: lasts(each) for k, each in blocking.items()})
+                across = {k: lasts(each) for k, each in blocking.items()}
+                gate = Gate(gates, own, lasts(of.longest), across, at_any_time=not of.is_only_filled)
             low = 0 if gate is not None else max(lower.values(), default=0)
             service = Service(rate, low, higher, gate, None if own in shapers else self.arrivals.frames(port, of))
             arrivals = None if port.get("unknown") else self.arrivals.together(of)

@@ -26,9 +26,11 @@ class Phase:
 
 
 class Gate:
-    """The gate cycle of a port, from the view of a class."""
+    """The gate cycle of a port, from the view of a class, whose frames come at any time or when one can begin."""
 
-    def __init__(self, gates: Mapping[str, Any], number: int, own: int, lower: Mapping[int, int]) -> None:
+    def __init__(
+        self, gates: Mapping[str, Any], number: int, own: int, lower: Mapping[int, int], *, at_any_time: bool
+    ) -> None:
         self.edge, late = gates["edge_ps"], gates.get("late", False)
         self.cycle = sum(interval for _, interval in gates["entries"])
         windows = [self._windows(gates["entries"], of) for of in range(_CLASSES)]
@@ -64,7 +66,7 @@ class Gate:
             first, last = begin + self.edge + max(across, default=0), end - self.edge - own
             if last >= first:
                 self.usable.append(((first, last + 1), blocked))
-        self.number = number
+        self.number, self.at_any_time = number, at_any_time
 
     def _windows(self, entries: Sequence[Sequence[int]], number: int) -> list[Stretch]:
         found: list[Stretch] = []
@@ -116,6 +118,10 @@ class Gate:
                 for a, b in pairwise(steps):
                     if b > a:
                         yield Phase((begin + b) % self.cycle, blocked + self.edge, Fraction(b - a), mask)
+            if self.at_any_time and not self.always:
+                # Right after the last place to begin at.
+                mask = self.others(end - 1) & ~(1 << self.number)
+                yield Phase(end % self.cycle, blocked + self.edge + 1, Fraction(1), mask)
 
     def phases_within(self, first: int, last: int) -> Iterator[Phase]:
         """The same of a class that begins to wait from a time on to another one only."""
