@@ -160,7 +160,7 @@ def test_a_line_brings_whole_frames() -> None:
 def test_a_frame_that_comes_as_none_fits_any_more_waits_for_whole_windows(rate: int) -> None:
     """It has nothing of the window in whose last instant one could still begin.
 
-    Of 200 us the gate is open for 100, and frames can begin in 92 of these. What fills a window whole is before a frame,
+    Of 200 us the gate is open for 100, frames can begin in 92 of these. What fills a window whole is before a frame,
     and however slowly more comes, the rest of it waits for the second one.
     """
     slow = stream([hop(0, 7)], 1, rate)
