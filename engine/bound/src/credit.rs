@@ -338,14 +338,16 @@ mod tests {
             entries in prop::collection::vec((any::<u8>(), 1_i64..20), 1..9),
             own in 1_i64..8,
             idle in 1_i64..12,
-            most in 0_i128..300,
+            most in prop_oneof![0_i128..40, 0_i128..300],
             arrivals in curve(6),
+            part in 0_i128..=100,
             shorter in 0_i128..20,
             is_gated in prop::bool::weighted(0.8),
         ) {
             let cycle = cycle(if is_gated { entries } else { ALWAYS_OPEN.to_vec() }, own);
-            let lengths = [20 - shorter, 20];
             prop_assume!(arrivals.at(0) >= 20);
+            let longest = (arrivals.at(0) * part / 100).max(20);
+            let lengths = [longest - shorter, longest];
             let found = by_credit(Some(&*cycle).filter(|_| is_gated), idle, most, &arrivals, &lengths);
             let open: Time = cycle.pieces.iter().filter(|piece| piece.is_open).map(|piece| piece.length).sum();
             let is_enough = open > 0 && idle * open >= arrivals.last().rate * cycle.length;

@@ -219,6 +219,19 @@ mod tests {
             }
         }
 
+        /// Wherever it was looked for at an earlier time.
+        #[test]
+        fn a_piece_is_that_of_its_time(a in lines(), looks in prop::collection::vec(0_i64..30, 1..9)) {
+            let curve = Curve::least(a.clone()).unwrap();
+            let (mut time, mut piece) = (0, 0);
+            for later in looks {
+                time += later;
+                let (line, end) = curve.piece_from(time, &mut piece);
+                prop_assert_eq!(line.at(time), least(&a, time));
+                prop_assert_eq!(end, curve.turns().find(|&turn| turn > time).unwrap_or(Time::MAX));
+            }
+        }
+
         #[test]
         fn first_above_is_the_first(a in lines(), amount in 0_i128..4_000) {
             let curve = Curve::least(a).unwrap();

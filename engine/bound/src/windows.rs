@@ -400,11 +400,11 @@ mod tests {
         /// they are early or late.
         #[test]
         fn a_cycle_is_what_the_gates_do(
-            entries in prop::collection::vec((any::<u8>(), 1_i64..60), 1..6),
+            entries in prop::collection::vec((any::<u8>(), prop_oneof![1_i64..4, 1_i64..60]), 1..6),
             class in 0_usize..8,
-            own in 1_i64..40,
+            own in prop_oneof![1_i64..4, 1_i64..40],
             lower in prop::collection::vec((0_usize..8, 1_i64..40), 0..3),
-            edge in 0_i64..4,
+            edge in prop_oneof![Just(0_i64), 0_i64..4],
         ) {
             let cycle: i64 = entries.iter().map(|&(_, interval)| interval).sum();
             let list: Vec<Entry> = entries
@@ -422,19 +422,22 @@ mod tests {
                 let piece = found.pieces[found.piece_at(time).0];
                 let (mut some_open, mut all_open) = (0_u8, 0xFF_u8);
                 for off in -edge..=edge {
-                    // After the first cycles, as lower frames may have begun in the ones before.
-                    let now = (time + 4 * cycle + off) as u64;
-                    // A lower frame that began while the gate was shut, and is on the wire now.
-                    let is_blocked = lower.iter().any(|&(low, longest)| {
-                        (1..longest).any(|ago| {
-                            let begun = now.saturating_sub(ago as u64);
-                            machine.states(begun) >> class & 1 == 0 && machine.fits(begun, low, ago as u64 + 1)
+                    // After so many cycles that lower frames may have begun in the ones before.
+                    let now = (time + 44 * cycle + off) as u64;
+                    // A lower frame that began while the gate was shut, and was on the wire so long ago.
+                    let is_blocked = |before: i64| {
+                        lower.iter().any(|&(low, longest)| {
+                            (1..longest + before).any(|ago| {
+                                let begun = now - ago as u64;
+                                let lasts = (ago + 1 - before) as u64;
+                                machine.states(begun) >> class & 1 == 0 && machine.fits(begun, low, lasts)
+                            })
                         })
-                    });
+                    };
                     let fits = machine.fits(now, class, own as u64);
                     prop_assert!(!piece.usable || fits, "{time}: a frame does not fit");
-                    prop_assert!(!piece.usable || !is_blocked, "{time}: a lower frame is on the wire");
-                    prop_assert!(piece.usable || !fits || !lower.is_empty() || edge > 0, "{time}: it would fit");
+                    prop_assert!(!piece.usable || !is_blocked(0), "{time}: a lower frame is on the wire");
+                    prop_assert!(piece.usable || !fits || is_blocked(1) || edge > 0, "{time}: it would fit");
                     some_open |= machine.states(now);
                     all_open &= machine.states(now);
                 }
@@ -443,6 +446,28 @@ mod tests {
                 prop_assert_eq!(piece.may_open, piece.others >> class & 1 == 1);
                 prop_assert!(!piece.is_open || all_open >> class & 1 == 1);
                 prop_assert!(piece.is_open == piece.may_open || edge > 0);
+            }
+        }
+    }
+
+    proptest! {
+        /// All that is the same for those who ask, up to the cycle's end.
+        #[test]
+        fn a_stretch_ends_where_anything_changes_that_somebody_asks_for(
+            entries in prop::collection::vec((any::<u8>(), 1_i64..9), 1..9),
+            class in 0_usize..8,
+            known in any::<u8>(),
+        ) {
+            let gates = Gates { entries, edge_ps: 0, late: false, begin_ps: None, begin_error_ps: 0, frozen: false };
+            let cycle = Cycle::new(&List::new(&gates), class, 1, &[]);
+            let seen = |index: usize| {
+                let piece = cycle.pieces[index];
+                (piece.usable, piece.may_open, piece.others & known)
+            };
+            for index in 0..cycle.pieces.len() {
+                let end = (index..cycle.pieces.len()).find(|&at| seen(at) != seen(index)).unwrap_or(cycle.pieces.len());
+                let length: Time = cycle.pieces[index..end].iter().map(|piece| piece.length).sum();
+                prop_assert_eq!(cycle.stretch(index, known), Piece { length, ..cycle.pieces[index] });
             }
         }
     }
