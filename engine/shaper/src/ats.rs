@@ -247,6 +247,20 @@ mod tests {
         assert_eq!(Rate::from_bits(5 << 44 | 7, 3 << 52 | 9), Rate::from_bits(7, 9));
     }
 
+    proptest! {
+        /// A byte takes a power of two at the rates beside the random ones, of which the widths are a multiple.
+        #[test]
+        fn the_longest_burst_is_the_longest_that_fits(
+            bps in prop_oneof![Rate::LEAST.0..=Rate::MOST.0, (0..10_u32).prop_map(|half| Rate::MOST.0 >> half)],
+        ) {
+            let Err(RateError::Burst { most, .. }) = Rate::new(BitsPerSecond(bps), Bytes(0)) else { panic!() };
+            let ns_per_byte = rate(bps, 1).ns_per_byte();
+            prop_assert_eq!(rate(bps, most).empty_to_full(), (most * ns_per_byte).div_ceil(1 << 8));
+            prop_assert!(rate(bps, most).empty_to_full() >> EMPTY_TO_FULL_BITS == 0);
+            prop_assert!(((most + 1) * ns_per_byte).div_ceil(1 << 8) >> EMPTY_TO_FULL_BITS != 0);
+        }
+    }
+
     #[test]
     fn another_residence_acts_from_the_next_frame_on() {
         let (mut group, mut scheduler) = (Group::new(0), Scheduler::new(rate(1_000_000, 100)));
