@@ -336,6 +336,16 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn a_copy_is_stored_with_the_length_that_it_came_with(stored in 64_u16..2000, growth in -8_i8..=8) {
+            let mut edit = Edit::NONE;
+            edit.growth = growth;
+            let bytes = stored.wrapping_add_signed(growth.into());
+            prop_assert_eq!(Queued { bytes, edit, ..NOTHING }.stored_bytes(), stored);
+        }
+    }
+
     /// What a burst took is given back when it has left, whatever has stayed.
     #[test]
     fn memory_follows_what_is_queued() {

@@ -108,6 +108,7 @@ enum Step {
     RoundRobin(u8),
     Credit(usize, Option<u64>),
     Gates(bool),
+    MaxBytes(usize, u16),
 }
 
 /// What is known of the port without any closed form.
@@ -124,6 +125,7 @@ struct Reference {
     sending: (usize, Tick),
     /// Per class, until when its next frame is looked for.
     searching: [Tick; CLASSES],
+    max_bytes: [u16; CLASSES],
 }
 
 /// Which frames fit into some window of a list, looked for at each time of its cycle.
@@ -152,6 +154,14 @@ impl Windows {
 }
 
 impl Reference {
+    /// A frame is longer than its class may have, or than all windows of the list that counts then.
+    fn is_too_long(&mut self, line: &Line, now: Tick, class: usize, bytes: u16) -> bool {
+        let gate_time = line.gate_time.of_windows(now);
+        let windows =
+            self.windows.as_mut().filter(|windows| self.gates.is_enabled() && gate_time >= windows.change_time);
+        bytes > self.max_bytes[class] || windows.is_some_and(|windows| !windows.fits(class, line.wire(bytes)))
+    }
+
     /// Of a class the first tick from `from` on in which its first frame is eligible, and too long for all windows of the
     /// list that runs, as it is known then.
     fn never_fits_from(&mut self, line: &Line, from: Tick, class: usize) -> Option<Tick> {
@@ -271,8 +281,15 @@ fn steps() -> impl Strategy<Value = Vec<(Tick, Step)>> {
         1 => any::<u8>().prop_map(Step::RoundRobin),
         1 => (class(), prop::option::of(1..=RATE)).prop_map(|(class, idle)| Step::Credit(class, idle)),
         1 => any::<bool>().prop_map(Step::Gates),
+        1 => (class(), 0..60_u16).prop_map(|(class, bytes)| Step::MaxBytes(class, bytes)),
     ];
-    prop::collection::vec((0..TICKS, step), 1..50)
+    // Of few, most meet a port that has nothing else to send.
+    (prop_oneof![1..10_usize, 1..50_usize])
+        .prop_flat_map(move |most| prop::collection::vec((0..TICKS, step.clone()), 1..=most))
+}
+
+fn begins() -> impl Strategy<Value = Option<Tick>> {
+    prop::option::of(prop_oneof![Just(1), 0..TICKS])
 }
 
 fn list(units: u64) -> impl Strategy<Value = Option<Arc<List>>> {
@@ -295,12 +312,14 @@ fn contract(
     list: Option<Arc<List>>,
     slopes: [Option<u64>; CLASSES],
     members: u8,
+    begins: Option<Tick>,
     mut steps: Vec<(Tick, Step)>,
 ) -> Result<(), TestCaseError> {
     let mut port = EgressPort::new(usize::from(RECEPTIONS));
     let mut gates = Gates::default();
     let is_gated = list.is_some();
     let mut windows = None;
+    let mut has_changed = is_gated;
     let mut may_be_shaped = is_gated || slopes.iter().any(Option::is_some);
     if let Some(list) = list {
         gates.set_enabled(true);
@@ -325,11 +344,18 @@ fn contract(
         free: 0,
         sending: (0, 0),
         searching: [0; CLASSES],
+        max_bytes: [u16::MAX; CLASSES],
     };
     steps.sort_by_key(|(at, _)| *at);
+    // Nothing was received before the port begins.
+    steps.retain(|(at, _)| begins.is_none_or(|begins| begins <= *at));
     let mut steps = steps.into_iter().enumerate().peekable();
     let mut due = NEVER;
     for now in START..START + TICKS + 200 {
+        if begins.is_some_and(|begins| START + begins == now) {
+            port.begin(line, now);
+            has_changed = is_gated && reference.gates.pending(line.gate_time.of_windows(now)).is_some();
+        }
         while let Some((number, (_, step))) = steps.next_if(|(_, (at, _))| START + at <= now) {
             match step {
                 Step::Enqueue { ahead, bytes, reception, class, shaped } => {
@@ -342,6 +368,7 @@ fn contract(
                         false => due,
                     };
                     due = port.next_selection(line, now);
+                    let displaces = displaces && port.head(usize::from(class)) == Some(&copy);
                     // Where a longer frame goes before one that was first of its class, the port looks in vain.
                     prop_assert!(told == due || told < due && displaces, "{} with the copy, {} with all", told, due);
                     reference.copies.push(copy);
@@ -371,8 +398,8 @@ fn contract(
                     let would = port.would_select(line, now, &copy);
                     let mut after = reference.clone();
                     let expected = reference.copies.is_empty() && after.passes(line, now, copy, bytes);
-                    // Behind gates it may be queued though it could go.
-                    prop_assert!(would == expected || may_be_shaped && expected, "{} for {:?}", would, copy);
+                    // Behind gates that have changed it may be queued though it could go.
+                    prop_assert!(would == expected || has_changed && expected, "{} for {:?}", would, copy);
                     if would {
                         port.pass(line, now, &copy);
                         reference = after;
@@ -382,7 +409,8 @@ fn contract(
                     let copy = copy(number, now, bytes, class);
                     let head = reference.head(usize::from(class));
                     let is_due = head.is_some_and(|at| reference.copies[at].visible <= now);
-                    let expected = !is_due && reference.passes(line, now, copy, longest);
+                    let longest_of_class = longest.min(reference.max_bytes[usize::from(class)]);
+                    let expected = !is_due && reference.passes(line, now, copy, longest_of_class);
                     prop_assert_eq!(port.pass_if_idle(line, now, &copy, longest), expected);
                 }
                 Step::Hold(ticks) => {
@@ -403,9 +431,14 @@ fn contract(
                     reference.credit[class] = idle.map(credit);
                 }
                 Step::Gates(enabled) => {
-                    may_be_shaped = true;
+                    (may_be_shaped, has_changed) = (true, true);
                     port.change_gates(line, now).set_enabled(enabled);
                     reference.gates.set_enabled(enabled);
+                }
+                Step::MaxBytes(class, bytes) => {
+                    may_be_shaped = true;
+                    port.set_max_bytes(class, bytes);
+                    reference.max_bytes[class] = bytes;
                 }
             }
             due = port.next_selection(line, now);
@@ -424,7 +457,22 @@ fn contract(
         prop_assert_eq!(port.first_eligible(), heads.min());
         prop_assert_eq!(port.first_waiting(), reference.first(|&class| reference.head(class).is_some()));
         prop_assert_eq!((port.free(), port.sending_until()), (reference.free, reference.sending.1));
+        prop_assert_eq!(port.round_robin(), reference.members);
+        prop_assert!(port.may_be_too_long() == (has_changed && reference.gates.is_enabled()), "in {}", now);
+        prop_assert_eq!(port.is_gated(), reference.gates.is_enabled());
+        prop_assert!(port.gates().is_some() == port.is_shaped());
+        let gate_time = line.gate_time.at(now);
+        prop_assert_eq!(port.gate_list(gate_time), reference.gates.list(gate_time));
         for class in 0..CLASSES {
+            let bytes = 1 + (now % 60) as u16;
+            let is_too_long = reference.is_too_long(line, now, class, bytes);
+            prop_assert_eq!(port.is_too_long(line, now, class, bytes), is_too_long, "{} bytes of {}", bytes, class);
+            let credit = |class: usize| reference.credit[class].map_or(0, |credit| credit.idle_slope());
+            let beside = (0..CLASSES).filter(|&other| other != class).map(credit).sum::<i128>();
+            prop_assert_eq!(port.idle_slopes_beside(class), beside);
+            let first = reference.head(class).map(|at| &reference.copies[at]);
+            prop_assert_eq!(port.head(class), first);
+            prop_assert_eq!(port.eligible(class), first.map(|first| first.visible));
             let of_class = reference.copies.iter().filter(|copy| usize::from(copy.traffic_class) == class);
             prop_assert_eq!(port.of_class(class).count(), of_class.count());
             let long = reference.never_fits_from(line, now, class);
@@ -459,23 +507,61 @@ proptest! {
 
     #[test]
     fn as_a_list_in_cycles(
-        list in list(8), slopes in slopes(), members in any::<u8>(), rules in rules(), steps in steps(),
+        list in list(8), slopes in slopes(), members in any::<u8>(), rules in rules(), begins in begins(),
+        steps in steps(),
     ) {
-        contract(&line(true, rules), list, slopes, members, steps)?;
+        contract(&line(true, rules), list, slopes, members, begins, steps)?;
     }
 
     #[test]
     fn as_a_list_in_picoseconds(
-        list in list(1), slopes in slopes(), members in any::<u8>(), rules in rules(), steps in steps(),
+        list in list(1), slopes in slopes(), members in any::<u8>(), rules in rules(), begins in begins(),
+        steps in steps(),
     ) {
-        contract(&line(false, rules), list, slopes, members, steps)?;
+        contract(&line(false, rules), list, slopes, members, begins, steps)?;
     }
 
     /// Neither gates nor credit: the way of most frames.
     #[test]
     fn as_a_list_unshaped(members in prop_oneof![Just(0), any::<u8>()], steps in steps()) {
         let steps = steps.into_iter().filter(|(_, step)| !matches!(step, Step::Credit(..) | Step::Gates(_)));
-        contract(&line(false, USUAL), None, [None; CLASSES], members, steps.collect())?;
+        contract(&line(false, USUAL), None, [None; CLASSES], members, None, steps.collect())?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A window whose last start lies between two ticks is none, however few or many of them follow one another.
+    #[test]
+    fn a_frame_starts_in_the_first_tick_that_falls_into_a_window(
+        spare in 0..12_u64, before in 8..40_u64, behind in 8..40_u64, drift in prop_oneof![Just(0), 0..NOMINAL_INCREMENT / 8],
+    ) {
+        let class = 3;
+        let clock = PtpClock::new(START, 100_000).with_increment(NOMINAL_INCREMENT + drift);
+        let line = Line { gate_time: GateTime::new(clock, GateDelays::default()), units: 8, rules: USUAL };
+        let window = line.wire(20) + spare;
+        let entry = |states, interval| Entry { operation: 0, states, interval };
+        let admin = AdminList {
+            entries: vec![entry(0, before), entry(1 << class, window), entry(0, behind)],
+            base_time: 100_000,
+            cycle_time: before + window + behind,
+            cycle_time_extension: 0,
+        };
+        let mut port = EgressPort::new(usize::from(RECEPTIONS));
+        let gates = port.change_gates(&line, START);
+        gates.set_enabled(true);
+        gates.commit(99_999, 100_000, &admin, &Capacity { least_interval: 1, ..Capacity::HARDWARE }).unwrap();
+        let fits = |gates: &Gates, tick| gates.fits(line.gate_time.at(tick), class, line.wire(20));
+        let ticks = START..START + 4_000;
+        let expected = ticks.clone().find(|&tick| fits(port.gates().unwrap(), tick));
+        port.enqueue(copy(0, START, 20, class as u8));
+        let mut due = port.next_selection(&line, START);
+        while ticks.contains(&due) && port.select(&line, due).is_none() {
+            due = port.next_selection(&line, due + 1);
+        }
+        prop_assert_eq!(Some(due).filter(|due| ticks.contains(due)), expected);
+        prop_assert_eq!(port.is_empty(), expected.is_some());
     }
 }
 
