@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use crate::egress::Tick;
 use crate::identification::crc;
 use crate::turns::CYCLE_NS;
-use sweep::{Sweep, STEP};
+use sweep::{Sweep, SETTLED, STEP};
 
 const ADDRESS_BITS: u64 = (1 << 60) - 1;
 const AGE_LSB: u32 = 60;
@@ -174,7 +174,7 @@ impl Fdb {
     /// Whether a sweep is about to write in cycle `at`, which keeps others from it.
     pub fn is_swept(&mut self, at: Tick) -> bool {
         self.settle(at.saturating_sub(READ));
-        self.sweep.running && self.sweep.from == at + 1
+        self.sweep.read.is_some_and(|read| read + READ == at)
     }
 
     /// Writes an entry at once; a set beyond the table does not exist.
@@ -244,8 +244,8 @@ impl Fdb {
         let entries = 2 * self.sets.len();
         while self.sweep.from < until {
             if !self.sweep.running {
-                let length = if self.in_cycles { STEP * (entries as Tick + 1) } else { 0 };
-                if self.sweep.from.saturating_add(length) < until || !self.in_cycles {
+                let length = if self.in_cycles { STEP * (entries as Tick - 1) } else { 0 };
+                if self.sweep.from.saturating_add(length + SETTLED) < until || !self.in_cycles {
                     self.sweep_at_once(until, length);
                     continue;
                 }
@@ -260,6 +260,7 @@ impl Fdb {
                 continue;
             }
             self.sweep.from += STEP;
+            self.sweep.read = Some(at);
             self.sweep_entry(at);
             if self.sweep.entry == entries {
                 self.sweep.finish(at);
@@ -287,7 +288,8 @@ impl Fdb {
         }
     }
 
-    /// A whole sweep with nothing in its way, and all that follow it and find nothing.
+    /// A whole sweep with nothing in its way, of such a time from the first entry to the last, and all that follow it and
+    /// find nothing.
     fn sweep_at_once(&mut self, until: Tick, length: Tick) {
         self.store(Tick::MAX);
         self.sweep.start();

@@ -11,6 +11,8 @@ use crate::egress::Tick;
 const PERIOD_KNOWN: Tick = 9;
 /// Between two entries.
 pub const STEP: Tick = 3;
+/// From a sweep's last entry to when nothing of it is under way.
+pub const SETTLED: Tick = 2 * STEP;
 const NS_PER_MS: u64 = 1_000_000;
 
 #[derive(Clone, Debug)]
@@ -27,7 +29,9 @@ pub struct Sweep {
     pub running: bool,
     /// Twice the set, and the way.
     pub entry: usize,
-    /// The last entry that was read, and when.
+    /// When an entry was read last.
+    pub read: Option<Tick>,
+    /// The last entry that was read and is to be written, and when it was read.
     taken: Option<(usize, Tick)>,
     /// Cycles in which something else reads.
     pub reads: VecDeque<Tick>,
@@ -44,6 +48,7 @@ impl Sweep {
             from: 0,
             running: false,
             entry: 0,
+            read: None,
             taken: None,
             reads: VecDeque::new(),
         };
@@ -106,13 +111,15 @@ impl Sweep {
         }
     }
 
-    /// Leaves out sweeps that end before `until` and find nothing to do.
+    /// Leaves out sweeps that are over before `until` and find nothing to do, each with so long from the first entry to the
+    /// last.
     pub fn leave_out(&mut self, until: Tick, length: Tick) {
-        let period = self.period();
-        if period > 0 && self.from.saturating_add(length) < until {
-            let sweeps = (until - self.from - length) / period;
-            self.swept += sweeps * period;
-            self.plan();
+        let each = self.period().max(length + STEP + 1);
+        let sweeps = until.saturating_sub(self.from.saturating_add(length + SETTLED)) / each;
+        if sweeps > 0 {
+            self.from += (sweeps - 1) * each;
+            self.start();
+            self.finish(self.from + length);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::*;
 const PORTS: u16 = 4;
 const ADDRESSES: u64 = 6;
 const CYCLES_PER_MS: Tick = 125_000;
+const FOREVER: Tick = 1 << 60;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Plain {
@@ -85,12 +86,17 @@ struct Reference {
     writes: Vec<Pending>,
     /// Cycles in which a learning has the memory to write, whether or not there is room for it.
     learns: Vec<Tick>,
+    /// [`FOREVER`]: none.
     period: Tick,
+    /// A sweep begins behind this cycle, in which the unit knows the period.
+    known: Tick,
     begun: Tick,
     next_read: Tick,
     /// While a sweep runs: twice the set, and the way.
     entry: Option<usize>,
     taken: Option<Taken>,
+    /// The last cycle in which a sweep had the memory to write, whether or not it wrote.
+    swept: Option<Tick>,
 }
 
 impl Reference {
@@ -101,10 +107,12 @@ impl Reference {
             writes: vec![],
             learns: vec![],
             period,
+            known: 0,
             begun: 0,
             next_read: period + 1,
             entry: None,
             taken: None,
+            swept: None,
         }
     }
 
@@ -118,7 +126,6 @@ impl Reference {
     /// Whether the memory was free in the last cycle, in which software writes what is there in this one: it has one port
     /// to write, and a learning keeps its set for itself.
     fn takes(&self, set: usize, heard: &[(Tick, usize, bool)]) -> bool {
-        let swept = self.taken.is_some_and(|taken| taken.read + 4 == self.now);
         let is_learnt = |&(at, of, allowed): &(Tick, usize, bool)| match self.now - at {
             3 => true,
             4 | 5 => of == set,
@@ -126,7 +133,12 @@ impl Reference {
             7 => allowed,
             _ => false,
         };
-        !swept && !heard.iter().any(is_learnt)
+        !self.is_swept() && !heard.iter().any(is_learnt)
+    }
+
+    /// Whether a sweep had the memory to write when software would for this cycle.
+    fn is_swept(&self) -> bool {
+        self.swept.is_some_and(|swept| swept + 1 == self.now)
     }
 
     /// One cycle: what was written before is there; operations read first, and a sweep where they leave the memory alone.
@@ -164,6 +176,22 @@ impl Reference {
         found
     }
 
+    /// Another period is told in a cycle, which the unit knows some cycles later.
+    fn set_period(&mut self, period: Tick) {
+        if period == self.period {
+            return;
+        }
+        (self.period, self.known) = (period, self.now + 9);
+        if self.entry.is_none() {
+            self.plan(0);
+        }
+    }
+
+    /// When the next sweep reads first, which may not be before this cycle is over.
+    fn plan(&mut self, over: Tick) {
+        self.next_read = (self.begun + self.period).max(self.known).max(over) + 1;
+    }
+
     /// Somebody writes an entry.
     fn meet(&mut self, set: usize, way: usize) {
         if let Some(taken) = self.taken.as_mut().filter(|_| self.entry == Some(2 * set + way)) {
@@ -175,7 +203,7 @@ impl Reference {
         let now = self.now;
         let written: Vec<_> = self.writes.iter().filter(|w| w.cycle == now).map(|w| (w.set, w.way)).collect();
         if let (Some(entry), Some(taken)) = (self.entry, self.taken.filter(|taken| taken.read + 3 == now)) {
-            self.taken = None;
+            (self.taken, self.swept) = (None, Some(now));
             if !taken.again && !self.learns.contains(&now) {
                 let (set, way) = (entry / 2, entry % 2);
                 if taken.old.valid && !taken.old.is_static {
@@ -183,7 +211,7 @@ impl Reference {
                 }
                 self.entry = (entry + 1 < 2 * self.memory.len()).then_some(entry + 1);
                 if self.entry.is_none() {
-                    self.next_read = (self.begun + self.period).max(now) + 1;
+                    self.plan(now);
                 }
             }
         }
@@ -211,6 +239,7 @@ enum Step {
     Find,
     Learn { port: u16, allowed: bool },
     Write { way: usize, entry: Plain },
+    Period { ms: u32 },
 }
 
 /// Cycles from the operation before, or from this long before the next sweep.
@@ -223,15 +252,17 @@ enum When {
 fn steps() -> impl Strategy<Value = Vec<(When, u64, Step)>> {
     let when = prop_oneof![
         12 => (1_u64..9).prop_map(When::After),
+        1 => (9_u64..60).prop_map(When::After),
         2 => (1_u64..40).prop_map(When::BySweep),
-        1 => (1..3 * CYCLES_PER_MS).prop_map(When::After)
+        1 => (1_u64..1_000).prop_map(When::After)
     ];
     let entry = (any::<bool>(), any::<bool>(), 0_u8..4, 0_u64..1 << PORTS)
         .prop_map(|(valid, is_static, age, ports)| Plain { valid, is_static, age, address: 0, ports });
     let step = prop_oneof![
         4 => Just(Step::Find),
         4 => (0..PORTS, prop::bool::weighted(0.9)).prop_map(|(port, allowed)| Step::Learn { port, allowed }),
-        1 => (0_usize..2, entry).prop_map(|(way, entry)| Step::Write { way, entry })
+        1 => (0_usize..2, entry).prop_map(|(way, entry)| Step::Write { way, entry }),
+        1 => (0_u32..3).prop_map(|ms| Step::Period { ms })
     ];
     prop::collection::vec((when, 0..ADDRESSES, step), 1..150)
 }
@@ -240,10 +271,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn as_from_cycle_to_cycle(sets in prop_oneof![Just(1_usize), Just(2), Just(4)], period_ms in 0_u32..3, steps in steps()) {
+    fn as_from_cycle_to_cycle(
+        sets in prop_oneof![Just(1_usize), Just(2), Just(4)],
+        // A sweep takes longer than a short period.
+        cycles_per_ms in prop_oneof![Just(CYCLES_PER_MS), Just(20), Just(50), Just(100)],
+        period_ms in 0_u32..3,
+        steps in steps(),
+    ) {
         let mut fdb = Fdb::new(sets, period_ms, true);
-        let period = if period_ms == 0 { 1 << 60 } else { u64::from(period_ms) * CYCLES_PER_MS };
-        let mut reference = Reference::new(sets, period);
+        fdb.sweep = Sweep::new((1_000_000 / cycles_per_ms, 1), period_ms);
+        let period = |ms: u32| if ms == 0 { FOREVER } else { u64::from(ms) * cycles_per_ms };
+        let mut reference = Reference::new(sets, period(period_ms));
         // What was found, as long as the database says that it holds.
         let mut held: BTreeMap<(u64, u64), Option<u64>> = BTreeMap::new();
         let mut heard = vec![];
@@ -251,7 +289,7 @@ proptest! {
         for (when, address, step) in steps {
             at = match when {
                 When::After(cycles) => at + cycles,
-                When::BySweep(before) if reference.next_read < 1 << 59 => (at + 1).max(reference.next_read.saturating_sub(before)),
+                When::BySweep(before) if reference.next_read < FOREVER => (at + 1).max(reference.next_read.saturating_sub(before)),
                 When::BySweep(before) => at + before,
             };
             let address = address_of(1, address);
@@ -282,15 +320,55 @@ proptest! {
                     heard.push((at, index, allowed));
                     reference.cycle(Operation::Learn { address, set: index, port, allowed });
                 }
-                Step::Write { .. } if !reference.takes(index, &heard) => {}
                 Step::Write { way, entry } => {
+                    prop_assert_eq!(fdb.is_swept(at), reference.is_swept(), "in {}", at);
+                    if !reference.takes(index, &heard) {
+                        continue;
+                    }
                     let entry = Plain { address, ..entry };
                     fdb.write_at(read, way, index, entry.entry());
                     reference.cycle(Operation::Write { set: index, way, entry });
                 }
+                Step::Period { ms } => {
+                    fdb.set_aging_period_ms(read, ms);
+                    reference.set_period(period(ms));
+                    reference.cycle(Operation::None);
+                }
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn an_address_is_one_of_its_vlan(vlan in any::<u16>(), address in any::<u64>(), sets in 0_u32..15) {
+        let found = address_of(vlan, address);
+        prop_assert_eq!((found >> 48, found % (1 << 48)), (u64::from(vlan % (1 << 12)), address % (1 << 48)));
+        let fdb = Fdb::new(1 << sets, 0, true);
+        prop_assert_eq!(fdb.set_of(found), crc(&found.to_le_bytes()) % (1 << sets));
+    }
+}
+
+/// What was found holds while nothing changes and no sweep is near.
+#[test]
+fn a_version_is_of_what_stays() {
+    let mut fdb = Fdb::new(4, 1, true);
+    let address = address_of(1, 7);
+    let set = fdb.set_of(address);
+    let empty = fdb.version(0);
+    assert!(empty.is_some());
+    fdb.learn(100, set, address, 3, true);
+    assert_eq!(fdb.version(110), None, "it may be written by then");
+    assert_eq!(fdb.find(110, set, address), Some(1 << 3));
+    let learnt = fdb.version(110);
+    assert!(learnt.is_some() && learnt != empty);
+    assert_eq!((fdb.find(120, set, address), fdb.version(120)), (Some(1 << 3), learnt));
+    fdb.learn(130, set, address, 3, true);
+    assert_eq!((fdb.find(140, set, address), fdb.version(140)), (Some(1 << 3), learnt), "learnt anew, it is the same");
+    let far = CYCLES_PER_MS - FAR_FROM_SWEEP;
+    assert_eq!([far - 1, far + 1].map(|at| fdb.version(at).is_some()), [true, false]);
+    fdb.write(0, set as usize, Entry::default());
+    assert_ne!(fdb.version(140), learnt);
 }
 
 /// An entry that is learnt is swept twice before it goes, however long nobody asks.
