@@ -180,12 +180,9 @@ impl GateConfig {
         }
     }
 
-    /// As soon as a commit is taken, which is before the ports know what they are told last.
-    fn begin_again(&mut self, work: &Work, time: &GateTime) {
-        let when = self.free;
-        let place = self.steps.iter().position(|step| step.0.at(time) > when.at(time)).unwrap_or(self.steps.len());
-        self.steps.insert(place, (when, work.port, Step::Again(work.registers)));
-        self.busy_until(when.later(1), when.later(1));
+    /// As soon as a commit is taken, which after a step of the clock is when all ports know what they are told.
+    fn begin_again(&mut self, work: &Work) {
+        self.wait_for(self.free, work.port, Step::Again(work.registers));
     }
 
     /// A step of the clock in this cycle interrupts the commit that is worked on, or waits to begin again: nothing has come
@@ -409,7 +406,7 @@ impl GateConfig {
                 self.push_tell(port, step, free);
             }
             if let Some(work) = self.work.take() {
-                self.begin_again(&work, ports.gate_time());
+                self.begin_again(&work);
                 self.work = Some(work);
             }
         }
