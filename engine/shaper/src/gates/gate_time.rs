@@ -215,7 +215,29 @@ mod tests {
         })
     }
 
+    #[test]
+    fn a_tick_of_a_picosecond_is_one() {
+        let time = GateTime::of_picoseconds(1_000, 70, NOMINAL_INCREMENT);
+        assert_eq!([0, 999, 1_000, 1_001, 5_000].map(|tick| time.at(tick)), [70, 70, 70, 71, 4_070]);
+        let twice = GateTime::of_picoseconds(1_000, 70, 2 * NOMINAL_INCREMENT);
+        assert_eq!([1_000, 1_001, 5_000].map(|tick| twice.at(tick)), [70, 72, 8_070]);
+        assert_eq!([70, 71, 72, 73].map(|ps| twice.tick_of(ps)), [1_000, 1_001, 1_001, 1_002]);
+    }
+
     proptest! {
+        /// The first tick of a line, which goes on before and behind the part of time that it is of.
+        #[test]
+        fn a_line_has_a_first_tick_of_each_time(
+            time in gate_time(), tick in 0..40_000_u64, at in prop_oneof![0..400_000_u64, any::<u64>()],
+        ) {
+            let line = time.line(tick);
+            prop_assert_eq!(line.at(tick), time.at(tick));
+            let first = line.tick_of(at);
+            prop_assert!(line.increment > 0 || first == u64::MAX);
+            prop_assert!(first == u64::MAX || line.at(first) >= at);
+            prop_assert!(first == 0 || line.at(first - 1) < at || line.increment == 0);
+        }
+
         /// What is simple comes to what holds of any clock, also where a step or a slew of it acts.
         #[test]
         fn whole_time_is_that_of_any_clock(

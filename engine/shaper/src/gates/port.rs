@@ -105,18 +105,10 @@ impl Gates {
         self.pending.take().map(|pending| (pending.list, pending.change_time))
     }
 
-    /// Does what has come due.
+    /// The list that has come due runs.
     fn act(&mut self, now: u64) {
         if let Some(pending) = self.pending.take_if(|pending| pending.change_time <= now) {
             self.phase = Phase::Running { list: pending.list, start: pending.change_time };
-        }
-        match self.hold_end() {
-            Some(start) if start <= now => {
-                if let Phase::Holding { list, .. } = &self.phase {
-                    self.phase = Phase::Running { list: Arc::clone(list), start };
-                }
-            }
-            _ => {}
         }
     }
 

@@ -129,7 +129,14 @@ proptest! {
                     prop_assert!(!is_known || !gates.fits(last + 1, class, wire), "{} to {}", class, last);
                 }
             }
+            prop_assert_eq!(gates.pending(change_time - 1).map(|(_, at)| at), Some(change_time));
+            prop_assert_eq!(gates.pending(change_time), None);
             let list = Arc::clone(gates.list(now + 2_400).unwrap());
+            let cycle = &states[(change_time - now) as usize..].iter().take(list.cycle_time() as usize);
+            for class in 0..CLASSES {
+                let open_time = cycle.clone().filter(|&&states| states >> class & 1 == 1).count() as u64;
+                prop_assert_eq!(list.open_time(class), open_time);
+            }
             // What never fits is known from the list alone.
             for (class, &wire) in wires.iter().enumerate() {
                 let ever = (now + 2_400..).take(2 * list.cycle_time() as usize).any(|at| gates.fits(at, class, wire));
@@ -267,4 +274,24 @@ fn no_answer_walks_through_the_list() {
         assert_eq!(gates.fits_from(now, 0, 129), None);
     }
     assert!(began.elapsed().as_secs() < 20);
+}
+
+proptest! {
+    /// Lists are equal that are fitted to the same.
+    #[test]
+    fn lists_are_equal_that_do_the_same(admin in lists(), change in 0..5, more in 1_u64..9) {
+        let mut other = admin.clone();
+        match change {
+            0 => other.base_time += more,
+            1 => other.cycle_time += more,
+            2 => other.cycle_time_extension = 1_000,
+            3 => other.entries[0].states ^= 1,
+            _ => other.entries[0].operation = (other.entries[0].operation + 1) % OPERATIONS,
+        }
+        let compiled = |admin: &AdminList| List::compile(admin, &CAPACITY).unwrap();
+        let (a, b) = (compiled(&admin), compiled(&other));
+        let is_same = change == 4 || change == 2 && admin.cycle_time_extension.max(3) >= admin.cycle_time - 1;
+        prop_assert_eq!(&a, &compiled(&admin));
+        prop_assert_eq!(a == b, is_same);
+    }
 }

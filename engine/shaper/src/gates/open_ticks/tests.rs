@@ -53,15 +53,22 @@ fn times() -> impl Strategy<Value = GateTime> {
     })
 }
 
-fn gates(initial: u8, admin: &AdminList, change: Option<&(AdminList, u64)>, is_enabled: bool) -> Gates {
+/// From a gate time on; with those that have begun nobody asks what was before.
+fn gates(initial: u8, admin: &AdminList, change: Option<&(AdminList, u64)>, is_begun: bool) -> (Gates, u64) {
     let mut gates = Gates::default();
-    gates.set_enabled(is_enabled);
+    gates.set_enabled(true);
     gates.set_initial_states(initial);
-    gates.commit(0, 0, admin, &CAPACITY).unwrap();
+    let mut from = gates.commit(0, 0, admin, &CAPACITY).unwrap();
+    if is_begun {
+        gates.begin(from);
+    } else {
+        from = 0;
+    }
     if let Some((change, ahead)) = change {
         gates.commit(1_000, 1_000 + ahead, change, &CAPACITY).unwrap();
+        from = 1_000;
     }
-    gates
+    (gates, from)
 }
 
 /// From edge to edge.
@@ -83,13 +90,14 @@ proptest! {
     #[test]
     fn counted_is_what_a_walk_counts(
         initial in any::<u8>(), admin in lists(), change in prop::option::of((lists(), 1_u64..900)),
-        is_enabled in prop::bool::weighted(0.95), time in times(),
-        from in 0_u64..3_000, ways in prop::collection::vec(0_u64..3_000, 3), class in 0..CLASSES,
+        is_enabled in prop::bool::weighted(0.9), is_begun in any::<bool>(), time in times(),
+        from in prop_oneof![0_u64..5, 0_u64..3_000], ways in prop::collection::vec(0_u64..3_000, 3), class in 0..CLASSES,
     ) {
-        let gates = gates(initial, &admin, change.as_ref(), is_enabled);
+        let (mut gates, begins) = gates(initial, &admin, change.as_ref(), is_begun);
+        gates.set_enabled(is_enabled);
         let mut open = OpenTicks::new(class);
         // One after the other, since what is prepared is kept.
-        let mut from = if change.is_some() { from.max(time.tick_of(1_000)) } else { from };
+        let mut from = from.max(time.tick_of(begins));
         for way in ways {
             let to = from + way;
             let each = (from..to).filter(|&tick| gates.states(time.at(tick)) >> class & 1 == 1).count() as u64;
@@ -106,11 +114,51 @@ proptest! {
         }
     }
 
+    /// What waits needs the gate for some time more: ticks from which it stays open for so long.
+    #[test]
+    fn counted_with_a_guard_is_where_so_much_fits(
+        initial in any::<u8>(), admin in lists(), is_enabled in prop::bool::weighted(0.9), is_begun in any::<bool>(),
+        time in times(), from in 0_u64..3_000, ways in prop::collection::vec((0_u64..3_000, 0_u64..40), 3), class in 0..CLASSES,
+    ) {
+        let (mut gates, begins) = gates(initial, &admin, None, is_begun);
+        gates.set_enabled(is_enabled);
+        let mut open = OpenTicks::new(class);
+        let mut from = from.max(time.tick_of(begins));
+        for (way, guard) in ways {
+            let is_open = |tick: &u64| gates.fits(time.at(*tick), class, guard.max(1));
+            let each = (from..from + way).filter(is_open).count() as u64;
+            prop_assert_eq!(open.between(&gates, &time, from, from + way, guard), each);
+            if let Some(last) = (from..from + way).rfind(is_open) {
+                prop_assert_eq!(open.after(&gates, &time, from, each, guard), Some(last + 1));
+            }
+            from += way;
+        }
+    }
+
+    /// Windows that are whole ticks, and others in a cycle that is.
+    #[test]
+    fn cycles_of_whole_ticks(
+        parts in prop::collection::vec((1_u64..40, 1_u64..40), 1..4), from in 0_u64..500, way in 0_u64..2_000, unit in 1_u64..3,
+    ) {
+        let entry = |states, interval| Entry { operation: 0, states, interval };
+        let entries: Vec<Entry> =
+            parts.iter().flat_map(|&(closed, open)| [entry(0, closed * unit), entry(1, open * unit)]).collect();
+        let cycle_time = entries.iter().map(|entry| entry.interval).sum::<u64>().next_multiple_of(8) + 8;
+        let entries = [entries, vec![entry(0, cycle_time)]].concat();
+        let admin = AdminList { entries, base_time: 0, cycle_time, cycle_time_extension: 0 };
+        let (gates, _) = gates(0, &admin, None, true);
+        let time = GateTime::new(PtpClock::new(0, 0), GateDelays::default());
+        let each = (from..from + way).filter(|&tick| gates.states(time.at(tick)) & 1 == 1).count() as u64;
+        prop_assert_eq!(OpenTicks::new(0).between(&gates, &time, from, from + way, 0), each);
+    }
+
     #[test]
     fn far_away_too(
-        admin in lists(), time in times(), from in 0_u64..3_000, way in 0_u64..200_000, class in 0..CLASSES,
+        admin in lists(), time in times(), is_begun in any::<bool>(), from in 0_u64..3_000, way in 0_u64..200_000,
+        class in 0..CLASSES,
     ) {
-        let gates = gates(0, &admin, None, true);
+        let (gates, begins) = gates(0, &admin, None, is_begun);
+        let from = from.max(time.tick_of(begins));
         let mut open = OpenTicks::new(class);
         let count = walk(&gates, &time, class, from, from + way);
         prop_assert_eq!(open.between(&gates, &time, from, from + way, 0), count);
@@ -125,9 +173,11 @@ proptest! {
     /// Where no walk comes to an end: what is found is consistent.
     #[test]
     fn years_away(
-        admin in lists(), time in times(), from in 0_u64..3_000, count in 1_u64..1 << 50, class in 0..CLASSES,
+        admin in lists(), time in times(), is_begun in any::<bool>(), from in 0_u64..3_000, count in 1_u64..1 << 50,
+        class in 0..CLASSES,
     ) {
-        let gates = gates(0, &admin, None, true);
+        let (gates, begins) = gates(0, &admin, None, is_begun);
+        let from = from.max(time.tick_of(begins));
         let mut open = OpenTicks::new(class);
         match open.after(&gates, &time, from, count, 0) {
             Some(tick) => {
