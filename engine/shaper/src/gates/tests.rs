@@ -58,15 +58,20 @@ fn lists() -> impl Strategy<Value = AdminList> {
     )
 }
 
-/// States of each unit up to `until`.
-fn walk(walk: &Walk, until: u64) -> Vec<u8> {
+/// States of each unit up to `until`, and where its cycle began, if it is of one, which ends with a change or not.
+fn walk(walk: &Walk, until: u64) -> (Vec<u8>, Vec<Option<(u64, bool)>>) {
     let mut walk = walk.clone();
-    let mut states = Vec::new();
+    let (mut states, mut cycles) = (Vec::new(), Vec::new());
     while walk.now < until {
         walk.tick();
         states.push(walk.states);
+        cycles.push(walk.oper.as_ref().map(|(admin, start, _)| {
+            let extension = admin.cycle_time_extension.clamp(CAPACITY.least_interval - 1, admin.cycle_time - 1);
+            let change = walk.pending.as_ref().map(|pending| pending.1);
+            (*start, change.is_some_and(|at| at <= start + admin.cycle_time + extension))
+        }));
     }
-    states
+    (states, cycles)
 }
 
 proptest! {
@@ -99,12 +104,15 @@ proptest! {
             let near = gates.list(now).map_or(u64::MAX, |list| {
                 change_time.saturating_sub(2 * list.cycle_time() + list.extension + 2 * CAPACITY.horizon)
             });
-            let states = walk(&reference, now + 2_500);
+            let (states, cycles) = walk(&reference, now + 2_500);
             let open = |at: u64, class: usize, wire: u64| {
                 states[(at - now) as usize..][..wire as usize].iter().all(|states| states >> class & 1 == 1)
             };
             for at in now..now + units {
                 prop_assert_eq!(gates.list_states(at), states[(at - now) as usize], "at {}", at);
+                let cycle = cycles[(at - now) as usize];
+                prop_assert_eq!(gates.cycle_start(at), cycle.map(|(start, _)| start));
+                prop_assert_eq!(gates.is_last_cycle(at), cycle.is_some_and(|(_, is_last)| is_last), "at {}", at);
                 let edge = gates.next_edge(at).unwrap_or(u64::MAX);
                 prop_assert!(edge > at);
                 let quiet = edge.min(now + 2_400);
@@ -293,5 +301,72 @@ proptest! {
         let is_same = change == 4 || change == 2 && admin.cycle_time_extension.max(3) >= admin.cycle_time - 1;
         prop_assert_eq!(&a, &compiled(&admin));
         prop_assert_eq!(a == b, is_same);
+    }
+}
+
+/// Before a last cycle that is shorter than the horizon, here of 64, nothing is promised beyond the ends of entries that
+/// are less than a horizon before it.
+#[test]
+fn before_a_short_last_cycle_each_entry_is_for_itself() {
+    let gates = |first: u64, change: u64| {
+        let open = list(200, &[(0xFF, first), (0xFF, 200 - first)]);
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        gates.commit(0, 0, &open, &CAPACITY).unwrap();
+        gates.begin(0);
+        gates.propose(1, Arc::new(List::compile(&list(100, &[(0, 100)]), &CAPACITY).unwrap()), change);
+        gates
+    };
+    // Cycles begin at 800 and 1,000; entries end there and where the first one does. All stay open up to the change.
+    let cases = [
+        (136, 1_063, 900, 936),
+        (136, 1_063, 936, 1_000),
+        (136, 1_064, 900, 1_064),
+        (135, 1_063, 900, 1_063),
+        (135, 1_063, 940, 1_000),
+        (136, 1_063, 1_000, 1_063),
+    ];
+    for (first, change, now, close) in cases {
+        let gates = gates(first, change);
+        let fits = [close - now, close - now + 1].map(|wire| gates.fits(now, 0, wire));
+        assert_eq!(fits, [true, false], "at {now}, entries end by {first}, change at {change}");
+    }
+}
+
+/// The same behind the states that a step of the clock has left, and what a gate that closes with the change is open for.
+#[test]
+fn what_states_that_are_held_promise() {
+    for (change, more) in [(1_063, 0), (1_064, 64)] {
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        gates.commit(0, 0, &list(200, &[(0xFF, 200)]), &CAPACITY).unwrap();
+        gates.stepped(10, 1_000);
+        gates.propose(500, Arc::new(List::compile(&list(100, &[(0, 100)]), &CAPACITY).unwrap()), change);
+        let fits = [100 + more, 101 + more].map(|wire| gates.fits(900, 0, wire));
+        assert_eq!(fits, [true, false], "change at {change}");
+    }
+    // Open from 190 on up to 100 of the next cycle, where a list takes over that begins with 30 more.
+    let mut gates = Gates::default();
+    gates.set_enabled(true);
+    gates.commit(0, 0, &list(200, &[(1, 100), (0, 90), (1, 10)]), &CAPACITY).unwrap();
+    gates.begin(0);
+    gates.propose(1, Arc::new(List::compile(&list(100, &[(1, 30), (0, 70)]), &CAPACITY).unwrap()), 1_100);
+    assert_eq!([135, 136].map(|wire| gates.fits(995, 0, wire)), [true, false]);
+}
+
+/// A change so long behind a cycle's end as the extension prolongs that cycle, if that is known in time.
+#[test]
+fn an_extension_reaches_to_the_change() {
+    for (since, change, is_prolonged) in
+        [(1, 1_030, true), (1, 1_031, false), (1_000, 1_030, true), (1_001, 1_030, false)]
+    {
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        let extended = AdminList { cycle_time_extension: 30, ..list(200, &[(0xFF, 100), (1, 100)]) };
+        gates.commit(0, 0, &extended, &CAPACITY).unwrap();
+        gates.begin(0);
+        gates.propose(since, Arc::new(List::compile(&list(100, &[(0, 100)]), &CAPACITY).unwrap()), change);
+        assert_eq!(gates.list_states(1_010), if is_prolonged { 1 } else { 0xFF }, "{since} {change}");
+        assert_eq!(gates.is_last_cycle(999), is_prolonged);
     }
 }

@@ -114,6 +114,19 @@ proptest! {
         }
     }
 
+    /// About the end of a list's last cycle, which may be cut short or prolonged.
+    #[test]
+    fn counted_across_a_change(
+        admin in lists(), change in lists(), ahead in 1_u64..900, before in 0_u64..80, way in 0_u64..120, time in times(),
+        class in 0..CLASSES,
+    ) {
+        let (gates, begins) = gates(0, &admin, Some(&(change, ahead)), true);
+        let (_, change_time) = gates.pending(1_000).unwrap();
+        let from = time.tick_of(change_time.saturating_sub(before).max(begins));
+        let each = (from..from + way).filter(|&tick| gates.states(time.at(tick)) >> class & 1 == 1).count() as u64;
+        prop_assert_eq!(OpenTicks::new(class).between(&gates, &time, from, from + way, 0), each);
+    }
+
     /// What waits needs the gate for some time more: ticks from which it stays open for so long.
     #[test]
     fn counted_with_a_guard_is_where_so_much_fits(
