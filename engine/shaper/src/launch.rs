@@ -222,6 +222,10 @@ mod tests {
                     Verdict::Beyond => prop_assert!(offer.launch_ns > clock.ns_at(offer.at) + u64::from(horizon_ns)),
                 }
             }
+            for (k, taken) in taken.into_iter().enumerate() {
+                prop_assert!(launch.is_enabled(k));
+                prop_assert_eq!(launch.held(k) + gone.iter().filter(|(_, released)| released.queue == k).count(), taken);
+            }
             run(&mut launch, &clock, 1_000_000, &mut gone);
             for (k, taken) in taken.into_iter().enumerate() {
                 let of_queue: Vec<_> = gone.iter().filter(|(_, released)| released.queue == k).collect();
@@ -240,6 +244,46 @@ mod tests {
                 }
             }
             prop_assert!(gone.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        }
+    }
+
+    /// What is read in a tick is the clock of the tick before and what it is ahead: 8 * 999 + 56 ns in tick 1,000, and a
+    /// launch time is reached 64 ns before.
+    #[test]
+    fn a_frame_is_late_or_beyond_to_the_nanosecond() {
+        let clock = PtpClock::new(0, 0);
+        let now = 8 * 999 + AHEAD_NS + LEAD_NS;
+        let verdict = |launch_ns| {
+            let mut launch = Launch::new(AHEAD_NS, LEAD_NS);
+            launch.set_enabled(1);
+            launch.set_drops(1);
+            launch.set_horizon_ns(500);
+            assert!(launch.is_enabled(0) && !launch.is_enabled(1));
+            launch.offer(&clock, 1_000, 0, launch_ns, ())
+        };
+        assert_eq!([now + 7, now + 8].map(verdict), [Verdict::Dropped, Verdict::Taken]);
+        assert_eq!([now + 500, now + 501].map(verdict), [Verdict::Taken, Verdict::Beyond]);
+    }
+
+    /// The first of a queue goes two ticks after it was taken, and each three after the one before.
+    #[test]
+    fn what_is_due_goes_in_its_tick() {
+        let clock = PtpClock::new(0, 0);
+        let mut launch = Launch::new(AHEAD_NS, LEAD_NS);
+        launch.set_enabled(1);
+        for (at, launch_ns) in [(1_000, 100), (1_001, 200), (1_002, 150)] {
+            launch.offer(&clock, at, 0, launch_ns, launch_ns);
+            assert_eq!(launch.next(&clock, 0), 1_002);
+        }
+        let mut gone = Vec::new();
+        run_all(&mut launch, &clock, &mut gone);
+        assert_eq!(gone, [(1_002, 100), (1_005, 150), (1_008, 200)]);
+    }
+
+    fn run_all(launch: &mut Launch<u64>, clock: &PtpClock, gone: &mut Vec<(Tick, u64)>) {
+        while launch.next(clock, 0) < NEVER {
+            let at = launch.next(clock, 0);
+            gone.extend(launch.release(clock, at).map(|released| (at, released.frame)));
         }
     }
 

@@ -245,7 +245,8 @@ impl Fdb {
         while self.sweep.from < until {
             if !self.sweep.running {
                 let length = if self.in_cycles { STEP * (entries as Tick - 1) } else { 0 };
-                if self.sweep.from.saturating_add(length + SETTLED) < until || !self.in_cycles {
+                let is_over = self.sweep.from.saturating_add(length + SETTLED) < until;
+                if is_over && self.leaves_memory_from(self.sweep.from) || !self.in_cycles {
                     self.sweep_at_once(until, length);
                     continue;
                 }
@@ -266,6 +267,11 @@ impl Fdb {
                 self.sweep.finish(at);
             }
         }
+    }
+
+    /// Whether nothing that is known reads or writes from a cycle on.
+    fn leaves_memory_from(&self, at: Tick) -> bool {
+        self.sweep.reads.back().is_none_or(|&read| read < at) && self.learnt[0] + LEARN_WRITES < at
     }
 
     fn sweep_entry(&mut self, at: Tick) {

@@ -119,6 +119,7 @@ proptest! {
                 prop_assert!(states[(at - now) as usize..(quiet - now) as usize].windows(2).all(|w| w[0] == w[1]));
                 for (class, &wire) in wires.iter().enumerate() {
                     let fits = gates.fits(at, class, wire);
+                    prop_assert_eq!(gates.close(at, class).is_some(), open(at, class, 1));
                     prop_assert!(!fits || open(at, class, wire), "{} at {}: goes on behind its gate", class, at);
                     if at < near || at >= change_time || gates.is_last_cycle(at) {
                         prop_assert_eq!(fits, open(at, class, wire), "{} at {}", class, at);
@@ -368,5 +369,23 @@ fn an_extension_reaches_to_the_change() {
         gates.propose(since, Arc::new(List::compile(&list(100, &[(0, 100)]), &CAPACITY).unwrap()), change);
         assert_eq!(gates.list_states(1_010), if is_prolonged { 1 } else { 0xFF }, "{since} {change}");
         assert_eq!(gates.is_last_cycle(999), is_prolonged);
+    }
+}
+
+proptest! {
+    /// Of many windows of few lengths, the first that is long enough.
+    #[test]
+    fn the_first_window_that_is_long_enough_is_found(
+        entries in prop::collection::vec((0_u8..2, 4_u64..8), 1..60), wire in 1_u64..20, froms in prop::collection::vec(0_u64..500, 8),
+    ) {
+        let cycle_time = entries.iter().map(|entry| entry.1).sum();
+        let capacity = Capacity { entries: 60, ..CAPACITY };
+        let mut gates = Gates::default();
+        gates.set_enabled(true);
+        gates.commit(0, 0, &list(cycle_time, &entries), &capacity).unwrap();
+        for from in froms {
+            let first = (from..from + 2 * cycle_time).find(|&at| gates.fits(at, 0, wire));
+            prop_assert_eq!(gates.fits_from(from, 0, wire), first);
+        }
     }
 }

@@ -2,9 +2,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::ptp_clock::{PtpClock, NOMINAL_INCREMENT};
+use crate::ptp_clock::{Command, PtpClock, NOMINAL_INCREMENT};
 
 const SECOND: u64 = 125_000_000;
+const ONE_NS: Time = 1 << 32;
 
 /// Two clocks that drift, a link between them with delays of random length, and frames that are lost now and then.
 struct World {
@@ -103,6 +104,26 @@ proptest! {
         prop_assert_eq!(Message::decode(&frame), Some(message));
         prop_assert_eq!(Message::decode(&frame[..cut]), None);
         prop_assert!(is_ours(&frame));
+        // Neither to another address, nor of another type, nor of another version.
+        for (byte, is_other) in [(0, true), (5, true), (12, true), (13, true), (14, false)] {
+            let mut other = frame;
+            other[byte] ^= 1;
+            prop_assert_eq!((is_ours(&other), Message::decode(&other)), (!is_other, None));
+        }
+    }
+
+    /// Samples on a line give that line, anywhere.
+    #[test]
+    fn a_line_is_found(slope in -1_000_000_i64..1_000_000, intercept in -1_000_i64..1_000, at in 0_i64..1 << 40) {
+        // What the regression counts in: 1024 ns.
+        let coarse = |count: i64| Time::from(count) << 42;
+        let error = |time: i64| (Time::from(intercept) << 32) + coarse(time) * Time::from(slope) / 1_000_000_000;
+        let sample = |n: i64| Sample { at: coarse(at + 1_000 * n), round_trip: 0, error: error(1_000 * n) };
+        let drift = Drift::of(&(0..8).map(sample).collect::<Vec<_>>()).unwrap();
+        for n in [-1_000, 0, 5, 1_000_000] {
+            let off = drift.error_at(coarse(at + n)) - error(n);
+            prop_assert!(off.abs() < ONE_NS / 100, "{} 2^-32 ns", off);
+        }
     }
 
     /// Whatever comes, in any order, nothing overflows, and every command is one that a clock takes or refuses.
@@ -170,6 +191,9 @@ fn the_papers_drift_is_found() {
         }
     }
     assert!(world.error_ns().abs() < 50.0);
+    assert_eq!(world.origin.given().map(|given| given.slope), world.origin.drift().map(|drift| drift.slope));
+    let checks = world.origin.samples().iter().filter(|sample| sample.0 == Phase::Checking).count();
+    assert_eq!(checks, 100);
 }
 
 #[test]
@@ -183,4 +207,117 @@ fn without_answers_it_fails() {
     assert_eq!((silent.origin.phase(), silent.origin.lost()), (Phase::Failed, 10));
     assert_eq!(Origin::new(Plan { probes: 7, ..plan }, 0).unwrap_err(), PlanError::Probes(7));
     assert_eq!(Origin::new(Plan { interval: 5 << 32, ..plan }, 0).unwrap_err(), PlanError::Interval(5));
+}
+
+#[test]
+fn a_plan_has_its_limits() {
+    let least = Plan { interval: 100_000 << 32, probes: 8, probes_after_set: 1_000_000, checks: 1_000_000 };
+    assert_eq!(least.check(), Ok(()));
+    assert_eq!(Plan { checks: 1_000_001, ..least }.check(), Err(PlanError::Probes(1_000_001)));
+    assert_eq!(Plan { interval: (100_000 << 32) - 1, ..least }.check(), Err(PlanError::Interval(99_999)));
+}
+
+/// Three days, and 1/4096 of them in error, to both sides of the middle; and more than one sample.
+#[test]
+fn samples_have_their_limits() {
+    let most = 1 << (48 + 32);
+    let pair = |at: Time, error: Time| [-1, 1].map(|side| Sample { at: side * at, round_trip: 0, error: side * error });
+    assert!(Drift::of(&pair(most, 0)).is_some() && Drift::of(&pair(most + 1, 0)).is_none());
+    assert!(Drift::of(&pair(most, most >> 12)).is_some() && Drift::of(&pair(most, (most >> 12) + 1)).is_none());
+    let pair = pair(most, 0);
+    assert!(Drift::through(5, &pair[..1]).is_none());
+    assert_eq!(Drift::through(5, &pair), Some(Drift { at: 0, intercept: 0, slope: 5 }));
+}
+
+/// No message leaves before its time; the hardware says when it did.
+#[test]
+fn messages_leave_in_their_time() {
+    let plan = Plan { interval: 1_000_000 << 32, probes: 8, probes_after_set: 8, checks: 0 };
+    let mut origin = Origin::new(plan, 500).unwrap();
+    assert_eq!((origin.send(499), origin.next()), (None, Some(500)));
+    let Some(Message::Probe { number, sent: 500 }) = origin.send(500) else { panic!() };
+    assert_eq!(origin.send(500 + plan.interval - 1), None);
+    origin.left_at(number, 700);
+    origin.left_at(number + 1, 900);
+    origin.receive(&Message::Answer { number, sent: 500, received: 10, answered: 30 }, 1_700);
+    assert_eq!(origin.samples(), [(Phase::Collecting, Sample::new(700, 10, 30, 1_700))]);
+}
+
+/// Tries of one compensation have one number, by which it is done once; all else has its own. Without checks it is over when that is done.
+#[test]
+fn a_compensation_that_is_tried_again_keeps_its_number() {
+    for checks in [0, 3] {
+        let plan = Plan { interval: 1_000_000 << 32, probes: 8, probes_after_set: 8, checks };
+        let mut origin = Origin::new(plan, 0).unwrap();
+        let mut follower = Follower::default();
+        let clock = clock(1_000_000, 0);
+        let (mut numbers, mut tries) = (Vec::new(), Vec::new());
+        while let Some(now) = origin.next() {
+            let Some(message) = origin.send(now) else { break };
+            let reaction = follower.receive(&message, now, 1_000, &clock);
+            match message {
+                Message::Compensate { number, .. } => {
+                    tries.push(number);
+                    assert_eq!(reaction.commands.iter().flatten().count(), if tries.len() == 1 { 2 } else { 0 });
+                    if tries.len() < 3 {
+                        continue;
+                    }
+                }
+                Message::Probe { number, .. } | Message::Set { number, .. } => numbers.push(number),
+                _ => {}
+            }
+            origin.receive(&reaction.answer.unwrap(), now + 1_000);
+            assert_eq!((origin.phase(), origin.is_over()) == (Phase::Done, true), checks == 0 && tries.len() == 3);
+        }
+        assert_eq!(tries, [18; 3]);
+        assert_eq!(numbers, (1..=17).chain(19..19 + checks).collect::<Vec<_>>());
+    }
+}
+
+/// A clock is set to what the time is when that acts; then compensated to the nearest nanosecond, anew for each number.
+#[test]
+fn a_follower_does_what_it_is_told() {
+    let (mut follower, clock) = (Follower::default(), clock(1_000_000, 0));
+    let told = |follower: &Follower| (follower.is_set(), follower.is_compensated());
+    assert_eq!(told(&follower), (false, false));
+    let set = Message::Set { number: 1, time: 5_000_000_000 << 32 };
+    let reaction = follower.receive(&set, clock.time_at(1_000), 1_040, &clock);
+    assert_eq!(reaction.commands, [Some(Command::Set { s: 5, ns: 320 }), None]);
+    assert_eq!(told(&follower), (true, false));
+    let now = clock.time_at(1_040);
+    let mut compensate = |number, at: Time, intercept, slope| {
+        let message = Message::Compensate { number, at, intercept, slope };
+        let reaction = follower.receive(&message, now, 1_040, &clock);
+        (reaction.commands[0], follower.is_compensated())
+    };
+    let step = |s, ns| Some(Command::Step { s, ns });
+    let (most_slope, most_span) = (1 << 43, 1 << 80);
+    assert_eq!(compensate(2, now, 0, most_slope + 1), (None, false));
+    assert_eq!(compensate(2, now + most_span + 1, 0, 0), (None, false));
+    assert_eq!(compensate(2, now, -3 * ONE_NS - ONE_NS / 2, 0), (step(0, 4), true));
+    assert_eq!(compensate(2, now, -3 * ONE_NS, 0), (None, true), "it is done");
+    assert_eq!(compensate(3, now, -3 * ONE_NS - ONE_NS / 2 + 1, 0), (step(0, 3), true));
+    assert_eq!(compensate(4, now, 3 * ONE_NS, 0), (step(-1, 999_999_997), true));
+    assert!(compensate(5, now, 0, -most_slope).0.is_some() && compensate(6, now + most_span, 0, 0).0.is_some());
+}
+
+/// However long it runs after it was compensated.
+#[test]
+fn a_course_goes_on_for_years() {
+    let (mut follower, mut clock) = (Follower::default(), clock(1_000_000, 0));
+    let at = clock.time_at(1_000);
+    let slope = 1 << 33;
+    let reaction = follower.receive(&Message::Compensate { number: 1, at, intercept: 0, slope }, at, 1_000, &clock);
+    reaction.commands.into_iter().flatten().for_each(|command| clock.command(1_000, command).unwrap());
+    for years in 1..20 {
+        let cycle = years << 52;
+        if let Some(command) = follower.trim(cycle, &clock) {
+            clock.command(cycle, command).unwrap();
+        }
+        // A clock that was fast by 2^-17 shows what one that is right does.
+        let free = (i128::from(cycle) - 1_000) * i128::from(NOMINAL_INCREMENT);
+        let right = at + free * (1 << 17) / ((1 << 17) + 1);
+        assert!((follower.trim(cycle, &clock).is_none()) || clock.is_slewing_at(cycle + 1), "{years}");
+        assert!((clock.time_at(cycle + (1 << 40)) - right) > 0);
+    }
 }
