@@ -311,7 +311,8 @@ mod tests {
 
     fn increments() -> impl Strategy<Value = u64> {
         let near = NOMINAL_INCREMENT - 1_000_000..NOMINAL_INCREMENT + 1_000_000;
-        prop_oneof![Just(NOMINAL_INCREMENT), near, ONE_NS..END_OF_INCREMENTS]
+        let beside_a_power = (33_u32..40).prop_map(|bits| (1 << bits) - 1);
+        prop_oneof![Just(NOMINAL_INCREMENT), near, ONE_NS..END_OF_INCREMENTS, beside_a_power]
     }
 
     fn commands() -> impl Strategy<Value = Command> {
@@ -381,6 +382,31 @@ mod tests {
             prop_assert!(clock.ns_at(cycle) >= wanted);
             prop_assert!(clock.ns_at(cycle - 1) < wanted);
         }
+    }
+
+    proptest! {
+        /// A line holds in the cycle that it is asked for, up to the one that another holds for.
+        #[test]
+        fn lines_are_what_the_clock_shows(
+            increment in increments(), ns in -20_i32..20, rate in 1_u32 << 30..=u32::MAX, cycle in 60_u64..160,
+        ) {
+            let mut clock = PtpClock::new(77, 1_000).with_increment(increment);
+            clock.command(90, Command::Slew { ns, rate }).unwrap();
+            let line = clock.line(cycle);
+            prop_assert!(line.until > cycle);
+            prop_assert_eq!(line.increment > 0, cycle >= 90);
+            for cycle in cycle..line.until.min(cycle + 200) {
+                let since = i128::from(cycle) - i128::from(line.cycle);
+                prop_assert_eq!(line.time + since * i128::from(line.increment), clock.time_at(cycle), "in {}", cycle);
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_is_of_the_clock_up_to_its_end() {
+        let (s, ns) = (TIME_END_NS / NS_PER_S, TIME_END_NS % NS_PER_S);
+        assert_eq!([ns - 1, ns].map(|ns| nanoseconds(s, ns)), [Some(TIME_END_NS - 1), None]);
+        assert_eq!([NS_PER_S - 1, NS_PER_S].map(|ns| nanoseconds(1, ns)), [Some(1_999_999_999), None]);
     }
 
     #[test]

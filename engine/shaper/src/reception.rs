@@ -39,8 +39,6 @@ pub struct Reception {
     turns: Turns,
     /// First cycle in which a next frame's byte can be taken.
     free: Tick,
-    /// A beat that ends a lost frame waits for room up to this cycle; what comes meanwhile is lost too.
-    owing: Option<Tick>,
     run: u32,
     port: u16,
     /// The last runs, as many as there may be in the FIFO; a ring.
@@ -49,14 +47,7 @@ pub struct Reception {
 
 impl Reception {
     pub fn new(ports: u16, port: u16) -> Self {
-        Self {
-            turns: Turns::new(ports),
-            free: 0,
-            owing: None,
-            run: 0,
-            port,
-            runs: [Run::default(); FIFO_BYTES as usize],
-        }
+        Self { turns: Turns::new(ports), free: 0, run: 0, port, runs: [Run::default(); FIFO_BYTES as usize] }
     }
 
     /// Takes in a frame of `bytes` bytes, one or more, whose first is on the wire in cycle `first`.
@@ -64,25 +55,19 @@ impl Reception {
     pub fn take(&mut self, first: Tick, bytes: u16) -> Taken {
         let write = first + TO_FIFO;
         let start = (write + THROUGH_FIFO).max(self.free);
-        let late = start - write - THROUGH_FIFO;
+        let is_late = start > write + THROUGH_FIFO;
         let length = u64::from(bytes);
         // Without a backlog nothing can be lost; this is always so with a gap of 12 and a whole preamble.
-        let lost = if late == 0 && self.owing.is_none() { None } else { self.lost(write, start, length) };
+        let lost = if is_late { self.lost(write, start, length) } else { None };
         let Some(kept) = lost else {
             let last = start + length - 1;
             self.push(start, length);
             return Taken { first: start, last, turn: self.finish(last), overrun: None };
         };
-        // The beat that ends the frame goes in as soon as there is room, behind those that are owed already.
-        self.push(start, kept);
-        let from = (write + kept + 1).max(self.owing.map_or(0, |until| until + 1));
-        let end = self.room(from);
-        self.owing = Some(end);
-        let after = if kept > 0 { start + kept } else { self.free };
-        let last = after.max(end + THROUGH_FIFO);
-        self.push(last, 1);
-        let first = if kept > 0 { start } else { last };
-        Taken { first, last, turn: self.finish(last), overrun: Some(kept as u16) }
+        // The beat that ends the frame goes in as soon as there is room, which is before the port has come to it.
+        let last = start + kept;
+        self.push(start, kept + 1);
+        Taken { first: start, last, turn: self.finish(last), overrun: Some(kept as u16) }
     }
 
     /// Gives the turn of the record.
@@ -97,21 +82,14 @@ impl Reception {
             // What came before has left the FIFO.
             self.run = 0;
             self.runs[0] = Run { first, bytes };
-        } else if bytes > 0 {
+        } else {
             self.run = (self.run + 1) % FIFO_BYTES as u32;
             self.runs[self.run as usize] = Run { first, bytes };
         }
     }
 
     /// How many bytes go in before the first that finds no room, if any does not.
-    fn lost(&mut self, write: Tick, start: Tick, bytes: u64) -> Option<u64> {
-        if self.owing.is_some_and(|until| write <= until) {
-            let until = self.owing.unwrap_or(0);
-            // Lost from the first byte on, though the frame lasts longer than what is owed.
-            debug_assert!(write <= until);
-            return Some(0);
-        }
-        self.owing = None;
+    fn lost(&self, write: Tick, start: Tick, bytes: u64) -> Option<u64> {
         (0..bytes).find(|&n| {
             let cycle = write + n;
             // The byte that has to be gone: 32 before this one.
@@ -130,11 +108,6 @@ impl Reception {
             back -= run.bytes;
         }
         0
-    }
-
-    /// The first cycle from this one on in which the FIFO has room for the next byte.
-    fn room(&self, from: Tick) -> Tick {
-        from.max(self.taken(FIFO_BYTES) + BACK)
     }
 }
 
@@ -255,6 +228,8 @@ mod tests {
         let mut reception = Reception::new(8, 0);
         let taken: Vec<_> = (0..40).map(|n| reception.take(100 + 3 * n, 1)).collect();
         assert!(taken.iter().any(|t| t.overrun == Some(0)));
+        let frames: Vec<_> = (0..40).map(|n| (100 + 3 * n, 1)).collect();
+        assert_eq!(taken, in_cycles(8, 0, &frames));
         assert!(taken.windows(2).all(|pair| pair[1].last >= pair[0].last + 10));
     }
 }

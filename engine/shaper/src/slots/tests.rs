@@ -184,3 +184,14 @@ proptest! {
         }
     }
 }
+
+/// Free time for exactly the longest frame is enough; and which entry it is that is of no slot.
+#[test]
+fn limits_are_to_the_nanosecond() {
+    let compiled = |free: u32| schedule(&[8000, 0], &[0], 8000 + free).compile(FRAME_NS);
+    assert_eq!(compiled(1231), Ok(vec![opening(1, 8000), opening(2, 1231)]));
+    assert!(matches!(compiled(1230), Err(ScheduleError::TooShort { what: Part::Free, interval_ns: 1230, .. })));
+    let guarded = [1, 2, 3, 4].map(|queues| [opening(queues, 2700), opening(0, 1300)]).concat();
+    let error = Schedule::of_gates(3, &guarded).unwrap_err();
+    assert_eq!(error, ScheduleError::NoSlot { entry: 4, queues: 3, interval_ns: 2700 });
+}
