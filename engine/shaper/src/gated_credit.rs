@@ -191,6 +191,25 @@ mod tests {
         }
     }
 
+    /// Credit that nothing waits for is given up behind a closed gate, whether or not anybody has asked for it.
+    #[test]
+    fn credit_that_nothing_waits_for_is_given_up() {
+        let gates = gates(&[(0xFF, 1_000), (0, 9_000)], 10_000);
+        let time = GateTime::new(PtpClock::new(0, 0), GateDelays::default());
+        for asks in [false, true] {
+            let mut credit = GatedCredit::new(CLASS, 0, Credit::new(1_000, PORT_RATE, Bounds::HARDWARE).unwrap());
+            credit.pass(&gates, &time, 100, true, 0);
+            assert_eq!(credit.credit().credit(), 100 * 1_000);
+            if asks {
+                credit.without_debt_from(&gates, &time, None);
+            }
+            // From 1,600 ns on to 2,400 ns.
+            credit.pass(&gates, &time, 200, true, 0);
+            credit.pass(&gates, &time, 300, false, 0);
+            assert_eq!(credit.credit().credit(), 0);
+        }
+    }
+
     /// A frame of 1542 bytes at 1 kb/s behind a gate that is open for one of ten microseconds: ten times 12.3 s, less
     /// what it takes itself.
     #[test]

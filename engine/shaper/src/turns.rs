@@ -78,4 +78,32 @@ mod tests {
             }
         }
     }
+    /// The words of a frame are read one in each turn from the one after its selection on; its cells are given back in the
+    /// turn after the last, or after the one in which the transmitter wants that. By hand, for port 1 of 4.
+    #[test]
+    fn cells_are_given_back_after_the_last_word() {
+        let turns = Turns::new(4);
+        // Turns 101, 105, ...; a word of eight bytes in each.
+        for (bytes, wanted, release) in [(1, 900, 105), (8, 900, 105), (9, 900, 109), (32, 900, 117), (33, 100, 121)] {
+            assert_eq!(turns.release(1, 97, bytes, |_| wanted), release, "{bytes}");
+        }
+        assert_eq!(turns.release(1, 100, 1, |_| 900), 105);
+        // The fifth word and later ones wait for the transmitter.
+        let asked = |word| {
+            assert_eq!(word, 4);
+            129
+        };
+        assert_eq!(turns.release(1, 97, 33, asked), 133);
+        assert_eq!(
+            [(0, 0), (13, 0), (14, 0), (100, 5)].map(|(selection, word)| super::wanted(selection, word)),
+            [0, 0, 1, 127]
+        );
+    }
+
+    #[test]
+    fn a_turn_in_which_others_are_is_left_out() {
+        let turns = Turns::new(4);
+        assert_eq!(turns.free_turn(1, 98, &[]), 101);
+        assert_eq!(turns.free_turn(1, 98, &[105, 101]), 109);
+    }
 }

@@ -254,6 +254,7 @@ fn steps() -> impl Strategy<Value = Vec<(When, u64, Step)>> {
         12 => (1_u64..9).prop_map(When::After),
         1 => (9_u64..60).prop_map(When::After),
         2 => (1_u64..40).prop_map(When::BySweep),
+        2 => (1_u64..6).prop_map(When::BySweep),
         1 => (1_u64..1_000).prop_map(When::After)
     ];
     let entry = (any::<bool>(), any::<bool>(), 0_u8..4, 0_u64..1 << PORTS)
@@ -261,14 +262,14 @@ fn steps() -> impl Strategy<Value = Vec<(When, u64, Step)>> {
     let step = prop_oneof![
         4 => Just(Step::Find),
         4 => (0..PORTS, prop::bool::weighted(0.9)).prop_map(|(port, allowed)| Step::Learn { port, allowed }),
-        1 => (0_usize..2, entry).prop_map(|(way, entry)| Step::Write { way, entry }),
+        2 => (0_usize..2, entry).prop_map(|(way, entry)| Step::Write { way, entry }),
         1 => (0_u32..3).prop_map(|ms| Step::Period { ms })
     ];
     prop::collection::vec((when, 0..ADDRESSES, step), 1..150)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn as_from_cycle_to_cycle(

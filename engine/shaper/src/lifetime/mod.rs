@@ -346,4 +346,42 @@ mod tests {
             assert_eq!(lifetime.search(ports), Some((3, until)), "{selected} {enqueued:?}");
         }
     }
+    /// An enqueue at the head of the queue that a pop left empty, before its list is unlinked, is the next head.
+    #[test]
+    fn what_is_queued_behind_a_pop_follows_it() {
+        let ports = 4;
+        let head = |at, class, head| {
+            let mut lifetime = Lifetime::default();
+            lifetime.look = Some(Look { at: 0, traffic_class: 0, is_long: None });
+            lifetime.popped(99, &copy(1, 3), true);
+            lifetime.enqueued(at, &copy(1, class), head);
+            lifetime.rest_after(lifetime.pop.unwrap(), None, ports)
+        };
+        // UNLINK, held off to 101, then eight of SCAN, SETTLE; before those NEXT, INFO, HEAD.
+        assert_eq!([head(100, 2, true), head(100, 3, false), head(100, 3, true)], [111, 111, 114]);
+        // It is taken out in 99, and unlinked in 100.
+        assert_eq!([head(98, 3, true), head(99, 3, true), head(101, 3, true)], [110, 113, 111]);
+    }
+
+    /// What is known of enqueues decides about a look from the cycle after it on, and about a search from its end on.
+    #[test]
+    fn enqueues_are_waited_for() {
+        let mut lifetime = Lifetime::default();
+        assert!(lifetime.is_idle() && lifetime.last_enqueue(NEVER).is_none());
+        lifetime.look = Some(Look { at: 100, traffic_class: 0, is_long: None });
+        assert_eq!([100, 101].map(|due| lifetime.last_enqueue(due)), [None, Some(99)]);
+        lifetime.look = None;
+        lifetime.give_up(copy(1, 3), false, 97, 99, false);
+        assert!(lifetime.given_up().is_some());
+        lifetime.released();
+        assert!(lifetime.given_up().is_none() && !lifetime.is_idle());
+        assert_eq!(lifetime.search(4), Some((3, 113)));
+        assert_eq!([112, 113].map(|due| lifetime.last_enqueue(due)), [None, Some(111)]);
+        // What is selected before the class has been searched goes its way after that, what is selected then at once.
+        lifetime.popped(113, &copy(1, 7), true);
+        assert!(lifetime.pop.is_some());
+        lifetime.pop = None;
+        lifetime.popped(112, &copy(1, 7), true);
+        assert!(lifetime.pop.is_none());
+    }
 }

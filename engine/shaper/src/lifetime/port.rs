@@ -166,3 +166,6 @@ impl Port {
         Some(expired)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -191,7 +191,10 @@ fn limits_are_to_the_nanosecond() {
     let compiled = |free: u32| schedule(&[8000, 0], &[0], 8000 + free).compile(FRAME_NS);
     assert_eq!(compiled(1231), Ok(vec![opening(1, 8000), opening(2, 1231)]));
     assert!(matches!(compiled(1230), Err(ScheduleError::TooShort { what: Part::Free, interval_ns: 1230, .. })));
-    let guarded = [1, 2, 3, 4].map(|queues| [opening(queues, 2700), opening(0, 1300)]).concat();
+    let guarded = [1, 2, 4, 3, 4].map(|queues| [opening(queues, 2700), opening(0, 1300)]).concat();
     let error = Schedule::of_gates(3, &guarded).unwrap_err();
-    assert_eq!(error, ScheduleError::NoSlot { entry: 4, queues: 3, interval_ns: 2700 });
+    assert_eq!(error, ScheduleError::NoSlot { entry: 6, queues: 3, interval_ns: 2700 });
+    let single = Schedule::of_gates(2, &[opening(3, 500)]).unwrap_err();
+    assert_eq!(single, ScheduleError::NoSlot { entry: 0, queues: 3, interval_ns: 500 }, "there is no slot before it");
+    assert!(schedule(&[20], &[0; 128], 3000).compile(20).is_ok());
 }
