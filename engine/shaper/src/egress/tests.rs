@@ -567,6 +567,19 @@ proptest! {
     }
 }
 
+/// A frame of 20 bytes takes 25 ticks with its gap, whose credit a class with half the rate has again 25 ticks later.
+#[test]
+fn a_frame_that_comes_without_credit_does_not_pass() {
+    let line = line(false, USUAL);
+    let mut port = EgressPort::new(usize::from(RECEPTIONS));
+    port.set_credit(&line, START, 3, Some(credit(RATE / 2)));
+    let passes = |port: &mut EgressPort, at| port.would_select(&line, at, &copy(1, at, 20, 3));
+    assert!(passes(&mut port, START));
+    port.pass(&line, START, &copy(0, START, 20, 3));
+    assert_eq!(port.free(), START + 25);
+    assert_eq!([25, 49, 50].map(|ticks| passes(&mut port, START + ticks)), [false, false, true]);
+}
+
 /// What is kept of the windows of a list that stays is as long as its largest, and is forgotten when gates change.
 #[test]
 fn the_longest_frame_is_that_of_the_gates_that_run() {

@@ -271,7 +271,7 @@ impl Fdb {
 
     /// Whether nothing that is known reads or writes from a cycle on.
     fn leaves_memory_from(&self, at: Tick) -> bool {
-        self.sweep.reads.back().is_none_or(|&read| read < at) && self.learnt[0] + LEARN_WRITES < at
+        self.sweep.reads.back() != Some(&at) && self.learnt[0] + LEARN_WRITES < at
     }
 
     fn sweep_entry(&mut self, at: Tick) {
