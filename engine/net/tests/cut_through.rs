@@ -25,6 +25,8 @@ struct Coming {
     class: u8,
     /// Ports that it is for, among them its own, which is left out.
     to: u64,
+    /// Of a stream that has an ATS scheduler, which meters its frames of classes 0 to 2 and never has to hold one.
+    metered: bool,
 }
 
 /// What happens to a copy at an instant; of one instant, in this order.
@@ -57,8 +59,10 @@ struct Plan {
 
 fn plans() -> impl Strategy<Value = Plan> {
     let byte_ps = prop::array::uniform3(prop::sample::select(vec![8_000, 8_000, 80_000]));
-    let coming = (0..PORTS, prop_oneof![Just(0), 0..2_000_u64], 64..1_200_u64, 0..4_u8, 1..8_u64);
-    let coming = coming.prop_map(|(port, idle, bytes, class, to)| Coming { port, idle, bytes, class, to });
+    let coming =
+        (0..PORTS, prop_oneof![Just(0), 0..2_000_u64], 64..1_200_u64, 0..4_u8, 1..8_u64, prop::bool::weighted(0.2));
+    let coming =
+        coming.prop_map(|(port, idle, bytes, class, to, metered)| Coming { port, idle, bytes, class, to, metered });
     let longest = prop::array::uniform8(prop_oneof![Just(2_000), 64..1_200_u64]);
     let longest = prop::array::uniform3(prop_oneof![Just([2_000; 8]), longest]);
     let sizes = (16..300_u64, 1..3_000_000_u64, prop_oneof![Just(2_000), 300..1_200_u64]);
@@ -94,15 +98,21 @@ impl Plan {
             let bytes: Vec<_> = address.to_be_bytes()[2..].iter().map(|byte| format!("{byte:02x}")).collect();
             bytes.join(":")
         };
-        let streams: Vec<_> = self.frames.iter().zip(self.starts()).enumerate().map(|(n, (frame, start))| {
-            let to = frame.to & !(1 << frame.port);
-            let listeners: Vec<_> = (0..PORTS).filter(|port| to >> port & 1 == 1).collect();
-            json!({"name": format!("x{n}"), "from": frame.port, "to": listeners,
-                "frame": {"destination_mac": text(address(to)), "source_mac": text(0x0200_0000_0000 + frame.port as u64),
+        let streams: Vec<_> = self
+            .frames
+            .iter()
+            .zip(self.starts())
+            .enumerate()
+            .map(|(n, (frame, start))| {
+                let to = frame.to & !(1 << frame.port);
+                let listeners: Vec<_> = (0..PORTS).filter(|port| to >> port & 1 == 1).collect();
+                json!({"name": format!("x{n}"), "from": frame.port, "to": listeners,
+                "frame": {"destination_mac": text(address(to)), "source_mac": text(source(frame.port, frame.metered)),
                     "vlan": 1, "pcp": frame.class, "payload": {"kind": "raw"}},
                 "source": {"kind": "periodic", "frame_bytes": frame.bytes, "period_ps": 1_000_000_000_000_u64,
                     "start_ps": start, "count": 1}})
-        }).collect();
+            })
+            .collect();
         let links: Vec<_> = (0..PORTS)
             .map(|port| json!({"a": [0, port], "b": [port + 1, 0], "delay_ps": 0, "rate_bps": 8_000_000_000_000 / self.byte_ps[port]}))
             .collect();
@@ -113,9 +123,17 @@ impl Plan {
         let cycle_ns = self.cycle_ps() / 1_000;
         let gates = json!({"port": 1, "entries": entries, "cycle_time_ns": cycle_ns, "base_time_ns": 0});
         let gates = if entries.is_empty() { json!([]) } else { json!([gates]) };
+        // A byte takes next to nothing, so that the bucket always is full.
+        let shaped: Vec<_> = (0..PORTS)
+            .map(|port| {
+                json!({"stream": port, "port": port, "ns_per_byte": 1, "empty_to_full": 1_u64 << 40,
+                "key": {"identify": "source", "mac": source(port, true), "vlan": 1}})
+            })
+            .collect();
         let bridge = json!({"name": "s", "kind": "model", "ports": PORTS,
             "timing": {"kind": "ideal", "processing_delay_ps": self.processing_ps, "cut_through_bytes": self.header},
             "config": {"class_of_pcp": [0, 1, 2, 3, 4, 5, 6, 7], "static_addresses": addresses, "learning_enable": false,
+                "ats_classes": [0, 1, 2], "identify": {"source": true}, "streams": shaped, "processing_delay_max_ns": 0,
                 "max_frame_bytes": self.max_frame, "max_class_frame_bytes": too_long, "gates": gates}});
         let stations: Vec<_> = (0..PORTS).map(|n| json!({"name": format!("h{n}")})).collect();
         serde_json::from_value(
@@ -163,11 +181,12 @@ impl Plan {
             let is_no_faster = byte_ps <= self.byte_ps[egress];
             // A frame that is whole before its header has been processed waits for that alone.
             let is_header = header + self.processing_ps < last;
-            if is_header && is_no_faster {
+            let is_early = is_no_faster && !(frame.metered && frame.class < 3);
+            if is_header && is_early {
                 events.insert((header + self.processing_ps, Step::Early, Reverse(frame.class), frame.port, n));
             }
             let judged = if is_header || frame.bytes > self.max_frame { last } else { header };
-            let visible = self.processing_ps + if is_no_faster { judged } else { last };
+            let visible = self.processing_ps + if is_early { judged } else { last };
             events.insert((judged, Step::Whole { visible }, Reverse(frame.class), frame.port, n));
         }
         let byte_ps = self.byte_ps[egress];
@@ -216,6 +235,11 @@ impl Plan {
         }
         left
     }
+}
+
+/// The address by which the frames of a port are found to be of its stream, or not.
+fn source(port: usize, metered: bool) -> u64 {
+    0x0200_0000_0000 + port as u64 + if metered { 0x100 } else { 0 }
 }
 
 proptest! {

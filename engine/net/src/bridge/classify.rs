@@ -262,3 +262,20 @@ impl Classification {
         self.is_heard
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tag's priority is the byte behind its type: a frame that ends before has none, and the byte that stands for what
+    /// was lost reads as zero.
+    #[test]
+    fn a_frame_that_ends_at_its_priority() {
+        let tag = Tag { pcp: 5, vlan: 10 };
+        let header = Header { tag: Some(tag), ..Header::default() };
+        let seen = |bytes, fault| Seen { port: 0, header: &header, bytes, fault }.tag().map(|tag| tag.pcp);
+        assert_eq!([PCP_AT, PCP_AT + 1].map(|bytes| seen(bytes, Reason::NONE)), [None, Some(5)]);
+        let lost = [PCP_AT, PCP_AT + 1, PCP_AT + 2].map(|bytes| seen(bytes, Reason::OVERRUN));
+        assert_eq!(lost, [None, Some(0), Some(5)]);
+    }
+}

@@ -350,3 +350,28 @@ impl Default for BridgeConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn gates_of_which_nothing_else_is_said_act_and_are_open() {
+        let gates: GatesConfig = from_value(json!({"port": 1, "entries": [], "cycle_time_ns": 1000})).unwrap();
+        assert_eq!((gates.enabled, gates.initial_states, gates.base_time_ns), (true, 0xFF, 0));
+    }
+
+    /// Two slots a stream, a power of two of them.
+    #[test]
+    fn tables_have_all_slots_that_are_named() {
+        let streams = |slot| {
+            let key = StreamKey::Source { mac: 1, vlan: 1 };
+            let stream = StreamConfig { stream: 0, port: 0, key, slot, ns_per_byte: 1, empty_to_full: 1 };
+            BridgeConfig { streams: vec![stream], ..BridgeConfig::default() }.streams_of_hardware()
+        };
+        let slots = [None, Some(511), Some(512), Some(1_024), Some(65_535), Some(u32::MAX)];
+        assert_eq!(slots.map(|slot| streams(slot.map(|slot| (0, slot)))), [256, 256, 512, 1_024, 32_768, 32_768]);
+    }
+}
