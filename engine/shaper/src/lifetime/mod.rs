@@ -351,8 +351,8 @@ mod tests {
     fn what_is_queued_behind_a_pop_follows_it() {
         let ports = 4;
         let head = |at, class, head| {
-            let mut lifetime = Lifetime::default();
-            lifetime.look = Some(Look { at: 0, traffic_class: 0, is_long: None });
+            let look = Some(Look { at: 0, traffic_class: 0, is_long: None });
+            let mut lifetime = Lifetime { look, ..Lifetime::default() };
             lifetime.popped(99, &copy(1, 3), true);
             lifetime.enqueued(at, &copy(1, class), head);
             lifetime.rest_after(lifetime.pop.unwrap(), None, ports)
