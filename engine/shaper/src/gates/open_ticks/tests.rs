@@ -221,4 +221,24 @@ fn the_last_tick_before_a_list_that_leaves_enough() {
     let time = GateTime::new(PtpClock::new(0, 0).with_increment(1 << FRACTION_BITS), GateDelays::default());
     let open = |from| OpenTicks::new(0).between(&gates, &time, from, 2_000, 100);
     assert_eq!([890, 899, 900, 901].map(open), [11, 2, 1, 0]);
+    // And that of the eleventh is over in 901, behind which there is none.
+    let after = |count| OpenTicks::new(0).after(&gates, &time, 890, count, 100);
+    assert_eq!([10, 11, 12].map(after), [Some(900), Some(901), None]);
+}
+
+/// Before its delays reach back to the first tick, time stands still, and gates with it, in a list that runs too.
+#[test]
+fn time_that_stands_still_shows_one_state() {
+    let entry = |states, interval| Entry { operation: 0, states, interval };
+    let admin = AdminList {
+        entries: vec![entry(1, 500), entry(2, 500)],
+        base_time: 0,
+        cycle_time: 1_000,
+        cycle_time_extension: 0,
+    };
+    let (gates, _) = gates(0, &admin, None, true);
+    let time = GateTime::new(PtpClock::new(0, 100), GateDelays { lead: 0, states: 3, windows: 0 });
+    let open = |class, to| OpenTicks::new(class).between(&gates, &time, 0, to, 0);
+    // From tick 3 on a tick is 8 ns: open for 400 ns more.
+    assert_eq!([open(0, 3), open(1, 3), open(0, 100), open(1, 100)], [3, 0, 3 + 50, 100 - 53]);
 }
