@@ -269,7 +269,7 @@ fn steps() -> impl Strategy<Value = Vec<(When, u64, Step)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn as_from_cycle_to_cycle(
