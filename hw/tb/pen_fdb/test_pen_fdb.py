@@ -159,6 +159,23 @@ async def ages(dut):
 
 
 @cocotb.test()
+async def software_waits_while_a_sweep_writes(dut):
+    """One cycle in three, for each entry, the last one too."""
+    bench = Bench(dut)
+    await bench.start(PERIOD_MS)
+    for _ in range(12):
+        await bench.cycle()
+    bench.time_ns = int(dut.before_ns_q.value)
+    busy = []
+    for _ in range(16 * bench.sets + 40):
+        await bench.cycle()
+        if dut.write_ready_o.value == 0:
+            busy.append(bench.now)
+    assert dut.idle_o.value == 1
+    assert busy == [busy[0] + 3 * entry for entry in range(2 * bench.sets)]
+
+
+@cocotb.test()
 async def learns_during_a_sweep(dut):
     """What is learnt while the sweep runs is not undone by it."""
     bench = Bench(dut)
