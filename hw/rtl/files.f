@@ -18,6 +18,7 @@ config/pen_shaper_settings.sv
 config/pen_egress_port_settings.sv
 config/pen_axil_slave.sv
 config/pen_axil_split.sv
+config/pen_config_access.sv
 config/pen_registers.sv
 config/pen_config.sv
 clock/pen_timer.sv

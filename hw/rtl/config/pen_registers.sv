@@ -1,17 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Lite registers of the switch, one access at a time.
-//
-// The register block itself, generated from hw/regs/pen_switch.rdl, keeps what was written for whoever reads it back.
-// Each word also goes on the chain to the unit that acts on it; what units know themselves is asked of them on the same
-// way. After reset all settings go on the chain once, so that what a unit starts with stands in the RDL alone.
-//
-//   s_axil_awvalid_i  |W|.|.|.        |.|.|.
-//   block written     |.|W|.|.        |.|.|.
-//   chain_o           |.|.|W|.  ...   |.|.|.
-//   chain_i           |.|.|.|.  ...   |W|.|.      all units act
-//   s_axil_bvalid_o   |.|.|.|.  ...   |.|B|.      of what is only staged: two cycles after the write came
-//
-// A commit, a command and a read of a unit are answered when the answer has come back.
+// AXI4-Lite registers of the switch, one access at a time (pen_config_access), generated from hw/regs/pen_switch.rdl.
 module pen_registers
   import pen_pkg::*, pen_config_pkg::*, pen_switch_map_pkg::*;
 #(
@@ -75,162 +63,108 @@ module pen_registers
   pen_switch_regs_pkg::pen_switch__out_t hwif_out;
 
   // ---- One access at a time -----------------------------------------------------------------------------------------
-  typedef enum logic [2:0] {
-    IDLE,
-    WRITE,     // to the register block
-    READ,
-    READING,
-    PASSING,   // on the chain, until all units have acted
-    ASKING     // on the chain, until a unit has answered
-  } state_e;
-
-  state_e       state_q;
-  logic [15:0]  address_q;
-  logic [31:0]  data_q;
-  logic         write_q;             // ASKING
-  logic         take_write, take_read, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
-  logic [31:0]  read_data;
-  logic         of_unit, staged, setting, answered;
-  config_word_t issue_q;
+  logic        request, write, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
+  logic [15:0] address;
+  logic [31:0] write_data, read_data;
+  logic        of_unit, staged, setting, answered, load, aside, access_busy;
 
   // The settings that go on the chain after reset.
-  localparam logic [15:0] WALK_FIRST = REG_PORT_ENABLE;
   localparam logic [15:0] WALK_GAP = REG_TABLE_DATA;     // from here
   localparam logic [15:0] WALK_REST = REG_ADMIN_BASE_TIME_SECONDS_LOW;
-  localparam logic [15:0] WALK_END = REG_ROUND_ROBIN + 16'(4 * MAX_PORTS);
-  logic        walk_q, load_q;
-  logic [15:0] walk_address_q;
+  logic [15:0] walk_address, walk_next;
   logic        walk_skips;
+  assign walk_next  = walk_address + 16'd4 == WALK_GAP ? WALK_REST : walk_address + 16'd4;
+  assign walk_skips = walk_address inside {REG_GATE_COMMIT, REG_CREDIT_ERRORS}
+                      || walk_address[15:4] == REG_IDENTIFY_IPV4_MASK[15:4];
 
-  assign walk_skips = walk_address_q inside {REG_GATE_COMMIT, REG_CREDIT_ERRORS}
-                      || walk_address_q[15:4] == REG_IDENTIFY_IPV4_MASK[15:4];
+  assign staged  = address[15:4] == REG_TABLE_DATA[15:4] || address == REG_TABLE_INDEX
+                   || (address >= REG_ADMIN_BASE_TIME_SECONDS_LOW && address <= REG_ADMIN_CONTROL_LIST_LENGTH);
+  assign setting = address >= REG_PORT_ENABLE;
 
-  assign take_write = state_q == IDLE && !walk_q && s_axil_awvalid_i && s_axil_wvalid_i && !s_axil_bvalid_o
-                      && !init_busy_i;
-  assign take_read  = state_q == IDLE && !walk_q && s_axil_arvalid_i && !s_axil_rvalid_o && !take_write;
-  assign s_axil_awready_o = take_write;
-  assign s_axil_wready_o  = take_write;
-  assign s_axil_arready_o = take_read;
-
-  assign staged  = address_q[15:4] == REG_TABLE_DATA[15:4] || address_q == REG_TABLE_INDEX
-                   || (address_q >= REG_ADMIN_BASE_TIME_SECONDS_LOW && address_q <= REG_ADMIN_CONTROL_LIST_LENGTH);
-  assign setting = address_q >= REG_PORT_ENABLE;
-  assign answered = chain_i.kind == CONFIG_ANSWER;
-
-  always_ff @(posedge clk_i) begin
-    issue_q.kind <= CONFIG_NONE;
-    if (s_axil_bready_i) s_axil_bvalid_o <= 1'b0;
-    if (s_axil_rready_i) s_axil_rvalid_o <= 1'b0;
-
-    unique case (state_q)
-      IDLE: begin
-        if (walk_q && !load_q) begin
-          address_q <= walk_address_q;
-          if (walk_address_q == WALK_END) walk_q <= 1'b0;
-          else if (!walk_skips) state_q <= READ;
-          walk_address_q <= walk_address_q + 16'd4 == WALK_GAP ? WALK_REST : walk_address_q + 16'd4;
-        end
-        if (take_read) begin
-          address_q <= {s_axil_araddr_i[15:2], 2'b00};
-          state_q   <= READ;
-        end
-        if (take_write) begin
-          address_q <= {s_axil_awaddr_i[15:2], 2'b00};
-          data_q    <= s_axil_wdata_i;
-          state_q   <= WRITE;
-          s_axil_bresp_o <= '0;
-        end
-      end
-      WRITE: if (!stall_write) begin
-        write_q <= 1'b1;
-        if (write_ack) begin
-          s_axil_bresp_o <= {write_error, 1'b0};
-          if (setting && !write_error)
-            issue_q <= '{kind: staged ? CONFIG_STAGE : CONFIG_WRITE, address: address_q, data: data_q};
-          if (staged || !setting || write_error) begin
-            s_axil_bvalid_o <= 1'b1;
-            state_q         <= IDLE;
-          end else state_q <= PASSING;
-        end else begin
-          issue_q <= '{kind: CONFIG_WRITE, address: address_q, data: data_q};
-          state_q <= ASKING;
-        end
-      end
-      READ: if (!stall_read) begin
-        write_q <= 1'b0;
-        state_q <= READING;
-        if (of_unit) begin
-          issue_q <= '{kind: CONFIG_READ, address: address_q, data: '0};
-          state_q <= ASKING;
-        end
-      end
-      READING: if (read_ack) begin
-        if (walk_q) begin
-          issue_q <= '{kind: CONFIG_WRITE, address: address_q, data: read_data};
-          state_q <= PASSING;
-        end else begin
-          s_axil_rvalid_o <= 1'b1;
-          s_axil_rdata_o  <= read_data;
-          s_axil_rresp_o  <= {read_error, 1'b0};
-          state_q         <= IDLE;
-        end
-      end
-      PASSING: if (chain_i.kind == CONFIG_WRITE) begin
-        s_axil_bvalid_o <= !walk_q;
-        state_q         <= IDLE;
-      end
-      ASKING: if (answered) begin
-        s_axil_bvalid_o <= write_q;
-        state_q         <= write_q ? IDLE : READING;
-      end
-      default: state_q <= IDLE;
-    endcase
-    load_q <= 1'b0;
-
-    if (rst_i) begin
-      state_q         <= IDLE;
-      issue_q.kind    <= CONFIG_NONE;
-      s_axil_bvalid_o <= 1'b0;
-      s_axil_rvalid_o <= 1'b0;
-      walk_q          <= 1'b1;
-      walk_address_q  <= WALK_FIRST;
-      load_q          <= 1'b1;
-    end
-  end
-
-  assign chain_o = issue_q;
+  pen_config_access #(
+    .WALK_FIRST(REG_PORT_ENABLE),
+    .WALK_END  (REG_ROUND_ROBIN + 16'(4 * MAX_PORTS))
+  ) u_access (
+    .clk_i,
+    .rst_i,
+    .s_axil_awaddr_i,
+    .s_axil_awprot_i,
+    .s_axil_awvalid_i,
+    .s_axil_awready_o,
+    .s_axil_wdata_i,
+    .s_axil_wstrb_i,
+    .s_axil_wvalid_i,
+    .s_axil_wready_o,
+    .s_axil_bresp_o,
+    .s_axil_bvalid_o,
+    .s_axil_bready_i,
+    .s_axil_araddr_i,
+    .s_axil_arprot_i,
+    .s_axil_arvalid_i,
+    .s_axil_arready_o,
+    .s_axil_rdata_o,
+    .s_axil_rresp_o,
+    .s_axil_rvalid_o,
+    .s_axil_rready_i,
+    .init_busy_i,
+    .busy_o        (access_busy),
+    .request_o     (request),
+    .write_o       (write),
+    .address_o     (address),
+    .data_o        (write_data),
+    .stall_write_i (stall_write),
+    .stall_read_i  (stall_read),
+    .write_ack_i   (write_ack),
+    .write_error_i (write_error),
+    .read_ack_i    (read_ack),
+    .read_error_i  (read_error),
+    .read_data_i   (read_data),
+    .setting_i     (setting),
+    .staged_i      (staged),
+    .of_unit_i     (of_unit),
+    .aside_i       (1'b0),
+    .aside_o       (aside),
+    .aside_done_i  (1'b0),
+    .answered_o    (answered),
+    .load_o        (load),
+    .walk_address_o(walk_address),
+    .walk_skips_i  (walk_skips),
+    .walk_next_i   (walk_next),
+    .chain_o,
+    .chain_i
+  );
 
   // What is asked of units. The block waits for the answer with its own side of the access.
   assign of_unit = hwif_out.ptp.req || hwif_out.counters.req || hwif_out.status_of.req || hwif_out.credit_errors.req
                    || hwif_out.identify_ipv4_mask[0].req || hwif_out.identify_ipv4_mask[1].req
                    || hwif_out.identify_ipv4_mask[2].req || hwif_out.identify_ipv4_mask[3].req;
 
-  assign hwif_in.table_commit.wr_ack = answered && address_q == REG_TABLE_COMMIT;
-  assign hwif_in.gate_commit.wr_ack  = answered && address_q == REG_GATE_COMMIT;
-  assign hwif_in.ptp.wr_ack          = answered && write_q && address_q[15:8] == REG_PTP[15:8];
-  assign hwif_in.counters.wr_ack     = answered && write_q && address_q[15:12] == REG_COUNTERS[15:12];
-  assign hwif_in.status_of.wr_ack    = answered && write_q && address_q[15:12] == REG_STATUS_OF[15:12];
-  assign hwif_in.ptp.rd_ack           = answered && !write_q && address_q[15:8] == REG_PTP[15:8];
-  assign hwif_in.counters.rd_ack      = answered && !write_q && address_q[15:12] == REG_COUNTERS[15:12];
-  assign hwif_in.status_of.rd_ack     = answered && !write_q && address_q[15:12] == REG_STATUS_OF[15:12];
-  assign hwif_in.credit_errors.rd_ack = answered && !write_q && address_q == REG_CREDIT_ERRORS;
+  assign hwif_in.table_commit.wr_ack = answered && address == REG_TABLE_COMMIT;
+  assign hwif_in.gate_commit.wr_ack  = answered && address == REG_GATE_COMMIT;
+  assign hwif_in.ptp.wr_ack          = answered && write && address[15:8] == REG_PTP[15:8];
+  assign hwif_in.counters.wr_ack     = answered && write && address[15:12] == REG_COUNTERS[15:12];
+  assign hwif_in.status_of.wr_ack    = answered && write && address[15:12] == REG_STATUS_OF[15:12];
+  assign hwif_in.ptp.rd_ack           = answered && !write && address[15:8] == REG_PTP[15:8];
+  assign hwif_in.counters.rd_ack      = answered && !write && address[15:12] == REG_COUNTERS[15:12];
+  assign hwif_in.status_of.rd_ack     = answered && !write && address[15:12] == REG_STATUS_OF[15:12];
+  assign hwif_in.credit_errors.rd_ack = answered && !write && address == REG_CREDIT_ERRORS;
   assign hwif_in.ptp.rd_data           = chain_i.data;
   assign hwif_in.counters.rd_data      = chain_i.data;
   assign hwif_in.status_of.rd_data     = chain_i.data;
   assign hwif_in.credit_errors.rd_data = chain_i.data;
   for (genvar w = 0; w < 4; w++) begin : gen_mask
-    assign hwif_in.identify_ipv4_mask[w].rd_ack  = answered && !write_q
-                                                   && address_q == REG_IDENTIFY_IPV4_MASK + 16'(4 * w);
+    assign hwif_in.identify_ipv4_mask[w].rd_ack  = answered && !write
+                                                   && address == REG_IDENTIFY_IPV4_MASK + 16'(4 * w);
     assign hwif_in.identify_ipv4_mask[w].rd_data = chain_i.data;
   end
 
   pen_switch_regs u_regs (
     .clk                 (clk_i),
     .rst                 (rst_i),
-    .s_cpuif_req         (state_q inside {WRITE, READ}),
-    .s_cpuif_req_is_wr   (state_q == WRITE),
-    .s_cpuif_addr        (address_q),
-    .s_cpuif_wr_data     (data_q),
+    .s_cpuif_req         (request),
+    .s_cpuif_req_is_wr   (write),
+    .s_cpuif_addr        (address),
+    .s_cpuif_wr_data     (write_data),
     .s_cpuif_wr_biten    ('1),           // byte strobes count for nothing: see the RDL
     .s_cpuif_req_stall_wr(stall_write),
     .s_cpuif_req_stall_rd(stall_read),
@@ -262,23 +196,17 @@ module pen_registers
 
   // ---- Settings whose value after reset depends on parameters: loaded in the first cycle -------------------------
   assign hwif_in.processing_delay_max.ns.next = PROCESSING_DELAY_MAX_NS;
-  assign hwif_in.processing_delay_max.ns.we = load_q;
+  assign hwif_in.processing_delay_max.ns.we = load;
   assign hwif_in.queue_guarantee.cells.next = 12'(QUEUE_GUARANTEE);
-  assign hwif_in.queue_guarantee.cells.we = load_q;
+  assign hwif_in.queue_guarantee.cells.we = load;
   assign hwif_in.reception_guarantee.cells.next = 12'(RECEPTION_GUARANTEE);
-  assign hwif_in.reception_guarantee.cells.we = load_q;
+  assign hwif_in.reception_guarantee.cells.we = load;
   assign hwif_in.shared_limit.cells.next = 12'(CELLS - TAKEN);
-  assign hwif_in.shared_limit.cells.we = load_q;
+  assign hwif_in.shared_limit.cells.we = load;
 
   // ---- What is on its way -----------------------------------------------------------------------------------------
-`ifdef SYNTHESIS  // no clock rests
-  assign busy_o = 1'b1;
-`else
-  assign busy_o = state_q != IDLE || walk_q || s_axil_bvalid_o || s_axil_rvalid_o
-                  || hwif_out.port_reset.mask.value != '0;
-`endif
+  assign busy_o = access_busy || hwif_out.port_reset.mask.value != '0;
 
   logic unused;
-  assign unused = &{1'b0, s_axil_awprot_i, s_axil_arprot_i, s_axil_wstrb_i, s_axil_awaddr_i[1:0], s_axil_araddr_i[1:0],
-                    chain_i.address, hwif_out.table_commit.req};
+  assign unused = &{1'b0, aside, hwif_out.table_commit.req};
 endmodule

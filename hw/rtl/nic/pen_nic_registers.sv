@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4-Lite to the registers of the network card, and to the chain of settings that it shares with the switch.
 //
-// One access at a time. Settings of shapers go on the chain as in pen_registers, once after reset too, so that what they
-// start with stands in the RDL alone; what the virtqueues are told and asked is answered by themselves.
+// One access at a time (pen_config_access). What the virtqueues are told and asked is answered by themselves.
 module pen_nic_registers
   import pen_pkg::*, pen_nic_pkg::*, pen_config_pkg::*, pen_nic_map_pkg::*;
 #(
@@ -57,159 +56,102 @@ module pen_nic_registers
   pen_nic_regs_pkg::pen_nic__in_t  hwif_in;
   pen_nic_regs_pkg::pen_nic__out_t hwif_out;
 
-  typedef enum logic [2:0] {
-    IDLE,
-    WRITE,     // to the register block
-    READ,
-    READING,
-    PASSING,   // on the chain, until all units have acted
-    ASKING,    // on the chain, until a unit has answered
-    COMMAND    // to a virtqueue
-  } state_e;
+  // ---- One access at a time -----------------------------------------------------------------------------------------
+  logic        request, write, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
+  logic [15:0] address;
+  logic [31:0] write_data, read_data;
+  logic        of_unit, of_queues, queue_write, staged, setting, answered, load, access_busy;
 
-  state_e       state_q;
-  logic [15:0]  address_q;
-  logic [31:0]  data_q;
-  logic         take_write, take_read, stall_write, stall_read, read_ack, read_error, write_ack, write_error;
-  logic [31:0]  read_data;
-  logic         of_unit, of_queues, staged, setting, answered, write_q;
-  config_word_t issue_q;
-
+  // The settings that go on the chain after reset.
   localparam logic [15:0] WALK_FIRST = REG_ADMIN_BASE_TIME_SECONDS_LOW;
   localparam logic [15:0] WALK_END = REG_ROUND_ROBIN + 16'(4 * MAX_PORTS);
-  logic        walk_q;
-  logic [15:0] walk_address_q;
+  logic [15:0] walk_address;
   logic        walk_skips;
-  assign walk_skips = walk_address_q inside {REG_GATE_COMMIT, REG_CREDIT_ERRORS}
-                      || !(walk_address_q inside {[WALK_FIRST:REG_GATE_COMMIT - 16'd1], [REG_ADMIN_GATE_STATES:REG_CBS_COUNT_GAP],
-                                                  [REG_ROUND_ROBIN:WALK_END - 16'd1]});
+  assign walk_skips = walk_address inside {REG_GATE_COMMIT, REG_CREDIT_ERRORS}
+                      || !(walk_address inside {[WALK_FIRST:REG_GATE_COMMIT - 16'd1], [REG_ADMIN_GATE_STATES:REG_CBS_COUNT_GAP],
+                                                [REG_ROUND_ROBIN:WALK_END - 16'd1]});
 
-  assign take_write = state_q == IDLE && !walk_q && s_axil_awvalid_i && s_axil_wvalid_i && !s_axil_bvalid_o && !init_busy_i;
-  assign take_read  = state_q == IDLE && !walk_q && s_axil_arvalid_i && !s_axil_rvalid_o && !take_write;
-  assign s_axil_awready_o = take_write;
-  assign s_axil_wready_o  = take_write;
-  assign s_axil_arready_o = take_read;
+  assign staged  = address[15:4] == REG_TABLE_DATA[15:4] || address == REG_TABLE_INDEX
+                   || (address >= REG_ADMIN_BASE_TIME_SECONDS_LOW && address <= REG_ADMIN_CONTROL_LIST_LENGTH);
+  assign setting = address == REG_PORT_RESET || address >= REG_TABLE_DATA;
 
-  assign staged  = address_q[15:4] == REG_TABLE_DATA[15:4] || address_q == REG_TABLE_INDEX
-                   || (address_q >= REG_ADMIN_BASE_TIME_SECONDS_LOW && address_q <= REG_ADMIN_CONTROL_LIST_LENGTH);
-  assign setting  = address_q == REG_PORT_RESET || address_q >= REG_TABLE_DATA;
-  assign answered = chain_i.kind == CONFIG_ANSWER;
-
-  always_ff @(posedge clk_i) begin
-    issue_q.kind <= CONFIG_NONE;
-    if (s_axil_bready_i) s_axil_bvalid_o <= 1'b0;
-    if (s_axil_rready_i) s_axil_rvalid_o <= 1'b0;
-    unique case (state_q)
-      IDLE: begin
-        if (walk_q) begin
-          address_q <= walk_address_q;
-          if (walk_address_q == WALK_END) walk_q <= 1'b0;
-          else if (!walk_skips) state_q <= READ;
-          walk_address_q <= walk_address_q + 16'd4;
-        end
-        if (take_read) begin
-          address_q <= {s_axil_araddr_i[15:2], 2'b00};
-          state_q   <= READ;
-        end
-        if (take_write) begin
-          address_q <= {s_axil_awaddr_i[15:2], 2'b00};
-          data_q    <= s_axil_wdata_i;
-          state_q   <= WRITE;
-          s_axil_bresp_o <= '0;
-        end
-      end
-      WRITE: if (!stall_write) begin
-        write_q <= 1'b1;
-        if (write_ack) begin
-          s_axil_bresp_o <= {write_error, 1'b0};
-          if (setting && !write_error)
-            issue_q <= '{kind: staged ? CONFIG_STAGE : CONFIG_WRITE, address: address_q, data: data_q};
-          if (staged || !setting || write_error) begin
-            s_axil_bvalid_o <= 1'b1;
-            state_q         <= IDLE;
-          end else state_q <= PASSING;
-        end else if (of_queues) state_q <= COMMAND;
-        else begin
-          issue_q <= '{kind: CONFIG_WRITE, address: address_q, data: data_q};
-          state_q <= ASKING;
-        end
-      end
-      READ: if (!stall_read) begin
-        write_q <= 1'b0;
-        state_q <= READING;
-        if (of_unit) begin
-          issue_q <= '{kind: CONFIG_READ, address: address_q, data: '0};
-          state_q <= ASKING;
-        end
-      end
-      READING: if (read_ack) begin
-        if (walk_q) begin
-          issue_q <= '{kind: CONFIG_WRITE, address: address_q, data: read_data};
-          state_q <= PASSING;
-          if (staged) begin
-            issue_q.kind <= CONFIG_STAGE;
-            state_q <= IDLE;
-          end
-        end else begin
-          s_axil_rvalid_o <= 1'b1;
-          s_axil_rdata_o  <= read_data;
-          s_axil_rresp_o  <= {read_error, 1'b0};
-          state_q         <= IDLE;
-        end
-      end
-      PASSING: if (chain_i.kind == CONFIG_WRITE) begin
-        s_axil_bvalid_o <= !walk_q;
-        state_q         <= IDLE;
-      end
-      ASKING: if (answered) begin
-        s_axil_bvalid_o <= write_q;
-        state_q         <= write_q ? IDLE : READING;
-      end
-      COMMAND: if (hwif_in.queue_command.wr_ack) begin
-        s_axil_bvalid_o <= 1'b1;
-        state_q         <= IDLE;
-      end
-      default: state_q <= IDLE;
-    endcase
-    if (rst_i) begin
-      state_q         <= IDLE;
-      issue_q.kind    <= CONFIG_NONE;
-      s_axil_bvalid_o <= 1'b0;
-      s_axil_rvalid_o <= 1'b0;
-      walk_q          <= 1'b1;
-      walk_address_q  <= WALK_FIRST;
-    end
-  end
-
-  assign chain_o = issue_q;
+  pen_config_access #(.WALK_FIRST(WALK_FIRST), .WALK_END(WALK_END)) u_access (
+    .clk_i,
+    .rst_i,
+    .s_axil_awaddr_i,
+    .s_axil_awprot_i,
+    .s_axil_awvalid_i,
+    .s_axil_awready_o,
+    .s_axil_wdata_i,
+    .s_axil_wstrb_i,
+    .s_axil_wvalid_i,
+    .s_axil_wready_o,
+    .s_axil_bresp_o,
+    .s_axil_bvalid_o,
+    .s_axil_bready_i,
+    .s_axil_araddr_i,
+    .s_axil_arprot_i,
+    .s_axil_arvalid_i,
+    .s_axil_arready_o,
+    .s_axil_rdata_o,
+    .s_axil_rresp_o,
+    .s_axil_rvalid_o,
+    .s_axil_rready_i,
+    .init_busy_i,
+    .busy_o        (access_busy),
+    .request_o     (request),
+    .write_o       (write),
+    .address_o     (address),
+    .data_o        (write_data),
+    .stall_write_i (stall_write),
+    .stall_read_i  (stall_read),
+    .write_ack_i   (write_ack),
+    .write_error_i (write_error),
+    .read_ack_i    (read_ack),
+    .read_error_i  (read_error),
+    .read_data_i   (read_data),
+    .setting_i     (setting),
+    .staged_i      (staged),
+    .of_unit_i     (of_unit),
+    .aside_i       (of_queues),
+    .aside_o       (queue_write),
+    .aside_done_i  (hwif_in.queue_command.wr_ack),
+    .answered_o    (answered),
+    .load_o        (load),
+    .walk_address_o(walk_address),
+    .walk_skips_i  (walk_skips),
+    .walk_next_i   (walk_address + 16'd4),
+    .chain_o,
+    .chain_i
+  );
 
   // ---- Units on the chain -------------------------------------------------------------------------------------------
   assign of_unit = hwif_out.ptp.req || hwif_out.status_of.req || hwif_out.credit_errors.req || hwif_out.receive.req
                    || hwif_out.counters.req || hwif_out.slots_of.req || hwif_out.slot_order.req;
-  assign hwif_in.table_commit.wr_ack   = answered && address_q == REG_TABLE_COMMIT;
-  assign hwif_in.gate_commit.wr_ack    = answered && address_q == REG_GATE_COMMIT;
+  assign hwif_in.table_commit.wr_ack   = answered && address == REG_TABLE_COMMIT;
+  assign hwif_in.gate_commit.wr_ack    = answered && address == REG_GATE_COMMIT;
   logic of_ptp, of_status, of_receive, of_counters, of_slots, of_order;
-  assign of_ptp      = address_q[15:8] == REG_PTP[15:8];
-  assign of_status   = address_q[15:12] == REG_STATUS_OF[15:12];
-  assign of_receive  = address_q[15:7] == REG_RECEIVE[15:7];
-  assign of_counters = address_q[15:12] == REG_COUNTERS[15:12];
-  assign of_slots    = address_q[15:8] == REG_SLOTS_OF[15:8];
-  assign of_order    = address_q[15:7] == REG_SLOT_ORDER[15:7];
-  assign hwif_in.ptp.wr_ack            = answered && write_q && of_ptp;
-  assign hwif_in.status_of.wr_ack      = answered && write_q && of_status;
-  assign hwif_in.receive.wr_ack        = answered && write_q && of_receive;
-  assign hwif_in.counters.wr_ack       = answered && write_q && of_counters;
-  assign hwif_in.slots_of.wr_ack       = answered && write_q && of_slots;
-  assign hwif_in.slot_order.wr_ack     = answered && write_q && of_order;
-  assign hwif_in.slots_of.rd_ack       = answered && !write_q && of_slots;
-  assign hwif_in.slot_order.rd_ack     = answered && !write_q && of_order;
+  assign of_ptp      = address[15:8] == REG_PTP[15:8];
+  assign of_status   = address[15:12] == REG_STATUS_OF[15:12];
+  assign of_receive  = address[15:7] == REG_RECEIVE[15:7];
+  assign of_counters = address[15:12] == REG_COUNTERS[15:12];
+  assign of_slots    = address[15:8] == REG_SLOTS_OF[15:8];
+  assign of_order    = address[15:7] == REG_SLOT_ORDER[15:7];
+  assign hwif_in.ptp.wr_ack            = answered && write && of_ptp;
+  assign hwif_in.status_of.wr_ack      = answered && write && of_status;
+  assign hwif_in.receive.wr_ack        = answered && write && of_receive;
+  assign hwif_in.counters.wr_ack       = answered && write && of_counters;
+  assign hwif_in.slots_of.wr_ack       = answered && write && of_slots;
+  assign hwif_in.slot_order.wr_ack     = answered && write && of_order;
+  assign hwif_in.slots_of.rd_ack       = answered && !write && of_slots;
+  assign hwif_in.slot_order.rd_ack     = answered && !write && of_order;
   assign hwif_in.slots_of.rd_data      = chain_i.data;
   assign hwif_in.slot_order.rd_data    = chain_i.data;
-  assign hwif_in.ptp.rd_ack            = answered && !write_q && of_ptp;
-  assign hwif_in.status_of.rd_ack      = answered && !write_q && of_status;
-  assign hwif_in.receive.rd_ack        = answered && !write_q && of_receive;
-  assign hwif_in.counters.rd_ack       = answered && !write_q && of_counters;
-  assign hwif_in.credit_errors.rd_ack  = answered && !write_q && address_q == REG_CREDIT_ERRORS;
+  assign hwif_in.ptp.rd_ack            = answered && !write && of_ptp;
+  assign hwif_in.status_of.rd_ack      = answered && !write && of_status;
+  assign hwif_in.receive.rd_ack        = answered && !write && of_receive;
+  assign hwif_in.counters.rd_ack       = answered && !write && of_counters;
+  assign hwif_in.credit_errors.rd_ack  = answered && !write && address == REG_CREDIT_ERRORS;
   assign hwif_in.ptp.rd_data           = chain_i.data;
   assign hwif_in.status_of.rd_data     = chain_i.data;
   assign hwif_in.receive.rd_data       = chain_i.data;
@@ -218,15 +160,13 @@ module pen_nic_registers
 
   // ---- Virtqueues ---------------------------------------------------------------------------------------------------
   logic [31:0] interrupts_q, errors;
-  logic        queue_write;
   logic [15:0] stopped_at_q;
   logic        commanded_q;
 
-  assign queue_write = state_q == COMMAND;
-  assign of_queues   = address_q == REG_QUEUE_COMMAND;
+  assign of_queues   = address == REG_QUEUE_COMMAND;
   assign queue_o     = hwif_out.queue_select.value.value;
-  assign start_o     = queue_write && data_q[0] && !commanded_q;
-  assign stop_o      = queue_write && !data_q[0] && !commanded_q;
+  assign start_o     = queue_write && write_data[0] && !commanded_q;
+  assign stop_o      = queue_write && !write_data[0] && !commanded_q;
 
   assign hwif_in.queue_command.wr_ack = queue_write && commanded_q;
   assign hwif_in.notify.wr_ack        = hwif_out.notify.req;
@@ -243,7 +183,7 @@ module pen_nic_registers
   always_comb begin
     notify_o = '0;
     if (hwif_out.notify.req && hwif_out.notify.req_is_wr) notify_o[hwif_out.notify.wr_data.virtqueue] = 1'b1;
-    if (queue_write && commanded_q && data_q[0]) notify_o[queue_o] = 1'b1;  // it runs since this cycle
+    if (queue_write && commanded_q && write_data[0]) notify_o[queue_o] = 1'b1;  // it runs since this cycle
     for (int unsigned v = 0; v < 32; v++) errors[v] = error_i[v] != QUEUE_ERROR_NONE;
   end
 
@@ -291,10 +231,10 @@ module pen_nic_registers
   pen_nic_regs u_regs (
     .clk                 (clk_i),
     .rst                 (rst_i),
-    .s_cpuif_req         (state_q inside {WRITE, READ}),
-    .s_cpuif_req_is_wr   (state_q == WRITE),
-    .s_cpuif_addr        (address_q),
-    .s_cpuif_wr_data     (data_q),
+    .s_cpuif_req         (request),
+    .s_cpuif_req_is_wr   (write),
+    .s_cpuif_addr        (address),
+    .s_cpuif_wr_data     (write_data),
     .s_cpuif_wr_biten    ('1),           // byte strobes count for nothing: see the RDL
     .s_cpuif_req_stall_wr(stall_write),
     .s_cpuif_req_stall_rd(stall_read),
@@ -320,6 +260,5 @@ module pen_nic_registers
   assign hwif_in.time_high.ns.next = time_high_q;
 
   logic unused;
-  assign unused = &{1'b0, s_axil_awprot_i, s_axil_arprot_i, s_axil_wstrb_i, s_axil_awaddr_i[1:0], s_axil_araddr_i[1:0],
-                    chain_i.address, hwif_out.table_commit.req, hwif_out.queue_command.req};
+  assign unused = &{1'b0, access_busy, load, hwif_out.table_commit.req, hwif_out.queue_command.req};
 endmodule

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The accesses to registers of which many are settings of units: AXI4-Lite, a register block and the chain.
+//
+// The register block keeps what was written for whoever reads it back. Each setting also goes on the chain to the unit
+// that acts on it; what units know themselves is asked of them on the same way. After reset all settings go on the chain
+// once, so that what a unit starts with stands in the RDL alone.
+//
+//   s_axil_awvalid_i  |W|.|.|.        |.|.|.
+//   block written     |.|W|.|.        |.|.|.
+//   chain_o           |.|.|W|.  ...   |.|.|.
+//   chain_i           |.|.|.|.  ...   |W|.|.      all units act
+//   s_axil_bvalid_o   |.|.|.|.  ...   |.|B|.      of what is only staged: two cycles after the write came
+//
+// A commit, a command and a read of a unit are answered when the answer has come back.
+module pen_config_access
+  import pen_config_pkg::*;
+#(
+  parameter logic [15:0] WALK_FIRST = '0,  // of the settings after reset
+  parameter logic [15:0] WALK_END = '0     // behind them
+) (
+  input  logic         clk_i,
+  input  logic         rst_i,
+  input  logic [15:0]  s_axil_awaddr_i,
+  input  logic [2:0]   s_axil_awprot_i,
+  input  logic         s_axil_awvalid_i,
+  output logic         s_axil_awready_o,
+  input  logic [31:0]  s_axil_wdata_i,
+  input  logic [3:0]   s_axil_wstrb_i,
+  input  logic         s_axil_wvalid_i,
+  output logic         s_axil_wready_o,
+  output logic [1:0]   s_axil_bresp_o,
+  output logic         s_axil_bvalid_o,
+  input  logic         s_axil_bready_i,
+  input  logic [15:0]  s_axil_araddr_i,
+  input  logic [2:0]   s_axil_arprot_i,
+  input  logic         s_axil_arvalid_i,
+  output logic         s_axil_arready_o,
+  output logic [31:0]  s_axil_rdata_o,
+  output logic [1:0]   s_axil_rresp_o,
+  output logic         s_axil_rvalid_o,
+  input  logic         s_axil_rready_i,
+  input  logic         init_busy_i,     // tables are being cleared: writes wait
+  output logic         busy_o,          // an access is on its way, or its answer is
+
+  // The register block
+  output logic         request_o,
+  output logic         write_o,
+  output logic [15:0]  address_o,       // held until the next access
+  output logic [31:0]  data_o,
+  input  logic         stall_write_i,
+  input  logic         stall_read_i,
+  input  logic         write_ack_i,
+  input  logic         write_error_i,
+  input  logic         read_ack_i,
+  input  logic         read_error_i,
+  input  logic [31:0]  read_data_i,
+
+  // What is at address_o
+  input  logic         setting_i,       // a unit acts on it
+  input  logic         staged_i,        // but only when it is told to
+  input  logic         of_unit_i,       // with request_o: a read asks a unit
+  input  logic         aside_i,         // a write without acknowledgement goes elsewhere, not on the chain
+  output logic         aside_o,         // held until it is done
+  input  logic         aside_done_i,
+  output logic         answered_o,      // one cycle: the unit that was asked, or told to act
+
+  // The settings after reset
+  output logic         load_o,          // the first cycle: what the block starts with may be set
+  output logic [15:0]  walk_address_o,
+  input  logic         walk_skips_i,    // nothing is there
+  input  logic [15:0]  walk_next_i,     // the address behind it
+
+  output config_word_t chain_o,
+  input  config_word_t chain_i          // from the last node
+);
+  typedef enum logic [2:0] {
+    IDLE,
+    REQUEST,   // to the register block
+    READING,
+    PASSING,   // on the chain, until all units have acted
+    ASKING,    // on the chain, until a unit has answered
+    ASIDE
+  } state_e;
+
+  state_e      state_q;
+  logic        write, read, write_q, walk_q, write_done, read_done;
+  logic [15:0] address, walked_q;
+  config_word_t issue_q;
+
+  pen_axil_slave u_slave (
+    .clk_i,
+    .rst_i,
+    .s_axil_awaddr_i,
+    .s_axil_awprot_i,
+    .s_axil_awvalid_i(s_axil_awvalid_i && !init_busy_i),
+    .s_axil_awready_o,
+    .s_axil_wdata_i,
+    .s_axil_wstrb_i,
+    .s_axil_wvalid_i,
+    .s_axil_wready_o,
+    .s_axil_bresp_o,
+    .s_axil_bvalid_o,
+    .s_axil_bready_i,
+    .s_axil_araddr_i,
+    .s_axil_arprot_i,
+    .s_axil_arvalid_i,
+    .s_axil_arready_o,
+    .s_axil_rdata_o,
+    .s_axil_rresp_o,
+    .s_axil_rvalid_o,
+    .s_axil_rready_i,
+    .idle_i      (state_q == IDLE && !walk_q),
+    .write_o     (write),
+    .read_o      (read),
+    .address_o   (address),
+    .data_o,
+    .write_done_i(write_done),
+    .read_done_i (read_done),
+    .error_i     (state_q == REQUEST ? write_error_i : state_q == READING && read_error_i),
+    .data_i      (read_data_i)
+  );
+
+  assign request_o  = state_q == REQUEST;
+  assign write_o    = write_q;
+  assign address_o  = walk_q ? walked_q : address;
+  assign aside_o    = state_q == ASIDE;
+  assign answered_o = chain_i.kind == CONFIG_ANSWER;
+  assign chain_o    = issue_q;
+
+  logic written, told;
+  assign written = state_q == REQUEST && write_q && !stall_write_i && write_ack_i;
+  assign told    = setting_i && !staged_i && !write_error_i;  // answered when the units have acted
+  assign write_done = (written && !told) || (state_q == PASSING && chain_i.kind == CONFIG_WRITE && !walk_q)
+                      || (state_q == ASKING && answered_o && write_q) || (state_q == ASIDE && aside_done_i);
+  assign read_done  = state_q == READING && read_ack_i && !walk_q;
+
+  always_ff @(posedge clk_i) begin
+    load_o       <= 1'b0;
+    issue_q.kind <= CONFIG_NONE;
+    issue_q.address <= address_o;
+    issue_q.data    <= data_o;
+
+    unique case (state_q)
+      IDLE: begin
+        write_q <= write;
+        if (walk_q && !load_o) begin
+          walked_q <= walk_address_o;
+          if (walk_address_o == WALK_END) walk_q <= 1'b0;
+          else if (!walk_skips_i) state_q <= REQUEST;
+          walk_address_o <= walk_next_i;
+        end
+        if (write || read) state_q <= REQUEST;
+      end
+      REQUEST: begin
+        if (write_q && !stall_write_i) begin
+          if (written) begin
+            if (setting_i && !write_error_i) issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
+            state_q <= told ? PASSING : IDLE;
+          end else if (aside_i) state_q <= ASIDE;
+          else begin
+            issue_q.kind <= CONFIG_WRITE;
+            state_q      <= ASKING;
+          end
+        end
+        if (!write_q && !stall_read_i) begin
+          if (of_unit_i) issue_q.kind <= CONFIG_READ;
+          state_q <= of_unit_i ? ASKING : READING;
+        end
+      end
+      READING: if (read_ack_i) begin
+        state_q <= IDLE;
+        if (walk_q) begin
+          issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
+          issue_q.data <= read_data_i;
+          if (!staged_i) state_q <= PASSING;
+        end
+      end
+      PASSING: if (chain_i.kind == CONFIG_WRITE) state_q <= IDLE;
+      ASKING:  if (answered_o) state_q <= write_q ? IDLE : READING;
+      ASIDE:   if (aside_done_i) state_q <= IDLE;
+      default: state_q <= IDLE;
+    endcase
+
+    if (rst_i) begin
+      state_q        <= IDLE;
+      issue_q.kind   <= CONFIG_NONE;
+      walk_q         <= 1'b1;
+      walk_address_o <= WALK_FIRST;
+      load_o         <= 1'b1;
+    end
+  end
+
+`ifdef SYNTHESIS  // no clock rests
+  assign busy_o = 1'b1;
+`else
+  assign busy_o = state_q != IDLE || walk_q || s_axil_bvalid_o || s_axil_rvalid_o;
+`endif
+
+  logic unused;
+  assign unused = &{1'b0, chain_i.address, chain_i.data};
+endmodule
