@@ -82,17 +82,20 @@ module pen_config_access
     ASIDE
   } state_e;
 
-  state_e      state_q;
-  logic        write, read, write_q, walk_q, write_done, read_done;
-  logic [15:0] address, walked_q;
+  state_e       state_q;
+  logic         write, read, write_q, walk_q, walk_reads, read_ready, write_done, read_done;
   config_word_t issue_q;
+
+  // The walk after reset reads as if it came from the bus, which waits.
+  assign walk_reads       = !load_o && walk_address_o != WALK_END && !walk_skips_i;
+  assign s_axil_arready_o = read_ready && !walk_q;
 
   pen_axil_slave u_slave (
     .clk_i,
     .rst_i,
     .s_axil_awaddr_i,
     .s_axil_awprot_i,
-    .s_axil_awvalid_i(s_axil_awvalid_i && !init_busy_i),
+    .s_axil_awvalid_i(s_axil_awvalid_i && !init_busy_i && !walk_q),
     .s_axil_awready_o,
     .s_axil_wdata_i,
     .s_axil_wstrb_i,
@@ -101,18 +104,18 @@ module pen_config_access
     .s_axil_bresp_o,
     .s_axil_bvalid_o,
     .s_axil_bready_i,
-    .s_axil_araddr_i,
+    .s_axil_araddr_i (walk_q ? walk_address_o : s_axil_araddr_i),
     .s_axil_arprot_i,
-    .s_axil_arvalid_i,
-    .s_axil_arready_o,
+    .s_axil_arvalid_i(walk_q ? walk_reads : s_axil_arvalid_i),
+    .s_axil_arready_o(read_ready),
     .s_axil_rdata_o,
     .s_axil_rresp_o,
     .s_axil_rvalid_o,
     .s_axil_rready_i,
-    .idle_i      (state_q == IDLE && !walk_q),
+    .idle_i      (state_q == IDLE),
     .write_o     (write),
     .read_o      (read),
-    .address_o   (address),
+    .address_o,
     .data_o,
     .write_done_i(write_done),
     .read_done_i (read_done),
@@ -122,7 +125,6 @@ module pen_config_access
 
   assign request_o  = state_q == REQUEST;
   assign write_o    = write_q;
-  assign address_o  = walk_q ? walked_q : address;
   assign aside_o    = state_q == ASIDE;
   assign answered_o = chain_i.kind == CONFIG_ANSWER;
   assign chain_o    = issue_q;
@@ -144,9 +146,7 @@ module pen_config_access
       IDLE: begin
         write_q <= write;
         if (walk_q && !load_o) begin
-          walked_q <= walk_address_o;
           if (walk_address_o == WALK_END) walk_q <= 1'b0;
-          else if (!walk_skips_i) state_q <= REQUEST;
           walk_address_o <= walk_next_i;
         end
         if (write || read) state_q <= REQUEST;
