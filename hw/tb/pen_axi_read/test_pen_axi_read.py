@@ -82,6 +82,6 @@ async def bursts_come_to_who_asked(dut):
     assert came > 1_000
 
 
-@pytest.mark.parametrize("masters", [1, 2, 3, 4])
+@pytest.mark.parametrize("masters", [1, 3])
 def test_pen_axi_read(masters):
     run_module("pen_axi_read", __name__, {"MASTERS": masters}, extra_sources=card_sources())

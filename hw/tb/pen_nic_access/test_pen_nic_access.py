@@ -75,6 +75,6 @@ async def one_access_at_a_time(dut):
     assert min(done.values()) > 20
 
 
-@pytest.mark.parametrize("ports", [1, 2, 3, 4])
+@pytest.mark.parametrize("ports", [1, 3])
 def test_pen_nic_access(ports):
     run_module("pen_nic_access", __name__, {"PORTS": ports}, extra_sources=card_sources())
