@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -166,7 +167,6 @@ def test_what_a_card_sends_and_receives_is_accounted_for(seed: int) -> None:
         ({"card": {"memory_latency": "5ns"}}, "no whole number of the card's cycles"),
         ({"card": {}, "rate": "100Mb/s"}, "does not run at 100 Mb/s"),
         ({"card": {}, "clock": {"drift": "1ppm"}}, "the clock of a card in hardware is the network's"),
-        ({"card": {}, "classes": {"1": {"selection": "ats"}}}, "the card has no ATS"),
         ({"card": {}, "classes": {"1": {"max_sdu": "100B"}}}, "the card has no such limit"),
         ({"card": {}, "guard_band_gap": False}, "the card lets no frame start"),
         ({"card": None, "nodes": "rtl"}, '"rtl" is not part of this version'),
@@ -177,6 +177,90 @@ def test_what_a_card_cannot_is_refused(change: dict[str, Any], what: str) -> Non
     values = _values()
     host = values["stations"]["host"] | change
     values["stations"]["host"] = {key: value for key, value in host.items() if value is not None}
+    with pytest.raises(InputError, match=what):
+        load(values)
+
+
+_BURST = {"frames": "1000B", "burst": 5, "every": "1ms", "start": "100us"}
+_RECOVERY_PS = 1020 * 80_000  # of a frame with preamble and gap, at 100 Mb/s
+
+
+def _held(**residence: str) -> dict[str, Any]:
+    """A card whose class 2 has ATS for a stream that bursts, and whose class 1 has a stream without it."""
+    values = _values(duration="4ms")
+    del values["stations"]["host"]["gates"]
+    values["stations"]["host"]["classes"] = {"2": {"selection": "ats"} | residence}
+    common = {"from": "host", "to": ["server"], "vlan": 10}
+    values["streams"] = {
+        "held": common | {"pcp": 2, "source": dict(_BURST), "ats": {"rate": "100Mb/s", "burst": "2040B"}},
+        "other": common | {"pcp": 1, "source": {"frames": "500B", "every": "50us"}},
+    }
+    return values
+
+
+def test_a_card_holds_the_streams_of_a_class_with_ats() -> None:
+    values = _held()
+    hard, soft = _sent(values, "rtl"), _sent(values, "model")
+    offsets = set()
+    for period in range(4):
+        card, model = (sent["held"][5 * period : 5 * period + 5] for _, sent in (hard, soft))
+        assert len(card) == len(model) == 5
+        begin = 100_000_000 + period * 10**9
+        # The burst is two frames, and the others follow at the rate, each in the very cycle.
+        assert [time - begin - 64_000 for time in model[2:]] == [n * _RECOVERY_PS for n in (1, 2, 3)]
+        assert [time - begin - 64_000 for time in model[:2]] == [0, 8_160_000]
+        offsets |= {one - other for one, other in zip(card, model, strict=True)}
+    # What the first frame of each burst takes from the host's memory.
+    assert len(offsets) == 1
+    assert 0 < offsets.pop() < 5_000_000
+    assert len(hard[1]["other"]) == len(soft[1]["other"]) == 80
+    for summary, _ in (hard, soft):
+        assert summary["ok"]
+        assert summary["conservation"]["dropped"] == 0
+
+
+def test_a_card_drops_what_it_would_hold_for_too_long() -> None:
+    values = _held(max_residence="100us")
+    for nodes in ("rtl", "model"):
+        summary, sent = _sent(values, nodes)
+        assert len(sent["held"]) == 3 * 4, nodes
+        assert summary["streams"]["held"]["dropped"] == {"residence": 2 * 4}
+        assert summary["streams"]["held"]["conserved"]
+        assert summary["streams"]["other"]["delivered"] == 80
+
+
+def test_streams_of_a_queue_with_ats_share_its_scheduler() -> None:
+    values = _held()
+    second = copy.deepcopy(values["streams"]["held"])
+    second["source"]["start"] = "200us"
+    values["streams"]["second"] = second
+    with pytest.raises(InputError, match='"held" and "second" have schedulers of their own; the queue of class 2'):
+        load(values)
+    load(values, "model")
+    values["schedulers"] = {"both": second.pop("ats")}
+    del values["streams"]["held"]["ats"]
+    for name in ("held", "second"):
+        values["streams"][name]["scheduler"] = "both"
+    del values["streams"]["other"]
+    hard, soft = _sent(values, "rtl"), _sent(values, "model")
+    together = [sorted(sent["held"][:5] + sent["second"][:5]) for _, sent in (hard, soft)]
+    steps = [[later - time for time, later in itertools.pairwise(times[2:])] for times in together]
+    assert steps[0] == steps[1] == [_RECOVERY_PS] * 7
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"streams": {"other": {"pcp": 2}}}, '"other" has no ats; the queue of class 2 has the scheduler of "held"'),
+        ({"streams": {"held": {"source": _BURST | {"launch": "1ms"}}}}, "no scheduler holds it"),
+        ({"stations": {"host": {"overhead": "-8B"}}}, "cannot count -8 B beside a frame"),
+    ],
+)
+def test_what_the_schedulers_of_a_card_cannot_is_refused(change: dict[str, Any], what: str) -> None:
+    values = _held()
+    for table, entries in change.items():
+        for name, keys in entries.items():
+            values[table][name] |= keys
     with pytest.raises(InputError, match=what):
         load(values)
 

@@ -20,6 +20,7 @@ REGISTERS = {
     "slots_us": 0x500, "slots_ns": 0x540, "slot_cycle": 0x580,
     "slot_guard": 0x584, "slot_count": 0x588, "slot_commit": 0x58C, "slot_error": 0x590, "slot_order": 0x600,
     "address_low": 0x48C, "address_high": 0x490, "counters": 0x1000,
+    "schedulers": 0x01C, "ats_queues": 0x690, "ats_overhead": 0x694,
     "launch_enable": 0x680, "launch_drop": 0x684, "launch_horizon": 0x688,
     "ptp": 0x300, "stamp_take": 0x388, "stamp_tag": 0x38C, "stamp_ns": 0x390,
 }  # fmt: skip
@@ -27,6 +28,7 @@ REGISTERS = {
 NO_BUFFER, NOT_SENT, FILTERED, FULL, BAD, RECEIVED, SENT, RECEIVED_OCTETS, SENT_OCTETS, LATE, DROPPED, BEYOND = (
     0x00, 0x04, 0x0C, 0x10, 0x20, 0x40, 0x80, 0x100, 0x180, 0x200, 0x280, 0x300,
 )  # fmt: skip
+RESIDENCE = 0x380
 
 
 class Host:

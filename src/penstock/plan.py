@@ -444,6 +444,7 @@ def card_writes(network: Network, station: Station) -> tuple[list[tuple[int, int
     Its clock begins with its reset. By the begin of the run each list that begins before has begun.
     """
     from penstock.hardware.configure import ConfigurationError, SwitchConfig
+    from penstock.hardware.configure.card import ats_writes
     from penstock.hardware.configure.shapers import credit_writes, gates_writes, round_robin_writes
     from penstock.hardware.registers import registers
 
@@ -455,9 +456,12 @@ def card_writes(network: Network, station: Station) -> tuple[list[tuple[int, int
         if control.base_time_ns <= START_TIME_NS:
             base_ns %= control.cycle_time_ns
         egress["gates"][port] = replace(control, base_time_ns=base_ns)
+    held = network.schedulers_of_queues(station)
     config = SwitchConfig(ports=1, **egress | {"round_robin": {0: set(), **egress["round_robin"]}})
     try:
         found = [write(config, registers()) for write in (round_robin_writes, gates_writes, credit_writes)]
+        rates = {queue: (ats.rate_bps, ats.burst_bytes) for queue, ats in held.items()}
+        found.append(ats_writes(registers(), rates, station.max_residence_ns, station.overhead_bytes))
     except ConfigurationError as error:
         raise InputError(error.what, allowed=error.allowed, file=network.file, key=error.where) from None
     return [each for writes in found for each in writes], start_ns

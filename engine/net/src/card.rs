@@ -15,6 +15,19 @@ pub struct CardSent {
     pub missed: Option<u64>,
 }
 
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardDone {
+    Sent(CardSent),
+    /// At a time, in picoseconds of the run: it would have waited for its eligibility time for too long.
+    Refused {
+        /// By the number that it was given with.
+        frame: u32,
+        traffic_class: u8,
+        at: u64,
+    },
+}
+
 /// Has frames of its host, each in the queue of its traffic class, and sends them; takes what comes by the wire. As a
 /// [`crate::Node`] it is told the time, in picoseconds of the run.
 pub trait Card: Send {
@@ -30,9 +43,9 @@ pub trait Card: Send {
     /// on others before that time.
     fn next(&self) -> Option<u64>;
 
-    /// Does all that comes before or at `now`; gives one of the frames that it has selected, in their order. It says by
-    /// [`Self::next`] that there are more.
-    fn advance(&mut self, now: u64) -> Result<Option<CardSent>, NodeError>;
+    /// Does all that comes before or at `now`; gives one of the frames that it has selected or refused, in their order. It
+    /// says by [`Self::next`] that there are more.
+    fn advance(&mut self, now: u64) -> Result<Option<CardDone>, NodeError>;
 
     /// At the end of a run, as of a [`crate::Node`].
     fn audit(&self, node: u32, is_idle: bool) -> Option<Violation>;

@@ -43,7 +43,7 @@ mod surroundings;
 mod trace;
 mod wires;
 
-pub use card::{Card, CardSent};
+pub use card::{Card, CardDone, CardSent};
 pub use clock::{Clock, ClockError, CYCLE_PS};
 pub use conformance::Conformance;
 pub use conservation::{Fates, Violation};

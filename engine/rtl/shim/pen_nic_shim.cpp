@@ -245,8 +245,10 @@ struct pen_nic {
       Port &port = ports[p];
       if (root.pen_nic__DOT__u_watch__DOT__queued[p]) [[unlikely]]
         port.queued.push_back({cycle, root.pen_nic__DOT__u_watch__DOT__launch_ns[p],
+                               root.pen_nic__DOT__u_watch__DOT__arrival_ns[p],
                                root.pen_nic__DOT__u_watch__DOT__frame_bytes[p],
-                               root.pen_nic__DOT__u_watch__DOT__transmit_queue[p], 0,
+                               root.pen_nic__DOT__u_watch__DOT__transmit_queue[p],
+                               root.pen_nic__DOT__u_watch__DOT__refused[p],
                                root.pen_nic__DOT__u_watch__DOT__first_cell[p]});
       if (root.pen_nic__DOT__u_watch__DOT__sent[p]) [[unlikely]] {
         const uint8_t queue = root.pen_nic__DOT__u_watch__DOT__sent_queue[p];

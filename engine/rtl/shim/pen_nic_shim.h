@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#define PEN_NIC_ABI 6
+#define PEN_NIC_ABI 7
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -29,13 +29,14 @@ struct pen_nic_sent {
   uint8_t reserved[2];
 };
 
-// A frame that has come from the host's memory and waits at the port, or for its launch time.
+// A frame that has come from the host's memory and waits at the port or for its launch time, or was refused.
 struct pen_nic_queued {
-  uint64_t cycle;        // in which it entered its queue, or was taken or refused for its launch time
+  uint64_t cycle;        // in which it entered its queue, was taken for its launch time, or was refused
   uint64_t launch_ns;    // of the PTP clock; zero: none
+  uint64_t arrival_ns;   // at its ATS scheduler, by the card's own clock; zero: it has none
   uint32_t length;       // destination address to FCS
   uint8_t queue;
-  uint8_t reserved;
+  uint8_t refused;       // 1: for its launch time, or as it would have waited for too long
   uint16_t cell;         // the first one of the store that it lies in
 };
 

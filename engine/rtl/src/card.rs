@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use crate::library::{Handle, HardwareError, Loaded, Registers};
 
-const ABI: u32 = 6;
+const ABI: u32 = 7;
 /// Registers of port p begin at p shifted by as many bits.
 const PORT_BITS: u32 = 16;
 
@@ -31,20 +31,29 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// A frame that has come from the host's memory and waits at the port, or for its launch time.
+/// A frame that has come from the host's memory and waits at the port or for its launch time, or was refused.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queued {
-    /// In which it entered its queue, or was taken or refused for its launch time.
+    /// In which it entered its queue, was taken for its launch time, or was refused.
     pub cycle: u64,
     /// Its launch time by the PTP clock; zero: it has none.
     pub launch_ns: u64,
+    /// When it arrived at its ATS scheduler, by the card's own clock; zero: it has none.
+    pub arrival_ns: u64,
     /// Destination address to FCS.
     pub bytes: u32,
     pub queue: u8,
-    reserved: u8,
+    refused: u8,
     /// The first one of the card's store that it lies in.
     pub cell: u16,
+}
+
+impl Queued {
+    /// For its launch time, or as it would have waited for too long.
+    pub fn is_refused(&self) -> bool {
+        self.refused != 0
+    }
 }
 
 /// A frame that its port has selected.

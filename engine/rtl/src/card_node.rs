@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use penstock_frame::{FCS_BYTES, PREAMBLE_BYTES};
 use penstock_net::describe;
-use penstock_net::{Card as StationCard, CardSent, NodeError, Violation, CYCLE_PS};
+use penstock_net::{Card as StationCard, CardDone, CardSent, NodeError, Violation, CYCLE_PS};
 
 use crate::card::{Card, Selected, Stop};
 use crate::card_driver::{HostMemory, ReceiveQueue, TransmitQueue, LAUNCH_BYTES, QUEUE_BYTES};
@@ -44,7 +44,8 @@ pub struct CardNode {
     /// Of each queue, what is in memory; and in the card, with the cell that it lies in.
     waiting: Vec<VecDeque<Inside>>,
     fetched: Vec<Vec<(u16, Inside)>>,
-    selected: VecDeque<CardSent>,
+    /// What was selected, and what was refused.
+    done: VecDeque<CardDone>,
     /// What was selected and has not left whole: its first cycle, and what it has to be.
     leaving: VecDeque<(u64, Box<[u8]>)>,
     /// What came by the wire and has to reach the host.
@@ -88,7 +89,7 @@ impl CardNode {
             fetched: queues.iter().map(|_| Vec::new()).collect(),
             queues,
             receive,
-            selected: VecDeque::new(),
+            done: VecDeque::new(),
             leaving: VecDeque::new(),
             coming: VecDeque::new(),
             is_listening: false,
@@ -150,7 +151,12 @@ impl CardNode {
             let Some(inside) = self.waiting.get_mut(queue).and_then(VecDeque::pop_front) else {
                 return Err(self.broken(format!("has a frame of queue {queue} that it was not given")));
             };
-            self.fetched[queue].push((queued.cell, inside));
+            if queued.is_refused() {
+                let at = self.time(queued.cycle);
+                self.done.push_back(CardDone::Refused { frame: inside.frame, traffic_class: queued.queue, at });
+            } else {
+                self.fetched[queue].push((queued.cell, inside));
+            }
         }
         while let Some(Selected { cycle, queue, cell, .. }) = self.card.take_selected() {
             let fetched = &mut self.fetched[usize::from(queue)];
@@ -169,7 +175,7 @@ impl CardNode {
                 return Err(self.broken(format!("sends a frame of queue {queue} before its launch time")));
             }
             let missed = launch.filter(|&launch| first > launch.next_multiple_of(CYCLE_PS));
-            self.selected.push_back(CardSent { frame, traffic_class: queue, first, missed });
+            self.done.push_back(CardDone::Sent(CardSent { frame, traffic_class: queue, first, missed }));
             self.leaving.push_back((first_cycle, bytes));
         }
         while let Some(sent) = self.card.take_sent() {
@@ -235,13 +241,13 @@ impl StationCard for CardNode {
     }
 
     fn next(&self) -> Option<u64> {
-        if self.failed.is_some() || !self.selected.is_empty() {
+        if self.failed.is_some() || !self.done.is_empty() {
             return Some(0);
         }
         self.is_busy().then(|| self.known_ps.saturating_add(self.lookahead_ps))
     }
 
-    fn advance(&mut self, now: u64) -> Result<Option<CardSent>, NodeError> {
+    fn advance(&mut self, now: u64) -> Result<Option<CardDone>, NodeError> {
         self.run(now);
         self.look()?;
         self.serve()?;
@@ -256,7 +262,7 @@ impl StationCard for CardNode {
                 return Err(self.broken("lost a frame that came: its host's memory is too slow for it"));
             }
         }
-        Ok(self.selected.pop_front())
+        Ok(self.done.pop_front())
     }
 
     fn audit(&self, node: u32, is_idle: bool) -> Option<Violation> {

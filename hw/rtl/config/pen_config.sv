@@ -175,6 +175,7 @@ module pen_config
     .gate_enable_o  (gate_enable_o),
     .table_o        (shaper_table_o),
     .entry_ready_i  (entry_ready_i),
+    .other_ready_i  (1'b1),
     .credit_ready_i (credit_ready_i),
     .gate_admin_o   (gate_admin_o),
     .gate_commit_o  (gate_commit_o),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes for the gate lists and the credit-based shapers of all ports: entries, commits, and what was refused.
+// What comes for the gate lists and the credit-based shapers of all ports: entries, commits, and what was refused. Tables of
+// other units may be staged here too.
 module pen_shaper_settings
   import pen_pkg::*, pen_config_pkg::*, pen_switch_map_pkg::*;
 #(
-  parameter int unsigned PORTS = 4
+  parameter int unsigned PORTS = 4,
+  parameter logic [15:0] OTHERS = '0         // bit t: table t is another unit's, which says that it can take an entry
 ) (
   input  logic           clk_i,
   input  logic           rst_i,
@@ -12,6 +14,7 @@ module pen_shaper_settings
   output table_write_t   table_o,
   input  logic           entry_ready_i,      // an entry of a gate list can be taken
   input  logic           credit_ready_i,
+  input  logic           other_ready_i,
   output gate_admin_t    gate_admin_o,       // with gate_commit_o
   output logic           gate_commit_o,      // held until gate_ready_i
   input  logic           gate_ready_i,
@@ -26,12 +29,13 @@ module pen_shaper_settings
   gate_admin_t admin_q;
   port_mask_t  gate_enable_q;
 
-  pen_table_shadow #(.TABLES(16'd1 << TABLE_GATE_ENTRY | 16'd1 << TABLE_CREDIT)) u_shadow (
+  localparam logic [15:0] OWN = 16'd1 << TABLE_GATE_ENTRY | 16'd1 << TABLE_CREDIT;
+  pen_table_shadow #(.TABLES(OWN | OTHERS)) u_shadow (
     .clk_i,
     .rst_i,
     .access_i,
     .table_o,
-    .ready_i (table_o.which == TABLE_CREDIT ? credit_ready_i : entry_ready_i),
+    .ready_i (table_o.which == TABLE_CREDIT ? credit_ready_i : table_o.which == TABLE_GATE_ENTRY ? entry_ready_i : other_ready_i),
     .answer_o(table_answer)
   );
 

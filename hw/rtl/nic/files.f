@@ -8,6 +8,7 @@ nic/pen_used_ring.sv
 nic/pen_frame_writer.sv
 nic/pen_launch.sv
 nic/pen_nic_transmit.sv
+nic/pen_nic_ats.sv
 nic/pen_steering.sv
 nic/pen_receive_store.sv
 nic/pen_nic_receive.sv

@@ -25,19 +25,21 @@ module pen_nic_counters
   input  logic           late_i,          // after its launch time, of sent_queue_i too
   input  logic           dropped_i,       // not sent, as its launch time had passed
   input  logic           beyond_i,        // or was too far ahead
-  input  logic [3:0]     fetched_queue_i, // of either
+  input  logic           residence_i,     // or would have waited for its eligibility time for too long
+  input  logic [3:0]     fetched_queue_i, // of any of these
   // Registers
   input  config_access_t access_i,
   output logic           answer_o,
   output logic [31:0]    answer_data_o
 );
   // Of the whole port, lost_why_i among them, and by queue.
-  localparam logic [2:0] GROUP_PORT = 3'd0, GROUP_RECEIVED = 3'd1, GROUP_SENT = 3'd2, GROUP_RECEIVED_BYTES = 3'd3,
-                         GROUP_SENT_BYTES = 3'd4, GROUP_LATE = 3'd5, GROUP_DROPPED = 3'd6, GROUP_BEYOND = 3'd7;
+  localparam logic [3:0] GROUP_PORT = 4'd0, GROUP_RECEIVED = 4'd1, GROUP_SENT = 4'd2, GROUP_RECEIVED_BYTES = 4'd3,
+                         GROUP_SENT_BYTES = 4'd4, GROUP_LATE = 4'd5, GROUP_DROPPED = 4'd6, GROUP_BEYOND = 4'd7,
+                         GROUP_RESIDENCE = 4'd8;
   localparam logic [3:0] COUNTER_NO_BUFFER = 4'd0, COUNTER_REFUSED = 4'd1, COUNTER_GIVEN_UP = 4'd2;
-  localparam int unsigned ENTRIES = 128;
+  localparam int unsigned ENTRIES = 256;
   localparam int unsigned ADD_W = $bits(length_t);
-  localparam int unsigned OTHERS = 10;
+  localparam int unsigned OTHERS = 11;
 
   typedef logic [$clog2(ENTRIES)-1:0] index_t;
   typedef struct packed {
@@ -63,6 +65,7 @@ module pen_nic_counters
     others[7] = '{valid: late_i, index: {GROUP_LATE, sent_queue_i}, add: 1};
     others[8] = '{valid: dropped_i, index: {GROUP_DROPPED, fetched_queue_i}, add: 1};
     others[9] = '{valid: beyond_i, index: {GROUP_BEYOND, fetched_queue_i}, add: 1};
+    others[10] = '{valid: residence_i, index: {GROUP_RESIDENCE, fetched_queue_i}, add: 1};
   end
   assign chosen = of_others_q ? others_q[slot_q] : lost_q;
 
@@ -102,8 +105,8 @@ module pen_nic_counters
         // 16 words of single counters and 16 of frames received; then pairs of words.
         pair_q  <= access_i.address[9:7] != '0;
         high_q  <= access_i.address[9:7] != '0 && access_i.address[2];
-        index_q <= access_i.address[9:7] == '0 ? {2'b0, access_i.address[6:2]}
-                                               : {access_i.address[9:7] + 3'd1, access_i.address[6:3]};
+        index_q <= access_i.address[9:7] == '0 ? {3'b0, access_i.address[6:2]}
+                                               : {4'(access_i.address[9:7]) + 4'd1, access_i.address[6:3]};
       end
       ASK: if (read_ready) state_q <= WAIT;
       WAIT: state_q <= ANSWER;

@@ -116,6 +116,19 @@ package pen_nic_pkg;
     SLOT_ERROR_LIST      = 4'd9     // a gate list has fewer entries, or no interval as short
   } slot_error_e;
 
+  // A frame for the ATS scheduler of its queue, held until it is answered.
+  typedef struct packed {
+    logic             valid;
+    logic [3:0]       of_queue;
+    pen_pkg::length_t length;       // FCS included
+  } ats_request_t;
+
+  typedef struct packed {
+    logic             valid;        // one cycle
+    logic             pass;         // else MaxResidenceTime would be exceeded
+    pen_pkg::cycle_t  visible;      // first cycle in which the frame may be selected
+  } ats_answer_t;
+
   // Bytes of a received frame, FCS not counted, behind the header for the host.
   typedef struct packed {
     logic [3:0]       pair;

@@ -19,7 +19,8 @@ module pen_nic_port
   parameter int unsigned PAIRS = 4,            // of virtqueues; 1 to 16
   parameter int unsigned SLOTS = 4,            // frames of each queue that are fetched ahead: 2, 4 or 8; not 8 with more than 8 pairs
   parameter int unsigned GATE_ENTRIES = 128,   // of a gate list; a power of two, 8 to 1024
-  parameter int unsigned RECEIVE_WORDS = 2048  // of received frames that wait for the host, 8 bytes each; a power of two
+  parameter int unsigned RECEIVE_WORDS = 2048, // of received frames that wait for the host, 8 bytes each; a power of two
+  parameter bit          ATS = 1               // 0: no queue has it
 ) (
   input  logic                 clk_i,          // 125 MHz: core and transmit clock
   input  logic                 rst_i,
@@ -33,6 +34,12 @@ module pen_nic_port
   output logic [79:0]          clock_data_o,   // of a command; holds until it is answered
   input  logic                 clock_ack_i,
   input  logic [31:0]          clock_data_i,
+  // The ATS schedulers of all ports
+  output ats_request_t         ats_o,
+  input  ats_answer_t          ats_i,
+  output logic [7:0]           ats_overhead_bytes_o,
+  output table_write_t         ats_table_o,    // of its tables, held until ats_table_ready_i
+  input  logic                 ats_table_ready_i,
   // What the PTP clock stamps of the frames that come
   output logic                 delimiter_o,
   output rx_beat_t             beat_o,
@@ -133,8 +140,9 @@ module pen_nic_port
   length_t             max_frame_bytes;
   logic [MAX_QUEUES/2-1:0] launch_enable, launch_drop;
   logic [31:0]         launch_horizon_ns;
+  logic [MAX_QUEUES/2-1:0] ats_enable;
 
-  pen_nic_registers #(.PORTS(PORTS), .PORT(PORT), .PAIRS(PAIRS), .SLOTS(SLOTS)) u_registers (
+  pen_nic_registers #(.PORTS(PORTS), .PORT(PORT), .PAIRS(PAIRS), .SLOTS(SLOTS), .ATS(ATS)) u_registers (
     .clk_i,
     .rst_i,
     .s_axil_awaddr_i,
@@ -175,7 +183,9 @@ module pen_nic_port
     .max_frame_bytes_o(max_frame_bytes),
     .launch_enable_o  (launch_enable),
     .launch_drop_o    (launch_drop),
-    .launch_horizon_ns_o(launch_horizon_ns)
+    .launch_horizon_ns_o(launch_horizon_ns),
+    .ats_enable_o     (ats_enable),
+    .ats_overhead_bytes_o
   );
 
   for (genvar n = 0; n < NODES; n++) begin : gen_node
@@ -196,7 +206,16 @@ module pen_nic_port
   gate_admin_t  gate_admin;
   logic [15:0]  credit_errors;
   logic [2:0]   credit_error;
-  pen_shaper_settings #(.PORTS(1)) u_shaper_settings (
+  // Each commit is answered, here or by the rules of reception.
+  localparam logic [15:0] OTHER_TABLES =
+      ~(16'd1 << TABLE_GATE_ENTRY | 16'd1 << TABLE_CREDIT | 16'd1 << TABLE_STEERING);
+  logic of_ats;
+  assign of_ats = ATS && shaper_table.which inside {TABLE_STREAM_RATE, TABLE_GROUP};
+  always_comb begin
+    ats_table_o       = shaper_table;
+    ats_table_o.valid = shaper_table.valid && of_ats;
+  end
+  pen_shaper_settings #(.PORTS(1), .OTHERS(OTHER_TABLES)) u_shaper_settings (
     .clk_i,
     .rst_i,
     .access_i       (node_access[NODE_SHAPER]),
@@ -204,6 +223,7 @@ module pen_nic_port
     .table_o        (shaper_table),
     .entry_ready_i  (gate_table_ready),
     .credit_ready_i (credit_table_ready),
+    .other_ready_i  (ats_table_ready_i || !of_ats),
     .gate_admin_o   (gate_admin),
     .gate_commit_o  (gate_commit),
     .gate_ready_i   (gate_commit_ready),
@@ -461,9 +481,9 @@ module pen_nic_port
   enqueue_t     enqueue;
   release_t     released;
   logic         refused;
-  logic         launch_late, launch_dropped, launch_beyond;
+  logic         launch_late, launch_dropped, launch_beyond, residence;
   logic [QUEUE_W-1:0] sent_queue, launch_queue;
-  pen_nic_transmit #(.QUEUES(PAIRS), .SLOTS(SLOTS), .CELLS(CELLS), .PORT(0)) u_transmit (
+  pen_nic_transmit #(.QUEUES(PAIRS), .SLOTS(SLOTS), .CELLS(CELLS), .PORT(0), .ATS(ATS)) u_transmit (
     .clk_i,
     .rst_i,
     .max_frame_bytes_i(max_frame_bytes),
@@ -478,6 +498,10 @@ module pen_nic_port
     .dropped_o        (launch_dropped),
     .beyond_o         (launch_beyond),
     .fetched_queue_o  (launch_queue),
+    .ats_enable_i     (ats_enable[PAIRS-1:0]),
+    .ats_o,
+    .ats_i,
+    .residence_o      (residence),
     .notify_i         (transmit_notify),
     .running_i        (transmit_running),
     .hold_i           (start || stop),
@@ -864,6 +888,7 @@ module pen_nic_port
     .late_i          (launch_late),
     .dropped_i       (launch_dropped),
     .beyond_i        (launch_beyond),
+    .residence_i     (residence),
     .fetched_queue_i (4'(launch_queue)),
     .access_i        (node_access[NODE_COUNTERS]),
     .answer_o        (node_answer[NODE_COUNTERS]),
@@ -876,7 +901,7 @@ module pen_nic_port
 
   logic unused;
   assign unused = &{1'b0, clock_staged, clock_staged_answer, clock_access, status_access, chain_ready, chain_next,
-                    credit_write[1], notify, running, released, node_access, launch_enable, launch_drop, stream_valid, stream_last,
+                    credit_write[1], notify, running, released, node_access, launch_enable, launch_drop, ats_enable, stream_valid, stream_last,
                     stream_user, stamp_ready,
                     stream_data};
 endmodule

@@ -8,7 +8,8 @@ module pen_nic_registers
   parameter int unsigned PORTS = 1,  // of the card, and which of them this is
   parameter int unsigned PORT = 0,
   parameter int unsigned PAIRS = 4,
-  parameter int unsigned SLOTS = 4
+  parameter int unsigned SLOTS = 4,
+  parameter bit          ATS = 1
 ) (
   input  logic            clk_i,
   input  logic            rst_i,
@@ -51,7 +52,9 @@ module pen_nic_registers
   output length_t         max_frame_bytes_o,
   output logic [MAX_QUEUES/2-1:0] launch_enable_o,
   output logic [MAX_QUEUES/2-1:0] launch_drop_o,
-  output logic [31:0]     launch_horizon_ns_o
+  output logic [31:0]     launch_horizon_ns_o,
+  output logic [MAX_QUEUES/2-1:0] ats_enable_o,
+  output logic [7:0]      ats_overhead_bytes_o
 );
   pen_nic_regs_pkg::pen_nic__in_t  hwif_in;
   pen_nic_regs_pkg::pen_nic__out_t hwif_out;
@@ -227,6 +230,8 @@ module pen_nic_registers
   assign launch_enable_o     = hwif_out.launch_enable.mask.value;
   assign launch_drop_o       = hwif_out.launch_drop.mask.value;
   assign launch_horizon_ns_o = hwif_out.launch_horizon.ns.value;
+  assign ats_enable_o         = hwif_out.ats_queues.mask.value;
+  assign ats_overhead_bytes_o = hwif_out.ats_overhead.bytes.value;
 
   pen_nic_regs u_regs (
     .clk                 (clk_i),
@@ -251,6 +256,7 @@ module pen_nic_registers
   assign hwif_in.port.value.next = PORT;
   assign hwif_in.pairs.value.next = PAIRS;
   assign hwif_in.slots.value.next = SLOTS;
+  assign hwif_in.schedulers.value.next = ATS ? PAIRS : 0;
   assign hwif_in.status.init_busy.next = init_busy_i;
 
   // Reading the low half latches the high half.

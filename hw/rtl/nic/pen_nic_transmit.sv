@@ -6,7 +6,10 @@
 // frames of a class that which came first goes first. Queues 8 and up share the classes of those eight below.
 //
 // Where launch times are enabled, eight bytes before the frame say when it is to leave, and pen_launch has it until then; zero:
-// at once, as the frames of other queues.
+// at once, as the frames of other queues. Such a frame goes without ATS, as its time is its program's.
+//
+// A frame of a queue with ATS gets its eligibility time when it is whole in the store, and is queued behind those of its class
+// that have one too, in a list of their own: they leave in the order in which they got it.
 //
 // A frame that nobody could receive (shorter than a header, longer than max_frame_bytes_i) is given back unsent; refused_o tells.
 module pen_nic_transmit
@@ -15,7 +18,8 @@ module pen_nic_transmit
   parameter int unsigned QUEUES = 4,           // 1 to 16: of one port
   parameter int unsigned SLOTS  = 4,           // 2, 4 or 8; 2 or 4 with more than 8 queues
   parameter int unsigned CELLS  = 256,         // of all ports
-  parameter int unsigned PORT   = 0
+  parameter int unsigned PORT   = 0,
+  parameter bit          ATS    = 1            // 0: no queue has it
 ) (
   input  logic              clk_i,
   input  logic              rst_i,
@@ -32,6 +36,11 @@ module pen_nic_transmit
   output logic              dropped_o,         // one cycle: one of fetched_queue_o was not taken, as its time had passed
   output logic              beyond_o,          // or was too far ahead
   output logic [$clog2(QUEUES > 1 ? QUEUES : 2)-1:0] fetched_queue_o,
+  // ATS, by queue; see pen_nic_ats
+  input  logic [QUEUES-1:0] ats_enable_i,
+  output ats_request_t      ats_o,
+  input  ats_answer_t       ats_i,
+  output logic              residence_o,       // one cycle: a frame of fetched_queue_o would have waited for too long
   // What of the queues is to be looked at
   input  logic [QUEUES-1:0] notify_i,
   input  logic [QUEUES-1:0] running_i,
@@ -69,13 +78,15 @@ module pen_nic_transmit
   localparam int unsigned SLOT_W = $clog2(SLOTS);
   localparam int unsigned CELLS_PER_SLOT = 16;
   localparam int unsigned FIRST_SLOT = PORT * QUEUES * SLOTS;
+  localparam int unsigned LISTS = (QUEUES > CLASSES ? 2 : 1) * SLOTS;  // of each class
+  localparam int unsigned QUEUED_TO_VISIBLE = 2;      // a frame is selected that many cycles after its enqueue at the earliest
   localparam length_t HEADER = 11'd14;
   localparam length_t LAUNCH_BYTES = 11'd8;
   localparam length_t FCS_BYTES = 11'd4;
   if (QUEUES < 1 || QUEUES > 2 * CLASSES) begin : gen_check_queues
     $fatal(1, "pen_nic_transmit: QUEUES must be 1 to %0d, is %0d (%m)", 2 * CLASSES, QUEUES);
   end
-  if (SLOTS < 2 || (QUEUES > CLASSES ? 2 : 1) * SLOTS > MAX_PORTS || 1 << SLOT_W != SLOTS) begin : gen_check_slots
+  if (SLOTS < 2 || LISTS > MAX_PORTS || 1 << SLOT_W != SLOTS) begin : gen_check_slots
     $fatal(1, "pen_nic_transmit: SLOTS must be 2, 4 or 8, and not 8 with more than 8 queues, is %0d (%m)", SLOTS);
   end
   if (CELLS < (PORT + 1) * QUEUES * SLOTS * CELLS_PER_SLOT) begin : gen_check_cells
@@ -85,7 +96,7 @@ module pen_nic_transmit
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [SLOT_W-1:0]  slot_t;
 
-  typedef enum logic [3:0] {PICK, BUFFER, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE, LAUNCH} state_e;
+  typedef enum logic [3:0] {PICK, BUFFER, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE, LAUNCH, SHAPE} state_e;
   state_e                        state_q;
   queue_t                        queue_q, chosen;
   slot_t                         slot_q, slot;
@@ -103,6 +114,8 @@ module pen_nic_transmit
   length_t                       length_q;
   logic [15:0]                   head_q;
   logic                          timed_q;       // a launch time stands before the frame
+  logic                          shaped_q;      // it has an eligibility time
+  cycle_t                        eligible_q, soonest, behind;
   length_t                       least, most;   // bytes, the launch time included
   logic [63:0]                   launch_time;
   logic                          launch_answer, launch_taken, launch_idle, launches, queued;
@@ -229,6 +242,7 @@ module pen_nic_transmit
         refuse_q <= 1'b0;
         error_q  <= 1'b0;
         first_q  <= 1'b1;
+        shaped_q <= 1'b0;
       end
       BUFFER: begin
         if (first_q) slot_q <= slot;              // of the whole frame, whatever is released meanwhile
@@ -261,7 +275,12 @@ module pen_nic_transmit
         if (bytes_q < 12'(least)) refuse_q <= 1'b1;
         state_q <= error_q ? PICK : refuse_q || bytes_q < 12'(least) ? GIVE_BACK : WAIT_END;
       end
-      WAIT_END: if (done) state_q <= timed_q && launch_time != '0 ? LAUNCH : QUEUE;
+      WAIT_END: if (done) state_q <= timed_q && launch_time != '0 ? LAUNCH : ATS && ats_enable_i[queue_q] ? SHAPE : QUEUE;
+      SHAPE: if (ats_i.valid) begin
+        shaped_q   <= 1'b1;
+        eligible_q <= ats_i.visible;
+        state_q    <= ats_i.pass ? QUEUE : GIVE_BACK;
+      end
       QUEUE: if (queued) state_q <= GIVE_BACK;
       LAUNCH: if (launch_answer) state_q <= GIVE_BACK;
       GIVE_BACK: if (used_ready_i) state_q <= PICK;
@@ -284,6 +303,14 @@ module pen_nic_transmit
 
   always_ff @(posedge clk_i) if (done) length_q <= length;
 
+  assign ats_o       = '{valid: ATS && state_q == SHAPE, of_queue: 4'(queue_q), length: length_q};
+  assign residence_o = ATS && ats_i.valid && !ats_i.pass;
+
+  // Among frames with and without eligibility time the queue decides by when each may be selected. Without ATS the order is
+  // that of their coming, and so is any time that follows the count of cycles.
+  assign soonest = cycle_i + cycle_t'(ATS ? QUEUED_TO_VISIBLE : 0);
+  assign behind  = eligible_q - soonest;
+
   always_comb begin
     enqueue_o = '0;
     enqueue_o.destination[PORT] = state_q == QUEUE || launches;
@@ -291,9 +318,14 @@ module pen_nic_transmit
     enqueue_o.port          = launches ? list(launch_queue, launch_slot) : list(queue_q, slot_q);
     enqueue_o.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
     enqueue_o.length        = launches ? launch_length : length_q;
-    enqueue_o.visible       = cycle_i;
+    enqueue_o.visible       = soonest;
+    if (ATS && shaped_q && !launches) begin
+      enqueue_o.shaped = 1'b1;
+      enqueue_o.port   = port_t'(LISTS - 1);  // the last list: of equal times those go first that have no eligibility time
+      if (!behind[$high(cycle_t)]) enqueue_o.visible = eligible_q;
+    end
   end
 
   logic unused;
-  assign unused = &{1'b0, release_i, event_i};
+  assign unused = &{1'b0, release_i, event_i, ats_enable_i, ats_i, behind};
 endmodule

@@ -4,7 +4,8 @@
 //   host's memory ◄─► pen_axi_read, pen_axi_write ◄─┬─► pen_nic_port 0 ◄─► GMII 0
 //                                                   ├─► pen_nic_port 1 ◄─► GMII 1
 //   registers ──────► pen_nic_access ───────────────┘      ...
-//                                    pen_clock ────────────┘  one PTP clock, which stamps what all of them send and receive
+//                                    pen_clock ────────────┤  one PTP clock, which stamps what all of them send and receive
+//                                    pen_nic_ats ──────────┘  ATS schedulers, one for each transmit queue
 module pen_nic
   import pen_pkg::*, pen_nic_pkg::*, pen_config_pkg::*;
 #(
@@ -12,7 +13,8 @@ module pen_nic
   parameter int unsigned PAIRS = 4,            // of virtqueues, of each port; 1 to 16
   parameter int unsigned SLOTS = 4,            // frames of each queue that are fetched ahead: 2, 4 or 8; not 8 with more than 8 pairs
   parameter int unsigned GATE_ENTRIES = 128,   // of a gate list; a power of two, 8 to 1024
-  parameter int unsigned RECEIVE_WORDS = 2048  // of a port's received frames that wait for the host, 8 bytes each; a power of two
+  parameter int unsigned RECEIVE_WORDS = 2048, // of a port's received frames that wait for the host, 8 bytes each; a power of two
+  parameter bit          ATS = 1               // 0: no queue has it
 ) (
   input  logic                   clk_i,          // 125 MHz: core and transmit clock
   input  logic                   rst_i,
@@ -225,11 +227,36 @@ module pen_nic
     .m_axi_bready_o
   );
 
+  // ---- ATS -----------------------------------------------------------------------------------------------------------
+  ats_request_t [PORTS-1:0]      ats_request;
+  ats_answer_t  [PORTS-1:0]      ats_answer;
+  logic         [PORTS-1:0][7:0] ats_overhead_bytes;
+  table_write_t [PORTS-1:0]      ats_table;
+  logic         [PORTS-1:0]      ats_table_ready;
+  if (ATS) begin : gen_ats
+    pen_nic_ats #(.PORTS(PORTS), .QUEUES(PAIRS)) u_ats (
+      .clk_i,
+      .rst_i,
+      .time_ns_i       (time_ns_o),
+      .request_i       (ats_request),
+      .overhead_bytes_i(ats_overhead_bytes),
+      .answer_o        (ats_answer),
+      .table_i         (ats_table),
+      .table_ready_o   (ats_table_ready)
+    );
+  end else begin : gen_no_ats
+    assign ats_answer      = '0;
+    assign ats_table_ready = '1;
+    logic unused_ats;
+    assign unused_ats = &{1'b0, ats_request, ats_overhead_bytes, ats_table};
+  end
+
   // ---- Ports ---------------------------------------------------------------------------------------------------------
   logic [PORTS-1:0] port_idle;
   for (genvar p = 0; p < PORTS; p++) begin : gen_port
     pen_nic_port #(
-      .PORTS(PORTS), .PORT(p), .PAIRS(PAIRS), .SLOTS(SLOTS), .GATE_ENTRIES(GATE_ENTRIES), .RECEIVE_WORDS(RECEIVE_WORDS)
+      .PORTS(PORTS), .PORT(p), .PAIRS(PAIRS), .SLOTS(SLOTS), .GATE_ENTRIES(GATE_ENTRIES), .RECEIVE_WORDS(RECEIVE_WORDS),
+      .ATS(ATS)
     ) u_port (
       .clk_i,
       .rst_i,
@@ -241,6 +268,11 @@ module pen_nic
       .clock_data_o    (clock_command[p]),
       .clock_ack_i     (clock_ack),
       .clock_data_i    (clock_data),
+      .ats_o           (ats_request[p]),
+      .ats_i           (ats_answer[p]),
+      .ats_overhead_bytes_o(ats_overhead_bytes[p]),
+      .ats_table_o     (ats_table[p]),
+      .ats_table_ready_i(ats_table_ready[p]),
       .delimiter_o     (delimiter[p]),
       .beat_o          (beat[p]),
       .beat_taken_o    (beat_taken[p]),

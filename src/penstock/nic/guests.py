@@ -166,7 +166,7 @@ def exchanges(network: Network, stations: Iterable[Station]) -> list[Exchange]:
     names = []
     for station in stations:
         names.append(station.name)
-        if station.gates or station.round_robin or station.credit:
+        if station.gates or station.round_robin or station.credit or station.ats_classes:
             what = f'"{station.name}" has more than a card whose highest queue sends first'
             raise refuse(network, f"stations.{station.name}", what, "neither gates nor classes beside several guests")
     answers = {s.source.response_to: s for s in network.streams.values() if s.source.response_to is not None}

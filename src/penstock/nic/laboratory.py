@@ -111,6 +111,10 @@ def _station(network: Network) -> Station:
     if station.round_robin or (station.credit and station.gates):
         what = "the guest sets time slots or credit of its card, and no turns"
         raise refuse(network, f"stations.{station.name}", what, "gates.slots, classes by credit, or neither")
+    if station.ats_classes:
+        what = "the guest sets no ATS of its card"
+        allowed = 'selection = "strict" or "cbs", or ./penstock run'
+        raise refuse(network, f"stations.{station.name}.classes", what, allowed)
     if any(gates.slots is None for gates in station.gates.values()):
         what = "the guest sets the time slots of its card, and no gate list"
         raise refuse(network, f"stations.{station.name}.gates", what, "slots")

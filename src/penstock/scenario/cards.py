@@ -59,9 +59,7 @@ def _check_hardware(draft: Draft, network: Network, station: Station, path: KeyP
         draft.once(draft.rate_origin[station.name], what, f'"1Gb/s", or {remedy} for "{station.name}"')
     if said.clock != model.Clock():
         draft.report.add((*path, "clock"), "the clock of a card in hardware is the network's", f"no clock, or {remedy}")
-    for number in sorted(station.ats_classes):
-        where = (*path, "classes", str(number), "selection")
-        draft.report.add(where, "the card has no ATS", f'"strict", "cbs" or "round_robin", or {remedy}')
+    _check_ats(draft, network, station, path)
     for _, number in station.max_sdu_bytes:
         draft.report.add((*path, "classes", str(number), "max_sdu"), "the card has no such limit", f"none, or {remedy}")
     for number, limit in station.queue_limits.items():
@@ -81,6 +79,29 @@ def _check_hardware(draft: Draft, network: Network, station: Station, path: KeyP
             takes = f'the card of "{station.name}" takes {_MOST_FRAME_BYTES} B at most'
             what = f"frames of {stream.max_frame_bytes} B; {takes}"
             draft.report.add(("streams", stream.name), what, f"shorter ones, or {remedy} for it")
+
+
+def _check_ats(draft: Draft, network: Network, station: Station, path: KeyPath) -> None:
+    """A queue has one scheduler, and all of its frames pass it."""
+    remedy = f'nodes = "model" for "{station.name}"'
+    if station.ats_classes and station.overhead_bytes < 0:
+        what = f'the card of "{station.name}" cannot count {station.overhead_bytes} B beside a frame'
+        draft.report.add((*path, "overhead"), what, f"0B or more, or {remedy}")
+    for number in sorted(station.ats_classes):
+        passing = [s for s in network.streams_from.get(station.name, ()) if network.class_at_talker(s) == number]
+        held = [stream for stream in passing if stream.ats is not None]
+        where = (*path, "classes", str(number), "selection")
+        for stream in passing:
+            if held and stream.ats is None:
+                what = f'"{stream.name}" has no ats; the queue of class {number} has the scheduler of "{held[0].name}"'
+                draft.report.add(where, what, f"another class for it, or {remedy}")
+            if held and stream.handover is not None and stream.handover.launch is not None:
+                what = f'the card sends "{stream.name}" at its launch times, and no scheduler holds it'
+                draft.report.add(where, what, f"no launch, another class, or {remedy}")
+        if len(held) > 1 and any(s.ats is None or s.ats.scheduler is None or s.ats != held[0].ats for s in held):
+            names = " and ".join(f'"{stream.name}"' for stream in held[:2])
+            what = f"{names} have schedulers of their own; the queue of class {number} has one"
+            draft.report.add(where, what, f"one of [schedulers] for all of them, another class, or {remedy}")
 
 
 def _check_launch(draft: Draft, station: Station, stream: Stream, remedy: str) -> None:

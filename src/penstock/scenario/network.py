@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.scenario.checked_fault import Fault
-from penstock.scenario.checked_stream import Hop, Stream
+from penstock.scenario.checked_stream import Ats, Hop, Stream
 from penstock.scenario.egress import Egress
 from penstock.scenario.findings import Finding
 
@@ -297,6 +297,14 @@ class Network:
         """Whether the talker has an ATS scheduler for the stream."""
         talker = self.stations[stream.talker]
         return stream.ats is not None and self.class_at_talker(stream) in talker.ats_classes
+
+    def schedulers_of_queues(self, station: Station) -> dict[int, Ats]:
+        """Of a talker with a card in hardware: the scheduler of each queue, which its streams share."""
+        return {
+            self.class_at_talker(stream): stream.ats.at_node(station.name)
+            for stream in self.streams_from.get(station.name, ())
+            if stream.ats is not None and self.is_held_by_talker(stream)
+        }
 
     def vlan_at(self, stream: Stream, bridge: str, port: int) -> int:
         """The VLAN that a bridge puts the stream's frames into, received at a port."""

@@ -9,11 +9,12 @@ mod receive;
 use std::path::Path;
 use std::sync::Arc;
 
-use penstock_frame::FCS_BYTES;
+use penstock_frame::{BitsPerSecond, Bytes, FCS_BYTES};
 use penstock_rtl::card::{Queued, Stop};
 use penstock_rtl::queues::PAGE_BITS;
 use penstock_rtl::HardwareError;
 use penstock_shaper::admission::CLASSES;
+use penstock_shaper::ats::Rate;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thiserror::Error;
@@ -38,6 +39,10 @@ const LAUNCH_DROP: u16 = 0x684;
 const LAUNCH_HORIZON: u16 = 0x688;
 /// By queue: what was late, dropped, and beyond the horizon.
 const LAUNCH_COUNTS: [u16; 3] = [0x1200, 0x1280, 0x1300];
+const ATS_QUEUES: u16 = 0x690;
+const ATS_OVERHEAD: u16 = 0x694;
+/// By queue: what would have waited for its eligibility time for too long.
+const RESIDENCE: u16 = 0x1380;
 /// What no window of its gate is long enough for.
 const GIVEN_UP: u16 = 0x1008;
 const LINE_BPS: u64 = 1_000_000_000;
@@ -84,6 +89,9 @@ pub struct Compared {
     /// Frames with a launch time, and those of them that left after it or not at all.
     pub launched: u64,
     pub late: u64,
+    /// Frames that came to an ATS scheduler, and those of them that it refused.
+    pub shaped: u64,
+    pub refused: u64,
     /// Frames that were longer than any window of their gate.
     pub given_up: u64,
     /// Good frames that came by the wire, and damaged ones.
@@ -101,6 +109,8 @@ impl Compared {
         self.credits += other.credits;
         self.launched += other.launched;
         self.late += other.late;
+        self.shaped += other.shaped;
+        self.refused += other.refused;
         self.given_up += other.given_up;
         self.received += other.received;
         self.damaged += other.damaged;
@@ -355,6 +365,30 @@ fn launch_settings(rng: &mut impl Rng, queues: usize) -> [(u16, u32); 3] {
     [(LAUNCH_ENABLE, mask), (LAUNCH_DROP, rng.random_range(0..1 << queues)), (LAUNCH_HORIZON, horizon_ns)]
 }
 
+/// Which of so many queues have ATS, their rates, and for how long frames of a class may wait. Some tables are of no queue, or
+/// of nobody.
+fn ats_settings(rng: &mut impl Rng, queues: usize) -> Vec<(u16, u32)> {
+    let mask = if rng.random_bool(0.5) { rng.random_range(0..1 << queues) } else { 0 };
+    let overhead = if rng.random_bool(0.7) { 20 } else { rng.random_range(0..=255) };
+    let mut writes = vec![(ATS_OVERHEAD, overhead)];
+    for queue in 0..queues as u32 + 2 {
+        let bps = BitsPerSecond(1_000_000_000 / rng.random_range(1..=20));
+        let burst = Bytes(if rng.random_bool(0.5) { rng.random_range(1..=200) } else { rng.random_range(1..=1_600) });
+        let (ns_per_byte, empty_to_full) =
+            Rate::new(bps, burst).map_or((0, 0), |r| (r.ns_per_byte(), r.empty_to_full()));
+        let whole = u128::from(empty_to_full) << 44 | u128::from(ns_per_byte);
+        writes.extend((0..3).map(|word| (0x200 + 4 * word, (whole >> (32 * word)) as u32)));
+        writes.extend([(0x210, queue), (0x214, 1)]);
+    }
+    for class in 0..CLASSES as u32 + 1 {
+        if rng.random_bool(0.5) {
+            writes.extend([(0x200, rng.random_range(0..100_000)), (0x210, class), (0x214, 2)]);
+        }
+    }
+    writes.extend([(0x214, 15), (ATS_QUEUES, mask)]);
+    writes
+}
+
 /// Sets the hardware's clock to any time, and the models' to the same. Gives what it shows beyond the cycles.
 fn move_clock(
     hardware: &mut Verilated,
@@ -405,17 +439,25 @@ struct Timed {
 }
 
 impl Timed {
-    fn queued(&mut self, queued: &Queued) {
+    fn queued(&mut self, queued: &Queued) -> Result<(), String> {
         self.model.advance_to(queued.cycle, &mut self.outcome);
         let queue = usize::from(queued.queue);
         // Its bytes say which of its queue it is.
         let mut frame = vec![0; (queued.bytes - FCS_BYTES) as usize];
         frame[..8].copy_from_slice(&self.queued[queue].to_le_bytes());
         self.queued[queue] += 1;
-        match queued.launch_ns {
-            0 => self.model.queue(queue, frame, queued.cycle + QUEUED_TO_VISIBLE),
-            launch_ns => self.model.hold(queue, frame, launch_ns, queued.cycle),
+        let (launch_ns, arrival_ns) = (queued.launch_ns, queued.arrival_ns);
+        if (arrival_ns != 0) != (launch_ns == 0 && self.model.is_shaped(queue)) {
+            return Err(format!("a frame of queue {queue} came to its ATS scheduler at {arrival_ns} ns, or to none"));
         }
+        if arrival_ns != 0 {
+            self.model.shape(queue, frame, arrival_ns, queued.cycle);
+        } else if launch_ns != 0 {
+            self.model.hold(queue, frame, launch_ns, queued.cycle);
+        } else {
+            self.model.queue(queue, frame, queued.cycle + QUEUED_TO_VISIBLE);
+        }
+        Ok(())
     }
 
     /// In which cycle, of which queue, and which frame of it.
@@ -544,7 +586,8 @@ impl OnePort {
     fn compare_times(&mut self, hardware: &mut Hardware, compared: &mut Compared) -> Result<Vec<Left>, String> {
         while let Some(queued) = hardware.card.card.take_queued() {
             compared.launched += u64::from(queued.launch_ns != 0);
-            self.timed.queued(&queued);
+            compared.shaped += u64::from(queued.arrival_ns != 0);
+            self.timed.queued(&queued)?;
         }
         let mut sent = Vec::new();
         while let Some(frame) = hardware.card.card.take_sent() {
@@ -586,19 +629,22 @@ impl OnePort {
         for count in (0..pairs).flat_map(|queue| LAUNCH_COUNTS.map(|count| count + 8 * queue as u16)) {
             compared.late += counted(count)?;
         }
+        for queue in 0..pairs {
+            compared.refused += counted(RESIDENCE + 8 * queue as u16)?;
+        }
         Ok(())
     }
 
     fn compare_rings(&mut self, hardware: &mut Hardware, sent: &[Left], compared: &mut Compared) -> Result<(), String> {
         for driver in &self.drivers {
-            let is_timed = driver.launch_ns.is_some();
+            let is_timed = driver.launch_ns.is_some() || self.timed.model.is_shaped(driver.queue);
             let own: Vec<&Vec<u8>> =
                 sent.iter().filter(|frame| frame.queue == driver.queue).map(|frame| &frame.bytes).collect();
             let least = 60;
             let padded = |frame: &Vec<u8>| [&frame[..], &vec![0; usize::saturating_sub(least, frame.len())]].concat();
             let of_queue = self.outcome.sent.iter().filter(|sent| sent.queue == driver.queue);
             let theirs: Vec<Vec<u8>> = of_queue.map(|sent| padded(&sent.frame)).collect();
-            // When a frame was fetched decides whether it was late, which only the timed model was told.
+            // When a frame was fetched decides whether it was late or refused, which only the timed model was told.
             let differ = own.len() != theirs.len() || own.iter().zip(&theirs).any(|(one, other)| **one != *other);
             if differ && !is_timed {
                 let (queue, own, theirs) = (driver.queue, own.len(), theirs.len());
@@ -662,6 +708,7 @@ pub fn compare(library: &Path, seed: u64) -> Result<Compared, DifferenceError> {
         let launch = launch_settings(rng, pairs);
         port.launching = launch[0].1;
         port.write(&mut hardware, &launch).map_err(refused)?;
+        port.write(&mut hardware, &ats_settings(rng, pairs)).map_err(refused)?;
     }
     // Gate lists begin by the clock that they were drawn for.
     let is_moved = rng.random_bool(0.5) && compared.gate_lists + compared.slots == 0;

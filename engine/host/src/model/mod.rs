@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card as a model: rings as [`crate::ring`] walks them, transmission by the engine's egress port. It goes by the host's
 //! clock, as a card does.
+mod ats;
 mod ports;
 pub mod registers;
 mod steering;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use penstock_frame::{FCS_BYTES, MIN_FRAME_BYTES};
+use penstock_shaper::admission::CLASSES;
 use penstock_shaper::credit::{idle_slope, Bounds, Credit};
 use penstock_shaper::egress::{GateDelays, GateTime, Tick, NEVER};
 use penstock_shaper::gate_config::GATES_CYCLES;
@@ -22,6 +24,7 @@ use penstock_shaper::slots::Schedule;
 use crate::card::{ring_of, Card, NoRegister, Outcome, Sent, FEATURE_MRG_RXBUF, MOST_PAIRS};
 use crate::memory::Memory;
 use crate::ring::{Chain, Direction, Layout, Ring, RingError, HEADER_BYTES};
+use ats::Schedulers;
 pub use ports::Ports;
 use registers::{code, Registers, Request};
 use transmit::{LaunchDelays, Served, Transmit, FETCHED};
@@ -41,6 +44,8 @@ const HARDWARE_BPS: u64 = 1_000_000_000;
 const HARDWARE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 const HARDWARE_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 56, visible: 2, wire: 4 };
 const IDEAL_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 0, visible: 0, wire: 0 };
+/// From its arrival for ATS to the first cycle in which a frame may be selected.
+const HARDWARE_ATS_NS: u32 = 72;
 
 const ID: u16 = 0x000;
 const VERSION: u16 = 0x004;
@@ -48,6 +53,7 @@ const PORTS: u16 = 0x008;
 const PAIRS: u16 = 0x00C;
 const FRAMES: u16 = 0x010;
 const PORT: u16 = 0x014;
+const SCHEDULERS: u16 = 0x01C;
 const ERRORS: u16 = 0x038;
 const QUEUE_STATE: u16 = 0x068;
 const SLOT_ERROR: u16 = 0x590;
@@ -61,6 +67,8 @@ const DROPPED: u16 = 0x1280;
 const DROPPED_LAST: u16 = DROPPED + 8 * MOST_PAIRS as u16 - 4;
 const BEYOND: u16 = 0x1300;
 const BEYOND_LAST: u16 = BEYOND + 8 * MOST_PAIRS as u16 - 4;
+const RESIDENCE: u16 = 0x1380;
+const RESIDENCE_LAST: u16 = RESIDENCE + 8 * MOST_PAIRS as u16 - 4;
 const NO_BUFFER: u16 = 0x1000;
 const NOT_SENT: u16 = 0x1004;
 const GIVEN_UP: u16 = 0x1008;
@@ -74,6 +82,8 @@ struct Pair {
     late: u64,
     dropped: u64,
     beyond: u64,
+    /// Not sent, as they would have waited for their eligibility time for too long.
+    residence: u64,
 }
 
 pub struct Model {
@@ -83,6 +93,7 @@ pub struct Model {
     errors: Vec<Option<RingError>>,
     pairs: Vec<Pair>,
     transmit: Transmit,
+    ats: Schedulers,
     time: GateTime,
     gate_delays: GateDelays,
     /// Up to which everything has happened.
@@ -105,10 +116,10 @@ pub struct Model {
 impl Model {
     /// With so many queue pairs, [`MOST_PAIRS`] at most, on a line of a rate.
     pub fn new(pairs: usize, rate_bps: u64) -> Self {
-        Self::with_delays(pairs, rate_bps, GateDelays::default(), IDEAL_LAUNCH)
+        Self::with_delays(pairs, rate_bps, GateDelays::default(), IDEAL_LAUNCH, 0)
     }
 
-    fn with_delays(pairs: usize, rate_bps: u64, gates: GateDelays, launch: LaunchDelays) -> Self {
+    fn with_delays(pairs: usize, rate_bps: u64, gates: GateDelays, launch: LaunchDelays, ats_ns: u32) -> Self {
         let pairs = pairs.clamp(1, MOST_PAIRS);
         let mut transmit = Transmit::new(pairs, Pace { rate_bps: rate_bps.max(1), guard_ns: 0 }, launch);
         let registers = Registers::new(pairs);
@@ -120,6 +131,7 @@ impl Model {
             errors: vec![None; 2 * pairs],
             pairs: vec![Pair::default(); pairs],
             transmit,
+            ats: Schedulers::new(ats_ns),
             time: GateTime::new(PtpClock::new(0, 0), gates),
             gate_delays: gates,
             now: 0,
@@ -136,7 +148,7 @@ impl Model {
 
     /// With the line and the delays of the hardware, between gates and wire too.
     pub fn as_hardware(pairs: usize) -> Self {
-        Self::with_delays(pairs, HARDWARE_BPS, HARDWARE_DELAYS, HARDWARE_LAUNCH)
+        Self::with_delays(pairs, HARDWARE_BPS, HARDWARE_DELAYS, HARDWARE_LAUNCH, HARDWARE_ATS_NS)
     }
 
     /// A frame without FCS that lies in no ring waits from a tick on.
@@ -147,6 +159,19 @@ impl Model {
     /// As [`Self::queue`], with a launch time, at a tick.
     pub fn hold(&mut self, queue: usize, frame: Vec<u8>, launch_ns: u64, at: Tick) {
         self.launch(queue, launch_ns, frame, at);
+    }
+
+    /// As [`Self::queue`], of a queue with ATS: it arrived at its scheduler at a time, and is queued at a tick if it passes.
+    pub fn shape(&mut self, queue: usize, frame: Vec<u8>, arrival_ns: u64, at: Tick) {
+        match self.ats.process(queue, arrival_ns, Transmit::bytes(&frame)) {
+            Some(eligible) => self.transmit.enqueue_shaped(&self.time, queue, frame, eligible, at),
+            None => self.pairs[queue].residence += 1,
+        }
+    }
+
+    /// Whether a queue has ATS.
+    pub fn is_shaped(&self, queue: usize) -> bool {
+        self.ats.is_enabled(queue)
     }
 
     /// The clock shows a time in a tick, and goes on from it.
@@ -196,6 +221,7 @@ impl Model {
             Ok(None) => false,
             Ok(Some(frame)) => {
                 match frame {
+                    Some((0, frame)) if self.is_shaped(queue) => self.shape(queue, frame, self.now * TICK_NS, self.now),
                     Some((0, frame)) => self.transmit.enqueue(&self.time, queue, frame, self.now),
                     Some((launch_ns, frame)) => self.launch(queue, launch_ns, frame, self.now),
                     None => self.not_sent = self.not_sent.wrapping_add(1),
@@ -300,6 +326,10 @@ impl Model {
                 launch.set_drops(self.registers.launch_drop as u16);
                 launch.set_horizon_ns(self.registers.launch_horizon_ns);
             }
+            Request::Ats => self.ats.set(self.registers.ats as u16, self.registers.ats_overhead_bytes),
+            Request::Rate(queue, rate) if queue < self.pairs.len() => self.ats.set_rate(queue, rate),
+            Request::Residence(class, ns) if class < CLASSES => self.ats.set_max_residence_ns(class, ns),
+            Request::Rate(..) | Request::Residence(..) => {}
             Request::Clock(command) => self.command_clock(command),
             Request::Credit(class, slope) => {
                 let line = Line { time: &self.time, pace: self.transmit.pace };
@@ -491,6 +521,7 @@ impl Card for Model {
             PORT => Some(0),
             PAIRS => Some(self.pairs.len() as u32),
             FRAMES => Some(FETCHED as u32),
+            SCHEDULERS => Some(self.pairs.len() as u32),
             ERRORS => Some((0..self.errors.len()).fold(0, |mask, v| mask | u32::from(self.errors[v].is_some()) << v)),
             QUEUE_STATE => self.rings.get(selected).map(|ring| {
                 let next = ring.as_ref().map_or(0, |ring| u32::from(ring.next_available()) | 1 << 16);
@@ -506,6 +537,9 @@ impl Card for Model {
             LATE..=LATE_LAST => self.pairs.get(usize::from(address - LATE) / 8).map(|pair| half(pair.late)),
             DROPPED..=DROPPED_LAST => self.pairs.get(usize::from(address - DROPPED) / 8).map(|pair| half(pair.dropped)),
             BEYOND..=BEYOND_LAST => self.pairs.get(usize::from(address - BEYOND) / 8).map(|pair| half(pair.beyond)),
+            RESIDENCE..=RESIDENCE_LAST => {
+                self.pairs.get(usize::from(address - RESIDENCE) / 8).map(|pair| half(pair.residence))
+            }
             other => self.registers.read(other),
         };
         found.ok_or(NoRegister { address })

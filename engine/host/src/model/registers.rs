@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The registers of the card's model, at the addresses of `pen_nic`: what is staged, and what a write asks for.
+use penstock_shaper::ats::Rate;
 use penstock_shaper::gates::Entry;
 use penstock_shaper::ptp_clock::Command;
 use penstock_shaper::slots::{Schedule, ScheduleError, MOST_SLOTS};
 
+use super::ats::OVERHEAD_BYTES;
 use super::steering::{Rule, Steering};
 use penstock_shaper::admission::CLASSES;
 
@@ -26,6 +28,12 @@ pub enum Request {
     Credit(usize, Option<u32>),
     /// What is set of launch times has changed.
     Launch,
+    /// Which queues have ATS has changed, or what counts of a frame.
+    Ats,
+    /// The rate of a queue's scheduler.
+    Rate(usize, Rate),
+    /// MaxResidenceTime of a class in ns.
+    Residence(usize, u32),
     /// A command of the PTP clock.
     Clock(Command),
 }
@@ -50,6 +58,9 @@ pub struct Registers {
     pub launch: u32,
     pub launch_drop: u32,
     pub launch_horizon_ns: u32,
+    /// Queues with ATS, and the bytes that count beside a frame.
+    pub ats: u32,
+    pub ats_overhead_bytes: u32,
 }
 
 /// The slots are those of no gate list: too many entries, or one that is too short.
@@ -79,10 +90,14 @@ const QUEUE_SELECT: u16 = 0x040;
 const LAUNCH_ENABLE: u16 = 0x680;
 const LAUNCH_DROP: u16 = 0x684;
 const LAUNCH_HORIZON: u16 = 0x688;
+const ATS_QUEUES: u16 = 0x690;
+const ATS_OVERHEAD: u16 = 0x694;
 const PTP_COMMAND: u16 = 0x300;
 
 /// Entries of the staging area for gate lists.
 const MOST_ENTRIES: usize = 1024;
+const TABLE_RATE: u32 = 1;
+const TABLE_GROUP: u32 = 2;
 const TABLE_GATES: u32 = 6;
 const TABLE_CREDIT: u32 = 7;
 const TABLE_STEERING: u32 = 9;
@@ -106,6 +121,8 @@ impl Registers {
             launch: 0,
             launch_drop: 0,
             launch_horizon_ns: u32::MAX,
+            ats: 0,
+            ats_overhead_bytes: OVERHEAD_BYTES,
         }
     }
 
@@ -128,6 +145,8 @@ impl Registers {
             LAUNCH_ENABLE => self.launch,
             LAUNCH_DROP => self.launch_drop,
             LAUNCH_HORIZON => self.launch_horizon_ns,
+            ATS_QUEUES => self.ats,
+            ATS_OVERHEAD => self.ats_overhead_bytes,
             ADMIN..GATE_COMMIT => self.admin[word(ADMIN)],
             GATE_ENABLE => self.gate_enable,
             ROUND_ROBIN => self.round_robin,
@@ -164,6 +183,13 @@ impl Registers {
                     _ => self.launch_horizon_ns = value,
                 }
                 return Ok(Request::Launch);
+            }
+            ATS_QUEUES | ATS_OVERHEAD => {
+                match address {
+                    ATS_QUEUES => self.ats = value & 0xFFFF,
+                    _ => self.ats_overhead_bytes = value & 0xFF,
+                }
+                return Ok(Request::Ats);
             }
             DATA..INDEX => self.data[word(DATA)] = value,
             INDEX => self.index = value & 0xFFFF,
@@ -224,6 +250,12 @@ impl Registers {
 
     fn commit(&mut self, table: u32) -> Option<Request> {
         match table & 0xF {
+            TABLE_RATE => {
+                let [low, middle, high, _] = self.data.map(u64::from);
+                let rate = Rate::from_bits(middle << 32 | low, high << 20 | middle >> 12);
+                Some(Request::Rate(self.index as usize, rate))
+            }
+            TABLE_GROUP => Some(Request::Residence(self.index as usize, self.data[0])),
             TABLE_GATES => {
                 let entry = self.entries.get_mut(self.index as usize)?;
                 let [interval, states_operation, ..] = self.data;

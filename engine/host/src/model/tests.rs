@@ -310,3 +310,47 @@ fn frames_that_are_none_are_given_back_and_not_sent() {
     }
     assert_eq!((driver.sent.len(), driver.card.read(NOT_SENT)), (0, Ok(5)));
 }
+
+/// 100 Mb/s, and a burst of a frame with what it takes on the wire.
+const RATE_OF_0: [(u16, u32); 7] = [
+    (0x200, 80 << 24),
+    (0x204, ((1538 * 80) << 16 & 0xF_FFFF) << 12),
+    (0x208, ((1538_u64 * 80) << 16 >> 20) as u32),
+    (0x210, 0),
+    (0x214, 1),
+    (0x694, 20),
+    (0x690, 1),
+];
+
+#[test]
+fn a_queue_with_ats_keeps_to_its_rate_and_others_have_the_rest() {
+    let mut driver = Driver::new(&[1, 3]);
+    driver.write(&RATE_OF_0);
+    driver.run(&[0, 1], 20_000);
+    let leaves: Vec<u64> = driver.sent.iter().filter(|sent| sent.queue == 0).map(|sent| sent.at_ns).collect();
+    let recovery_ns = 1538 * 80;
+    // Each at its time, or after the one frame that was on the wire then.
+    for (number, at) in leaves.iter().enumerate() {
+        let late = at - number as u64 * recovery_ns;
+        assert!(late <= 1538 * 8, "frame {number} leaves {late} ns late");
+    }
+    assert_eq!(leaves.len() as u64, 20_000_000_u64.div_ceil(recovery_ns));
+    let whole = 20_000_000 / (1538 * 8);
+    assert!((whole - 2..=whole).contains(&(leaves.len() + driver.frames(1))), "the line is never idle");
+}
+
+#[test]
+fn what_would_wait_for_too_long_is_not_sent() {
+    let mut driver = Driver::new(&[1]);
+    driver.write(&RATE_OF_0);
+    driver.write(&[(0x200, 100_000), (0x204, 0), (0x208, 0), (0x210, 0), (0x214, 2)]);
+    driver.fill(1, FRAME_BYTES - FCS_BYTES + 12);
+    driver.run(&[], 1_000);
+    assert_eq!(driver.frames(0), 1);
+    assert_eq!(driver.card.read(0x1380).unwrap(), u32::from(SIZE) - 1);
+    // The longest that it can wait, as the bucket is empty.
+    driver.write(&[(0x200, 123_040), (0x210, 0), (0x214, 2)]);
+    driver.fill(1, FRAME_BYTES - FCS_BYTES + 12);
+    driver.run(&[], 1_000);
+    assert_eq!(driver.frames(0), 3);
+}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The transmit side of the card's model: the next frames of every queue are fetched while another one is sent, and the
 //! engine's egress port says which goes when.
-use std::collections::VecDeque;
-
 use penstock_frame::{Edit, FCS_BYTES, MIN_FRAME_BYTES, PREAMBLE_BYTES};
 use penstock_shaper::admission::{Pool, CLASSES};
 use penstock_shaper::egress::{EgressPort, GateTime, LineTime, Queued, Tick, NEVER};
@@ -19,7 +17,7 @@ pub const FETCHED: usize = 4;
 /// Of the hardware's timer: the card's only port has the first.
 const TURNS: u16 = 2;
 const PORT: u16 = 0;
-/// A frame of hardware lies in a list of its own, as in one of a reception port; these tell a frame from those before it.
+/// A frame without ATS lies in a list of its own in hardware, as in one of a reception port; these tell it from those before it.
 const SELECTED_LIST: u16 = 0;
 const QUEUED_LIST: u16 = 1;
 
@@ -49,8 +47,8 @@ impl GivingUp for CardLine<'_> {
         Some(self.1)
     }
 
-    fn was_last(&self, _egress: &EgressPort, _copy: &Queued) -> bool {
-        true
+    fn was_last(&self, egress: &EgressPort, copy: &Queued) -> bool {
+        !copy.shaped || egress.was_last(copy)
     }
 
     fn free_turn(&self, from: Tick, busy: &[Tick]) -> Tick {
@@ -96,6 +94,14 @@ pub struct Selected {
     pub is_late: bool,
 }
 
+/// A frame at the port, of a queue of its class.
+#[derive(Clone, Debug)]
+struct Fetched {
+    queue: usize,
+    frame: Vec<u8>,
+    due: Due,
+}
+
 pub struct Transmit {
     port: Port,
     /// The turn in which the frame that was selected last is released.
@@ -105,8 +111,8 @@ pub struct Transmit {
     delays: LaunchDelays,
     /// Of hardware: a frame of each queue of a class has one.
     lists: u16,
-    /// By class, with its queue: those of a class go as they came.
-    fetched: [VecDeque<(usize, Vec<u8>, Due)>; CLASSES],
+    /// By the number that the port knows a frame by; None: free.
+    fetched: Vec<Option<Fetched>>,
     /// Of each queue.
     waiting: [usize; MOST_PAIRS],
 }
@@ -124,7 +130,7 @@ impl Transmit {
             launch,
             delays,
             lists: (FETCHED * queues.div_ceil(CLASSES)) as u16,
-            fetched: Default::default(),
+            fetched: Vec::new(),
             waiting: [0; MOST_PAIRS],
         }
     }
@@ -138,9 +144,19 @@ impl Transmit {
         self.waiting[queue] + self.launch.held(queue) < FETCHED
     }
 
+    /// Of a frame without FCS, on the wire.
+    pub fn bytes(frame: &[u8]) -> u16 {
+        (frame.len() as u32 + FCS_BYTES).max(MIN_FRAME_BYTES) as u16
+    }
+
     /// A frame without FCS is there, from a tick on.
     pub fn enqueue(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, from: Tick) {
-        self.push(time, queue, frame, from, Due::Any);
+        self.push(time, Fetched { queue, frame, due: Due::Any }, from - self.delays.visible, None);
+    }
+
+    /// One that is eligible in a tick, and queued in another one.
+    pub fn enqueue_shaped(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, eligible: Tick, at: Tick) {
+        self.push(time, Fetched { queue, frame, due: Due::Any }, at, Some(eligible));
     }
 
     /// A frame without FCS, of a launch time.
@@ -151,40 +167,45 @@ impl Transmit {
     /// The frame whose launch time has come goes to the port.
     pub fn release(&mut self, time: &GateTime, at: Tick) {
         let Some(released) = self.launch.release(time.clock(), at) else { return };
-        let from = at + self.delays.visible;
         let due = match released.is_on_time {
             None => Due::Any,
-            Some(true) => Due::At(from),
+            Some(true) => Due::At(at + self.delays.visible),
             Some(false) => Due::Passed,
         };
-        self.push(time, released.queue, released.frame, from, due);
+        self.push(time, Fetched { queue: released.queue, frame: released.frame, due }, at, None);
     }
 
-    fn push(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, from: Tick, due: Due) {
-        let bytes = (frame.len() as u32 + FCS_BYTES).max(MIN_FRAME_BYTES) as u16;
-        let class = queue % CLASSES;
-        self.fetched[class].push_back((queue, frame, due));
+    /// A frame is queued in a tick, with an eligibility time or without.
+    fn push(&mut self, time: &GateTime, fetched: Fetched, at: Tick, eligible: Option<Tick>) {
+        let (queue, soonest) = (fetched.queue, at + self.delays.visible);
+        let bytes = Self::bytes(&fetched.frame);
+        let number = self.fetched.iter().position(Option::is_none).unwrap_or(self.fetched.len());
+        self.fetched.resize(self.fetched.len().max(number + 1), None);
+        self.fetched[number] = Some(fetched);
         self.waiting[queue] += 1;
         let copy = Queued {
-            visible: from,
-            frame: 0,
+            visible: eligible.map_or(soonest, |eligible| eligible.max(soonest)),
+            frame: number as u32,
             bytes,
             reception: 0,
             edit: Edit::NONE,
-            traffic_class: class as u8,
+            traffic_class: (queue % CLASSES) as u8,
             pool: Pool::Queue,
-            shaped: false,
+            shaped: eligible.is_some(),
         };
-        self.port.egress.enqueue(copy);
-        let listed = Queued { reception: QUEUED_LIST, ..copy };
+        let is_head = self.port.egress.enqueue(copy);
         let line = CardLine(Line { time, pace: self.pace }, self.lists);
-        self.port.enqueued(&line, from - self.delays.visible, &listed, true);
+        if copy.shaped {
+            self.port.enqueued(&line, at, &copy, is_head);
+        } else {
+            self.port.enqueued(&line, at, &Queued { reception: QUEUED_LIST, ..copy }, true);
+        }
     }
 
-    /// The first frame of a class goes.
-    fn leave(&mut self, traffic_class: u8) -> Option<(usize, Vec<u8>, Due)> {
-        let left = self.fetched[usize::from(traffic_class)].pop_front()?;
-        self.waiting[left.0] -= 1;
+    /// A frame leaves the port.
+    fn leave(&mut self, copy: &Queued) -> Option<Fetched> {
+        let left = self.fetched.get_mut(copy.frame as usize)?.take()?;
+        self.waiting[left.queue] -= 1;
         Some(left)
     }
 
@@ -202,18 +223,19 @@ impl Transmit {
         }
         if self.port.lifetime.given_up().is_some_and(|give_up| give_up.turn < at) {
             let Some(expired) = self.port.release_given_up(&line) else { return Served::Nothing };
-            self.leave(expired.copy.traffic_class);
+            self.leave(&expired.copy);
             return Served::GivenUp;
         }
         let Some(copy) = self.port.egress.select(&line, at) else { return Served::Nothing };
-        let listed = Queued { reception: SELECTED_LIST, ..copy };
-        self.port.lifetime.popped(at, &listed, true);
+        let listed = if copy.shaped { copy } else { Queued { reception: SELECTED_LIST, ..copy } };
+        let last = line.was_last(&self.port.egress, &copy);
+        self.port.lifetime.popped(at, &listed, last);
         if !self.port.lifetime.is_idle() {
             self.port.selected_meanwhile(&line, at, std::iter::once(self.release));
         }
         let turns = Turns::new(TURNS);
         self.release = turns.release(PORT, at, copy.bytes, |word| turns.turn(PORT, turns::wanted(at, word)));
-        let Some((queue, frame, due)) = self.leave(copy.traffic_class) else { return Served::Nothing };
+        let Some(Fetched { queue, frame, due }) = self.leave(&copy) else { return Served::Nothing };
         let is_late = match due {
             Due::Any => false,
             Due::At(due) => at != due,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::StationNode;
-use crate::card::{Card, CardSent};
+use crate::card::{Card, CardDone, CardSent};
 use crate::error::RunError;
 use crate::nodes::Advances;
 use crate::outbox::{Coming, Leaving, Outbox};
@@ -76,9 +76,18 @@ impl StationNode {
         if let Some(error) = carded.failed.take() {
             return Err(error);
         }
-        let sent = carded.card.advance(now)?;
+        let done = carded.card.advance(now)?;
         carded.plan(now + 1, out);
-        let Some(CardSent { frame: slot, traffic_class, first, missed }) = sent else { return Ok(()) };
+        let CardSent { frame: slot, traffic_class, first, missed } = match done {
+            None => return Ok(()),
+            Some(CardDone::Refused { frame: slot, traffic_class, at }) => {
+                let bytes = out.around.frames.get(slot).bytes;
+                self.port.room[usize::from(traffic_class & 7)].give(bytes);
+                self.drop(slot, at, traffic_class, Reason::RESIDENCE, out);
+                return Ok(());
+            }
+            Some(CardDone::Sent(sent)) => sent,
+        };
         let frame = out.around.frames.get_mut(slot);
         let (stream, bytes) = (frame.stream, frame.bytes);
         self.port.room[usize::from(traffic_class & 7)].give(bytes);

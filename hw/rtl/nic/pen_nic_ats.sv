@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ATS schedulers of all ports of a card, one for each transmit queue; a group for each port and traffic class. The
+// arithmetic is pen_ats, a frame a cycle, which the ports use in turn.
+//
+//   cycle       | 0        | 1                 | 2 .. 6  | 7            of a port, from its turn on
+//   request_i   | valid    | valid: it arrives | valid   | valid
+//   answer_o    |          |                   |         | valid
+//
+// A port asks for its next frame once it has the answer, and so a scheduler has stored what it needs for the next one.
+module pen_nic_ats
+  import pen_pkg::*, pen_nic_pkg::*, pen_config_pkg::*;
+#(
+  parameter int unsigned PORTS  = 1,
+  parameter int unsigned QUEUES = 4               // of each port, 1 to 16
+) (
+  input  logic                     clk_i,
+  input  logic                     rst_i,
+  input  time_ns_t                 time_ns_i,
+  input  ats_request_t [PORTS-1:0] request_i,     // of queues that are there
+  input  logic [PORTS-1:0][7:0]    overhead_bytes_i,
+  output ats_answer_t  [PORTS-1:0] answer_o,
+  // Entries of TABLE_STREAM_RATE, by queue, and TABLE_GROUP, by class: each of a port's own
+  input  table_write_t [PORTS-1:0] table_i,       // held until table_ready_o
+  output logic [PORTS-1:0]         table_ready_o
+);
+  localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1;
+  localparam int unsigned PORT_W = PORTS > 1 ? $clog2(PORTS) : 1;
+  localparam int unsigned STREAMS = 1 << ((PORTS > 1 ? PORT_W : 0) + QUEUE_W);
+  localparam int unsigned ANSWERED = 7;
+  // From its arrival to the first cycle in which a frame may be selected. As ProcessingDelayMax it comes to all eligibility
+  // times, so that a frame which is not held leaves no later behind its own than others.
+  localparam int unsigned PROCESSING_NS = 8 * 9;
+
+  typedef logic [PORT_W-1:0]          index_t;
+  typedef logic [$clog2(STREAMS)-1:0] stream_t;
+
+  // ---- After reset all buckets are full
+  localparam init_index_t INIT_LAST = init_index_t'(STREAMS > PORTS * CLASSES ? STREAMS - 1 : PORTS * CLASSES - 1);
+  logic        init_busy_q;
+  init_index_t init_index_q;
+  always_ff @(posedge clk_i) begin
+    init_index_q <= init_index_q + 1'b1;
+    if (init_index_q == INIT_LAST) init_busy_q <= 1'b0;
+    if (rst_i) begin
+      init_busy_q  <= 1'b1;
+      init_index_q <= '0;
+    end
+  end
+
+  // ---- Frames
+  index_t                turn_q;
+  index_t [ANSWERED:1]   port_q;                  // whose frame is in that cycle
+  logic   [PORTS-1:0]    busy_q;                  // it waits for its answer
+  logic                  take, valid_q, valid, pass;
+  cycle_t                visible;
+  ats_request_t          arrived;
+
+  assign take    = !init_busy_q && request_i[turn_q].valid && !busy_q[turn_q];
+  assign arrived = request_i[port_q[1]];
+
+  always_ff @(posedge clk_i) begin
+    turn_q  <= turn_q == index_t'(PORTS - 1) ? '0 : turn_q + 1'b1;
+    port_q  <= {port_q[ANSWERED-1:1], turn_q};
+    valid_q <= take;
+    if (valid) busy_q[port_q[ANSWERED]] <= 1'b0;
+    if (take) busy_q[turn_q] <= 1'b1;
+    if (rst_i) begin
+      turn_q  <= '0;
+      valid_q <= 1'b0;
+      busy_q  <= '0;
+    end
+  end
+
+  always_comb begin
+    for (int unsigned p = 0; p < PORTS; p++)
+      answer_o[p] = '{valid: valid && port_q[ANSWERED] == index_t'(p), pass: pass, visible: visible};
+  end
+
+  // ---- Tables: those of the first port that has one
+  index_t       writer;
+  table_write_t entry;
+  logic         is_rate, is_there, rate_ready;
+  always_comb begin
+    writer = '0;
+    for (int unsigned p = PORTS; p >= 1; p--) if (table_i[p-1].valid) writer = index_t'(p - 1);
+    entry    = table_i[writer];
+    is_rate  = entry.which == TABLE_STREAM_RATE;
+    is_there = is_rate ? 32'(entry.index) < QUEUES : entry.index[15:3] == '0;
+  end
+  for (genvar p = 0; p < PORTS; p++) begin : gen_ready
+    assign table_ready_o[p] = writer == index_t'(p) && !init_busy_q && (!is_rate || !is_there || rate_ready);
+  end
+
+  pen_ats #(
+    .PORTS      (PORTS),
+    .STREAMS    (STREAMS),
+    .EARLIEST_NS(PROCESSING_NS)
+  ) u_ats (
+    .clk_i,
+    .rst_i,
+    .init_busy_i              (init_busy_q),
+    .init_index_i             (init_index_q),
+    .overhead_bytes_i         (overhead_bytes_i[port_q[1]]),
+    .processing_delay_max_ns_i(32'(PROCESSING_NS)),
+    .read_i                   (take),
+    .stream_i                 (stream_t'({turn_q, request_i[turn_q].of_queue[QUEUE_W-1:0]})),
+    .valid_i                  (valid_q),
+    .shape_i                  (1'b1),
+    .port_i                   (port_t'(port_q[1])),
+    .traffic_class_i          (arrived.of_queue[2:0]),
+    .length_i                 (arrived.length),
+    .arrival_ns_i             (time_ns_i),
+    .valid_o                  (valid),
+    .pass_o                   (pass),
+    .visible_o                (visible),
+    .write_rate_i             (entry.valid && is_rate && is_there),
+    .write_rate_index_i       (16'(stream_t'({writer, entry.index[QUEUE_W-1:0]}))),
+    .write_ns_per_byte_i      (entry.data[43:0]),
+    .write_empty_to_full_i    (entry.data[95:44]),
+    .write_rate_ready_o       (rate_ready),
+    .write_group_i            (entry.valid && !is_rate && is_there && !init_busy_q),
+    .write_group_port_i       (port_t'(writer)),
+    .write_group_class_i      (entry.index[2:0]),
+    .write_residence_ns_i     (entry.data[31:0])
+  );
+
+  logic unused;
+  assign unused = &{1'b0, table_i, arrived, entry};
+endmodule
