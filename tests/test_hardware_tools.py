@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 from penstock import data
 from penstock.errors import InputError
 from penstock.hardware import growth as growth_module
-from penstock.hardware import synth
+from penstock.hardware import place, synth
 from penstock.hardware.cli import app
 from penstock.hardware.growth import GROWTH, Size
 from penstock.hardware.lint import Finding, lint_slang, lint_verilator
 from penstock.hardware.place import markdown, read_report, rows, slowest
+from penstock.hardware.registers import files_of
 from penstock.hardware.synth import Block, Synthesis, synthesize, update_documentation
 from penstock.hardware.tools import ToolError
 
@@ -82,6 +83,27 @@ def test_a_host_port_is_told_and_counts_against_the_goal(tmp_path: Path) -> None
 def test_a_host_port_is_one_of_the_whole_switch(words: list[str]) -> None:
     with pytest.raises(InputError, match=r"--host|port of the switch"):
         CliRunner().invoke(app, ["synth", *words], catch_exceptions=False, standalone_mode=False)
+
+
+def test_a_card_without_ats_is_told(tmp_path: Path) -> None:
+    card = source(tmp_path, GOOD.replace("#(parameter", "#(parameter bit ATS = 1, parameter", 1))
+    titles = [synthesize("xc7", "thing", 1, {"ATS": ats}, files=card).title for ats in (0, 1)]
+    assert titles == [f"Xilinx 7 series, thing with 1 port{but}" for but in (", without ATS", "")]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [(["--no-ats"], "parameter of the card"), (["--top", "nic", "--no-ats", "--update-docs"], "tables")],
+)
+def test_ats_is_left_out_of_a_card_alone(words: list[str], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        CliRunner().invoke(app, ["synth", *words], catch_exceptions=False, standalone_mode=False)
+
+
+def test_a_card_is_placed_of_its_own_files() -> None:
+    assert {path.name for path in files_of("pen_nic")} > {path.name for path in files_of("pen_switch")}
+    assert "pen_nic.sv" in {path.name for path in files_of("pen_nic")}
+    assert [place.mark(top) for top in ("pen_switch", "pen_nic")] == ["route", "pen_nic.route"]
 
 
 def test_latch_is_a_failure(tmp_path: Path) -> None:

@@ -234,6 +234,7 @@ def synth(
         int | None, typer.Option(min=1, max=8, help="Ports; if nothing is said, 4, of the card 1.")
     ] = None,
     host: Annotated[bool, typer.Option("--host", help="The last port of the switch is the host's.")] = False,
+    no_ats: Annotated[bool, typer.Option("--no-ats", help="The card without ATS.")] = False,
     route: Annotated[
         bool, typer.Option("--route", help="Place and route the whole on the ECP5, too: the clock that it meets.")
     ] = False,
@@ -259,11 +260,13 @@ def synth(
         raise InputError("is of the whole switch", allowed="no --route, --host or --top beside it", file="--growth")
     if host and top != "pen_switch":
         raise InputError("is a port of the switch", allowed="no --top beside it", file="--host")
-    parameters = {"HOST": 1} if host else {}
+    if no_ats and top != CARD:
+        raise InputError("is a parameter of the card", allowed="--top nic beside it", file="--no-ats")
+    if no_ats and update_docs:
+        raise InputError("is not the card of the tables", allowed="no --update-docs beside it", file="--no-ats")
+    parameters = ({"HOST": 1} if host else {}) | ({"ATS": 0} if no_ats else {})
     if route and "ecp5" not in targets:
         raise InputError("places on the ECP5", allowed="no --target, or --target ecp5", file="--route")
-    if route and top == "pen_nic":
-        raise InputError("places the switch and its modules", allowed="no --route beside --top nic", file="--route")
     for name in targets if grow else ():
         sizes = []
         for size in growth.growth(name):
@@ -289,7 +292,7 @@ def synth(
         if not as_json:
             say(place.markdown(placed))
         if update_docs:
-            update_section("route", place.markdown(placed))
+            update_section(place.mark(top), place.markdown(placed))
     if not as_json:
         for row in rows:
             if not row["ok"]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.hardware.lint import TOP
 from penstock.hardware.pins import put_between_pins
-from penstock.hardware.registers import switch_files
+from penstock.hardware.registers import files_of
 from penstock.hardware.synth import yosys
 from penstock.hardware.tools import ToolError, run
 
@@ -67,7 +68,7 @@ def place_seeds(
     """
     with tempfile.TemporaryDirectory(prefix="penstock-place-") as name:
         folder = Path(name)
-        files = [path for path in switch_files() if path.suffix == ".sv"]
+        files = [path for path in files_of(top) if path.suffix == ".sv"]
         for path in files:
             shutil.copyfile(path, folder / path.name)
         settings = "".join(f" -G {key}={value}" for key, value in (parameters or {}).items())
@@ -148,6 +149,11 @@ def rows(seeds: Sequence[Placed]) -> list[dict[str, Any]]:
         row = {"id": f"{key}.{title.replace(' ', '_')}", "quantity": title, "unit": "cells", "measured": count}
         found.append({**row, "bound": available, "ok": count <= available})
     return found
+
+
+def mark(top: str) -> str:
+    """Between which marks docs/synthesis.md has what a top became."""
+    return "route" if top == TOP else f"{top}.route"
 
 
 def markdown(seeds: Sequence[Placed]) -> str:

@@ -161,6 +161,11 @@ def card_files() -> list[Path]:
     return [*switch_files(), *_generated("pen_nic"), *card_rtl_files()]
 
 
+def files_of(top: str) -> list[Path]:
+    """What a top and all that is in it is made of, in the order of compilation."""
+    return card_files() if top == "pen_nic" else switch_files()
+
+
 def _generated(product: str) -> list[Path]:
     source = hardware_folder() / "regs"
     _generator()

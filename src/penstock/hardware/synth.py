@@ -14,7 +14,7 @@ from typing import Any
 from penstock import data
 from penstock.errors import InputError
 from penstock.hardware.lint import TOP
-from penstock.hardware.registers import card_files, switch_files
+from penstock.hardware.registers import files_of
 from penstock.hardware.tools import ToolError, run
 from penstock.words import count
 
@@ -130,11 +130,16 @@ class Synthesis:
     memories: list[Memory]
     latches: list[str]
     host: bool = False  # the last port is the host's
+    ats: bool = True  # of a card
 
     @property
     def title(self) -> str:
         ports = "" if self.ports is None else f" with {count(self.ports, 'port')}"
-        return f"{TARGETS[self.target].title}, {self.top}{ports}{', the last one for the host' if self.host else ''}"
+        return f"{TARGETS[self.target].title}, {self.top}{ports}{self._but}"
+
+    @property
+    def _but(self) -> str:
+        return ", the last one for the host" if self.host else "" if self.ats else ", without ATS"
 
     @property
     def mark(self) -> str:
@@ -197,8 +202,7 @@ def synthesize(
     values = {**({} if ports is None else {"PORTS": ports}), **(parameters or {})}
     with tempfile.TemporaryDirectory(prefix="penstock-synth-") as name:
         folder = Path(name)  # Yosys as WebAssembly sees no other place than its own folder reliably
-        all_files = files or (card_files() if top == CARD else switch_files())
-        files = [path for path in all_files if path.suffix == ".sv"]
+        files = [path for path in files or files_of(top) if path.suffix == ".sv"]
         for path in files:
             shutil.copyfile(path, folder / path.name)
         settings = "".join(f" -G {key}={value}" for key, value in values.items())
@@ -226,7 +230,7 @@ def synthesize(
         texts = [(folder / f"{name}.txt").read_text() for name in ("memories", "memory-names", "mapping")]
         memories = _memories(*texts)
         latches = (folder / "latches.txt").read_text().split()
-    return Synthesis(target, top, ports, blocks, memories, latches, bool(values.get("HOST")))
+    return Synthesis(target, top, ports, blocks, memories, latches, bool(values.get("HOST")), values.get("ATS", 1) == 1)
 
 
 def yosys(folder: Path, *commands: str) -> None:
