@@ -11,9 +11,6 @@ const SLEW_RATE: u32 = 1 << 28;
 const MOST_SLOPE: i64 = 1 << (SLOPE_BITS - 7);
 const MOST_SPAN: Time = 1 << (48 + 32);
 
-/// Of a course without a new beginning, so that its products have room.
-const MOST_CYCLES: u64 = 1 << 40;
-
 /// What becomes of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
@@ -44,7 +41,9 @@ impl Course {
 /// So much of a clock that is fast by a slope, by one that is right: divided by one and the slope.
 fn compensated(span: Time, slope: i64) -> Time {
     let slope = Time::from(slope);
-    span - span * slope / ((1 << SLOPE_BITS) + slope)
+    let one = (1 << SLOPE_BITS) + slope;
+    // In two parts, of which each product has room however long the span is.
+    span - span / one * slope - span % one * slope / one
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,11 +103,8 @@ impl Follower {
     }
 
     /// What the clock is to do in a cycle since its increment is rounded: a slew, when that has come to 1 ns.
-    pub fn trim(&mut self, cycle: u64, clock: &PtpClock) -> Option<Command> {
-        let course = self.course.as_mut().filter(|_| !clock.is_slewing_at(cycle))?;
-        if cycle.saturating_sub(course.cycle) > MOST_CYCLES {
-            (course.time, course.cycle) = (course.at(cycle), cycle);
-        }
+    pub fn trim(&self, cycle: u64, clock: &PtpClock) -> Option<Command> {
+        let course = self.course.filter(|_| !clock.is_slewing_at(cycle))?;
         let by_ns = i32::try_from((course.at(cycle) - clock.time_at(cycle)) / ONE_NS).ok()?;
         (by_ns != 0).then_some(Command::Slew { ns: by_ns, rate: SLEW_RATE })
     }
