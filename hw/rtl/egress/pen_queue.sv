@@ -270,7 +270,7 @@ module pen_queue
     if (&f_past_q && !rst_i) begin
       if (grant_o) assert (tx_ready_i && ready[grant_class_o] && f_fits[grant_class_o] && credit_i[grant_class_o]);
       for (int unsigned k = 0; k < CLASSES; k++)
-        if (grant_o && &u_selection.first_q && k > 32'(grant_class_o))
+        if (grant_o && u_selection.member_q == '0 && k > 32'(grant_class_o))
           assert (!(ready[k] && f_fits[k] && credit_i[k] && !given_up[k]));
       cover (grant_o);
       cover (grant_o && given_up != '0);
@@ -349,7 +349,7 @@ module pen_queue
       if (u_lists.f_walks && f_walking[$bits(class_t)-1:0] == f_class) assert (f_walking_filled);
       if (valid[f_class]) assert (f_candidate_stands && f_candidate_head == f_candidate_frame);
       if (offer && offer_class == f_class) begin
-        assert (f_offered_stands);
+        assert (f_offered_stands && f_offered_head == offer_frame);
         if (valid[f_class] && !searched[f_class]) assert (f_offered != f_candidate);
       end
       if (follows_q && granted_class_q == f_class) begin

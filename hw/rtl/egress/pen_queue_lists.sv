@@ -76,7 +76,7 @@ module pen_queue_lists
   logic   enqueue, empty, filled, emptied, head_write, link_read;
   queue_t queue;                                     // the one that is looked at in this cycle
   frame_t tail, next_frame;
-  head_t  head, head_update;
+  head_t  head_update, scanned, offer_q;
   info_t  info;
   length_t enqueue_slot, info_slot;
   logic    enqueue_padded;
@@ -112,8 +112,8 @@ module pen_queue_lists
     .write_i     (head_write),
     .write_addr_i(queue),
     .write_data_i(head_update),
-    .read_addr_i (offer_queue_q),
-    .read_data_o (head)
+    .read_addr_i ({scan_q, unlink_q.traffic_class}),
+    .read_data_o (scanned)
   );
 
   pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
@@ -198,13 +198,14 @@ module pen_queue_lists
     if (rst_i) offer_o <= 1'b0;
     else offer_o <= enqueue ? empty : state_q == SCAN && !empty;
     offer_queue_q <= queue;
+    offer_q       <= enqueue ? head_update : scanned;
   end
 
   assign offer_list_o    = offer_queue_q.list;
   assign offer_class_o   = offer_queue_q.traffic_class;
-  assign offer_visible_o = head.visible;
-  assign offer_frame_o   = head.frame;
-  assign offer_wire_o    = head.on_wire;
+  assign offer_visible_o = offer_q.visible;
+  assign offer_frame_o   = offer_q.frame;
+  assign offer_wire_o    = offer_q.on_wire;
 
   logic unused;
   assign unused = &{1'b0, init_index_i, enqueue_i};
@@ -302,6 +303,7 @@ module pen_queue_lists
         if (unlink_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
       end
       // What makes it hold: frames of the list are linked, from its head to its tail.
+      if (f_offered) assert (offer_q == u_head.memory[f_queue]);
       assert (f_count_q <= (CELL_W + 1)'(CELLS));
       for (int unsigned n = 0; n < CELLS; n++) begin
         if (n < 32'(f_count_q)) begin

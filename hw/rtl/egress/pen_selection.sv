@@ -19,31 +19,36 @@ module pen_selection
   output class_t             class_o          // with grant_o
 );
   // Served first: classes above the level and members that have their turn before it begins anew, by number; then the
-  // other members; then the classes below.
-  logic [CLASSES-1:0] member_q, first_q, first_d, may_send, chosen;
-  class_t             last_q;                 // the member served last
-  logic               any_first, any_member;
+  // other members; then the classes below. Who goes before whom is known a cycle before somebody may send.
+  logic [CLASSES-1:0]              member_q, first, may_send, chosen;
+  logic [CLASSES-1:0][CLASSES-1:0] before_d, before_q;  // bit j of k: class j goes before class k
+  class_t                          last_q;              // the member served last
 
-  assign may_send   = ready_i & fits_i & credit_i;
-  assign any_first  = |(may_send & first_q);
-  assign any_member = |(may_send & member_q);
+  assign may_send = ready_i & fits_i & credit_i;
 
   always_comb begin
     for (int unsigned k = 0; k < CLASSES; k++) begin
-      first_d[k] = round_robin_i[k] ? 32'(last_q) > k : round_robin_i >> k == '0;
-      chosen[k]  = may_send[k] && (first_q[k] || (!any_first && (member_q[k] || !any_member)));
+      first[k]  = round_robin_i[k] ? 32'(last_q) > k : round_robin_i >> k == '0;
+      chosen[k] = may_send[k] && (may_send & before_q[k]) == '0;
+    end
+    before_d = '0;
+    for (int unsigned k = 0; k < CLASSES; k++) begin
+      for (int unsigned j = 0; j < k; j++) begin
+        before_d[j][k] = first[k] || (!first[j] && (round_robin_i[k] || !round_robin_i[j]));
+        before_d[k][j] = !before_d[j][k];
+      end
     end
     class_o = '0;
-    for (int unsigned k = 0; k < CLASSES; k++) if (chosen[k]) class_o = class_t'(k);
+    for (int unsigned k = 0; k < CLASSES; k++) if (chosen[k]) class_o |= class_t'(k);
   end
 
   assign grant_o = enable_i && may_send != '0;
 
   always_ff @(posedge clk_i) begin
     member_q <= round_robin_i;
-    first_q  <= first_d;
+    before_q <= before_d;
     if (rst_i) last_q <= '0;
-    else if (grant_o && member_q[class_o]) last_q <= class_o;
+    else if (grant_o && (chosen & member_q) != '0) last_q <= class_o;
   end
 
 `ifdef FORMAL
@@ -55,6 +60,7 @@ module pen_selection
   class_t             f_class;                // any
   logic [CLASSES-1:0] f_served_q;             // members, while that class could have been served
   logic               f_waits;
+  logic [CLASSES-1:0] f_first;
 
   assign f_waits = may_send[f_class] && member_q[f_class];
 
@@ -83,7 +89,13 @@ module pen_selection
     assume (f_past_q || rst_i);
     assume (!(grant_o && f_past_q && f_granted_q));
     for (int unsigned k = 0; k < CLASSES; k++) begin
-      if (f_past_q && !f_granted_q) assert (first_q[k] == (member_q[k] ? 32'(last_q) > k : member_q >> k == '0));
+      f_first[k] = member_q[k] ? 32'(last_q) > k : member_q >> k == '0;
+      assert (!f_past_q || !before_q[k][k]);
+      for (int unsigned j = 0; j < k; j++) begin
+        assert (!f_past_q || before_q[k][j] == !before_q[j][k]);
+        if (f_past_q && !f_granted_q)
+          assert (before_q[j][k] == (f_first[k] || (!f_first[j] && (member_q[k] || !member_q[j]))));
+      end
       if (f_past_q && f_served_q[k])
         assert (member_q[k] && k != 32'(f_class) && f_turns(class_t'(k)) > f_turns(f_class));
     end
