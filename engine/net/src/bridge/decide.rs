@@ -19,7 +19,9 @@ impl Bridge {
                 continue;
             }
             match self.select_at(due, port) {
-                Selection::Stale | Selection::Idle { .. } => {}
+                Selection::Stale => {}
+                // One before that comes next here.
+                Selection::Idle { next } if next.is_none_or(|next| next < until) => {}
                 selection => self.decided.push((port, selection)),
             }
         }
