@@ -128,8 +128,10 @@ proptest! {
         while !waiting.is_empty() {
             let first = |class: u8| waiting.iter().position(|copy| copy.traffic_class == class);
             let heads: Vec<usize> = (0..3).filter_map(first).collect();
-            let old = heads.iter().copied().min_by_key(|&at| waiting[at].visible).unwrap();
-            let look = (waiting[old].visible + LIFETIME_PS).max(now);
+            let look = |at: usize| (waiting[at].visible + LIFETIME_PS).max(now);
+            // Of those whose time has come the lowest class first.
+            let old = heads.iter().copied().min_by_key(|&at| look(at)).unwrap();
+            let look = look(old);
             if look + 1 < free {
                 // One in a tick.
                 now = look + 1;
