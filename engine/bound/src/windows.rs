@@ -41,8 +41,6 @@ pub(crate) struct Phase {
 pub(crate) struct Cycle {
     pub length: Time,
     pub pieces: Vec<Piece>,
-    /// The gate of the class never shuts.
-    is_always: bool,
     /// Of waiting for others, by the stretch in which frames of the class can begin, each later than the one before.
     phases: Vec<Phase>,
     /// Where each stretch ends in these.
@@ -288,13 +286,14 @@ impl Cycle {
         let shut = narrow.iter().filter(|window| window.length < cycle);
         let closings = shut.map(|of| (of.from + of.length).rem_euclid(cycle)).collect();
         let blocked = blocked.into_iter().max().unwrap_or(edge);
-        Self { length: cycle, pieces, is_always, phases, stretches, blocked, openings, closings }
+        Self { length: cycle, pieces, phases, stretches, blocked, openings, closings }
     }
 
     /// Of a class whose frames come whether one can begin or not: who comes right after the last place of a stretch to begin at
     /// has nothing of the stretch left.
     pub fn whenever(mut self, class: usize) -> Self {
-        for at in self.stretches.iter().map(|&end| end - 1).filter(|_| !self.is_always) {
+        let is_always = self.pieces.iter().all(|piece| piece.usable);
+        for at in self.stretches.iter().map(|&end| end - 1).filter(|_| !is_always) {
             let last = self.phases[at];
             let others = last.others | self.piece_of(last.begin).others & !(1 << class);
             self.phases[at] = Phase { begin: last.begin + 1, blocked: last.blocked + 1, slack: last.slack + 1, others };
