@@ -69,8 +69,8 @@ module pen_ptp_clock
   logic [29:0]          data_ns;
   logic [47:0]          data_seconds;
   logic                 beyond_q;
-  ptp_error_e           error_d, error_q;
-  logic                 accepted;               // from ADD_LEAD on
+  ptp_error_e           wrong, wrong_q, error_q;  // wrong: but for the sum of a step or a set
+  logic                 beyond, accepted;       // from ADD_LEAD on
   logic [39:0]          increment_q;
   logic [63:0]          gate_q;
 
@@ -83,20 +83,21 @@ module pen_ptp_clock
   assign data_seconds = command_data_i[79:32];
 
   always_comb begin
-    error_d = PTP_ERROR_NONE;
+    wrong = PTP_ERROR_NONE;
     if (moves) begin
-      if (command_data_i[31:LOW_W] >= 23'(SECOND_HIGH)) error_d = PTP_ERROR_NANOSECONDS;
-      else if (beyond_q) error_d = PTP_ERROR_BEYOND;
+      if (command_data_i[31:LOW_W] >= 23'(SECOND_HIGH)) wrong = PTP_ERROR_NANOSECONDS;
     end else if (is_slew) begin
-      if (command_data_i[63:32] == '0 && command_data_i[31:0] != '0) error_d = PTP_ERROR_RATE;
+      if (command_data_i[63:32] == '0 && command_data_i[31:0] != '0) wrong = PTP_ERROR_RATE;
     end else if (is_increment) begin
-      if (command_data_i[39:32] == '0) error_d = PTP_ERROR_INCREMENT;
+      if (command_data_i[39:32] == '0) wrong = PTP_ERROR_INCREMENT;
     end else begin
-      error_d = PTP_ERROR_COMMAND;
+      wrong = PTP_ERROR_COMMAND;
     end
   end
+  always_ff @(posedge clk_i) wrong_q <= wrong;   // the command stands long before it is asked for
 
-  assign accepted = error_d == PTP_ERROR_NONE;
+  assign beyond   = moves && beyond_q;
+  assign accepted = wrong_q == PTP_ERROR_NONE && !beyond;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -105,7 +106,7 @@ module pen_ptp_clock
     end else begin
       if (count_q == ANSWER) count_q <= '0;
       else if (count_q != '0 || command_valid_i) count_q <= count_q + 1'b1;
-      if (count_q == ACT_C) error_q <= error_d;
+      if (count_q == ACT_C) error_q <= beyond && wrong_q == PTP_ERROR_NONE ? PTP_ERROR_BEYOND : wrong_q;
     end
   end
 

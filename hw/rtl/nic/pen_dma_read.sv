@@ -3,6 +3,7 @@
 //
 // pen_dma_requests cuts requests into bursts and looks each page up in the windows before it is asked for: what lies
 // outside is never on the bus. Where that or the bus says no, the request ends with `error`, and the rest is not read.
+// Clients take each beat as it comes, a cycle after it was on the bus.
 module pen_dma_read
   import pen_nic_pkg::*;
 #(
@@ -16,7 +17,6 @@ module pen_dma_read
   input  dma_request_t [CLIENTS-1:0]  request_i,
   output logic [CLIENTS-1:0]          beat_valid_o,
   output dma_beat_t                   beat_o,
-  input  logic [CLIENTS-1:0]          beat_ready_i,
   // AXI4
   output logic [ADDRESS_W-1:0]        m_axi_araddr_o,
   output logic [7:0]                  m_axi_arlen_o,
@@ -33,6 +33,7 @@ module pen_dma_read
   logic       check, allowed, error_q, burst_last, last, taken;
   logic [3:0] count;
   address_t   address;
+  dma_beat_t  beat;
   logic [$clog2(CLIENTS > 1 ? CLIENTS : 2)-1:0] client;
 
   pen_dma_requests #(.CLIENTS(CLIENTS)) u_requests (
@@ -52,30 +53,34 @@ module pen_dma_read
     .count_o     (count),
     .burst_last_o(burst_last),
     .last_o      (last),
-    .end_i       (beat_o.last)
+    .end_i       (beat.last)
   );
 
   always_comb begin
-    beat_o.data   = m_axi_rdata_i;
-    beat_o.offset = address[2:0];
-    beat_o.count  = count;
-    beat_o.error  = state_q == REFUSE || error_q || m_axi_rresp_i[1];
-    beat_o.last   = state_q == REFUSE || (burst_last && (beat_o.error || last));
-    beat_valid_o  = '0;
-    beat_valid_o[client] = state_q == REFUSE || (state_q == DATA && m_axi_rvalid_i);
+    beat.data   = m_axi_rdata_i;
+    beat.offset = address[2:0];
+    beat.count  = count;
+    beat.error  = state_q == REFUSE || error_q || m_axi_rresp_i[1];
+    beat.last   = state_q == REFUSE || (burst_last && (beat.error || last));
   end
 
-  assign taken           = beat_valid_o[client] && beat_ready_i[client];
+  assign taken           = state_q == REFUSE || (state_q == DATA && m_axi_rvalid_i);
   assign m_axi_araddr_o  = {address[ADDRESS_W-1:3], 3'b0};
   assign m_axi_arvalid_o = state_q == ADDRESS;
-  assign m_axi_rready_o  = state_q == DATA && beat_ready_i[client];
+  assign m_axi_rready_o  = state_q == DATA;
+
+  always_ff @(posedge clk_i) begin
+    beat_o               <= beat;
+    beat_valid_o         <= '0;
+    beat_valid_o[client] <= taken && !rst_i;
+  end
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       IDLE: if (check) state_q <= allowed ? ADDRESS : REFUSE;
       ADDRESS: if (m_axi_arready_i) state_q <= DATA;
       DATA: if (taken && burst_last) state_q <= IDLE;
-      REFUSE: if (taken) state_q <= IDLE;
+      REFUSE: state_q <= IDLE;
     endcase
     if (check) error_q <= 1'b0;
     if (taken) error_q <= error_q || m_axi_rresp_i[1];

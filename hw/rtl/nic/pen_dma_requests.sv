@@ -4,10 +4,11 @@
 // A burst has up to 128 bytes and does not cross a multiple of 128, so none crosses a page; clients take turns burst by
 // burst.
 //
-//   next_i      |1| | | |..| |      a burst may begin
-//   check_o     | |1| | |..| |      client_o, address_o and burst_last_o hold from here to the end of the burst
-//   allowed_o   | |A| | |..| |      with check_o: the page is the host's
-//   moves_i     | | | |1|..|1|      a word: bytes of it that belong to the burst: count_o
+//   next_i      |1| | | | |..| |    a burst may begin
+//   looks_q     | |1| | | |..| |    now_q is the request whose turn it is, until the end of the burst
+//   check_o     | | |1| | |..| |    client_o, address_o and burst_last_o hold from here to the end of the burst
+//   allowed_o   | | |A| | |..| |    with check_o: the page is the host's
+//   moves_i     | | | | |1|..|1|    a word: bytes of it that belong to the burst: count_o
 module pen_dma_requests
   import pen_nic_pkg::*;
 #(
@@ -39,7 +40,8 @@ module pen_dma_requests
   client_t                    client_q, chosen;
   logic [CLIENTS-1:0]         active_q;
   dma_request_t [CLIENTS-1:0] left_q;                    // of each request, what has not been moved
-  dma_request_t               now;
+  dma_request_t               now_q, moved;              // of client_q; after this word
+  logic                       begins, looks_q;
   logic [BURST_W:0]           room, burst_bytes, burst_left_q;
   logic [3:0]                 lanes;
 
@@ -55,28 +57,34 @@ module pen_dma_requests
   end
 
   pen_dma_window u_window (
-    .clk_i, .windows_i, .page_i(left_q[chosen].address[ADDRESS_W-1:12]), .allowed_o
+    .clk_i, .windows_i, .page_i(now_q.address[ADDRESS_W-1:12]), .allowed_o
   );
 
-  assign now          = left_q[client_q];
+  assign begins       = next_i && !looks_q && active_q != '0;
   assign client_o     = client_q;
-  assign address_o    = now.address;
-  assign room         = (BURST_W + 1)'(BURST_BYTES) - {1'b0, now.address[BURST_W-1:0]};
-  assign burst_bytes  = now.bytes > 17'(room) ? room : now.bytes[BURST_W:0];
-  assign words_o      = 8'(((BURST_W + 1)'(now.address[2:0]) + burst_bytes - 1'b1) >> 3);
-  assign lanes        = 4'd8 - {1'b0, now.address[2:0]};
+  assign address_o    = now_q.address;
+  assign room         = (BURST_W + 1)'(BURST_BYTES) - {1'b0, now_q.address[BURST_W-1:0]};
+  assign burst_bytes  = now_q.bytes > 17'(room) ? room : now_q.bytes[BURST_W:0];
+  assign words_o      = 8'(((BURST_W + 1)'(now_q.address[2:0]) + burst_bytes - 1'b1) >> 3);
+  assign lanes        = 4'd8 - {1'b0, now_q.address[2:0]};
   assign count_o      = burst_left_q > (BURST_W + 1)'(lanes) ? lanes : burst_left_q[3:0];
   assign burst_last_o = burst_left_q == (BURST_W + 1)'(count_o);
-  assign last_o       = now.bytes == 17'(count_o);
+  assign last_o       = now_q.bytes == 17'(count_o);
+
+  assign moved        = '{address: now_q.address + ADDRESS_W'(count_o), bytes: now_q.bytes - 17'(count_o)};
 
   always_ff @(posedge clk_i) begin
-    check_o <= next_i && active_q != '0;
-    if (next_i) client_q <= chosen;
+    looks_q <= begins;
+    check_o <= looks_q;
+    if (begins) begin
+      client_q <= chosen;
+      now_q    <= left_q[chosen];
+    end
     if (check_o) burst_left_q <= burst_bytes;
     if (moves_i) begin
-      burst_left_q <= burst_left_q - (BURST_W + 1)'(count_o);
-      left_q[client_q].address <= now.address + ADDRESS_W'(count_o);
-      left_q[client_q].bytes   <= now.bytes - 17'(count_o);
+      burst_left_q     <= burst_left_q - (BURST_W + 1)'(count_o);
+      now_q            <= moved;
+      left_q[client_q] <= moved;
       if (last_o || end_i) active_q[client_q] <= 1'b0;
     end
     for (int unsigned k = 0; k < CLIENTS; k++) begin
@@ -86,6 +94,7 @@ module pen_dma_requests
       end
     end
     if (rst_i) begin
+      looks_q  <= 1'b0;
       check_o  <= 1'b0;
       client_q <= '0;
       active_q <= '0;

@@ -91,10 +91,14 @@ module pen_dma_write
     .valid_o(open_valid), .ready_i(m_axi_bvalid_i), .data_o(answered), .count_o(open_count)
   );
 
-  always_comb begin
+  // Both a cycle later than they could be; a new request is seen at once.
+  logic [CLIENTS-1:0] settled_q;
+  assign settled_o = settled_q & request_ready_o;
+  always_ff @(posedge clk_i) begin
     for (int unsigned k = 0; k < CLIENTS; k++) begin
-      settled_o[k] = request_ready_o[k] && open_q[k] == '0;
-      error_o[k]   = (answers && m_axi_bresp_i[1] && answered == client_t'(k)) || (check && !allowed && client == client_t'(k));
+      settled_q[k] <= request_ready_o[k] && open_q[k] == '0;
+      error_o[k]   <= !rst_i && ((answers && m_axi_bresp_i[1] && answered == client_t'(k))
+                                 || (check && !allowed && client == client_t'(k)));
     end
   end
 

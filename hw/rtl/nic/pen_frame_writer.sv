@@ -18,7 +18,7 @@ module pen_frame_writer
   input  logic         prefix_i,      // with start_i
   input  logic         beat_valid_i,
   input  dma_beat_t    beat_i,
-  input  logic         end_i,         // all bytes have come
+  input  logic         end_i,         // all bytes have come, the last of them in the cycle before or earlier
   output logic         done_o,        // one cycle: the frame is in the store
   output length_t      length_o,      // with done_o, FCS included
   output logic [63:0]  prefix_o,      // with done_o: the first byte in bits 7:0
@@ -40,7 +40,7 @@ module pen_frame_writer
   logic [31:0]     crc_q;
   logic [1:0]      fcs_q;
   logic [7:0]      words_q;
-  logic            word_valid_q;
+  logic            word_valid_q, packed_q;    // packed_q: the word is one of the frame, and not in crc_q yet
   logic [63:0]     word_q;
   logic [7:0]      tail_byte, out_byte;
   place_t          cell_q;
@@ -75,6 +75,7 @@ module pen_frame_writer
 
   always_ff @(posedge clk_i) begin
     word_valid_q <= 1'b0;
+    packed_q     <= 1'b0;
     done_o       <= 1'b0;
     unique case (state_q)
       PACK: begin
@@ -87,10 +88,11 @@ module pen_frame_writer
             prefix_o <= low;
           end else if (fill[3]) begin
             word_valid_q <= 1'b1;
+            packed_q     <= 1'b1;
             word_q       <= low;
-            crc_q        <= crc32_word(crc_q, low);
           end
         end
+        if (packed_q) crc_q <= crc32_word(crc_q, word_q);
         at_q      <= '0;
         fcs_q     <= '0;
         padding_q <= 1'b0;
@@ -138,6 +140,7 @@ module pen_frame_writer
     if (rst_i) begin
       state_q      <= PACK;
       word_valid_q <= 1'b0;
+      packed_q     <= 1'b0;
       done_o       <= 1'b0;
     end
   end

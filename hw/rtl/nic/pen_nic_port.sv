@@ -379,7 +379,6 @@ module pen_nic_port
     .request_i      (read_request),
     .beat_valid_o   (beat_valid),
     .beat_o         (beat),
-    .beat_ready_i   ('1),
     .m_axi_araddr_o,
     .m_axi_arlen_o,
     .m_axi_arvalid_o,

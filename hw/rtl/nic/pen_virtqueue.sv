@@ -72,8 +72,8 @@ module pen_virtqueue
   } state_e;
   state_e       state_q;
   queue_t       queue_q, place_queue;
-  place_t       place, start_place;
-  index_t       index, index_d;
+  place_t       place, place_q, start_place;
+  index_t       index, index_q, index_d;        // place_q and index_q: of the queue that is being fetched from, after LOOK
   logic         index_write;
   logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, mask, ahead, value;
   logic [16:0]  total_q;
@@ -114,19 +114,19 @@ module pen_virtqueue
   );
   assign next_available_o = index.next;
 
-  assign size  = 16'd1 << place.size_log2;
+  assign size  = 16'd1 << place_q.size_log2;
   assign mask  = size - 1'b1;
   assign value = beat_i.data[16*beat_i.offset[2:1]+:16];
-  assign ahead = value - index.next;
+  assign ahead = value - index_q.next;
   assign total = 18'(total_q) + 18'(length_q[16:0]);
 
   // What is read now.
   always_comb begin
-    request_o.address = {place.driver, 1'b0} + ADDRESS_W'(2);
+    request_o.address = {place_q.driver, 1'b0} + ADDRESS_W'(2);
     request_o.bytes   = 17'd2;
-    if (state_q == RING) request_o.address = {place.driver, 1'b0} + ADDRESS_W'(4) + ADDRESS_W'({index.next & mask, 1'b0});
+    if (state_q == RING) request_o.address = {place_q.driver, 1'b0} + ADDRESS_W'(4) + ADDRESS_W'({index_q.next & mask, 1'b0});
     if (state_q == DESCRIPTOR) begin
-      request_o.address = {place.descriptors, 4'b0} + ADDRESS_W'({at_q, 4'b0});
+      request_o.address = {place_q.descriptors, 4'b0} + ADDRESS_W'({at_q, 4'b0});
       request_o.bytes   = 17'd16;
     end
   end
@@ -138,7 +138,7 @@ module pen_virtqueue
 
   always_comb begin
     index_write = 1'b0;
-    index_d     = index;
+    index_d     = index_q;
     if (command) begin
       index_write = 1'b1;
       index_d     = '{known: settings_i.next_available, next: settings_i.next_available};
@@ -150,11 +150,11 @@ module pen_virtqueue
       index_d.known = value;
     end else if (state_q == GIVE && ready_i && !flags_q[NEXT]) begin
       index_write  = 1'b1;
-      index_d.next = index.next + 1'b1;
+      index_d.next = index_q.next + 1'b1;
     end
   end
 
-  assign empty_o  = state_q == AVAILABLE && answered && !beat_i.error && value == index.next;
+  assign empty_o  = state_q == AVAILABLE && answered && !beat_i.error && value == index_q.next;
   assign failed_o = state_q == FAIL;
   assign valid_o  = state_q == GIVE;
   assign head_o   = head_q;
@@ -171,12 +171,17 @@ module pen_virtqueue
         chain_q <= '0;
       end
       UNDO: state_q <= IDLE;
-      LOOK: state_q <= index.known == index.next ? INDEX : RING;
+      LOOK: begin
+        place_q <= place;
+        index_q <= index;
+        state_q <= index.known == index.next ? INDEX : RING;
+      end
       INDEX: if (request_ready_i) state_q <= AVAILABLE;
       AVAILABLE: if (answered) begin
         wrong_q <= beat_i.error ? QUEUE_ERROR_ACCESS : QUEUE_ERROR_JUMP;
         if (beat_i.error || ahead > size) state_q <= FAIL;
-        else state_q <= value == index.next ? IDLE : RING;
+        else state_q <= value == index_q.next ? IDLE : RING;
+        index_q.known <= value;
       end
       RING: if (request_ready_i) state_q <= HEAD;
       HEAD: if (answered) begin
@@ -248,8 +253,8 @@ module pen_virtqueue
   address_t          f_ring_at, f_table_at;
 
   assign f_ring     = state_q inside {INDEX, RING};
-  assign f_ring_at  = request_o.address - {place.driver, 1'b0};
-  assign f_table_at = request_o.address - {place.descriptors, 4'b0};
+  assign f_ring_at  = request_o.address - {place_q.driver, 1'b0};
+  assign f_table_at = request_o.address - {place_q.descriptors, 4'b0};
 
   always_ff @(posedge clk_i) begin
     f_past_q <= 1'b1;
@@ -274,7 +279,7 @@ module pen_virtqueue
       if (start_i || stop_i) assume (32'(command_queue_i) < QUEUES);
       if (beat_valid_i) assume (state_q inside {AVAILABLE, HEAD, ADDRESS});
       // The contract.
-      if (valid_o || request_valid_o && !(state_q == INDEX)) assert (index.known != index.next);
+      if (valid_o || request_valid_o && !(state_q == INDEX)) assert (index_q.known != index_q.next);
       for (int unsigned k = 0; k < QUEUES; k++) begin
         f_place = u_places.memory[k];
         f_index = u_indices.memory[k];
@@ -288,11 +293,12 @@ module pen_virtqueue
       if (empty_o || failed_o || valid_o) assert (f_open_q);
       assert (f_open_q == !(state_q inside {IDLE, UNDO}));
       // What makes it hold.
+      if (!(state_q inside {IDLE, UNDO, LOOK, FAIL})) assert (place_q == u_places.memory[queue_q] && index_q == u_indices.memory[queue_q]);
       assert (state_q <= FAIL);
       if (!(state_q inside {IDLE, UNDO, FAIL})) assert (f_bytes_q == 32'(total_q));
       if (!(state_q == IDLE)) assert (f_started_q[queue_q]);
       if (state_q inside {DESCRIPTOR, ADDRESS, CHECK, GIVE}) assert (at_q < size);
-      if (state_q inside {RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE}) assert (index.known != index.next);
+      if (state_q inside {RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE}) assert (index_q.known != index_q.next);
       if (state_q inside {RING, HEAD}) assert (chain_q == '0 && total_q == '0);
       if (state_q == DESCRIPTOR) assert (chain_q < size && total_q <= MOST_BYTES);
       if (state_q == ADDRESS) assert (chain_q < size && total_q <= MOST_BYTES);
@@ -300,12 +306,12 @@ module pen_virtqueue
       if (state_q == GIVE && flags_q[NEXT]) assert (following_q < size && chain_q < size);
       if (state_q == GIVE) assert (length_q != '0 && length_q <= 32'(MOST_BYTES));
       if (state_q inside {LOOK, INDEX, AVAILABLE}) assert (chain_q == '0 && total_q == '0);
-      if (state_q inside {INDEX, AVAILABLE}) assert (index.known == index.next);
+      if (state_q inside {INDEX, AVAILABLE}) assert (index_q.known == index_q.next);
       cover (valid_o && ready_i && buffer_o.last && chain_q == 16'd2);
       cover (failed_o && wrong_q == QUEUE_ERROR_LOOP);
       cover (failed_o && wrong_q == QUEUE_ERROR_JUMP);
       cover (failed_o && wrong_q == QUEUE_ERROR_LONG);
-      cover (empty_o && index.next != '0);
+      cover (empty_o && index_q.next != '0);
     end
   end
 `endif

@@ -104,7 +104,7 @@ module pen_nic
       if (clock_access[p].read || clock_access[p].write) asker = 2'(p);
     end
     clock_command_data = '0;
-    for (int unsigned p = 0; p < PORTS; p++) if (asker == 2'(p)) clock_command_data = clock_command[p];
+    for (int unsigned p = 0; p < PORTS; p++) if (asker_q == 2'(p)) clock_command_data = clock_command[p];
   end
   always_ff @(posedge clk_i) asker_q <= rst_i ? '0 : asker;
 
