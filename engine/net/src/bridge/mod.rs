@@ -210,6 +210,8 @@ pub enum Selection {
 pub struct Bridge {
     arrivals: Arrivals,
     row: Row,
+    /// Bit k: where a queue of class k is full, its first frames give way.
+    drops_oldest: u8,
     ports: Ports,
     clock: Clock,
     store: Store,
@@ -219,9 +221,7 @@ pub struct Bridge {
     meters: Meters,
     gate_config: GateConfig,
     cut_through: CutThrough,
-    /// Bit k: where a queue of class k is full, its first frames give way.
-    drops_oldest: u8,
-    /// Those that did.
+    /// Copies that gave way.
     displaced: Vec<Displaced>,
     /// What ports did before a change, as far as that was not known before it.
     decided: Vec<(u16, Selection)>,

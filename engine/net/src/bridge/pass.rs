@@ -17,6 +17,9 @@ impl Bridge {
         egress: u16,
         copy: &Queued,
     ) -> Option<Passed> {
+        if self.drops_oldest >> copy.traffic_class & 1 == 1 {
+            return None; // until it is selected, it may have to give way
+        }
         let (passed, back) = self.pass_by(now, decided, before, egress, copy)?;
         self.store.release(egress, back, copy);
         Some(passed)

@@ -163,7 +163,7 @@ impl Store {
     /// The cells of a copy come back at once.
     pub fn give_back(&mut self, egress: u16, copy: &Queued) {
         let (class, reception) = (usize::from(copy.traffic_class), usize::from(copy.reception));
-        let cells = cells_of(u32::from(copy.bytes));
+        let cells = cells_of(u32::from(copy.stored_bytes()));
         self.admission.release(egress.into(), class, reception, copy.pool, cells);
     }
 
@@ -247,6 +247,11 @@ mod tests {
         store.release(1, 20, &copy(&first));
         assert_eq!(store.releases(1).collect::<Vec<_>>(), [30, 20]);
         assert_eq!(store.releases(0).count(), 0);
+        for (begin, room) in [(30, 1), (31, 2)] {
+            let mut late = store.clone();
+            let accepted = (0..3).filter(|_| decide(&mut late, begin + way).accepted != 0);
+            assert_eq!(accepted.count(), room, "of both that came back, those whose turn is over");
+        }
         assert_eq!(decide(store, 20 + way).accepted, 0, "the turn is not over");
         assert_eq!(decide(store, 21 + way).accepted, 0b10);
         assert_eq!(store.releases(1).collect::<Vec<_>>(), [30]);
