@@ -321,6 +321,151 @@ fn what_is_set_for_a_port_or_class_that_is_not_there_is_refused() {
     }
 }
 
+/// Of a frame of 1000 bytes that comes to a bridge which sends frames on behind 64 bytes and these picoseconds.
+fn behind_its_header(processing_delay_ps: u64, config: &BridgeConfig, fault: Reason) -> (Tick, Judgement) {
+    let timing = Timing::Ideal { processing_delay_ps, cut_through_bytes: Some(64), rates_bps: vec![1_000_000_000; 2] };
+    let mut bridge = Bridge::new(2, config, &timing).unwrap();
+    let mut headers = Headers::new();
+    let id = headers.intern(&header(1, 2));
+    let due = bridge.arrive(0, Arrival { fault, ..arrival(1, id, 1000, 0) });
+    (due, bridge.judge(due, 0, &headers, &mut Memos::default(), Tick::MAX))
+}
+
+#[test]
+fn a_frame_that_is_whole_once_its_header_is_processed_is_judged_as_a_whole() {
+    let (header, rest) = (64 * 8_000, 936 * 8_000);
+    let config = BridgeConfig::default();
+    for (processing_ps, is_whole) in [(rest - 1, false), (rest, true), (rest + 1, true)] {
+        let (due, out) = behind_its_header(processing_ps, &config, Reason::FCS);
+        assert_eq!((due, out.again), if is_whole { (header + rest, None) } else { (header, Some(header + rest)) });
+        assert_eq!(out.reason, if is_whole { Reason::FCS } else { Reason::NONE });
+    }
+}
+
+#[test]
+fn a_frame_that_leaves_behind_its_header_is_told_with_its_stream() {
+    let key = StreamKey::Source { mac: STATION + 2, vlan: 1 };
+    let stream = StreamConfig { stream: 3, port: 0, key, slot: None, ns_per_byte: 0, empty_to_full: 0 };
+    for streams in [Vec::new(), vec![stream]] {
+        let identify = Identify { source: true, ..Identify::default() };
+        let config = BridgeConfig { identify, ats_classes: Vec::new(), streams, ..BridgeConfig::default() };
+        let (due, out) = behind_its_header(1_000_000, &config, Reason::NONE);
+        assert_eq!((out.passed.unwrap().at, out.destination), (due + 1_000_000, 0b10));
+        assert_eq!(out.stream, config.streams.first().map(|stream| u32::from(stream.stream)));
+    }
+}
+
+#[test]
+fn what_was_spoiled_was_bad_or_too_long_for_its_class() {
+    let spoiled = |reason| Judgement { reason, ..Judgement::default() }.spoiled_reason();
+    assert_eq!([Reason::NONE, Reason::FCS, Reason::GIANT].map(spoiled), [Reason::MAX_SDU, Reason::FCS, Reason::GIANT]);
+}
+
+#[test]
+fn a_frame_is_sent_with_its_judgement_only_if_it_is_selected_before_something_changes() {
+    let due = 8_000_000 + 1_000_000;
+    for (before, at) in [(due, None), (due + 1, Some(due))] {
+        let mut bridge = Bridge::new(2, &BridgeConfig::default(), &ideal(1_000_000, 2)).unwrap();
+        let mut headers = Headers::new();
+        let id = headers.intern(&header(1, 2));
+        let judged = bridge.arrive(0, arrival(1, id, 1000, 0));
+        let out = bridge.judge(judged, 0, &headers, &mut Memos::default(), before);
+        assert_eq!(out.passed.map(|passed| passed.at), at);
+    }
+}
+
+/// While what the database says may change by itself, too.
+#[test]
+fn nothing_is_learnt_where_learning_is_off() {
+    for congestion_frames in [0, 1] {
+        let config = BridgeConfig { learning_enable: false, congestion_frames, ..BridgeConfig::default() };
+        let mut bridge = Bridge::new(3, &config, &ideal(0, 3)).unwrap();
+        let mut headers = Headers::new();
+        let ids = [headers.intern(&header(1, 2)), headers.intern(&header(2, 1))];
+        assert_eq!(judge(&mut bridge, &headers, 0, arrival(1, ids[0], 64, 0)).destination, 0b110);
+        assert_eq!(judge(&mut bridge, &headers, 1, arrival(2, ids[1], 64, 20_000_000)).destination, 0b101);
+    }
+}
+
+#[test]
+fn a_bridge_tells_how_long_it_delays_a_frame() {
+    let told =
+        |config: &BridgeConfig, timing: &Timing| Bridge::new(3, config, timing).unwrap().processing_delay_max_ns();
+    let plain = BridgeConfig::default();
+    assert_eq!(told(&plain, &Timing::Hardware), 8 * (4 + 2 * 3 + 19));
+    assert_eq!([1_000_000, 1_000_001].map(|ps| told(&plain, &ideal(ps, 3))), [1_000, 1_001], "rounded up");
+    let config = BridgeConfig { processing_delay_max_ns: Some(77), ..plain };
+    assert_eq!([Timing::Hardware, ideal(5, 3)].map(|timing| told(&config, &timing)), [77; 2]);
+}
+
+/// Its gate is closed for ever: it is inside until that is told.
+#[test]
+fn a_frame_is_inside_until_it_has_been_given_up() {
+    let gates = json!({"gates": [{"port": 1, "entries": [], "initial_states": 0, "cycle_time_ns": 0}]});
+    let config: BridgeConfig = serde_json::from_value(gates).unwrap();
+    let mut bridge = Bridge::new(2, &config, &Timing::Hardware).unwrap();
+    let mut headers = Headers::new();
+    let id = headers.intern(&header(1, 2));
+    let out = judge(&mut bridge, &headers, 0, arrival(1, id, 64, 1_000));
+    let mut at = bridge.wakes(&out).next().unwrap().1;
+    let reason = loop {
+        assert_eq!(bridge.inside(), 1);
+        at = match bridge.select(at, 1) {
+            Selection::Idle { next } => next.unwrap(),
+            Selection::Expired { reason, .. } => break reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((reason, bridge.inside()), (Reason::LIFETIME, 0));
+}
+
+/// Where a class is full, room in its queue would be of no use.
+#[test]
+fn nothing_gives_way_to_a_frame_that_is_refused_all_the_same() {
+    for (class_limit, gives_way) in [(16, false), (24, true)] {
+        let config = BridgeConfig {
+            static_addresses: vec![(STATION + 1, 1, 0b010), (STATION + 2, 1, 0b100)],
+            drop_oldest: vec![5],
+            queue_limit: [8; 8],
+            class_limit: [class_limit; 8],
+            queue_guarantee: Some(0),
+            ..BridgeConfig::default()
+        };
+        let mut bridge = Bridge::new(3, &config, &ideal(0, 3)).unwrap();
+        let mut headers = Headers::new();
+        let ids = [1, 2].map(|destination| headers.intern(&header(destination, 9)));
+        let mut next = |n: u32, id: usize| judge(&mut bridge, &headers, 0, arrival(n, ids[id], 1000, u64::from(n)));
+        // Eight cells of each port's queue, which is full then.
+        assert_eq!([next(1, 0), next(2, 1)].map(|out| out.destination), [0b010, 0b100]);
+        let third = next(3, 0);
+        assert_eq!((third.destination, third.queue_full), if gives_way { (0b010, 0) } else { (0, 0b010) });
+        let displaced: Vec<_> = bridge.take_displaced().into_iter().map(|copy| (copy.frame, copy.egress)).collect();
+        assert_eq!(displaced, if gives_way { vec![(1, 1)] } else { vec![] });
+    }
+}
+
+/// To one port or two, of a queue that holds one of them.
+#[test]
+fn a_frame_finds_the_room_of_one_whose_last_bit_leaves_in_that_instant() {
+    let statics = vec![(STATION + 1, 1, 0b010), (STATION + 2, 1, 0b110)];
+    let config = BridgeConfig { static_addresses: statics, queue_limit: [8; 8], ..BridgeConfig::default() };
+    for destination in [1, 2] {
+        for (early, is_refused) in [(0, false), (1, true)] {
+            let mut bridge = Bridge::new(3, &config, &ideal(0, 3)).unwrap();
+            let mut headers = Headers::new();
+            let id = headers.intern(&header(destination, 9));
+            let out = judge(&mut bridge, &headers, 0, arrival(1, id, 1000, 0));
+            let mut left = 0;
+            for (port, due) in bridge.wakes(&out).collect::<Vec<_>>() {
+                left = sent(bridge.select(due, port)).1 + 1000 * 8_000;
+            }
+            let out = judge(&mut bridge, &headers, 0, arrival(2, id, 1000, left - 1000 * 8_000 - early));
+            let wanted = if destination == 1 { 0b010 } else { 0b110 };
+            assert_eq!((out.destination, out.queue_full), if is_refused { (0, wanted) } else { (wanted, 0) });
+        }
+    }
+}
+
 /// A frame on its way into a port: the station that it is for, with those above the ports for all others.
 #[derive(Clone, Copy, Debug)]
 struct Coming {

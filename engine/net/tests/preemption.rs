@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use penstock_net::{run, Coming, Due, Event, Frame, Guests, Network, Node, Outbox, Rate, Reason, Row, RunError};
 use proptest::prelude::*;
 use rows::Rows;
+use serde_json::json;
 
 const BPS: u64 = 1_000_000_000;
 const PS_PER_BYTE: u64 = 8_000;
@@ -268,6 +269,70 @@ fn what_reads_frames_before_they_are_whole_is_not_behind_what_cuts_them() {
         panic!("not refused");
     };
     assert!(refused.to_string().contains("node 0 cuts what it sends by port 0"), "{refused}");
+}
+
+/// Sends what comes by port 1 out of port 0, and cuts it when so many of its bytes have left, if it can.
+struct Cutter {
+    after_bytes: u64,
+    coming: Option<(u64, Frame)>,
+    cuts: Option<u64>,
+    was_cut: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Node for Cutter {
+    fn ports(&self) -> u16 {
+        3
+    }
+
+    fn receive(&mut self, at: u64, _port: u16, coming: Coming<'_>) -> Result<u64, RunError> {
+        let frame = coming.take();
+        self.coming = Some((at + duration(&frame), frame));
+        Ok(at)
+    }
+
+    fn next(&self) -> Option<u64> {
+        self.coming.as_ref().map(|(whole, _)| *whole).or(self.cuts)
+    }
+
+    fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
+        if let Some((_, frame)) = self.coming.take() {
+            out.send(frame, 0, 0, now + LEAD);
+            self.cuts = Some(now + LEAD + self.after_bytes * PS_PER_BYTE);
+        } else if self.cuts.take().is_some() {
+            let cut = out.cut(0, now)?;
+            self.was_cut.lock().unwrap().push(cut.is_some());
+            cut.into_iter().for_each(|frame| out.drop(frame, 0, 0, now, Reason::DISPLACED));
+        }
+        Ok(())
+    }
+
+    fn cuts(&self) -> bool {
+        true
+    }
+
+    fn inside(&self, show: &mut dyn FnMut(&Frame, u32)) {
+        self.coming.iter().for_each(|(_, frame)| show(frame, 1));
+    }
+}
+
+/// It reads a byte more than its longest frame has, and what follows is no business of its any more.
+#[test]
+fn a_bridge_has_a_frame_when_it_has_read_the_last_byte_that_it_reads() {
+    let timings = [json!({"kind": "hardware"}), json!({"kind": "ideal", "processing_delay_ps": 400_000})];
+    for (longest, after_bytes, is_cut) in [(1522, 10, true), (1522, 999, true), (500, 500, true), (500, 502, false)] {
+        for timing in &timings {
+            let was_cut = Arc::new(Mutex::new(Vec::new()));
+            let cutter = Cutter { after_bytes, coming: None, cuts: None, was_cut: Arc::clone(&was_cut) };
+            let mut network = network(["own", "model"], &[(1000, 900_000_000, 0)]);
+            network.bridges[1].timing = serde_json::from_value(timing.clone()).unwrap();
+            network.bridges[1].config.max_frame_bytes = longest;
+            network.links.iter_mut().for_each(|link| link.delay_ps = 0);
+            let mut rows = Rows::default();
+            run(network, Guests { nodes: vec![Box::new(cutter)], ..Guests::default() }, &mut rows).unwrap();
+            assert_eq!(*was_cut.lock().unwrap(), [is_cut], "{after_bytes} bytes of {longest}, {timing}");
+            assert_eq!(rows.0.iter().any(|row| (row.node, row.event) == (1, Event::Received)), !is_cut);
+        }
+    }
 }
 
 /// Holds all that comes until nothing has come for so long.

@@ -128,8 +128,7 @@ impl Bridge {
             is_bad: received.fault != Reason::NONE,
             is_too_long: too_long >> egress & 1 == 1,
         };
-        let is_good = received.fault == Reason::NONE && too_long == 0;
-        if is_good && ports == way.wanted && ports.is_power_of_two() {
+        if received.fault == Reason::NONE && ports == way.wanted && ports.is_power_of_two() {
             let passed = self.leave_at_once(now, before, &candidate(ports.trailing_zeros() as u16));
             if passed.is_some() {
                 self.arrivals.next(&self.clock, port);
@@ -163,11 +162,11 @@ impl Bridge {
         (0..self.ports()).filter(is_slow).fold(0, |mask, port| mask | 1 << port)
     }
 
-    /// The only copy of a frame with which nothing is wrong leaves, if nothing can come before it until then.
+    /// The only copy of a frame that is not damaged leaves, if nothing can come before it until then. Of a port that is shaped
+    /// more is asked: frames can be too long for it, and its gate has to stay open for the longest.
     fn leave_at_once(&mut self, now: Tick, before: Tick, candidate: &Candidate) -> Option<Passed> {
-        let Candidate { at, egress, copy, .. } = candidate;
-        let port = &self.ports.get(*egress).egress;
-        if port.is_shaped() || port.free() > *at {
+        let Candidate { egress, copy, .. } = candidate;
+        if self.ports.get(*egress).egress.is_shaped() {
             return None;
         }
         self.pass_by(now, now, before, *egress, copy).map(|(passed, _)| passed)

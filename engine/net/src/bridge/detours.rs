@@ -175,13 +175,15 @@ mod tests {
     #[test]
     fn a_congested_port_is_passed_by_where_another_leads_nearer_and_has_less() {
         let orders = |orders: &[&[u16]]| orders.iter().map(|order| order.to_vec()).collect::<Vec<_>>();
-        let made = |nearer: &[&[u16]]| {
+        let made_with = |congestion_frames, nearer: &[&[u16]]| {
             let (ports, nearer) = (orders(&[&[1, 2], &[2], &[], &[1]]), orders(nearer));
             let detours = vec![DetourConfig { address: MAC, vlan: 1, ports, nearer }];
-            Detours::new(4, &BridgeConfig { detours, congestion_frames: 5, ..BridgeConfig::default() })
+            Detours::new(4, &BridgeConfig { detours, congestion_frames, ..BridgeConfig::default() })
         };
-        let mut watching = made(&[&[2, 3], &[], &[], &[]]).unwrap();
-        assert!(watching.watches_queues());
+        let made = |nearer| made_with(5, nearer);
+        let nearer: &[&[u16]] = &[&[2, 3], &[], &[], &[]];
+        let (mut watching, blind) = (made(nearer).unwrap(), made_with(0, nearer).unwrap());
+        assert!(watching.watches_queues() && !blind.watches_queues());
         let find = |made: &Detours, queued: [usize; 4]| made.find(0, 0, |port| queued[usize::from(port)]);
         for (queued, port) in
             [([9, 4, 0, 0], 1), ([9, 5, 0, 0], 2), ([0, 5, 4, 3], 3), ([0, 5, 5, 6], 1), ([0, 7, 6, 6], 2)]
@@ -189,6 +191,7 @@ mod tests {
             assert_eq!(find(&watching, queued), 1 << port, "{queued:?}");
         }
         assert_eq!(watching.find(0, 3, |_| 100), 1 << 1, "it has no other");
+        assert_eq!(find(&blind, [0, 100, 0, 0]), 1 << 1, "no queue makes it congested");
         watching.set_link(3, false);
         assert_eq!(find(&watching, [0, 5, 5, 3]), 1 << 1, "a link that is down leads nowhere");
         watching.set_link(1, false);

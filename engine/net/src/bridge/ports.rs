@@ -362,6 +362,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_configured_is_of_its_port_alone() {
+        let config = serde_json::json!({"credit": [{"port": 1, "class": 6, "idle_slope_bps": 1_000_000}],
+            "max_class_frame_bytes": [[2, 3, 100]], "round_robin": [[0, 6]],
+            "gates": [{"port": 2, "entries": [], "initial_states": 1, "cycle_time_ns": 0}]});
+        let clock = Clock::new(3, false, &Timing::Hardware).unwrap();
+        let ports = Ports::new(3, &serde_json::from_value(config).unwrap(), &clock).unwrap();
+        let each = |of: fn(&EgressPort) -> bool| [0, 1, 2].map(|port| of(&ports.get(port).egress));
+        assert_eq!(each(|egress| egress.idle_slopes_beside(7) != 0), [false, true, false]);
+        assert_eq!(each(|egress| egress.idle_slopes_beside(6) != 0), [false; 3]);
+        assert_eq!(each(|egress| egress.round_robin() == 6), [true, false, false]);
+        assert_eq!(each(EgressPort::is_gated), [false, false, true]);
+        assert_eq!([0, 1, 2].map(|port| ports.is_too_long(&clock, 0, port, 3, 101)), [false, false, true]);
+    }
+
+    #[test]
     fn the_gap_counts_from_the_change_on() {
         let (clock, mut ports) = made();
         let spent = |ports: &mut Ports| LineTime::spent(&ports.at(&clock, 0).1, 100, 64);

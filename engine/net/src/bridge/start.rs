@@ -257,6 +257,59 @@ mod tests {
         assert!(gate_time(&clock, ptp, 0).unwrap_err().to_string().contains("1000 ps"));
     }
 
+    /// The rate is set some cycles before the run, when the clock shows as much less as it then counts at its nominal rate.
+    #[test]
+    fn a_clock_of_hardware_gets_its_rate_before_the_run() {
+        let hardware = Clock::new(2, false, &super::super::Timing::Hardware).unwrap();
+        let shows = |start_ns, increment, tick| {
+            let ptp = PtpConfig { start_ns, increment, ..PtpConfig::default() };
+            let time = gate_time(&hardware, ptp, tick).unwrap().clock().time_at(tick);
+            (time >> penstock_shaper::ptp_clock::FRACTION_BITS) as u64
+        };
+        assert_eq!([0, 10, TICK].map(|tick| shows(1_000, NOMINAL_INCREMENT, tick)), [1_000; 3]);
+        // Of 16 ns a cycle: 64 cycles, or as many as there are before, or as the clock has shown.
+        let fast = 2 * NOMINAL_INCREMENT;
+        assert_eq!([0, 10, TICK].map(|tick| shows(1_000, fast, tick)), [1_000, 1_000 + 10 * 8, 1_000 + 64 * 8]);
+        assert_eq!([0, 7, 8, 87].map(|start| shows(start, fast, TICK)), [0, 7, 8 + 8, 87 + 10 * 8]);
+    }
+
+    #[test]
+    fn lists_that_cannot_be_are_refused_by_what_is_wrong() {
+        let refused = |change: fn(&mut GatesConfig)| {
+            let mut gates = gates(0);
+            change(&mut gates);
+            let (clock, ptp) = (ideal(), PtpConfig { start_ns: 1_000_000, ..PtpConfig::default() });
+            let gate_time = gate_time(&clock, ptp, TICK).unwrap();
+            let line = Line { clock: &clock, gate_time: &gate_time, port: 0, counting: Counting::default() };
+            let made = start_list(&mut EgressPort::new(2), &line, ptp, &gates, TICK, &mut Lists::default());
+            made.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(refused(|gates| gates.entries[0].1 = (1 << 32) - 1), "");
+        assert!(refused(|gates| gates.entries[0].1 = 1 << 32).contains("an interval of 4294967296 ns"));
+        assert!(refused(|gates| gates.cycle_time_ns = 1 << 32).contains("a cycle time of 4294967296 ns"));
+        assert!(refused(|gates| gates.cycle_time_extension_ns = 1 << 32).contains("extension of 4294967296 ns"));
+        assert!(refused(|gates| gates.cycle_time_ns = 0).contains("the cycle time is 0"));
+        assert_eq!(refused(|gates| gates.base_time_ns = TIME_END_NS - 1), "");
+        assert!(refused(|gates| gates.base_time_ns = TIME_END_NS).contains("a base time of 9223372036854775808 ns"));
+    }
+
+    /// What the cycle leaves of an entry is given to the one before where the hardware could not run it.
+    #[test]
+    fn the_rest_of_an_entry_is_as_long_as_the_hardware_asks_for() {
+        let clock = ideal();
+        let second = |rest_ns: u64| {
+            let cycle_time_ns = 30_000 + rest_ns;
+            let (gates, ptp) = (GatesConfig { cycle_time_ns, ..gates(0) }, PtpConfig::default());
+            let gate_time = gate_time(&clock, ptp, TICK).unwrap();
+            let line = Line { clock: &clock, gate_time: &gate_time, port: 0, counting: Counting::default() };
+            let mut egress = EgressPort::new(2);
+            egress.change_gates(&line, 0).set_enabled(true);
+            start_list(&mut egress, &line, ptp, &gates, TICK, &mut Lists::default()).unwrap();
+            egress.gates().unwrap().states(gate_time.at(TICK + 30_000_000))
+        };
+        assert_eq!([63, 64].map(second), [1, 2]);
+    }
+
     #[test]
     fn nothing_of_an_increment_is_lost() {
         for more in [1, 4, 7, 8] {
