@@ -102,3 +102,25 @@ pub struct Reception {
     /// It is the frame that was meant.
     pub is_whole: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a frame that is too long no more than a byte beyond the longest is looked at, from where it starts.
+    #[test]
+    fn an_error_of_the_phy_counts_as_far_as_a_frame_is_looked_at() {
+        const LONGEST: u16 = 100;
+        let found = vec![0x55, 0x55, DELIMITER];
+        for (before, delimiter) in [(vec![], true), (found, false)] {
+            let bytes = [before.clone(), vec![0; 300]].concat();
+            for (into, fault) in [(0, Reason::RX_ER), (100, Reason::RX_ER), (101, Reason::FCS), (110, Reason::FCS)] {
+                let rx_er_at = Some(before.len() as u32 + into);
+                let carrier = Carrier { bytes: bytes.clone(), preamble: 7, delimiter, gap: 12, rx_er_at };
+                let received = carrier.receive();
+                assert_eq!((received.bytes, received.fault), (300, Reason::RX_ER));
+                assert_eq!(carrier.fault_within(&received, LONGEST), fault, "{into} bytes into it");
+            }
+        }
+    }
+}
