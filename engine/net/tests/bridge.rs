@@ -319,6 +319,20 @@ fn what_is_set_for_a_port_or_class_that_is_not_there_is_refused() {
         let told = made(bad).unwrap_err();
         assert!(told.ends_with("is 8; allowed are 0 to 7"), "{told}");
     }
+    let stream = |port: u16, slot: (u8, u32)| {
+        let key = json!({"identify": "source", "mac": STATION, "vlan": 1});
+        let rate = json!({"stream": 1, "port": port, "slot": slot, "key": key, "ns_per_byte": 1, "empty_to_full": 1});
+        json!({"streams": [rate]})
+    };
+    assert_eq!(made(stream(2, (1, 511))), Ok(()));
+    for (port, slot, what) in [(3, (1, 511), "is 3; allowed are 0 to 2"), (2, (2, 511), "is 2; allowed are 0 to 1")] {
+        let told = made(stream(port, slot)).unwrap_err();
+        assert!(told.ends_with(what), "{told}");
+    }
+    // Of tables that are as large as they can be.
+    assert_eq!(made(stream(2, (0, (1 << 16) - 1))), Ok(()));
+    let told = made(stream(2, (0, 1 << 16))).unwrap_err();
+    assert!(told.ends_with("is 65536; allowed are 0 to 65535"), "{told}");
 }
 
 /// Of a frame of 1000 bytes that comes to a bridge which sends frames on behind 64 bytes and these picoseconds.
@@ -463,6 +477,90 @@ fn a_frame_finds_the_room_of_one_whose_last_bit_leaves_in_that_instant() {
             let wanted = if destination == 1 { 0b010 } else { 0b110 };
             assert_eq!((out.destination, out.queue_full), if is_refused { (0, wanted) } else { (wanted, 0) });
         }
+    }
+}
+
+/// 100 bytes, and four of a tag that port 1 adds: of its class 102 are allowed.
+#[test]
+fn a_frame_is_too_long_as_it_would_be_sent() {
+    for (vlan_tagging, destinations) in [(0, [0b010, 0b110]), (0b010, [0, 0b100])] {
+        let config = BridgeConfig {
+            vlan_tagging,
+            untagged: vec![(1, 0b100)],
+            static_addresses: vec![(STATION + 1, 1, 0b010), (STATION + 2, 1, 0b110)],
+            max_class_frame_bytes: vec![(1, 5, 102), (2, 5, 102)],
+            ..BridgeConfig::default()
+        };
+        for timing in [Timing::Hardware, ideal(0, 3)] {
+            let judged = [1, 2].map(|destination| {
+                let mut bridge = Bridge::new(3, &config, &timing).unwrap();
+                let mut headers = Headers::new();
+                let id = headers.intern(&header(destination, 9));
+                let out = judge(&mut bridge, &headers, 0, arrival(1, id, 100, 1_000));
+                assert_eq!(out.destination ^ out.max_sdu, if destination == 1 { 0b010 } else { 0b110 });
+                out.destination
+            });
+            assert_eq!(judged, destinations);
+        }
+    }
+}
+
+/// Both come to their end in one instant; what is judged first does not leave before the other one is judged.
+#[test]
+fn of_frames_that_are_whole_in_one_instant_the_highest_class_leaves_first() {
+    let config = BridgeConfig {
+        class_of_pcp: [0, 1, 2, 3, 4, 5, 6, 7],
+        static_addresses: vec![(STATION + 1, 1, 0b100)],
+        ..BridgeConfig::default()
+    };
+    for delay_ps in [0, 1_000_000] {
+        let mut bridge = Bridge::new(3, &config, &ideal(delay_ps, 3)).unwrap();
+        let mut headers = Headers::new();
+        let ids = [0, 7].map(|pcp| headers.intern(&Header { tag: Some(Tag { pcp, vlan: 1 }), ..header(1, 2) }));
+        let due = [0, 1].map(|port| bridge.arrive(port, arrival(port.into(), ids[usize::from(port)], 1000, 0)));
+        assert_eq!(due, [8_000_000; 2]);
+        let judged = [0, 1].map(|port| bridge.judge(due[0], port, &headers, &mut Memos::default(), Tick::MAX));
+        let left = judged.iter().find_map(|out| out.passed.map(|passed| (out.frame, passed.at)));
+        let first = left.unwrap_or_else(|| match bridge.select(due[0] + delay_ps, 2) {
+            Selection::Sent { frame, at, .. } => (frame, at),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(first, (1, due[0] + delay_ps));
+    }
+}
+
+/// To one port or two, of tags that ports write, and read in stages, since something is written meanwhile.
+#[test]
+fn however_a_frame_is_judged_its_length_is_held_against_the_windows_of_the_same_instant() {
+    let gates = |base_time_ns: u64| {
+        json!({"port": 1, "entries": [[0, 5_000], [0xFF, 5_000]], "cycle_time_ns": 10_000,
+        "base_time_ns": base_time_ns})
+    };
+    let is_too_long = |timing: &Timing, first: Tick, base_time_ns: u64, way: usize| {
+        let mut config: BridgeConfig = serde_json::from_value(json!({"gates": [gates(base_time_ns)]})).unwrap();
+        config.static_addresses = vec![(STATION + 1, 1, if way == 1 { 0b110 } else { 0b010 })];
+        config.vlan_tagging = if way == 2 { 0b100 } else { 0 };
+        let mut bridge = Bridge::new(3, &config, timing).unwrap();
+        let mut headers = Headers::new();
+        let id = headers.intern(&header(1, 2));
+        let due = bridge.arrive(0, arrival(1, id, 1000, first));
+        if way == 3 {
+            bridge.change(first + 10, &Change::CountGap(false), &headers);
+            assert_eq!(bridge.next_judged(0, &Memos::default()), Judged::Staged);
+        }
+        bridge.judge(due, 0, &headers, &mut Memos::default(), 0).max_sdu == 0b010
+    };
+    // A list begins in the cycle, or in the picosecond, in which the length is asked for; or just before or after it.
+    let hardware = 8 * (10_000 + 1_000);
+    for (timing, first, about_ns) in [(Timing::Hardware, 10_000, hardware), (ideal(0, 3), 80_000_000 - 2, 88_000)] {
+        let ways = if timing == Timing::Hardware { 0..4 } else { 0..3 };
+        let of_ways = ways.map(|way| {
+            let base_times = about_ns - 500..about_ns + 500;
+            base_times.filter(|&base_time_ns| is_too_long(&timing, first, base_time_ns, way)).count()
+        });
+        let of_ways: Vec<_> = of_ways.collect();
+        assert!((1..1_000).contains(&of_ways[0]), "{of_ways:?}");
+        assert!(of_ways.iter().all(|of_way| *of_way == of_ways[0]), "{of_ways:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bridge behind its wires and registers: what it takes, when it tells what, and that it does not matter in what steps
-//! it is run.
+//! The bridge behind its wires and registers: what it takes, when it tells what, and that it does not matter in what
+//! steps it is run.
 use penstock_net::bridge::device::{Device, DeviceError, Event, Frame, FrameError, Kind, Sizes, FLAG_DAMAGED};
 use penstock_net::bridge::{BridgeConfig, Tick, NOMINAL_INCREMENT};
 use penstock_net::Reason;
@@ -239,8 +239,8 @@ fn coming() -> impl Strategy<Value = Coming> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// With a frame that finds its port free and is sent with its judgement, or by steps that end in between; with frames of
-    /// a host that it is told of, which take its port too; and with a clock that is set meanwhile.
+    /// With a frame that finds its port free and is sent with its judgement, or by steps that end in between; with
+    /// frames of a host that it is told of, which take its port too; and with a clock that is set meanwhile.
     #[test]
     fn it_does_not_matter_in_what_steps_it_is_run(
         frames in prop::collection::vec(coming(), 1..40),
@@ -251,7 +251,7 @@ proptest! {
             let mut device = device(true);
             let begin = device.state().cycle;
             for Coming { port, start, destination, bytes, host: (ports, is_stamped) } in &frames {
-                let header = [u8::from(*ports != 0) | 2 * u8::from(*is_stamped), *ports, 3, 9];
+                let header = [u8::from(*ports != 0) | (2 * u8::from(*is_stamped)), *ports, 3, 9];
                 let host = (*port == PORTS - 1).then_some(header);
                 let bytes = frame(*destination, *bytes);
                 device.push(Frame { host, ..Frame::new(usize::from(*port), begin + start, &bytes) }).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drop of the oldest, against a plain account of each port: which frames give way, which are refused, and what is left.
+//! Drop of the oldest, against a plain account of each port: which frames give way, which are refused, what is left.
 mod rows;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -80,13 +80,15 @@ fn network(plan: &Plan, starts: &[u64]) -> Network {
                 "start_ps": start, "count": 1}})
     });
     let streams: Vec<_> = streams.collect();
-    let link = |port: usize| json!({"a": [0, port], "b": [port + 1, 0], "delay_ps": 0, "rate_bps": 8_000_000_000_000 / BYTE_PS});
+    let rate_bps = 8_000_000_000_000 / BYTE_PS;
+    let link = |port: usize| json!({"a": [0, port], "b": [port + 1, 0], "delay_ps": 0, "rate_bps": rate_bps});
     let limit = |class: usize| plan.limits.get(class).map_or(256, |(cells, _)| *cells);
     let oldest: Vec<_> = (0..3).filter(|&class| plan.limits[class].1).collect();
     let addresses: Vec<_> = (1..8_u64).map(|mask| json!([GROUP + mask, 1, mask])).collect();
     let config = json!({"class_of_pcp": [0, 1, 2, 3, 4, 5, 6, 7], "class_of_untagged": 0, "ats_classes": [],
         "static_addresses": addresses, "learning_enable": false,
-        "vlan_tagging": if plan.edits { 1 << WITHOUT_TAGS | 1 << WITH_TAGS } else { 0 }, "untagged": [[1, 1 << WITHOUT_TAGS]],
+        "vlan_tagging": if plan.edits { 1 << WITHOUT_TAGS | 1 << WITH_TAGS } else { 0 },
+        "untagged": [[1, 1 << WITHOUT_TAGS]],
         "queue_limit": (0..8).map(limit).collect::<Vec<_>>(), "class_limit": vec![10_000; 8], "drop_oldest": oldest,
         "queue_guarantee": plan.queue_guarantee, "reception_guarantee": plan.reception_guarantee,
         "shared_limit": 10_000});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A frame reads each setting in a cycle of its own, as `bridge/facts.rs` has them: a change that is seen from that cycle on
-//! counts for it, and one that is seen from the next on does not. And tables take no entry while a frame is at it.
+//! A frame reads each setting in a cycle of its own, as `bridge/facts.rs` has them: a change that is seen from that cycle
+//! on counts for it, and one that is seen from the next on does not. And tables take no entry while a frame is at it.
 use penstock_net::bridge::{
     Arrival, Bridge, BridgeConfig, Change, Identify, Judgement, Memos, StreamConfig, StreamKey, Tick, Timing,
     Translation, NO_PLACE,
@@ -44,8 +44,8 @@ fn stream(stream: u16, key: StreamKey, slot: u32) -> StreamConfig {
     StreamConfig { stream, port: 0, key, slot: Some((0, slot)), ns_per_byte: 1_000 << 24, empty_to_full: 1 << 16 }
 }
 
-/// At port 0, stream 1 is known by the address of station 1, and stream 2 by that of whoever sends. An ATS scheduler holds
-/// each frame of class 5 but the first.
+/// At port 0, stream 1 is known by the address of station 1, and stream 2 by that of whoever sends. An ATS scheduler
+/// holds each frame of class 5 but the first.
 fn config() -> BridgeConfig {
     BridgeConfig {
         class_of_pcp: [0, 1, 2, 3, 4, 5, 6, 7],
@@ -102,8 +102,8 @@ impl Play {
 
 const TO_ONE: (u64, u64) = (MAC + 1, SOURCE);
 
-/// Two frames to station 1, with a change that is seen from a cycle on: what becomes of the second, and whether its sender
-/// is known afterwards.
+/// Two frames to station 1, with a change that is seen from a cycle on: what becomes of the second, and whether its
+/// sender is known afterwards.
 fn told(config: &BridgeConfig, tag: Option<Tag>, change: Option<(Tick, &Change)>) -> impl PartialEq + std::fmt::Debug {
     let mut play = Play::new(config);
     let turn = play.arrive(0, (MAC + 1, SOURCE), tag, BYTES, FIRST - 1_000);
@@ -257,18 +257,20 @@ fn a_rate_is_taken_but_while_its_stream_is_being_shaped() {
     );
 }
 
+/// Of the set in which it will stand, and of another one.
 #[test]
 fn an_address_is_taken_but_while_one_is_being_learnt() {
-    let of_set = |config: &BridgeConfig, set: fn(u32) -> u32| {
-        let set = set(set_of(SOURCE));
-        let mut play = Play::new(config);
-        let turn = play.arrive(0, TO_ONE, Some(Tag { pcp: 5, vlan: 10 }), BYTES, FIRST);
-        refused(turn + NEXT_TURN, |at| play.bridge.clone().takes_address(at, set, &play.headers))
+    let of_sets = |config: &BridgeConfig| {
+        let own = set_of(SOURCE);
+        [own, own ^ 1].map(|set| {
+            let mut play = Play::new(config);
+            let turn = play.arrive(0, TO_ONE, Some(Tag { pcp: 5, vlan: 10 }), BYTES, FIRST);
+            refused(turn + NEXT_TURN, |at| play.bridge.clone().takes_address(at, set, &play.headers))
+        })
     };
-    let (same, other): (fn(u32) -> u32, fn(u32) -> u32) = (|set| set, |set| set ^ 1);
-    assert_eq!([same, other].map(|set| of_set(&config(), set)), [vec![1, 2, 3, 4, 5], vec![1, 5]]);
+    assert_eq!(of_sets(&config()), [vec![1, 2, 3, 4, 5], vec![1, 5]]);
     let no_member = BridgeConfig { vlans: vec![(10, 0b1110)], ..config() };
-    assert_eq!([same, other].map(|set| of_set(&no_member, set)), [vec![1, 2, 3], vec![1]]);
+    assert_eq!(of_sets(&no_member), [vec![1, 2, 3], vec![1]]);
     let off = BridgeConfig { learning_enable: false, ..config() };
-    assert_eq!([same, other].map(|set| of_set(&off, set)), [vec![], vec![]]);
+    assert_eq!(of_sets(&off), [vec![], vec![]]);
 }

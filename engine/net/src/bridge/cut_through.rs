@@ -162,8 +162,8 @@ impl Bridge {
         (0..self.ports()).filter(is_slow).fold(0, |mask, port| mask | 1 << port)
     }
 
-    /// The only copy of a frame that is not damaged leaves, if nothing can come before it until then. Of a port that is shaped
-    /// more is asked: frames can be too long for it, and its gate has to stay open for the longest.
+    /// The only copy of a frame that is not damaged leaves, if nothing can come before it until then. A port that is shaped
+    /// asks for more: frames can be too long for it, and its gate has to stay open for the longest.
     fn leave_at_once(&mut self, now: Tick, before: Tick, candidate: &Candidate) -> Option<Passed> {
         let Candidate { egress, copy, .. } = candidate;
         if self.ports.get(*egress).egress.is_shaped() {

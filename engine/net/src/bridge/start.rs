@@ -257,7 +257,7 @@ mod tests {
         assert!(gate_time(&clock, ptp, 0).unwrap_err().to_string().contains("1000 ps"));
     }
 
-    /// The rate is set some cycles before the run, when the clock shows as much less as it then counts at its nominal rate.
+    /// The rate is set some cycles before the run, when the clock shows as much less as so many nominal cycles have.
     #[test]
     fn a_clock_of_hardware_gets_its_rate_before_the_run() {
         let hardware = Clock::new(2, false, &super::super::Timing::Hardware).unwrap();

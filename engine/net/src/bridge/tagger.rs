@@ -42,3 +42,17 @@ impl Tagger {
         self.cycles.first_byte(selection, edit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_edit_what_they_send_if_they_tag() {
+        let is_any = |vlan_tagging| {
+            let config = BridgeConfig { vlan_tagging, ..BridgeConfig::default() };
+            Tagger::new(4, &config).unwrap().is_any()
+        };
+        assert_eq!([0, 0b1000, 0b1_0000].map(is_any), [false, true, false], "of four ports");
+    }
+}

@@ -393,3 +393,46 @@ impl LineTime for Line<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use penstock_shaper::ptp_clock::PtpClock;
+
+    use super::*;
+
+    fn ideal() -> Clock {
+        Clock::Ideal(Ideal::new(0, None, vec![1_000_000_000; 2]))
+    }
+
+    fn of_line<T>(clock: &Clock, counting: Counting, of: impl Fn(&Line) -> T) -> T {
+        let gate_time = GateTime::new(PtpClock::new(0, 0), GATE_DELAYS);
+        of(&Line { clock, gate_time: &gate_time, port: 0, counting })
+    }
+
+    /// Of 100 bytes, at 8 ns each: in nanoseconds of gates for hardware, else in picoseconds.
+    #[test]
+    fn a_gap_belongs_to_a_frame_or_not() {
+        let hardware = Clock::new(2, false, &Timing::Hardware).unwrap();
+        for (clock, byte) in [(hardware, 8), (ideal(), 8_000)] {
+            let plain = Counting::default();
+            let without = Counting { window_without_gap: true, ..plain };
+            let frozen = Counting { credit_frozen_in_guard_band: true, ..plain };
+            assert_eq!(of_line(&clock, plain, |line| line.wire(100)), 120 * byte);
+            assert_eq!(of_line(&clock, without, |line| line.wire(100)), 108 * byte);
+            assert_eq!(of_line(&clock, plain, |line| line.credit_guard(100)), 0);
+            assert_eq!(of_line(&clock, frozen, |line| line.credit_guard(100)), 120 * byte + 1);
+            // In ticks, which are cycles of hardware.
+            let byte = if byte == 8 { 1 } else { byte };
+            for (gap_costs_credit, bytes) in [(false, 108), (true, 120)] {
+                let counting = Counting { gap_costs_credit, ..plain };
+                assert_eq!(of_line(&clock, counting, |line| line.spent(1_000, 100)), 1_000 + bytes * byte);
+            }
+        }
+    }
+
+    #[test]
+    fn hardware_has_two_to_eight_ports() {
+        let is_made = |ports| Clock::new(ports, false, &Timing::Hardware).is_ok();
+        assert_eq!([1, 2, 8, 9].map(is_made), [false, true, true, false]);
+    }
+}
