@@ -43,10 +43,10 @@ module pen_credit
   output logic [CLASSES-1:0] ready_o,            // credit is not negative
   output logic               idle_o,             // no credit changes before a gate does
   output logic [CLASSES-1:0] sending_o,          // bit k: a frame of class k is being transmitted
-  // Observation: highest and lowest credit, in whole bits, and what it is now
+  // Observation: highest and lowest credit, in whole bits, and what it was a cycle ago
   input  logic               read_i,             // held until ack_o
   input  logic               clear_i,            // with read_i: highest and lowest start anew
-  input  logic [1:0]         read_which_i,       // 0 now, 1 highest, 2 lowest
+  input  logic [1:0]         read_which_i,       // 0 of a cycle ago, 1 highest, 2 lowest
   input  class_t             read_class_i,
   output logic               ack_o,
   output logic [31:0]        data_o              // signed; zero without ack_o
@@ -125,16 +125,18 @@ module pen_credit
   assign sending_o = sending ? 8'b1 << class_q : '0;
 
   // --- observation: credit is highest when a frame is selected and lowest when its transmission ends ----------------
+  // Which class is selected is known late in its cycle: what all had in it is looked at in the next.
   logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
   logic             clear_q;
   logic [1:0]       which_q;                     // what is read
+  bits_t [CLASSES-1:0] before_q;                 // of each class in the cycle before
   bits_t            high_q, candidate, stored, invert, answer;
   logic [LOW_W-1:0] low_q;
   class_t           look_class, high_class_q, low_class_q, address;
   logic             take, is_high, better, writes, to_zero;
 
-  assign look_class = grant_i ? grant_class_i : read_class_i;
-  assign take       = read_i && !grant_i && !high_pending_q && !low_pending_q && !ends && !read_q && !ack_o;
+  assign look_class = selected_i ? class_q : read_class_i;
+  assign take       = read_i && !grant_i && !selected_i && !high_pending_q && !low_pending_q && !ends && !read_q && !ack_o;
   assign is_high    = !low_pending_q && (high_pending_q || which_q != 2'd2);
   assign address    = low_pending_q ? low_class_q : high_class_q;
   assign to_zero    = init_busy_i || (read_q && clear_q);
@@ -161,13 +163,14 @@ module pen_credit
       read_q         <= 1'b0;
       ack_o          <= 1'b0;
     end else begin
-      high_pending_q <= grant_i || (high_pending_q && low_pending_q);
+      high_pending_q <= selected_i || (high_pending_q && low_pending_q);
       low_pending_q  <= ends && !write_i && enable_q[class_q] && next[class_q][CREDIT_W-1];
       read_q         <= take;
       ack_o          <= read_q;
     end
-    if (grant_i || take) begin
-      high_q       <= credit_q[look_class][CREDIT_W-1:FRACTION_W];
+    for (int unsigned k = 0; k < CLASSES; k++) before_q[k] <= credit_q[k][CREDIT_W-1:FRACTION_W];
+    if (selected_i || take) begin
+      high_q       <= before_q[look_class];
       high_class_q <= look_class;
     end
     if (take) begin

@@ -37,7 +37,7 @@ class Bench:
         self.highest, self.lowest = [0] * 8, [0] * 8
         self.free_at = self.cycle_count = 0
         self.sending = None  # class, and the cycle after the last one of its transmission
-        self.history = deque(maxlen=4)
+        self.history = deque([[0] * 8] * 4, maxlen=4)
         self.selected = None  # length of the frame granted in the cycle before
         self.gap = False
         self.read = None
@@ -121,7 +121,7 @@ class Bench:
 
     def answer(self, data):
         which, k, clear = self.read
-        now = bits(self.history[-3][k])  # taken two cycles ago
+        now = bits(self.history[0][k])  # taken two cycles ago, from the cycle before
         if which == NOW:
             assert data == now, (k, data, now)
         elif which == HIGHEST:
