@@ -185,6 +185,40 @@ def test_a_class_that_gets_credit_pays_for_the_rest_of_the_frame_it_is_sending()
     assert second - first > 3_000, "without credit it would follow the first one at once"
 
 
+@pytest.mark.parametrize("ports", [PORTS, pytest.param(8, marks=pytest.mark.slow)])
+def test_cells_come_back_to_the_cycle_whatever_becomes_of_a_tag(ports: int) -> None:
+    """Ports that add a tag, take it away, or are the host's: another frame comes as one that fills its queue leaves."""
+    adds, removes, host = 1, 2, ports - 1
+    # From the first frame to the second one that finds its cells.
+    room_after = {PORTS: {adds: 322, removes: 313, host: 325}, 8: {adds: 342, removes: 341, host: 349}}[ports]
+    arrivals: list[Arrival] = []
+    for egress, offset in room_after.items():
+        first, second = [port for port in range(ports) if port != egress][:2]
+        tag = bytes.fromhex("81000001") if egress == removes else b""
+        for phase in range(ports):
+            for after in range(offset - 6, offset + 7):
+                at = len(arrivals) * 500 + phase
+                for port, start, size in ((first, at, 200), (second, at + after, 80)):
+                    head = station_address(egress, 0) + station_address(port, 1) + tag + TYPE_EXPERIMENTAL
+                    arrivals.append(Arrival(start, Frame(port, head, size)))
+    config = SwitchConfig(
+        ports=ports,
+        host=True,
+        learning=False,
+        class_of_pcp=[5] * 8,
+        queue_limit_cells={5: 2},
+        vlans={1: set(range(ports))},
+        tagging_ports={adds, removes},
+        untagged={1: {removes}},
+        static_addresses=[(int.from_bytes(station_address(port, 0)), 1, {port}) for port in range(ports)],
+    )
+    differences, record = differ(Scenario(1, config, tuple(arrivals)))
+    assert not differences, differences[0].what
+    verdict = record.events["kind"] == _engine.KINDS.index("verdict")
+    found_room = record.events["destination"][verdict & (record.events["length"] == 80)] != 0
+    assert len(arrivals) * 0.2 < found_room.sum() < len(arrivals) * 0.3
+
+
 @pytest.mark.parametrize("path", sorted(Path(__file__).with_name("differential").glob("*.json")), ids=lambda p: p.stem)
 def test_what_once_differed(path: Path) -> None:
     differences, _ = differ(load(path))
