@@ -228,16 +228,19 @@ struct Coming {
     host: (u8, bool),
 }
 
+/// Many of the host, and for it.
 fn coming() -> impl Strategy<Value = Coming> {
-    let destination =
-        prop_oneof![4 => (0..u64::from(PORTS)).prop_map(|port| STATION + port), 1 => Just(u64::MAX >> 16)];
-    let host = prop_oneof![1 => Just(0_u8), 3 => 1..8_u8];
-    (0..PORTS, 0..3_000_u64, destination, 64..200_usize, (host, any::<bool>()))
+    let (host, every) = (PORTS - 1, u64::MAX >> 16);
+    let destination = (0..PORTS).prop_map(|port| STATION + u64::from(port));
+    let destination = prop_oneof![3 => destination, 3 => Just(STATION + u64::from(host)), 1 => Just(every)];
+    let ports = prop_oneof![1 => Just(0_u8), 3 => 1..8_u8];
+    let from = prop_oneof![0..PORTS, Just(host)];
+    (from, 0..3_000_u64, destination, 64..90_usize, (ports, prop::bool::weighted(0.8)))
         .prop_map(|(port, start, destination, bytes, host)| Coming { port, start, destination, bytes, host })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// With a frame that finds its port free and is sent with its judgement, or by steps that end in between; with
     /// frames of a host that it is told of, which take its port too; and with a clock that is set meanwhile.
