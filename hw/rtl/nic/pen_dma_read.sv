@@ -11,7 +11,11 @@ module pen_dma_read
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
-  input  window_range_t [WINDOWS-1:0] windows_i,
+  // pen_dma_window
+  output logic                        ask_o,
+  output page_t                       page_o,
+  input  logic                        taken_i,
+  input  logic                        allowed_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
   output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
   input  dma_request_t [CLIENTS-1:0]  request_i,
@@ -30,7 +34,7 @@ module pen_dma_read
 );
   typedef enum logic [1:0] {IDLE, ADDRESS, DATA, REFUSE} state_e;
   state_e     state_q;
-  logic       check, allowed, error_q, burst_last, last, taken;
+  logic       check, error_q, burst_last, last, taken;
   logic [3:0] count;
   address_t   address;
   dma_beat_t  beat;
@@ -39,13 +43,14 @@ module pen_dma_read
   pen_dma_requests #(.CLIENTS(CLIENTS)) u_requests (
     .clk_i,
     .rst_i,
-    .windows_i,
     .request_valid_i,
     .request_ready_o,
     .request_i,
     .next_i      (state_q == IDLE && !check),
+    .ask_o,
+    .page_o,
+    .taken_i,
     .check_o     (check),
-    .allowed_o   (allowed),
     .client_o    (client),
     .address_o   (address),
     .words_o     (m_axi_arlen_o),
@@ -77,7 +82,7 @@ module pen_dma_read
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
-      IDLE: if (check) state_q <= allowed ? ADDRESS : REFUSE;
+      IDLE: if (check) state_q <= allowed_i ? ADDRESS : REFUSE;
       ADDRESS: if (m_axi_arready_i) state_q <= DATA;
       DATA: if (taken && burst_last) state_q <= IDLE;
       REFUSE: state_q <= IDLE;

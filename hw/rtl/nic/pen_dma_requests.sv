@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of several clients for the host's memory, cut into bursts and looked up in the windows.
+// Requests of several clients for the host's memory, cut into bursts, whose pages pen_dma_window looks up.
 //
 // A burst has up to 128 bytes and does not cross a multiple of 128, so none crosses a page; clients take turns burst by
 // burst.
 //
 //   next_i      |1| | | | |..| |    a burst may begin
-//   looks_q     | |1| | | |..| |    now_q is the request whose turn it is, until the end of the burst
+//   ask_o       | |1| | | |..| |    until taken_i; now_q is the request whose turn it is, to the end of the burst
 //   check_o     | | |1| | |..| |    client_o, address_o and burst_last_o hold from here to the end of the burst
-//   allowed_o   | | |A| | |..| |    with check_o: the page is the host's
 //   moves_i     | | | | |1|..|1|    a word: bytes of it that belong to the burst: count_o
 module pen_dma_requests
   import pen_nic_pkg::*;
@@ -16,13 +15,14 @@ module pen_dma_requests
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
-  input  window_range_t [WINDOWS-1:0] windows_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
   output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
   input  dma_request_t [CLIENTS-1:0]  request_i,
   input  logic                        next_i,
+  output logic                        ask_o,             // of pen_dma_window, which answers with check_o
+  output page_t                       page_o,
+  input  logic                        taken_i,
   output logic                        check_o,
-  output logic                        allowed_o,
   output logic [$clog2(CLIENTS > 1 ? CLIENTS : 2)-1:0] client_o,
   output address_t                    address_o,         // of the next byte
   output logic [7:0]                  words_o,           // with check_o and until the first word: of the burst, less one
@@ -41,7 +41,7 @@ module pen_dma_requests
   logic [CLIENTS-1:0]         active_q;
   dma_request_t [CLIENTS-1:0] left_q;                    // of each request, what has not been moved
   dma_request_t               now_q, moved;              // of client_q; after this word
-  logic                       begins, looks_q;
+  logic                       begins;
   logic [BURST_W:0]           room, burst_bytes, burst_left_q;
   logic [3:0]                 lanes;
 
@@ -56,11 +56,8 @@ module pen_dma_requests
     end
   end
 
-  pen_dma_window u_window (
-    .clk_i, .windows_i, .page_i(now_q.address[ADDRESS_W-1:12]), .allowed_o
-  );
-
-  assign begins       = next_i && !looks_q && active_q != '0;
+  assign begins       = next_i && !ask_o && active_q != '0;
+  assign page_o       = now_q.address[ADDRESS_W-1:12];
   assign client_o     = client_q;
   assign address_o    = now_q.address;
   assign room         = (BURST_W + 1)'(BURST_BYTES) - {1'b0, now_q.address[BURST_W-1:0]};
@@ -74,8 +71,8 @@ module pen_dma_requests
   assign moved        = '{address: now_q.address + ADDRESS_W'(count_o), bytes: now_q.bytes - 17'(count_o)};
 
   always_ff @(posedge clk_i) begin
-    looks_q <= begins;
-    check_o <= looks_q;
+    ask_o   <= begins || (ask_o && !taken_i);
+    check_o <= taken_i;
     if (begins) begin
       client_q <= chosen;
       now_q    <= left_q[chosen];
@@ -94,7 +91,7 @@ module pen_dma_requests
       end
     end
     if (rst_i) begin
-      looks_q  <= 1'b0;
+      ask_o    <= 1'b0;
       check_o  <= 1'b0;
       client_q <= '0;
       active_q <= '0;

@@ -11,7 +11,11 @@ module pen_dma_write
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
-  input  window_range_t [WINDOWS-1:0] windows_i,
+  // pen_dma_window
+  output logic                        ask_o,
+  output page_t                       page_o,
+  input  logic                        taken_i,
+  input  logic                        allowed_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
   output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
   input  dma_request_t [CLIENTS-1:0]  request_i,
@@ -43,7 +47,7 @@ module pen_dma_write
   state_e     state_q;
   client_t    client, answered;
   address_t   address;
-  logic       check, allowed, burst_last, last, moves, opened, answers, open_ready, open_valid;
+  logic       check, burst_last, last, moves, opened, answers, open_ready, open_valid;
   logic [3:0] count;
   logic [$clog2(DEPTH):0] open_count;
   logic [CLIENTS-1:0][OPEN_W-1:0] open_q;   // bursts without answer
@@ -51,13 +55,14 @@ module pen_dma_write
   pen_dma_requests #(.CLIENTS(CLIENTS)) u_requests (
     .clk_i,
     .rst_i,
-    .windows_i,
     .request_valid_i,
     .request_ready_o,
     .request_i,
     .next_i      (state_q == IDLE && !check),
+    .ask_o,
+    .page_o,
+    .taken_i,
     .check_o     (check),
-    .allowed_o   (allowed),
     .client_o    (client),
     .address_o   (address),
     .words_o     (m_axi_awlen_o),
@@ -98,13 +103,13 @@ module pen_dma_write
     for (int unsigned k = 0; k < CLIENTS; k++) begin
       settled_q[k] <= request_ready_o[k] && open_q[k] == '0;
       error_o[k]   <= !rst_i && ((answers && m_axi_bresp_i[1] && answered == client_t'(k))
-                                 || (check && !allowed && client == client_t'(k)));
+                                 || (check && !allowed_i && client == client_t'(k)));
     end
   end
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
-      IDLE: if (check) state_q <= allowed ? ADDRESS : DISCARD;
+      IDLE: if (check) state_q <= allowed_i ? ADDRESS : DISCARD;
       ADDRESS: if (opened) state_q <= DATA;
       DATA, DISCARD: if (moves && burst_last) state_q <= IDLE;
     endcase

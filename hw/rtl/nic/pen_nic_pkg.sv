@@ -15,8 +15,8 @@ package pen_nic_pkg;
 
   // Pages that the host has given to the card; none if last is below first.
   typedef struct packed {
-    page_t last;
-    page_t first;
+    logic [31:0] last;
+    logic [31:0] first;
   } window_range_t;
 
   // Why a queue stands still. The number is what the register says.

@@ -365,7 +365,19 @@ module pen_nic_port
     .error_o      (credit_error)
   );
 
-  // ---- Memory of the host --------------------------------------------------------------------------------------------
+  // ---- Memory of the host: reads are looked up first ------------------------------------------------------------------
+  logic [1:0]  window_ask, window_taken;
+  page_t [1:0] window_page;
+  logic        window_allowed;
+  pen_dma_window u_window (
+    .clk_i,
+    .windows_i(windows),
+    .ask_i    (window_ask),
+    .page_i   (window_page),
+    .taken_o  (window_taken),
+    .allowed_o(window_allowed)
+  );
+
   localparam int unsigned READ_QUEUE = 0, READ_FRAME = 1, READ_USED = 2, READ_RECEIVE = 3, READERS = 4;
   logic         [READERS-1:0] read_valid, read_ready, beat_valid;
   dma_request_t [READERS-1:0] read_request;
@@ -373,7 +385,10 @@ module pen_nic_port
   pen_dma_read #(.CLIENTS(READERS)) u_dma_read (
     .clk_i,
     .rst_i,
-    .windows_i      (windows),
+    .ask_o          (window_ask[0]),
+    .page_o         (window_page[0]),
+    .taken_i        (window_taken[0]),
+    .allowed_i      (window_allowed),
     .request_valid_i(read_valid),
     .request_ready_o(read_ready),
     .request_i      (read_request),
@@ -397,7 +412,10 @@ module pen_nic_port
   pen_dma_write #(.CLIENTS(WRITERS)) u_dma_write (
     .clk_i,
     .rst_i,
-    .windows_i      (windows),
+    .ask_o          (window_ask[1]),
+    .page_o         (window_page[1]),
+    .taken_i        (window_taken[1]),
+    .allowed_i      (window_allowed),
     .request_valid_i(write_valid),
     .request_ready_o(write_ready),
     .request_i      (write_request),

@@ -222,7 +222,7 @@ module pen_nic_registers
                       && hwif_out.queue_driver[1].value.value[31:16] == '0
                       && hwif_out.queue_device[1].value.value[31:16] == '0;
     for (int unsigned w = 0; w < WINDOWS; w++)
-      windows_o[w] = '{last: 36'(hwif_out.window_last[w].page.value), first: 36'(hwif_out.window_first[w].page.value)};
+      windows_o[w] = '{last: hwif_out.window_last[w].page.value, first: hwif_out.window_first[w].page.value};
     max_frame_bytes_o = hwif_out.max_frame.bytes.value;
     if (hwif_out.max_frame.bytes.value > 11'd2000) max_frame_bytes_o = 11'd2000;
     if (hwif_out.max_frame.bytes.value < 11'd64) max_frame_bytes_o = 11'd64;
