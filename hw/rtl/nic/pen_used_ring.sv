@@ -68,7 +68,7 @@ module pen_used_ring
   logic [$clog2(BATCH):0] batch_q;
   logic               error_q;
   logic [63:0]        element, index_data;
-  address_t           element_address, index_address;
+  address_t           write_at;
 
   pen_fifo #(.WIDTH($bits(chain_t)), .DEPTH(16)) u_chains (
     .clk_i, .rst_i,
@@ -118,8 +118,8 @@ module pen_used_ring
   assign mask  = (16'd1 << place.size_log2) - 1'b1;
   assign index = next_used & mask;
 
-  assign element_address = {place.device, 2'b0} + ADDRESS_W'(4) + ADDRESS_W'({index, 3'b0});
-  assign index_address   = {place.device, 2'b0} + ADDRESS_W'(2);
+  // What is written now: the index, or the element that is next.
+  assign write_at = {place.device, 2'b0} + (state_q == INDEX ? ADDRESS_W'(2) : ADDRESS_W'(4) + ADDRESS_W'({index, 3'b0}));
   assign element         = {15'b0, chain_q.used.bytes, 16'b0, chain_q.used.head};
   assign index_data      = {4{visible}};
 
@@ -127,8 +127,7 @@ module pen_used_ring
   logic upper_q;
   always_comb begin
     write_valid_o = state_q inside {ELEMENT, INDEX};
-    write_o       = state_q == INDEX ? '{address: index_address, bytes: 17'd2}
-                                     : '{address: element_address, bytes: 17'd8};
+    write_o       = '{address: write_at, bytes: state_q == INDEX ? 17'd2 : 17'd8};
     data_valid_o  = state_q inside {ELEMENT_DATA, INDEX_DATA};
     data_o        = state_q == INDEX_DATA ? index_data : upper_q ? {element[31:0], element[63:32]} : element;
     read_valid_o  = state_q == ASK && settled_i && !error_q && !error_i;
@@ -156,7 +155,7 @@ module pen_used_ring
       end
       UNDO: state_q <= IDLE;
       ELEMENT: begin
-        upper_q  <= element_address[2];
+        upper_q  <= write_at[2];
         second_q <= 1'b0;
         if (write_ready_i) begin
           written_q[queue_q] <= 1'b1;

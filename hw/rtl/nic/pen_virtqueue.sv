@@ -120,16 +120,12 @@ module pen_virtqueue
   assign ahead = value - index_q.next;
   assign total = 18'(total_q) + 18'(length_q[16:0]);
 
-  // What is read now.
-  always_comb begin
-    request_o.address = {place_q.driver, 1'b0} + ADDRESS_W'(2);
-    request_o.bytes   = 17'd2;
-    if (state_q == RING) request_o.address = {place_q.driver, 1'b0} + ADDRESS_W'(4) + ADDRESS_W'({index_q.next & mask, 1'b0});
-    if (state_q == DESCRIPTOR) begin
-      request_o.address = {place_q.descriptors, 4'b0} + ADDRESS_W'({at_q, 4'b0});
-      request_o.bytes   = 17'd16;
-    end
-  end
+  // What is read now: of the table a descriptor, of the ring an element, or else its index.
+  address_t base, offset;
+  assign base   = state_q == DESCRIPTOR ? {place_q.descriptors, 4'b0} : {place_q.driver, 1'b0};
+  assign offset = state_q == DESCRIPTOR ? ADDRESS_W'({at_q, 4'b0})
+                  : state_q == RING ? ADDRESS_W'(4) + ADDRESS_W'({index_q.next & mask, 1'b0}) : ADDRESS_W'(2);
+  assign request_o = '{address: base + offset, bytes: state_q == DESCRIPTOR ? 17'd16 : 17'd2};
   assign request         = state_q inside {INDEX, RING, DESCRIPTOR};
   assign request_valid_o = request;
 
