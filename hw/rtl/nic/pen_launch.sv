@@ -68,7 +68,7 @@ module pen_launch
   state_e                        state_q;
   logic [63:0]                   launch_q;      // of the frame that is offered, as gate time has it
   count_t                        at_q;          // its place
-  logic [64:0]                   ahead_q;
+  logic [64:0]                   ahead, ahead_q;
   slot_t  [QUEUES-1:0][SLOTS-1:0] order_q;      // the first one in 0
   count_t [QUEUES-1:0]           count_q;
   logic   [QUEUES-1:0]           head_valid_q, load_q, due_q, near_q;
@@ -78,7 +78,7 @@ module pen_launch
   frame_t [SENT_CYCLES-1:0]      released_q;    // the one of that many cycles ago, and one more
   logic                          load, hit, late, insert;
   queue_t                        load_queue;
-  logic [63:0]                   read_time;
+  logic [63:0]                   read_time, next_head;
 
   // ---- What is held --------------------------------------------------------------------------------------------------
   always_comb begin
@@ -112,11 +112,12 @@ module pen_launch
   // ---- Coming --------------------------------------------------------------------------------------------------------
   assign hit       = release_o && release_queue_o == offer_queue_i;
   assign late      = ahead_q[64] || ahead_q[63:3] == '0;
-  assign answer_o  = state_q == INSERT && !hit;
+  assign answer_o  = state_q == INSERT && !hit && !load;
   assign beyond_o  = answer_o && !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
   assign dropped_o = answer_o && late && drop_i[offer_queue_i] && !beyond_o;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
   assign insert    = taken_o;
+  assign ahead     = {1'b0, launch_q} - {1'b0, state_q == PLACE ? read_time : gate_time_i};
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -127,14 +128,14 @@ module pen_launch
       end
       PLACE: begin
         if (!load) begin
-          if (at_q == count_q[offer_queue_i] || read_time > launch_q) state_q <= JUDGE;
+          if (at_q == count_q[offer_queue_i] || ahead[64]) state_q <= JUDGE;
           else at_q <= at_q + 1'b1;
         end
       end
       JUDGE: state_q <= INSERT;
-      INSERT: state_q <= IDLE;
+      INSERT: if (!load) state_q <= IDLE;
     endcase
-    ahead_q <= {1'b0, launch_q} - {1'b0, gate_time_i};
+    ahead_q <= ahead;
     if (hit && state_q != IDLE) begin           // places have changed
       state_q <= PLACE;
       at_q    <= '0;
@@ -149,6 +150,7 @@ module pen_launch
     release_slot_o = order_q[release_queue_o][0];
   end
   assign release_o = due_q != '0;
+  assign next_head = load ? read_time : launch_q;
 
   for (genvar k = 0; k < QUEUES; k++) begin : gen_queue
     logic        of_offer, comes, comes_first, goes;
@@ -165,7 +167,7 @@ module pen_launch
       if (load && load_queue == queue_t'(k)) begin
         load_q[k]       <= 1'b0;
         head_valid_q[k] <= 1'b1;
-        head_q[k]       <= read_time;
+        head_q[k]       <= next_head;
       end
       if (goes) begin
         head_valid_q[k] <= 1'b0;
@@ -183,7 +185,7 @@ module pen_launch
       if (comes_first) begin
         load_q[k]       <= 1'b0;
         head_valid_q[k] <= 1'b1;
-        head_q[k]       <= launch_q;
+        head_q[k]       <= next_head;
       end
       if (rst_i) begin
         due_q[k]        <= 1'b0;
