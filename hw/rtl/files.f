@@ -30,6 +30,7 @@ mac/pen_mac_rx.sv
 mac/pen_mac_rx_fifo.sv
 mac/pen_mac_rx_cut.sv
 mac/pen_mac_tx.sv
+mac/pen_fcs.sv
 buffer/pen_buffer_pkg.sv
 buffer/pen_store.sv
 buffer/pen_free_list.sv

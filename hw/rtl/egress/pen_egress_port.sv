@@ -15,6 +15,7 @@ module pen_egress_port
   parameter int unsigned CELLS = 1024,
   parameter int unsigned PORT  = 0,
   parameter bit          HOST  = 0,     // frames go to the host, not to a wire
+  parameter bit          FCS   = 0,     // the last four bytes of frames are their FCS only on the wire, and none has an edit
   parameter int unsigned LATE  = 0      // by so many cycles the count of cycles comes late
 ) (
   input  logic          clk_i,
@@ -213,21 +214,38 @@ module pen_egress_port
     .idle_o       (reader_idle)
   );
 
-  pen_editor u_editor (
-    .clk_i,
-    .start_i     (start),
-    .edit_i      (edit),
-    .label_i     (frame_label),
-    .pad_i       (pad),
-    .data_valid_i(data_valid),
-    .data_i      (data),
-    .data_ready_o(data_ready),
-    .skip_o      (skip),
-    .data_valid_o(edited_valid),
-    .data_o      (edited),
-    .data_ready_i(edited_ready),
-    .left_i      (left)
-  );
+  if (FCS) begin : gen_fcs
+    pen_fcs u_fcs (
+      .clk_i,
+      .start_i     (start),
+      .data_i      (data),
+      .data_o      (edited),
+      .data_ready_i(edited_ready),
+      .left_i      (left)
+    );
+    assign edited_valid = data_valid;
+    assign data_ready   = edited_ready;
+    assign skip         = 1'b0;
+
+    logic unused_edit;
+    assign unused_edit = &{1'b0, edit, frame_label, pad};
+  end else begin : gen_editor
+    pen_editor u_editor (
+      .clk_i,
+      .start_i     (start),
+      .edit_i      (edit),
+      .label_i     (frame_label),
+      .pad_i       (pad),
+      .data_valid_i(data_valid),
+      .data_i      (data),
+      .data_ready_o(data_ready),
+      .skip_o      (skip),
+      .data_valid_o(edited_valid),
+      .data_o      (edited),
+      .data_ready_i(edited_ready),
+      .left_i      (left)
+    );
+  end
 
   assign popped_sent = popped_slot - (waits_for_words(PORTS) && popped_edit.tag == TAG_REMOVE ? TAG_BYTES : '0);
 

@@ -806,7 +806,7 @@ module pen_nic_port
   assign port_ack[1]  = port_read[1];
   assign port_data[1] = '0;
 
-  pen_egress_port #(.PORTS(LISTS), .CELLS(CELLS), .PORT(0), .LATE(1)) u_port (
+  pen_egress_port #(.PORTS(LISTS), .CELLS(CELLS), .PORT(0), .FCS(1), .LATE(1)) u_port (
     .clk_i,
     .rst_i,
     .port_reset_i             (send_reset),
