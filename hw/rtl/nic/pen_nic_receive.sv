@@ -66,7 +66,8 @@ module pen_nic_receive
   logic         last_q, error_q, second_q;
   address_t     address_q;
   length_t      bytes_q;
-  address_t [1:0] num_buffers_q;                // where its two bytes are
+  address_t [1:0] num_buffers_q;                // the buffers that its two bytes are in, and where there
+  logic [1:0][3:0] num_buffers_at_q;
   length_t      room, fits;
 
   assign queue_o = queue_t'(frame_i.pair);
@@ -110,7 +111,7 @@ module pen_nic_receive
   logic [15:0] num_buffers;
   assign num_buffers   = chains_q + 1'b1;
   assign write_valid_o = state_q inside {REQUEST, PATCH};
-  assign write_o       = state_q == PATCH ? '{address: num_buffers_q[second_q], bytes: 17'd1}
+  assign write_o       = state_q == PATCH ? '{address: num_buffers_q[second_q] + ADDRESS_W'(num_buffers_at_q[second_q]), bytes: 17'd1}
                                           : '{address: address_q, bytes: 17'(bytes_q)};
   assign data_valid_o  = state_q inside {DATA, PATCH_DATA};
   assign data_o        = state_q == PATCH_DATA ? {8{num_buffers[8*second_q+:8]}} : both[63:0];
@@ -182,7 +183,10 @@ module pen_nic_receive
       TAKEN: begin
         for (int unsigned i = 0; i < 2; i++) begin
           automatic length_t byte_at = NUM_BUFFERS_AT + length_t'(i);
-          if (byte_at >= at_q && byte_at - at_q < bytes_q) num_buffers_q[i] <= address_q + ADDRESS_W'(byte_at - at_q);
+          if (byte_at >= at_q && byte_at - at_q < bytes_q) begin
+            num_buffers_q[i]    <= address_q;
+            num_buffers_at_q[i] <= 4'(byte_at - at_q);
+          end
         end
         at_q          <= at_q + bytes_q;
         chain_bytes_q <= chain_bytes_q + 17'(bytes_q);

@@ -129,13 +129,16 @@ module pen_slots
   slot_error_e        wrong_q;                   // in the order itself
   logic [8:0]         needed_q;                  // entries
   slot_error_e        verdict;
-  logic               none, has_guard, all_named, walk_over;
+  logic               none, has_guard, all_named, walk_over, is_short;
+  logic [39:0]        amount;                    // of time: a slot, or what slots leave free
 
   assign least_ns  = 33'({max_frame_bytes_i + OVERHEAD_BYTES, 3'b0}) + 33'(guard_ns_q);
   assign none      = count_q == '0;
   assign has_guard = guard_ns_q != '0;
   assign all_named = named_q == '1;
   assign walk_over = 32'(slot_q) + 1 == count_q;
+  assign amount    = state_q inside {WALK, EMIT} ? 40'(slot_ns) : free_q;
+  assign is_short  = amount < 40'(least_ns);
 
   always_comb begin
     verdict = SLOT_ERROR_NONE;
@@ -143,7 +146,7 @@ module pen_slots
     else if (lonely_q) verdict = SLOT_ERROR_NO_SLOT;
     else if ((cycle_ns_q == '0) != none || (none && has_guard)) verdict = SLOT_ERROR_CYCLE;
     else if (free_q[39]) verdict = SLOT_ERROR_TOO_LONG;
-    else if (short_q || (free_q != '0 && !all_named && free_q < 40'(least_ns))) verdict = SLOT_ERROR_TOO_SHORT;
+    else if (short_q || (free_q != '0 && !all_named && is_short)) verdict = SLOT_ERROR_TOO_SHORT;
     else if (32'(needed_q) > ENTRIES || (has_guard && guard_ns_q < 32'(GATE_MIN_INTERVAL_NS))
              || (free_q != '0 && free_q < 40'(GATE_MIN_INTERVAL_NS))) verdict = SLOT_ERROR_LIST;
   end
@@ -152,18 +155,20 @@ module pen_slots
   logic [8:0] entry_q;
   logic       moves;
   logic [QUEUES-1:0] states;
-  assign moves = entry_valid_o && entry_ready_i;
+  logic [31:0]       guarded;
+  assign moves   = entry_valid_o && entry_ready_i;
+  assign guarded = amount[31:0] - guard_ns_q;
   always_comb begin
     states  = '0;
     entry_o = '0;
     unique case (state_q)
       EMIT: begin
         states[queue] = 1'b1;
-        entry_o[31:0] = slot_ns - guard_ns_q;
+        entry_o[31:0] = guarded;
       end
       FREE: begin
         states        = ~named_q;
-        entry_o[31:0] = all_named ? free_q[31:0] : free_q[31:0] - guard_ns_q;
+        entry_o[31:0] = all_named ? free_q[31:0] : guarded;
       end
       default: entry_o[31:0] = guard_ns_q;
     endcase
@@ -237,7 +242,7 @@ module pen_slots
           if (32'(named) >= QUEUES) wrong_q <= SLOT_ERROR_QUEUE;
           else if (slot_ns == '0) wrong_q <= SLOT_ERROR_NO_TIME;
         end
-        if (33'(slot_ns) < least_ns) short_q <= 1'b1;
+        if (is_short) short_q <= 1'b1;
         sum_q          <= sum_q + 40'(slot_ns);
         named_q[queue] <= 1'b1;
         slot_q         <= slot_q + 1'b1;

@@ -40,7 +40,7 @@ module pen_virtqueue
   output buffer_t             buffer_o,
   output logic [15:0]         head_o,           // of the chain
   input  logic                ready_i,
-  input  logic                undo_i,           // with ready_o: as if the last undo_chains_i chains were not fetched
+  input  logic                undo_i,           // with ready_o and RECEIVE: as if the last undo_chains_i chains were not fetched
   input  logic [15:0]         undo_chains_i,    // of fetch_queue_i
   // Memory
   output logic                request_valid_o,
@@ -161,7 +161,7 @@ module pen_virtqueue
       IDLE: begin
         queue_q <= fetch_queue_i;
         if (fetch_i) state_q <= LOOK;
-        if (undo_i) state_q <= UNDO;
+        if (RECEIVE && undo_i) state_q <= UNDO;
         undo_chains_q <= undo_chains_i;
         total_q <= '0;
         chain_q <= '0;
