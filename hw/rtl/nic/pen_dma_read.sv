@@ -17,7 +17,7 @@ module pen_dma_read
   input  logic                        taken_i,
   input  logic                        allowed_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
-  output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
+  output logic [CLIENTS-1:0]          request_ready_o,   // one request in a cycle, and none of a client that has one under way
   input  dma_request_t [CLIENTS-1:0]  request_i,
   output logic [CLIENTS-1:0]          beat_valid_o,
   output dma_beat_t                   beat_o,
@@ -36,6 +36,7 @@ module pen_dma_read
   state_e     state_q;
   logic       check, error_q, burst_last, last, taken;
   logic [3:0] count;
+  logic [CLIENTS-1:0] active;
   address_t   address;
   dma_beat_t  beat;
   logic [$clog2(CLIENTS > 1 ? CLIENTS : 2)-1:0] client;
@@ -45,6 +46,7 @@ module pen_dma_read
     .rst_i,
     .request_valid_i,
     .request_ready_o,
+    .active_o    (active),
     .request_i,
     .next_i      (state_q == IDLE && !check),
     .ask_o,
@@ -93,5 +95,5 @@ module pen_dma_read
   end
 
   logic unused;
-  assign unused = &{1'b0, m_axi_rlast_i, m_axi_rresp_i[0]};
+  assign unused = &{1'b0, active, m_axi_rlast_i, m_axi_rresp_i[0]};
 endmodule

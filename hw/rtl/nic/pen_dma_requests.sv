@@ -2,7 +2,8 @@
 // Requests of several clients for the host's memory, cut into bursts, whose pages pen_dma_window looks up.
 //
 // A burst has up to 128 bytes and does not cross a multiple of 128, so none crosses a page; clients take turns burst by
-// burst.
+// burst. What requests have left is kept in a memory, which takes one request in a cycle, and none behind a burst that is not
+// its request's last.
 //
 //   next_i      |1| | | | |..| |    a burst may begin
 //   ask_o       | |1| | | |..| |    until taken_i; now_q is the request whose turn it is, to the end of the burst
@@ -16,7 +17,8 @@ module pen_dma_requests
   input  logic                        clk_i,
   input  logic                        rst_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
-  output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
+  output logic [CLIENTS-1:0]          request_ready_o,
+  output logic [CLIENTS-1:0]          active_o,          // a request of the client is under way
   input  dma_request_t [CLIENTS-1:0]  request_i,
   input  logic                        next_i,
   output logic                        ask_o,             // of pen_dma_window, which answers with check_o
@@ -37,15 +39,35 @@ module pen_dma_requests
   localparam int unsigned BURST_W = $clog2(BURST_BYTES);
   typedef logic [CLIENT_W-1:0] client_t;
 
-  client_t                    client_q, chosen;
+  client_t                    client_q, chosen, newcomer;
   logic [CLIENTS-1:0]         active_q;
-  dma_request_t [CLIENTS-1:0] left_q;                    // of each request, what has not been moved
-  dma_request_t               now_q, moved;              // of client_q; after this word
-  logic                       begins;
+  dma_request_t               left, now_q;               // of the chosen request; of client_q's
+  logic                       begins, comes, put_back_q;
   logic [BURST_W:0]           room, burst_bytes, burst_left_q;
   logic [3:0]                 lanes;
 
-  assign request_ready_o = ~active_q;
+  always_comb begin
+    comes    = 1'b0;
+    newcomer = '0;
+    for (int unsigned k = 0; k < CLIENTS; k++) begin
+      if (request_valid_i[k] && !active_q[k]) begin
+        comes    = 1'b1;
+        newcomer = client_t'(k);
+      end
+    end
+    request_ready_o           = '0;
+    request_ready_o[newcomer] = comes && !put_back_q;
+  end
+  assign active_o = active_q;
+
+  pen_lutram_1r1w #(.WIDTH($bits(dma_request_t)), .DEPTH(CLIENTS > 1 ? CLIENTS : 2)) u_left (
+    .clk_i,
+    .write_i     (put_back_q || comes),
+    .write_addr_i(put_back_q ? client_q : newcomer),
+    .write_data_i(put_back_q ? now_q : request_i[newcomer]),
+    .read_addr_i (chosen),
+    .read_data_o (left)
+  );
 
   // The next client after the one served last.
   always_comb begin
@@ -68,33 +90,28 @@ module pen_dma_requests
   assign burst_last_o = burst_left_q == (BURST_W + 1)'(count_o);
   assign last_o       = now_q.bytes == 17'(count_o);
 
-  assign moved        = '{address: now_q.address + ADDRESS_W'(count_o), bytes: now_q.bytes - 17'(count_o)};
-
   always_ff @(posedge clk_i) begin
-    ask_o   <= begins || (ask_o && !taken_i);
-    check_o <= taken_i;
+    ask_o      <= begins || (ask_o && !taken_i);
+    check_o    <= taken_i;
+    put_back_q <= moves_i && burst_last_o && !last_o && !end_i;
     if (begins) begin
       client_q <= chosen;
-      now_q    <= left_q[chosen];
+      if (!(put_back_q && chosen == client_q)) now_q <= left;
     end
     if (check_o) burst_left_q <= burst_bytes;
     if (moves_i) begin
-      burst_left_q     <= burst_left_q - (BURST_W + 1)'(count_o);
-      now_q            <= moved;
-      left_q[client_q] <= moved;
+      burst_left_q  <= burst_left_q - (BURST_W + 1)'(count_o);
+      now_q.address <= now_q.address + ADDRESS_W'(count_o);
+      now_q.bytes   <= now_q.bytes - 17'(count_o);
       if (last_o || end_i) active_q[client_q] <= 1'b0;
     end
-    for (int unsigned k = 0; k < CLIENTS; k++) begin
-      if (request_valid_i[k] && request_ready_o[k]) begin
-        active_q[k] <= 1'b1;
-        left_q[k]   <= request_i[k];
-      end
-    end
+    if (comes && !put_back_q) active_q[newcomer] <= 1'b1;
     if (rst_i) begin
-      ask_o    <= 1'b0;
-      check_o  <= 1'b0;
-      client_q <= '0;
-      active_q <= '0;
+      ask_o      <= 1'b0;
+      check_o    <= 1'b0;
+      put_back_q <= 1'b0;
+      client_q   <= '0;
+      active_q   <= '0;
     end
   end
 endmodule

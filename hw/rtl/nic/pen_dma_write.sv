@@ -17,7 +17,7 @@ module pen_dma_write
   input  logic                        taken_i,
   input  logic                        allowed_i,
   input  logic [CLIENTS-1:0]          request_valid_i,
-  output logic [CLIENTS-1:0]          request_ready_o,   // none of the client is under way
+  output logic [CLIENTS-1:0]          request_ready_o,   // one request in a cycle, and none of a client that has one under way
   input  dma_request_t [CLIENTS-1:0]  request_i,
   input  logic [CLIENTS-1:0]          data_valid_i,
   input  logic [CLIENTS-1:0][63:0]    data_i,            // in the lanes of its address
@@ -50,6 +50,7 @@ module pen_dma_write
   logic       check, burst_last, last, moves, opened, answers, open_ready, open_valid;
   logic [3:0] count;
   logic [$clog2(DEPTH):0] open_count;
+  logic [CLIENTS-1:0]     active;
   logic [CLIENTS-1:0][OPEN_W-1:0] open_q;   // bursts without answer
 
   pen_dma_requests #(.CLIENTS(CLIENTS)) u_requests (
@@ -57,6 +58,7 @@ module pen_dma_write
     .rst_i,
     .request_valid_i,
     .request_ready_o,
+    .active_o    (active),
     .request_i,
     .next_i      (state_q == IDLE && !check),
     .ask_o,
@@ -98,10 +100,10 @@ module pen_dma_write
 
   // Both a cycle later than they could be; a new request is seen at once.
   logic [CLIENTS-1:0] settled_q;
-  assign settled_o = settled_q & request_ready_o;
+  assign settled_o = settled_q & ~active;
   always_ff @(posedge clk_i) begin
     for (int unsigned k = 0; k < CLIENTS; k++) begin
-      settled_q[k] <= request_ready_o[k] && open_q[k] == '0;
+      settled_q[k] <= !active[k] && open_q[k] == '0;
       error_o[k]   <= !rst_i && ((answers && m_axi_bresp_i[1] && answered == client_t'(k))
                                  || (check && !allowed_i && client == client_t'(k)));
     end
