@@ -219,6 +219,33 @@ def test_cells_come_back_to_the_cycle_whatever_becomes_of_a_tag(ports: int) -> N
     assert len(arrivals) * 0.2 < found_room.sum() < len(arrivals) * 0.3
 
 
+def test_classes_take_no_turns_any_more_from_the_same_cycle_on() -> None:
+    """Class 5 was served last, so class 3 has the turn; without turns 5 goes first. A write in each cycle about."""
+    arrivals: list[Arrival] = []
+    changes: list[Change] = []
+    for after in range(1_236, 1_249):
+        at = 3_000 * len(changes) // 2
+        for port, start, pcp, size in ((0, at, 5, 600), (1, at + 700, 5, 100), (3, at + 700, 3, 100)):
+            tag = bytes((0x81, 0, pcp << 5, 1))
+            head = station_address(2, 0) + station_address(port, 1) + tag + TYPE_EXPERIMENTAL
+            arrivals.append(Arrival(start, Frame(port, head, size)))
+        for start, members in ((at + 100, 1 << 5 | 1 << 3), (at + after, 0)):
+            changes.append(Change(start, "round_robin", (("round_robin[2]", members),)))
+    config = SwitchConfig(
+        ports=PORTS,
+        learning=False,
+        class_of_pcp=range(8),
+        vlans={1: {0, 1, 2, 3}},
+        static_addresses=[(int.from_bytes(station_address(2, 0)), 1, {2})],
+    )
+    differences, record = differ(Scenario(1, config, tuple(arrivals), tuple(changes)))
+    assert not differences, differences[0].what
+    output = record.events["kind"] == _engine.KINDS.index("output")
+    second = [frame % 3 for frame in record.events["frame"][output].tolist()[1::3]]
+    assert second == sorted(second), "5 goes first where the change came in time"
+    assert set(second) == {1, 2}
+
+
 @pytest.mark.parametrize("path", sorted(Path(__file__).with_name("differential").glob("*.json")), ids=lambda p: p.stem)
 def test_what_once_differed(path: Path) -> None:
     differences, _ = differ(load(path))
