@@ -209,12 +209,13 @@ module pen_nic_port
   // Each commit is answered, here or by the rules of reception.
   localparam logic [15:0] OTHER_TABLES =
       ~(16'd1 << TABLE_GATE_ENTRY | 16'd1 << TABLE_CREDIT | 16'd1 << TABLE_STEERING);
-  logic of_ats;
+  logic of_ats, ats_written_q;                 // the schedulers are far: their answer has a register
   assign of_ats = ATS && shaper_table.which inside {TABLE_STREAM_RATE, TABLE_GROUP};
   always_comb begin
     ats_table_o       = shaper_table;
-    ats_table_o.valid = shaper_table.valid && of_ats;
+    ats_table_o.valid = shaper_table.valid && of_ats && !ats_written_q;
   end
+  always_ff @(posedge clk_i) ats_written_q <= !rst_i && ats_table_o.valid && ats_table_ready_i;
   pen_shaper_settings #(.PORTS(1), .OTHERS(OTHER_TABLES)) u_shaper_settings (
     .clk_i,
     .rst_i,
@@ -223,7 +224,7 @@ module pen_nic_port
     .table_o        (shaper_table),
     .entry_ready_i  (gate_table_ready),
     .credit_ready_i (credit_table_ready),
-    .other_ready_i  (ats_table_ready_i || !of_ats),
+    .other_ready_i  (ats_written_q || !of_ats),
     .gate_admin_o   (gate_admin),
     .gate_commit_o  (gate_commit),
     .gate_ready_i   (gate_commit_ready),
