@@ -69,6 +69,7 @@ ingress/pen_ipv4_key.sv
 ingress/pen_header_parser.sv
 ingress/pen_vlan_table.sv
 ingress/pen_stream_table.sv
+ingress/pen_sequence_generator.sv
 ingress/pen_fdb.sv
 ingress/pen_ats.sv
 ingress/pen_ingress_port.sv

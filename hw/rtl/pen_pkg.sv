@@ -76,14 +76,24 @@ package pen_pkg;
     TAG_REWRITE = 2'd3                // it has one, and gets that of its label
   } tag_e;
 
+  // And with its R-TAG, the sequence number of IEEE 802.1CB, which stands behind the VLAN tag.
+  typedef enum logic [1:0] {
+    R_TAG_KEEP   = 2'd0,              // as the frame came, with one or without
+    R_TAG_INSERT = 2'd1,              // it has none, and gets that of its label
+    R_TAG_REMOVE = 2'd2               // it has one
+  } r_tag_e;
+
   // What an egress port changes of a frame.
   typedef struct packed {
-    logic translate;                  // INSERT, REWRITE: the tag is that of the egress translation of the frame's VLAN
-    tag_e tag;
+    r_tag_e r_tag;
+    tag_e   tag;
   } edit_t;
 
-  // The tag of a frame as the bridge understands it (802.1Q 6.9): what it is classified to, tagged or not.
+  // The tags of a frame as the bridge understands them (802.1Q 6.9): what it is classified to, tagged or not.
   typedef struct packed {
+    port_mask_t  translate;           // ports at which the tag is that of the egress translation of the frame's VLAN
+    logic        has_tag;
+    logic [15:0] sequence_number;     // of the R-TAG that it came with, or gets
     logic        is_priority_tagged;  // it came with a tag, of VLAN 0
     logic [2:0]  pcp;
     logic        dei;
@@ -108,6 +118,8 @@ package pen_pkg;
   } label_write_t;
 
   localparam length_t TAG_BYTES = 4;
+  localparam length_t R_TAG_BYTES = 6;
+  localparam logic [15:0] TYPE_R_TAG = 16'hF1C1;
   localparam length_t MIN_FRAME_BYTES = 64;
 
   // Whether a port of a switch of that size sends a frame that loses bytes so much later: its words come no faster than it
@@ -116,20 +128,37 @@ package pen_pkg;
     return ports > 4;
   endfunction
 
-  // It loses its tag and is filled up to the least that may be sent.
-  function automatic logic is_padded(input length_t length, input tag_e tag);
-    return tag == TAG_REMOVE && length < MIN_FRAME_BYTES + TAG_BYTES;
+  // By how many bytes a frame becomes longer, -10 to 10; below zero: shorter.
+  typedef logic signed [4:0] growth_t;
+  function automatic growth_t growth(input edit_t edit);
+    growth_t bytes;
+    unique case (edit.tag)
+      TAG_INSERT: bytes = 5'sd4;
+      TAG_REMOVE: bytes = -5'sd4;
+      default:    bytes = '0;
+    endcase
+    unique case (edit.r_tag)
+      R_TAG_INSERT: return bytes + 5'sd6;
+      R_TAG_REMOVE: return bytes - 5'sd6;
+      default:      return bytes;
+    endcase
   endfunction
 
-  // How long a frame has the wire at an egress port, less preamble, delimiter and gap. Without its tag it is padded.
-  function automatic length_t slot_length(input length_t length, input tag_e tag, input int unsigned ports);
-    length_t least;
-    least = MIN_FRAME_BYTES + TAG_BYTES;
-    unique case (tag)
-      TAG_INSERT: return length + TAG_BYTES;
-      TAG_REMOVE: return (length < least ? least : length) - (waits_for_words(ports) ? '0 : TAG_BYTES);
-      default:    return length;
-    endcase
+  function automatic logic [3:0] lost_bytes(input edit_t edit);
+    return growth(edit) < 0 ? 4'(-growth(edit)) : '0;
+  endfunction
+
+  // It becomes shorter and is filled up to the least that may be sent; a frame that came has that, 64 bytes.
+  function automatic logic is_padded(input length_t length, input edit_t edit);
+    return length[10:4] == MIN_FRAME_BYTES[10:4] && length[3:0] < lost_bytes(edit);
+  endfunction
+
+  // How long a frame has the wire at an egress port, less preamble, delimiter and gap. If it becomes too short it is padded.
+  function automatic length_t slot_length(input length_t length, input edit_t edit, input int unsigned ports);
+    length_t waits;
+    waits = waits_for_words(ports) ? length_t'(lost_bytes(edit)) : '0;
+    if (is_padded(length, edit)) return MIN_FRAME_BYTES + waits;
+    return length + length_t'(signed'(growth(edit))) + waits;
   endfunction
 
   // A write to the store and, when a frame goes on into another cell, to the chain of cells.
@@ -256,6 +285,8 @@ package pen_pkg;
     logic [47:0]  destination_address;// first octet on the wire in bits 47:40; from byte 12 on, as the next
     logic [47:0]  source_address;
     logic         has_tag;            // from byte 14 on
+    logic         has_r_tag;          // it has been there
+    logic [15:0]  sequence_number;    // that it holds
     logic         is_known;           // addresses and VLAN have been there
     logic         type_valid;         // last_two is the EtherType, that behind a tag if there is one
     logic         ipv4_complete;      // all that identifies a flow by IPv4 has been there
@@ -331,7 +362,8 @@ package pen_pkg;
     TABLE_GATE_ENTRY  = 4'd6,  // index of the entry; data {operation[41:40], states[39:32], interval_ns[31:0]}
     TABLE_CREDIT      = 4'd7,  // index {port, class}; data {enable[96], idle_slope[27:0]}; the credit becomes zero
     TABLE_MAX_SDU     = 4'd8,  // index {port, class}; data {bytes[10:0]}
-    TABLE_STEERING    = 4'd9   // of a network card: index of the rule; data steering_rule_t
+    TABLE_STEERING    = 4'd9,  // of a network card: index of the rule; data steering_rule_t
+    TABLE_NUMBERING   = 4'd10  // index stream; data {numbered[0]}
   } table_e;
 
   typedef struct packed {

@@ -21,6 +21,7 @@ STORE_WRITE, CLASSIFIED, LABEL_WRITE = _fields("store_write"), _fields("classifi
 PORT_CONFIG, CONFIG = _fields("ingress_port_config"), _fields("ingress_config")
 RX_BEAT, TABLE_WRITE = _fields("rx_beat"), _fields("table_write")
 TABLE_STREAM_KEY, TABLE_STREAM_RATE, TABLE_GROUP, TABLE_VLAN, TABLE_FDB = range(5)
+TABLE_NUMBERING = 10
 
 
 def pack(layout, **values):
@@ -146,6 +147,7 @@ class Frame:
     ipv4: int | None  # fields of the key, not masked
     reason: int = 0
     short_gap: int = 0
+    sequence_number: int | None = None  # of its R-TAG
 
 
 def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=None):
@@ -156,8 +158,13 @@ def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=
     if rng.random() < 0.7:
         tag = rng.randrange(8), rng.choice(vlans)
         head += b"\x81\x00" + (tag[0] << 13 | rng.getrandbits(1) << 12 | tag[1]).to_bytes(2, "big")
-    ipv4 = None
+    ipv4 = sequence_number = None
     body = b""
+    has_type = rng.random() < 0.2
+    if has_type:
+        reserved, number = rng.choice((0, 0, 1, 0x8000)), rng.getrandbits(16)
+        head += b"\xf1\xc1" + reserved.to_bytes(2, "big") + number.to_bytes(2, "big")
+        sequence_number = None if reserved else number
     size = rng.choice(sizes) if sizes else rng.choice((64, 64, 65, 127, 128, 129, 136, rng.randrange(64, 300), 1522))
     if rng.random() < 0.7:
         from_ip, to_ip, protocol, from_port, to_port = rng.choice(flows)
@@ -170,12 +177,12 @@ def random_frame(rng: random.Random, destinations, sources, vlans, flows, sizes=
         body = b"\x08\x00" + ip + from_port.to_bytes(2, "big") + to_port.to_bytes(2, "big")
         has_ports = protocol in (6, 17) and not fragment & 0x1FFF
         needed = len(head) + 2 + len(ip) + (4 if has_ports else 0)
-        if version == 4 and words >= 5 and needed + 4 <= size:
+        if version == 4 and words >= 5 and needed + 4 <= size and not has_type:
             ipv4 = ipv4_fields(from_ip, to_ip, protocol, from_port if has_ports else 0, to_port if has_ports else 0)
     else:
         body = rng.choice((b"\x86\xdd", b"\x08\x06", b"\x00\x2e", b"\x81\x00\x00\x05\x08\x00\x45"))
-        if tag is None and body[0] == 0x81:  # a second tag is data, a first one is not
+        if tag is None and body[0] == 0x81 and not has_type:  # a second tag is data, a first one is not
             body = b"\x88\xa8"
     data = (head + body + rng.randbytes(size))[: size - 4]
     data += zlib.crc32(data).to_bytes(4, "little")
-    return Frame(data, destination, source, tag, ipv4)
+    return Frame(data, destination, source, tag, ipv4, sequence_number=sequence_number)

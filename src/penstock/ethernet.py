@@ -10,6 +10,7 @@ MIN_FRAME_BYTES = 64
 
 MAC_HEADER_BYTES = 14  # addresses and EtherType
 TAG_BYTES = 4
+R_TAG_BYTES = 6
 IPV4_UDP_BYTES = 28
 FCS_BYTES = 4
 # Header and FCS around a service data unit; a tag is part of the unit, as the MAC service has it.

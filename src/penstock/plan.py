@@ -16,7 +16,7 @@ from penstock.errors import InputError
 from penstock.ethernet import SDU_OVERHEAD_BYTES
 from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Handover, Jitter, Stream, Udp
-from penstock.scenario.limits import MOST_GATE_ENTRIES, START_TIME_NS
+from penstock.scenario.limits import LINE_RATE_BPS, MOST_GATE_ENTRIES, START_TIME_NS
 from penstock.scenario.network import Bridge, Clock, Network, Station
 from penstock.scenario.source_keys import Source
 from penstock.scenario.store import class_limits_cells, queue_limit_cells, store_cells
@@ -30,6 +30,7 @@ _INCREMENT = 8 << 32  # of the PTP clock: 8 ns with 32 bits of fraction
 DRAIN_PS = 10_000_000_000
 EXACT_PERCENTILES_UP_TO = 10_000
 _PREAMBLE_BYTES = 8  # with the delimiter
+_LONGEST_BYTES = 2000
 _CARD_READY_NS = 1_000_000  # by then a card in hardware has been set
 
 
@@ -473,16 +474,20 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
 
     entries = []
     for stream, hop in network.passing[bridge.name]:
-        if stream.ats is None or not bridge.is_ats(network.class_at(stream, bridge.name)):
+        shaped = stream.ats is not None and bridge.is_ats(network.class_at(stream, bridge.name))
+        numbered = stream.numbered and bridge.name == stream.tree[0].bridge
+        if not shaped and not numbered:
             continue
-        ats = stream.ats.at_node(bridge.name)
+        # One that is not shaped has a scheduler nonetheless, which nothing waits for.
+        ats = stream.ats.at_node(bridge.name) if stream.ats is not None and shaped else None
         entry = StreamEntry(
             name=stream.name,
             port=hop.entry,
             identify=stream.identify,
-            rate_bps=ats.rate_bps,
-            burst_bytes=ats.burst_bytes,
-            scheduler=stream.ats.scheduler or "",
+            rate_bps=LINE_RATE_BPS if ats is None else ats.rate_bps,
+            burst_bytes=_LONGEST_BYTES if ats is None else ats.burst_bytes,
+            scheduler="" if stream.ats is None else stream.ats.scheduler or "",
+            numbered=numbered,
             **_identity(network, stream, bridge.name, hop.entry),
         )
         entries.append(entry)
@@ -497,6 +502,7 @@ def switch_config(network: Network, bridge: Bridge) -> SwitchConfig:
         pcp_of_untagged=bridge.pcp_of_untagged,
         tagging_ports=set(bridge.tagging_ports),
         translating_ports=set(bridge.translating_ports),
+        r_tag_removal_ports=set(bridge.r_tag_removal_ports),
         ats_classes={k for k in range(8) if bridge.is_ats(k)},
         max_frame_bytes=bridge.max_frame_bytes,
         overhead_bytes=bridge.overhead_bytes,

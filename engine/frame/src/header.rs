@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What bridges read of a frame, as `pen_ingress_port` reads it.
-use crate::{Tag, FCS_BYTES, IPV4_ETHERTYPE, VLAN_ETHERTYPE};
+use crate::{Tag, FCS_BYTES, IPV4_ETHERTYPE, R_TAG_BYTES, R_TAG_ETHERTYPE, VLAN_ETHERTYPE};
 
 const UDP: u8 = 17;
 const TCP: u8 = 6;
@@ -53,6 +53,8 @@ pub struct Header {
     pub destination: u64,
     pub source: u64,
     pub tag: Option<Tag>,
+    /// An R-TAG stands behind its tag or else its addresses.
+    pub has_r_tag: bool,
     pub ipv4: Option<Ipv4Fields>,
     /// None: it came from a wire.
     pub host: Option<HostWay>,
@@ -90,7 +92,9 @@ impl Header {
         } else {
             None
         };
-        Self { destination: address(frame, 0), source: address(frame, 6), tag, ipv4, host: None }
+        let [a, b] = R_TAG_ETHERTYPE.to_be_bytes();
+        let has_r_tag = frame.get(ethertype..ethertype + R_TAG_BYTES).is_some_and(|r_tag| r_tag[..4] == [a, b, 0, 0]);
+        Self { destination: address(frame, 0), source: address(frame, 6), tag, has_r_tag, ipv4, host: None }
     }
 }
 
@@ -179,6 +183,22 @@ mod tests {
         short.pop();
         assert!(Header::parse(&short).ipv4.is_none());
         assert!(Header::parse(&frame(None, 4, 17, 0, 64)).ipv4.is_none());
+    }
+
+    #[test]
+    fn an_r_tag_has_zeros_behind_its_type() {
+        for tag in [None, Some([0x60, 10])] {
+            let mut frame = frame(tag, 5, 17, 0, 64);
+            let at = if tag.is_some() { 16 } else { 12 };
+            assert!(!Header::parse(&frame).has_r_tag);
+            frame[at..at + 6].copy_from_slice(&[0xF1, 0xC1, 0, 0, 1, 2]);
+            assert!(Header::parse(&frame).has_r_tag && !Header::parse(&frame[..at + 5]).has_r_tag);
+            for wrong in at..at + 4 {
+                let mut other = frame.clone();
+                other[wrong] ^= 1;
+                assert!(!Header::parse(&other).has_r_tag);
+            }
+        }
     }
 
     #[test]

@@ -9,9 +9,13 @@ use crate::BuildError;
 
 pub const VLAN_ETHERTYPE: u16 = 0x8100;
 pub const IPV4_ETHERTYPE: u16 = 0x0800;
+/// Of the R-TAG (802.1CB 7.8).
+pub const R_TAG_ETHERTYPE: u16 = 0xF1C1;
 /// Destination and source.
 pub const ADDRESSES_BYTES: usize = 12;
 pub const TAG_BYTES: usize = 4;
+/// EtherType, two bytes that are reserved, and the sequence number.
+pub const R_TAG_BYTES: usize = 6;
 const ETHERTYPE_BYTES: usize = 2;
 
 /// Six bytes, the first on the wire first.

@@ -21,6 +21,7 @@ fn config(shaped: bool) -> BridgeConfig {
         slot: None,
         ns_per_byte: 8 << 24,
         empty_to_full: 1 << 40,
+        numbered: false,
     });
     BridgeConfig {
         vlans: vec![(10, 0xF)],

@@ -121,7 +121,15 @@ fn a_shaped_stream_waits_for_its_bucket_and_no_longer_than_it_may() {
     let key = StreamKey::Source { mac: STATION + 2, vlan: 1 };
     // 100 Mb/s, one frame of 1000 bytes and its overhead.
     let rate = (80 << 24, (1020 * 80) << 16);
-    let stream = StreamConfig { stream: 0, port: 0, key, slot: None, ns_per_byte: rate.0, empty_to_full: rate.1 };
+    let stream = StreamConfig {
+        stream: 0,
+        port: 0,
+        key,
+        slot: None,
+        ns_per_byte: rate.0,
+        empty_to_full: rate.1,
+        numbered: false,
+    };
     let config = BridgeConfig {
         identify: Identify { source: true, ..Identify::default() },
         ats_classes: vec![5],
@@ -197,8 +205,15 @@ fn a_frame_in_the_ordinary_course_takes_the_short_way() {
 #[test]
 fn a_frame_that_goes_nowhere_costs_its_stream_nothing() {
     let key = StreamKey::Source { mac: STATION + 2, vlan: 1 };
-    let stream =
-        StreamConfig { stream: 0, port: 0, key, slot: None, ns_per_byte: 80 << 24, empty_to_full: (1020 * 80) << 16 };
+    let stream = StreamConfig {
+        stream: 0,
+        port: 0,
+        key,
+        slot: None,
+        ns_per_byte: 80 << 24,
+        empty_to_full: (1020 * 80) << 16,
+        numbered: false,
+    };
     let config = BridgeConfig {
         identify: Identify { source: true, ..Identify::default() },
         ats_classes: vec![5],
@@ -359,7 +374,8 @@ fn a_frame_that_is_whole_once_its_header_is_processed_is_judged_as_a_whole() {
 #[test]
 fn a_frame_that_leaves_behind_its_header_is_told_with_its_stream() {
     let key = StreamKey::Source { mac: STATION + 2, vlan: 1 };
-    let stream = StreamConfig { stream: 3, port: 0, key, slot: None, ns_per_byte: 0, empty_to_full: 0 };
+    let stream =
+        StreamConfig { stream: 3, port: 0, key, slot: None, ns_per_byte: 0, empty_to_full: 0, numbered: false };
     for streams in [Vec::new(), vec![stream]] {
         let identify = Identify { source: true, ..Identify::default() };
         let config = BridgeConfig { identify, ats_classes: Vec::new(), streams, ..BridgeConfig::default() };
@@ -672,7 +688,8 @@ fn shaped_bridge() -> impl Strategy<Value = BridgeConfig> {
                 let rate = Rate::new(BitsPerSecond(bps), Bytes(burst)).unwrap();
                 let (ns_per_byte, empty_to_full) = (rate.ns_per_byte(), rate.empty_to_full());
                 let port = stream % PORTS;
-                let stream = StreamConfig { stream, port, key, slot: None, ns_per_byte, empty_to_full };
+                let stream =
+                    StreamConfig { stream, port, key, slot: None, ns_per_byte, empty_to_full, numbered: false };
                 config.streams.extend(has_rate.then_some(stream));
             }
             config

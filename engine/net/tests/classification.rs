@@ -201,7 +201,15 @@ fn stream() -> impl Strategy<Value = StreamConfig> {
         }),
     ];
     (0_u16..8, 0..PORTS, key, 8_u64..200, 1_000_u64..20_000).prop_map(|(stream, port, key, ns_per_byte, empty)| {
-        StreamConfig { stream, port, key, slot: None, ns_per_byte: ns_per_byte << 24, empty_to_full: empty << 16 }
+        StreamConfig {
+            stream,
+            port,
+            key,
+            slot: None,
+            ns_per_byte: ns_per_byte << 24,
+            empty_to_full: empty << 16,
+            numbered: false,
+        }
     })
 }
 

@@ -41,7 +41,15 @@ fn set_of(address: u64) -> u32 {
 }
 
 fn stream(stream: u16, key: StreamKey, slot: u32) -> StreamConfig {
-    StreamConfig { stream, port: 0, key, slot: Some((0, slot)), ns_per_byte: 1_000 << 24, empty_to_full: 1 << 16 }
+    StreamConfig {
+        stream,
+        port: 0,
+        key,
+        slot: Some((0, slot)),
+        ns_per_byte: 1_000 << 24,
+        empty_to_full: 1 << 16,
+        numbered: false,
+    }
 }
 
 /// At port 0, stream 1 is known by the address of station 1, and stream 2 by that of whoever sends. An ATS scheduler

@@ -56,7 +56,7 @@ constexpr unsigned GAP = 12, PREAMBLE = 7;
 constexpr uint8_t PREAMBLE_BYTE = 0x55, DELIMITER = 0xD5;
 
 using Bytes = std::span<const uint8_t>;
-constexpr size_t ADDRESS_BYTES = 12, TAG_BYTES = 4, FCS_BYTES = 4;
+constexpr size_t ADDRESS_BYTES = 12, TAG_BYTES = 4, R_TAG_BYTES = 6, FCS_BYTES = 4;
 
 bool fcs_is_good(Bytes frame) {
   uint32_t crc = ~0u;
@@ -67,26 +67,37 @@ bool fcs_is_good(Bytes frame) {
   return crc == 0xDEBB20E3u;  // what is left with the FCS
 }
 
-// What stands behind addresses and tag, if it is to have one, to the FCS.
-Bytes payload(Bytes frame, bool tagged) {
-  const size_t from = ADDRESS_BYTES + (tagged ? TAG_BYTES : 0);
-  return frame.subspan(from, frame.size() - FCS_BYTES - from);
+bool has_type(Bytes frame, size_t at, uint8_t high, uint8_t low) {
+  return at + 1 < frame.size() && frame[at] == high && frame[at + 1] == low;
 }
 
-bool has_tag(Bytes frame) { return frame[ADDRESS_BYTES] == 0x81 && frame[ADDRESS_BYTES + 1] == 0; }
+// What stands behind the addresses to the FCS, and the same without the tags that it may begin with.
+std::vector<Bytes> payloads(Bytes frame) {
+  std::vector<size_t> begins{ADDRESS_BYTES};
+  if (has_type(frame, ADDRESS_BYTES, 0x81, 0x00)) begins.push_back(ADDRESS_BYTES + TAG_BYTES);
+  for (const size_t at : std::vector(begins)) {
+    if (has_type(frame, at, 0xF1, 0xC1)) begins.push_back(at + R_TAG_BYTES);
+  }
+  std::vector<Bytes> found;
+  for (const size_t at : begins) {
+    if (at + FCS_BYTES <= frame.size()) found.push_back(frame.subspan(at, frame.size() - FCS_BYTES - at));
+  }
+  return found;
+}
 
-// Whether a frame that left is one that came but for its tag and padding, with a good FCS.
+// Whether a frame that left is one that came but for its tags and padding, with a good FCS.
 bool is_edited(Bytes came, Bytes left) {
   if (std::min(came.size(), left.size()) < ADDRESS_BYTES + TAG_BYTES + FCS_BYTES || !fcs_is_good(left)) return false;
   if (!std::ranges::equal(came.first(ADDRESS_BYTES), left.first(ADDRESS_BYTES))) return false;
   const auto is_zero = [](uint8_t byte) { return byte == 0; };
-  // The tag of the one, of the other or of both is left out: what follows may begin with another tag.
-  for (const auto [of_came, of_left] : {std::pair{true, false}, {false, true}, {true, true}}) {
-    if ((of_came && !has_tag(came)) || (of_left && !has_tag(left))) continue;
-    const Bytes before = payload(came, of_came), after = payload(left, of_left);
-    if (before.size() <= after.size() && std::ranges::equal(before, after.first(before.size()))
-        && std::ranges::all_of(after.subspan(before.size()), is_zero))
-      return true;
+  // Tags of the one, of the other or of both are left out: what follows may begin with another tag.
+  for (const Bytes before : payloads(came)) {
+    for (const Bytes after : payloads(left)) {
+      const bool is_whole = before.data() == &came[ADDRESS_BYTES] && after.data() == &left[ADDRESS_BYTES];
+      if (!is_whole && before.size() <= after.size() && std::ranges::equal(before, after.first(before.size()))
+          && std::ranges::all_of(after.subspan(before.size()), is_zero))
+        return true;
+    }
   }
   return false;
 }

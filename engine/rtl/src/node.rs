@@ -49,6 +49,8 @@ struct Inside {
     copies: u32,
     /// The port that it came to, and from destination address to FCS, if ports edit what they send or one is the host's.
     came: Option<(u16, Box<[u8]>)>,
+    /// Its sequence number, if it gets one.
+    number: Option<u16>,
 }
 
 impl Inside {
@@ -168,6 +170,10 @@ impl SwitchNode {
             Kind::Input | Kind::Fault | Kind::Stamp => {}
             Kind::Verdict => {
                 let Some(mut frame) = inside.frame.take() else { return Err(self.broken("judged a frame twice")) };
+                if matches!(Reason(event.reason), Reason::NONE | Reason::RESIDENCE) {
+                    let came = inside.came.as_ref();
+                    inside.number = came.and_then(|(reception, came)| self.tagger.number(*reception, came));
+                }
                 let copies = out.judged(&mut frame, port, &self.clock, &judgement(event));
                 (inside.queued, inside.copies) = (copies, copies);
                 if copies == 0 {
@@ -180,7 +186,8 @@ impl SwitchNode {
             Kind::Selected => {
                 let Some(mut frame) = inside.take() else { return Err(self.broken("sent a frame twice")) };
                 let came = inside.came.as_ref();
-                let edit = came.map_or(Edit::NONE, |(reception, came)| self.tagger.edit(*reception, port, came));
+                let edit = came
+                    .map_or(Edit::NONE, |(reception, came)| self.tagger.edit(*reception, port, came, inside.number));
                 let first = self.tagger.first_byte(event.cycle - TOLD, edit);
                 let edited = came.and_then(|(_, came)| edit.apply(came).filter(|edited| **edited != **came));
                 let fcs = edited.as_deref().and_then(|bytes| bytes.last_chunk()).map(|fcs| u32::from_le_bytes(*fcs));
@@ -303,7 +310,9 @@ impl Node for SwitchNode {
         let came =
             if self.tagger.is_any() || self.host.is_some() { Some((port, coming.bytes()?.into())) } else { None };
         let frame = coming.take();
-        self.frames.insert(number, Inside { id: frame.id(), frame: Some(frame), first, queued: 1, copies: 1, came });
+        let frame_id = frame.id();
+        let inside = Inside { id: frame_id, frame: Some(frame), first, queued: 1, copies: 1, came, number: None };
+        self.frames.insert(number, inside);
         Ok(self.clock.time(first))
     }
 

@@ -283,7 +283,7 @@ module pen_admission
   length_t [PORTS-1:0] slot_2;
 
   always_comb begin
-    for (int unsigned e = 0; e < PORTS; e++) slot_2[e] = slot_length(length_2_q, head_2_q.edit[e].tag, PORTS);
+    for (int unsigned e = 0; e < PORTS; e++) slot_2[e] = slot_length(length_2_q, head_2_q.edit[e], PORTS);
   end
 
   always_ff @(posedge clk_i) begin
@@ -474,7 +474,7 @@ module pen_admission
       reclaim_o.cells         <= head_4_q.cells;
       for (int unsigned e = 0; e < MAX_PORTS; e++) begin
         enqueue_o.pool[e]           <= POOL_QUEUE;
-        enqueue_o.edit[e]           <= '{tag: TAG_KEEP, default: '0};
+        enqueue_o.edit[e]           <= '{tag: TAG_KEEP, r_tag: R_TAG_KEEP};
         verdict_o.refused_reason[e] <= REASON_NONE;
       end
       for (int unsigned e = 0; e < PORTS; e++) begin

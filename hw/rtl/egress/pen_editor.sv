@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes frames on their way out: removes, inserts or rewrites the VLAN tag (802.1Q 6.9), byte by byte between reader and MAC.
-// A tag that is written is that of the frame's VLAN, or what this is translated to.
+// Changes frames on their way out, byte by byte between reader and MAC: removes, inserts or rewrites the VLAN tag (802.1Q
+// 6.9), and behind it removes or inserts the R-TAG (802.1CB 7.8). A VLAN tag that is written is that of the frame's VLAN, or
+// what this is translated to.
 //
 // The FCS is not computed anew over what passes, which would hide damage: it is changed by what the edit changes in it. The
-// FCS is linear: with A the addresses, T the tag, and B the n bytes behind it, the registers of the CRC over A T B and over
-// A B differ by
+// FCS is linear, so two frames that end with the same n bytes differ in it by D = x^n (crc(begin of one) + crc(begin of the
+// other)), where x stands for one zero byte more. `difference_q` takes the begin of both, that of the frame as it came with
+// the power of x by which it becomes longer or shorter on its way:
 //
-//   D = x^n (crc(A T) + crc(A)) = x^n ((x^4 + 1) crc(A) + crc(T)),        x: one zero byte more
+//   - Each byte of the frame as it goes, tags included, with the byte sent.
+//   - Each byte of the frame as it came, up to its addresses or to the VLAN tag that stays, DELAY + growth bytes after it
+//     was sent, with x^DELAY: `old_q` counts them, and they are kept so long. What is sent later than it came has the
+//     power that it needs from its place, and what is sent sooner from the delay.
+//   - Tags that are left out when their turn is by that count. Their bytes never pass here: the label has what they say.
 //
-// `difference_q` takes (x^4 + 1) of each byte of A and, beside the last four of them, the bytes of T; of what follows only
-// the number of bytes counts. What was wrong with the frame, anywhere, is still wrong with it.
+// Of what follows only the number of bytes counts. What was wrong with the frame, anywhere, is still wrong with it.
 //
-//   byte sent       0 .. 10   11                12 .. 15     ..     with padding, before the FCS      FCS
-//   TAG_INSERT      A         A                 T                                                     FCS + D
-//   TAG_REMOVE      A         A, and skip T     what follows        zeros, FCS taken meanwhile        FCS + D
-//   TAG_REWRITE     A         A                 new T                                                 FCS + D
+//   byte sent       0 .. 11          12 .. 15 or not   6 bytes or not   ..      with padding, before the FCS     FCS
+//   goes            addresses        VLAN tag          new R-TAG        rest    zeros, FCS taken meanwhile       FCS + D
+//                   and skip what is left out here, or behind the VLAN tag that stays
 //
 // Padding goes through the CRC too. It replaces bytes of the old FCS one by one: they are taken into the difference, which
 // then is the new FCS by itself.
@@ -24,13 +28,14 @@ module pen_editor
   input  logic       clk_i,
   input  logic       start_i,       // of a frame; what it needs holds until the next start
   input  edit_t      edit_i,
-  input  label_t     label_i,       // needed from byte 8 on
-  input  logic [2:0] pad_i,         // bytes of padding, 0 to 4; counts with TAG_REMOVE
-  // The frame as it came
+  input  logic       translate_i,   // as label_i; a VLAN tag that is written is what the VLAN is translated to
+  input  label_t     label_i,       // needed from byte 2 on
+  input  logic [3:0] pad_i,         // bytes of padding, 0 to 10
+  // The frame as it came, of 64 bytes or more if it is changed
   input  logic       data_valid_i,
   input  logic [7:0] data_i,
   output logic       data_ready_o,
-  output logic       skip_o,        // with data_ready_o: the four bytes behind this one are left out
+  output logic [3:0] skip_o,        // with data_ready_o: so many bytes behind this one are left out
   // The frame as it goes
   output logic       data_valid_o,
   output logic [7:0] data_o,
@@ -39,149 +44,226 @@ module pen_editor
 );
   import pen_crc_pkg::*;
 
-  localparam int unsigned ADDRESS_BYTES = 12;
   localparam logic [15:0] TYPE_VLAN = 16'h8100;
+  localparam int unsigned DELAY = 11;
+  localparam logic [4:0] BEHIND = 5'd22;   // all tags
+  localparam logic signed [5:0] OLD_TAG = 6'sd4, OLD_R_TAG = 6'sd8, OLD_BEGIN = 6'sd3, OLD_BEHIND = 6'sd19;
 
-  logic [4:0]  position_q;          // of the byte sent; stays behind the tag
+  logic [4:0]  position_q;          // of the byte sent; stays behind the tags
+  logic signed [5:0] old_q;         // of the frame as it came, see above; less OLD_BEGIN
   logic [31:0] difference_q, difference_d;
-  logic [2:0]  pad;
-  logic        in_addresses, in_tag, in_padding, in_fcs, has_old_fcs;
+  logic        keeps_tag, sends_tag, changes;
+  logic        in_tag, in_r_tag, in_new, in_padding, in_fcs, has_old_fcs;
+  logic        in_old, in_old_tag, in_old_r_tag;
   logic        takes;               // a byte of the frame as it came
   tag_e        tag;
+  r_tag_e      r_tag;
   logic [15:0] tci, old_tci, new_tci;
-  logic [7:0]  tag_byte, change, old_fcs;
+  logic [2:0]  r_tag_place;
+  logic [7:0]  new_tag_byte, old_tag_byte, r_tag_byte, old_byte, kept, sent, change, old_fcs;
 
-  assign tag          = edit_i.tag;
-  assign pad          = tag == TAG_REMOVE ? pad_i : '0;
-  assign in_addresses = position_q < 5'(ADDRESS_BYTES);
-  assign in_tag       = position_q[4:2] == 3'd3;
-  assign in_fcs       = left_i < length_t'(4);
-  assign in_padding   = !in_fcs && left_i < length_t'(4) + length_t'(pad);
-  assign has_old_fcs  = left_i >= length_t'(pad);
+  assign tag         = edit_i.tag;
+  assign r_tag       = edit_i.r_tag;
+  assign changes     = tag != TAG_KEEP || r_tag != R_TAG_KEEP;
+  assign keeps_tag   = label_i.has_tag && tag inside {TAG_KEEP, TAG_REWRITE};
+  assign sends_tag   = keeps_tag || tag == TAG_INSERT;
+
+  assign in_tag      = position_q[4:2] == 3'd3;
+  assign in_r_tag    = r_tag == R_TAG_INSERT && (sends_tag ? position_q inside {[5'd16:5'd21]} : position_q inside {[5'd12:5'd17]});
+  assign in_new      = position_q < 5'd12 || (in_tag && sends_tag) || in_r_tag;
+  assign in_fcs      = left_i < length_t'(4);
+  assign in_padding  = !in_fcs && left_i < length_t'(4) + length_t'(pad_i);
+  assign has_old_fcs = left_i >= length_t'(pad_i);
+
+  assign in_old       = old_q >= OLD_BEGIN && old_q < (keeps_tag ? OLD_BEHIND : OLD_BEHIND - 6'sd4);
+  assign in_old_tag   = tag == TAG_REMOVE && old_q[5:2] == OLD_TAG[5:2];
+  assign in_old_r_tag = r_tag == R_TAG_REMOVE && (label_i.has_tag ? old_q >= OLD_R_TAG && old_q < OLD_R_TAG + 6'sd6
+                                                                  : old_q >= OLD_TAG && old_q < OLD_TAG + 6'sd6);
 
   assign tci     = {label_i.pcp, label_i.dei, label_i.vlan_id};
   assign old_tci = label_i.is_priority_tagged ? {label_i.pcp, label_i.dei, 12'b0} : tci;
-  assign new_tci = edit_i.translate ? {label_i.egress_pcp, label_i.dei, label_i.egress_vlan_id} : tci;
+  assign new_tci = translate_i ? {label_i.egress_pcp, label_i.dei, label_i.egress_vlan_id} : tci;
 
-  // The byte of the tag that goes or comes with this one or, with the last bytes of the addresses, four bytes later.
+  function automatic logic [7:0] tag_byte(input logic [1:0] place, input logic [15:0] control);
+    unique case (place)
+      2'd0: return TYPE_VLAN[15:8];
+      2'd1: return TYPE_VLAN[7:0];
+      2'd2: return control[15:8];
+      2'd3: return control[7:0];
+    endcase
+  endfunction
+
+  // Whichever of the two there is.
+  assign r_tag_place = (r_tag == R_TAG_INSERT ? position_q[2:0] : old_q[2:0])
+                       ^ {(r_tag == R_TAG_INSERT ? !sends_tag : !label_i.has_tag), 2'b0};
   always_comb begin
-    unique case (position_q[1:0])
-      2'd0: tag_byte = TYPE_VLAN[15:8];
-      2'd1: tag_byte = TYPE_VLAN[7:0];
-      2'd2: tag_byte = tag == TAG_REMOVE ? old_tci[15:8] : new_tci[15:8];
-      2'd3: tag_byte = tag == TAG_REMOVE ? old_tci[7:0] : new_tci[7:0];
+    case (r_tag_place)
+      3'd0:    r_tag_byte = TYPE_R_TAG[15:8];
+      3'd1:    r_tag_byte = TYPE_R_TAG[7:0];
+      3'd4:    r_tag_byte = label_i.sequence_number[15:8];
+      3'd5:    r_tag_byte = label_i.sequence_number[7:0];
+      default: r_tag_byte = '0;
     endcase
   end
+  assign new_tag_byte = tag_byte(position_q[1:0], new_tci);
+  assign old_tag_byte = tag_byte(old_q[1:0], old_tci);
 
-  // Bits of the addresses as they stand in the CRC, whose register is all ones at first.
-  function automatic logic [31:0] four_bytes_later(input logic [7:0] octet);
-    logic [31:0] value;
-    value = crc32_byte('0, octet);
-    for (int unsigned i = 0; i < 4; i++) value = crc32_byte(value, '0);
-    return value ^ crc32_byte('0, octet);
+  pen_lutram_1r1w #(.WIDTH(8), .DEPTH(16)) u_kept (
+    .clk_i,
+    .write_i     (data_ready_i && !position_q[4]),
+    .write_addr_i(position_q[3:0]),
+    .write_data_i(data_i),
+    .read_addr_i (4'(old_q - OLD_BEGIN)),
+    .read_data_o (kept)
+  );
+
+  always_comb begin
+    sent = data_i;
+    if (tag inside {TAG_INSERT, TAG_REWRITE} && in_tag) sent = new_tag_byte;
+    if (in_r_tag) sent = r_tag_byte;
+  end
+
+  // The CRC's register is all ones at first, as if the first four bytes were inverted.
+  assign old_byte = kept ^ {8{old_q < OLD_BEGIN + 6'sd4}};
+
+  function automatic logic [31:0] delayed(input logic [7:0] octet);
+    delayed = crc32_byte('0, octet);
+    for (int unsigned i = 0; i < DELAY; i++) delayed = crc32_byte(delayed, '0);
   endfunction
 
   always_comb begin
     change = '0;
-    if (position_q[4:2] == 3'd2 && tag != TAG_REWRITE) change = tag_byte;
-    if (in_tag && tag == TAG_REWRITE) change = tag_byte ^ data_i;
+    if (in_new) change = sent ^ {8{position_q < 5'd4}};
+    if (in_old_tag) change ^= old_tag_byte;
+    if (in_old_r_tag) change ^= r_tag_byte;
     if (in_padding) change = has_old_fcs ? ~data_i : '0;
     old_fcs      = has_old_fcs ? ~data_i : '0;
-    difference_d = crc32_byte(difference_q, change);
-    if (in_addresses && tag != TAG_REWRITE)
-      difference_d ^= four_bytes_later(data_i ^ {8{position_q < 5'd4}});
+    difference_d = crc32_byte(difference_q, change) ^ (in_old ? delayed(old_byte) : '0);
     if (in_fcs) difference_d = difference_q >> 8;
-    if (tag == TAG_INSERT && in_tag) difference_d = difference_q;
   end
 
   always_comb begin
-    data_o = data_i;
-    if (tag == TAG_INSERT && in_tag) data_o = tag_byte;
-    if (tag == TAG_REWRITE && in_tag) data_o = tag_byte;
-    if (tag != TAG_KEEP && in_fcs) data_o = ~(old_fcs ^ difference_q[7:0]);
+    data_o = sent;
+    if (changes && in_fcs) data_o = ~(old_fcs ^ difference_q[7:0]);
     if (in_padding) data_o = '0;
   end
 
-  assign takes        = !(tag == TAG_INSERT && in_tag) && (has_old_fcs || !(in_fcs || in_padding));
+  assign takes        = !(tag == TAG_INSERT && in_tag) && !in_r_tag && (has_old_fcs || !(in_fcs || in_padding));
   assign data_ready_o = data_ready_i && takes;
   assign data_valid_o = data_valid_i || !takes;
-  assign skip_o       = tag == TAG_REMOVE && position_q == 5'(ADDRESS_BYTES - 1);
+
+  always_comb begin
+    skip_o = '0;
+    if (position_q == (keeps_tag ? 5'd15 : 5'd11)) begin
+      unique case ({tag == TAG_REMOVE, r_tag == R_TAG_REMOVE})
+        2'b00: skip_o = '0;
+        2'b01: skip_o = 4'd6;
+        2'b10: skip_o = 4'd4;
+        2'b11: skip_o = 4'd10;
+      endcase
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       position_q   <= '0;
+      old_q        <= OLD_BEGIN - 6'(DELAY) - 6'(growth(edit_i));
       difference_q <= '0;
     end else if (data_ready_i) begin
-      if (!position_q[4]) position_q <= position_q + 1'b1;
+      if (position_q != BEHIND) position_q <= position_q + 1'b1;
+      if (old_q != OLD_BEHIND) old_q <= old_q + 1'b1;
       difference_q <= difference_d;
     end
   end
 
+  logic unused;
+  assign unused = ^label_i.translate;
+
 `ifdef FORMAL
   // Contract, of frames of any length and content, however the transmitter pauses: 1. each byte of the frame as it came is
-  // taken once and leaves as it came, but for the tag and, if anything is edited, the FCS; the new tag stands behind the
-  // addresses, the padding before the FCS; 2. from where both frames are at the same byte behind the tag, with a difference of
-  // their CRC that is the D above, this stays what they differ by, up to the FCS, which takes it away: the remainder of the
+  // taken once and leaves as it came, but for tags and, if anything is edited, the FCS; a new VLAN tag stands behind the
+  // addresses, a new R-TAG behind the VLAN tag or else the addresses, the padding before the FCS; 2. from where both frames are
+  // at the same byte and all of their begins has been counted, with a difference of their CRC that is the D above, this stays what they differ by, up to the FCS, which takes it away: the remainder of the
   // CRC over the frame as it goes is that over the frame as it came. With padding the latter's difference from F_REMAINDER
   // is moved on by as many zero bytes, which never makes zero of what is not. So what was whole stays whole, and what was
   // damaged stays damaged. That D is right there is for the test bench to show.
   //
   // The difference of two CRC is the CRC of how the bytes differ.
+`ifdef FORMAL_SHORT  // so that a whole one is soon over
+  localparam length_t F_SHORTEST = 11'd20;
+`else
+  localparam length_t F_SHORTEST = 11'd64;  // of one that is changed
+`endif
   localparam logic [31:0] F_REMAINDER = 32'hDEBB20E3;  // of a frame that is whole
   logic             f_past_q = 1'b0;
   edit_t            f_edit_q;
   label_t           f_label_q;
   logic             f_labelled_q;           // it is needed
-  logic [2:0]       f_pad_q;
+  logic [3:0]       f_pad_q;
+  logic             f_translate_q;
   length_t          f_to_send_q;            // bytes
   length_t          f_sent_q, f_taken_q;    // bytes; those that are left out count as taken
   length_t          f_length_q;             // as it goes
   logic [31:0]      f_apart_q;              // CRC of the frame as it goes less that as it came
   logic [31:0]      f_apart;                // and with the byte that is sent
-  logic [2:0]       f_left_out_q;           // bytes of the tag that is left out, up to 4: after f_pause
+  logic [3:0]       f_left_out_q;           // bytes of the tags that are left out: after f_pause
+  logic [3:0]       f_left_out;             // all of them
   logic [3:0][7:0]  f_tag;
+  logic [5:0][7:0]  f_r_tag;
   logic             f_pause, f_is_sent, f_joined, f_begins;
-  logic [2:0]       f_pad;
+  growth_t          f_growth;
+  length_t          f_head, f_r_tag_at;     // bytes before what is left out; before a new R-TAG
+  length_t          f_counted;              // bytes sent when the begins of both frames are in the difference
   length_t          f_not_came;             // bytes sent that are none of the frame as it came
 
   // By what the padding makes the difference wrong until the old FCS is used up: its bytes count inverted. Constants.
   function automatic logic [31:0] f_inverted(input int unsigned padding, input int unsigned to_send);
     f_inverted = '0;
-    for (int unsigned n = 8; n > 0; n--) begin
+    for (int unsigned n = 14; n > 0; n--) begin
       if (n > to_send && n > padding) begin
         if (n > 4 && n <= 4 + padding) f_inverted = crc32_byte(f_inverted, 8'hFF);
         else if (n <= 4) f_inverted = crc32_byte(f_inverted, 8'h00);
       end
       if (n == padding && to_send <= padding) f_inverted ^= F_REMAINDER;
-      if (n > to_send && n <= padding) f_inverted = crc32_byte(f_inverted, 8'hFF);
+      if (n > to_send && n <= padding) f_inverted = crc32_byte(f_inverted, n > 4 ? 8'h00 : 8'hFF);
     end
   endfunction
 
-  assign f_pad     = f_edit_q.tag == TAG_REMOVE ? f_pad_q : '0;
-  assign f_is_sent = data_ready_i && !start_i;
-  assign f_pause   = f_edit_q.tag == TAG_REMOVE && f_sent_q >= length_t'(ADDRESS_BYTES) && f_left_out_q != 3'd4;
-  assign f_tag     = {tag == TAG_REMOVE ? old_tci[7:0] : new_tci[7:0], tag == TAG_REMOVE ? old_tci[15:8] : new_tci[15:8],
-                      TYPE_VLAN[7:0], TYPE_VLAN[15:8]};
+  assign f_growth   = growth(edit_i);
+  assign f_head     = keeps_tag ? 11'd16 : 11'd12;
+  assign f_r_tag_at = sends_tag ? 11'd16 : 11'd12;
+  assign f_left_out = (tag == TAG_REMOVE ? 4'd4 : 4'd0) + (r_tag == R_TAG_REMOVE ? 4'd6 : 4'd0);
+  assign f_is_sent  = data_ready_i && !start_i;
+  assign f_pause    = f_sent_q >= f_head && f_left_out_q != f_left_out;
+  assign f_tag      = {new_tci[7:0], new_tci[15:8], TYPE_VLAN[7:0], TYPE_VLAN[15:8]};
+  assign f_r_tag    = {label_i.sequence_number[7:0], label_i.sequence_number[15:8], 16'b0, TYPE_R_TAG[7:0], TYPE_R_TAG[15:8]};
+
+  function automatic length_t f_of(input length_t sent, input length_t from, input length_t bytes);
+    if (sent <= from) return '0;
+    return sent - from < bytes ? sent - from : bytes;
+  endfunction
+
   always_comb begin
-    f_not_came = f_to_send_q < length_t'(f_pad) ? length_t'(f_pad) - f_to_send_q : '0;
-    if (tag == TAG_INSERT && f_sent_q > 11'd12) f_not_came = f_sent_q > 11'd16 ? 11'd4 : f_sent_q - 11'd12;
+    f_not_came = f_to_send_q < length_t'(f_pad_q) ? length_t'(f_pad_q) - f_to_send_q : '0;
+    if (tag == TAG_INSERT) f_not_came += f_of(f_sent_q, 11'd12, 11'd4);
+    if (r_tag == R_TAG_INSERT) f_not_came += f_of(f_sent_q, f_r_tag_at, 11'd6);
   end
 
-  // The two frames are at the same byte behind the tag, or have none to differ by.
-  assign f_joined = tag inside {TAG_KEEP, TAG_REWRITE} || (tag == TAG_INSERT && f_sent_q >= 11'd16)
-                    || (tag == TAG_REMOVE && f_sent_q >= 11'd12 && !f_pause);
-
-  assign f_begins = (tag == TAG_INSERT && f_sent_q == 11'd16) || (tag == TAG_REMOVE && f_sent_q == 11'd12);
+  // Or there is nothing that they differ by.
+  assign f_counted = 11'd27 + length_t'(signed'(f_growth));
+  assign f_joined  = !changes || f_sent_q >= f_counted;
+  assign f_begins  = changes && f_sent_q == f_counted;
 
   always_comb begin
     f_apart = crc32_byte(f_begins ? difference_q : f_apart_q, data_o ^ (data_ready_o ? data_i : '0));
-    if (f_pad != '0 && data_ready_o && f_to_send_q == length_t'(f_pad) + 11'd1) f_apart ^= F_REMAINDER;
+    if (f_pad_q != '0 && data_ready_o && f_to_send_q == length_t'(f_pad_q) + 11'd1) f_apart ^= F_REMAINDER;
   end
 
   always_ff @(posedge clk_i) begin
     f_past_q     <= 1'b1;
     f_label_q    <= label_i;
-    f_labelled_q <= !start_i && f_sent_q >= 11'd8;
+    f_translate_q <= translate_i;
+    f_labelled_q <= !start_i && f_sent_q >= 11'd2;
     if (start_i) begin
       f_edit_q     <= edit_i;
       f_pad_q      <= pad_i;
@@ -205,9 +287,14 @@ module pen_editor
   always_comb begin
     // Reader and MAC.
     assume (f_past_q || start_i);
-    if (start_i) assume (left_i >= length_t'(19) && left_i < length_t'(2010) && pad_i <= 3'd4);
+    if (start_i) begin
+      assume (left_i >= (changes ? F_SHORTEST - 11'd1 : length_t'(19)) && left_i < length_t'(2010));
+      assume (pad_i <= lost_bytes(edit_i) && r_tag inside {R_TAG_KEEP, R_TAG_INSERT, R_TAG_REMOVE});
+    end
+    assume (label_i.has_tag ? tag != TAG_INSERT : !(tag inside {TAG_REMOVE, TAG_REWRITE}));
     if (f_past_q && !start_i) begin
-      assume (edit_i == f_edit_q && pad_i == f_pad_q && (!f_labelled_q || label_i == f_label_q));
+      assume (edit_i == f_edit_q && pad_i == f_pad_q);
+      assume (!f_labelled_q || (label_i == f_label_q && translate_i == f_translate_q));
       assume (left_i == f_to_send_q - 1'b1);
       assume (!data_ready_i || f_to_send_q != '0);
       // Nothing moves but with a byte that is sent, so a pause in which the tag that is left out is counted changes nothing.
@@ -217,40 +304,44 @@ module pen_editor
     if (f_past_q && !start_i) begin
       // 1.
       if (f_is_sent) begin
-        assert (skip_o == (tag == TAG_REMOVE && f_sent_q == length_t'(ADDRESS_BYTES - 1)));
+        assert (skip_o == (f_sent_q == f_head - 11'd1 ? f_left_out : '0));
         if (f_sent_q >= 11'd12 && f_sent_q < 11'd16 && tag inside {TAG_INSERT, TAG_REWRITE})
           assert (data_o == f_tag[f_sent_q[1:0]] && data_ready_o == (tag == TAG_REWRITE));
-        else if (f_to_send_q > 11'd4 && f_to_send_q <= 11'd4 + length_t'(f_pad)) assert (data_o == '0);
-        else if (f_to_send_q > 11'd4) assert (data_o == data_i && data_ready_o);
-        if (tag == TAG_KEEP) assert (data_o == data_i && data_ready_o);
+        else if (r_tag == R_TAG_INSERT && f_sent_q >= f_r_tag_at && f_sent_q < f_r_tag_at + 11'd6)
+          assert (data_o == f_r_tag[3'(f_sent_q - f_r_tag_at)] && !data_ready_o);
+        else if (f_to_send_q > 11'd4 && f_to_send_q <= 11'd4 + length_t'(f_pad_q)) assert (data_o == '0);
+        else if (f_to_send_q > 11'd4 || !changes) assert (data_o == data_i && data_ready_o);
       end
       if (f_to_send_q == '0) begin
-        if (tag == TAG_INSERT) assert (f_taken_q == f_length_q - 11'd4);
-        else if (tag == TAG_REMOVE) assert (f_taken_q == f_length_q - length_t'(f_pad) + 11'd4);
-        else assert (f_taken_q == f_length_q);
+        assert (f_taken_q == f_length_q - length_t'(f_pad_q) - length_t'(signed'(f_growth)));
       end
       // 2.
-      if (f_to_send_q == '0) assert (f_apart_q == (f_pad != '0 ? F_REMAINDER : '0));
+      if (f_to_send_q == '0) assert (f_apart_q == (f_pad_q != '0 ? F_REMAINDER : '0));
       // What makes it hold.
-      assert (f_pad_q <= 3'd4);
-      assert (f_sent_q + f_to_send_q == f_length_q && f_length_q >= 11'd20 && f_length_q <= 11'd2010);
+      assert (f_pad_q <= lost_bytes(edit_i) && r_tag inside {R_TAG_KEEP, R_TAG_INSERT, R_TAG_REMOVE});
+      assert (f_sent_q + f_to_send_q == f_length_q && f_length_q <= 11'd2010);
+      assert (f_length_q >= (changes ? F_SHORTEST : 11'd20));
       assert (f_sent_q <= f_length_q);
-      assert (position_q == (f_sent_q > 11'd16 ? 5'd16 : f_sent_q[4:0]));
-      assert (f_left_out_q <= 3'd4);
-      if (tag != TAG_REMOVE || f_sent_q < 11'd12) assert (f_left_out_q == '0);
-      if (tag == TAG_REMOVE && f_sent_q > 11'd12) assert (f_left_out_q == 3'd4);
+      assert (position_q == (f_sent_q > 11'd22 ? 5'd22 : f_sent_q[4:0]));
+      assert (old_q == (f_sent_q >= f_counted ? OLD_BEHIND : 6'(f_sent_q) - 6'sd8 - 6'(f_growth)));
+      assert (f_left_out_q <= f_left_out);
+      if (f_sent_q < 11'd12) assert (f_left_out_q == '0);
+      if (f_sent_q >= 11'd2 && f_sent_q < f_head) assert (f_left_out_q == '0);
+      if (f_sent_q > f_head) assert (f_left_out_q == f_left_out);
       assert (f_taken_q == f_sent_q - f_not_came + length_t'(f_left_out_q));
-      if (tag == TAG_KEEP) assert (f_apart_q == '0);
+      if (!changes) assert (f_apart_q == '0);
       else if (f_joined && !f_begins)
-        for (int unsigned pad = 0; pad < 5; pad++)
-          for (int unsigned n = 0; n < 9; n++)
-            if (f_pad == 3'(pad) && (f_to_send_q == length_t'(n) || (n == 8 && f_to_send_q > 11'd8)))
+        for (int unsigned pad = 0; pad < 11; pad++)
+          for (int unsigned n = 0; n < 15; n++)
+            if (f_pad_q == 4'(pad) && (f_to_send_q == length_t'(n) || (n == 14 && f_to_send_q > 11'd14)))
               assert (f_apart_q == (difference_q ^ f_inverted(pad, n)));
-      if (tag != TAG_KEEP)
+      if (changes)
         for (int unsigned n = 0; n < 4; n++) if (f_to_send_q == length_t'(n)) assert (difference_q >> 8 * n == '0);
 
-      for (int unsigned each = 0; each < 4; each++) cover (tag == tag_e'(each) && f_to_send_q == '0 && f_pad == '0);
-      for (int unsigned pad = 1; pad < 5; pad++) cover (f_pad == 3'(pad) && f_to_send_q == '0);
+      for (int unsigned each = 0; each < 4; each++)
+        for (int unsigned other = 0; other < 3; other++)
+          cover (tag == tag_e'(each) && r_tag == r_tag_e'(other) && f_to_send_q == '0 && f_pad_q == '0);
+      for (int unsigned pad = 1; pad < 11; pad++) cover (f_pad_q == 4'(pad) && f_to_send_q == '0);
     end
   end
 `endif

@@ -75,8 +75,8 @@ module pen_egress_port
   length_t    popped_sent;
   length_t    popped_slot, left;
   label_t     frame_label;
-  logic [2:0] pad;
-  logic       edited_ready, edited_valid, skip;
+  logic [3:0] pad, skip;
+  logic       edited_ready, edited_valid;
   logic [7:0] edited;
   logic       expired_valid, expired_ready;
   reason_e    expired_reason;
@@ -225,7 +225,7 @@ module pen_egress_port
     );
     assign edited_valid = data_valid;
     assign data_ready   = edited_ready;
-    assign skip         = 1'b0;
+    assign skip         = '0;
 
     logic unused_edit;
     assign unused_edit = &{1'b0, edit, frame_label, pad};
@@ -234,6 +234,7 @@ module pen_egress_port
       .clk_i,
       .start_i     (start),
       .edit_i      (edit),
+      .translate_i (frame_label.translate[PORT]),
       .label_i     (frame_label),
       .pad_i       (pad),
       .data_valid_i(data_valid),
@@ -247,7 +248,7 @@ module pen_egress_port
     );
   end
 
-  assign popped_sent = popped_slot - (waits_for_words(PORTS) && popped_edit.tag == TAG_REMOVE ? TAG_BYTES : '0);
+  assign popped_sent = popped_slot - (waits_for_words(PORTS) ? length_t'(lost_bytes(popped_edit)) : '0);
 
   // The frame that was selected last: not for the wire, or cut there.
   logic     lost_q, due_q, cut;

@@ -12,8 +12,8 @@
 // eight cycles that its bytes take, and the first one is there in time for the delimiter's end in the worst turn.
 // The next frame is granted so early that its start follows the gap without delay.
 //
-// A frame that loses its tag has its bytes behind that sooner. With more than 4 ports they are not there sooner, and the
-// frame starts later by as many cycles as it loses bytes; the next grant too.
+// A frame that loses a tag has its bytes behind that sooner. With more than 4 ports they are not there sooner, and the
+// frame starts later by as many cycles as it becomes shorter; the next grant too.
 module pen_egress_reader
   import pen_pkg::*;
 #(
@@ -35,14 +35,14 @@ module pen_egress_reader
   output release_t    release_o,        // in this port's turn, when the whole frame has been read
   output logic        start_o,
   output length_t     length_o,         // as it is sent
-  output logic [2:0]  pad_o,            // bytes that it is padded with
+  output logic [3:0]  pad_o,            // bytes that it is padded with
   output edit_t       edit_o,
-  output label_t      label_o,          // from before the first byte until a tag has been sent
+  output label_t      label_o,          // from before the first byte until tags have been sent
   output logic        data_valid_o,
   output logic [7:0]  data_o,
   input  logic        data_ready_i,
   input  logic        stall_i,          // the transmitter is held up: the next frame comes as much later
-  input  logic        skip_i,           // with data_ready_i: the four bytes behind this one are left out
+  input  logic [3:0]  skip_i,           // with data_ready_i: so many bytes behind this one are left out
   output logic        idle_o
 );
   localparam int unsigned CELL_W = $clog2(CELLS);
@@ -98,16 +98,21 @@ module pen_egress_reader
 
   if (waits_for_words(PORTS)) begin : gen_later
     // Bit i: a frame that starts in i+1 cycles.
-    logic [3:0] later_q;
-    always_ff @(posedge clk_i) later_q <= rst_i ? '0 : {start_q && edit_q.tag == TAG_REMOVE, later_q[3:1]};
-    assign start_o  = (start_q && edit_q.tag != TAG_REMOVE) || later_q[0];
-    assign length_o = edit_q.tag == TAG_REMOVE ? slot_q - TAG_BYTES : slot_q;
-    assign pad_o    = slot_q[2:0] - frame_q.length[2:0];
+    logic [9:0] later_q;
+    logic [3:0] lost;
+    assign lost = lost_bytes(edit_q);
+    always_ff @(posedge clk_i) begin
+      later_q <= later_q >> 1;
+      if (start_q && lost != '0) later_q[lost-1] <= 1'b1;
+      if (rst_i) later_q <= '0;
+    end
+    assign start_o  = (start_q && lost == '0) || later_q[0];
+    assign length_o = slot_q - length_t'(lost);
   end else begin : gen_at_once
     assign start_o  = start_q;
     assign length_o = slot_q;
-    assign pad_o    = slot_q[2:0] - frame_q.length[2:0] + 3'd4;
   end
+  assign pad_o = length_o[3:0] - frame_q.length[3:0] - 4'(growth(edit_q));
 
   assign tx_ready_o   = free_q;
 
@@ -159,7 +164,7 @@ module pen_egress_reader
         received_q <= received_q + 1'b1;
         if (received_q == '0) next_cell_q <= store_data_i.next_cell[CELL_W-1:0];
       end
-      if (data_ready_i) byte_q <= byte_q + (skip_i ? 7'd5 : 7'd1);
+      if (data_ready_i) byte_q <= byte_q + 7'd1 + 7'(skip_i);
     end
   end
 

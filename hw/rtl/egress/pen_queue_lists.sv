@@ -56,8 +56,7 @@ module pen_queue_lists
     cycle_t  visible;
     pool_e   pool;
     length_t length;
-    logic [$bits(length_t)-3:0] slot_words;          // of its length as it has the wire, which differs by whole words,
-    logic    padded;                                 // or is one of whole words
+    logic [$bits(length_t)-3:0] slot_words;          // of its length as it has the wire; what is left of it, length and edit say
     edit_t   edit;
   } info_t;
   typedef struct packed {
@@ -79,7 +78,6 @@ module pen_queue_lists
   head_t  head_update, scanned, offer_q;
   info_t  info;
   length_t enqueue_slot, info_slot;
-  logic    enqueue_padded;
 
   assign enqueue = enqueue_i.destination[PORT];
   always_comb begin
@@ -142,8 +140,7 @@ module pen_queue_lists
     .write_i     (enqueue),
     .write_addr_i(enqueue_i.frame[CELL_W-1:0]),
     .write_data_i({
-      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2],
-      enqueue_padded, enqueue_i.edit[PORT]
+      enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2], enqueue_i.edit[PORT]
     }),
     .read_i      (read_i || state_q == INFO),
     .read_addr_i (read_i ? read_frame_i : frame_q),
@@ -154,9 +151,8 @@ module pen_queue_lists
   assign length_o = info.length;
   assign slot_o   = info_slot;
   assign edit_o   = info.edit;
-  assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT].tag, PORTS);
-  assign enqueue_padded = is_padded(enqueue_i.length, enqueue_i.edit[PORT].tag);
-  assign info_slot    = {info.slot_words, info.padded ? 2'd0 : info.length[1:0]};
+  assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT], PORTS);
+  assign info_slot    = {info.slot_words, 2'(slot_length(info.length, info.edit, PORTS))};
 
   always_comb begin
     state_d   = state_q;
@@ -252,8 +248,7 @@ module pen_queue_lists
     f_read_q <= read_i && read_frame_i == f_frame && f_inside_q[f_frame];
     if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame) begin
       f_info_q <= {
-        enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2],
-        enqueue_padded, enqueue_i.edit[PORT]
+        enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2], enqueue_i.edit[PORT]
       };
       f_slot_q <= enqueue_slot;
     end
@@ -328,8 +323,7 @@ module pen_queue_lists
       end
       if (f_inside_q[f_frame]) begin
         assert (u_info.memory[f_frame] == f_info_q);
-        assert (f_slot_q == slot_length(f_info_q.length, f_info_q.edit.tag, PORTS));
-        assert (f_info_q.padded == is_padded(f_info_q.length, f_info_q.edit.tag));
+        assert (f_slot_q == slot_length(f_info_q.length, f_info_q.edit, PORTS));
         assert (f_info_q.slot_words == f_slot_q[$high(length_t):2]);
       end
       // On its way.

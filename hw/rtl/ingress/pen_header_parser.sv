@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the header of a frame from its bytes as they come: addresses, VLAN tag, EtherType, and what identifies a flow by
-// IPv4. One tag counts; whatever follows it is the type.
+// Reads the header of a frame from its bytes as they come: addresses, VLAN tag, EtherType, R-TAG (802.1CB 7.8), and what
+// identifies a flow by IPv4. One tag counts; whatever follows it is the type, an R-TAG too.
 module pen_header_parser (
   input  logic             clk_i,
   input  logic             clear_i,   // between frames, or with the last byte of one
@@ -19,6 +19,9 @@ module pen_header_parser (
   logic [15:0]  last_two;
   logic         ends_type, ends_tag, type_valid, ipv4_complete, ipv4, has_ports;
   logic [103:0] ipv4_fields;
+  logic [2:0]   r_tag_left_q;         // bytes behind its type
+  logic         has_r_tag_q;
+  logic [15:0]  sequence_number_q;
 
   assign last_two   = {previous_q, data_i};
   assign ends_type  = position_q == 5'd13;
@@ -40,6 +43,22 @@ module pen_header_parser (
     end
   end
 
+  // Behind the type two bytes that are reserved, and zero, and the number.
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      if (r_tag_left_q != '0) r_tag_left_q <= r_tag_left_q == 3'd3 && last_two != '0 ? '0 : r_tag_left_q - 1'b1;
+      if (type_valid && last_two == pen_pkg::TYPE_R_TAG) r_tag_left_q <= 3'd4;
+      if (r_tag_left_q == 3'd1) begin
+        has_r_tag_q       <= 1'b1;
+        sequence_number_q <= last_two;
+      end
+    end
+    if (clear_i) begin
+      r_tag_left_q <= '0;
+      has_r_tag_q  <= 1'b0;
+    end
+  end
+
   pen_ipv4_key u_ipv4 (
     .clk_i,
     .clear_i,
@@ -58,6 +77,8 @@ module pen_header_parser (
     destination_address: addresses_q[95:48],
     source_address:      addresses_q[47:0],
     has_tag:             has_tag_q,
+    has_r_tag:           has_r_tag_q,
+    sequence_number:     sequence_number_q,
     is_known:            is_known_q,
     type_valid:          type_valid,
     ipv4_complete:       ipv4_complete,

@@ -6,7 +6,7 @@
 //
 //   cycle   0         1          2        3         4         5         6 .. 11         12
 //           request   keys       stream table, VLAN table,    reason,   ATS scheduler   classified_o
-//                     hashed     forwarding database          stream
+//                     hashed     forwarding database          stream    6: its number
 //
 // It can be selected from cycle c + VISIBLE_CYCLES on, whatever the turns and the other ports are doing.
 //
@@ -162,6 +162,8 @@ module pen_ingress #(
     logic       has_cells;
     logic       has_tag;
     logic       is_priority_tagged;
+    logic       has_r_tag;
+    logic [15:0] sequence_number;
     logic [3:0] pcp_dei;
     logic [11:0] vlan_id;
     class_t     traffic_class;
@@ -214,6 +216,8 @@ module pen_ingress #(
     has_cells:        request_1_q.has_cells,
     has_tag:          request_1_q.has_tag,
     is_priority_tagged: request_1_q.is_priority_tagged,
+    has_r_tag:        request_1_q.has_r_tag,
+    sequence_number:  request_1_q.sequence_number,
     pcp_dei:          request_1_q.pcp_dei,
     vlan_id:          request_1_q.vlan_id,
     traffic_class:    request_1_q.way.direct ? request_1_q.way.traffic_class : request_1_q.traffic_class,
@@ -334,7 +338,7 @@ module pen_ingress #(
   edit_t [MAX_PORTS-1:0] edit_5;
   always_comb begin
     for (int unsigned p = 0; p < MAX_PORTS; p++) begin
-      edit_5[p] = '{tag: TAG_KEEP, translate: p < PORTS && config_i.vlan_translation[p]};
+      edit_5[p] = '{tag: TAG_KEEP, r_tag: R_TAG_KEEP};
       if (p < PORTS && config_i.vlan_tagging[p] && !record_5.direct) begin
         if (record_5.has_tag) edit_5[p].tag = vlan_5_q.untagged[p] ? TAG_REMOVE : TAG_REWRITE;
         else if (!vlan_5_q.untagged[p]) edit_5[p].tag = TAG_INSERT;
@@ -342,11 +346,14 @@ module pen_ingress #(
     end
   end
 
-  // What frames say of themselves is stored long before they can be sent.
-  assign label_o = '{
+  label_write_t label_5;
+  assign label_5 = '{
     valid: record_5_valid && record_5.mac_reason == '0 && !record_5.store_full,
     frame: record_5.frame,
     value: '{
+      translate:          config_i.vlan_translation,
+      has_tag:            record_5.has_tag,
+      sequence_number:    record_5.sequence_number,
       is_priority_tagged: record_5.is_priority_tagged,
       pcp:                record_5.pcp_dei[3:1],
       dei:                record_5.pcp_dei[0],
@@ -359,6 +366,8 @@ module pen_ingress #(
   // ---- Cycle 6: everything but the eligibility time is known
   classified_t classified_6_q;
   time_ns_t    arrival_ns_6_q;
+  logic        may_number_6_q, has_r_tag_6_q;
+  port_mask_t  r_tag_removal_6_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) classified_6_q.valid <= 1'b0;
@@ -379,8 +388,56 @@ module pen_ingress #(
       classified_6_q.shaped        <= is_stream_5 && config_i.ats_classes[record_5.traffic_class]
                                       && reason_5 == REASON_NONE;
       // The time now, less the way from the wire to this place.
+      may_number_6_q  <= reason_5 == REASON_NONE && is_stream_5 && !record_5.has_r_tag && !record_5.direct;
+      has_r_tag_6_q   <= record_5.has_r_tag && !record_5.direct;
+      r_tag_removal_6_q <= config_i.r_tag_removal;
       arrival_ns_6_q <= time_ns_i - AGE_AT_5_NS - time_ns_t'({record_5.age, 3'b0});
     end
+  end
+
+  // Its number, the same for all copies. One that came with an R-TAG keeps its own.
+  logic         stream_numbered_6, numbered_6;
+  logic [15:0]  number_6;
+  label_write_t label_6_q;
+  edit_t [MAX_PORTS-1:0] edit_6;
+
+  assign numbered_6 = classified_6_q.valid && may_number_6_q && stream_numbered_6;
+
+  pen_sequence_generator #(.STREAMS(STREAMS)) u_numbers (
+    .clk_i,
+    .init_busy_i,
+    .init_index_i,
+    .read_i          (record_5_valid && is_stream_5),
+    .stream_i        (STREAM_W'(stream_5)),
+    .numbered_o      (stream_numbered_6),
+    .number_o        (number_6),
+    .take_i          (numbered_6),
+    .write_i         (write_table && table_i.which == TABLE_NUMBERING),
+    .write_index_i   (table_i.index),
+    .write_numbered_i(table_i.data[0])
+  );
+
+  always_comb begin
+    edit_6 = classified_6_q.edit;
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      if (r_tag_removal_6_q[p] ? has_r_tag_6_q : numbered_6)
+        edit_6[p].r_tag = r_tag_removal_6_q[p] ? R_TAG_REMOVE : R_TAG_INSERT;
+    end
+  end
+
+  // What frames say of themselves is stored long before they can be sent.
+  always_ff @(posedge clk_i) begin
+    if (rst_i) label_6_q.valid <= 1'b0;
+    else label_6_q.valid <= label_5.valid;
+    if (label_5.valid) begin
+      label_6_q.frame <= label_5.frame;
+      label_6_q.value <= label_5.value;
+    end
+  end
+
+  always_comb begin
+    label_o = label_6_q;
+    if (numbered_6) label_o.value.sequence_number = number_6;
   end
 
   // ---- Cycles 6 to 12: shape
@@ -409,7 +466,7 @@ module pen_ingress #(
     has_cells:     classified_6_q.has_cells,
     port:          classified_6_q.port,
     destination:   classified_6_q.destination,
-    edit:          classified_6_q.edit,
+    edit:          edit_6,
     traffic_class: classified_6_q.traffic_class,
     frame:         classified_6_q.frame,
     length:        classified_6_q.length,

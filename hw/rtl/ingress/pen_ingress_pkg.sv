@@ -29,6 +29,8 @@ package pen_ingress_pkg;
     logic         has_tag;
     logic [3:0]   pcp_dei;             // of the tag, or of untagged frames
     logic         is_priority_tagged;
+    logic         has_r_tag;
+    logic [15:0]  sequence_number;     // of that
     logic         ipv4;
     logic         has_ports;           // the last 32 bits of ipv4_fields mean something
     logic [103:0] ipv4_fields;

@@ -218,6 +218,8 @@ module pen_ingress_port (
       has_tag:             header.has_tag,
       pcp_dei:             pcp_dei_q,
       is_priority_tagged:  priority_tagged_q,
+      has_r_tag:           header.has_r_tag,
+      sequence_number:     header.sequence_number,
       ipv4:                header.ipv4,
       has_ports:           header.has_ports,
       ipv4_fields:         header.ipv4_fields,

@@ -9,9 +9,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from runner import run_module
 from structs import pack
-
-KEEP, REMOVE, INSERT, REWRITE = range(4)
-SHORTEST = 64
+from tags import INSERT, KEEP, R_INSERT, R_KEEP, R_REMOVE, REMOVE, REWRITE, SHORTEST, growth
 
 
 def with_fcs(body):
@@ -34,16 +32,27 @@ class Bench:
 
     async def reset(self):
         dut = self.dut
-        for name in ("start_i", "edit_i", "label_i", "pad_i", "data_valid_i", "data_i", "data_ready_i", "left_i"):
+        for name in (
+            "start_i",
+            "edit_i",
+            "translate_i",
+            "label_i",
+            "pad_i",
+            "data_valid_i",
+            "data_i",
+            "data_ready_i",
+            "left_i",
+        ):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk_i, 8, "ns").start())
         await FallingEdge(dut.clk_i)
 
-    async def send(self, came, length, edit, label, pad=0):
+    async def send(self, came, length, edit, translate, label, pad=0):
         """What leaves of a frame, in so many bytes."""
         dut = self.dut
         dut.start_i.value = 1
         dut.edit_i.value = edit
+        dut.translate_i.value = translate
         dut.label_i.value = label
         dut.pad_i.value = pad
         dut.data_ready_i.value = 0
@@ -63,34 +72,44 @@ class Bench:
             assert dut.data_valid_o.value == 1, f"byte {n} is missing"
             left.append(int(dut.data_o.value))
             if dut.data_ready_o.value == 1:
-                at += 5 if dut.skip_o.value == 1 else 1
+                at += 1 + int(dut.skip_o.value)
             await FallingEdge(dut.clk_i)
         dut.data_ready_i.value = 0
         assert at == len(came), f"{at} of {len(came)} bytes were taken"
         return bytes(left)
 
 
-def draw(tag):
-    """A frame, what should leave of it, the edit, and its label."""
+def r_tag_of(number):
+    return b"\xf1\xc1\0\0" + number.to_bytes(2, "big")
+
+
+def draw(tag, r_tag):
+    """A frame, what should leave of it, and what the editor is told: edit, translation, label, padding."""
     pcp, dei, vlan = random.randrange(8), random.randrange(2), random.randrange(1, 4095)
-    is_priority_tagged = tag in (REMOVE, REWRITE) and random.random() < 0.5
+    has_tag = tag in (REMOVE, REWRITE) or (tag == KEEP and random.random() < 0.5)
+    is_priority_tagged = has_tag and random.random() < 0.5
     translate, egress_pcp, egress_vlan = random.randrange(2), random.randrange(8), random.randrange(1, 4095)
+    number = random.choice((0, 0xFFFF, random.randrange(0x10000)))
     addresses = random.randbytes(12)
-    size = random.choice((46, 47, 48, 49, 50, random.randrange(46, 200), 1500))
-    if tag in (REMOVE, REWRITE):
-        size = random.choice((size, 42, 43, 44, 45))
-    rest = random.randbytes(2 + size)
-    old = vlan_tag(pcp, dei, 0 if is_priority_tagged else vlan) if tag in (REMOVE, REWRITE) else b""
-    came = addresses + old + rest
+    old = vlan_tag(pcp, dei, 0 if is_priority_tagged else vlan) if has_tag else b""
+    r_old = r_tag_of(number) if r_tag == R_REMOVE else b""
+    least = SHORTEST - 4 - len(addresses + old + r_old)
+    size = random.choice((*range(least, least + 12), random.randrange(least, 200), 1500))
+    rest = random.randbytes(size)
+    came = addresses + old + r_old + rest
     written = vlan_tag(egress_pcp, dei, egress_vlan) if translate else vlan_tag(pcp, dei, vlan)
-    new = {KEEP: b"", REMOVE: b"", INSERT: written, REWRITE: written}[tag]
-    wanted = (addresses + new + rest).ljust(SHORTEST - 4 if tag == REMOVE else 0, b"\0")
+    new = {KEEP: old, REMOVE: b"", INSERT: written, REWRITE: written}[tag]
+    new += r_tag_of(number) if r_tag == R_INSERT else b""
+    wanted = (addresses + new + rest).ljust(SHORTEST - 4, b"\0")
     pad = len(wanted) - len(addresses + new + rest)
     label = pack(
-        "label", is_priority_tagged=int(is_priority_tagged), pcp=pcp, dei=dei, vlan_id=vlan,
-        egress_pcp=egress_pcp, egress_vlan_id=egress_vlan,
+        "label", has_tag=int(has_tag), is_priority_tagged=int(is_priority_tagged), pcp=pcp, dei=dei, vlan_id=vlan,
+        egress_pcp=egress_pcp, egress_vlan_id=egress_vlan, sequence_number=number,
     )  # fmt: skip
-    return with_fcs(came), with_fcs(wanted), pack("edit", translate=translate, tag=tag), label, pad
+    return with_fcs(came), with_fcs(wanted), pack("edit", r_tag=r_tag, tag=tag), translate, label, pad
+
+
+EDITS = [(tag, r_tag) for tag in (KEEP, REMOVE, INSERT, REWRITE) for r_tag in (R_KEEP, R_INSERT, R_REMOVE)]
 
 
 @cocotb.test()
@@ -98,27 +117,28 @@ async def every_edit_leaves_a_frame_with_its_own_fcs(dut):
     bench = Bench(dut)
     await bench.reset()
     pads = set()
-    for _ in range(200):
-        tag = random.choice((KEEP, REMOVE, INSERT, REWRITE))
-        came, wanted, edit, label, pad = draw(tag)
-        pads.add(pad)
-        assert await bench.send(came, len(wanted), edit, label, pad) == wanted
-    assert pads == {0, 1, 2, 3, 4}
+    for edit in EDITS * 40:
+        came, wanted, *told = draw(*edit)
+        pads.add(told[-1])
+        assert await bench.send(came, len(wanted), *told) == wanted, f"edit {edit}"
+    assert pads == {*range(11)}
 
 
 @cocotb.test()
 async def what_is_damaged_stays_damaged(dut):
-    """But within the tag that is taken away: nothing of it is left."""
+    """But within a tag that is taken away: nothing of it is left."""
     bench = Bench(dut)
     await bench.reset()
-    for _ in range(150):
-        tag = random.choice((KEEP, REMOVE, INSERT))
-        came, wanted, edit, label, pad = draw(tag)
-        places = [n for n in range(len(came)) if tag != REMOVE or not 12 <= n < 16]
-        at = random.choice(places)
+    for tag, r_tag in EDITS * 25:
+        came, wanted, *told = draw(tag, r_tag)
+        left_out = range(12, 12 - growth(REMOVE if tag == REMOVE else KEEP, R_KEEP))
+        if r_tag == R_REMOVE:
+            begin = 16 if came[12:14] == b"\x81\0" else 12
+            left_out = {*left_out, *range(begin, begin + 6)}
+        at = random.choice([n for n in range(len(came)) if n not in left_out])
         damaged = came[:at] + bytes([came[at] ^ 1 << random.randrange(8)]) + came[at + 1 :]
-        left = await bench.send(damaged, len(wanted), edit, label, pad)
-        assert not is_good(left), f"damage of byte {at} of {len(came)} is no longer seen (edit {tag})"
+        left = await bench.send(damaged, len(wanted), *told)
+        assert not is_good(left), f"damage of byte {at} of {len(came)} is no longer seen (edit {tag}, {r_tag})"
 
 
 def test_pen_editor():

@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from runner import run_module
 from structs import pack, unpack, width
-from tags import KEEP, REMOVE, TAG_BYTES, sent_length, slot_length
+from tags import INSERT, KEEP, R_INSERT, R_KEEP, R_REMOVE, REMOVE, growth, sent_length, slot_length
 
 from penstock.ethernet import WIRE_OVERHEAD_BYTES
 
@@ -29,7 +29,7 @@ class Bench:
         self.popped = 0  # what popped_i says in the next cycle
         self.popped_edit = 0, 0  # and what goes with it
         self.granted, self.started, self.released = [], [], []  # frames; (cycle, frame); cycles
-        self.taken = b""  # of the frame that was started last
+        self.taken, self.adds = b"", 0  # of the frame that was started last; bytes that are not of it
         self.label = 0
         self.reads = []  # cycles of the reads of this frame
         self.stalled = 0  # cycles in all
@@ -56,8 +56,8 @@ class Bench:
         await RisingEdge(dut.clk_i)
 
     def new_frame(self, length):
-        """Random bytes in cells anywhere in the store; some lose their tag."""
-        tag = random.choice((KEEP, REMOVE))
+        """Random bytes in cells anywhere in the store; some lose tags, and the transmitter adds some."""
+        tag, r_tag = random.choice((KEEP, REMOVE, INSERT)), random.choice((R_KEEP, R_INSERT, R_REMOVE))
         data = random.randbytes(length)
         others = [cell for cell in range(self.cells) if cell not in self.chain]  # the frame before is being read
         self.chain = chain = random.sample(others, -(-length // CELL))
@@ -75,9 +75,17 @@ class Bench:
             "frame": chain[0],
             "length": length,
         }
-        edit = {"tag": tag, "translate": random.randrange(2)}
-        leaves = data[:12] + data[16:] if tag == REMOVE else data
-        return {"frame": chain[0], "length": length, "tag": tag, "edit": edit, "leaves": leaves, "release": release}
+        skip = (4 if tag == REMOVE else 0) + (6 if r_tag == R_REMOVE else 0)
+        return {
+            "frame": chain[0],
+            "length": length,
+            "tags": (tag, r_tag),
+            "edit": {"tag": tag, "r_tag": r_tag},
+            "skip": skip,
+            "added": growth(tag, r_tag) + skip,  # bytes that the transmitter sends behind the addresses, of its own
+            "leaves": data[:12] + data[12 + skip :],
+            "release": release,
+        }
 
     async def cycle(self, frame=None, pause=0.0, stall=0.0):
         """One cycle; grants `frame` if the reader is ready for it and says whether it was.
@@ -89,7 +97,7 @@ class Bench:
         dut.store_data_i.value = self.answers.pop(0)
         dut.popped_i.value, self.popped = self.popped, random.getrandbits(width("release"))
         dut.popped_edit_i.value, dut.popped_slot_i.value = self.popped_edit
-        self.popped_edit = random.randrange(4), random.getrandbits(11)
+        self.popped_edit = random.getrandbits(4), random.getrandbits(11)
         dut.data_ready_i.value = dut.skip_i.value = dut.stall_i.value = dut.grant_i.value = 0
         dut.grant_frame_i.value = random.randrange(4096)
         await FallingEdge(dut.clk_i)
@@ -145,19 +153,20 @@ class Bench:
         if int(dut.start_o.value):
             assert len(self.started) + 1 == len(self.granted)
             frame_now = self.granted[-1]
-            sent = sent_length(frame_now["length"], frame_now["tag"])
+            sent = sent_length(frame_now["length"], *frame_now["tags"])
             assert int(dut.length_o.value) == sent
             assert int(dut.edit_o.value) == pack("edit", **frame_now["edit"])
-            if frame_now["tag"] == REMOVE:
-                assert int(dut.pad_o.value) == sent - (frame_now["length"] - TAG_BYTES)
+            assert int(dut.pad_o.value) == sent - (frame_now["length"] + growth(*frame_now["tags"]))
             self.started.append((self.now, self.granted[-1]))
-            self.taken = b""
+            self.taken, self.adds = b"", frame_now["added"]
         elif self.started and len(self.started) == len(self.granted):
             start, now = self.started[-1]
             left = len(now["leaves"]) - len(self.taken)
             if left and self.now >= start + FIRST_BYTE and random.random() < stall:
                 dut.stall_i.value = 1
                 self.stalled += 1
+            elif len(self.taken) == 12 and self.adds:
+                self.adds -= 1
             elif left and self.now >= start + FIRST_BYTE and random.random() >= pause:
                 # One that pauses may find nothing for a while when it goes on; a real one never.
                 if not pause:
@@ -165,11 +174,11 @@ class Bench:
                 if int(dut.data_valid_o.value):
                     at = len(self.taken)
                     assert int(dut.data_o.value) == now["leaves"][at], f"byte {at}"
-                    if 8 <= at < 16:
+                    if at < 22:
                         assert int(dut.label_o.value) == self.label
                     self.taken += now["leaves"][at : at + 1]
                     dut.data_ready_i.value = 1
-                    dut.skip_i.value = int(now["tag"] == REMOVE and at == 11)
+                    dut.skip_i.value = now["skip"] if at == 11 else 0
         if grant:
             self.granted.append(frame)
         self.now += 1
@@ -184,11 +193,12 @@ class Bench:
         )
 
     def slot(self, frame):
-        return slot_length(frame["length"], frame["tag"], self.ports)
+        tag, r_tag = frame["tags"]
+        return slot_length(frame["length"], tag, self.ports, r_tag)
 
     def waits(self, frame):
         """By so many cycles it starts later than others."""
-        return self.slot(frame) - sent_length(frame["length"], frame["tag"])
+        return self.slot(frame) - sent_length(frame["length"], *frame["tags"])
 
     async def finish(self, pause=0.0):
         for _ in range(20_000):

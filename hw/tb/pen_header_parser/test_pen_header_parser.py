@@ -26,7 +26,7 @@ async def headers_are_read(dut):
     dut.clear_i.value = 0
     met = Counter()
     rng = random.Random(random.getrandbits(32))
-    for _ in range(300):
+    for _ in range(500):
         frame = random_frame(rng, ADDRESSES, ADDRESSES, (0, 1, 4095), FLOWS, (64, 65, 127))
         ends_type = 13 if frame.tag is None else 17
         clears_at_once = rng.random() < 0.5
@@ -44,6 +44,9 @@ async def headers_are_read(dut):
             assert header["type_valid"] == (index == ends_type)
             assert header["is_known"] == (index > (13 if frame.tag is None else 15))
             assert header["has_tag"] == (index > 13 and frame.tag is not None)
+            ends_r_tag = ends_type + 4
+            assert header["has_r_tag"] == (index > ends_r_tag and frame.sequence_number is not None)
+            assert not header["has_r_tag"] or header["sequence_number"] == frame.sequence_number
             if index >= 12:
                 assert header["destination_address"] == frame.destination
                 assert header["source_address"] == frame.source
@@ -64,10 +67,11 @@ async def headers_are_read(dut):
             await FallingEdge(dut.clk_i)
         dut.clear_i.value = 0
         header = unpack("header", dut.header_o.value.to_unsigned())
-        for field in ("position", "has_tag", "is_known", "type_valid", "ipv4_complete", "ipv4"):
+        for field in ("position", "has_tag", "has_r_tag", "is_known", "type_valid", "ipv4_complete", "ipv4"):
             assert header[field] == 0, field
         met["tag" if frame.tag else "no tag"] += 1
-    assert all(met[kind] > 10 for kind in ("ports", "no ports", "tag", "no tag")), met
+        met["R-TAG"] += frame.sequence_number is not None
+    assert all(met[kind] > 10 for kind in ("ports", "no ports", "tag", "no tag", "R-TAG")), met
 
 
 def test_pen_header_parser():

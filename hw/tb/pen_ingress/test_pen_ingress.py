@@ -18,6 +18,7 @@ from ingress_model import (
     STORE_WRITE,
     TABLE_FDB,
     TABLE_GROUP,
+    TABLE_NUMBERING,
     TABLE_STREAM_KEY,
     TABLE_STREAM_RATE,
     TABLE_VLAN,
@@ -34,7 +35,7 @@ from ingress_model import (
     unpack,
 )
 from runner import run_module
-from tags import INSERT, KEEP, REMOVE, REWRITE
+from tags import INSERT, KEEP, R_INSERT, R_KEEP, R_REMOVE, REMOVE, REWRITE
 
 from penstock._engine import ats_rate
 
@@ -66,6 +67,7 @@ class Bench:
         self.vlans, self.untagged, self.translations = {1: 0xFF}, {1: 0xFF}, {}
         self.labels = {}  # by first cell
         self.stream_of = {}
+        self.numbers = {}  # stream: that its next frame gets; others are not numbered
         self.learnt = []  # (cycle from which it counts, set, way, entry)
         self.operations = []  # (turn, kind, port, frame, cycle of the last byte)
         self.starving = False
@@ -81,7 +83,7 @@ class Bench:
             "port_vlan_id": [rng.choice((1, 2, 5)) for _ in range(self.ports)],
             "class_of_pcp": [1, 0, 6, 7, 2, 3, 4, 5], "class_of_untagged": 5, "ats_classes": 0xC1,
             "pcp_of_untagged": rng.randrange(8), "vlan_tagging": rng.getrandbits(self.ports),
-            "vlan_translation": rng.getrandbits(self.ports),
+            "vlan_translation": rng.getrandbits(self.ports), "r_tag_removal": rng.getrandbits(self.ports),
             "ats_overhead_bytes": 20,
             "processing_delay_max_ns": rng.choice((0, 150, 333, 20_000)), "learning_enable": 1,
             "aging_period_ms": 100_000, "reserved_to_host": 0,
@@ -249,8 +251,12 @@ class Bench:
                     want["reason"] = REASONS["no_destination"]
                 else:
                     want["destination"] = destination
-                    want["edit"] = self.edits(frame, vlan)
-                    want["label"] = self.label(frame, vlan)
+                    number = None
+                    if stream in self.numbers and frame.sequence_number is None:
+                        number = self.numbers[stream]
+                        self.numbers[stream] = (number + 1) % 0x10000
+                    want["edit"] = self.edits(frame, vlan, number)
+                    want["label"] = self.label(frame, vlan, number)
                     if stream is not None and self.config["ats_classes"] >> want["traffic_class"] & 1:
                         want["shaped"] = 1
                         if not self.starving:
@@ -263,26 +269,33 @@ class Bench:
                                 want["visible"] = visible % (1 << 28)
             self.expected.append((self.cycle + CLASSIFY_CYCLES, want, frame))
 
-    def edits(self, frame, vlan):
-        """What each port does with its tag, all in one; above, whether it translates."""
+    def edits(self, frame, vlan, number):
+        """What each port does with its tags, all in one; above, what with its R-TAG."""
         edits = []
         for port in range(self.ports):
-            translate = (self.config["vlan_translation"] >> port & 1) << 2
-            if not self.config["vlan_tagging"] >> port & 1:
-                edits.append(translate | KEEP)
-            elif self.untagged.get(vlan, 0) >> port & 1:
-                edits.append(translate | (KEEP if frame.tag is None else REMOVE))
+            if self.config["r_tag_removal"] >> port & 1:
+                r_tag = (R_KEEP if frame.sequence_number is None else R_REMOVE) << 2
             else:
-                edits.append(translate | (INSERT if frame.tag is None else REWRITE))
-        return join(edits, 3)
+                r_tag = (R_KEEP if number is None else R_INSERT) << 2
+            if not self.config["vlan_tagging"] >> port & 1:
+                edits.append(r_tag | KEEP)
+            elif self.untagged.get(vlan, 0) >> port & 1:
+                edits.append(r_tag | (KEEP if frame.tag is None else REMOVE))
+            else:
+                edits.append(r_tag | (INSERT if frame.tag is None else REWRITE))
+        return join(edits, 4)
 
-    def label(self, frame, vlan):
+    def label(self, frame, vlan, number):
         pcp_dei = self.config["pcp_of_untagged"] << 1 if frame.tag is None else frame.data[14] >> 4
         is_priority_tagged = frame.tag is not None and frame.tag[1] == 0
         translation = self.translations.get(vlan, 0)
         egress_pcp = translation >> 12 & 7 if translation >> 15 else pcp_dei >> 1
         tag = is_priority_tagged << 16 | pcp_dei << 12 | vlan
-        return tag << 15 | egress_pcp << 12 | (translation & 0xFFF or vlan)
+        tag = tag << 15 | egress_pcp << 12 | (translation & 0xFFF or vlan)
+        number = frame.sequence_number if number is None else number
+        # Without an R-TAG the number may be any.
+        above = self.config["vlan_translation"] << 1 | (frame.tag is not None)
+        return above, number, tag
 
     def stream(self, port, frame, vlan):
         keys = [(1, vlan << 48 | frame.destination), (2, vlan << 48 | frame.source)]
@@ -311,7 +324,9 @@ class Bench:
                 if frame.reason:
                     want.pop("length")
             if "label" in want:
-                assert self.labels[got["frame"]] == want.pop("label")
+                label, (above, number, tag) = self.labels[got["frame"]], want.pop("label")
+                assert (label >> 48, label & 0xFFFFFFFF) == (above, tag)
+                assert number is None or label >> 32 & 0xFFFF == number
             wrong = {name: (got[name], value) for name, value in want.items() if got[name] != value}
             assert not wrong, f"(got, expected): {wrong}\n{got}\n{frame}"
         self.verdicts.append((got, frame))
@@ -400,6 +415,9 @@ def configure(bench):
         rate = ats_rate(rng.choice((1_000_000, 30_000_000, 500_000_000)), rng.choice((2000, 6000)))
         bench.ats.commit(stream, rate)
         bench.write_table(TABLE_STREAM_RATE, stream, rate[1] << 44 | rate[0])
+        if rng.random() < 0.5:
+            bench.numbers[stream] = 0
+        bench.write_table(TABLE_NUMBERING, stream, int(stream in bench.numbers))
     for port in range(bench.ports):
         for traffic_class in (0, 6, 7):
             residence = rng.choice((5_000, 100_000, 1_000_000))

@@ -18,7 +18,8 @@ WAY = (("stamped", 1), ("tag", 8), ("direct", 1), ("direct_ports", 8), ("direct_
 REQUEST = (
     ("operation", 3), ("mac_reason", 3), ("store_full", 1), ("short_gap", 1), ("has_cells", 1), ("traffic_class", 3),
     ("frame", 12), ("words", 8), ("length", 11), ("age", 4), ("destination_address", 48), ("source_address", 48),
-    ("vlan_id", 12), ("has_tag", 1), ("pcp_dei", 4), ("is_priority_tagged", 1), ("ipv4", 1), ("has_ports", 1),
+    ("vlan_id", 12), ("has_tag", 1), ("pcp_dei", 4), ("is_priority_tagged", 1),
+    ("has_r_tag", 1), ("sequence_number", 16), ("ipv4", 1), ("has_ports", 1),
     ("ipv4_fields", 104), ("is_stream", 1), ("stream", 12), *WAY,
 )  # fmt: skip
 ADDRESSES = [0x0180C2000000, 0x01005E000001, *(random.getrandbits(40) << 1 for _ in range(3)), *range(6)]
@@ -192,6 +193,8 @@ class Bench:
         assert record["vlan_id"] == vlan
         pcp_dei = self.pcp_of_untagged << 1 if frame.tag is None else frame.data[14] >> 4
         assert (record["has_tag"], record["pcp_dei"]) == (int(frame.tag is not None), pcp_dei)
+        assert record["has_r_tag"] == int(frame.sequence_number is not None)
+        assert not record["has_r_tag"] or record["sequence_number"] == frame.sequence_number
         assert record["is_priority_tagged"] == int(frame.tag is not None and frame.tag[1] == 0)
         assert (record["destination_address"], record["source_address"]) == (frame.destination, frame.source)
         assert record["ipv4"] == int(frame.ipv4 is not None)

@@ -18,6 +18,7 @@ WRAP = 1 << 28
 SECOND = 125_000_000
 LIFETIME = 120 << 20
 NO_LIMIT = (1 << 15) - 1  # of a window
+EDITS = 3 << 2  # the R-TAG stays, comes or goes; below, four of the VLAN tag
 LIFETIME_REASON, MAX_SDU_REASON = 15, 16
 
 
@@ -96,7 +97,8 @@ class Bench:
         return [queue[0] for (of, _, _), queue in self.lists.items() if of == k and queue]
 
     def slot(self, frame):
-        return slot_length(frame["length"], frame.get("edit", 0) & 3, self.ports)
+        edit = frame.get("edit", 0)
+        return slot_length(frame["length"], edit & 3, self.ports, edit >> 2)
 
     def queue(self, frame):
         return self.lists[frame["class"], frame["port"], frame["shaped"]]
@@ -142,7 +144,7 @@ class Bench:
                 traffic_class=frame["class"],
                 port=frame["port"],
                 frame=frame["frame"],
-                edit=[frame.get("edit", 0) if e == self.port else random.randrange(8) for e in range(8)],
+                edit=[frame.get("edit", 0) if e == self.port else random.randrange(EDITS) for e in range(8)],
                 length=frame["length"],
                 visible=frame["visible"],
                 shaped=int(frame["shaped"]),
@@ -229,7 +231,7 @@ async def random_frames(bench, cycles, rate, ahead, classes=8, pause=0.0, tx=Tru
                 "port": p,
                 "frame": bench.free.pop(0),
                 "length": random.randrange(64, 2001),
-                "edit": random.randrange(8),
+                "edit": random.randrange(EDITS),
                 "pool": random.randrange(3),
                 "shaped": shaped,
                 "visible": visible_after(bench, times, (k, p, shaped), ahead()),
@@ -324,7 +326,7 @@ async def behind_gates(dut):
                 await RisingEdge(dut.clk_i)
 
     task = cocotb.start_soon(credit())
-    await random_frames(bench, 8000, 0.2, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
+    await random_frames(bench, 12000, 0.2, lambda: random.choice([0, 0, 1, 5, random.randrange(3000)]), pause=0.001)
     assert bench.grants > 50 and bench.held > 1000
     task.cancel()
     bench.gates, bench.credit = Gates(), 0xFF

@@ -74,7 +74,7 @@ def _of_queue(network: Network, solution: Solution, place: Place, traffic_class:
                 "a shorter duration, or clocks that drift less, have a bound"
             )
         case "unknown_port" if inserts(network, place):
-            return "untagged frames get a tag at this port, by which they grow, and the analysis does not count that"
+            return "frames get a tag at this port, by which they grow, and the analysis does not count that"
         case "unknown_port":
             return (
                 "its gates begin to act during the run, and are not all open before; "

@@ -280,6 +280,7 @@ entries of hashed tables itself (`penstock.hardware.configure`).
 | 6 | gate list being staged | entry, from 0 | 41:40 `operation`, 39:32 `states`, 31:0 `interval_ns` |
 | 7 | credit-based shapers | `{port, class[2:0]}` | 96 `enable`, 27:0 `idle_slope`; the credit becomes zero |
 | 8 | queueMaxSDU | `{port, class[2:0]}` | 10:0 `bytes` |
+| 10 | numbered streams | stream | 0 `numbered`: its frames get an R-TAG with their sequence number |
 
 - Stream keys: `identify` 0 is IPv4 with the fields of table 5, 1 destination address and 2 source address, both
   `{VLAN[59:48], address[47:0]}`. The key is bits 108:0. With `crc` the CRC-32 of its 14 bytes, lowest first, a key

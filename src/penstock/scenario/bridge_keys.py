@@ -54,6 +54,9 @@ class Port(Table):
     translation: Switch = Field(
         default=False, description="Of tagging: whether tags are those that the bridge's translations say."
     )
+    r_tag_removal: Switch = Field(
+        default=False, description="Whether frames leave without an R-TAG, the sequence number of IEEE 802.1CB."
+    )
     max_residence: ByClass[Residence] = Field(
         default_factory=dict, description="As of the bridge's ATS classes, by class."
     )

@@ -134,6 +134,7 @@ def _bridge(
     tagging: set[int] = set()
     untagged: defaultdict[int, set[int]] = defaultdict(set)
     translating: set[int] = set()
+    removing: set[int] = set()
     for key, port in settings.port.items():
         with report.part():
             number = index(draft, (*path, "port", key), key, ports, "port")
@@ -144,6 +145,8 @@ def _bridge(
                 tagging.add(number)
             if port.translation:
                 translating.add(number)
+            if port.r_tag_removal:
+                removing.add(number)
             for vlan in port.untagged:
                 untagged[vlan].add(number)
             for class_key, value in port.max_residence.items():
@@ -186,6 +189,7 @@ def _bridge(
         translating_ports=frozenset(translating),
         translations=translations_of(draft, path, settings),
         pcp_of_untagged=settings.pcp_of_untagged,
+        r_tag_removal_ports=frozenset(removing),
         has_host=settings.host,
         gates=shapers.gates,
         credit=shapers.credit,

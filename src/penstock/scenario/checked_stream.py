@@ -109,4 +109,5 @@ class Stream:
     deadline_ps: int | None
     min_frame_bytes: int
     max_frame_bytes: int
+    numbered: bool  # its frames get an R-TAG at the first bridge
     tree: tuple[Hop, ...]  # from the talker on, each bridge before those behind it

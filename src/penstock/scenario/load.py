@@ -25,6 +25,7 @@ from penstock.scenario.forwarding import check_forwarding, check_identities
 from penstock.scenario.hosts import host_ports
 from penstock.scenario.links import link_bridges
 from penstock.scenario.network import Bridge, Network, Station, TraceFilter
+from penstock.scenario.numbering import check_numbering
 from penstock.scenario.passing import check_passing
 from penstock.scenario.report import Report
 from penstock.scenario.reservations import check_reservations
@@ -96,6 +97,7 @@ def _network(draft: Draft, override: str | None, written: str | Mapping[str, Any
     check_queue_limits(draft, network)
     check_tables(draft, network)
     check_tagging(draft, network)
+    check_numbering(draft, network)
     check_cards(draft, network)
     check_use(draft, network)
     network.linux.update(host_ports(draft, network))

@@ -114,6 +114,7 @@ class Bridge(Egress):
     translating_ports: frozenset[int] = frozenset()  # of these, those that write what VLANs are translated to
     translations: Mapping[int, Translation] = field(default_factory=dict)  # by VLAN
     pcp_of_untagged: int = 0  # with which an untagged frame gets a tag
+    r_tag_removal_ports: frozenset[int] = frozenset()  # from which frames leave without an R-TAG
     has_host: bool = False  # the last port is a host port
 
     @property

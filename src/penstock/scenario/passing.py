@@ -40,7 +40,7 @@ def check_passing(draft: Draft, network: Network) -> None:
                 if own is not None and own.gates is not None:
                     where = (*draft.origin[hop.bridge], "port", str(port), "gates")
                 passes = _check_passes(draft, network, stream, bridge, (hop.bridge, port), number, where)
-                if passes and port not in bridge.tagging_ports:
+                if passes and port not in bridge.tagging_ports and not stream.numbered:
                     passed[at] = stream.max_frame_bytes
 
 
@@ -82,9 +82,10 @@ def _all_pass(network: Network) -> bool:
     """Whether the longest frames of each priority would pass at all ports, in bridges that leave their tags alone."""
     rising = sorted(network.streams.values(), key=attrgetter("max_frame_bytes"))
     longest = {_UNTAGGED if stream.vlan is None else stream.pcp: stream.max_frame_bytes for stream in rising}
+    numbered = any(stream.numbered for stream in rising)
     alike: set[tuple[GateList, int, int, tuple[int, ...]]] = set()  # all by which ports with gates differ
     for bridge in network.bridges.values():
-        if bridge.tagging_ports and (bridge.gates or bridge.max_sdu_bytes):
+        if (bridge.tagging_ports or numbered) and (bridge.gates or bridge.max_sdu_bytes):
             return False
         classes = *bridge.class_of_pcp, bridge.class_of_untagged
         for (_, number), limit in bridge.max_sdu_bytes.items():

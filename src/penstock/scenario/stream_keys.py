@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from penstock.scenario.key_types import IpPort, Ipv4Address, MacAddress, VlanId
-from penstock.scenario.keys import Priority, Short, Table, refuse, said
+from penstock.scenario.keys import Priority, Short, Switch, Table, refuse, said
 from penstock.scenario.limits import (
     AtsRate,
     Burst,
@@ -81,6 +81,10 @@ class Stream(Table):
         default=None, description="Instead of ats: the scheduler that it shares with all streams that name it."
     )
     identify: _IdentifyOrWord = Field(default=None, description="How bridges know the stream.")
+    numbered: Switch = Field(
+        default=False,
+        description="Whether the bridge of its talker gives its frames an R-TAG, the sequence number of IEEE 802.1CB.",
+    )
     deadline: Duration | None = Field(
         default=None, description="The largest latency allowed; a dropped frame misses it too."
     )

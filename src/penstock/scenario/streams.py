@@ -79,6 +79,7 @@ def _stream(
         ats=ats,
         shaped=ats is not None,
         deadline_ps=stream.deadline,
+        numbered=stream.numbered,
         min_frame_bytes=min(traffic.lengths),
         max_frame_bytes=max(traffic.lengths),
         tree=tree,

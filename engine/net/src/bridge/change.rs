@@ -30,6 +30,8 @@ pub enum Change {
     VlanTagging(u64),
     /// And they write the tags that VLANs are translated to.
     VlanTranslation(u64),
+    /// Ports from which frames leave without an R-TAG.
+    RTagRemoval(u64),
     /// Bit k: class k.
     AtsClasses(u8),
     MaxFrameBytes(u16),
@@ -55,6 +57,11 @@ pub enum Change {
         table: u8,
         slot: u32,
         entry: Option<(Key, u16)>,
+    },
+    /// Whether frames of a stream get an R-TAG with their sequence number.
+    Numbering {
+        stream: u16,
+        numbered: bool,
     },
     /// The bucket becomes full.
     Rate {
@@ -125,6 +132,8 @@ impl Bridge {
             | Change::PcpOfUntagged(_)
             | Change::VlanTagging(_)
             | Change::VlanTranslation(_)
+            | Change::RTagRemoval(_)
+            | Change::Numbering { .. }
             | Change::AtsClasses(_)
             | Change::Identify(_)
             | Change::ReservedToHost(_)

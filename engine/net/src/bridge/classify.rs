@@ -10,10 +10,10 @@
 //!     turn + 2           stream by address; the turns follow the header
 //!     T + 1              port in use, identification by IPv4 and its mask, members of the VLAN
 //!     T + 2              stream by IPv4
-//!     T + 5              ports in use, ATS classes
+//!     T + 5              ports in use, ATS classes, whether frames of the stream are numbered
 //!     T', T' + 1         of the port's next turn T': learning in use, members
 //! ```
-use penstock_frame::{Edit, TagAction};
+use penstock_frame::{Edit, RTagAction, TagAction};
 
 use super::arrivals::Received;
 use super::config::Translation;
@@ -106,6 +106,7 @@ pub(super) struct Classification {
     filter: Option<Filter>,
     by_ipv4: Option<Option<u16>>,
     egress: Option<Egress>,
+    is_numbered: Option<bool>,
     learns: Option<bool>,
     is_heard: Option<bool>,
 }
@@ -122,28 +123,44 @@ pub(super) struct Tagging {
     /// That write the tag which it is translated to.
     translating: u64,
     translation: Translation,
+    has_r_tag: bool,
+    /// That its R-TAG gets.
+    number: Option<u16>,
+    /// That send without an R-TAG.
+    r_tag_removal: u64,
 }
 
 impl Tagging {
+    /// And the frame gets this number.
+    pub fn with_number(self, number: Option<u16>) -> Self {
+        Self { number, ..self }
+    }
+
     /// The edit of the copy for an egress port.
     pub fn edit(&self, egress: u16, bytes: u16) -> Edit {
         let action = match (self.ports >> egress & 1 == 1, self.untagged >> egress & 1 == 1) {
             (true, true) if self.has_tag => TagAction::Remove,
             (true, false) if self.has_tag => TagAction::Rewrite,
             (true, false) => TagAction::Insert,
-            _ => TagAction::Keep,
+            _ if self.has_tag => TagAction::Keep,
+            _ => TagAction::KeepNone,
         };
         let (mut vlan, mut pcp) = (self.vlan, self.pcp);
         if self.translating >> egress & 1 == 1 && matches!(action, TagAction::Insert | TagAction::Rewrite) {
             vlan = Some(self.translation.vlan).filter(|vlan| *vlan != 0).unwrap_or(vlan);
             pcp = self.translation.pcp.unwrap_or(pcp);
         }
-        Edit::new(action, vlan, pcp, bytes)
+        let r_tag = match (self.r_tag_removal >> egress & 1 == 1, self.number) {
+            (true, _) if self.has_r_tag => RTagAction::Remove,
+            (false, Some(number)) => RTagAction::Insert(number),
+            _ => RTagAction::Keep,
+        };
+        Edit::new(action, (vlan, pcp), r_tag, bytes)
     }
 
     /// Some port edits it.
     pub fn is_any(&self) -> bool {
-        self.ports != 0
+        self.ports != 0 || self.number.is_some() || (self.has_r_tag && self.r_tag_removal != 0)
     }
 }
 
@@ -181,6 +198,10 @@ impl Classification {
         let key = self.filter.and_then(|filter| filter.ipv4_key);
         read(&mut self.by_ipv4, pipeline.turn + 2, until, || key.and_then(|key| tables.stream(key)));
         read(&mut self.egress, pipeline.turn + 5, until, || tables.egress());
+        let stream = self.stream();
+        read(&mut self.is_numbered, pipeline.turn + 5, until, || {
+            stream.is_some_and(|stream| tables.is_numbered(stream))
+        });
 
         let learning_turn = pipeline.learning_turn();
         read(&mut self.learns, learning_turn, until, || tables.learns(seen, vlan));
@@ -238,17 +259,29 @@ impl Classification {
         self.stream().is_some() && self.egress.is_some_and(|egress| egress.ats_classes >> self.traffic_class() & 1 == 1)
     }
 
-    /// What the egress ports do with its tag: nothing where it is led, for it is the host's business or that of a neighbour.
+    /// The stream by which it gets a number, if it is forwarded: one that has an R-TAG keeps its own, and what is led gets
+    /// none.
+    pub fn numbered_stream(&self, seen: &Seen) -> Option<u16> {
+        let gets_one = self.is_numbered == Some(true) && !seen.header.has_r_tag && self.led_to().is_none();
+        self.stream().filter(|_| gets_one)
+    }
+
+    /// What the egress ports do with its tags: nothing where it is led, for it is the host's business or that of a neighbour.
+    /// Its number, if it gets one, is for the caller to say.
     pub fn tagging(&self, seen: &Seen) -> Tagging {
         let tag = seen.tag();
+        let egress = self.egress.filter(|_| self.led_to().is_none());
         Tagging {
             has_tag: tag.is_some(),
             vlan: self.vlan(),
             pcp: tag.map_or(self.ingress.map_or(0, |ingress| ingress.pcp_of_untagged), |tag| tag.pcp),
-            ports: self.egress.filter(|_| self.led_to().is_none()).map_or(0, |egress| egress.vlan_tagging),
+            ports: egress.map_or(0, |egress| egress.vlan_tagging),
             untagged: self.filter.map_or(0, |filter| filter.untagged),
             translating: self.egress.map_or(0, |egress| egress.vlan_translation),
             translation: self.filter.map(|filter| filter.translation).unwrap_or_default(),
+            has_r_tag: seen.header.has_r_tag,
+            number: None,
+            r_tag_removal: egress.map_or(0, |egress| egress.r_tag_removal),
         }
     }
 

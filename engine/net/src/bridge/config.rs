@@ -44,6 +44,8 @@ pub struct BridgeConfig {
     pub vlan_tagging: u64,
     /// Bit p: port p, one of those, writes the tag that a VLAN is translated to.
     pub vlan_translation: u64,
+    /// Bit p: frames leave port p without an R-TAG.
+    pub r_tag_removal: u64,
     pub ats_classes: Vec<u8>,
     pub max_frame_bytes: u16,
     /// That ATS counts around a frame; the hardware knows none below zero.
@@ -188,6 +190,9 @@ pub struct StreamConfig {
     /// (table, slot) of the hardware; None: found wherever it may stand.
     #[serde(default)]
     pub slot: Option<(u8, u32)>,
+    /// Its frames get an R-TAG with their sequence number.
+    #[serde(default)]
+    pub numbered: bool,
     /// In units of 2^-24 ns.
     pub ns_per_byte: u64,
     /// In units of 2^-16 ns.
@@ -314,6 +319,7 @@ impl Default for BridgeConfig {
             pcp_of_untagged: 0,
             vlan_tagging: 0,
             vlan_translation: 0,
+            r_tag_removal: 0,
             ats_classes: vec![6, 7],
             max_frame_bytes: 1522,
             overhead_bytes: 20,
@@ -368,7 +374,8 @@ mod tests {
     fn tables_have_all_slots_that_are_named() {
         let streams = |slot| {
             let key = StreamKey::Source { mac: 1, vlan: 1 };
-            let stream = StreamConfig { stream: 0, port: 0, key, slot, ns_per_byte: 1, empty_to_full: 1 };
+            let stream =
+                StreamConfig { stream: 0, port: 0, key, slot, ns_per_byte: 1, empty_to_full: 1, numbered: false };
             BridgeConfig { streams: vec![stream], ..BridgeConfig::default() }.streams_of_hardware()
         };
         let slots = [None, Some(511), Some(512), Some(1_024), Some(65_535), Some(u32::MAX)];

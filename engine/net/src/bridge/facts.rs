@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!     T + 2              forwarding database
+//!     T + 6              the number that it gets in its stream
 //!     T + 6 .. T + 8     overhead, residence time, ProcessingDelayMax
 //!     T + 10             rate
 //!     T' + 2             of the port's next turn T': forwarding database, which learns
@@ -15,7 +16,7 @@
 use penstock_shaper::admission::Limits;
 
 use super::arrivals::{Pending, Received};
-use super::classify::{read, Classification, Pipeline, Seen};
+use super::classify::{read, Classification, Pipeline, Seen, Tagging};
 use super::memos::Way;
 use super::meters::{Metering, Shape};
 use super::timing::{Clock, Cycles, TURN_TO_ADMISSION};
@@ -34,6 +35,8 @@ pub(super) struct Facts {
     /// Of a shaped frame.
     pub shape: Option<Shape>,
     is_learnt: bool,
+    /// Its sequence number; none within: it gets none.
+    number: Option<Option<u16>>,
     /// Of its admission.
     pub begin: Option<Tick>,
     queue_limits: Option<(u32, u32)>,
@@ -54,6 +57,11 @@ impl Facts {
     pub fn is_shaped(&self, seen: &Seen) -> bool {
         let way = self.way(seen.header);
         seen.is_whole() && way.is_shaped && way.is_forwarded()
+    }
+
+    /// What egress ports do with its tags.
+    pub fn tagging(&self, seen: &Seen) -> Tagging {
+        self.classification.tagging(seen).with_number(self.number.flatten())
     }
 
     /// Egress ports for which it is too long.
@@ -186,6 +194,9 @@ impl Bridge {
             let place = self.forwarding.place_of(vlan, address);
             facts.found = Some(self.forwarding.find(turn, seen.port, place, vlan, address, |_| 0));
         }
+        let is_forwarded = seen.is_whole() && facts.way(seen.header).is_forwarded();
+        let stream = facts.classification.numbered_stream(seen).filter(|_| is_forwarded);
+        read(&mut facts.number, turn + 6, until, || stream.and_then(|stream| self.tables.take_number(stream)));
         let class = facts.classification.traffic_class();
         let now = self.meters.metering(seen.port, class);
         read(&mut facts.overhead_bytes, turn + 6, until, || now.overhead_bytes);
@@ -205,7 +216,7 @@ impl Bridge {
         if let Some(begin) = facts.begin {
             let limits = self.store.limits();
             let class = usize::from(class);
-            let tagging = facts.classification.tagging(seen);
+            let tagging = facts.tagging(seen);
             read(&mut facts.too_long, begin + 1, until, || {
                 let bytes = |port| self.sent_as(&tagging, port, received.bytes).1;
                 self.ports.too_long_as_sent(&self.clock, begin + 1, u64::MAX, class, bytes)

@@ -81,6 +81,17 @@ impl Bridge {
         if out.reason != Reason::NONE {
             return out;
         }
+        let seen = || Seen::new(port, &received, headers.get(received.header));
+        let tagging = match &facts {
+            Some(facts) => facts.tagging(&seen()),
+            None if self.tables.edits() => {
+                let classification = Classification::now(&seen(), &self.tables);
+                let stream = classification.numbered_stream(&seen());
+                let number = stream.and_then(|stream| self.tables.take_number(stream));
+                classification.tagging(&seen()).with_number(number)
+            }
+            None => Tagging::default(),
+        };
         if way.is_shaped {
             let shape = match facts.as_ref().and_then(|facts| facts.shape) {
                 Some(shape) => shape,
@@ -93,12 +104,6 @@ impl Bridge {
                 return out;
             }
         }
-        let seen = || Seen::new(port, &received, headers.get(received.header));
-        let tagging = match &facts {
-            Some(facts) => facts.classification.tagging(&seen()),
-            None if self.tables.edits() => Classification::now(&seen(), &self.tables).tagging(&seen()),
-            None => Tagging::default(),
-        };
         let limits = facts.map(|facts| (facts.limits(self.store.limits()), facts.too_long()));
         let wanted = way.wanted & !out.forwarded;
         if wanted != 0 {
@@ -114,7 +119,7 @@ impl Bridge {
             return (Edit::NONE, bytes);
         }
         let edit = self.clock.edit(tagging.edit(egress, bytes));
-        (edit, bytes.wrapping_add_signed(edit.growth.into()))
+        (edit, bytes.wrapping_add_signed(edit.growth().into()))
     }
 
     /// Where a frame goes: what is kept of its header, or else what the tables say.

@@ -7,6 +7,7 @@ use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key
 use super::change::Change;
 use super::classify::Seen;
 use super::config::{refuse, within, BridgeConfig, BridgeError, Identify, Translation};
+use super::numbering::Numbering;
 use crate::header::{Header, HostWay};
 
 /// 4095: reserved, so that no port is a member.
@@ -47,6 +48,9 @@ pub(super) struct Tables {
     vlan_tagging: u64,
     /// And write what VLANs are translated to.
     vlan_translation: u64,
+    /// Ports from which frames leave without an R-TAG.
+    r_tag_removal: u64,
+    numbering: Numbering,
 }
 
 /// What is known of a frame before its header is.
@@ -87,6 +91,7 @@ pub(super) struct Egress {
     pub ats_classes: u8,
     pub vlan_tagging: u64,
     pub vlan_translation: u64,
+    pub r_tag_removal: u64,
 }
 
 impl Tables {
@@ -115,6 +120,8 @@ impl Tables {
             pcp_of_untagged: config.pcp_of_untagged,
             vlan_tagging: config.vlan_tagging,
             vlan_translation: config.vlan_translation,
+            r_tag_removal: config.r_tag_removal,
+            numbering: numbering(config, streams),
             streams: stream_table(ports, config, ipv4_mask, streams)?,
             port_enable: config.port_enable,
             learning_enable: config.learning_enable,
@@ -158,10 +165,15 @@ impl Tables {
         self.vlans.get(&vlan).copied().unwrap_or_default()
     }
 
-    /// Some port tags or untags what it sends.
+    /// Some port edits what it sends.
     #[inline(always)]
     pub fn edits(&self) -> bool {
-        self.vlan_tagging & self.all_ports != 0
+        (self.vlan_tagging | self.r_tag_removal) & self.all_ports != 0 || self.numbering.is_any()
+    }
+
+    /// The number of a frame of a stream whose frames are numbered.
+    pub fn take_number(&mut self, stream: u16) -> Option<u16> {
+        self.numbering.take(stream)
     }
 
     /// Makes a change, if it is one of these tables.
@@ -188,6 +200,8 @@ impl Tables {
             Change::PcpOfUntagged(pcp) => self.pcp_of_untagged = pcp & 7,
             Change::VlanTagging(mask) => self.vlan_tagging = mask,
             Change::VlanTranslation(mask) => self.vlan_translation = mask,
+            Change::RTagRemoval(mask) => self.r_tag_removal = mask,
+            Change::Numbering { stream, numbered } => self.numbering.set(stream, numbered),
             _ => {}
         }
     }
@@ -251,7 +265,12 @@ impl Tables {
             ats_classes: self.ats_classes,
             vlan_tagging: self.vlan_tagging,
             vlan_translation: self.vlan_translation,
+            r_tag_removal: self.r_tag_removal,
         }
+    }
+
+    pub fn is_numbered(&self, stream: u16) -> bool {
+        self.numbering.is_numbered(stream)
     }
 
     /// Whether the source address of a frame goes to the database.
@@ -280,6 +299,18 @@ pub(super) fn received_at(port: u16, header: &Header) -> u16 {
         Some(HostWay::ReceivedAt(other)) => other,
         _ => port,
     }
+}
+
+/// Of so many streams, or those of the configuration if they are more.
+fn numbering(config: &BridgeConfig, streams: u32) -> Numbering {
+    let highest = config.streams.iter().map(|entry| usize::from(entry.stream) + 1).max().unwrap_or(0);
+    let mut numbering = Numbering::new(highest.max(streams as usize));
+    for entry in &config.streams {
+        if entry.numbered {
+            numbering.set(entry.stream, true);
+        }
+    }
+    numbering
 }
 
 /// With twice as many slots as streams.

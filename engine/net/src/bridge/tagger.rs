@@ -29,18 +29,30 @@ impl Tagger {
         self.tables.edits()
     }
 
-    /// What an egress port makes of a frame, from destination address to FCS.
-    pub fn edit(&self, reception: u16, egress: u16, frame: &[u8]) -> Edit {
-        let header = Header::parse(frame);
-        let received = Received { bytes: frame.len() as u16, ..Received::default() };
+    /// The number of a frame that is forwarded, if it gets one: to be asked of each once, in their order.
+    pub fn number(&mut self, reception: u16, frame: &[u8]) -> Option<u16> {
+        let (header, received) = parsed(frame);
         let seen = Seen::new(reception, &received, &header);
-        Classification::now(&seen, &self.tables).tagging(&seen).edit(egress, received.bytes)
+        let stream = Classification::now(&seen, &self.tables).numbered_stream(&seen)?;
+        self.tables.take_number(stream)
+    }
+
+    /// What an egress port makes of a frame, from destination address to FCS, that has this number.
+    pub fn edit(&self, reception: u16, egress: u16, frame: &[u8], number: Option<u16>) -> Edit {
+        let (header, received) = parsed(frame);
+        let seen = Seen::new(reception, &received, &header);
+        let tagging = Classification::now(&seen, &self.tables).tagging(&seen);
+        tagging.with_number(number).edit(egress, received.bytes)
     }
 
     /// When the first byte behind the delimiter leaves, of a frame selected in a cycle.
     pub fn first_byte(&self, selection: Tick, edit: Edit) -> Tick {
         self.cycles.first_byte(selection, edit)
     }
+}
+
+fn parsed(frame: &[u8]) -> (Header, Received) {
+    (Header::parse(frame), Received { bytes: frame.len() as u16, ..Received::default() })
 }
 
 #[cfg(test)]

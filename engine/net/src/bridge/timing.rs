@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take, in ticks: of the hardware's cycles, or of picoseconds. docs/model.md says where they come from.
-use penstock_frame::{wire_length, Bytes, Edit, TagAction, PREAMBLE_BYTES, TAG_BYTES};
+use penstock_frame::{wire_length, Bytes, Edit, RTagAction, TagAction, PREAMBLE_BYTES, TAG_BYTES};
 use penstock_shaper::egress::{GateDelays, GateTime, LineTime, Queued};
 use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::lifetime::GivingUp;
@@ -34,8 +34,10 @@ const SELECTION_TO_NEXT: Tick = 20;
 const HOST_HEADER: Tick = 8;
 /// Of a switch whose words come faster than it sends them.
 const MOST_FAST_PORTS: Tick = 4;
-/// The word of four words behind which, at the transmitter, all of a frame's words stand behind its tag.
-const TAG_WORD: Tick = 4;
+/// The word that is wanted with the addresses, and the one that is wanted with the word that holds the VLAN tag; all others
+/// are wanted with words that stand behind all tags.
+const ADDRESS_WORD: Tick = 4;
+const TAG_WORD: Tick = 5;
 /// Of the hardware, in nanoseconds and cycles.
 pub const GATE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
 
@@ -119,12 +121,11 @@ impl Cycles {
         selection + SELECTION_TO_FIRST + self.waits(edit)
     }
 
-    /// A frame that loses its tag is sent so much later: the words of a switch of more ports come no faster than it sends
-    /// them.
+    /// A frame that loses tags is sent so much later: the words of a switch of more ports come no faster than it sends them.
     #[inline(always)]
     fn waits(self, edit: Edit) -> Tick {
-        if self.ports > MOST_FAST_PORTS && edit.action() == TagAction::Remove {
-            TAG_BYTES as Tick
+        if self.ports > MOST_FAST_PORTS && !edit.is_none() {
+            Tick::from(edit.length_change().min(0).unsigned_abs())
         } else {
             0
         }
@@ -140,15 +141,30 @@ impl Cycles {
     pub fn release(self, selection: Tick, bytes: u16, egress: u16, edit: Edit) -> Tick {
         let header = if egress == self.host { HOST_HEADER } else { 0 };
         let wanted = |word: Tick| turns::wanted(selection + header + self.waits(edit), word);
-        // What stands behind a tag that comes or goes is wanted as much later or sooner.
-        self.turns.release(egress, selection, bytes, |last_word| match edit.action() {
-            TagAction::Insert if last_word > TAG_WORD => self.turn(egress, wanted(last_word) + TAG_BYTES as Tick),
-            TagAction::Remove if last_word > TAG_WORD => {
-                let behind = self.turn(egress, wanted(TAG_WORD)) + (last_word - TAG_WORD) * self.ports;
-                self.turn(egress, wanted(last_word) - TAG_BYTES as Tick).max(behind)
+        self.turns.release(egress, selection, bytes, |last_word| {
+            let turn = |word: Tick| self.turn(egress, wanted(word).saturating_add_signed(later(edit, word)));
+            // One in each turn, also where those behind tags that go are wanted sooner.
+            let behind = |word: Tick| turn(word) + (last_word - word) * self.ports;
+            match last_word {
+                _ if edit.is_none() || last_word <= ADDRESS_WORD => turn(last_word),
+                TAG_WORD => turn(TAG_WORD).max(behind(ADDRESS_WORD)),
+                _ => turn(last_word).max(behind(TAG_WORD)).max(behind(ADDRESS_WORD)),
             }
-            _ => self.turn(egress, wanted(last_word)),
         })
+    }
+}
+
+/// So much later a word is wanted of a frame that is edited.
+fn later(edit: Edit, word: Tick) -> i64 {
+    let (tag, r_tag) = (edit.action(), edit.r_tag());
+    let keeps_tag = matches!(tag, TagAction::Keep | TagAction::Rewrite);
+    let is_cut = tag == TagAction::Remove || r_tag == RTagAction::Remove;
+    match word {
+        ..=ADDRESS_WORD => 0,
+        TAG_WORD if keeps_tag => 0,
+        // The last byte of the addresses takes all with it that is left out behind them.
+        TAG_WORD if is_cut => -(TAG_BYTES as i64),
+        _ => edit.length_change().into(),
     }
 }
 

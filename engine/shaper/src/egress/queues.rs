@@ -32,7 +32,7 @@ impl Queued {
     /// With which it came, and stands in the store.
     #[inline(always)]
     pub fn stored_bytes(&self) -> u16 {
-        self.bytes.wrapping_add_signed(-i16::from(self.edit.growth))
+        self.bytes.wrapping_add_signed(-i16::from(self.edit.growth()))
     }
 
     #[inline(always)]
@@ -339,8 +339,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_copy_is_stored_with_the_length_that_it_came_with(stored in 64_u16..2000, growth in -8_i8..=8) {
-            let mut edit = Edit::NONE;
-            edit.growth = growth;
+            let edit = Edit::NONE.longer_by(growth);
             let bytes = stored.wrapping_add_signed(growth.into());
             prop_assert_eq!(Queued { bytes, edit, ..NOTHING }.stored_bytes(), stored);
         }

@@ -41,7 +41,7 @@ class ConfigurationError(ValueError):
 
 @dataclass(frozen=True)
 class StreamEntry:
-    """A stream that is identified at its reception port and shaped by ATS.
+    """A stream that is identified at its reception port, shaped by ATS if its class is, and numbered if that is said.
 
     `identify` says which fields count: for "ipv4" those of `SwitchConfig.ipv4_fields`, else `mac` and `vlan`.
     """
@@ -58,6 +58,7 @@ class StreamEntry:
     source_port: int = 0
     destination_port: int = 0
     ats: bool = True  # False: takes no entry and no scheduler
+    numbered: bool = False  # its frames get an R-TAG with their sequence number
     scheduler: str = ""  # that it shares with the others of the reception port that name it; "": one of its own
     name: str = ""  # for messages
 
@@ -105,6 +106,7 @@ class SwitchConfig:
     pcp_of_untagged: int = 0  # with which a frame without a tag leaves where it gets one
     tagging_ports: set[int] = field(default_factory=set)  # that tag by the VLAN; from others frames leave as they came
     translating_ports: set[int] = field(default_factory=set)  # of these, those that write what VLANs are translated to
+    r_tag_removal_ports: set[int] = field(default_factory=set)  # from which frames leave without an R-TAG
     ats_classes: set[int] = field(default_factory=lambda: {6, 7})
     max_frame_bytes: int = 1522
     overhead_bytes: int = 20

@@ -78,6 +78,7 @@ def model_config(config: SwitchConfig) -> dict[str, Any]:
         "pcp_of_untagged": config.pcp_of_untagged,
         "vlan_tagging": mask_of(config.tagging_ports, config.ports, "port", "tagging_ports"),
         "vlan_translation": mask_of(config.translating_ports, config.ports, "port", "translating_ports"),
+        "r_tag_removal": mask_of(config.r_tag_removal_ports, config.ports, "port", "r_tag_removal_ports"),
         "ats_classes": sorted(config.ats_classes),
         "max_frame_bytes": config.max_frame_bytes,
         "overhead_bytes": config.overhead_bytes,
@@ -158,6 +159,7 @@ def _model_streams(config: SwitchConfig, ipv4_mask: int) -> list[dict[str, Any]]
                 "slot": slot,
                 "ns_per_byte": ns_per_byte,
                 "empty_to_full": empty_to_full,
+                "numbered": entry.numbered,
             }
         )
     return streams

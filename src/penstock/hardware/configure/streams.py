@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams that are shaped by ATS, and their scheduler groups."""
+"""Streams that are shaped by ATS or numbered, and their scheduler groups."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ def groups_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
 
 
 def streams_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
-    """How each shaped stream is identified, and its rate and burst."""
+    """How each stream is identified, its rate and burst, and whether its frames are numbered."""
     named = (replace(entry, name=entry.name or str(index)) for index, entry in enumerate(config.streams))
     entries = [entry for entry in named if entry.ats]
     limit = config.size.streams
@@ -66,9 +66,11 @@ def streams_writes(config: SwitchConfig, registers: RegisterMap) -> list[Write]:
                 "change one of the fields that count, or take more STREAMS in the hardware",
             )
         writes += table_writes(registers, Table.STREAM_RATE, stream, rate_entry(entry.rate_bps, entry.burst_bytes))
+        if entry.numbered:
+            writes += table_writes(registers, Table.NUMBERING, stream, 1)
         writes += table_writes(
             registers, Table.STREAM_KEY, where[0] << 15 | where[1], 1 << 121 | stream << 109 | key
-        )  # last, so the stream is found only once its rate stands
+        )  # last, so the stream is found only once all else stands
     used = {entry.identify for entry in entries}
     writes.append(registers.write("identify", **{name: int(name in used) for name in IDENTIFY}))
     return writes
@@ -85,6 +87,8 @@ def handles(entries: Sequence[StreamEntry]) -> list[int]:
 
 def _check_stream(entry: StreamEntry, ports: int) -> None:
     where = f"streams.{entry.name}"
+    if entry.numbered and entry.scheduler:
+        raise ConfigurationError("numbered, and shares its scheduler", where, "a numbered stream has one of its own")
     if entry.identify not in IDENTIFY:
         raise ConfigurationError(f"identification {entry.identify!r}", where, f"allowed are {', '.join(IDENTIFY)}")
     check(entry.port, 0, ports - 1, "reception port", where)

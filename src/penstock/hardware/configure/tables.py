@@ -21,6 +21,7 @@ class Table(IntEnum):
     GATE_ENTRY = 6
     CREDIT = 7
     MAX_SDU = 8
+    NUMBERING = 10
 
 
 def rate_entry(rate_bps: int, burst_bytes: int) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock import _engine
+from penstock.ethernet import R_TAG_BYTES, TAG_BYTES
 from penstock.hardware.differential.compare import (
     COLUMNS,
     DROPPED,
@@ -31,9 +32,12 @@ ENOUGH_SCENARIOS = 100  # from this many on, all that should be met has to be me
 
 # A frame is dropped for its age after a second: too long to simulate with traffic inside. hw/tb/pen_queue tests it.
 NOT_DRAWN = ("none", "lifetime")
+# So much longer a frame leaves that gets an R-TAG, and no tag, one more, or one less; or shorter that loses it.
+WITH_R_TAG = (R_TAG_BYTES, R_TAG_BYTES + TAG_BYTES, R_TAG_BYTES - TAG_BYTES)
 SHOULD_BE_MET = (
     *(f"fate.{reason}" for reason in _engine.HARDWARE_REASONS if reason not in NOT_DRAWN),
     "fate.sent", "fate.several_copies", "fate.short_gap", "dropped_queued.max_sdu",
+    "r_tag.inserted", "r_tag.removed",
     "stream.ipv4", "stream.destination", "stream.source", "stream.shaped", "stream.held", "stream.unshaped",
     *(f"change.{kind}" for kind in (*CHANGES, *SHAPING)),
     "aging.sweep", "host.received_at", "host.direct", "host.sent", "host.reserved",
@@ -86,6 +90,9 @@ def met(scenario: Scenario, rtl: Record) -> Counter[str]:
             entered[event["frame"]] = event["cycle"]
         elif event["kind"] == OUTPUT:
             count["fate.sent"] += 1
+            longer = event["length"] - scenario.arrivals[event["frame"]].frame.size
+            count["r_tag.inserted"] += longer in WITH_R_TAG
+            count["r_tag.removed"] += -longer in WITH_R_TAG
             count["host.sent"] += scenario.config.host and event["port"] == ports - 1
         elif event["kind"] == STAMP:
             count["host.stamped"] += 1

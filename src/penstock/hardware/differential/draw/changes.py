@@ -70,6 +70,15 @@ def _change_vlan_translation(drawing: Drawing) -> list[Write]:
     return [_write(drawing, "vlan_translation", mask=sum(1 << port for port in drawing.some(0.5)))]
 
 
+def _change_r_tag_removal(drawing: Drawing) -> list[Write]:
+    return [_write(drawing, "r_tag_removal", mask=sum(1 << port for port in drawing.some(0.5)))]
+
+
+def _change_numbering(drawing: Drawing) -> list[Write]:
+    handle = drawing.rng.randrange(max(1, len(drawing.flows)))
+    return _commit(drawing, Table.NUMBERING, handle, drawing.rng.randrange(2))
+
+
 def _change_address(drawing: Drawing) -> list[Write]:
     rng = drawing.rng
     address, vlan = as_number(rng.choice(all_addresses(drawing))), rng.choice([*drawing.vlans])
@@ -137,6 +146,8 @@ CHANGES: dict[str, Callable[[Drawing], list[Write]]] = {
     "pcp_of_untagged": lambda d: [_write(d, "pcp_of_untagged", value=d.rng.randrange(8))],
     "vlan_tagging": _change_vlan_tagging,
     "vlan_translation": _change_vlan_translation,
+    "r_tag_removal": _change_r_tag_removal,
+    "numbering": _change_numbering,
     "ats_classes": lambda d: [_write(d, "ats_classes", mask=sum(1 << k for k in ats_classes(d)))],
     "ats_overhead": lambda d: [_write(d, "ats_overhead", bytes=d.rng.randrange(256))],
     "processing_delay_max": lambda d: [_write(d, "processing_delay_max", ns=d.log(1, 20_000))],

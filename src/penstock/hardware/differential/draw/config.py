@@ -56,6 +56,9 @@ def draw_config(drawing: Drawing) -> None:
     config.streams = [flow.entry for flow in drawing.flows]
     drawing.config = config
     _draw_tagging(drawing, config)
+    if rng.random() < 0.5:
+        drawing.r_tag_share = rng.choice((0.0, 0.2, 0.6))
+        config.r_tag_removal_ports = drawing.some(rng.choice((0.0, 0.3, 0.6)))
 
 
 def _draw_tagging(drawing: Drawing, config: SwitchConfig) -> None:

@@ -19,12 +19,15 @@ def draw_flows(drawing: Drawing, config: SwitchConfig) -> list[Flow]:
     group = [(port, rng.choice(shaped or [*range(8)])) for port in range(drawing.ports)]
     kinds = IDENTIFY if rng.random() < 0.4 else (rng.choice(IDENTIFY),)
     mask = sum((1 << width) - 1 << low for name, (low, width) in IPV4_FIELDS.items() if name in config.ipv4_fields)
+    numbered_share = rng.choice((0.0, 0.0, 0.5, 1.0))
     flows: dict[int, Flow] = {}
     for _ in range(count):
         # Most streams of a port share a group.
         port = rng.randrange(drawing.ports)
         pcp = group[port][1] if rng.random() < 0.7 else rng.choice(shaped or [*range(8)])
         flow = _flow(drawing, rng.choice(kinds), port, pcp)
+        if rng.random() < numbered_share:
+            flow = replace(flow, entry=replace(flow.entry, numbered=True))
         flows.setdefault(stream_key(flow.entry, mask), flow)
     places = place([*flows], 2 * config.size.streams)
     return [flow for flow, where in zip(flows.values(), places, strict=True) if where is not None]

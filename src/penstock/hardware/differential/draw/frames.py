@@ -25,7 +25,7 @@ def draw_frame(drawing: Drawing, port: int, phase: Phase) -> Frame:
         vlan: int | None = flow.vlan
         if flow.vlan == drawing.untagged(port) and rng.random() < 0.3:
             vlan = rng.choice((None, 0))
-        head = flow.addresses + vlan_tag(vlan, flow.pcp if rng.random() < 0.9 else pcp)
+        head = flow.addresses + vlan_tag(vlan, flow.pcp if rng.random() < 0.9 else pcp) + r_tag(drawing)
         head += TYPE_IPV4 + ipv4_head(drawing, flow.entry) if flow.ipv4 else TYPE_EXPERIMENTAL
     else:
         known = [*drawing.vlans]
@@ -36,9 +36,18 @@ def draw_frame(drawing: Drawing, port: int, phase: Phase) -> Frame:
         head = destination_address(drawing, out) + source_address(drawing, port) + vlan_tag(vlan, pcp)
         if rng.random() < 0.05:
             head += vlan_tag(rng.choice(known), pcp)
-        head += TYPE_EXPERIMENTAL
+        head += r_tag(drawing) + TYPE_EXPERIMENTAL
     frame = Frame(port, head, phase.size(), rng.randrange(FILLER_BYTES))
     return _spoil(drawing, frame) if rng.random() < drawing.damaged_share else frame
+
+
+def r_tag(drawing: Drawing) -> bytes:
+    """An R-TAG or none; one that is not quite as it should be is none."""
+    rng = drawing.rng
+    if rng.random() >= drawing.r_tag_share:
+        return b""
+    reserved = rng.choice((0, 0, 0, 0, 0, 0, 0, 1, 0x100)).to_bytes(2, "big")
+    return b"\xf1\xc1" + reserved + rng.choice((0, 0xFFFF, rng.randrange(0x10000))).to_bytes(2, "big")
 
 
 def ipv4_head(drawing: Drawing, entry: StreamEntry) -> bytes:
