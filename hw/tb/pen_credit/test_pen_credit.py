@@ -35,6 +35,7 @@ class Bench:
         self.twins = [None] * 8
         self.waiting, self.open = [False] * 8, [True] * 8
         self.highest, self.lowest = [0] * 8, [0] * 8
+        self.extremes = deque()  # that a read of this cycle or the one before does not see: (cycle, which, class, bits)
         self.free_at = self.cycle_count = 0
         self.sending = None  # class, and the cycle after the last one of its transmission
         self.history = deque([[0] * 8] * 4, maxlen=4)
@@ -96,13 +97,19 @@ class Bench:
         if grant is not None:
             assert self.may_send(grant)
             self.grants += 1
-            self.highest[grant] = max(self.highest[grant], bits(of_class[grant]))
+            self.extremes.append((now, HIGHEST, grant, bits(of_class[grant])))
             self.sending = (grant, now + length + (WIRE_OVERHEAD_BYTES if self.gap else AHEAD_BYTES))
             self.free_at = now + length + 20
         on_wire = self.sending is not None and now < self.sending[1]
         told = int(dut.sending_o.value)
         if grant is None:
             assert told == (1 << self.sending[0] if on_wire else 0), now
+        while self.extremes and self.extremes[0][0] <= now - 2:
+            _, which, k, extreme = self.extremes.popleft()
+            if which == HIGHEST:
+                self.highest[k] = max(self.highest[k], extreme)
+            else:
+                self.lowest[k] = min(self.lowest[k], extreme)
         if int(dut.ack_o.value):
             self.answer(signed(int(dut.data_o.value), 32))
         for k in range(8):
@@ -112,7 +119,7 @@ class Bench:
                 )
         if on_wire and now == self.sending[1] - 1 and not write and self.twins[self.sending[0]]:
             k = self.sending[0]
-            self.lowest[k] = min(self.lowest[k], bits(self.twins[k].credit))
+            self.extremes.append((now, LOWEST, k, bits(self.twins[k].credit)))
         if write:
             self.twins[write[0]] = _engine.Credit(write[1], RATE) if write[1] else None
         self.selected = length if grant is not None else None
