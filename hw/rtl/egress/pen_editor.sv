@@ -189,7 +189,7 @@ module pen_editor
   // damaged stays damaged. That D is right there is for the test bench to show.
   //
   // The difference of two CRC is the CRC of how the bytes differ.
-`ifdef FORMAL_SHORT  // so that a whole one is soon over
+`ifdef FORMAL_SHORT  // one frame, without a pause of the transmitter, so that it is soon over
   localparam length_t F_SHORTEST = 11'd20;
 `else
   localparam length_t F_SHORTEST = 11'd64;  // of one that is changed
@@ -291,6 +291,9 @@ module pen_editor
       assume (left_i >= (changes ? F_SHORTEST - 11'd1 : length_t'(19)) && left_i < length_t'(2010));
       assume (pad_i <= lost_bytes(edit_i) && r_tag inside {R_TAG_KEEP, R_TAG_INSERT, R_TAG_REMOVE});
     end
+`ifdef FORMAL_SHORT
+    assume (f_past_q ? !start_i && data_ready_i == (!f_pause && f_to_send_q != '0) : left_i == F_SHORTEST - 11'd1);
+`endif
     assume (label_i.has_tag ? tag != TAG_INSERT : !(tag inside {TAG_REMOVE, TAG_REWRITE}));
     if (f_past_q && !start_i) begin
       assume (edit_i == f_edit_q && pad_i == f_pad_q);
