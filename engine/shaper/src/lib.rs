@@ -19,5 +19,6 @@ pub mod lifetime;
 pub mod pace;
 pub mod ptp_clock;
 pub mod reception;
+pub mod sequence_generation;
 pub mod slots;
 pub mod turns;

@@ -23,7 +23,6 @@ mod forwarding;
 mod judge;
 mod memos;
 pub(crate) mod meters;
-mod numbering;
 mod outage;
 mod pass;
 mod ports;

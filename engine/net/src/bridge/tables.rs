@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key, StreamTable, FIELDS};
+use penstock_shaper::sequence_generation::SequenceGenerator;
 
 use super::change::Change;
 use super::classify::Seen;
 use super::config::{refuse, within, BridgeConfig, BridgeError, Identify, Translation};
-use super::numbering::Numbering;
 use crate::header::{Header, HostWay};
 
 /// 4095: reserved, so that no port is a member.
@@ -50,7 +50,7 @@ pub(super) struct Tables {
     vlan_translation: u64,
     /// Ports from which frames leave without an R-TAG.
     r_tag_removal: u64,
-    numbering: Numbering,
+    sequence_generator: SequenceGenerator,
 }
 
 /// What is known of a frame before its header is.
@@ -121,7 +121,7 @@ impl Tables {
             vlan_tagging: config.vlan_tagging,
             vlan_translation: config.vlan_translation,
             r_tag_removal: config.r_tag_removal,
-            numbering: numbering(config, streams),
+            sequence_generator: sequence_generator(config, streams),
             streams: stream_table(ports, config, ipv4_mask, streams)?,
             port_enable: config.port_enable,
             learning_enable: config.learning_enable,
@@ -168,12 +168,12 @@ impl Tables {
     /// Some port edits what it sends.
     #[inline(always)]
     pub fn edits(&self) -> bool {
-        (self.vlan_tagging | self.r_tag_removal) & self.all_ports != 0 || self.numbering.is_any()
+        (self.vlan_tagging | self.r_tag_removal) & self.all_ports != 0 || self.sequence_generator.is_any()
     }
 
     /// The number of a frame of a stream whose frames are numbered.
     pub fn take_number(&mut self, stream: u16) -> Option<u16> {
-        self.numbering.take(stream)
+        self.sequence_generator.take(stream)
     }
 
     /// Makes a change, if it is one of these tables.
@@ -201,7 +201,7 @@ impl Tables {
             Change::VlanTagging(mask) => self.vlan_tagging = mask,
             Change::VlanTranslation(mask) => self.vlan_translation = mask,
             Change::RTagRemoval(mask) => self.r_tag_removal = mask,
-            Change::Numbering { stream, numbered } => self.numbering.set(stream, numbered),
+            Change::Numbering { stream, numbered } => self.sequence_generator.set(stream, numbered),
             _ => {}
         }
     }
@@ -270,7 +270,7 @@ impl Tables {
     }
 
     pub fn is_numbered(&self, stream: u16) -> bool {
-        self.numbering.is_numbered(stream)
+        self.sequence_generator.is_numbered(stream)
     }
 
     /// Whether the source address of a frame goes to the database.
@@ -302,15 +302,15 @@ pub(super) fn received_at(port: u16, header: &Header) -> u16 {
 }
 
 /// Of so many streams, or those of the configuration if they are more.
-fn numbering(config: &BridgeConfig, streams: u32) -> Numbering {
+fn sequence_generator(config: &BridgeConfig, streams: u32) -> SequenceGenerator {
     let highest = config.streams.iter().map(|entry| usize::from(entry.stream) + 1).max().unwrap_or(0);
-    let mut numbering = Numbering::new(highest.max(streams as usize));
+    let mut generator = SequenceGenerator::new(highest.max(streams as usize));
     for entry in &config.streams {
         if entry.numbered {
-            numbering.set(entry.stream, true);
+            generator.set(entry.stream, true);
         }
     }
-    numbering
+    generator
 }
 
 /// With twice as many slots as streams.

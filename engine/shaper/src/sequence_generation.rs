@@ -4,7 +4,7 @@
 
 /// Of the streams of a bridge.
 #[derive(Clone, Debug)]
-pub(super) struct Numbering {
+pub struct SequenceGenerator {
     numbered: Vec<bool>,
     /// That the next frame of a stream gets.
     next: Vec<u16>,
@@ -12,7 +12,7 @@ pub(super) struct Numbering {
     is_any: bool,
 }
 
-impl Numbering {
+impl SequenceGenerator {
     /// Of so many streams, none of which is numbered.
     pub fn new(streams: usize) -> Self {
         Self { numbered: vec![false; streams], next: vec![0; streams], is_any: false }
@@ -28,10 +28,12 @@ impl Numbering {
     }
 
     #[inline(always)]
+    /// Of some stream frames are numbered.
     pub fn is_any(&self) -> bool {
         self.is_any
     }
 
+    /// Whether frames of a stream are.
     pub fn is_numbered(&self, stream: u16) -> bool {
         self.numbered.get(usize::from(stream)).copied().unwrap_or(false)
     }
@@ -51,20 +53,20 @@ mod tests {
 
     #[test]
     fn each_stream_has_its_numbers_and_begins_anew_behind_the_last() {
-        let mut numbering = Numbering::new(2);
-        let first: Vec<_> = (0..0x1_0001).filter_map(|_| numbering.take(0)).collect();
+        let mut generator = SequenceGenerator::new(2);
+        let first: Vec<_> = (0..0x1_0001).filter_map(|_| generator.take(0)).collect();
         assert_eq!((first[0], first[1], first[0xFFFF], first[0x1_0000]), (0, 1, 0xFFFF, 0));
-        assert_eq!((numbering.take(1), numbering.take(2)), (Some(0), None));
+        assert_eq!((generator.take(1), generator.take(2)), (Some(0), None));
     }
 
     #[test]
     fn what_is_numbered_is_said_of_each_stream() {
-        let mut numbering = Numbering::new(2);
-        numbering.set(2, true);
-        assert!(!numbering.is_any() && !numbering.is_numbered(2));
-        numbering.set(1, true);
-        assert!(numbering.is_any() && numbering.is_numbered(1) && !numbering.is_numbered(0));
-        numbering.set(1, false);
-        assert!(!numbering.is_any());
+        let mut generator = SequenceGenerator::new(2);
+        generator.set(2, true);
+        assert!(!generator.is_any() && !generator.is_numbered(2));
+        generator.set(1, true);
+        assert!(generator.is_any() && generator.is_numbered(1) && !generator.is_numbered(0));
+        generator.set(1, false);
+        assert!(!generator.is_any());
     }
 }
