@@ -2,12 +2,12 @@
 // The board: its FPGA and two PHYs, whose link partners a cocotb test plays.
 `timescale 1ns / 1ps
 module pen_versa_ecp5_tb #(
-  parameter int unsigned BIT_CYCLES       = 16,
+  parameter int unsigned BIT_CYCLES       = 8,
   parameter int unsigned PHY_RESET_CYCLES = 200
 ) (
   input  logic       clk100,
   input  logic       button_n,
-  input  logic       partner_clk  [2],
+  output logic       partner_clk  [2],
   input  logic [7:0] partner_rxd  [2],
   input  logic       partner_rx_dv[2],
   input  logic       partner_rx_er[2],
@@ -21,10 +21,23 @@ module pen_versa_ecp5_tb #(
   output logic       pps,
   output logic [7:0] led_n
 );
+  // 50 ppm slow and fast: no edge is at a whole picosecond for long, but the sum is right.
+  localparam real HALF_NS[2] = '{4.0002, 3.9998};
+
   logic [1:0]      rxc, rx_ctl, txc, tx_ctl;
   logic [1:0][3:0] rxd, txd;
 
   for (genvar p = 0; p < 2; p++) begin : gen_phy
+    initial begin
+      real due_ns;
+      partner_clk[p] = 1'b0;
+      due_ns         = real'($urandom_range(7999, 1)) / 1000.0;
+      forever begin
+        #(due_ns - $realtime) partner_clk[p] = ~partner_clk[p];
+        due_ns += HALF_NS[p];
+      end
+    end
+
     rgmii_phy u_phy (
       .rst_ni          (phy_rst_n[p]),
       .partner_clk_i   (partner_clk[p]),
