@@ -260,7 +260,7 @@ class Restless(ps.Program):
 
 def test_a_program_that_holds_the_time_ends_the_run() -> None:
     with pytest.raises(ps.RunError, match=r'node "b": is advanced more than 100000 times within a microsecond'):
-        ps.load(star()).run(nodes={"b": Restless()}, captures=False)
+        ps.load(star() | {"nodes": "model"}).run(nodes={"b": Restless()}, captures=False)
 
 
 class Many(ps.Node):
