@@ -182,7 +182,7 @@ fn another_longest_frame_counts_up_to_the_delimiter() {
     for (seen_before, reason) in [(-1, Reason::NONE), (0, Reason::GIANT), (1, Reason::GIANT), (6, Reason::GIANT)] {
         let mut device = device(false);
         let write = device.state().cycle + 1_000;
-        let seen = write + CHAIN + 3 + 4;
+        let seen = write + CHAIN + 4 + 4;
         let start = seen.wrapping_add_signed(seen_before) - PREAMBLE;
         device.push(Frame::new(0, start, &frame(STATION + 1, 200))).unwrap();
         device.run(write);
@@ -214,7 +214,7 @@ fn a_register_that_does_not_exist_takes_as_long_as_another() {
         let is_there = if write { device.write(address, 0).is_ok() } else { device.read(address).is_ok() };
         (is_there, device.state().cycle - before)
     };
-    assert_eq!([cycles(true, 0x200), cycles(true, 0x800)], [(true, 3), (false, 3)]);
+    assert_eq!([cycles(true, 0x200), cycles(true, 0x800)], [(true, 4), (false, 4)]);
     assert_eq!([cycles(false, 0x100), cycles(false, 0x800)], [(true, 5), (false, 5)]);
 }
 
@@ -284,7 +284,7 @@ proptest! {
 /// A command that acts up to the frame's first byte counts, and none that acts later.
 #[test]
 fn the_host_is_told_by_the_clock_as_the_frame_left() {
-    const ACTS: Tick = 2 * PORTS as Tick + 6 + 4 + 40;
+    const ACTS: Tick = 2 * PORTS as Tick + 6 + 5 + 40;
     let mut device = device(true);
     let begin = device.state().cycle + 1_000;
     let bytes = frame(STATION, 64);
@@ -299,7 +299,7 @@ fn the_host_is_told_by_the_clock_as_the_frame_left() {
         let mut device = self::device(true);
         device.push(stamped(begin)).unwrap();
         let command = left.wrapping_add_signed(late) - ACTS;
-        device.run(command - 9);
+        device.run(command - 12);
         for (address, value) in [(0x200, 7), (0x204, 1 << 20), (0x208, 0), (0x300, 1)] {
             device.write(address, value).unwrap();
         }

@@ -5,13 +5,15 @@
 // that acts on it; what units know themselves is asked of them on the same way. After reset all settings go on the chain
 // once, so that what a unit starts with stands in the RDL alone.
 //
-//   s_axil_awvalid_i  |W|.|.|.        |.|.|.
-//   block written     |.|W|.|.        |.|.|.
-//   chain_o           |.|.|W|.  ...   |.|.|.
-//   chain_i           |.|.|.|.  ...   |W|.|.      all units act
-//   s_axil_bvalid_o   |.|.|.|.  ...   |.|B|.      of what is only staged: two cycles after the write came
+//   s_axil_awvalid_i  |W|.|.|.|.        |.|.|.
+//   block written     |.|W|.|.|.        |.|.|.
+//   written_q         |.|.|W|.|.        |.|.|.
+//   chain_o           |.|.|.|W|.  ...   |.|.|.
+//   chain_i           |.|.|.|.|.  ...   |W|.|.      all units act
+//   s_axil_bvalid_o   |.|.|.|.|.  ...   |.|B|.      of what is only staged: three cycles after the write came
 //
-// A commit, a command and a read of a unit are answered when the answer has come back.
+// A commit, a command and a read of a unit are answered when the answer has come back. What the block says to a request
+// has a register, since it comes of all addresses.
 module pen_config_access
   import pen_config_pkg::*;
 #(
@@ -76,6 +78,7 @@ module pen_config_access
   typedef enum logic [2:0] {
     IDLE,
     REQUEST,   // to the register block
+    JUDGE,     // what it said
     READING,
     PASSING,   // on the chain, until all units have acted
     ASKING,    // on the chain, until a unit has answered
@@ -84,6 +87,7 @@ module pen_config_access
 
   state_e       state_q;
   logic         write, read, write_q, walk_q, walk_reads, read_ready, write_done, read_done;
+  logic         written_q, write_error_q, of_unit_q;  // what the block said
   config_word_t issue_q;
 
   // The walk after reset reads as if it came from the bus, which waits.
@@ -119,7 +123,7 @@ module pen_config_access
     .data_o,
     .write_done_i(write_done),
     .read_done_i (read_done),
-    .error_i     (state_q == REQUEST ? write_error_i : state_q == READING && read_error_i),
+    .error_i     (state_q == JUDGE ? write_error_q : state_q == READING && read_error_i),
     .data_i      (read_data_i)
   );
 
@@ -129,10 +133,9 @@ module pen_config_access
   assign answered_o = chain_i.kind == CONFIG_ANSWER;
   assign chain_o    = issue_q;
 
-  logic written, told;
-  assign written = state_q == REQUEST && write_q && !stall_write_i && write_ack_i;
-  assign told    = setting_i && !staged_i && !write_error_i;  // answered when the units have acted
-  assign write_done = (written && !told) || (state_q == PASSING && chain_i.kind == CONFIG_WRITE && !walk_q)
+  logic told;
+  assign told    = setting_i && !staged_i && !write_error_q;  // answered when the units have acted
+  assign write_done = (state_q == JUDGE && write_q && written_q && !told) || (state_q == PASSING && chain_i.kind == CONFIG_WRITE && !walk_q)
                       || (state_q == ASKING && answered_o && write_q) || (state_q == ASIDE && aside_done_i);
   assign read_done  = state_q == READING && read_ack_i && !walk_q;
 
@@ -141,6 +144,10 @@ module pen_config_access
     issue_q.kind <= CONFIG_NONE;
     issue_q.address <= address_o;
     issue_q.data    <= data_o;
+
+    written_q     <= write_ack_i;
+    write_error_q <= write_error_i;
+    of_unit_q     <= of_unit_i;
 
     unique case (state_q)
       IDLE: begin
@@ -151,20 +158,18 @@ module pen_config_access
         end
         if (write || read) state_q <= REQUEST;
       end
-      REQUEST: begin
-        if (write_q && !stall_write_i) begin
-          if (written) begin
-            if (setting_i && !write_error_i) issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
-            state_q <= told ? PASSING : IDLE;
-          end else if (aside_i) state_q <= ASIDE;
-          else begin
-            issue_q.kind <= CONFIG_WRITE;
-            state_q      <= ASKING;
-          end
-        end
-        if (!write_q && !stall_read_i) begin
-          if (of_unit_i) issue_q.kind <= CONFIG_READ;
-          state_q <= of_unit_i ? ASKING : READING;
+      REQUEST: if (!(write_q ? stall_write_i : stall_read_i)) state_q <= JUDGE;
+      JUDGE: begin
+        if (!write_q) begin
+          if (of_unit_q) issue_q.kind <= CONFIG_READ;
+          state_q <= of_unit_q ? ASKING : READING;
+        end else if (written_q) begin
+          if (setting_i && !write_error_q) issue_q.kind <= staged_i ? CONFIG_STAGE : CONFIG_WRITE;
+          state_q <= told ? PASSING : IDLE;
+        end else if (aside_i) state_q <= ASIDE;
+        else begin
+          issue_q.kind <= CONFIG_WRITE;
+          state_q      <= ASKING;
         end
       end
       READING: if (read_ack_i) begin

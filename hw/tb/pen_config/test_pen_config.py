@@ -334,7 +334,7 @@ async def all_units_act_in_one_cycle(dut):
         work = cocotb.start_soon(bench.write(addr, old ^ (1 << ports) - 1 if addr != 0x444 else 1))
         while not (dut.s_axil_awvalid_i.value == 1 and dut.s_axil_awready_o.value == 1):
             await FallingEdge(dut.clk_i)
-        for _ in range(2 * ports + 6 + 2):
+        for _ in range(2 * ports + 6 + 3):
             await FallingEdge(dut.clk_i)
             assert [unit.value for unit in units] == before, hex(addr)
         await FallingEdge(dut.clk_i)

@@ -11,14 +11,14 @@ use crate::bridge::timing::chain_cycles;
 use crate::bridge::{Bridge, Change, GateRegisters, Tick};
 
 /// Around the chain of settings: from the start of an access to its new value, and to the cycle after its answer.
-const WRITE_CYCLES: Tick = 3;
-const SETTING_CYCLES: Tick = 4;
+const WRITE_CYCLES: Tick = 4;
+const SETTING_CYCLES: Tick = 5;
 /// From the start to the cycle after the answer of what goes no way before that.
-const ACCESS_CYCLES: Tick = 3;
+const ACCESS_CYCLES: Tick = 4;
 /// As long for a register that is read; and, around the way along the chain and back, for those at its units.
 const READ_CYCLES: Tick = 5;
-const READ_UNIT_CYCLES: Tick = 6;
-const READ_CLOCK_CYCLES: Tick = 8;
+const READ_UNIT_CYCLES: Tick = 7;
+const READ_CLOCK_CYCLES: Tick = 9;
 /// From the commit of a table's entry to when it is seen; and, around the chain, to the cycle after the answer.
 const COMMIT_SEEN: Tick = 1;
 const ADDRESS_SEEN: Tick = 2;
@@ -32,7 +32,7 @@ const GATES_SEEN: Tick = 2;
 const MEMBERS_SEEN: Tick = 1;
 /// Around the chain: from the start of an access to when the PTP clock takes its command, and from when it acts to the
 /// cycle after the answer.
-const CLOCK_TAKEN_CYCLES: Tick = 4;
+const CLOCK_TAKEN_CYCLES: Tick = 5;
 const CLOCK_ANSWER_CYCLES: Tick = 3;
 const NO_COMMAND: u8 = 5;
 
