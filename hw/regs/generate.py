@@ -15,6 +15,9 @@ FOLDER = Path(__file__).resolve().parent
 SOURCE = FOLDER / "pen_switch.rdl"
 CARD = FOLDER / "pen_nic.rdl"
 MAILBOX = FOLDER / "pen_host_mailbox.rdl"
+# The block has a register for the address of a read that a unit answers; whoever asks holds it until the answer.
+KEPT_ADDRESS = "assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;"
+HELD_ADDRESS = "assign rd_mux_addr = decoded_addr;"
 WAIVERS = """\
 `verilator_config
 lint_off -file "*{module}*.sv"
@@ -73,6 +76,10 @@ def generate_regblock(out: Path, source: Path = SOURCE) -> list[Path]:
         )
         (fresh / names[1]).write_text(_addresses(top, addresses))
         (fresh / names[0]).write_text(WAIVERS.format(module=module))
+        block = (fresh / names[3]).read_text()
+        if block.count(KEPT_ADDRESS) != 1:
+            raise ValueError(f"{module}: the way of the address to what is read is not as expected: {KEPT_ADDRESS}")
+        (fresh / names[3]).write_text(block.replace(KEPT_ADDRESS, HELD_ADDRESS))
         for name in names:
             target = out / name
             if not target.exists() or target.read_bytes() != (fresh / name).read_bytes():
