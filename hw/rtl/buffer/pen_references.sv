@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the copies of each frame that are still to be sent; the last one gives its cells back.
 //
-// Two memories, each written by one side: the copies made at enqueue, and the copies done so far.
+// Two memories, each written by one side: the copies made at enqueue, and the number of the one that is done next.
 //
 //   release_i    | frame A | frame A |          |
-//   memories     |         | A: 0    | A: stale |    the second uses what the first just wrote
+//   memories     |         | A: 1    | A: stale |    the second uses what the first just wrote
 //   reclaim_o    |         |         |          | A
 module pen_references
   import pen_pkg::*;
@@ -29,13 +29,15 @@ module pen_references
   cell_count_t       cells_q;
   logic              forward_q;        // the release before was of the same frame
   logic [3:0]        copies, done_read, done, done_next, done_q;
-  logic [CELL_W:0]   frames_q;         // queued, or being sent
+  logic              last;             // copy of its frame
+  logic [CELL_W:0]   frames_q;         // queued, being sent, or told in reclaim_o
 
   assign enqueue   = enqueue_i.destination != '0;
   assign clear     = init_busy_i && 32'(init_index_i) < CELLS;
-  assign done      = (forward_q ? done_q : done_read) + 1'b1;
-  assign done_next = done == copies ? '0 : done;
-  assign idle_o    = frames_q == '0 && !valid_q && !reclaim_o.valid;
+  assign done      = forward_q ? done_q : done_read;
+  assign last      = done == copies;
+  assign done_next = last ? 4'd1 : done + 1'b1;
+  assign idle_o    = frames_q == '0;
 
   // A copy is released only after the enqueue.
   pen_ram_1r1w #(.WIDTH(4), .DEPTH(CELLS), .READ_OLD(0)) u_copies (
@@ -53,7 +55,7 @@ module pen_references
     .clk_i,
     .write_i     (clear || valid_q),
     .write_addr_i(clear ? init_index_i[CELL_W-1:0] : frame_q),
-    .write_data_i(clear ? 4'd0 : done_next),
+    .write_data_i(clear ? 4'd1 : done_next),
     .read_i      (release_i.valid),
     .read_addr_i (release_i.frame[CELL_W-1:0]),
     .read_data_o (done_read)
@@ -66,8 +68,8 @@ module pen_references
       frames_q        <= '0;
     end else begin
       valid_q         <= release_i.valid;
-      reclaim_o.valid <= valid_q && done == copies;
-      frames_q        <= frames_q + (CELL_W + 1)'(enqueue) - (CELL_W + 1)'(valid_q && done == copies);
+      reclaim_o.valid <= valid_q && last;
+      frames_q        <= frames_q + (CELL_W + 1)'(enqueue) - (CELL_W + 1)'(reclaim_o.valid);
     end
     forward_q <= valid_q && release_i.frame[CELL_W-1:0] == frame_q;
     if (release_i.valid) begin
@@ -121,19 +123,19 @@ module pen_references
     assume (!init_busy_i);
     if (!f_past_q) begin
       assume (!release_i.valid && !enqueue && !valid_q);
-      for (int unsigned c = 0; c < CELLS; c++) assume (u_done.memory[c] == '0);  // as the initialization leaves it
+      for (int unsigned c = 0; c < CELLS; c++) assume (u_done.memory[c] == 4'd1);  // as the initialization leaves it
     end else begin
       if (enqueue) assume (f_left_q[f_enqueued] == '0 && !f_under_way[f_enqueued]);
       if (release_i.valid) assume (f_left_q[f_released] != '0);
 
       assert (reclaim_o.valid == (f_done_q != '0));
       if (reclaim_o.valid) assert (f_done_q == CELLS'(1) << reclaim_o.frame);
-      assert (frames_q == f_queued);
+      assert (frames_q == f_queued + (CELL_W + 1)'(reclaim_o.valid));
       for (int unsigned c = 0; c < CELLS; c++) begin
-        assert (f_left_q[c] <= 4'd8 && u_done.memory[c] <= 4'd8);
-        if (f_left_q[c] == '0 && !f_under_way[c]) assert (u_done.memory[c] == '0);
+        assert (f_left_q[c] <= 4'd8 && u_done.memory[c] inside {[4'd1:4'd8]});
+        if (f_left_q[c] == '0 && !f_under_way[c]) assert (u_done.memory[c] == 4'd1);
         else assert (u_copies.memory[c] <= 4'd8
-            && 5'(u_done.memory[c]) + 5'(f_under_way[c]) + 5'(f_left_q[c]) == 5'(u_copies.memory[c]));
+            && 5'(u_done.memory[c]) + 5'(f_under_way[c]) + 5'(f_left_q[c]) == 5'(u_copies.memory[c]) + 5'd1);
         if (f_under_way[c])
           assert (copies == u_copies.memory[c] && (forward_q ? done_q : done_read) == u_done.memory[c]);
       end
