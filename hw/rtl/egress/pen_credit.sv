@@ -65,18 +65,23 @@ module pen_credit
 
   // --- transmission ------------------------------------------------------------------------------------------------
   logic    sending_q, sending, fresh_q;          // fresh: its credit was set to zero in the cycle of the selection
+  logic    selected_q, gap_q;                    // the count begins a cycle late, as the length comes from far
+  length_t length_q;
   class_t  class_q;
   length_t count_q;                              // cycles still to come
   logic    ends;                                 // the last cycle of the transmission
 
   assign sending = selected_i || sending_q;
-  assign ends    = sending_q && count_q == '0;
+  assign ends    = sending_q && !selected_q && count_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) sending_q <= 1'b0;
     else if (selected_i) sending_q <= 1'b1;
     else if (ends) sending_q <= 1'b0;
-    if (selected_i) count_q <= selected_length_i + (PREAMBLE_BYTES - 3) + (count_gap_i ? GAP_BYTES : '0);
+    selected_q <= selected_i && !rst_i;
+    length_q   <= selected_length_i;
+    gap_q      <= count_gap_i;
+    if (selected_q) count_q <= length_q + (PREAMBLE_BYTES - 4) + (gap_q ? GAP_BYTES : '0);
     else count_q <= count_q - 1'b1;
     if (grant_i) begin
       class_q <= grant_class_i;
@@ -232,6 +237,10 @@ module pen_credit
 `endif
   end
 
+  // What is still to come, also before the count has begun.
+  length_t f_count;
+  assign f_count = selected_q ? length_q + (PREAMBLE_BYTES - 3) + (gap_q ? GAP_BYTES : '0) : count_q;
+
   // The gap setting holds still.
   logic f_gap_q;
   always_ff @(posedge clk_i) f_gap_q <= count_gap_i;
@@ -241,14 +250,15 @@ module pen_credit
     if (f_started_q && !rst_i) begin
       // How the transmission and the time until the next selection belong together.
       assert (!selected_i || (!sending_q && f_busy_q == '0));
-      assert (!sending_q || (count_gap_i ? f_busy_q == 6'(count_q) + 6'd1 : f_busy_q == 6'(count_q) + 6'd13));
-      assert (count_q <= F_LONGEST + 11'(count_gap_i ? 17 : 5) || !sending_q);
+      assert (!selected_q || (sending_q && gap_q == count_gap_i));
+      assert (!sending_q || (count_gap_i ? f_busy_q == 6'(f_count) + 6'd1 : f_busy_q == 6'(f_count) + 6'd13));
+      assert (f_count <= F_LONGEST + 11'(count_gap_i ? 17 : 5) || !sending_q);
       assert (f_busy_q <= 6'(F_LONGEST) + 6'd18);
       // 1.
       if (!enable_q[F_CLASS]) assert (f_credit == '0);
       else if (selected_i && f_mine) assert (f_credit >= f_idle);
       else if (sending_q && f_mine)
-        assert (f_credit >= -(credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) - credit_t'({1'b0, count_q}) - 1) * f_cost);
+        assert (f_credit >= -(credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) - credit_t'({1'b0, f_count}) - 1) * f_cost);
       else assert (f_credit >= -credit_t'(count_gap_i ? F_WIRE : F_WIRE - 12) * f_cost);
       assert (!selected_i || !fresh_q || !f_mine);
 `ifdef FORMAL_HIGHEST
@@ -259,7 +269,7 @@ module pen_credit
       else if (sending_q && f_mine) begin
         assert (f_credit <= f_highest - 2 * f_cost);
         assert (f_credit <= f_highest
-                - (credit_t'({1'b0, F_SHORTEST}) + (count_gap_i ? 19 : 7) - credit_t'({1'b0, count_q})) * f_cost);
+                - (credit_t'({1'b0, F_SHORTEST}) + (count_gap_i ? 19 : 7) - credit_t'({1'b0, f_count})) * f_cost);
       end else assert (f_credit <= f_highest - f_idle * credit_t'({1'b0, f_busy_q}));
 `endif
     end

@@ -152,7 +152,7 @@ module pen_queue_lists
   assign slot_o   = info_slot;
   assign edit_o   = info.edit;
   assign enqueue_slot = slot_length(enqueue_i.length, enqueue_i.edit[PORT], PORTS);
-  assign info_slot    = {info.slot_words, 2'(slot_length(info.length, info.edit, PORTS))};
+  assign info_slot    = {info.slot_words, slot_length_low(info.length, info.edit, PORTS)};
 
   always_comb begin
     state_d   = state_q;
