@@ -176,18 +176,35 @@ module pen_gate_adder
   end
 
   // --- b_q and a_q ---------------------------------------------------------------------------------------------------
-  logic        b_load, b_clear, is_ahead;
+  logic        b_load, b_clear;
   logic [1:0]  b_from;
   logic [32:0] b_next;
-  gate_word_e  loaded;
 
-  assign loaded = phase[0] ? operand_a_o : operand_b_o;
+  // What is added to what stands in registers too: a sum holds still from its first cycle on, and loads nothing in that.
+  typedef struct packed {
+    logic is_zero;                               // or a constant: no word of it is read
+    logic is_short;                              // one word
+  } operand_kind_t;
+  operand_kind_t a_kind_q, b_kind_q, loaded;
+  logic          is_sum_q, adds_ahead_q, is_ahead;
+
+  function automatic operand_kind_t kind_of(input gate_word_e operand);
+    return '{is_zero: operand inside {NOTHING, AHEAD}, is_short: operand inside {REST, CYCLE, EXTENSION}};
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    is_sum_q     <= is_sum_o;
+    adds_ahead_q <= operand_b_o == AHEAD;
+    a_kind_q     <= kind_of(operand_a_o);
+    b_kind_q     <= kind_of(operand_b_o);
+  end
+  assign loaded = phase[0] ? a_kind_q : b_kind_q;
 
   always_comb begin
     b_load   = 1'b1;
     b_clear  = 1'b0;
     b_from   = 2'd0;
-    is_ahead = loaded == AHEAD && phase == 3'd2;
+    is_ahead = adds_ahead_q && phase == 3'd2;
     unique case (step_i)
       ENTRY_LOAD: b_from = 2'd1;
       CUT_LOAD: b_from = from_staged_i ? 2'd1 : 2'd2;
@@ -199,9 +216,8 @@ module pen_gate_adder
       DIVIDE_LOAD: b_load = phase[1:0] == 2'd1;
       LENGTH: ;
       default: begin
-        b_load  = is_sum_o && phase != 3'd5;
-        b_clear = is_sum_o && (loaded inside {NOTHING, AHEAD}
-                               || (phase inside {3'd3, 3'd4} && loaded inside {REST, CYCLE, EXTENSION}));
+        b_load  = is_sum_q && phase != 3'd5;
+        b_clear = is_sum_q && phase != '0 && (loaded.is_zero || (loaded.is_short && phase inside {3'd3, 3'd4}));
       end
     endcase
     unique case (b_from)

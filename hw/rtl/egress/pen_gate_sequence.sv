@@ -144,7 +144,10 @@ module pen_gate_sequence
     endcase
   end
 
-  assign refused = error_o != GATE_ERROR_NONE && step_q != KEEP_TIME;
+  // What is found wrong before anything of the port has changed: error_o, less the one that is only told.
+  assign refused = (step_q == CHECKED && settings_error_i != GATE_ERROR_NONE)
+                   || (step_q == SECONDS && count_q == 6'd49 && beyond_clock_i)
+                   || (step_q == ENTRY_CHECK && (interval_short_i || unknown_operation_i));
 
   // --- the steps -----------------------------------------------------------------------------------------------------
   always_comb begin
