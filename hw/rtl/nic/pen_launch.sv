@@ -64,7 +64,7 @@ module pen_launch
     slot_t  slot;
   } frame_t;
 
-  typedef enum logic [1:0] {IDLE, PLACE, JUDGE, INSERT} state_e;
+  typedef enum logic [2:0] {IDLE, PLACE, COMPARE, JUDGE, INSERT} state_e;
   state_e                        state_q;
   logic [63:0]                   launch_q;      // of the frame that is offered, as gate time has it
   count_t                        at_q;          // its place
@@ -126,14 +126,18 @@ module pen_launch
         launch_q <= offer_time_i < 64'(LEAD_NS) ? '0 : offer_time_i - 64'(LEAD_NS);
         if (offer_i) state_q <= PLACE;
       end
-      PLACE: begin
-        if (!load) begin
-          if (at_q == count_q[offer_queue_i] || ahead[64]) state_q <= JUDGE;
-          else at_q <= at_q + 1'b1;
+      PLACE: if (!load) state_q <= COMPARE;
+      COMPARE: begin
+        at_q    <= at_q + 1'b1;
+        state_q <= PLACE;
+        if (at_q == count_q[offer_queue_i] || ahead_q[64]) begin
+          at_q    <= at_q;
+          state_q <= JUDGE;
         end
       end
       JUDGE: state_q <= INSERT;
       INSERT: if (!load) state_q <= IDLE;
+      default: state_q <= IDLE;
     endcase
     ahead_q <= ahead;
     if (hit && state_q != IDLE) begin           // places have changed
@@ -283,6 +287,7 @@ module pen_launch
       assert ((f_count != '0) == (head_valid_q[f_queue_q] || load_q[f_queue_q]));
       assert (3'(taken_o) + 3'(dropped_o) + 3'(beyond_o) == 3'(answer_o));
       // What makes it hold.
+      assert (state_q <= INSERT);
       assert (f_offered_q || state_q == IDLE);
       if (due_q[f_queue_q]) assert (head_valid_q[f_queue_q] && (head_q[f_queue_q] <= f_gate_time_q || !f_enabled_q));
       if (head_valid_q[f_queue_q]) assert (!load_q[f_queue_q] && head_q[f_queue_q] == f_time[f_order[0]]);
@@ -293,6 +298,8 @@ module pen_launch
         end
         // The place that was found: behind all that is not later.
         if (f_of_offer && state_q != IDLE && i < 32'(at_q)) assert (f_time[f_order[i]] <= launch_q);
+        if (f_of_offer && state_q == COMPARE && i == 32'(at_q) && i < 32'(f_count))
+          assert (ahead_q[64] == (f_time[f_order[i]] > launch_q));
         if (f_of_offer && state_q inside {JUDGE, INSERT} && i == 32'(at_q) && i < 32'(f_count))
           assert (f_time[f_order[i]] > launch_q);
       end

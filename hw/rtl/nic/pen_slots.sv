@@ -78,7 +78,8 @@ module pen_slots
   logic [CLEAR_W-1:0] clear_q;
   queue_t            queue, queue_q;             // whose slot is looked at; the queue itself
   logic [31:0]       slot_ns, order_word, us_ns;
-  logic [7:0]        named;                      // queue of the slot
+  logic [7:0]        owner_q;                    // queue of the slot
+  logic              found_q;                    // owner_q is that of slot_q: WALK and EMIT take two cycles for each slot
   logic              write_slot, write_order;
   logic [41:0]       us_product;
 
@@ -86,10 +87,9 @@ module pen_slots
   assign us_ns       = us_product[41:32] != '0 ? '1 : us_product[31:0];
   assign write_slot  = state_q == IDLE && access_i.write && of_block && of_queue && has_queue;
   assign write_order = state_q == IDLE && access_i.write && of_block && of_order;
-  assign named       = order_word[8*slot_q[1:0]+:8];
 
   always_comb begin
-    queue = queue_t'(named);
+    queue = queue_t'(owner_q);
     if (state_q inside {IDLE, READ}) queue = queue_t'(at[5:2]);
     if (state_q == TIMES) queue = queue_q;
   end
@@ -174,7 +174,7 @@ module pen_slots
     endcase
     entry_o[39:32] = 8'(states);
   end
-  assign entry_valid_o = state_q inside {EMIT, GUARD, FREE, FREE_GUARD};
+  assign entry_valid_o = (state_q == EMIT && found_q) || state_q inside {GUARD, FREE, FREE_GUARD};
   assign entry_index_o = 16'(entry_q);
   assign commit_o      = state_q == COMMIT;
   assign admin_o       = '{
@@ -184,6 +184,8 @@ module pen_slots
   assign enable_o = enable_q;
 
   always_ff @(posedge clk_i) begin
+    owner_q <= order_word[8*slot_q[1:0]+:8];
+    found_q <= (state_q == WALK && !found_q) || (state_q == EMIT && !moves);
     unique case (state_q)
       CLEAR: begin
         clear_q <= clear_q + 1'b1;
@@ -237,9 +239,9 @@ module pen_slots
         remainder_q <= 10'(remainder >= 11'd1000 ? remainder - 11'd1000 : remainder);
         if (bit_q == LAST_BIT) state_q <= ANSWER;
       end
-      WALK: begin
+      WALK: if (found_q) begin
         if (wrong_q == SLOT_ERROR_NONE) begin
-          if (32'(named) >= QUEUES) wrong_q <= SLOT_ERROR_QUEUE;
+          if (32'(owner_q) >= QUEUES) wrong_q <= SLOT_ERROR_QUEUE;
           else if (slot_ns == '0) wrong_q <= SLOT_ERROR_NO_TIME;
         end
         if (is_short) short_q <= 1'b1;
