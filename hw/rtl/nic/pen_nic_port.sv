@@ -453,13 +453,15 @@ module pen_nic_port
   logic                     transmit_used_valid, receive_used_valid, used_ready, used_idle;
   logic [2*PAIRS-1:0]       used_interrupt, used_fail;
 
-  // A queue is started and stopped when nothing of any queue is under way in the card.
-  logic             quiet, is_queue, transmit_command, receive_command, transmit_command_ready, receive_command_ready;
+  // A queue is started and stopped when nothing of any queue is under way in the card. What is quiet stays so while a command
+  // is held, as nothing is begun then.
+  logic             quiet_q, is_queue, transmit_command, receive_command, transmit_command_ready, receive_command_ready;
   logic [15:0]      transmit_next, receive_next;
   assign is_queue         = 32'(command_queue) < 2 * PAIRS;
-  assign quiet            = used_idle && write_settled == '1 && !transmit_busy && !receive_busy;
-  assign transmit_command = quiet && is_queue && command_queue[0];
-  assign receive_command  = quiet && is_queue && !command_queue[0];
+  always_ff @(posedge clk_i)
+    quiet_q <= !rst_i && (start || stop) && used_idle && write_settled == '1 && !transmit_busy && !receive_busy;
+  assign transmit_command = quiet_q && is_queue && command_queue[0];
+  assign receive_command  = quiet_q && is_queue && !command_queue[0];
   assign command_ready    = !is_queue || (transmit_command && transmit_command_ready) || (receive_command && receive_command_ready);
   assign next_available   = command_queue[0] ? transmit_next : receive_next;
 

@@ -59,7 +59,7 @@ module pen_nic_receive
     PICK, FETCH, BUFFER, REQUEST, SEEK, FILL, DATA, TAKEN, CHAIN, MORE, PATCH, PATCH_DATA, SETTLE, GIVE, UNDO, FORGET
   } state_e;
   state_e       state_q;
-  length_t      at_q, total;                    // of header and frame: what stands in buffers; all
+  length_t      at_q, total, total_q;           // of header and frame: what stands in buffers; all
   logic [15:0]  chains_q;                       // that the frame has filled
   logic [16:0]  chain_bytes_q;
   logic [15:0]  head_q;
@@ -72,7 +72,7 @@ module pen_nic_receive
 
   assign queue_o = queue_t'(frame_i.pair);
   assign total   = frame_i.length + length_t'(HEADER_BYTES);
-  assign room    = total - at_q;
+  assign room    = total_q - at_q;
   assign fits    = buffer_i.bytes < 17'(room) ? buffer_i.bytes[10:0] : room;
 
   // ---- Bytes of the frame in the lanes of their address
@@ -119,7 +119,7 @@ module pen_nic_receive
   // ---- Chains
   logic whole;                                  // the frame stands in buffers
   logic refused;                                // some of what was written, and all of it has been answered
-  assign whole = at_q == total;
+  assign whole = at_q == total_q;
 
   assign fetch_o        = state_q == FETCH && fetch_ready_i;
   assign buffer_ready_o = state_q == TAKEN || (state_q == BUFFER && buffer_valid_i && whole);
@@ -150,7 +150,8 @@ module pen_nic_receive
   assign no_buffer_o   = finish && state_q != GIVE;
 
   always_ff @(posedge clk_i) begin
-    fail_o <= '0;
+    fail_o  <= '0;
+    total_q <= total;                           // the frame stands still from PICK on
     if (error_i) error_q <= 1'b1;
     unique case (state_q)
       PICK: begin

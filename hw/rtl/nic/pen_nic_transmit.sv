@@ -96,7 +96,7 @@ module pen_nic_transmit
   typedef logic [QUEUE_W-1:0] queue_t;
   typedef logic [SLOT_W-1:0]  slot_t;
 
-  typedef enum logic [3:0] {PICK, BUFFER, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE, LAUNCH, SHAPE} state_e;
+  typedef enum logic [3:0] {PICK, BUFFER, SKIP, READ, DATA, SEAL, WAIT_END, GIVE_BACK, QUEUE, LAUNCH, SHAPE} state_e;
   state_e                        state_q;
   queue_t                        queue_q, chosen;
   slot_t                         slot_q, slot;
@@ -116,7 +116,7 @@ module pen_nic_transmit
   logic                          timed_q;       // a launch time stands before the frame
   logic                          shaped_q;      // it has an eligibility time
   cycle_t                        eligible_q, soonest, behind;
-  length_t                       least, most;   // bytes, the launch time included
+  length_t                       least, most_q; // bytes, the launch time included
   logic [63:0]                   launch_time;
   logic                          launch_answer, launch_taken, launch_idle, launches, queued;
   queue_t                        launch_queue;
@@ -152,13 +152,12 @@ module pen_nic_transmit
   assign read_valid_o = state_q == READ;
   assign read_o       = read_q;
 
-  // A buffer is done with when its last byte is there, or at once if none of it is wanted.
+  // A buffer is done with when its last byte is there, or a cycle after it came if none of it is wanted.
   logic wanted;
   assign least  = HEADER + (timed_q ? LAUNCH_BYTES : '0);
-  assign most   = max_frame_bytes_i - FCS_BYTES + (timed_q ? LAUNCH_BYTES : '0);
-  assign wanted = buffer_i.bytes != skipped && !refuse_q && grown <= 18'(most);
-  assign buffer_ready_o = (state_q == BUFFER && buffer_valid_i && !wanted)
-                          || (state_q == DATA && beat_valid_i && beat_i.last);
+  always_ff @(posedge clk_i) most_q <= max_frame_bytes_i - FCS_BYTES + (timed_q ? LAUNCH_BYTES : '0);
+  assign wanted = buffer_i.bytes != skipped && !refuse_q && grown <= 18'(most_q);
+  assign buffer_ready_o = state_q == SKIP || (state_q == DATA && beat_valid_i && beat_i.last);
 
   pen_frame_writer #(.CELLS(CELLS)) u_writer (
     .clk_i,
@@ -254,12 +253,12 @@ module pen_nic_transmit
           read_q  <= '{address: buffer_i.address + ADDRESS_W'(skipped), bytes: buffer_i.bytes - skipped};
           last_q  <= buffer_i.last;
           skip_q  <= skip_q - 4'(skipped);
-          if (grown > 18'(most)) refuse_q <= 1'b1;
+          if (grown > 18'(most_q)) refuse_q <= 1'b1;
           else bytes_q <= grown[11:0];
-          if (wanted) state_q <= READ;
-          else if (buffer_i.last) state_q <= SEAL;
+          state_q <= wanted ? READ : SKIP;
         end
       end
+      SKIP: state_q <= last_q ? SEAL : BUFFER;
       READ: if (read_ready_i) state_q <= DATA;
       DATA: if (beat_valid_i && beat_i.last) begin
         error_q <= error_q || beat_i.error;

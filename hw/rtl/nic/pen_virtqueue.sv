@@ -68,21 +68,21 @@ module pen_virtqueue
   } index_t;
 
   typedef enum logic [3:0] {
-    IDLE, UNDO, LOOK, INDEX, AVAILABLE, RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE, FAIL
+    IDLE, UNDO, LOOK, INDEX, AVAILABLE, KNOWN, RING, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE, FAIL
   } state_e;
   state_e       state_q;
   queue_t       queue_q, place_queue;
   place_t       place, place_q, start_place;
   index_t       index, index_q, index_d;        // place_q and index_q: of the queue that is being fetched from, after LOOK
   logic         index_write;
-  logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, mask, ahead, value;
+  logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, mask, ahead, value, value_q;
   logic [16:0]  total_q;
   logic [17:0]  total;                          // of two that are 64 KiB each
   logic [63:0]  base_q;
   logic [31:0]  length_q;
   logic [15:0]  flags_q, following_q;
   queue_error_e wrong_q;
-  logic         command, request;
+  logic         command, request, jumps;
 
   localparam int unsigned NEXT = 0, WRITE = 1, INDIRECT = 2;
 
@@ -117,7 +117,8 @@ module pen_virtqueue
   assign size  = 16'd1 << place_q.size_log2;
   assign mask  = size - 1'b1;
   assign value = beat_i.data[16*beat_i.offset[2:1]+:16];
-  assign ahead = value - index_q.next;
+  assign ahead = value_q - index_q.next;
+  assign jumps = wrong_q == QUEUE_ERROR_ACCESS || ahead > size;
   assign total = 18'(total_q) + 18'(length_q[16:0]);
 
   // What is read now: of the table a descriptor, of the ring an element, or else its index.
@@ -141,16 +142,16 @@ module pen_virtqueue
     end else if (state_q == UNDO) begin
       index_write  = 1'b1;
       index_d      = '{known: index.next - undo_chains_q, next: index.next - undo_chains_q};  // looked at again
-    end else if (state_q == AVAILABLE && answered && !beat_i.error && ahead <= size) begin
+    end else if (state_q == KNOWN && !jumps) begin
       index_write   = 1'b1;
-      index_d.known = value;
+      index_d.known = value_q;
     end else if (state_q == GIVE && ready_i && !flags_q[NEXT]) begin
       index_write  = 1'b1;
       index_d.next = index_q.next + 1'b1;
     end
   end
 
-  assign empty_o  = state_q == AVAILABLE && answered && !beat_i.error && value == index_q.next;
+  assign empty_o  = state_q == KNOWN && wrong_q != QUEUE_ERROR_ACCESS && ahead == '0;
   assign failed_o = state_q == FAIL;
   assign valid_o  = state_q == GIVE;
   assign head_o   = head_q;
@@ -174,10 +175,13 @@ module pen_virtqueue
       end
       INDEX: if (request_ready_i) state_q <= AVAILABLE;
       AVAILABLE: if (answered) begin
+        value_q <= value;
         wrong_q <= beat_i.error ? QUEUE_ERROR_ACCESS : QUEUE_ERROR_JUMP;
-        if (beat_i.error || ahead > size) state_q <= FAIL;
-        else state_q <= value == index_q.next ? IDLE : RING;
-        index_q.known <= value;
+        state_q <= KNOWN;
+      end
+      KNOWN: begin
+        index_q.known <= value_q;
+        state_q       <= jumps ? FAIL : ahead == '0 ? IDLE : RING;
       end
       RING: if (request_ready_i) state_q <= HEAD;
       HEAD: if (answered) begin
@@ -301,8 +305,8 @@ module pen_virtqueue
       if (state_q == CHECK) assert (chain_q <= size && total_q <= MOST_BYTES);
       if (state_q == GIVE && flags_q[NEXT]) assert (following_q < size && chain_q < size);
       if (state_q == GIVE) assert (length_q != '0 && length_q <= 32'(MOST_BYTES));
-      if (state_q inside {LOOK, INDEX, AVAILABLE}) assert (chain_q == '0 && total_q == '0);
-      if (state_q inside {INDEX, AVAILABLE}) assert (index_q.known == index_q.next);
+      if (state_q inside {LOOK, INDEX, AVAILABLE, KNOWN}) assert (chain_q == '0 && total_q == '0);
+      if (state_q inside {INDEX, AVAILABLE, KNOWN}) assert (index_q.known == index_q.next);
       cover (valid_o && ready_i && buffer_o.last && chain_q == 16'd2);
       cover (failed_o && wrong_q == QUEUE_ERROR_LOOP);
       cover (failed_o && wrong_q == QUEUE_ERROR_JUMP);
