@@ -8,6 +8,8 @@ use crate::ptp_clock::PtpClock;
 pub const MOST_QUEUES: usize = 16;
 /// A frame that goes by so much after its launch time is on time.
 const NEAR_NS: u64 = 8;
+/// The clock is read so long before the tick in which a frame is taken or refused.
+const JUDGED_BEFORE: Tick = 2;
 /// From the tick in which a frame is taken to that in which it goes, and from one frame of a queue to the next, at the least.
 const TAKEN_TO_RELEASED: Tick = 2;
 const NEXT_RELEASED: Tick = 3;
@@ -87,7 +89,7 @@ impl<T> Launch<T> {
     /// A frame of a launch time comes in a tick.
     pub fn offer(&mut self, clock: &PtpClock, at: Tick, queue: usize, launch_ns: u64, frame: T) -> Verdict {
         let time = launch_ns.saturating_sub(self.lead_ns);
-        let now = self.read(clock, at.saturating_sub(1));
+        let now = self.read(clock, at.saturating_sub(JUDGED_BEFORE));
         let queue = &mut self.queues[queue];
         if time.saturating_sub(now) > self.horizon_ns.into() {
             return Verdict::Beyond;
@@ -247,12 +249,12 @@ mod tests {
         }
     }
 
-    /// What is read in a tick is the clock of the tick before and what it is ahead: 8 * 999 + 56 ns in tick 1,000, and a
-    /// launch time is reached 64 ns before.
+    /// A frame is judged by the clock of two ticks before and what it is ahead: 8 * 998 + 56 ns in tick 1,000, and a launch
+    /// time is reached 64 ns before.
     #[test]
     fn a_frame_is_late_or_beyond_to_the_nanosecond() {
         let clock = PtpClock::new(0, 0);
-        let now = 8 * 999 + AHEAD_NS + LEAD_NS;
+        let now = 8 * 998 + AHEAD_NS + LEAD_NS;
         let verdict = |launch_ns| {
             let mut launch = Launch::new(AHEAD_NS, LEAD_NS);
             launch.set_enabled(1);

@@ -2,7 +2,7 @@
 // Frames of transmit queues that wait for their launch time, of each queue sorted by it. Twin: engine/shaper/src/launch.rs.
 //
 //   cycle     | x-1  | x        | x+1      | x+2                   x: a frame is taken or refused
-//   state_q   | JUDGE | INSERT  |          |
+//   state_q   | JUDGE | INSERT  |          |                   judged by the gate time of two cycles before INSERT
 //   answer_o  |      | valid    |          |
 //   due_d     |      |          | compared |
 //   release_o |      |          |          | at the earliest
@@ -76,7 +76,7 @@ module pen_launch
   logic   [QUEUES-1:0][SLOTS-1:0] timed_q;      // released for their time, and not yet sent
   frame_t                        released;      // on time
   frame_t [SENT_CYCLES-1:0]      released_q;    // the one of that many cycles ago, and one more
-  logic                          load, hit, late, insert;
+  logic                          load, hit, late_q, beyond_q, insert;
   queue_t                        load_queue;
   logic [63:0]                   read_time, next_head;
 
@@ -111,10 +111,9 @@ module pen_launch
 
   // ---- Coming --------------------------------------------------------------------------------------------------------
   assign hit       = release_o && release_queue_o == offer_queue_i;
-  assign late      = ahead_q[64] || ahead_q[63:3] == '0;
   assign answer_o  = state_q == INSERT && !hit && !load;
-  assign beyond_o  = answer_o && !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
-  assign dropped_o = answer_o && late && drop_i[offer_queue_i] && !beyond_o;
+  assign beyond_o  = answer_o && beyond_q;
+  assign dropped_o = answer_o && late_q && drop_i[offer_queue_i] && !beyond_o;
   assign taken_o   = answer_o && !beyond_o && !dropped_o;
   assign insert    = taken_o;
   assign ahead     = {1'b0, launch_q} - {1'b0, state_q == PLACE ? read_time : gate_time_i};
@@ -139,7 +138,9 @@ module pen_launch
       INSERT: if (!load) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
-    ahead_q <= ahead;
+    ahead_q  <= ahead;
+    late_q   <= ahead_q[64] || ahead_q[63:3] == '0;
+    beyond_q <= !ahead_q[64] && ahead_q[63:0] > 64'(horizon_ns_i);
     if (hit && state_q != IDLE) begin           // places have changed
       state_q <= PLACE;
       at_q    <= '0;
