@@ -48,6 +48,7 @@ module pen_steering
   logic [11:0]  vlan_id_q;
   logic [15:0]  ethertype_q;
   logic [103:0] ipv4_fields, layer2_fields;
+  logic         has_ports_q;             // known long before anything is decided
 
   pen_header_parser u_header (
     .clk_i,
@@ -61,13 +62,14 @@ module pen_steering
     if (valid_i && header.has_tag && header.position == 5'd14) pcp_q <= data_i[7:5];
     if (valid_i && header.has_tag && header.position == 5'd15) vlan_id_q <= header.last_two[11:0];
     if (header.type_valid) ethertype_q <= header.last_two;
+    has_ports_q <= header.has_ports;
     if (clear_i) begin
       vlan_id_q   <= '0;
       ethertype_q <= '0;
     end
   end
 
-  assign ipv4_fields   = {header.ipv4_fields[103:32], header.has_ports ? header.ipv4_fields[31:0] : 32'd0};
+  assign ipv4_fields   = {header.ipv4_fields[103:32], has_ports_q ? header.ipv4_fields[31:0] : 32'd0};
   assign layer2_fields = {28'd0, ethertype_q, vlan_id_q, header.destination_address};
 
   // ---- Rules, one a cycle
@@ -75,8 +77,8 @@ module pen_steering
   logic [RULES-1:0]  valid_q;
   logic [RULE_W-1:0] at_q;
   logic [103:0]      differs;
-  logic              writes, is_equal, found_q, found_drop_q;
-  logic [3:0]        found_pair_q;
+  logic              writes, is_equal, equal_q, drop_q, found_q, found_drop_q;
+  logic [3:0]        pair_q, found_pair_q;
 
   assign written = steering_rule_t'(table_i.data[$bits(steering_rule_t)-1:0]);
   assign writes  = table_i.valid && table_i.which == TABLE_STEERING && 32'(table_i.index) < RULES;
@@ -163,11 +165,6 @@ module pen_steering
       end
       MATCH: begin
         at_q <= at_q + 1'b1;
-        if (is_equal && !found_q) begin
-          found_q      <= 1'b1;
-          found_drop_q <= rule.drop;
-          found_pair_q <= rule.pair;
-        end
         if (at_q == '1) state_q <= SPREAD;
       end
       SPREAD: state_q <= CHOOSE;
@@ -178,6 +175,14 @@ module pen_steering
         state_q  <= IDLE;
       end
     endcase
+    equal_q <= state_q == MATCH && is_equal;    // what has been read is judged in the cycle after, up to SPREAD
+    drop_q  <= rule.drop;
+    pair_q  <= rule.pair;
+    if (equal_q && !found_q) begin
+      found_q      <= 1'b1;
+      found_drop_q <= drop_q;
+      found_pair_q <= pair_q;
+    end
     count_q <= count;
     left_q  <= spread[12:8];
     if (writes) valid_q[table_i.index[RULE_W-1:0]] <= written.valid;
