@@ -75,7 +75,7 @@ module pen_virtqueue
   place_t       place, place_q, start_place;
   index_t       index, index_q, index_d;        // place_q and index_q: of the queue that is being fetched from, after LOOK
   logic         index_write;
-  logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, mask, ahead, value, value_q;
+  logic [15:0]  head_q, at_q, chain_q, undo_chains_q, size, size_q, mask, ahead, value, value_q;
   logic [16:0]  total_q;
   logic [17:0]  total;                          // of two that are 64 KiB each
   logic [63:0]  base_q;
@@ -118,7 +118,7 @@ module pen_virtqueue
   assign mask  = size - 1'b1;
   assign value = beat_i.data[16*beat_i.offset[2:1]+:16];
   assign ahead = value_q - index_q.next;
-  assign jumps = wrong_q == QUEUE_ERROR_ACCESS || ahead > size;
+  assign jumps = wrong_q == QUEUE_ERROR_ACCESS || ahead > size_q;
   assign total = 18'(total_q) + 18'(length_q[16:0]);
 
   // What is read now: of the table a descriptor, of the ring an element, or else its index.
@@ -158,6 +158,7 @@ module pen_virtqueue
   assign buffer_o = '{address: base_q[ADDRESS_W-1:0], bytes: length_q[16:0], last: !flags_q[NEXT]};
 
   always_ff @(posedge clk_i) begin
+    size_q <= size;                             // from two cycles after LOOK on
     unique case (state_q)
       IDLE: begin
         queue_q <= fetch_queue_i;
@@ -188,7 +189,7 @@ module pen_virtqueue
         head_q  <= value;
         at_q    <= value;
         wrong_q <= beat_i.error ? QUEUE_ERROR_ACCESS : QUEUE_ERROR_INDEX;
-        state_q <= beat_i.error || value >= size ? FAIL : DESCRIPTOR;
+        state_q <= beat_i.error || value >= size_q ? FAIL : DESCRIPTOR;
       end
       DESCRIPTOR: if (request_ready_i) state_q <= ADDRESS;
       ADDRESS: if (beat_valid_i) begin
@@ -206,8 +207,8 @@ module pen_virtqueue
         else if (length_q == '0) wrong_q <= QUEUE_ERROR_EMPTY;
         else if (length_q > 32'(MOST_BYTES) || total > 18'(MOST_BYTES)) wrong_q <= QUEUE_ERROR_LONG;
         else if (base_q[63:ADDRESS_W] != '0) wrong_q <= QUEUE_ERROR_ACCESS;
-        else if (flags_q[NEXT] && following_q >= size) wrong_q <= QUEUE_ERROR_INDEX;
-        else if (flags_q[NEXT] && chain_q >= size) wrong_q <= QUEUE_ERROR_LOOP;
+        else if (flags_q[NEXT] && following_q >= size_q) wrong_q <= QUEUE_ERROR_INDEX;
+        else if (flags_q[NEXT] && chain_q >= size_q) wrong_q <= QUEUE_ERROR_LOOP;
         else begin
           total_q <= total[16:0];
           state_q <= GIVE;
@@ -294,6 +295,7 @@ module pen_virtqueue
       assert (f_open_q == !(state_q inside {IDLE, UNDO}));
       // What makes it hold.
       if (!(state_q inside {IDLE, UNDO, LOOK, FAIL})) assert (place_q == u_places.memory[queue_q] && index_q == u_indices.memory[queue_q]);
+      if (state_q inside {AVAILABLE, KNOWN, HEAD, DESCRIPTOR, ADDRESS, CHECK, GIVE}) assert (size_q == size);
       assert (state_q <= FAIL);
       if (!(state_q inside {IDLE, UNDO, FAIL})) assert (f_bytes_q == 32'(total_q));
       if (!(state_q == IDLE)) assert (f_started_q[queue_q]);
