@@ -365,6 +365,16 @@ module pen_nic_port
     .errors_o     (credit_errors),
     .error_o      (credit_error)
   );
+  // The way to the port has a register, as in the switch.
+  logic        credit_write_q, credit_enable_q;
+  class_t      credit_class_q;
+  logic [27:0] credit_idle_slope_q;
+  always_ff @(posedge clk_i) begin
+    credit_write_q      <= !rst_i && credit_write[0];
+    credit_class_q      <= shaper_table.index[2:0];
+    credit_enable_q     <= shaper_table.data[96];
+    credit_idle_slope_q <= shaper_table.data[27:0];
+  end
 
   // ---- Memory of the host: reads are looked up first ------------------------------------------------------------------
   logic [1:0]  window_ask, window_taken;
@@ -825,10 +835,10 @@ module pen_nic_port
     .after_next_ns_i          (gate_after_next_ns),
     .gate_enable_i            (egress_config.gate_enable),
     .largest_window_ns_i      (largest_window_ns),
-    .credit_write_i           (credit_write[0]),
-    .credit_write_class_i     (shaper_table.index[2:0]),
-    .credit_write_enable_i    (shaper_table.data[96]),
-    .credit_write_idle_slope_i(shaper_table.data[27:0]),
+    .credit_write_i           (credit_write_q),
+    .credit_write_class_i     (credit_class_q),
+    .credit_write_enable_i    (credit_enable_q),
+    .credit_write_idle_slope_i(credit_idle_slope_q),
     .count_gap_i              (egress_config.cbs_count_gap),
     .round_robin_i            (egress_config.round_robin),
     .status_read_i            (port_read[0]),
