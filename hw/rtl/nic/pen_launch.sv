@@ -18,8 +18,8 @@ module pen_launch
 #(
   parameter int unsigned QUEUES  = 4,
   parameter int unsigned SLOTS   = 4,
-  parameter int unsigned LEAD_NS = 64,          // gate time reaches a frame's time by so much earlier
-  parameter int unsigned SENT_CYCLES = 4        // from a release to sent_i, if nothing holds the frame up
+  parameter int unsigned LEAD_NS = 72,          // gate time reaches a frame's time by so much earlier
+  parameter int unsigned SENT_CYCLES = 5        // from a release to sent_i, if nothing holds the frame up
 ) (
   input  logic              clk_i,
   input  logic              rst_i,

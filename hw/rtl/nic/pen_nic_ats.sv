@@ -29,7 +29,7 @@ module pen_nic_ats
   localparam int unsigned ANSWERED = 7;
   // From its arrival to the first cycle in which a frame may be selected. As ProcessingDelayMax it comes to all eligibility
   // times, so that a frame which is not held leaves no later behind its own than others.
-  localparam int unsigned PROCESSING_NS = 8 * 9;
+  localparam int unsigned PROCESSING_NS = 8 * 10;
 
   typedef logic [PORT_W-1:0]          index_t;
   typedef logic [$clog2(STREAMS)-1:0] stream_t;

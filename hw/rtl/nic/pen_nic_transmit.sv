@@ -79,7 +79,7 @@ module pen_nic_transmit
   localparam int unsigned CELLS_PER_SLOT = 16;
   localparam int unsigned FIRST_SLOT = PORT * QUEUES * SLOTS;
   localparam int unsigned LISTS = (QUEUES > CLASSES ? 2 : 1) * SLOTS;  // of each class
-  localparam int unsigned QUEUED_TO_VISIBLE = 2;      // a frame is selected that many cycles after its enqueue at the earliest
+  localparam int unsigned QUEUED_TO_VISIBLE = 3;      // a frame is selected that many cycles later at the earliest: enqueue_o is a register
   localparam length_t HEADER = 11'd14;
   localparam length_t LAUNCH_BYTES = 11'd8;
   localparam length_t FCS_BYTES = 11'd4;
@@ -223,7 +223,7 @@ module pen_nic_transmit
   assign used_o       = '{kind: USED_LAST, head: head_q, bytes: '0};
   assign refused_o    = state_q == GIVE_BACK && used_ready_i && refuse_q;
   assign busy_o       = state_q != PICK;
-  assign idle_o       = state_q == PICK && able == '0 && launch_idle;
+  assign idle_o       = state_q == PICK && able == '0 && launch_idle && enqueue_o.destination == '0;
 
   always_ff @(posedge clk_i) begin
     fail_o    <= '0;
@@ -310,20 +310,23 @@ module pen_nic_transmit
   assign soonest = cycle_i + cycle_t'(ATS ? QUEUED_TO_VISIBLE : 0);
   assign behind  = eligible_q - soonest;
 
+  enqueue_t enqueue;
   always_comb begin
-    enqueue_o = '0;
-    enqueue_o.destination[PORT] = state_q == QUEUE || launches;
-    enqueue_o.traffic_class = launches ? class_t'(launch_queue) : class_t'(queue_q);
-    enqueue_o.port          = launches ? list(launch_queue, launch_slot) : list(queue_q, slot_q);
-    enqueue_o.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
-    enqueue_o.length        = launches ? launch_length : length_q;
-    enqueue_o.visible       = soonest;
+    enqueue = '0;
+    enqueue.destination[PORT] = state_q == QUEUE || launches;
+    enqueue.traffic_class = launches ? class_t'(launch_queue) : class_t'(queue_q);
+    enqueue.port          = launches ? list(launch_queue, launch_slot) : list(queue_q, slot_q);
+    enqueue.frame         = launches ? first_cell(launch_queue, launch_slot) : base;
+    enqueue.length        = launches ? launch_length : length_q;
+    enqueue.visible       = soonest;
     if (ATS && shaped_q && !launches) begin
-      enqueue_o.shaped = 1'b1;
-      enqueue_o.port   = port_t'(LISTS - 1);  // the last list: of equal times those go first that have no eligibility time
-      if (!behind[$high(cycle_t)]) enqueue_o.visible = eligible_q;
+      enqueue.shaped = 1'b1;
+      enqueue.port   = port_t'(LISTS - 1);  // the last list: of equal times those go first that have no eligibility time
+      if (!behind[$high(cycle_t)]) enqueue.visible = eligible_q;
     end
   end
+
+  always_ff @(posedge clk_i) enqueue_o <= rst_i ? '0 : enqueue;
 
   logic unused;
   assign unused = &{1'b0, release_i, event_i, ats_enable_i, ats_i, behind};

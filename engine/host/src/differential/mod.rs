@@ -53,8 +53,8 @@ const SELECTED_TO_FIRST: u64 = 12;
 const END_CYCLES: u64 = 2_000_000;
 /// By then hardware has worked out a gate list, and one that may begin with any cycle has begun.
 const GATES_AHEAD: u64 = 40_000;
-/// From its place in the queue to the first cycle in which a frame may be selected.
-const QUEUED_TO_VISIBLE: u64 = 2;
+/// From when it is sent to its queue to the first cycle in which a frame may be selected.
+const QUEUED_TO_VISIBLE: u64 = 3;
 const MOST_FRAMES: u32 = 24;
 const SLOT_ERROR: u16 = 0x590;
 const PTP_COMMAND: u32 = 0x300;

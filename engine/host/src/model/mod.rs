@@ -42,10 +42,10 @@ const MOST_CHAINS: usize = 1 + MOST_FRAME_BYTES;
 const HARDWARE_BPS: u64 = 1_000_000_000;
 /// Of `pen_nic`, in ns and cycles: it has the gates of the switch.
 const HARDWARE_DELAYS: GateDelays = GateDelays { lead: 56, states: GATES_CYCLES, windows: 4 };
-const HARDWARE_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 56, visible: 2, wire: 4 };
-const IDEAL_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 0, visible: 0, wire: 0 };
+const HARDWARE_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 56, queued: 1, visible: 2, wire: 4 };
+const IDEAL_LAUNCH: LaunchDelays = LaunchDelays { ahead_ns: 0, queued: 0, visible: 0, wire: 0 };
 /// From its arrival for ATS to the first cycle in which a frame may be selected.
-const HARDWARE_ATS_NS: u32 = 72;
+const HARDWARE_ATS_NS: u32 = 80;
 
 const ID: u16 = 0x000;
 const VERSION: u16 = 0x004;

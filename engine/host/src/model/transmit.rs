@@ -61,7 +61,9 @@ impl GivingUp for CardLine<'_> {
 pub struct LaunchDelays {
     /// What it reads is so much ahead of the clock.
     pub ahead_ns: u64,
-    /// From its release to the first tick in which a frame may be selected.
+    /// From its release, or from when it has its eligibility time, to a frame's place in the queue.
+    pub queued: Tick,
+    /// From then on to the first tick in which it may be selected.
     pub visible: Tick,
     /// From then on to the first bit of its preamble.
     pub wire: Tick,
@@ -121,7 +123,7 @@ impl Transmit {
     /// Of so many queues.
     pub fn new(queues: usize, pace: Pace, delays: LaunchDelays) -> Self {
         // A tick is over when what was read in it acts.
-        let ticks = 1 + delays.visible + delays.wire + pace.ticks(PREAMBLE_BYTES);
+        let ticks = 1 + delays.queued + delays.visible + delays.wire + pace.ticks(PREAMBLE_BYTES);
         let launch = Launch::new(delays.ahead_ns, ticks * TICK_NS - delays.ahead_ns);
         Self {
             port: Port::new(1),
@@ -156,7 +158,7 @@ impl Transmit {
 
     /// One that is eligible in a tick, and queued in another one.
     pub fn enqueue_shaped(&mut self, time: &GateTime, queue: usize, frame: Vec<u8>, eligible: Tick, at: Tick) {
-        self.push(time, Fetched { queue, frame, due: Due::Any }, at, Some(eligible));
+        self.push(time, Fetched { queue, frame, due: Due::Any }, at + self.delays.queued, Some(eligible));
     }
 
     /// A frame without FCS, of a launch time.
@@ -167,6 +169,7 @@ impl Transmit {
     /// The frame whose launch time has come goes to the port.
     pub fn release(&mut self, time: &GateTime, at: Tick) {
         let Some(released) = self.launch.release(time.clock(), at) else { return };
+        let at = at + self.delays.queued;
         let due = match released.is_on_time {
             None => Due::Any,
             Some(true) => Due::At(at + self.delays.visible),
