@@ -9,7 +9,8 @@
 //! | `card` | what a card is to its host |
 //! | `model` | the card as a model |
 //! | `verilated` | the card in hardware, Verilated |
-//! | `alone` | the card without a virtual machine |
+//! | `alone` | the card without a virtual machine: what each queue gets of its line |
+//! | `both_ways` | the same with all ports full in both directions: what is lost |
 //! | `differential` | one against the other |
 //! | `hostile` | a guest that means harm |
 //! | `vhost_user` | the protocol by which QEMU hands queues over |
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alone;
+pub mod both_ways;
 pub mod card;
 pub mod differential;
 pub mod hostile;

@@ -11,12 +11,13 @@ use std::sync::Arc;
 use clap::{Args, Parser, Subcommand};
 
 use penstock_host::alone::{measure, schedule, AloneError};
+use penstock_host::both_ways::{both_ways, BothWays, SIZES};
 use penstock_host::card::{Card, MOST_PAIRS, MOST_PORTS};
 use penstock_host::differential::{compare, Compared, DifferenceError};
 use penstock_host::hostile::{survive, Survived};
 use penstock_host::model::{Model, Ports};
 use penstock_host::run::Host;
-use penstock_host::verilated::Verilated;
+use penstock_host::verilated::{Verilated, LATENCY_CYCLES};
 use penstock_host::wire::Wire;
 
 const LINE_BPS: u64 = 1_000_000_000;
@@ -44,6 +45,14 @@ enum Other {
     Schedules {
         /// A library of penstock.hardware.model.build_card; the model with four ports, if there is none.
         library: Option<PathBuf>,
+    },
+    /// All ports full in both directions, by size of frames; prints what each received and sent, as JSON.
+    BothWays {
+        /// A library of penstock.hardware.model.build_card.
+        library: PathBuf,
+        /// From an address to the first byte of memory, in cycles of 8 ns.
+        #[arg(long, default_value_t = LATENCY_CYCLES)]
+        latency_cycles: u32,
     },
     /// A guest that means harm, against the model or the card in hardware; prints what it did, as JSON.
     Hostile {
@@ -105,8 +114,9 @@ fn main() -> ExitCode {
     match program.other {
         Some(Other::Differ { library, seed, count }) => return differ(&library, seed, count),
         Some(Other::Hostile { library, seed, count }) => return hostile(library.as_deref(), seed, count),
-        Some(Other::Alone { library }) => return alone(library.as_deref(), 1, measure),
-        Some(Other::Schedules { library }) => return alone(library.as_deref(), MOST_PORTS, schedule),
+        Some(Other::Alone { library }) => return tell(alone(library.as_deref(), 1, measure)),
+        Some(Other::Schedules { library }) => return tell(alone(library.as_deref(), MOST_PORTS, schedule)),
+        Some(Other::BothWays { library, latency_cycles }) => return tell(full(&library, latency_cycles)),
         None => {}
     }
     let Some(options) = program.serve else { return ExitCode::from(BAD_INPUT) };
@@ -128,17 +138,29 @@ fn main() -> ExitCode {
 }
 
 /// Measures the model with so many ports, or hardware with as many as it has.
-fn alone<Seen: serde::Serialize>(
+fn alone<Seen>(
     library: Option<&Path>,
     ports: usize,
     measure: impl Fn(&mut dyn Card) -> Result<Seen, AloneError>,
-) -> ExitCode {
-    let seen = match library {
+) -> Result<Seen, String> {
+    match library {
         None => measure(&mut Ports::new(ports, MOST_PAIRS, LINE_BPS)).map_err(|error| error.to_string()),
         Some(path) => Verilated::open(path, LINE_BPS)
             .map_err(|error| error.to_string())
             .and_then(|mut card| measure(&mut card).map_err(|error| error.to_string())),
+    }
+}
+
+/// Each size of frames with hardware that has just begun.
+fn full(library: &Path, latency_cycles: u32) -> Result<Vec<BothWays>, String> {
+    let of_size = |bytes| {
+        let mut card = Verilated::with_latency(library, LINE_BPS, latency_cycles).map_err(|error| error.to_string())?;
+        both_ways(&mut card, bytes).map_err(|error| error.to_string())
     };
+    Ok(SIZES.into_iter().map(of_size).collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+fn tell<Seen: serde::Serialize>(seen: Result<Seen, String>) -> ExitCode {
     match seen.and_then(|seen| serde_json::to_string(&seen).map_err(|error| error.to_string())) {
         Ok(text) => {
             println!("{text}");

@@ -19,7 +19,7 @@ const CYCLE_NS: u64 = 8;
 /// What passes on the wire in a cycle.
 const CYCLE_BITS: u64 = 8;
 /// From an address to the first byte of the host's memory.
-const LATENCY_CYCLES: u32 = 32;
+pub const LATENCY_CYCLES: u32 = 32;
 /// Frames on the wire to the card; others wait where they are.
 const MOST_COMING: usize = 32;
 /// What the card falls behind beyond this is not made up for.

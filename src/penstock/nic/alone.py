@@ -64,7 +64,7 @@ def alone(kind: Kind) -> Alone:
         RunError: The program failed.
 
     """
-    return Alone(**_measured("alone", build_card() if kind == "rtl" else None))
+    return Alone(**measured("alone", build_card() if kind == "rtl" else None))
 
 
 def schedules(kind: Kind) -> list[Scheduled]:
@@ -74,11 +74,17 @@ def schedules(kind: Kind) -> list[Scheduled]:
         RunError: The program failed.
 
     """
-    return [Scheduled(**port) for port in _measured("schedules", build_card(ports=4) if kind == "rtl" else None)]
+    return [Scheduled(**port) for port in measured("schedules", build_card(ports=4) if kind == "rtl" else None)]
 
 
-def _measured(what: str, library: Path | None) -> Any:
-    command = [str(PROGRAM.build()), what, *([] if library is None else [str(library)])]
+def measured(what: str, library: Path | None, *options: str) -> Any:
+    """What the program of cards says of one, a library or without it the model.
+
+    Raises:
+        RunError: The program failed.
+
+    """
+    command = [str(PROGRAM.build()), what, *([] if library is None else [str(library)]), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunError(f"the card alone: {done.stderr.strip() or 'no word'}")

@@ -11,6 +11,7 @@ from penstock.command.answer import answer
 from penstock.command.console import output, say, tell
 from penstock.command.ending import end, interruptible
 from penstock.command.options import JsonOption
+from penstock.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="A network card whose queues have time slots, behind Linux's own driver.")
 
@@ -67,6 +68,33 @@ def diff(
             say(line)
         compared = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found["compared"].items())
         say(f"{scenarios} scenarios ({compared}): {len(found['differing'])} differ")
+    end(ok)
+
+
+@app.command()
+def bench(
+    ports: Annotated[int, typer.Option(min=1, max=4, help="Ports of the card.")] = 1,
+    memory_latency: Annotated[
+        str, typer.Option(help="Until the host's memory answers, in multiples of 8ns.")
+    ] = "256ns",
+    as_json: JsonOption = False,
+) -> None:
+    """Fill all ports of the card in hardware, in both directions: what it loses, and what it sends of its line."""
+    from penstock.nic.both_ways import CYCLE_PS, MOST_LATENCY_PS, both_ways
+    from penstock.scenario.units import TIME, Quantity, read_option
+
+    latency_ps = read_option(Quantity(TIME, 0, MOST_LATENCY_PS), memory_latency, "--memory-latency")
+    if latency_ps % CYCLE_PS:
+        raise InputError(f"{memory_latency} is no whole cycle", allowed="multiples of 8ns", file="--memory-latency")
+    with interruptible():
+        rows = both_ways(ports, latency_ps // CYCLE_PS)
+    ok = all(row["ok"] for row in rows)
+    if as_json:
+        answer({"ok": ok, "rows": rows})
+    else:
+        for row in rows:
+            line = f"{row['quantity']}: {row['measured']} {row['unit']}, goal {row['goal']}"
+            say(line + ("" if row["ok"] else " NOT MET"))
     end(ok)
 
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A card in hardware whose ports are all full in both directions."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.nic.both_ways import both_ways, rows
+from penstock.nic.cli import app
+from program import invoke
+
+
+@pytest.mark.parametrize("ports", [1, 4])
+def test_nothing_is_lost_at_line_rate_while_memory_answers_at_once(ports: int) -> None:
+    seen = both_ways(ports, latency_cycles=0)
+    assert len(seen) == 8
+    assert [row["quantity"] for row in seen if not row["ok"]] == []
+
+
+def test_memory_that_is_slow_costs_short_frames_and_no_long_ones() -> None:
+    seen = {row["id"]: row["ok"] for row in both_ways(1, latency_cycles=32)}
+    assert all(seen[f"{what}.{size}"] for what in ("received", "sent") for size in (508, 1514))
+    assert not seen["sent.60"], "then docs/nic.md says too little of this card"
+
+
+def test_the_worst_port_counts() -> None:
+    good = {"frame_bytes": 60, "came": 100, "received": 100, "sent": 100.0}
+    assert [row["ok"] for row in rows(60, [good, good])] == [True, True]
+    assert [row["ok"] for row in rows(60, [good, good | {"received": 99}])] == [False, True]
+    assert [row["ok"] for row in rows(60, [good | {"sent": 99.8}, good])] == [True, False]
+
+
+@pytest.mark.parametrize(("latency", "said"), [("3ns", "multiples of 8ns"), ("3us", "0s to 1us"), ("fast", "unit")])
+def test_a_latency_that_no_memory_has_is_refused(latency: str, said: str) -> None:
+    done = invoke(app, ["bench", "--memory-latency", latency])
+    assert done.status == 2
+    assert said in done.stderr
