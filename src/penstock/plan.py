@@ -28,6 +28,7 @@ CYCLE_PS = 8000
 _INCREMENT = 8 << 32  # of the PTP clock: 8 ns with 32 bits of fraction
 # How long a run goes on after its sources end, at most, for what is still on its way.
 DRAIN_PS = 10_000_000_000
+_JSON_END = 2**63  # of whole numbers that every reader takes
 EXACT_PERCENTILES_UP_TO = 10_000
 _PREAMBLE_BYTES = 8  # with the delimiter
 _LONGEST_BYTES = 2000
@@ -64,8 +65,9 @@ def network_json(
             described["writes"] = [list(write) for write in writes[bridge.name]]
         bridges.append(described)
     return {
-        "duration_ps": network.duration_ps,
+        "duration_ps": _time(network.duration_ps),
         "drain_ps": DRAIN_PS,
+        "years": network.counts_years,
         "bridges": bridges,
         "stations": [
             _station(network, station, streams) | _card(network, station, libraries)
@@ -104,8 +106,14 @@ def network_json(
     }
 
 
+def _time(ps: int) -> int | str:
+    """As the engine reads it, also beyond the numbers of JSON."""
+    return ps if ps < _JSON_END else str(ps)
+
+
 def _fault(fault: Fault, nodes: Mapping[str, int]) -> dict[str, Any]:
-    described: dict[str, Any] = {"kind": fault.kind, "at_ps": fault.at_ps, "until_ps": fault.until_ps}
+    described: dict[str, Any] = {"kind": fault.kind, "at_ps": _time(fault.at_ps)}
+    described["until_ps"] = None if fault.until_ps is None else _time(fault.until_ps)
     if isinstance(fault.place, str):
         return described | {"node": nodes[fault.place]}
     described["link"] = fault.place
@@ -121,8 +129,9 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
     link = {"rate_bps": station.link_rate_bps, "delay_ps": station.link_delay_ps}
     numbers = {stream.name: number for number, stream in enumerate(network.streams_from[talker])}
     return {
-        "duration_ps": network.duration_ps,
+        "duration_ps": _time(network.duration_ps),
         "drain_ps": DRAIN_PS,
+        "years": network.counts_years,
         "bridges": [
             {
                 "name": "first",
@@ -366,7 +375,7 @@ def _payload(udp: Udp | None, ethertype: int) -> dict[str, Any]:
 
 def _source(source: Source, stream: Stream, streams: Mapping[str, int]) -> dict[str, Any]:
     common: dict[str, Any] = {
-        "start_ps": source.start,
+        "start_ps": _time(source.start),
         "count": source.count,
         # Sources of one seed would do the same at the same time.
         "seed": zlib.crc32(stream.name.encode()) if source.seed is None else source.seed,
@@ -391,13 +400,14 @@ def _source(source: Source, stream: Stream, streams: Mapping[str, int]) -> dict[
     if source.back_to_back:
         return {"kind": "back_to_back", **common}
     if source.poisson is not None:
-        return {"kind": "poisson", "mean_ps": source.poisson, **common}
+        return {"kind": "poisson", "mean_ps": _time(source.poisson), **common}
     if source.normal is not None:
-        deviation = source.normal.deviation
-        return {"kind": "normal", "mean_ps": source.normal.mean, "deviation_ps": deviation, **common}
+        normal = source.normal
+        return {"kind": "normal", "mean_ps": _time(normal.mean), "deviation_ps": _time(normal.deviation), **common}
+    period_ps = None if source.every is None else _time(source.every)
     if source.burst is not None:
-        return {"kind": "burst", "size": source.burst, "period_ps": source.every, **common}
-    return {"kind": "periodic", "period_ps": source.every, **common}
+        return {"kind": "burst", "size": source.burst, "period_ps": period_ps, **common}
+    return {"kind": "periodic", "period_ps": period_ps, **common}
 
 
 def _jitter(jitter: Jitter | None) -> dict[str, Any] | None:

@@ -29,7 +29,9 @@ from penstock.journeys import View
 from penstock.kept import keep
 from penstock.own import Own
 from penstock.passing import asked
+from penstock.scenario.limits import LONGEST_PS
 from penstock.scenario.network import Network, TraceFilter
+from penstock.scenario.units import TIME
 from penstock.signals import handled
 from penstock.summary import summarize, summarize_statistics
 from penstock.trace import NO_STREAM, TraceWriter, read_trace, write_sorted
@@ -157,6 +159,14 @@ def _refuse_linux(network: Network) -> None:
         raise InputError("the nodes are real Linux, which the engine does not run", allowed=allowed, file=network.file)
 
 
+def _refuse_trace(network: Network) -> None:
+    """Of what counts with 128 bit."""
+    if network.counts_years:
+        most = TIME.write(LONGEST_PS)
+        what = f"a trace holds times up to {most}, and the network counts more"
+        raise InputError(what, allowed="none; the statistics are there without", file=network.file, key="trace")
+
+
 def check_seed(seed: int | None) -> None:
     """Raises InputError where a number is no seed of a run."""
     if seed is not None and not 0 <= seed < _SEEDS:
@@ -183,6 +193,8 @@ def run(
     _refuse_linux(network)
     if trace is not None:
         check_known(trace, TRACE_MODES, "trace")
+        if trace == "full":
+            _refuse_trace(network)
     check_seed(seed)
     engine = engine or CompiledEngine()
     tell: Progress = progress or (lambda _what, _part: None)
@@ -276,6 +288,7 @@ def observe(network: Network, engine: Engine | None = None) -> tuple[dict[str, A
 
     The trace is whole, unless the scenario says which part is wanted: then statistics are what the engine counted.
     """
+    _refuse_trace(network)
     engine = engine or CompiledEngine()
     description = engine.prepare(network, lambda _what, _part: None)
     in_part = network.trace.enabled and network.trace != TraceFilter()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use penstock_frame::{append_frame, pcapng_header, FrameToWrite, FCS_BYTES};
 
 use crate::error::RunError;
+use penstock_shaper::Time;
 
 /// Written out when a station has this much.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -50,11 +51,11 @@ impl Captures {
     }
 
     /// A frame with FCS, which is not written. Stamps below a nanosecond are rounded down.
-    pub fn add(&mut self, station: usize, time_ps: u64, frame: &[u8]) -> Result<(), RunError> {
+    pub fn add(&mut self, station: usize, time_ps: Time, frame: &[u8]) -> Result<(), RunError> {
         let Some(Some(file)) = self.files.get_mut(station) else { return Ok(()) };
         let bytes = &frame[..frame.len().saturating_sub(FCS_BYTES as usize)];
         let before = file.buffer.len();
-        let frame = FrameToWrite { time_ns: time_ps / 1_000, original_bytes: bytes.len() as u32, bytes };
+        let frame = FrameToWrite { time_ns: (time_ps / 1_000) as u64, original_bytes: bytes.len() as u32, bytes };
         append_frame(&mut file.buffer, &frame);
         self.bytes += file.buffer.len() - before;
         if file.buffer.len() >= BUFFER_BYTES {

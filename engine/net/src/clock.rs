@@ -3,14 +3,15 @@
 //!
 //! A tick happens at the first picosecond at or after its true instant, so that each tick of a run has one time and
 //! the tick of a time is found again.
+use penstock_shaper::{signed, Time};
 use thiserror::Error;
 
 const BILLION: i128 = 1_000_000_000;
 /// What the clock of a bridge shows, in cycles, when the run begins: it has been configured by then. A multiple of all
 /// port counts, so that turns begin with the run.
-const BRIDGE_BASE: u64 = 840 * 10_000;
+const BRIDGE_BASE: Time = 840 * 10_000;
 /// Cycle of hardware-like bridges.
-pub const CYCLE_PS: u64 = 8_000;
+pub const CYCLE_PS: Time = 8_000;
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ClockError {
@@ -24,10 +25,10 @@ pub enum ClockError {
 pub struct Clock {
     tick_ps: u32,
     /// What it shows at time zero without its offset.
-    base: u64,
+    base: Time,
     offset_ps: i64,
     /// What it shows at time zero, in picoseconds.
-    zero_ps: u64,
+    zero_ps: Time,
     drift_ppb: i32,
 }
 
@@ -42,7 +43,7 @@ impl Clock {
         Self::new(CYCLE_PS, BRIDGE_BASE, offset_ps, drift_ppb)
     }
 
-    fn new(tick_ps: u64, base: u64, offset_ps: i64, drift_ppb: i32) -> Result<Self, ClockError> {
+    fn new(tick_ps: Time, base: Time, offset_ps: i64, drift_ppb: i32) -> Result<Self, ClockError> {
         if offset_ps.unsigned_abs() > 1_000_000_000_000_000 {
             return Err(ClockError::Offset(offset_ps));
         }
@@ -50,15 +51,15 @@ impl Clock {
             return Err(ClockError::Drift(drift_ppb));
         }
         // A clock that is behind must not show less than nothing.
-        let behind = offset_ps.min(0).unsigned_abs().div_ceil(tick_ps).next_multiple_of(840);
+        let behind = Time::from(offset_ps.min(0).unsigned_abs()).div_ceil(tick_ps).next_multiple_of(840);
         let base = base + behind;
-        let zero_ps = (base * tick_ps).wrapping_add_signed(offset_ps);
+        let zero_ps = (base * tick_ps).wrapping_add_signed(offset_ps.into());
         Ok(Self { tick_ps: tick_ps as u32, base, offset_ps, zero_ps, drift_ppb })
     }
 
     /// What it shows, in whole ticks.
     #[inline(always)]
-    pub fn at_or_before(&self, time: u64) -> u64 {
+    pub fn at_or_before(&self, time: Time) -> Time {
         if self.drift_ppb == 0 {
             let shown = time.wrapping_add(self.zero_ps);
             // Ticks are of a picosecond or of a cycle; divisions by constants are cheap.
@@ -68,21 +69,21 @@ impl Clock {
     }
 
     #[inline(never)]
-    fn drifted_at_or_before(&self, time: u64) -> u64 {
-        let local = (i128::from(time) * (BILLION + i128::from(self.drift_ppb))).div_euclid(BILLION);
-        ((local + i128::from(self.offset_ps)).div_euclid(i128::from(self.tick_ps)) + i128::from(self.base)) as u64
+    fn drifted_at_or_before(&self, time: Time) -> Time {
+        let local = (signed(time) * (BILLION + i128::from(self.drift_ppb))).div_euclid(BILLION);
+        ((local + i128::from(self.offset_ps)).div_euclid(i128::from(self.tick_ps)) + signed(self.base)) as Time
     }
 
     /// The first tick that is not before a time; of several in one picosecond, the last.
     #[inline(always)]
-    pub fn at_or_after(&self, time: u64) -> u64 {
+    pub fn at_or_after(&self, time: Time) -> Time {
         let tick = self.at_or_before(time);
-        tick + u64::from(self.time(tick) < time)
+        tick + Time::from(self.time(tick) < time)
     }
 
     /// When it shows a tick; ticks before time zero are at zero.
     #[inline(always)]
-    pub fn time(&self, tick: u64) -> u64 {
+    pub fn time(&self, tick: Time) -> Time {
         if self.drift_ppb == 0 {
             let shown = if self.tick_ps == 1 { tick } else { tick.saturating_mul(CYCLE_PS) };
             return shown.saturating_sub(self.zero_ps);
@@ -91,38 +92,38 @@ impl Clock {
     }
 
     #[inline(never)]
-    fn drifted_time(&self, tick: u64) -> u64 {
-        let local = (i128::from(tick) - i128::from(self.base)) * i128::from(self.tick_ps) - i128::from(self.offset_ps);
+    fn drifted_time(&self, tick: Time) -> Time {
+        let local = (signed(tick) - signed(self.base)) * i128::from(self.tick_ps) - i128::from(self.offset_ps);
         let rate = BILLION + i128::from(self.drift_ppb);
         let time = -(-(local * BILLION)).div_euclid(rate);
-        u64::try_from(time.max(0)).unwrap_or(u64::MAX)
+        Time::try_from(time.max(0)).unwrap_or(Time::MAX)
     }
 
     /// When the time that a schedule counts from zero has come; none if that was before the run.
     #[inline]
-    pub fn time_of_schedule(&self, local_ps: u64) -> Option<u64> {
+    pub fn time_of_schedule(&self, local_ps: Time) -> Option<Time> {
         if self.offset_ps == 0 && self.drift_ppb == 0 {
             return Some(local_ps);
         }
-        let local = i128::from(local_ps) - i128::from(self.offset_ps);
+        let local = signed(local_ps) - i128::from(self.offset_ps);
         let time = -(-(local * BILLION)).div_euclid(BILLION + i128::from(self.drift_ppb));
-        (time >= 0).then(|| u64::try_from(time).unwrap_or(u64::MAX))
+        (time >= 0).then(|| Time::try_from(time).unwrap_or(Time::MAX))
     }
 
     /// The schedule's time at a time of the run, none before its zero.
-    pub fn schedule_at(&self, time: u64) -> u64 {
-        let local = (i128::from(time) * (BILLION + i128::from(self.drift_ppb))).div_euclid(BILLION);
-        u64::try_from((local + i128::from(self.offset_ps)).max(0)).unwrap_or(u64::MAX)
+    pub fn schedule_at(&self, time: Time) -> Time {
+        let local = (signed(time) * (BILLION + i128::from(self.drift_ppb))).div_euclid(BILLION);
+        Time::try_from((local + i128::from(self.offset_ps)).max(0)).unwrap_or(Time::MAX)
     }
 
     /// When a duration of this clock that begins at a time is over.
     #[inline]
-    pub fn after(&self, time: u64, duration_ps: u64) -> u64 {
+    pub fn after(&self, time: Time, duration_ps: Time) -> Time {
         if self.drift_ppb == 0 {
             return time.saturating_add(duration_ps);
         }
         let rate = BILLION + i128::from(self.drift_ppb);
-        time.saturating_add(-(-(i128::from(duration_ps) * BILLION)).div_euclid(rate) as u64)
+        time.saturating_add(-(-(signed(duration_ps) * BILLION)).div_euclid(rate) as Time)
     }
 }
 

@@ -2,13 +2,14 @@
 //! Whether a source keeps to its committed rate and burst where its frames enter the network.
 use penstock_frame::{BitsPerSecond, Bytes};
 use penstock_shaper::ats::{process_frame, Group, Rate, RateError, Scheduler, MAX_RESIDENCE_NS};
+use penstock_shaper::Time;
 
 use crate::clock::CYCLE_PS;
 use crate::describe::Committed;
 
 /// A frame that comes early by no more than the grid of the clocks is not held against its source.
-const GRID_PS: u64 = 2 * CYCLE_PS;
-const LONGEST_PS: u64 = MAX_RESIDENCE_NS as u64 * 1000;
+const GRID_PS: Time = 2 * CYCLE_PS;
+const LONGEST_PS: Time = MAX_RESIDENCE_NS as Time * 1000;
 
 /// What a scheduler of its talker's streams alone would make of its frames: of the stream's own, or of those that promise
 /// rate and burst together. What each frame needs stands together.
@@ -27,7 +28,7 @@ pub struct Conformance {
     /// That would be held by more than the grid.
     pub late: u64,
     /// For how long the worst of them.
-    pub worst_ps: u64,
+    pub worst_ps: Time,
 }
 
 impl Conformance {
@@ -61,12 +62,12 @@ impl Conformance {
     }
 
     /// A frame whose last bit came at this time.
-    pub fn see(&mut self, arrived_ps: u64, frame_bytes: u32) {
+    pub fn see(&mut self, arrived_ps: Time, frame_bytes: u32) {
         let arrived_ns = arrived_ps.div_ceil(1000);
         let length = frame_bytes.saturating_add_signed(self.overhead_bytes);
         self.frames += 1;
         let held_ps = match process_frame(&mut self.group, &mut self.scheduler, arrived_ns, length) {
-            Some(eligible) => ((eligible * 1000) >> 16) as u64 - arrived_ns * 1000,
+            Some(eligible) => ((eligible * 1000) >> 16) as Time - arrived_ns * 1000,
             None => LONGEST_PS,
         };
         if held_ps > GRID_PS {

@@ -8,6 +8,7 @@ use crate::clock::ClockError;
 use crate::conservation::Violation;
 use crate::node::NodeError;
 use crate::source::SourceError;
+use penstock_shaper::Time;
 
 #[derive(Debug, Error)]
 pub enum RunError {
@@ -28,7 +29,7 @@ pub enum RunError {
     #[error("{}: cannot be written: {source}", path.display())]
     Capture { path: PathBuf, source: std::io::Error },
     #[error("a frame came to bridge {bridge} for {due_ps} ps, when nothing was to come before {promised_ps} ps")]
-    Late { bridge: u32, due_ps: u64, promised_ps: u64 },
+    Late { bridge: u32, due_ps: Time, promised_ps: Time },
     #[error("the rows of the trace were not taken")]
     Refused,
 }

@@ -12,23 +12,24 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::describe::{Fault, Network, Place};
 use crate::error::{wrong, RunError};
 use crate::trace::{Event, Reason};
+use penstock_shaper::Time;
 
 /// Longer than any run.
-pub(crate) const FOR_EVER: u64 = u64::MAX;
+pub(crate) const FOR_EVER: Time = Time::MAX;
 
 /// A time in which nothing passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outage {
-    from: u64,
-    until: u64,
+    from: Time,
+    until: Time,
     reason: Reason,
 }
 
 /// Bits that flip, each with the same probability and whatever becomes of others.
 #[derive(Clone, Debug)]
 struct BitErrors {
-    from: u64,
-    until: u64,
+    from: Time,
+    until: Time,
     law: Geometric,
     random: Xoshiro256PlusPlus,
     /// Good bits before the next one that flips.
@@ -36,7 +37,7 @@ struct BitErrors {
 }
 
 impl BitErrors {
-    fn new(from: u64, until: u64, rate: f64, seed: u64) -> Result<Self, RunError> {
+    fn new(from: Time, until: Time, rate: f64, seed: u64) -> Result<Self, RunError> {
         let law = Some(rate).filter(|rate| *rate > 0.0).and_then(|rate| Geometric::new(rate).ok());
         let law = law.ok_or_else(|| wrong(format!("a bit error rate of {rate}; above 0 and up to 1 is allowed")))?;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -106,8 +107,8 @@ pub(crate) struct Told {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    pub at: u64,
-    pub until: u64,
+    pub at: Time,
+    pub until: Time,
     pub change: Change,
 }
 
@@ -190,7 +191,7 @@ impl Faults {
             else {
                 continue;
             };
-            let later = |at: u64| at.saturating_add(bridge.config.link_detection_ps);
+            let later = |at: Time| at.saturating_add(Time::from(bridge.config.link_detection_ps));
             for outage in &condition.outages {
                 for (at, is_up) in [(later(outage.from), false), (later(outage.until), true)] {
                     let change = Change::Learnt { node, port, is_up };
@@ -220,12 +221,12 @@ impl Faults {
     }
 
     /// When something happens next.
-    pub fn next(&self) -> u64 {
+    pub fn next(&self) -> Time {
         self.moments.last().map_or(FOR_EVER, |moment| moment.at)
     }
 
     /// What happens up to a time.
-    pub fn take(&mut self, now: u64) -> Option<Moment> {
+    pub fn take(&mut self, now: Time) -> Option<Moment> {
         self.moments.pop_if(|moment| moment.at <= now)
     }
 
@@ -235,7 +236,7 @@ impl Faults {
     }
 
     /// When and why what is on the wire from a port from `begin` to `end` is lost, if it is.
-    pub fn outage(&self, from: (u32, u16), begin: u64, end: u64) -> Option<(u64, Reason)> {
+    pub fn outage(&self, from: (u32, u16), begin: Time, end: Time) -> Option<(Time, Reason)> {
         let outages = &self.wires.get(&from)?.outages;
         let next = outages.get(outages.partition_point(|outage| outage.until <= begin))?;
         (next.from < end).then(|| (next.from.max(begin), next.reason))
@@ -243,7 +244,7 @@ impl Faults {
 
     /// The first bit that flips of a frame whose first bit after the delimiter leaves a port at `first`; asked for once of each
     /// frame that is not lost, of those of a port in order.
-    pub fn hit(&mut self, from: (u32, u16), first: u64, bytes: u32) -> Option<u64> {
+    pub fn hit(&mut self, from: (u32, u16), first: Time, bytes: u32) -> Option<u64> {
         let errors = &mut self.wires.get_mut(&from)?.errors;
         let mut acting = errors.iter_mut().filter(|errors| (errors.from..errors.until).contains(&first));
         acting.find_map(|errors| errors.hit(u64::from(bytes) * 8))
@@ -254,7 +255,7 @@ fn at<T>(things: &[T], number: usize) -> Result<&T, RunError> {
     things.get(number).ok_or_else(|| wrong(format!("a fault of link {number}; there are {}", things.len())))
 }
 
-fn outage(from: u64, until: Option<u64>, reason: Reason) -> Result<Outage, RunError> {
+fn outage(from: Time, until: Option<Time>, reason: Reason) -> Result<Outage, RunError> {
     let until = until.unwrap_or(FOR_EVER);
     if until <= from {
         return Err(wrong(format!("a fault from {from} ps to {until} ps; it has to last for some time")));

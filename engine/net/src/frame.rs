@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::header::{Header, HeaderId, HostWay};
 use crate::trace::{Event, Reason, Row};
+use penstock_shaper::Time;
 
 /// No place in a table.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -55,7 +56,7 @@ pub struct Frame {
     /// Which frame of its stream it is.
     pub(crate) number: u64,
     /// When it was created; once the talker has sent it, when its first bit after the delimiter left.
-    pub(crate) since: u64,
+    pub(crate) since: Time,
     /// None: the source gives its bytes again when somebody wants to see them.
     pub(crate) content: Option<Arc<Content>>,
     pub(crate) stream: u32,
@@ -103,6 +104,7 @@ impl Marks {
     }
 }
 
+#[cfg(not(feature = "wide"))]
 const _: () = assert!(size_of::<Frame>() == 56);
 
 impl Frame {
@@ -180,7 +182,7 @@ impl Frame {
         &self,
         (node, port): (u32, u16),
         event: Event,
-        time_ps: u64,
+        time_ps: Time,
         traffic_class: u8,
         reason: Reason,
     ) -> Row {

@@ -14,6 +14,7 @@ pub struct Held {
     pub copies: u32,
 }
 
+#[cfg(not(feature = "wide"))]
 const _: () = assert!(size_of::<Held>() == 64);
 
 impl Deref for Held {

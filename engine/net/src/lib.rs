@@ -3,6 +3,8 @@
 //!
 //! A bridge is a model of this crate, or whatever implements [`Node`].
 #![forbid(unsafe_code)]
+// Times have two widths, and what is a conversion for the one is none for the other.
+#![allow(clippy::useless_conversion, clippy::unnecessary_cast)]
 
 pub mod bridge;
 mod capture;
@@ -56,6 +58,7 @@ pub use limits::{LONGEST_DELAY_PS, LONGEST_PS};
 pub use link::Rate;
 pub use node::{Due, Node, NodeError};
 pub use outbox::{Coming, Outbox};
+pub use penstock_shaper::Time;
 pub use picture::{Occupation, Picture, PictureConfig};
 pub use places::Places;
 pub use program::{Created, Left, Program};

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The longest times of a description. Sums of a run and a few others fit 64 bit, so nothing wraps while a network
-//! runs; what is multiplied saturates, and so do the times of sources, since what is after the run is not released.
+//! The longest times of a description. Sums of a run and a few others fit the width of times, so nothing wraps while a
+//! network runs; what is multiplied saturates, and so do the times of sources, since what is after the run is not released.
 //!
-//! A run ends before 2^63 ps, 106 days: signed times hold it, in the trace's readers and in gates that count picoseconds.
-//! More would take times of 128 bit in every event and every port, or a shift of all of them while a network runs.
+//! With 64 bit a run ends before 2^63 ps, 106 days: signed times hold it, in the trace's readers and in gates that count
+//! picoseconds. With 128 bit it lasts as long as PTP clocks do.
 use crate::describe::{Handover, Jitter, Network, Source, SourceKind, Stream, Timing};
 use crate::error::{wrong, RunError};
+use penstock_shaper::Time;
 
 /// Of a run, and of what is counted from its begin: 8 640 000 s, 100 days.
-pub const LONGEST_PS: u64 = 8_640_000_000_000_000_000;
+#[cfg(not(feature = "wide"))]
+pub const LONGEST_PS: Time = 8_640_000_000_000_000_000;
+/// Of 100 years of 365 days.
+#[cfg(feature = "wide")]
+pub const LONGEST_PS: Time = 3_153_600_000_000_000_000_000;
 /// Of delays and displacements: 1 000 000 s.
-pub const LONGEST_DELAY_PS: u64 = 1_000_000_000_000_000_000;
+pub const LONGEST_DELAY_PS: Time = 1_000_000_000_000_000_000;
 /// What may be counted around a frame; below zero a part of it, but of the shortest of 64 bytes one byte at least.
 pub const OVERHEAD_BYTES: std::ops::RangeInclusive<i32> = -63..=255;
 
 /// Refuses what is beyond, by its name.
 pub fn check(network: &Network) -> Result<(), RunError> {
+    if network.years && cfg!(not(feature = "wide")) {
+        return Err(wrong("years; times of 64 bit hold 100 days".to_owned()));
+    }
     time("duration_ps", network.duration_ps)?;
     delay("drain_ps", network.drain_ps)?;
     for link in &network.links {
@@ -38,7 +46,7 @@ fn of(kind: &str, name: &str, error: &RunError) -> RunError {
 
 fn check_stream(stream: &Stream) -> Result<(), RunError> {
     let Source { start_ps, jitter, kind, .. } = &stream.source;
-    let times: &[(&str, u64)] = match kind {
+    let times: &[(&str, Time)] = match kind {
         SourceKind::Capture { .. } | SourceKind::BackToBack { .. } => &[],
         SourceKind::Periodic { period_ps, .. } | SourceKind::Burst { period_ps, .. } => &[("period_ps", *period_ps)],
         SourceKind::Poisson { mean_ps, .. } => &[("mean_ps", *mean_ps)],
@@ -75,22 +83,24 @@ fn check_stream(stream: &Stream) -> Result<(), RunError> {
 fn displacement(key: &str, jitter: Option<&Jitter>) -> Result<(), RunError> {
     let most = match jitter {
         None => 0,
-        Some(Jitter::NormalPs(most) | Jitter::UniformPs(most) | Jitter::ExponentialPs(most)) => *most,
-        Some(Jitter::ValuesPs(values)) => values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0),
-        Some(Jitter::QuantilesPs(points)) => points.iter().map(|point| point.1.unsigned_abs()).max().unwrap_or(0),
+        Some(Jitter::NormalPs(most) | Jitter::UniformPs(most) | Jitter::ExponentialPs(most)) => Time::from(*most),
+        Some(Jitter::ValuesPs(values)) => values.iter().map(|value| value.unsigned_abs().into()).max().unwrap_or(0),
+        Some(Jitter::QuantilesPs(points)) => {
+            points.iter().map(|point| point.1.unsigned_abs().into()).max().unwrap_or(0)
+        }
     };
     delay(key, most)
 }
 
-fn time(key: &str, value_ps: u64) -> Result<(), RunError> {
+fn time(key: &str, value_ps: Time) -> Result<(), RunError> {
     up_to(LONGEST_PS, key, value_ps)
 }
 
-fn delay(key: &str, value_ps: u64) -> Result<(), RunError> {
+fn delay(key: &str, value_ps: Time) -> Result<(), RunError> {
     up_to(LONGEST_DELAY_PS, key, value_ps)
 }
 
-fn up_to(most: u64, key: &str, value_ps: u64) -> Result<(), RunError> {
+fn up_to(most: Time, key: &str, value_ps: Time) -> Result<(), RunError> {
     if value_ps <= most {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One direction of a link.
+use penstock_shaper::Time;
 use std::num::NonZeroU64;
 
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
@@ -12,7 +13,7 @@ const PS_BITS: u64 = 8_000_000_000_000;
 pub struct Rate {
     bps: NonZeroU64,
     /// Zero where it is no whole number.
-    ps_per_byte: u64,
+    ps_per_byte: Time,
 }
 
 impl Rate {
@@ -22,7 +23,7 @@ impl Rate {
     /// Of a link, `LEAST` to `MOST`.
     pub fn new(bps: u64) -> Self {
         let ps_per_byte = if PS_BITS.is_multiple_of(bps) { PS_BITS / bps } else { 0 };
-        Self { bps: NonZeroU64::new(bps).unwrap_or(NonZeroU64::MIN), ps_per_byte }
+        Self { bps: NonZeroU64::new(bps).unwrap_or(NonZeroU64::MIN), ps_per_byte: ps_per_byte.into() }
     }
 
     pub fn bps(self) -> u64 {
@@ -31,32 +32,32 @@ impl Rate {
 
     /// Rounded up.
     #[inline(always)]
-    pub fn duration(self, bytes: u32) -> u64 {
+    pub fn duration(self, bytes: u32) -> Time {
         if self.ps_per_byte != 0 {
-            return u64::from(bytes) * self.ps_per_byte;
+            return Time::from(bytes) * self.ps_per_byte;
         }
         self.divided(bytes)
     }
 
     #[cold]
-    fn divided(self, bytes: u32) -> u64 {
-        (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps.get())) as u64
+    fn divided(self, bytes: u32) -> Time {
+        (u128::from(bytes) * u128::from(PS_BITS)).div_ceil(u128::from(self.bps.get())) as Time
     }
 
     /// Whole bytes that pass within a time.
-    pub fn bytes_within(self, ps: u64) -> u64 {
+    pub fn bytes_within(self, ps: Time) -> u64 {
         (u128::from(ps) * u128::from(self.bps.get()) / u128::from(PS_BITS)) as u64
     }
 
     /// Preamble and delimiter.
     #[inline]
-    pub fn lead(self) -> u64 {
+    pub fn lead(self) -> Time {
         self.duration(PREAMBLE_BYTES)
     }
 
     /// Of a frame with preamble and gap.
     #[inline]
-    pub fn occupancy(self, frame_bytes: u32) -> u64 {
+    pub fn occupancy(self, frame_bytes: u32) -> Time {
         self.duration(frame_bytes + PREAMBLE_BYTES + GAP_BYTES)
     }
 }
@@ -68,9 +69,10 @@ pub struct Wire {
     pub node: u32,
     pub port: u16,
     pub rate: Rate,
-    pub delay_ps: u64,
+    pub delay_ps: Time,
 }
 
+#[cfg(not(feature = "wide"))]
 const _: () = assert!(size_of::<Option<Wire>>() == 32);
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::error::RunError;
 use crate::frame::Frame;
 use crate::outbox::{Coming, Outbox};
 use crate::queue::{Kind, HOP_BITS};
+use penstock_shaper::Time;
 
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("node \"{node}\": {what}")]
@@ -45,23 +46,23 @@ pub trait Node: Send {
 
     /// A frame, whose first bit after the delimiter will come into a port at `at`. Gives the time at which the node has it
     /// by its own clock, not before `at`.
-    fn receive(&mut self, at: u64, port: u16, coming: Coming<'_>) -> Result<u64, RunError>;
+    fn receive(&mut self, at: Time, port: u16, coming: Coming<'_>) -> Result<Time, RunError>;
 
     /// What was coming into a port ended at `at`, before it was whole: nothing but these bytes came, and the frame is at its
     /// sender again.
-    fn broken_off(&mut self, at: u64, port: u16, bytes: &[u8]) -> Result<(), RunError> {
+    fn broken_off(&mut self, at: Time, port: u16, bytes: &[u8]) -> Result<(), RunError> {
         let _ = (at, port, bytes);
         Ok(())
     }
 
     /// When it is to be advanced as a whole though no further frame comes; none: never. What the node would do before that
     /// time has no effect on others before that time.
-    fn next(&self) -> Option<u64> {
+    fn next(&self) -> Option<Time> {
         None
     }
 
     /// Does all that comes before or at `now` in what is due, and tells it.
-    fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError>;
+    fn advance(&mut self, now: Time, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError>;
 
     /// Whether it may cut what it sends ([`Outbox::cut`]). The next node gets such a frame when it is whole.
     fn cuts(&self) -> bool {

@@ -13,6 +13,7 @@ use crate::queue;
 use crate::surroundings::Surroundings;
 use crate::trace::{Event, Reason, Trace};
 use crate::wires::Transmission;
+use penstock_shaper::Time;
 
 /// A copy that leaves a port.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +25,14 @@ pub(crate) struct Leaving {
     /// It leaves with an FCS that tells that it is bad.
     pub is_spoiled: bool,
     /// Of its first bit after the delimiter.
-    pub first: u64,
+    pub first: Time,
 }
 
 /// What came out of a wire of a transmission that was cut.
 pub(crate) struct Broken {
     pub wire: Wire,
     /// At the end of the wire.
-    pub at: u64,
+    pub at: Time,
     pub bytes: Vec<u8>,
 }
 
@@ -84,7 +85,7 @@ impl<'a> Outbox<'a> {
 
     /// A frame leaves a port, with the first bit after its delimiter at `first`.
     #[inline]
-    pub fn send(&mut self, frame: Frame, port: u16, traffic_class: u8, first: u64) {
+    pub fn send(&mut self, frame: Frame, port: u16, traffic_class: u8, first: Time) {
         self.copies -= 1;
         let slot = self.around.frames.insert(frame);
         self.around.sent.push(Leaving { slot, port, traffic_class, is_spoiled: false, first });
@@ -99,7 +100,7 @@ impl<'a> Outbox<'a> {
 
     /// Ends the transmission of a port at `at`, now or later, of a node that [`crate::Node::cuts`]: the frame is the node's again, to be
     /// sent once more, or dropped. None: nothing is being sent then.
-    pub fn cut(&mut self, port: u16, at: u64) -> Result<Option<Frame>, RunError> {
+    pub fn cut(&mut self, port: u16, at: Time) -> Result<Option<Frame>, RunError> {
         let Surroundings { wires, queue, .. } = &mut *self.around;
         let is_cut = |on: &Transmission| on.begin() <= at && at < on.sent();
         let Some(cut) = wires.cut((self.node, port), queue, is_cut) else { return Ok(None) };
@@ -133,7 +134,7 @@ impl<'a> Outbox<'a> {
 
     /// The node is done with a frame that came into `port`: what was sent nowhere is swallowed, what did not
     /// go to some port of its way is dropped there.
-    pub fn settle(&mut self, mut frame: Frame, port: u16, sent: u64, at: u64) {
+    pub fn settle(&mut self, mut frame: Frame, port: u16, sent: u64, at: Time) {
         if sent == 0 {
             return self.swallow(frame, port, at);
         }
@@ -147,7 +148,7 @@ impl<'a> Outbox<'a> {
     }
 
     /// The node keeps a frame for itself that came into a port.
-    pub fn swallow(&mut self, frame: Frame, port: u16, at: u64) {
+    pub fn swallow(&mut self, frame: Frame, port: u16, at: Time) {
         self.copies -= 1;
         let row = frame.row((self.node, port), Event::Dropped, at, Trace::NO_CLASS, Reason::SWALLOWED);
         if self.around.ledger.swallow(frame) && self.around.trace.wants(Event::Dropped, self.node) {
@@ -156,7 +157,7 @@ impl<'a> Outbox<'a> {
     }
 
     /// A copy is dropped that waited for a port.
-    pub fn drop(&mut self, mut frame: Frame, port: u16, traffic_class: u8, at: u64, reason: Reason) {
+    pub fn drop(&mut self, mut frame: Frame, port: u16, traffic_class: u8, at: Time, reason: Reason) {
         self.around.simulation.passed(at);
         self.row(&frame, port, Event::Dropped, at, traffic_class, reason);
         let behind = self.around.ledger.behind(&frame, port);
@@ -166,14 +167,14 @@ impl<'a> Outbox<'a> {
 
     /// A frame is lost that no bridge has judged, which came into a port; copies of it left by `forwarded` before.
     #[cold]
-    pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, forwarded: u64, at: u64, reason: Reason) {
+    pub(crate) fn lose(&mut self, mut frame: Frame, port: u16, forwarded: u64, at: Time, reason: Reason) {
         let Surroundings { ledger, trace, .. } = &mut *self.around;
         Books { node: self.node, ledger, trace }.refuse_whole(&mut frame, port, forwarded, at, reason);
         self.leave(frame);
     }
 
     /// A copy leaves a port before its frame is whole, which stays; its header was read at `decided`.
-    pub(crate) fn cut_through(&mut self, slot: u32, port: u16, traffic_class: u8, decided: u64) {
+    pub(crate) fn cut_through(&mut self, slot: u32, port: u16, traffic_class: u8, decided: Time) {
         let Surroundings { frames, ledger, trace, .. } = &mut *self.around;
         let frame = frames.get_mut(slot);
         frame.copies += 1;
@@ -256,7 +257,7 @@ impl<'a> Outbox<'a> {
 
     /// Something was done in this instant, though no event said so.
     #[inline]
-    pub(crate) fn acted(&mut self, at: u64) {
+    pub(crate) fn acted(&mut self, at: Time) {
         self.around.simulation.events += 1;
         self.around.simulation.passed(at);
     }
@@ -264,29 +265,29 @@ impl<'a> Outbox<'a> {
     /// Whether what this node does now is the last that happens in this instant, so far. Of a part of a network nobody
     /// knows: others may have something to do.
     #[inline]
-    pub(crate) fn is_last(&self, now: u64) -> bool {
+    pub(crate) fn is_last(&self, now: Time) -> bool {
         self.around.queue.is_over(now) && self.around.ledger.notes.is_none()
     }
 
     /// A part of the node is to be advanced at a time.
     #[inline(always)]
-    pub(crate) fn wake(&mut self, at: u64, Due { kind, index }: Due) {
+    pub(crate) fn wake(&mut self, at: Time, Due { kind, index }: Due) {
         self.around.queue.push(queue::Event::new(at, kind, self.node, index));
     }
 
     /// It is not to be advanced at that time, which was asked for.
-    pub(crate) fn cancel(&mut self, at: u64, Due { kind, index }: Due) {
+    pub(crate) fn cancel(&mut self, at: Time, Due { kind, index }: Due) {
         self.around.queue.remove(queue::Event::new(at, kind, self.node, index));
     }
 
     /// A row of one of the kernel's frames.
     #[inline(always)]
-    pub(crate) fn tell(&mut self, slot: u32, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+    pub(crate) fn tell(&mut self, slot: u32, event: Event, time_ps: Time, traffic_class: u8, reason: Reason) {
         self.around.row(slot, (self.node, 0), event, time_ps, traffic_class, reason);
     }
 
     #[inline]
-    fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+    fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: Time, traffic_class: u8, reason: Reason) {
         if self.around.trace.wants(event, self.node) {
             self.around.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
         }
@@ -354,7 +355,7 @@ impl Books<'_> {
 
     /// All miss a frame that came into a port, but those behind `forwarded`, by which copies of it have left.
     #[cold]
-    fn refuse_whole(&mut self, frame: &mut Frame, port: u16, forwarded: u64, at: u64, reason: Reason) {
+    fn refuse_whole(&mut self, frame: &mut Frame, port: u16, forwarded: u64, at: Time, reason: Reason) {
         if forwarded != 0 {
             let rest = self.ledger.routes().ports(frame.hop) & !forwarded;
             ports(rest).for_each(|egress| self.miss(frame, egress, at, Trace::NO_CLASS, reason));
@@ -377,13 +378,13 @@ impl Books<'_> {
     }
 
     /// Those behind a port miss a frame.
-    fn miss(&mut self, frame: &mut Frame, egress: u16, at: u64, traffic_class: u8, reason: Reason) {
+    fn miss(&mut self, frame: &mut Frame, egress: u16, at: Time, traffic_class: u8, reason: Reason) {
         self.row(frame, egress, Event::Dropped, at, traffic_class, reason);
         let behind = self.ledger.behind(frame, egress);
         self.ledger.miss(frame, behind, reason);
     }
 
-    fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+    fn row(&mut self, frame: &Frame, port: u16, event: Event, time_ps: Time, traffic_class: u8, reason: Reason) {
         if self.trace.wants(event, self.node) {
             self.trace.keep(frame.row((self.node, port), event, time_ps, traffic_class, reason));
         }

@@ -4,6 +4,7 @@ use penstock_shaper::admission::CLASSES;
 use penstock_shaper::credit::{self, Credit, Inputs};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::Lists;
+use penstock_shaper::Time;
 use serde::Deserialize;
 
 use crate::bridge::start::{credit_of, gate_time, shape, start_list};
@@ -31,9 +32,9 @@ pub struct PictureConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct Occupation {
     /// When it could have been selected.
-    pub ready_ps: u64,
+    pub ready_ps: Time,
     /// When it was, and from when on it cost no credit any more.
-    pub selected_ps: Option<(u64, u64)>,
+    pub selected_ps: Option<(Time, Time)>,
 }
 
 /// An egress port whose gates and credit are looked at.
@@ -78,7 +79,7 @@ impl Picture {
     }
 
     /// Begin, end and states of each entry that acts on the wire between two times of the run.
-    pub fn gate_states(&self, start_ps: u64, stop_ps: u64) -> Vec<(u64, u64, u8)> {
+    pub fn gate_states(&self, start_ps: Time, stop_ps: Time) -> Vec<(Time, Time, u8)> {
         let Some(gates) = self.egress.gates() else { return vec![(start_ps, stop_ps, 0xFF)] };
         let time = self.gate_time.of_wire();
         let (mut begin, mut at) = (start_ps, time.at(self.clock.at_or_before(start_ps)));
@@ -96,7 +97,7 @@ impl Picture {
     }
 
     /// When the cycle began that runs at a time of the run; before the first one, that time.
-    pub fn cycle_start(&self, at_ps: u64) -> u64 {
+    pub fn cycle_start(&self, at_ps: Time) -> Time {
         let time = self.gate_time.of_wire();
         let start = self.egress.gates().and_then(|gates| gates.cycle_start(time.at(self.clock.at_or_before(at_ps))));
         start.map_or(at_ps, |start| self.clock.time(time.tick_of(start)))
@@ -104,12 +105,12 @@ impl Picture {
 
     /// Time and credit in bits wherever its slope changes; none of a class without credit. The first frame is ready at
     /// the start or later.
-    pub fn credit(&self, class: usize, frames: &[Occupation], start_ps: u64, stop_ps: u64) -> Vec<(u64, f64)> {
+    pub fn credit(&self, class: usize, frames: &[Occupation], start_ps: Time, stop_ps: Time) -> Vec<(Time, f64)> {
         let Some(mut credit) = self.credit.get(class).copied().flatten() else { return Vec::new() };
         let mut points = Vec::new();
-        let mut point = |at_ps: u64, credit: &Credit| points.push((at_ps, credit.credit() as f64 * self.bits));
+        let mut point = |at_ps: Time, credit: &Credit| points.push((at_ps, credit.credit() as f64 * self.bits));
         // Time, one more that waits, one more that is sent.
-        let mut changes: Vec<(u64, i64, i64)> = Vec::new();
+        let mut changes: Vec<(Time, i64, i64)> = Vec::new();
         for frame in frames {
             changes.push((frame.ready_ps, 1, 0));
             if let Some((selected, until)) = frame.selected_ps {
@@ -117,7 +118,7 @@ impl Picture {
             }
         }
         changes.sort_unstable();
-        let mut times: Vec<u64> = changes.iter().map(|change| change.0).chain([start_ps, stop_ps]).collect();
+        let mut times: Vec<Time> = changes.iter().map(|change| change.0).chain([start_ps, stop_ps]).collect();
         times.extend(self.edges(start_ps, stop_ps));
         times.retain(|at| (start_ps..=stop_ps).contains(at));
         times.sort_unstable();
@@ -155,7 +156,7 @@ impl Picture {
     }
 
     /// When the states of the gates change that selections go by.
-    fn edges(&self, start_ps: u64, stop_ps: u64) -> Vec<u64> {
+    fn edges(&self, start_ps: Time, stop_ps: Time) -> Vec<Time> {
         let mut found = Vec::new();
         let mut edge = self.gate_time.at(self.clock.at_or_before(start_ps));
         while let Some(next) = self.egress.gates().and_then(|gates| gates.next_edge(edge)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a protocol does at a station: it hears what comes there, and gives frames that the station's port then sends.
 use crate::node::NodeError;
+use penstock_shaper::Time;
 
 /// A frame of a stream of the program's station that answers another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,25 +22,25 @@ pub struct Left {
     /// By which the host knows it.
     pub tag: u8,
     /// Its first bit behind the delimiter.
-    pub first: u64,
+    pub first: Time,
 }
 
 /// It does no I/O and has no clock but the times that it is told, in picoseconds of the run.
 pub trait Program: Send {
     /// A frame will have come whole at `at`. Calls come in the order of these times. Of a program at the host port of a
     /// bridge, `port` is where the bridge received it; else the station's only one.
-    fn receive(&mut self, at: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError>;
+    fn receive(&mut self, at: Time, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError>;
 
     /// A program at a host port learns at `at` that a frame of its own left the bridge. Such calls come before that time, and
     /// between those of frames.
-    fn left(&mut self, at: u64, left: Left) -> Result<(), NodeError> {
+    fn left(&mut self, at: Time, left: Left) -> Result<(), NodeError> {
         let _ = (at, left);
         Ok(())
     }
 
     /// When it is to be advanced though no further frame comes; none: never.
-    fn next(&self) -> Option<u64>;
+    fn next(&self) -> Option<Time>;
 
     /// Does all that comes before or at `now`, and gives the frames that come to the station's port then.
-    fn advance(&mut self, now: u64, created: &mut Vec<Created>) -> Result<(), NodeError>;
+    fn advance(&mut self, now: Time, created: &mut Vec<Created>) -> Result<(), NodeError>;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A distribution of values that may be below zero.
 use crate::statistics::{Distribution, Summary};
+use penstock_shaper::Time;
 
 /// Of each sign one, so that percentiles of many values keep their relative error.
 #[derive(Clone, Default)]
@@ -15,7 +16,7 @@ impl Signed {
     #[inline]
     pub fn add(&mut self, value: i64, exact_up_to: usize) {
         let of_sign = if value < 0 { &mut self.below } else { &mut self.above };
-        of_sign.add(value.unsigned_abs(), exact_up_to);
+        of_sign.add(value.unsigned_abs().into(), exact_up_to);
     }
 
     pub fn count(&self) -> u64 {
@@ -28,7 +29,7 @@ impl Signed {
         if count == 0 {
             return None;
         }
-        let magnitude = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let magnitude = |value: Time| i64::try_from(value).unwrap_or(i64::MAX);
         let ((least_below, most_below), (least, most)) = (self.below.extremes(), self.above.extremes());
         let [p50, p99] = Distribution::PERCENTILES.map(|percentile| self.at(percentile.index(count)));
         // Two's complement brings the sign back.

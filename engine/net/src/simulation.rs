@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run says of itself.
+use penstock_shaper::Time;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulation {
@@ -10,7 +11,7 @@ pub struct Simulation {
     pub cycles_simulated: u64,
     pub cycles_jumped: u64,
     /// When nothing was left to do, or the run was over.
-    pub end_ps: u64,
+    pub end_ps: Time,
 }
 
 impl Simulation {
@@ -25,7 +26,7 @@ impl Simulation {
 
     /// Something happened at a time.
     #[inline]
-    pub(crate) fn passed(&mut self, time: u64) {
+    pub(crate) fn passed(&mut self, time: Time) {
         self.end_ps = self.end_ps.max(time);
     }
 }

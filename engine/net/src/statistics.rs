@@ -7,6 +7,7 @@ use sketches_ddsketch::{Config, DDSketch};
 use crate::conformance::Conformance;
 use crate::near::near;
 use crate::trace::Reason;
+use penstock_shaper::Time;
 
 /// Relative error of percentiles of more values than are kept.
 pub const SKETCH_ERROR: f64 = 0.001;
@@ -20,21 +21,21 @@ const SKETCH_LEAST: f64 = 0.5;
 #[repr(C)]
 pub struct Distribution {
     count: u64,
-    min: u64,
-    max: u64,
+    min: Time,
+    max: Time,
     sum: u128,
-    first: u64,
+    first: Time,
     /// So many values at the beginning are equal to the first.
     equal: u64,
     /// Those after them that are not in the sketch.
-    values: Vec<u64>,
+    values: Vec<Time>,
     /// Once there are more than are kept.
     sketch: Option<Box<DDSketch>>,
 }
 
 /// What is told of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary<T = u64> {
+pub struct Summary<T = Time> {
     pub count: u64,
     pub min: T,
     pub max: T,
@@ -62,7 +63,7 @@ impl Distribution {
     }
 
     #[inline]
-    pub fn add(&mut self, value: u64, exact_up_to: usize) {
+    pub fn add(&mut self, value: Time, exact_up_to: usize) {
         let before = self.count;
         self.count += 1;
         self.sum += u128::from(value);
@@ -127,7 +128,7 @@ impl Distribution {
     }
 
     /// Of all values in ascending order, from those that stand after the equal ones.
-    fn exact(&self, sorted: &[u64], index: usize) -> u64 {
+    fn exact(&self, sorted: &[Time], index: usize) -> Time {
         let below = sorted.partition_point(|&value| value < self.first);
         // The equal ones stand after those below them.
         match index.checked_sub(below) {
@@ -180,7 +181,7 @@ impl Distribution {
     }
 
     /// Zero and zero without values.
-    pub(crate) fn extremes(&self) -> (u64, u64) {
+    pub(crate) fn extremes(&self) -> (Time, Time) {
         (self.min, self.max)
     }
 
@@ -211,8 +212,8 @@ pub struct StreamStatistics {
     pub interval_ps: Distribution,
     pub delivered: u64,
     pub delivered_wire_bytes: u64,
-    pub first_delivered_ps: Option<u64>,
-    pub last_delivered_ps: Option<u64>,
+    pub first_delivered_ps: Option<Time>,
+    pub last_delivered_ps: Option<Time>,
     pub frames: u64,
     /// Frames times listeners.
     pub copies: u64,
@@ -249,8 +250,8 @@ impl StreamStatistics {
         self.talker_wait_ps.absorb(&other.talker_wait_ps, exact_up_to);
         self.delivered += other.delivered;
         self.delivered_wire_bytes += other.delivered_wire_bytes;
-        self.first_delivered_ps = of(self.first_delivered_ps, other.first_delivered_ps, u64::min);
-        self.last_delivered_ps = of(self.last_delivered_ps, other.last_delivered_ps, u64::max);
+        self.first_delivered_ps = of(self.first_delivered_ps, other.first_delivered_ps, Time::min);
+        self.last_delivered_ps = of(self.last_delivered_ps, other.last_delivered_ps, Time::max);
         self.frames += other.frames;
         self.copies += other.copies;
         self.inside += other.inside;
@@ -323,7 +324,7 @@ mod tests {
         let mut state = 1_u64;
         for count in 1..=200 {
             // Ties, zeros and a wide range.
-            let values: Vec<u64> = (0..count)
+            let values: Vec<Time> = (0..count)
                 .map(|_| {
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     (state >> 60) * (state >> 40 & 0xff)

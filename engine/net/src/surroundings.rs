@@ -11,6 +11,7 @@ use crate::simulation::Simulation;
 use crate::source::Origin;
 use crate::trace::{Event, Reason, Row, Trace};
 use crate::wires::Wires;
+use penstock_shaper::Time;
 
 pub(crate) struct Surroundings {
     pub queue: Queue,
@@ -30,7 +31,7 @@ pub(crate) struct Surroundings {
     pub origins: Vec<Origin>,
     pub captures: Captures,
     /// Sources create frames before this.
-    pub duration: u64,
+    pub duration: Time,
     /// Whether it is worth while to fetch ahead.
     pub is_large: bool,
     /// Memory that is used again.
@@ -38,7 +39,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    pub fn new(ledger: Ledger, trace: Trace, origins: Vec<Origin>, captures: Captures, duration: u64) -> Self {
+    pub fn new(ledger: Ledger, trace: Trace, origins: Vec<Origin>, captures: Captures, duration: Time) -> Self {
         Self {
             queue: Queue::default(),
             frames: Frames::default(),
@@ -73,7 +74,15 @@ impl Surroundings {
     }
 
     #[inline(always)]
-    pub fn row(&mut self, slot: u32, place: (u32, u16), event: Event, time_ps: u64, traffic_class: u8, reason: Reason) {
+    pub fn row(
+        &mut self,
+        slot: u32,
+        place: (u32, u16),
+        event: Event,
+        time_ps: Time,
+        traffic_class: u8,
+        reason: Reason,
+    ) {
         if self.trace.wants(event, place.0) {
             self.trace.keep(self.frames.get(slot).row(place, event, time_ps, traffic_class, reason));
         }

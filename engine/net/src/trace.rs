@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One row per event, handed out in chunks. Rows stand in the order in which they became known.
+use penstock_shaper::Time;
 
 /// What happened; the number stands in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +134,7 @@ pub struct Row {
     pub node: u32,
     pub port: u16,
     pub event: Event,
-    pub time_ps: u64,
+    pub time_ps: Time,
     pub bytes: u16,
     pub traffic_class: u8,
     pub reason: Reason,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::link::Wire;
 use crate::queue::{Event, Kind, Queue};
+use penstock_shaper::Time;
 
 /// A copy on a wire, from the first bit of its preamble at the one end to its last bit at the other.
 #[derive(Clone, Copy, Debug)]
@@ -17,24 +18,24 @@ pub(crate) struct Transmission {
     /// The last bit of its FCS tells that it is bad.
     pub is_spoiled: bool,
     /// Of its first bit after the delimiter, at its sender.
-    pub first: u64,
+    pub first: Time,
     pub bytes: u32,
     /// When the next node gets it.
-    pub handed: u64,
+    pub handed: Time,
 }
 
 impl Transmission {
-    pub fn begin(&self) -> u64 {
+    pub fn begin(&self) -> Time {
         self.first.saturating_sub(self.wire.rate.lead())
     }
 
     /// The last bit has left the sender.
-    pub fn sent(&self) -> u64 {
+    pub fn sent(&self) -> Time {
         self.first.saturating_add(self.wire.rate.duration(self.bytes))
     }
 
     /// The last bit is at the other end.
-    pub fn whole(&self) -> u64 {
+    pub fn whole(&self) -> Time {
         self.sent().saturating_add(self.wire.delay_ps)
     }
 
@@ -72,7 +73,7 @@ impl Wires {
     }
 
     /// Takes off all that are to be handed over by a time, in their order.
-    pub fn take_until(&mut self, now: u64, queue: &mut Queue) -> Vec<Transmission> {
+    pub fn take_until(&mut self, now: Time, queue: &mut Queue) -> Vec<Transmission> {
         let mut taken = Vec::new();
         for on in self.0.values_mut() {
             while let Some(first) = on.front().copied().filter(|first| first.handed <= now) {

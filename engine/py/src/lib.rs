@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The engine as the Python module `penstock._engine`.
+// What a run leaves is told with each width of times.
+#![allow(clippy::duplicate_mod)]
+
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
@@ -8,16 +11,17 @@ mod ats;
 mod bound;
 mod column;
 mod driven;
-mod figures;
 mod guest;
 mod in_band;
 mod messages;
+mod narrow;
 mod picture;
 mod run;
 mod shapers;
 mod switch;
 mod toml;
 mod trace;
+mod wide;
 
 /// A large network lies in large pages then, which it needs more than anything else.
 #[global_allocator]

@@ -2,7 +2,8 @@
 //! Gates and credit of an egress port, as a run has them.
 use pyo3::prelude::*;
 
-use penstock_net::{Occupation, Picture};
+// Of a run of any length.
+use penstock_net_wide::{Occupation, Picture, Time};
 
 use crate::InputError;
 
@@ -22,12 +23,12 @@ impl PyPicture {
     }
 
     /// Begin, end and states of each entry that acts on the wire.
-    fn gate_states(&self, start_ps: u64, stop_ps: u64) -> Vec<(u64, u64, u8)> {
+    fn gate_states(&self, start_ps: Time, stop_ps: Time) -> Vec<(Time, Time, u8)> {
         self.inner.gate_states(start_ps, stop_ps)
     }
 
     /// When the cycle that runs at a time began; before the first one, that time.
-    fn cycle_start(&self, at_ps: u64) -> u64 {
+    fn cycle_start(&self, at_ps: Time) -> Time {
         self.inner.cycle_start(at_ps)
     }
 
@@ -36,10 +37,10 @@ impl PyPicture {
     fn credit(
         &self,
         traffic_class: usize,
-        frames: Vec<(u64, Option<u64>, Option<u64>)>,
-        start_ps: u64,
-        stop_ps: u64,
-    ) -> Vec<(u64, f64)> {
+        frames: Vec<(Time, Option<Time>, Option<Time>)>,
+        start_ps: Time,
+        stop_ps: Time,
+    ) -> Vec<(Time, f64)> {
         let frames = frames.into_iter();
         let frames: Vec<Occupation> = frames
             .map(|(ready_ps, selected, until)| Occupation { ready_ps, selected_ps: selected.zip(until) })

@@ -11,24 +11,15 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use penstock_frame::FrameToWrite;
 use penstock_net::bridge::Tagger;
 use penstock_net::describe::{self, BridgeKind, Committed, Link};
-use penstock_net::{Clock, Conformance, Distribution, Event, Fates, Guests, Network, Observer, Outcome, Rate, Reason};
-use penstock_net::{Row, RunError, Simulation, StreamStatistics, Summary};
+use penstock_net::{Clock, Conformance, Guests, Network, Observer, Rate, Row};
 use penstock_rtl::{CardNode, SwitchNode};
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
 
 use crate::arrays::array;
 use crate::guest::{PyNode, PyProgram, Raised};
 use crate::trace::Sink;
-use crate::{ConservationError, HardwareError, InputError};
-
-fn run_error(error: RunError) -> PyErr {
-    let text = error.to_string();
-    match error {
-        RunError::Node(_) => HardwareError::new_err(text),
-        RunError::Conservation(_) | RunError::Late { .. } => ConservationError::new_err(text),
-        RunError::Capture { source, .. } => PyErr::from(source),
-        _ => InputError::new_err(text),
-    }
-}
+use crate::{HardwareError, InputError};
 
 /// A bridge that is hardware, configured.
 fn hardware(network: &Network, index: usize) -> PyResult<SwitchNode> {
@@ -131,14 +122,9 @@ impl Listener {
     }
 }
 
-impl Observer for Listener {
-    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
-        let taken = self.sink.as_ref().map_or(Ok(()), |sink| sink.take(rows));
-        self.keep(taken.map(|()| true), false)
-    }
-
+impl Listener {
     /// An interrupt from the keyboard ends the run early; what was simulated stays.
-    fn progress(&mut self, done: f64) -> bool {
+    fn goes_on(&mut self, done: f64) -> bool {
         let told = Python::attach(|py| -> PyResult<bool> {
             if let Err(error) = py.check_signals() {
                 return if error.is_instance_of::<PyKeyboardInterrupt>(py) { Ok(false) } else { Err(error) };
@@ -156,8 +142,30 @@ impl Observer for Listener {
     }
 }
 
+impl Observer for Listener {
+    fn rows(&mut self, rows: &mut Vec<Row>) -> bool {
+        let taken = self.sink.as_ref().map_or(Ok(()), |sink| sink.take(rows));
+        self.keep(taken.map(|()| true), false)
+    }
+
+    fn progress(&mut self, done: f64) -> bool {
+        self.goes_on(done)
+    }
+}
+
+/// Of a run of years, which has no trace.
+impl penstock_net_wide::Observer for Listener {
+    fn rows(&mut self, _rows: &mut Vec<penstock_net_wide::Row>) -> bool {
+        false
+    }
+
+    fn progress(&mut self, done: f64) -> bool {
+        self.goes_on(done)
+    }
+}
+
 /// Runs a network, and gives what it left. Rows of the trace go to a [`crate::trace::PyTraceFile`], or in chunks to whatever
-/// can be called.
+/// can be called. One of `years` is of models, and leaves no trace.
 #[pyfunction]
 #[pyo3(signature = (network_json, sink = None, progress = None, nodes = None, cores = 1))]
 fn run<'py>(
@@ -168,20 +176,57 @@ fn run<'py>(
     nodes: Option<BTreeMap<String, Py<PyAny>>>,
     cores: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut network: Network =
-        serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))?;
+    let nodes = nodes.unwrap_or_default();
+    if described::<Head>(network_json)?.years {
+        return run_years(py, network_json, progress, !nodes.is_empty() || sink.is_some(), cores);
+    }
+    let mut network: Network = described(network_json)?;
     // Rows that nobody takes need not be made.
     network.trace.enabled &= sink.is_some();
     let mut listener = Listener { sink: sink.map(Sink::new), progress, raised: None };
     let raised = Raised::default();
-    let guests = guests(py, &network, nodes.unwrap_or_default(), &raised)?;
+    let guests = guests(py, &network, nodes, &raised)?;
     let result = py.detach(|| penstock_net::run_on(cores, network, guests, &mut listener));
     let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(error) = listener.raised.or(raised) {
         return Err(error);
     }
-    let result = result.map_err(run_error)?;
-    without_collection(py, || outcome(py, &result))
+    let result = result.map_err(crate::narrow::told::run_error)?;
+    without_collection(py, || crate::narrow::told::outcome(py, &result))
+}
+
+/// What tells which width of times a network needs.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    years: bool,
+}
+
+fn described<T: DeserializeOwned>(network_json: &str) -> PyResult<T> {
+    serde_json::from_str(network_json).map_err(|error| InputError::new_err(format!("network: {error}")))
+}
+
+fn run_years<'py>(
+    py: Python<'py>,
+    network_json: &str,
+    progress: Option<Py<PyAny>>,
+    has_guests: bool,
+    cores: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut network: penstock_net_wide::Network = described(network_json)?;
+    let are_models = network.bridges.iter().all(|bridge| bridge.kind == penstock_net_wide::describe::BridgeKind::Model);
+    if has_guests || !are_models || network.stations.iter().any(|station| station.card.is_some()) {
+        return Err(InputError::new_err("a run of years is one of models, without a trace"));
+    }
+    network.trace.enabled = false;
+    let mut listener = Listener { sink: None, progress, raised: None };
+    let guests = penstock_net_wide::Guests::default();
+    let result = py.detach(|| penstock_net_wide::run_on(cores, network, guests, &mut listener));
+    if let Some(error) = listener.raised {
+        return Err(error);
+    }
+    let result = result.map_err(crate::wide::told::run_error)?;
+    without_collection(py, || crate::wide::told::outcome(py, &result))
 }
 
 /// Makes many objects of which none is garbage: what looks for garbage meanwhile would find all that there is in vain.
@@ -194,89 +239,6 @@ fn without_collection<T>(py: Python<'_>, make: impl FnOnce() -> PyResult<T>) -> 
         collector.call_method0("enable")?;
     }
     made
-}
-
-fn outcome<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let conservation = PyDict::new(py);
-    for (name, fates) in outcome.streams.iter().zip(&outcome.fates) {
-        conservation.set_item(name, fate(py, fates)?)?;
-    }
-    let statistics = PyDict::new(py);
-    for (name, stream) in outcome.streams.iter().zip(&outcome.statistics) {
-        statistics.set_item(name, of_stream(py, stream)?)?;
-    }
-    dict.set_item("nodes", &outcome.nodes)?;
-    dict.set_item("streams", &outcome.streams)?;
-    dict.set_item("events", Event::NAMES)?;
-    dict.set_item("reasons", Reason::NAMES)?;
-    dict.set_item("conservation", conservation)?;
-    dict.set_item("statistics", statistics)?;
-    dict.set_item("simulation", simulation(py, &outcome.simulation)?)?;
-    if let Some(figures) = &outcome.figures {
-        dict.set_item("figures", crate::figures::told(py, figures, outcome)?)?;
-    }
-    dict.set_item("interrupted", outcome.interrupted)?;
-    Ok(dict)
-}
-
-fn simulation<'py>(py: Python<'py>, simulation: &Simulation) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("frame_hops", simulation.frame_hops)?;
-    dict.set_item("events", simulation.events)?;
-    dict.set_item("cycles_simulated", simulation.cycles_simulated)?;
-    dict.set_item("cycles_jumped", simulation.cycles_jumped)?;
-    dict.set_item("end_ps", simulation.end_ps)?;
-    Ok(dict)
-}
-
-fn by_reason<'py>(py: Python<'py>, counts: impl IntoIterator<Item = (Reason, u64)>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (reason, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-        dict.set_item(reason.name(), count)?;
-    }
-    Ok(dict)
-}
-
-fn fate<'py>(py: Python<'py>, fates: &Fates) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("created", fates.created)?;
-    dict.set_item("delivered", fates.delivered)?;
-    dict.set_item("dropped", by_reason(py, fates.dropped.iter().map(|(reason, count)| (*reason, *count)))?)?;
-    dict.set_item("inside", fates.inside)?;
-    Ok(dict)
-}
-
-fn of_stream<'py>(py: Python<'py>, stream: &StreamStatistics) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let dropped = (0_u8..).map(Reason).zip(stream.dropped);
-    dict.set_item("frames", stream.frames)?;
-    dict.set_item("copies", stream.copies)?;
-    dict.set_item("delivered", stream.delivered)?;
-    dict.set_item("inside", stream.inside)?;
-    dict.set_item("launch_missed", stream.launch_missed)?;
-    dict.set_item("duplicated", stream.duplicated)?;
-    dict.set_item("eliminated", stream.eliminated)?;
-    dict.set_item("repeated", stream.repeated)?;
-    dict.set_item("spoiled", stream.spoiled)?;
-    dict.set_item("dropped", by_reason(py, dropped)?)?;
-    dict.set_item("latency_ps", distribution(py, &stream.latency_ps)?)?;
-    dict.set_item("interval_ps", distribution(py, &stream.interval_ps)?)?;
-    dict.set_item("talker_wait_ps", distribution(py, &stream.talker_wait_ps)?)?;
-    dict.set_item("first_delivered_ps", stream.first_delivered_ps)?;
-    dict.set_item("last_delivered_ps", stream.last_delivered_ps)?;
-    dict.set_item("delivered_wire_bytes", stream.delivered_wire_bytes)?;
-    dict.set_item("conformance", stream.conformance.as_ref().map(|seen| of_source(py, seen)).transpose()?)?;
-    Ok(dict)
-}
-
-fn of_source<'py>(py: Python<'py>, seen: &Conformance) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("frames", seen.frames)?;
-    dict.set_item("late_frames", seen.late)?;
-    dict.set_item("worst_ps", seen.worst_ps)?;
-    dict.set_item("first_late", seen.first_late)?;
-    Ok(dict)
 }
 
 /// Whether frames keep to a committed rate and burst: of each when its last bit came (ps), and its bytes; and of others that
@@ -303,26 +265,7 @@ fn conformance<'py>(
         }
         seen.see(arrived_ps, bytes);
     }
-    of_source(py, &seen)
-}
-
-/// Without values all is None but the count.
-fn distribution<'py>(py: Python<'py>, values: &Distribution) -> PyResult<Bound<'py, PyDict>> {
-    summary(py, values.summary())
-}
-
-/// The same of what is told of one.
-pub fn summary<'py, T: IntoPyObject<'py>>(py: Python<'py>, told: Option<Summary<T>>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("count", told.as_ref().map_or(0, |told| told.count))?;
-    dict.set_item("mean", told.as_ref().map(|told| told.mean))?;
-    dict.set_item("p50", told.as_ref().map(|told| told.p50))?;
-    dict.set_item("p99", told.as_ref().map(|told| told.p99))?;
-    dict.set_item("percentile_error", told.as_ref().map_or(0.0, |told| told.percentile_error))?;
-    let (min, max) = told.map(|told| (told.min, told.max)).unzip();
-    dict.set_item("min", min)?;
-    dict.set_item("max", max)?;
-    Ok(dict)
+    crate::narrow::told::of_source(py, &seen)
 }
 
 /// The frames of a capture: their times since the first, their lengths on the wire without FCS, their bytes.

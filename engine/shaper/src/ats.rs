@@ -7,6 +7,8 @@
 use penstock_frame::{BitsPerSecond, Bytes};
 use thiserror::Error;
 
+use crate::{signed, unsigned, Time};
+
 pub const TICKS_PER_NS: i128 = 1 << 16;
 /// Long before every frame: at this bucket empty time every bucket is full.
 pub const LONG_AGO: i128 = -(1 << 78);
@@ -136,8 +138,8 @@ impl Group {
 /// discarded frame changes nothing.
 ///
 /// `arrival_ns` is when the last bit arrived, `length` counts the overhead on the wire.
-pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: u64, length: u32) -> Option<i128> {
-    let (eligibility, pass) = process_frame_at(group, scheduler, i128::from(arrival_ns) * TICKS_PER_NS, length);
+pub fn process_frame(group: &mut Group, scheduler: &mut Scheduler, arrival_ns: Time, length: u32) -> Option<i128> {
+    let (eligibility, pass) = process_frame_at(group, scheduler, signed(arrival_ns) * TICKS_PER_NS, length);
     pass.then_some(eligibility)
 }
 
@@ -160,11 +162,11 @@ pub fn process_frame_at(group: &mut Group, scheduler: &mut Scheduler, arrival: i
 }
 
 /// The first cycle of 8 ns in which a frame may be selected.
-pub fn visible_cycle(eligibility: i128, processing_delay_max_ns: u32) -> u64 {
+pub fn visible_cycle(eligibility: i128, processing_delay_max_ns: u32) -> Time {
     let ticks_per_cycle = 8 * TICKS_PER_NS;
     let delay_ns = processing_delay_max_ns.min(MAX_PROCESSING_DELAY_NS);
     let assigned = eligibility + i128::from(delay_ns) * TICKS_PER_NS;
-    u64::try_from((assigned + ticks_per_cycle - 1).div_euclid(ticks_per_cycle)).unwrap_or(0)
+    unsigned((assigned + ticks_per_cycle - 1).div_euclid(ticks_per_cycle)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //! zero, is frozen while its gate is closed, and is zero when nothing waits.
 use thiserror::Error;
 
+use crate::{signed, unsigned, Time};
+
 /// Fraction of a bit in hardware.
 pub const FRACTION_BITS: u32 = 24;
 /// 1 Gb/s: what a port sends in a cycle of 8 ns.
@@ -130,8 +132,8 @@ impl Credit {
 
     /// Credit after so many ticks with the same inputs.
     #[inline]
-    pub fn after(&self, ticks: u64, inputs: Inputs) -> i128 {
-        let ticks = i128::from(ticks);
+    pub fn after(&self, ticks: Time, inputs: Inputs) -> i128 {
+        let ticks = signed(ticks);
         if ticks == 0 {
             return self.credit;
         }
@@ -158,20 +160,20 @@ impl Credit {
 
     /// So many ticks with the same inputs.
     #[inline]
-    pub fn advance(&mut self, ticks: u64, inputs: Inputs) {
+    pub fn advance(&mut self, ticks: Time, inputs: Inputs) {
         self.credit = self.after(ticks, inputs);
     }
 
     /// Ticks of rising until the class may be selected: its gate open, and not transmitting.
     #[inline]
-    pub fn ticks_to_zero(&self) -> u64 {
+    pub fn ticks_to_zero(&self) -> Time {
         if self.credit >= 0 {
             return 0;
         }
         // A division of 64 bit costs a fraction of one of 128.
         match (u64::try_from(-self.credit), u64::try_from(self.idle)) {
-            (Ok(debt), Ok(idle)) => debt.div_ceil(idle),
-            _ => u64::try_from((-self.credit + self.idle - 1) / self.idle).unwrap_or(u64::MAX),
+            (Ok(debt), Ok(idle)) => Time::from(debt.div_ceil(idle)),
+            _ => unsigned((-self.credit + self.idle - 1) / self.idle).unwrap_or(Time::MAX),
         }
     }
 }

@@ -4,25 +4,26 @@
 //! While nothing else changes, credit depends on the number of ticks in which the gate was open, and on nothing else.
 use crate::credit::{Credit, Inputs};
 use crate::gates::{GateTime, Gates, OpenTicks};
+use crate::Time;
 
 #[derive(Clone, Debug)]
 pub struct GatedCredit {
     /// At tick `at`, with all that happened before.
     credit: Credit,
-    at: u64,
+    at: Time,
     /// The first tick without debt, if it is known.
-    without_debt: Option<u64>,
+    without_debt: Option<Time>,
     open: OpenTicks,
 }
 
 impl GatedCredit {
     /// Of a traffic class, from a tick on.
-    pub fn new(traffic_class: usize, at: u64, credit: Credit) -> Self {
+    pub fn new(traffic_class: usize, at: Time, credit: Credit) -> Self {
         Self { credit, at, without_debt: None, open: OpenTicks::new(traffic_class) }
     }
 
     /// The tick up to which everything is known.
-    pub fn at(&self) -> u64 {
+    pub fn at(&self) -> Time {
         self.at
     }
 
@@ -36,14 +37,14 @@ impl GatedCredit {
     }
 
     /// The class transmits up to a tick.
-    pub fn transmit(&mut self, to: u64) {
+    pub fn transmit(&mut self, to: Time) {
         self.credit = transmitted(self.credit, to.saturating_sub(self.at));
         self.at = self.at.max(to);
     }
 
     /// The class does not transmit up to a tick, and a frame of it waits all the time or not at all. While one waits whose
     /// gate does not stay open for the guard, credit stays as it is; see [`OpenTicks`].
-    pub fn pass(&mut self, gates: &Gates, time: &GateTime, to: u64, waiting: bool, guard: u64) {
+    pub fn pass(&mut self, gates: &Gates, time: &GateTime, to: Time, waiting: bool, guard: Time) {
         let from = self.at;
         if to <= from {
             return;
@@ -61,7 +62,7 @@ impl GatedCredit {
 
     /// The first tick without debt, if the class transmits up to `sending` and nothing else happens; `u64::MAX`: none.
     /// It is kept until [`Self::forget`].
-    pub fn without_debt_from(&mut self, gates: &Gates, time: &GateTime, sending: Option<u64>) -> u64 {
+    pub fn without_debt_from(&mut self, gates: &Gates, time: &GateTime, sending: Option<Time>) -> Time {
         if let Some(tick) = self.without_debt {
             return tick.max(self.at);
         }
@@ -69,7 +70,7 @@ impl GatedCredit {
         let wanted = transmitted(self.credit, from - self.at).ticks_to_zero();
         let tick = match gates.is_enabled() {
             _ if wanted == 0 => from,
-            true => self.open.after(gates, time, from, wanted, 0).unwrap_or(u64::MAX),
+            true => self.open.after(gates, time, from, wanted, 0).unwrap_or(Time::MAX),
             false => from.saturating_add(wanted),
         };
         self.without_debt = Some(tick);
@@ -77,10 +78,10 @@ impl GatedCredit {
     }
 
     /// The first tick without debt, if a frame waits from now on that needs a guard; `u64::MAX`: none.
-    pub fn without_debt_behind(&mut self, gates: &Gates, time: &GateTime, guard: u64) -> u64 {
+    pub fn without_debt_behind(&mut self, gates: &Gates, time: &GateTime, guard: Time) -> Time {
         match self.credit.ticks_to_zero() {
             0 => self.at,
-            wanted => self.open.after(gates, time, self.at, wanted, guard).unwrap_or(u64::MAX),
+            wanted => self.open.after(gates, time, self.at, wanted, guard).unwrap_or(Time::MAX),
         }
     }
 
@@ -93,7 +94,7 @@ impl GatedCredit {
     }
 }
 
-fn transmitted(mut credit: Credit, ticks: u64) -> Credit {
+fn transmitted(mut credit: Credit, ticks: Time) -> Credit {
     credit.advance(ticks, Inputs { transmitting: true, gate_open: true, waiting: true });
     credit
 }

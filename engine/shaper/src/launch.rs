@@ -3,11 +3,12 @@
 //! `pen_launch`, whose cycles stand there.
 use crate::egress::{Tick, NEVER};
 use crate::ptp_clock::PtpClock;
+use crate::Time;
 
 /// Queues of a port at most.
 pub const MOST_QUEUES: usize = 16;
 /// A frame that goes by so much after its launch time is on time.
-const NEAR_NS: u64 = 8;
+const NEAR_NS: Time = 8;
 /// The clock is read so long before the tick in which a frame is taken or refused.
 const JUDGED_BEFORE: Tick = 2;
 /// From the tick in which a frame is taken to that in which it goes, and from one frame of a queue to the next, at the least.
@@ -38,7 +39,7 @@ struct Queue<T> {
     is_enabled: bool,
     drops: bool,
     /// By time, of equal times by their coming.
-    held: Vec<(u64, T)>,
+    held: Vec<(Time, T)>,
     /// Nothing goes before this tick.
     ready: Tick,
 }
@@ -47,14 +48,14 @@ struct Queue<T> {
 #[derive(Clone, Debug)]
 pub struct Launch<T> {
     /// What it reads is ahead of the clock, and reaches a launch time by `lead_ns` before it.
-    ahead_ns: u64,
-    lead_ns: u64,
+    ahead_ns: Time,
+    lead_ns: Time,
     horizon_ns: u32,
     queues: [Queue<T>; MOST_QUEUES],
 }
 
 impl<T> Launch<T> {
-    pub fn new(ahead_ns: u64, lead_ns: u64) -> Self {
+    pub fn new(ahead_ns: Time, lead_ns: Time) -> Self {
         let queues = std::array::from_fn(|_| Queue { is_enabled: false, drops: false, held: Vec::new(), ready: 0 });
         Self { ahead_ns, lead_ns, horizon_ns: u32::MAX, queues }
     }
@@ -82,12 +83,12 @@ impl<T> Launch<T> {
         self.queues[queue].held.len()
     }
 
-    fn read(&self, clock: &PtpClock, tick: Tick) -> u64 {
+    fn read(&self, clock: &PtpClock, tick: Tick) -> Time {
         clock.ns_at(tick).saturating_add(self.ahead_ns)
     }
 
     /// A frame of a launch time comes in a tick.
-    pub fn offer(&mut self, clock: &PtpClock, at: Tick, queue: usize, launch_ns: u64, frame: T) -> Verdict {
+    pub fn offer(&mut self, clock: &PtpClock, at: Tick, queue: usize, launch_ns: Time, frame: T) -> Verdict {
         let time = launch_ns.saturating_sub(self.lead_ns);
         let now = self.read(clock, at.saturating_sub(JUDGED_BEFORE));
         let queue = &mut self.queues[queue];

@@ -3,6 +3,8 @@
 //!
 //! Each is the twin of a hardware module: the same integers, the same rounding, the same order.
 #![forbid(unsafe_code)]
+// Times have two widths, and what is a conversion for the one is none for the other.
+#![allow(clippy::useless_conversion, clippy::unnecessary_cast)]
 
 pub mod admission;
 pub mod ats;
@@ -21,4 +23,7 @@ pub mod ptp_clock;
 pub mod reception;
 pub mod sequence_generation;
 pub mod slots;
+mod time;
 pub mod turns;
+
+pub use time::{signed, unsigned, SignedTime, Time};

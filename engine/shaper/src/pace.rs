@@ -3,20 +3,21 @@
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
 
 use crate::egress::{GateTime, LineTime, Tick};
+use crate::Time;
 
-pub const TICK_NS: u64 = 8;
+pub const TICK_NS: Time = 8;
 
 /// How fast a port is, and what is kept free before a gate closes.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     pub rate_bps: u64,
-    pub guard_ns: u64,
+    pub guard_ns: Time,
 }
 
 impl Pace {
     /// A byte takes 10^9 / rate ticks; rounded up, so that a port is never faster than its rate.
     pub fn ticks(self, bytes: u32) -> Tick {
-        (u64::from(bytes) * 1_000_000_000).div_ceil(self.rate_bps)
+        (Tick::from(bytes) * 1_000_000_000).div_ceil(Tick::from(self.rate_bps))
     }
 
     /// From the first bit of the preamble to the end of the gap.
@@ -36,7 +37,7 @@ impl LineTime for Line<'_> {
         self.time
     }
 
-    fn wire(&self, bytes: u16) -> u64 {
+    fn wire(&self, bytes: u16) -> Time {
         self.pace.occupancy(bytes) * TICK_NS + self.pace.guard_ns
     }
 

@@ -4,6 +4,7 @@
 //! Time is TAI nanoseconds since the epoch with 32 bit of fraction. Each cycle adds the increment, and the slew's rate
 //! until its amount is used up exactly. Between two commands time is a piecewise linear function of the cycle, so that
 //! it is known in closed form for every cycle, and the cycle for every time.
+use crate::{signed, unsigned, Time};
 use thiserror::Error;
 
 pub const FRACTION_BITS: u32 = 32;
@@ -12,12 +13,12 @@ pub const NOMINAL_INCREMENT: u64 = 8 << FRACTION_BITS;
 const ONE_NS: u64 = 1 << FRACTION_BITS;
 const END_OF_INCREMENTS: u64 = 1 << 40;
 /// Times from here on are refused.
-pub const TIME_END_NS: u64 = 1 << 63;
+pub const TIME_END_NS: Time = 1 << 63;
 pub const NS_PER_S: u64 = 1_000_000_000;
 /// From the cycle in which the unit takes a command to the one in which it acts.
-pub const COMMAND_CYCLES: u64 = 40;
+pub const COMMAND_CYCLES: Time = 40;
 /// A step is judged by the time so many cycles before it acts.
-const STEP_JUDGED_CYCLES: u64 = 6;
+const STEP_JUDGED_CYCLES: Time = 6;
 /// The largest step, in seconds.
 const STEP_END_S: i64 = 1 << 33;
 
@@ -46,8 +47,8 @@ impl ClockError {
 }
 
 /// Seconds and nanoseconds as nanoseconds; none when that is beyond the clock.
-pub fn nanoseconds(s: u64, ns: u64) -> Option<u64> {
-    let time = s.checked_mul(NS_PER_S)?.checked_add(ns)?;
+pub fn nanoseconds(s: u64, ns: u64) -> Option<Time> {
+    let time = Time::from(s).checked_mul(Time::from(NS_PER_S))?.checked_add(Time::from(ns))?;
     (ns < NS_PER_S && time < TIME_END_NS).then_some(time)
 }
 
@@ -66,7 +67,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtpClock {
     /// The last cycle in which a command acted; nothing is known of those before.
-    cycle: u64,
+    cycle: Time,
     /// In 2^-32 ns.
     time: i128,
     increment: u64,
@@ -78,19 +79,19 @@ pub struct PtpClock {
 /// A part of the clock in which each cycle adds the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    pub cycle: u64,
+    pub cycle: Time,
     /// In that cycle, in 2^-32 ns.
     pub time: i128,
     /// Zero: the clock is not known to run yet.
     pub increment: u64,
     /// The first cycle that another line holds for.
-    pub until: u64,
+    pub until: Time,
 }
 
 impl PtpClock {
     /// Shows `ns` in `cycle`.
-    pub fn new(cycle: u64, ns: u64) -> Self {
-        Self { cycle, time: i128::from(ns) << FRACTION_BITS, increment: NOMINAL_INCREMENT, left: 0, rate: 1 }
+    pub fn new(cycle: Time, ns: Time) -> Self {
+        Self { cycle, time: signed(ns) << FRACTION_BITS, increment: NOMINAL_INCREMENT, left: 0, rate: 1 }
     }
 
     /// Each cycle adds so much, from the first one on; never nothing.
@@ -103,7 +104,7 @@ impl PtpClock {
     }
 
     /// The last cycle in which a command acted, and the time in it, in 2^-32 ns.
-    pub fn begin(&self) -> (u64, i128) {
+    pub fn begin(&self) -> (Time, i128) {
         (self.cycle, self.time)
     }
 
@@ -114,62 +115,62 @@ impl PtpClock {
 
     /// Time after so many cycles, and how much of the slew that took.
     #[inline]
-    fn after(&self, cycles: u64) -> (i128, i128) {
-        let linear = self.time + i128::from(cycles) * i128::from(self.increment);
+    fn after(&self, cycles: Time) -> (i128, i128) {
+        let linear = self.time + signed(cycles) * i128::from(self.increment);
         if self.left == 0 {
             return (linear, 0);
         }
-        let most = i128::from(cycles) * i128::from(self.rate);
+        let most = signed(cycles) * i128::from(self.rate);
         let slewed = self.left.clamp(-most, most);
         (linear + slewed, slewed)
     }
 
     /// In 2^-32 ns.
     #[inline]
-    pub fn time_at(&self, cycle: u64) -> i128 {
+    pub fn time_at(&self, cycle: Time) -> i128 {
         self.after(cycle.saturating_sub(self.cycle)).0
     }
 
     #[inline]
-    pub fn ns_at(&self, cycle: u64) -> u64 {
-        (self.time_at(cycle) >> FRACTION_BITS) as u64
+    pub fn ns_at(&self, cycle: Time) -> Time {
+        (self.time_at(cycle) >> FRACTION_BITS) as Time
     }
 
-    pub fn is_slewing_at(&self, cycle: u64) -> bool {
+    pub fn is_slewing_at(&self, cycle: Time) -> bool {
         self.after(cycle.saturating_sub(self.cycle)).1 != self.left
     }
 
     /// The line that the clock follows in a cycle.
-    pub fn line(&self, cycle: u64) -> Line {
+    pub fn line(&self, cycle: Time) -> Line {
         let Self { cycle: begin, time, increment, left, rate } = *self;
         if cycle < begin {
             return Line { cycle, time, increment: 0, until: begin };
         }
         if left == 0 {
-            return Line { cycle: begin, time, increment, until: u64::MAX };
+            return Line { cycle: begin, time, increment, until: Time::MAX };
         }
         // Whole parts of the slew; then one cycle with what is left of it, which the line behind it begins after.
-        let whole = u64::try_from(left.abs() / i128::from(rate)).unwrap_or(u64::MAX);
+        let whole = unsigned(left.abs() / i128::from(rate)).unwrap_or(Time::MAX);
         let behind = begin.saturating_add(whole).saturating_add(1);
         if cycle < behind {
             let slewing = increment.wrapping_add_signed(rate as i64 * left.signum() as i64);
             return Line { cycle: begin, time, increment: slewing, until: behind };
         }
-        Line { cycle: behind, time: self.time_at(behind), increment, until: u64::MAX }
+        Line { cycle: behind, time: self.time_at(behind), increment, until: Time::MAX }
     }
 
     /// The first cycle from the last command on in which the clock shows `ns` or later.
     #[inline]
-    pub fn cycle_of_ns(&self, ns: u64) -> u64 {
-        self.cycle_of(i128::from(ns) << FRACTION_BITS)
+    pub fn cycle_of_ns(&self, ns: Time) -> Time {
+        self.cycle_of(signed(ns) << FRACTION_BITS)
     }
 
     /// The same of a time in 2^-32 ns.
     #[inline]
-    pub fn cycle_of(&self, target: i128) -> u64 {
+    pub fn cycle_of(&self, target: i128) -> Time {
         let count =
             if self.left == 0 { cycles(self.time, target, self.increment.into()) } else { self.slewed_to(target) };
-        self.cycle.saturating_add(u64::try_from(count).unwrap_or(u64::MAX))
+        self.cycle.saturating_add(unsigned(count).unwrap_or(Time::MAX))
     }
 
     /// Cycles to a time, while something is slewed: all whole parts of the slew, what is left of it in the next, then
@@ -187,9 +188,9 @@ impl PtpClock {
     }
 
     /// A command acts in `cycle`, after all those before it. Refused, it changes nothing.
-    pub fn command(&mut self, cycle: u64, command: Command) -> Result<(), ClockError> {
+    pub fn command(&mut self, cycle: Time, command: Command) -> Result<(), ClockError> {
         let (time, slewed) = self.after(cycle.saturating_sub(self.cycle));
-        let end = i128::from(TIME_END_NS);
+        let end = signed(TIME_END_NS);
         let beyond = |ns: i128| if (0..end).contains(&ns) { Ok(ns << FRACTION_BITS) } else { Err(ClockError::Beyond) };
         let (Command::Set { ns, .. } | Command::Step { ns, .. }) = command else {
             let now = Self { cycle: self.cycle.max(cycle), time, left: self.left - slewed, ..*self };
@@ -215,7 +216,7 @@ impl PtpClock {
                     return Err(ClockError::Beyond);
                 }
                 let by = i128::from(s) * i128::from(NS_PER_S) + i128::from(ns);
-                beyond(i128::from(self.ns_at(cycle.saturating_sub(STEP_JUDGED_CYCLES))) + by)?;
+                beyond(signed(self.ns_at(cycle.saturating_sub(STEP_JUDGED_CYCLES))) + by)?;
                 self.time_at(cycle - 1) + i128::from(self.increment) + (by << FRACTION_BITS)
             }
             Command::Set { s, .. } => beyond(i128::from(s) * i128::from(NS_PER_S) + i128::from(ns))?,

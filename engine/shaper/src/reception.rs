@@ -5,19 +5,20 @@
 //! frame's record and its source address have gone out in two of the port's turns.
 use crate::egress::Tick;
 use crate::turns::Turns;
+use crate::Time;
 
 /// From a byte's cycle on the wire to the write into the FIFO, and from there to its being taken.
 const TO_FIFO: Tick = 2;
 const THROUGH_FIFO: Tick = 3;
 /// From a byte's being taken to the place's being free for another.
 const BACK: Tick = 3;
-const FIFO_BYTES: u64 = 32;
+const FIFO_BYTES: Time = 32;
 
 /// Bytes that are taken one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     first: Tick,
-    bytes: u64,
+    bytes: Time,
 }
 
 /// What becomes of a frame on its way through the FIFO.
@@ -56,7 +57,7 @@ impl Reception {
         let write = first + TO_FIFO;
         let start = (write + THROUGH_FIFO).max(self.free);
         let is_late = start > write + THROUGH_FIFO;
-        let length = u64::from(bytes);
+        let length = Time::from(bytes);
         // Without a backlog nothing can be lost; this is always so with a gap of 12 and a whole preamble.
         let lost = if is_late { self.lost(write, start, length) } else { None };
         let Some(kept) = lost else {
@@ -77,7 +78,7 @@ impl Reception {
         turn
     }
 
-    fn push(&mut self, first: Tick, bytes: u64) {
+    fn push(&mut self, first: Tick, bytes: Time) {
         if bytes >= FIFO_BYTES {
             // What came before has left the FIFO.
             self.run = 0;
@@ -89,7 +90,7 @@ impl Reception {
     }
 
     /// How many bytes go in before the first that finds no room, if any does not.
-    fn lost(&self, write: Tick, start: Tick, bytes: u64) -> Option<u64> {
+    fn lost(&self, write: Tick, start: Tick, bytes: Time) -> Option<Time> {
         (0..bytes).find(|&n| {
             let cycle = write + n;
             // The byte that has to be gone: 32 before this one.
@@ -99,7 +100,7 @@ impl Reception {
     }
 
     /// When the byte that stands `back` bytes before the next one in the FIFO is taken; long ago if it is not known.
-    fn taken(&self, mut back: u64) -> Tick {
+    fn taken(&self, mut back: Time) -> Tick {
         for n in 0..self.runs.len() {
             let run = self.runs[(self.run as usize + self.runs.len() - n) % self.runs.len()];
             if back <= run.bytes {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The fixed turns in which ports use what they share: of the hardware's cycles, each is one port's.
 use crate::egress::Tick;
+use crate::Time;
 
 /// At every rate.
-pub const CYCLE_NS: u64 = 8;
+pub const CYCLE_NS: Time = 8;
 
 /// So many words are read ahead of the transmitter.
 const WORDS_AHEAD: Tick = 4;
@@ -24,8 +25,7 @@ pub struct Turns {
 impl Turns {
     /// Of 2 to 8 ports.
     pub fn new(ports: u16) -> Self {
-        let ports = Tick::from(ports);
-        Self { ports, reciprocal: u64::MAX / ports + 1 }
+        Self { ports: ports.into(), reciprocal: u64::MAX / u64::from(ports) + 1 }
     }
 
     /// Whose turn a cycle is.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario may ask for at most.
 
-A run and what is added to its times stay below 2^63 ps (106 days), which the engine, a trace and its tables can hold.
-PTP clocks and the times of gates go on for longer, to 2^63 ns.
+Hardware, a trace and its tables hold times below 2^63 ps (106 days), and so does all that 64 bit count. A run of models
+that needs more is counted with 128 bit: see `years.py`. PTP clocks and the times of gates go to 2^63 ns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.scenario.units import DRIFT, FREQUENCY, LENGTH, RATE, TIME, Quanti
 
 _MS, _S = 10**9, 10**12
 
-LONGEST_PS = 100 * 86_400 * _S  # 100 days
+LONGEST_PS = 100 * 86_400 * _S  # 100 days: of what is counted with 64 bit
 YEARS_PS = 100 * 365 * 86_400 * _S
 LINE_RATE_BPS = 10**9  # what the hardware's GMII ports run at
 FASTEST_BPS = 10**11
@@ -27,10 +27,11 @@ START_TIME_NS = 2 * 10**12
 MOST_PACKETS = 1_000_000  # of a group of pictures
 _KERNEL_NS = 2**31 - 1  # struct tc_etf_qopt has an s32, and taprio's txtime-delay is kept below it too
 
-# Times: of a whole run or a period; since its begin; of a host's software.
+# Times: of a run of real hosts; of any run or a period; since its begin; of waiting; of a host's software.
 DURATION = Quantity(TIME, 1, LONGEST_PS)
-Duration = Annotated[int, DURATION]
-Start = Annotated[int, Quantity(TIME, 0, LONGEST_PS)]
+Duration = Annotated[int, Quantity(TIME, 1, YEARS_PS)]
+Start = Annotated[int, Quantity(TIME, 0, YEARS_PS)]
+Wait = Annotated[int, Quantity(TIME, 0, LONGEST_PS)]
 SoftwareTime = Annotated[int, Quantity(TIME, 0, 1000 * _S)]
 DISPLACEMENT = Quantity(TIME, -1000 * _S, 1000 * _S)
 Displacement = Annotated[int, DISPLACEMENT]

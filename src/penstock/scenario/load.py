@@ -39,6 +39,7 @@ from penstock.scenario.tables import check_tables
 from penstock.scenario.tagging import check_tagging
 from penstock.scenario.use import check_use
 from penstock.scenario.vlans import with_vlans
+from penstock.scenario.years import trace_of
 
 NODES = ("model", "rtl", "linux", "plane")
 
@@ -87,6 +88,7 @@ def _network(draft: Draft, override: str | None, written: str | Mapping[str, Any
         written=written,
     )
     network = replace(network, faults=faults_of(draft, network))
+    network = replace(network, trace=trace_of(draft, network))
     check_schedulers(draft, network)
     check_reservations(draft, network)
     check_demand(draft, network)

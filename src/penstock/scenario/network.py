@@ -14,6 +14,8 @@ from penstock.scenario.checked_fault import Fault
 from penstock.scenario.checked_stream import Ats, Hop, Stream
 from penstock.scenario.egress import Egress
 from penstock.scenario.findings import Finding
+from penstock.scenario.limits import LONGEST_PS
+from penstock.scenario.positions import KeyPath
 
 if TYPE_CHECKING:
     from penstock.scenario.host_port import HostPort
@@ -211,6 +213,28 @@ class Network:
     def is_real(self) -> bool:
         """Whether its nodes are real hosts, with real frames and real time."""
         return self.nodes in REAL
+
+    @cached_property
+    def counted(self) -> dict[KeyPath, int]:
+        """All times that are counted from the run's begin or from release to release, by their keys."""
+        times: dict[KeyPath, int | None] = {("duration",): self.duration_ps}
+        for name, stream in self.streams.items():
+            source = stream.source
+            path: KeyPath = ("streams", name, "source")
+            times |= {(*path, "start"): source.start, (*path, "every"): source.every, (*path, "poisson"): source.poisson}
+            if source.normal is not None:
+                times |= {
+                    (*path, "normal", "mean"): source.normal.mean,
+                    (*path, "normal", "deviation"): source.normal.deviation,
+                }
+        for number, fault in enumerate(self.faults):
+            times |= {("faults", number, "at"): fault.at_ps, ("faults", number, "until"): fault.until_ps}
+        return {path: time for path, time in times.items() if time is not None}
+
+    @cached_property
+    def counts_years(self) -> bool:
+        """Whether some of them take more than 64 bit."""
+        return any(time > LONGEST_PS for time in self.counted.values())
 
     @cached_property
     def memo(self) -> dict[Hashable, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from penstock.scenario.keys import Table, Whole, refuse, said
-from penstock.scenario.limits import Start
+from penstock.scenario.limits import Wait
 from penstock.scenario.linux_keys import Interface
 from penstock.tiles.grid import Grid
 from penstock.tiles.identity import Identity
@@ -38,7 +38,7 @@ class Tiles(Table):
     tiles: RowsAndColumns | None = Field(default=None, description="Rows and columns of tiles, of a torus or a mesh2d.")
     tile: RowsAndColumns | None = Field(default=None, description="Rows and columns of a tile: [2, 2] or [1, 1].")
     absent: list[TileNode] = Field(default_factory=list, description="Nodes that are not there.")
-    link_detection: Start = Field(
+    link_detection: Wait = Field(
         default=0, description="How long after a link goes down or up the nodes at its ends know of it."
     )
     congestion_detour: Annotated[int | None, Whole(1, 100_000)] = Field(

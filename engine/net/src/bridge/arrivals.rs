@@ -41,6 +41,7 @@ pub(super) struct Pending {
     pub facts: Option<Box<Facts>>,
 }
 
+#[cfg(not(feature = "wide"))]
 const _: () = assert!(size_of::<Fifo<Pending>>() == 64, "one line of the cache");
 
 /// What every frame needs stands first and together.

@@ -5,6 +5,7 @@ use super::timing::Counting;
 use penstock_shaper::admission::CLASSES;
 use penstock_shaper::identification::{destination_key, ipv4_key, source_key, Key};
 use penstock_shaper::ptp_clock::NOMINAL_INCREMENT;
+use penstock_shaper::Time;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -229,7 +230,7 @@ pub enum Timing {
     /// Ticks are picoseconds.
     Ideal {
         /// From the last bit (cut-through: the header's) to the first instant at which the frame may be selected.
-        processing_delay_ps: u64,
+        processing_delay_ps: Time,
         /// Of its header, behind which a frame may be sent on; none: it has to be whole.
         cut_through_bytes: Option<u16>,
         /// Of each port.

@@ -4,6 +4,7 @@ use penstock_shaper::admission::CLASSES;
 use penstock_shaper::ats::{
     process_frame_at, Group, Rate, Scheduler, MAX_PROCESSING_DELAY_NS, MAX_RESIDENCE_NS, TICKS_PER_NS,
 };
+use penstock_shaper::{signed, Time};
 use prefetch_index::prefetch_index;
 
 use super::change::Change;
@@ -12,7 +13,7 @@ use super::timing::{visible_cycles, CYCLE_NS, RX_LATENCY_CYCLES};
 use super::{Tick, NEVER};
 use crate::limits::OVERHEAD_BYTES;
 
-const PS_PER_NS: u64 = 1_000;
+const PS_PER_NS: Time = 1_000;
 
 /// What an ATS scheduler says of a frame.
 #[derive(Clone, Copy, Debug)]
@@ -155,13 +156,13 @@ impl Meters {
     ) -> Shape {
         // Rounded down; a division of 128 bit would take long.
         let (ns, ps) = (last / PS_PER_NS, last % PS_PER_NS);
-        let arrival = i128::from(ns) * TICKS_PER_NS + i128::from((ps << TICKS_PER_NS.trailing_zeros()) / PS_PER_NS);
+        let arrival = signed(ns) * TICKS_PER_NS + signed((ps << TICKS_PER_NS.trailing_zeros()) / PS_PER_NS);
         let Some((eligible, pass)) = self.process(group, stream, arrival, bytes, metering) else {
             return Shape { visible: NEVER, pass: false };
         };
-        let wait_ps = ((eligible - arrival) * i128::from(PS_PER_NS) + TICKS_PER_NS - 1) / TICKS_PER_NS;
-        let delay_ps = u64::from(metering.delay_ns) * PS_PER_NS;
-        let visible = i128::from(last) + wait_ps + i128::from(delay_ps);
+        let wait_ps = ((eligible - arrival) * signed(PS_PER_NS) + TICKS_PER_NS - 1) / TICKS_PER_NS;
+        let delay_ps = Time::from(metering.delay_ns) * PS_PER_NS;
+        let visible = signed(last) + wait_ps + signed(delay_ps);
         Shape { visible: earliest.max(Tick::try_from(visible).unwrap_or(NEVER)), pass }
     }
 
@@ -174,13 +175,13 @@ impl Meters {
         metering: &Metering,
         ports: u16,
     ) -> Shape {
-        let ticks = |ns: u64| i128::from(ns) * TICKS_PER_NS;
+        let ticks = |ns: Time| signed(ns) * TICKS_PER_NS;
         let arrival = ticks(CYCLE_NS * (last - RX_LATENCY_CYCLES));
         let Some((eligible, pass)) = self.process(group, stream, arrival, bytes, metering) else {
             return Shape { visible: NEVER, pass: false };
         };
         let visible = last + visible_cycles(ports);
-        let delay = ticks(u64::from(metering.delay_ns.min(MAX_PROCESSING_DELAY_NS)));
+        let delay = ticks(Time::from(metering.delay_ns.min(MAX_PROCESSING_DELAY_NS)));
         let cycle = ticks(CYCLE_NS);
         let assigned = (eligible + delay + cycle - 1).div_euclid(cycle);
         Shape { visible: visible.max(Tick::try_from(assigned).unwrap_or(NEVER)), pass }

@@ -15,6 +15,8 @@ mod config;
 mod cut_through;
 mod decide;
 mod detours;
+// It stands beside hardware, for hours at most.
+#[cfg(not(feature = "wide"))]
 pub mod device;
 mod displace;
 mod facts;

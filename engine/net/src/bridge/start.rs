@@ -6,6 +6,7 @@ use penstock_shaper::credit::{self, Bounds, Credit};
 use penstock_shaper::egress::{EgressPort, GateTime};
 use penstock_shaper::gates::{AdminList, Capacity, Entry, List, Lists};
 use penstock_shaper::ptp_clock::{PtpClock, NOMINAL_INCREMENT, TIME_END_NS};
+use penstock_shaper::{signed, Time};
 
 use super::config::{refuse, within, BridgeError, CreditConfig, GatesConfig, PtpConfig, ShapersConfig};
 use super::timing::{Clock, Line, GATE_DELAYS};
@@ -80,19 +81,22 @@ pub fn start_list(
 }
 
 /// Units of gate time in a nanosecond.
-fn unit(clock: &Clock) -> u64 {
+fn unit(clock: &Clock) -> Time {
     match clock {
         Clock::Hardware(_) => 1,
         Clock::Ideal(_) => 1_000,
     }
 }
 
+/// Gate time ends before this where it counts picoseconds.
+const END_PS: Time = Time::MAX / 2 + 1;
 /// The gate time at which a run begins where it counts picoseconds: more than a cycle, so that one that runs has begun.
-const ORIGIN_PS: u64 = 1 << 53;
+const ORIGIN_PS: Time = 1 << 53;
 
 /// Gate time of a node whose PTP clock shows its start in a tick.
 pub fn gate_time(clock: &Clock, ptp: PtpConfig, tick: Tick) -> Result<GateTime, BridgeError> {
-    if ptp.start_ns >= TIME_END_NS {
+    let start_ns = Time::from(ptp.start_ns);
+    if start_ns >= TIME_END_NS {
         return Err(refuse(format!("the PTP clock starts at {} ns", ptp.start_ns), "less than 2^63 is allowed"));
     }
     if ptp.start_ps >= 1_000 {
@@ -104,8 +108,8 @@ pub fn gate_time(clock: &Clock, ptp: PtpConfig, tick: Tick) -> Result<GateTime, 
     Ok(match clock {
         Clock::Hardware(_) => {
             let early = if ptp.increment == NOMINAL_INCREMENT { 0 } else { RATE_BEFORE_START };
-            let lead = early.min(tick).min(ptp.start_ns / 8);
-            let clock = PtpClock::new(tick - lead, ptp.start_ns - 8 * lead).with_increment(ptp.increment);
+            let lead = early.min(tick).min(start_ns / 8);
+            let clock = PtpClock::new(tick - lead, start_ns - 8 * lead).with_increment(ptp.increment);
             GateTime::new(clock, GATE_DELAYS)
         }
         Clock::Ideal(_) => GateTime::of_picoseconds(tick, ORIGIN_PS, ptp.increment),
@@ -117,9 +121,9 @@ fn list_at_start(
     line: &Line,
     ptp: PtpConfig,
     gates: &GatesConfig,
-    now: u64,
+    now: Time,
     lists: &mut Lists,
-) -> Result<Option<(Arc<List>, u64)>, BridgeError> {
+) -> Result<Option<(Arc<List>, Time)>, BridgeError> {
     if gates.entries.is_empty() {
         return Ok(None);
     }
@@ -129,12 +133,12 @@ fn list_at_start(
     let units = |name: &str, ns: u64| {
         let beyond = || refuse(format!("{name} of {ns} ns of {}", what()), "up to 2^32 - 1 ns is allowed");
         if ns < 1 << 32 {
-            Ok(ns * unit)
+            Ok(Time::from(ns) * unit)
         } else {
             Err(beyond())
         }
     };
-    if gates.base_time_ns >= TIME_END_NS {
+    if Time::from(gates.base_time_ns) >= TIME_END_NS {
         let beyond = format!("a base time of {} ns of {}", gates.base_time_ns, what());
         return Err(refuse(beyond, "less than 2^63 ns is allowed"));
     }
@@ -144,13 +148,13 @@ fn list_at_start(
     }
     let cycle_time = units("a cycle time", gates.cycle_time_ns)?;
     let base_time = match clock {
-        Clock::Hardware(_) => gates.base_time_ns,
+        Clock::Hardware(_) => Time::from(gates.base_time_ns),
         // Counted from the begin of the run: what is years ahead does not come in it, cycles may have begun years ago.
         Clock::Ideal(_) => {
-            let ahead = (i128::from(gates.base_time_ns) - i128::from(ptp.start_ns)) * i128::from(unit);
+            let ahead = (i128::from(gates.base_time_ns) - i128::from(ptp.start_ns)) * signed(unit);
             let ahead = ahead - i128::from(ptp.start_ps);
-            let first = if ahead < 0 && cycle_time > 0 { ahead % i128::from(cycle_time) } else { ahead };
-            (i128::from(now) + first).clamp(0, i128::from(TIME_END_NS - 1)) as u64
+            let first = if ahead < 0 && cycle_time > 0 { ahead % signed(cycle_time) } else { ahead };
+            (signed(now) + first).clamp(0, signed(END_PS - 1)) as Time
         }
     };
     let cycle_time_extension = units("a cycle time extension", gates.cycle_time_extension_ns)?;
@@ -163,12 +167,13 @@ fn list_at_start(
     let intervals = admin.entries.iter().map(|entry| entry.interval);
     let shortest = match clock {
         Clock::Hardware(_) => hardware.least_interval,
-        Clock::Ideal(_) => intervals.fold(admin.cycle_time, u64::min),
+        Clock::Ideal(_) => intervals.fold(admin.cycle_time, Time::min),
     };
     let capacity = Capacity {
         // Of lists that the hardware could not run: as short as they are.
         least_interval: shortest.clamp(1, hardware.least_interval * unit),
-        horizon: (hardware.horizon * unit).saturating_mul(credit::PORT_RATE_BPS.div_ceil(rate)),
+        horizon: (hardware.horizon * unit).saturating_mul(Time::from(credit::PORT_RATE_BPS.div_ceil(rate))),
+        time_end: if matches!(clock, Clock::Hardware(_)) { hardware.time_end } else { END_PS },
         ..hardware
     };
     let list = lists.compile(admin, capacity).map_err(|error| refuse(what(), error.to_string()))?;
@@ -210,7 +215,7 @@ mod tests {
         let mut egress = EgressPort::new(2);
         egress.change_gates(&line, 0).set_enabled(true);
         start_list(&mut egress, &line, ptp, &gates(base_time_ns), TICK, &mut Lists::default()).unwrap();
-        let ticks = |ns: u64| if matches!(clock, Clock::Hardware(_)) { ns / 8 } else { ns * 1_000 };
+        let ticks = |ns: Time| if matches!(clock, Clock::Hardware(_)) { ns / 8 } else { ns * 1_000 };
         let lead = if matches!(clock, Clock::Hardware(_)) { 3 - 7 } else { 0 };
         let at = |ns: &u64| gate_time.at((TICK + ticks(*ns)).wrapping_add_signed(lead));
         after_ns.iter().map(|ns| egress.gates().unwrap().states(at(ns))).collect()
@@ -264,7 +269,7 @@ mod tests {
         let shows = |start_ns, increment, tick| {
             let ptp = PtpConfig { start_ns, increment, ..PtpConfig::default() };
             let time = gate_time(&hardware, ptp, tick).unwrap().clock().time_at(tick);
-            (time >> penstock_shaper::ptp_clock::FRACTION_BITS) as u64
+            (time >> penstock_shaper::ptp_clock::FRACTION_BITS) as Time
         };
         assert_eq!([0, 10, TICK].map(|tick| shows(1_000, NOMINAL_INCREMENT, tick)), [1_000; 3]);
         // Of 16 ns a cycle: 64 cycles, or as many as there are before, or as the clock has shown.
@@ -297,7 +302,7 @@ mod tests {
     #[test]
     fn the_rest_of_an_entry_is_as_long_as_the_hardware_asks_for() {
         let clock = ideal();
-        let second = |rest_ns: u64| {
+        let second = |rest_ns: Time| {
             let cycle_time_ns = 30_000 + rest_ns;
             let (gates, ptp) = (GatesConfig { cycle_time_ns, ..gates(0) }, PtpConfig::default());
             let gate_time = gate_time(&clock, ptp, TICK).unwrap();

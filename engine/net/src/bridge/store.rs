@@ -31,7 +31,7 @@ struct Release {
     pool: Pool,
 }
 
-const _: () = assert!(size_of::<Release>() == 16 && MAX_PORTS <= 256);
+const _: () = assert!(size_of::<Release>() == 2 * size_of::<Tick>() && MAX_PORTS <= 256);
 
 /// What every frame needs stands first and together.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use penstock_shaper::gate_config::GATES_CYCLES;
 use penstock_shaper::lifetime::GivingUp;
 pub use penstock_shaper::turns::CYCLE_NS;
 use penstock_shaper::turns::{self, Turns};
+use penstock_shaper::Time;
 
 use super::config::{BridgeError, Timing};
 use super::Tick;
@@ -89,7 +90,7 @@ impl Cycles {
     }
 
     /// The constant delay of the bridge, which is its ProcessingDelayMax.
-    pub fn delay_ns(self) -> u64 {
+    pub fn delay_ns(self) -> Time {
         CYCLE_NS * (RX_LATENCY_CYCLES + self.visible())
     }
 
@@ -142,7 +143,7 @@ impl Cycles {
         let header = if egress == self.host { HOST_HEADER } else { 0 };
         let wanted = |word: Tick| turns::wanted(selection + header + self.waits(edit), word);
         self.turns.release(egress, selection, bytes, |last_word| {
-            let turn = |word: Tick| self.turn(egress, wanted(word).saturating_add_signed(later(edit, word)));
+            let turn = |word: Tick| self.turn(egress, wanted(word).saturating_add_signed(later(edit, word).into()));
             // One in each turn, also where those behind tags that go are wanted sooner.
             let behind = |word: Tick| turn(word) + (last_word - word) * self.ports;
             match last_word {
@@ -371,19 +372,19 @@ impl LineTime for Line<'_> {
     }
 
     #[inline]
-    fn wire(&self, bytes: u16) -> u64 {
+    fn wire(&self, bytes: u16) -> Time {
         match self.clock {
             Clock::Hardware(_) if self.counting.window_without_gap => {
-                CYCLE_NS * (u64::from(PREAMBLE_BYTES) + u64::from(bytes))
+                CYCLE_NS * (Tick::from(PREAMBLE_BYTES) + Tick::from(bytes))
             }
-            Clock::Hardware(_) => CYCLE_NS * wire_length(Bytes(u64::from(bytes))).0,
+            Clock::Hardware(_) => CYCLE_NS * Time::from(wire_length(Bytes(bytes.into())).0),
             Clock::Ideal(ideal) if self.counting.window_without_gap => ideal.end(self.port, 0, bytes),
             Clock::Ideal(ideal) => ideal.wire(self.port, bytes),
         }
     }
 
     #[inline]
-    fn credit_guard(&self, bytes: u16) -> u64 {
+    fn credit_guard(&self, bytes: u16) -> Time {
         if self.counting.credit_frozen_in_guard_band {
             // The guard band begins with the last instant in which the frame may start.
             self.wire(bytes) + 1

@@ -2,12 +2,14 @@
 //! The network as it is handed over, in JSON. Unknown keys are refused.
 mod source;
 mod stream;
+mod time;
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use crate::bridge::{BridgeConfig, ShapersConfig};
+use penstock_shaper::Time;
 pub use source::{Handover, Jitter, Launch, Source, SourceKind};
 pub use stream::{AudioDescription, Committed, FrameDescription, MediaDescription, PayloadDescription, Stream};
 
@@ -15,10 +17,14 @@ pub use stream::{AudioDescription, Committed, FrameDescription, MediaDescription
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// Sources create frames before this time.
-    pub duration_ps: u64,
+    #[serde(deserialize_with = "time::time")]
+    pub duration_ps: Time,
     /// How long the run goes on after that, at most, for what is still inside.
-    #[serde(default = "Network::default_drain_ps")]
-    pub drain_ps: u64,
+    #[serde(default = "Network::default_drain_ps", deserialize_with = "time::time")]
+    pub drain_ps: Time,
+    /// Times may be beyond 100 days, which those of 128 bit hold.
+    #[serde(default)]
+    pub years: bool,
     pub bridges: Vec<Bridge>,
     pub stations: Vec<Station>,
     pub links: Vec<Link>,
@@ -67,7 +73,8 @@ pub enum Timing {
     Hardware,
     Ideal {
         /// From last bit in to the instant at which it may be selected.
-        processing_delay_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        processing_delay_ps: Time,
         /// Of its header, behind which a frame may be sent on; none: it has to be whole.
         #[serde(default)]
         cut_through_bytes: Option<u16>,
@@ -101,8 +108,10 @@ pub struct Bridge {
 #[serde(deny_unknown_fields)]
 pub struct Wave {
     pub path: PathBuf,
-    pub from_ps: u64,
-    pub until_ps: u64,
+    #[serde(deserialize_with = "time::time")]
+    pub from_ps: Time,
+    #[serde(deserialize_with = "time::time")]
+    pub until_ps: Time,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -191,7 +200,8 @@ pub struct Link {
     pub a: Place,
     pub b: Place,
     pub rate_bps: u64,
-    pub delay_ps: u64,
+    #[serde(deserialize_with = "time::time")]
+    pub delay_ps: Time,
 }
 
 /// Lasts for ever without an end. A link is a place among the links; nodes are the bridges and then the stations.
@@ -200,19 +210,25 @@ pub struct Link {
 pub enum Fault {
     LinkDown {
         link: usize,
-        at_ps: u64,
-        until_ps: Option<u64>,
+        #[serde(deserialize_with = "time::time")]
+        at_ps: Time,
+        #[serde(default, deserialize_with = "time::time_if_told")]
+        until_ps: Option<Time>,
     },
     NodeDown {
         node: usize,
-        at_ps: u64,
-        until_ps: Option<u64>,
+        #[serde(deserialize_with = "time::time")]
+        at_ps: Time,
+        #[serde(default, deserialize_with = "time::time_if_told")]
+        until_ps: Option<Time>,
     },
     /// Each bit flips with this probability.
     BitErrors {
         link: usize,
-        at_ps: u64,
-        until_ps: Option<u64>,
+        #[serde(deserialize_with = "time::time")]
+        at_ps: Time,
+        #[serde(default, deserialize_with = "time::time_if_told")]
+        until_ps: Option<Time>,
         rate: f64,
         seed: u64,
     },
@@ -252,7 +268,7 @@ impl Network {
         stream.to.iter().chain([&stream.from]).all(|&station| station < self.stations.len()) && !stream.to.is_empty()
     }
 
-    fn default_drain_ps() -> u64 {
+    fn default_drain_ps() -> Time {
         10_000_000_000
     }
 }

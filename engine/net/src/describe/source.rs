@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When a stream's frames are released, and what is between that and its talker's port.
+use penstock_shaper::Time;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+
+use super::time;
 
 /// How far each release is displaced; a stream never overtakes itself.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,10 +39,11 @@ pub struct Handover {
 #[serde(deny_unknown_fields)]
 pub struct Launch {
     /// After the time at which the source would release the frame without jitter.
-    pub offset_ps: u64,
+    #[serde(deserialize_with = "time::time")]
+    pub offset_ps: Time,
     /// By so much earlier the port is to select the frame: launch times may be those of the first bit behind the delimiter.
-    #[serde(default)]
-    pub lead_ps: u64,
+    #[serde(default, deserialize_with = "time::time")]
+    pub lead_ps: Time,
     /// By how much the controller is off that time.
     #[serde(default)]
     pub error: Option<Jitter>,
@@ -49,8 +53,8 @@ pub struct Launch {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Source {
     /// Of the first frame; a response has none of its own.
-    #[serde(default)]
-    pub start_ps: u64,
+    #[serde(default, deserialize_with = "time::time")]
+    pub start_ps: Time,
     /// Of frames.
     #[serde(default)]
     pub count: Option<u64>,
@@ -67,47 +71,50 @@ pub struct Source {
 #[serde(deny_unknown_fields, tag = "kind", rename_all = "snake_case")]
 pub enum SourceKind {
     /// Frames of a file at their times, the first at `start_ps`.
-    Capture {
-        path: PathBuf,
-    },
+    Capture { path: PathBuf },
     Periodic {
         frame_bytes: u32,
-        period_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        period_ps: Time,
     },
     /// A frame whenever the station's port is free.
-    BackToBack {
-        frame_bytes: u32,
-    },
+    BackToBack { frame_bytes: u32 },
     /// `size` frames at once, every `period_ps`.
     Burst {
         frame_bytes: u32,
         size: u64,
-        period_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        period_ps: Time,
     },
     /// Exponential time from release to release.
     Poisson {
         frame_bytes: u32,
-        mean_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        mean_ps: Time,
     },
     /// Normal time from release to release; below zero counts as zero.
     Normal {
         frame_bytes: u32,
-        mean_ps: u64,
-        deviation_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        mean_ps: Time,
+        #[serde(deserialize_with = "time::time")]
+        deviation_ps: Time,
     },
     /// In each period the frames of one list, the lists in turn: audio packets, the packets of video pictures.
     Pattern {
-        period_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        period_ps: Time,
         sizes: Vec<Vec<u32>>,
         /// From one frame of a list to the next.
-        #[serde(default)]
-        spread_ps: u64,
+        #[serde(default, deserialize_with = "time::time")]
+        spread_ps: Time,
     },
     /// A frame for each frame of another stream that this talker listens to, after its last bit.
     Response {
         /// Among the streams.
         to_stream: usize,
-        after_ps: u64,
+        #[serde(deserialize_with = "time::time")]
+        after_ps: Time,
         frame_bytes: u32,
     },
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How deep the queues of a port were.
+use penstock_shaper::Time;
 use std::collections::VecDeque;
 
 /// Changes that are kept until later ones have come: what a node tells of one port is nearly in the order of time, a
@@ -10,14 +11,14 @@ const WINDOW: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Depth {
     /// In the order of time: so many bytes came (above zero) or left.
-    changes: VecDeque<(u64, i64)>,
+    changes: VecDeque<(Time, i64)>,
     now: i64,
     most: i64,
 }
 
 impl Depth {
     #[inline]
-    pub fn change(&mut self, time_ps: u64, bytes: i64) {
+    pub fn change(&mut self, time_ps: Time, bytes: i64) {
         let change = (time_ps, bytes);
         let after = self.changes.iter().rev().take_while(|known| **known > change).count();
         self.changes.insert(self.changes.len() - after, change);

@@ -17,6 +17,7 @@ use crate::trace::{Event, Filter, Row};
 use depth::Depth;
 use passages::{Passage, Passages};
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
+use penstock_shaper::Time;
 use ways::Ways;
 
 /// Of an egress port of a bridge.
@@ -31,7 +32,7 @@ pub struct PortFigures {
     pub passing_ps: Signed,
     depth: Depth,
     /// When the wire is free again after the latest frame.
-    free: u64,
+    free: Time,
 }
 
 impl PortFigures {
@@ -50,7 +51,7 @@ pub struct HopFigures {
     pub frames: u64,
     pub dropped: u64,
     /// When the first of them came; none: none came.
-    pub first_received_ps: Option<u64>,
+    pub first_received_ps: Option<Time>,
     /// As of a port, if it is wanted.
     pub passing_ps: Option<Box<Signed>>,
     /// The shortest of those that found the port idle.

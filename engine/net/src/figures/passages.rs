@@ -4,12 +4,13 @@ use std::collections::hash_map::{Entry, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::trace::Row;
+use penstock_shaper::Time;
 
 /// Of a copy for an egress port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Step {
-    pub queued: Option<u64>,
-    pub eligible: Option<u64>,
+    pub queued: Option<Time>,
+    pub eligible: Option<Time>,
 }
 
 /// A frame at a bridge.
@@ -17,7 +18,7 @@ pub(super) struct Step {
 pub(super) struct Passage {
     pub way: u32,
     /// Its last bit.
-    pub arrived: u64,
+    pub arrived: Time,
     /// Egress ports that neither sent nor dropped it, by their places.
     open: u64,
     first: Step,
@@ -26,7 +27,7 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    pub fn new(way: u32, ports: u64, arrived: u64) -> Self {
+    pub fn new(way: u32, ports: u64, arrived: Time) -> Self {
         let copies = ports.count_ones();
         let open = u64::MAX.checked_shr(64 - copies).unwrap_or(0);
         let others = vec![Step::default(); (copies as usize).saturating_sub(1)].into();
@@ -74,13 +75,13 @@ impl Hasher for Spread {
 
 /// A frame of which so long nothing was heard, and which waits in no queue, is not there any more: a node of the user's own
 /// keeps what it swallows to itself. No bridge of ours holds a frame for more than two seconds.
-const SILENT_PS: u64 = 10_000_000_000_000;
+const SILENT_PS: Time = 10_000_000_000_000;
 const FEW: usize = 4_096;
 
 #[derive(Default)]
 pub(super) struct Passages {
     all: HashMap<u64, Passage, BuildHasherDefault<Spread>>,
-    latest: u64,
+    latest: Time,
     /// After silent ones were last looked for.
     kept: usize,
 }

@@ -11,6 +11,7 @@ use crate::partition::exchange::{Crossing, Exchange};
 use crate::partition::notes::{Batch, PARTITION_SHIFT};
 use crate::queue::Event;
 use crate::trace::Trace;
+use penstock_shaper::Time;
 
 pub(crate) struct Border {
     partition: usize,
@@ -44,7 +45,7 @@ impl Kernel {
         self.border.as_ref().is_none_or(|border| border.stations[station as usize])
     }
 
-    pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: u64, is_damaged: bool) {
+    pub(super) fn cross(&mut self, slot: u32, to: u32, wire: Wire, arrives: Time, is_damaged: bool) {
         let Some(border) = &mut self.border else { return };
         border.has_crossed = true;
         let mut frame = self.around.frames.remove(slot);
@@ -65,7 +66,7 @@ impl Kernel {
     }
 
     /// Acts on some events before a time, up to one that makes a frame cross; on how many, and up to when.
-    pub fn go_on(&mut self, until: u64, most: u32) -> Result<(u32, u64), RunError> {
+    pub fn go_on(&mut self, until: Time, most: u32) -> Result<(u32, Time), RunError> {
         let mut day = self.around.queue.day();
         let mut now = until;
         for acted in 1..=most {
@@ -87,12 +88,12 @@ impl Kernel {
         Ok((most, now))
     }
 
-    pub fn next_time(&mut self) -> Option<u64> {
+    pub fn next_time(&mut self) -> Option<Time> {
         self.around.queue.next_time()
     }
 
     /// See [`crate::queue::Queue::survey`].
-    pub fn survey(&self, seen: impl FnMut(Event) -> u64) {
+    pub fn survey(&self, seen: impl FnMut(Event) -> Time) {
         self.around.queue.survey(seen);
     }
 

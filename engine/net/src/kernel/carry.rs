@@ -8,6 +8,7 @@ use crate::nodes::Member;
 use crate::outbox::{Coming, Leaving, Outbox};
 use crate::program::Left;
 use crate::trace::{Event, Reason, Trace};
+use penstock_shaper::Time;
 
 impl Kernel {
     /// What a bridge has sent goes onto its wire, if there is one.
@@ -38,7 +39,7 @@ impl Kernel {
 
     /// The host of a bridge, whose last port it is, is told of a frame of its own that leaves.
     #[cold]
-    fn tell_host(&mut self, slot: u32, (node, first_port): (u32, u32), port: u16, first: u64) -> Result<(), RunError> {
+    fn tell_host(&mut self, slot: u32, (node, first_port): (u32, u32), port: u16, first: Time) -> Result<(), RunError> {
         let frame = self.around.frames.get(slot);
         let Some(tag) = frame.stamp_tag() else { return Ok(()) };
         let (stream, talker) = (frame.stream, self.around.origins[frame.stream as usize].talker);
@@ -81,7 +82,7 @@ impl Kernel {
 
     /// A talker's frame comes to the first node of the network.
     #[inline]
-    fn come_in(&mut self, slot: u32, wire: Wire, first: u64, damaged: Option<u64>) -> Result<(), RunError> {
+    fn come_in(&mut self, slot: u32, wire: Wire, first: Time, damaged: Option<u64>) -> Result<(), RunError> {
         let frame = self.around.frames.get(slot);
         let (stream, bytes) = (frame.stream, u32::from(frame.bytes));
         let received = self.carry(slot, wire, first, Trace::NO_CLASS, damaged)?;
@@ -95,7 +96,7 @@ impl Kernel {
     }
 
     /// A frame of a stream that promises rate and burst together with others, whose scheduler is kept by the first of them.
-    fn see_together(&mut self, stream: u32, first: u32, arrived: u64, bytes: u32) {
+    fn see_together(&mut self, stream: u32, first: u32, arrived: Time, bytes: u32) {
         let ledger = &mut self.around.ledger;
         let kept = ledger.statistics(first).conformance.clone();
         let own = ledger.statistics(stream).conformance.as_mut().zip(kept.as_ref()).map(|(own, kept)| {
@@ -114,7 +115,7 @@ impl Kernel {
         from: (u32, u16),
         slot: u32,
         wire: Wire,
-        (first, traffic_class): (u64, u8),
+        (first, traffic_class): (Time, u8),
         damaged: Option<u64>,
     ) -> Result<(), RunError> {
         if matches!(self.members[from.0 as usize], Member::Station(_)) {
@@ -134,10 +135,10 @@ impl Kernel {
         &mut self,
         slot: u32,
         wire: Wire,
-        first: u64,
+        first: Time,
         traffic_class: u8,
         damaged: Option<u64>,
-    ) -> Result<u64, RunError> {
+    ) -> Result<Time, RunError> {
         let Self { around, members, .. } = self;
         let arrives = first.saturating_add(wire.delay_ps);
         let Some(member) = members.get_mut(wire.node as usize) else { return Ok(arrives) };
@@ -165,10 +166,10 @@ impl Kernel {
         &mut self,
         slot: u32,
         wire: Wire,
-        arrives: u64,
+        arrives: Time,
         traffic_class: u8,
         damaged: Option<u64>,
-    ) -> Result<u64, RunError> {
+    ) -> Result<Time, RunError> {
         let (node, port) = (wire.node, wire.port);
         let frame = self.around.frames.get(slot);
         let mut row = frame.row((node, port), Event::Received, arrives, traffic_class, Reason::NONE);

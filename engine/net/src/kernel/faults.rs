@@ -6,10 +6,11 @@ use crate::faults::{Change, Moment, Told};
 use crate::nodes::Member;
 use crate::outbox::Outbox;
 use crate::trace::{Row, Trace};
+use penstock_shaper::Time;
 
 impl Kernel {
     /// What happens up to a time.
-    pub(super) fn break_things(&mut self, now: u64) -> Result<(), RunError> {
+    pub(super) fn break_things(&mut self, now: Time) -> Result<(), RunError> {
         self.hand_over_until(now)?;
         while let Some(Moment { at, until, change }) = self.faults.take(now) {
             let (node, port) = match change {
@@ -45,14 +46,14 @@ impl Kernel {
         Ok(())
     }
 
-    fn learn_link(&mut self, at: u64, node: u32, port: u16, is_up: bool) {
+    fn learn_link(&mut self, at: Time, node: u32, port: u16, is_up: bool) {
         if let Member::Bridge(bridge) = &mut self.members[node as usize] {
             bridge.learn_link(port, is_up, at, &mut Outbox::new(node, &mut self.around));
         }
     }
 
     /// A row of no frame, unless the network is silent for good by then.
-    fn tell_fault(&mut self, time_ps: u64, Told { node, port, event, reason }: Told) {
+    fn tell_fault(&mut self, time_ps: Time, Told { node, port, event, reason }: Told) {
         if time_ps <= self.around.duration || self.around.queue.next_time().is_some() {
             let (frame, stream) = (Row::NO_FRAME, self.around.origins.len() as u32);
             let (bytes, traffic_class) = (0, Trace::NO_CLASS);

@@ -27,6 +27,7 @@ use crate::simulation::Simulation;
 use crate::source::Origin;
 use crate::surroundings::Surroundings;
 use crate::trace::{Row, Trace};
+use penstock_shaper::Time;
 
 /// Who takes what a run gives while it goes on.
 pub trait Observer {
@@ -53,7 +54,7 @@ pub(crate) struct Parts {
     pub captures: Captures,
     pub faults: Faults,
     /// Sources create frames before this.
-    pub duration: u64,
+    pub duration: Time,
     /// Of a partition of the network: where frames leave it.
     pub border: Option<Border>,
 }
@@ -103,11 +104,11 @@ impl Kernel {
     }
 
     /// From the first release of each stream to the end, and what the run leaves.
-    pub fn run(mut self, end: u64, observer: &mut dyn Observer) -> Result<(Closed, Ended), RunError> {
+    pub fn run(mut self, end: Time, observer: &mut dyn Observer) -> Result<(Closed, Ended), RunError> {
         self.begin();
         let ended = self.work(end, observer)?;
         if ended == Ended::Done {
-            self.hand_over_until(u64::MAX)?;
+            self.hand_over_until(Time::MAX)?;
             self.end_guests(end)?;
         }
         if !self.around.trace.chunk.is_empty() {
@@ -169,7 +170,7 @@ impl Kernel {
     }
 
     /// From one fault to the next.
-    fn work(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
+    fn work(&mut self, end: Time, observer: &mut dyn Observer) -> Result<Ended, RunError> {
         loop {
             let stop = self.faults.next().min(end);
             if self.work_until(stop, observer)? == Ended::Interrupted {
@@ -186,7 +187,7 @@ impl Kernel {
         Ok(Ended::Done)
     }
 
-    fn work_until(&mut self, end: u64, observer: &mut dyn Observer) -> Result<Ended, RunError> {
+    fn work_until(&mut self, end: Time, observer: &mut dyn Observer) -> Result<Ended, RunError> {
         let mut left = EVENTS_PER_LOOK;
         let mut day = 0;
         while let Some(event) = self.around.queue.pop_before(end) {
@@ -229,7 +230,7 @@ impl Kernel {
     }
 
     #[inline(always)]
-    fn act_bridge(&mut self, time: u64, node: u32, due: Due) -> Result<(), RunError> {
+    fn act_bridge(&mut self, time: Time, node: u32, due: Due) -> Result<(), RunError> {
         let Member::Bridge(bridge) = &mut self.members[node as usize] else { return Ok(()) };
         let mut out = Outbox::new(node, &mut self.around);
         bridge.advance(time, due, &mut out)?;
@@ -239,7 +240,7 @@ impl Kernel {
     }
 
     #[inline(always)]
-    fn act_station(&mut self, time: u64, node: u32, due: Due) -> Result<(), RunError> {
+    fn act_station(&mut self, time: Time, node: u32, due: Due) -> Result<(), RunError> {
         let Member::Station(station) = &mut self.members[node as usize] else { return Ok(()) };
         let mut out = Outbox::new(node, &mut self.around);
         station.advance(time, due, &mut out)?;
@@ -249,7 +250,7 @@ impl Kernel {
     }
 
     #[cold]
-    fn act_guest(&mut self, time: u64, node: u32, due: Due) -> Result<(), RunError> {
+    fn act_guest(&mut self, time: Time, node: u32, due: Due) -> Result<(), RunError> {
         let Member::Guest(guest) = &mut self.members[node as usize] else { return Ok(()) };
         guest.advance(time, due, &mut Outbox::new(node, &mut self.around))?;
         self.depart_all(node)
@@ -269,7 +270,7 @@ impl Kernel {
     }
 
     /// At the end of the run, guests tell what they did since they were advanced last.
-    fn end_guests(&mut self, end: u64) -> Result<(), RunError> {
+    fn end_guests(&mut self, end: Time) -> Result<(), RunError> {
         for node in 0..self.members.len() as u32 {
             if let Member::Guest(guest) = &mut self.members[node as usize] {
                 guest.end(end, &mut Outbox::new(node, &mut self.around))?;
@@ -280,7 +281,7 @@ impl Kernel {
     }
 
     /// False: the run is to end.
-    fn look(&mut self, now: u64, observer: &mut dyn Observer) -> bool {
+    fn look(&mut self, now: Time, observer: &mut dyn Observer) -> bool {
         if self.looked.elapsed() < PROGRESS {
             return true;
         }

@@ -10,6 +10,7 @@ use crate::nodes::Member;
 use crate::outbox::{Broken, Leaving};
 use crate::trace::{Event, Reason};
 use crate::wires::Transmission;
+use penstock_shaper::Time;
 
 /// Per port of all nodes, whether what it sends stays on its wire until it is whole.
 pub(super) fn held(members: &[Member], links: &Links, faults: &Faults) -> Result<Vec<bool>, RunError> {
@@ -75,7 +76,7 @@ impl Kernel {
     }
 
     /// All that is to be handed over by a time.
-    pub(super) fn hand_over_until(&mut self, now: u64) -> Result<(), RunError> {
+    pub(super) fn hand_over_until(&mut self, now: Time) -> Result<(), RunError> {
         let Self { around, .. } = self;
         around.wires.take_until(now, &mut around.queue).into_iter().try_for_each(|on| self.hand_over(on))
     }
@@ -93,7 +94,7 @@ impl Kernel {
     }
 
     /// The link of a port goes down: what is on it is lost.
-    pub(super) fn cut_wire(&mut self, from: (u32, u16), at: u64, until: u64, reason: Reason) {
+    pub(super) fn cut_wire(&mut self, from: (u32, u16), at: Time, until: Time, reason: Reason) {
         let is_cut = |on: &Transmission| on.begin() < until && at < on.whole();
         while let Some(on) = self.around.wires.cut(from, &mut self.around.queue, is_cut) {
             self.lose(on, at.max(on.begin()), reason);
@@ -101,7 +102,7 @@ impl Kernel {
     }
 
     /// A frame is lost on a wire, at the port that sent it.
-    fn lose(&mut self, on: Transmission, at: u64, reason: Reason) {
+    fn lose(&mut self, on: Transmission, at: Time, reason: Reason) {
         let Transmission { slot, from, traffic_class, .. } = on;
         self.around.simulation.passed(at);
         self.around.row(slot, from, Event::Dropped, at, traffic_class, reason);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whom a stream is meant for.
+use penstock_shaper::Time;
 
 /// A station that a stream is meant for.
 pub(crate) struct Listener {
     pub station: u32,
-    pub last_delivered: Option<u64>,
+    pub last_delivered: Option<Time>,
 }
 
 /// In the order of stations. Most streams have one.

@@ -14,6 +14,7 @@ use crate::source::Released;
 use crate::statistics::StreamStatistics;
 use crate::trace::Reason;
 pub(crate) use listeners::Listeners;
+use penstock_shaper::Time;
 
 /// What a delivery needs stands first and together.
 #[repr(C)]
@@ -112,7 +113,7 @@ impl Ledger {
     }
 
     /// A new frame of a stream, meant for all its listeners.
-    pub fn create(&mut self, now: u64, stream: u32, released: &Released) -> Frame {
+    pub fn create(&mut self, now: Time, stream: u32, released: &Released) -> Frame {
         let state = &mut self.streams[stream as usize];
         let listeners = state.listeners.len() as u32;
         state.statistics.frames += 1;
@@ -137,7 +138,7 @@ impl Ledger {
 
     /// The talker's port sends it.
     #[inline]
-    pub fn send(&mut self, frame: &mut Frame, first: u64) {
+    pub fn send(&mut self, frame: &mut Frame, first: Time) {
         let wait = first - std::mem::replace(&mut frame.since, first);
         let statistics = &mut self.streams[frame.stream as usize].statistics;
         statistics.talker_wait_ps.add(wait, self.exact_up_to);
@@ -233,7 +234,7 @@ impl Ledger {
 
     /// It comes to a station at a time; false: which does not listen, or has had it.
     #[inline]
-    pub fn deliver(&mut self, frame: &mut Frame, station: u32, time: u64) -> bool {
+    pub fn deliver(&mut self, frame: &mut Frame, station: u32, time: Time) -> bool {
         let stream = &mut self.streams[frame.stream as usize];
         let Some((place, listener)) = stream.listeners.find(station) else { return false };
         let bit = 1_u64.checked_shl(place as u32).unwrap_or(0);

@@ -3,53 +3,54 @@
 //! when that time changes. What asks for it again and again would hold the time of the run.
 use crate::node::{Due, NodeError};
 use crate::outbox::Outbox;
+use penstock_shaper::Time;
 
 /// In any microsecond of network time. Hardware under simulation needs some hundred.
 const MOST: u32 = 100_000;
-const WINDOW_PS: u64 = 1_000_000;
+const WINDOW_PS: Time = 1_000_000;
 
 #[derive(Debug)]
 pub(crate) struct Advances {
     name: String,
     /// The advance that stands in the queue; `u64::MAX`: none.
-    due: u64,
-    window: u64,
+    due: Time,
+    window: Time,
     count: u32,
 }
 
 impl Advances {
     /// Of a node with this name.
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), due: u64::MAX, window: 0, count: 0 }
+        Self { name: name.to_owned(), due: Time::MAX, window: 0, count: 0 }
     }
 
     /// It is to be advanced at another time than before, or not at all.
-    pub fn plan(&mut self, next: Option<u64>, out: &mut Outbox<'_>) {
-        let next = next.unwrap_or(u64::MAX);
+    pub fn plan(&mut self, next: Option<Time>, out: &mut Outbox<'_>) {
+        let next = next.unwrap_or(Time::MAX);
         if next == self.due {
             return;
         }
-        if self.due != u64::MAX {
+        if self.due != Time::MAX {
             out.cancel(self.due, Due::ALL);
         }
         self.due = next;
-        if next != u64::MAX {
+        if next != Time::MAX {
             out.wake(next, Due::ALL);
         }
     }
 
     pub fn is_planned(&self) -> bool {
-        self.due != u64::MAX
+        self.due != Time::MAX
     }
 
     /// The advance that was planned has come.
-    pub fn take(&mut self, now: u64) -> Result<(), NodeError> {
-        self.due = u64::MAX;
+    pub fn take(&mut self, now: Time) -> Result<(), NodeError> {
+        self.due = Time::MAX;
         self.count(now)
     }
 
     /// It is advanced to a time once more.
-    fn count(&mut self, now: u64) -> Result<(), NodeError> {
+    fn count(&mut self, now: Time) -> Result<(), NodeError> {
         let window = now / WINDOW_PS;
         if window != self.window {
             (self.window, self.count) = (window, 0);

@@ -21,6 +21,7 @@ use crate::outbox::{Coming, Leaving, Outbox};
 use crate::queue::{Event, Kind};
 use crate::surroundings::Surroundings;
 use crate::trace::Reason;
+use penstock_shaper::Time;
 
 /// What every frame needs stands first and together.
 #[repr(C, align(64))]
@@ -48,7 +49,7 @@ struct Host {
 
 impl BridgeNode {
     /// Whose first port has this place among those of all nodes; the run is over at `end`.
-    pub fn new(bridge: Bridge, clock: Clock, first_port: u32, headers: &Arc<[Header]>, end: u64) -> Self {
+    pub fn new(bridge: Bridge, clock: Clock, first_port: u32, headers: &Arc<[Header]>, end: Time) -> Self {
         let end = clock.at_or_before(end.saturating_sub(1));
         Self { bridge, clock, copies: 0, first_port, headers: Headers::over(headers), end, fresh: None, host: None }
     }
@@ -69,7 +70,7 @@ impl BridgeNode {
     }
 
     /// When it reads a frame by its own clock that arrives at a time, or after that.
-    pub fn reads_by(&self, arrives: u64, port: u16, bytes: u16) -> u64 {
+    pub fn reads_by(&self, arrives: Time, port: u16, bytes: u16) -> Time {
         self.clock.time(self.bridge.whole_at(port, self.clock.at_or_after(arrives), bytes))
     }
 
@@ -79,7 +80,7 @@ impl BridgeNode {
     }
 
     /// It loses all frames, and what it has learnt.
-    pub fn die(&mut self, at: u64, out: &mut Outbox<'_>) {
+    pub fn die(&mut self, at: Time, out: &mut Outbox<'_>) {
         let Some(fresh) = self.fresh.clone() else { return };
         for Inside { frame: slot, port, traffic_class, forwarded } in self.bridge.lose_all(self.clock.at_or_before(at))
         {
@@ -103,7 +104,7 @@ impl BridgeNode {
     }
 
     /// The link of a port is down for some time.
-    pub fn cut(&mut self, port: u16, at: u64, until: u64, out: &mut Outbox<'_>) {
+    pub fn cut(&mut self, port: u16, at: Time, until: Time, out: &mut Outbox<'_>) {
         let until = if until == FOR_EVER { NEVER } else { self.clock.at_or_after(until) };
         if let Some(due) = self.bridge.cut(port, self.clock.at_or_after(at), until) {
             out.wake(self.clock.time(due), select(port));
@@ -111,7 +112,7 @@ impl BridgeNode {
     }
 
     /// The node learns that the link of a port went down or up, if it has other ways then.
-    pub fn learn_link(&mut self, port: u16, is_up: bool, at: u64, out: &mut Outbox<'_>) {
+    pub fn learn_link(&mut self, port: u16, is_up: bool, at: Time, out: &mut Outbox<'_>) {
         for Inside { frame, port, traffic_class, .. } in self.bridge.set_link(port, is_up, self.clock.at_or_after(at)) {
             let frame = out.around.frames.remove(frame);
             out.drop(frame, port, traffic_class.unwrap_or_default(), at, Reason::LINK_DOWN);
@@ -121,7 +122,7 @@ impl BridgeNode {
 
     /// A frame comes, see [`Node::receive`]. Gives when the bridge has it, and its judgement.
     #[inline(always)]
-    pub fn take_in(&mut self, at: u64, port: u16, coming: &mut Coming<'_>) -> (u64, Event) {
+    pub fn take_in(&mut self, at: Time, port: u16, coming: &mut Coming<'_>) -> (Time, Event) {
         let frame = coming.around.frames.get(coming.slot);
         let tick = self.clock.at_or_after(at);
         let (header, memo) = match &frame.content {
@@ -153,7 +154,7 @@ impl BridgeNode {
 
     /// A port judges the frame that came to it.
     #[inline(always)]
-    fn judge(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    fn judge(&mut self, time: Time, port: u16, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let now = self.clock.at_or_before(time);
         let straight = match self.bridge.verdict(now, port, &self.headers, &mut out.around.memos, self.end) {
             Verdict::Straight(straight) => straight,
@@ -211,7 +212,7 @@ impl BridgeNode {
 
     /// A port selects.
     #[inline(always)]
-    fn select(&mut self, time: u64, port: u16, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    fn select(&mut self, time: Time, port: u16, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let selection = self.bridge.select(self.clock.at_or_before(time), port);
         let next = match selection {
             Selection::Stale => return Ok(()),
@@ -276,7 +277,7 @@ impl Node for BridgeNode {
     }
 
     #[inline(always)]
-    fn receive(&mut self, at: u64, port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+    fn receive(&mut self, at: Time, port: u16, mut coming: Coming<'_>) -> Result<Time, RunError> {
         let (received, _) = self.take_in(at, port, &mut coming);
         if coming.around.is_large {
             self.bring(coming.slot, coming.around);
@@ -286,7 +287,7 @@ impl Node for BridgeNode {
 
     /// A port judges what it received, or selects what it sends.
     #[inline(always)]
-    fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    fn advance(&mut self, now: Time, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         match due.kind {
             Kind::Judge => self.judge(now, due.port(), out)?,
             Kind::Select => self.select(now, due.port(), out)?,

@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::frame::Frame;
 use crate::node::{Due, Node};
 use crate::outbox::{Coming, Outbox};
+use penstock_shaper::Time;
 
 pub(crate) struct Guest {
     node: Box<dyn Node>,
@@ -22,19 +23,19 @@ impl Guest {
     }
 
     /// It is to be advanced when it says, but not before a time.
-    pub fn plan(&mut self, from: u64, out: &mut Outbox<'_>) {
+    pub fn plan(&mut self, from: Time, out: &mut Outbox<'_>) {
         self.advances.plan(self.node.next().map(|next| next.max(from)), out);
     }
 
     /// At the end of the run, what it did since it was advanced last.
-    pub fn end(&mut self, end: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    pub fn end(&mut self, end: Time, out: &mut Outbox<'_>) -> Result<(), RunError> {
         if !self.advances.is_planned() {
             return Ok(());
         }
         self.go_on(end, out)
     }
 
-    fn go_on(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    fn go_on(&mut self, now: Time, out: &mut Outbox<'_>) -> Result<(), RunError> {
         self.node.advance(now, Due::ALL, out)?;
         self.copies = self.copies.saturating_add_signed(out.copies);
         Ok(())
@@ -46,7 +47,7 @@ impl Node for Guest {
         self.node.ports()
     }
 
-    fn receive(&mut self, at: u64, port: u16, coming: Coming<'_>) -> Result<u64, RunError> {
+    fn receive(&mut self, at: Time, port: u16, coming: Coming<'_>) -> Result<Time, RunError> {
         let Coming { node, around, .. } = coming;
         self.copies += 1;
         let received = self.node.receive(at, port, Coming { around: &mut *around, ..coming })?;
@@ -54,15 +55,15 @@ impl Node for Guest {
         Ok(received)
     }
 
-    fn broken_off(&mut self, at: u64, port: u16, bytes: &[u8]) -> Result<(), RunError> {
+    fn broken_off(&mut self, at: Time, port: u16, bytes: &[u8]) -> Result<(), RunError> {
         self.node.broken_off(at, port, bytes)
     }
 
-    fn next(&self) -> Option<u64> {
+    fn next(&self) -> Option<Time> {
         self.node.next()
     }
 
-    fn advance(&mut self, now: u64, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    fn advance(&mut self, now: Time, _due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         self.advances.take(now)?;
         self.go_on(now, out)?;
         self.plan(now + 1, out);

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::describe::{Network, SourceKind};
 use crate::routes::Graph;
 use crate::RunError;
+use penstock_shaper::Time;
 
 /// The partition of each bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Division {
 
 /// Frames a second of a stream's source, roughly.
 fn frames_a_second(network: &Network, stream: usize, depth: usize) -> f64 {
-    let every = |ps: u64| 1e12 / ps.max(1) as f64;
+    let every = |ps: Time| 1e12 / ps.max(1) as f64;
     match &network.streams[stream].source.kind {
         SourceKind::Periodic { period_ps, .. } => every(*period_ps),
         SourceKind::Poisson { mean_ps, .. } | SourceKind::Normal { mean_ps, .. } => every(*mean_ps),

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
 
 use super::lookahead::Neighbour;
+use super::promise::Promise;
 use crate::frame::Frame;
+use penstock_shaper::Time;
 
 /// A frame on its way to a bridge of another partition.
 #[derive(Debug)]
@@ -15,9 +17,9 @@ pub struct Crossing {
     /// Its FCS tells that it is.
     pub is_damaged: bool,
     /// When its first bit after the delimiter comes.
-    pub arrives: u64,
+    pub arrives: Time,
     /// Before this, it was to have no effect.
-    pub promised: u64,
+    pub promised: Time,
 }
 
 /// Alone in its lines of the cache.
@@ -27,7 +29,7 @@ struct Padded<T>(T);
 /// From one partition to another. Only the sender writes.
 struct Channel {
     /// No frame that is sent from now on has an effect before this.
-    promise: AtomicU64,
+    promise: Promise,
     /// Frames that were sent.
     posted: AtomicU64,
     mail: Sender<Crossing>,
@@ -45,7 +47,7 @@ pub struct Exchange {
 /// What comes to one partition, and what it has seen of that.
 pub struct Seen {
     /// By sender.
-    pub promises: Vec<u64>,
+    pub promises: Vec<Time>,
     taken: Vec<u64>,
     mail: Vec<Receiver<Crossing>>,
 }
@@ -60,7 +62,7 @@ impl Exchange {
         for neighbours in &neighbours {
             for (to, seen) in all.iter_mut().enumerate() {
                 let is_neighbour = neighbours.iter().any(|neighbour| neighbour.partition as usize == to);
-                let promise = AtomicU64::new(if is_neighbour { 0 } else { u64::MAX });
+                let promise = Promise::new(if is_neighbour { 0 } else { Time::MAX });
                 let (mail, box_of_mail) = channel();
                 seen.mail.push(box_of_mail);
                 channels.push(Padded(Channel { promise, posted: AtomicU64::new(0), mail }));
@@ -80,28 +82,28 @@ impl Exchange {
     /// A frame crosses; it is there before a promise that is given after this.
     pub fn post(&self, from: usize, to: usize, mut crossing: Crossing) {
         let channel = self.channel(from, to);
-        crossing.promised = channel.promise.load(Ordering::Relaxed);
+        crossing.promised = channel.promise.get_alone();
         // Whoever no longer takes it has ended the run.
         _ = channel.mail.send(crossing);
         channel.posted.store(channel.posted.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
     /// Promises are never taken back.
-    pub fn promise(&self, from: usize, to: usize, until: u64) {
+    pub fn promise(&self, from: usize, to: usize, until: Time) {
         let promise = &self.channel(from, to).promise;
-        if promise.load(Ordering::Relaxed) >= until {
+        if promise.get_alone() >= until {
             return;
         }
-        promise.store(until, Ordering::Release);
+        promise.set(until);
     }
 
     /// Takes what has come, and gives the time before which nothing comes any more; whether there is news.
-    pub fn look(&self, me: usize, seen: &mut Seen, came: &mut Vec<Crossing>) -> (u64, bool) {
-        let mut horizon = u64::MAX;
+    pub fn look(&self, me: usize, seen: &mut Seen, came: &mut Vec<Crossing>) -> (Time, bool) {
+        let mut horizon = Time::MAX;
         let mut news = false;
         for from in (0..self.count).filter(|&from| from != me) {
             let channel = self.channel(from, me);
-            let promise = channel.promise.load(Ordering::Acquire);
+            let promise = channel.promise.get();
             news |= std::mem::replace(&mut seen.promises[from], promise) != promise;
             horizon = horizon.min(promise);
             // All that was sent before the promise is there.
@@ -119,20 +121,20 @@ impl Exchange {
     /// Whether others have promised more than what was seen.
     pub fn has_news(&self, me: usize, seen: &Seen) -> bool {
         let mut others = (0..self.count).filter(|&from| from != me);
-        others.any(|from| self.channel(from, me).promise.load(Ordering::Relaxed) != seen.promises[from])
+        others.any(|from| self.channel(from, me).promise.get_alone() != seen.promises[from])
     }
 
     /// Has nothing to do any more; nothing will be sent.
     pub fn leave(&self, me: usize) {
         for neighbour in &self.neighbours[me] {
-            self.promise(me, neighbour.partition as usize, u64::MAX);
+            self.promise(me, neighbour.partition as usize, Time::MAX);
         }
     }
 
     /// What all can promise while nothing is on its way: per partition and neighbour, what own events allow; more is caused
     /// through others only.
-    pub fn promise_all(&self, bounds: &[Vec<u64>]) {
-        let mut until = vec![u64::MAX; self.count * self.count];
+    pub fn promise_all(&self, bounds: &[Vec<Time>]) {
+        let mut until = vec![Time::MAX; self.count * self.count];
         for (from, bounds) in bounds.iter().enumerate() {
             for (neighbour, bound) in self.neighbours[from].iter().zip(bounds) {
                 until[from * self.count + neighbour.partition as usize] = *bound;

@@ -17,6 +17,7 @@ use crate::error::RunError;
 use crate::link::{Rate, Wire};
 use crate::links::Links;
 use crate::queue::{Event, Kind};
+use penstock_shaper::Time;
 
 /// In picoseconds; what is longer counts as this, 4 ms.
 pub type Least = u32;
@@ -45,13 +46,13 @@ pub struct Neighbour {
     /// Per partition: from a judgement of a frame that came from it.
     through: Vec<Least>,
     /// The least of all.
-    pub least: u64,
+    pub least: Time,
 }
 
 impl Neighbour {
     /// The first time at which an event can have an effect there.
     #[inline]
-    pub fn after(&self, event: Event, first_port: &[u32]) -> u64 {
+    pub fn after(&self, event: Event, first_port: &[u32]) -> Time {
         let node = event.node() as usize;
         let least = match (first_port.get(node), event.kind()) {
             (None, Kind::Release) => self.foresight.of_stream[event.index() as usize],
@@ -62,7 +63,7 @@ impl Neighbour {
             },
             (Some(first), _) => self.foresight.of_port[(first + u32::from(event.port())) as usize],
         };
-        event.time().saturating_add(u64::from(least))
+        event.time().saturating_add(Time::from(least))
     }
 
     /// With every way longer by so much than it is.
@@ -81,8 +82,8 @@ impl Neighbour {
     }
 
     /// The first time at which what comes from a partition at a time can have an effect there.
-    pub fn after_crossing(&self, from: usize, time: u64) -> u64 {
-        time.saturating_add(u64::from(self.through[from]))
+    pub fn after_crossing(&self, from: usize, time: Time) -> Time {
+        time.saturating_add(Time::from(self.through[from]))
     }
 }
 
@@ -96,16 +97,16 @@ pub struct Bounds<'a> {
 
 impl Bounds<'_> {
     /// Of what lasts so long by the clock of a node: a fast one is sooner at the end.
-    fn elapsed(clock: &describe::Clock, ps: u64) -> u64 {
+    fn elapsed(clock: &describe::Clock, ps: Time) -> Time {
         if clock.drift_ppb <= 0 {
             return ps;
         }
         let rate = BILLION + u128::from(clock.drift_ppb.unsigned_abs());
-        ((u128::from(ps) * BILLION / rate) as u64).saturating_sub(1)
+        ((u128::from(ps) * BILLION / rate) as Time).saturating_sub(1)
     }
 
     /// From the first bit of a frame to its judgement.
-    fn reception(&self, bridge: usize, rate: Rate) -> u64 {
+    fn reception(&self, bridge: usize, rate: Rate) -> Time {
         let described = &self.network.bridges[bridge];
         let bytes = match described.timing {
             describe::Timing::Ideal { cut_through_bytes: Some(header), .. } => self.shortest.min(header.into()),
@@ -115,7 +116,7 @@ impl Bounds<'_> {
     }
 
     /// From a judgement to the selection of the frame.
-    pub fn processing(&self, bridge: usize) -> u64 {
+    pub fn processing(&self, bridge: usize) -> Time {
         let described = &self.network.bridges[bridge];
         match described.timing {
             describe::Timing::Ideal { processing_delay_ps, .. } => Self::elapsed(&described.clock, processing_delay_ps),
@@ -124,7 +125,7 @@ impl Bounds<'_> {
     }
 
     /// From a selection at a node to what its frame causes at the other end of the wire.
-    pub fn hop(&self, from: &describe::Clock, wire: &Wire) -> u64 {
+    pub fn hop(&self, from: &describe::Clock, wire: &Wire) -> Time {
         let lead = Self::elapsed(from, wire.rate.lead());
         let reception = match self.network.bridges.len() {
             bridges if (wire.node as usize) < bridges => self.reception(wire.node as usize, wire.rate),
@@ -137,11 +138,11 @@ impl Bounds<'_> {
 
 /// What judgements are to come later than what a partition was promised, so that none is unknown when a frame that finds
 /// its port free is sent ahead of its selection.
-pub fn margin(bridge: &describe::Bridge) -> u64 {
+pub fn margin(bridge: &describe::Bridge) -> Time {
     match bridge.timing {
         describe::Timing::Ideal { .. } => 0,
         // One cycle more, for what a slow clock drifts meanwhile.
-        describe::Timing::Hardware => (u64::from(bridge.ports) + 3) * CYCLE_PS,
+        describe::Timing::Hardware => (Time::from(bridge.ports) + 3) * CYCLE_PS,
     }
 }
 
@@ -262,8 +263,8 @@ impl Search<'_> {
     }
 }
 
-pub fn sum(ps: u64, behind: Least) -> Least {
-    Least::try_from(ps.saturating_add(u64::from(behind))).unwrap_or(FAR)
+pub fn sum(ps: Time, behind: Least) -> Least {
+    Least::try_from(ps.saturating_add(Time::from(behind))).unwrap_or(FAR)
 }
 
 /// Of each partition: the partitions that its frames go to.
@@ -287,7 +288,7 @@ pub fn neighbours(network: &Network, links: &Links, division: &Division) -> Resu
                 continue;
             }
             let (ways, through) = search(&bounds, division, within, to, &answering);
-            let least = u64::from(ways.selected.iter().copied().min().unwrap_or(FAR));
+            let least = Time::from(ways.selected.iter().copied().min().unwrap_or(FAR));
             let foresight = ways_of_streams.foresee(&bounds, division, (within, to), &ways);
             all[within as usize].push(Neighbour { partition: to, ways, foresight, through, least });
         }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use super::notes::{Batch, Change, Mark, PARTITION_SHIFT};
 use crate::conservation::{Fates, Violation, Violations};
 use crate::trace::{Reason, Row, Trace};
+use penstock_shaper::Time;
 
 /// A frame with copies in several partitions.
 struct Parted {
@@ -92,7 +93,7 @@ impl Merge {
     }
 
     /// Merges what happened before a time, as long as the rows fill no chunk; whether they do.
-    pub fn merge_before(&mut self, time: u64) -> bool {
+    pub fn merge_before(&mut self, time: Time) -> bool {
         loop {
             if self.rows.len() >= Trace::CHUNK {
                 return true;

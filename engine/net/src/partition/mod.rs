@@ -13,6 +13,7 @@ mod foresight;
 pub(crate) mod lookahead;
 mod merge;
 pub(crate) mod notes;
+mod promise;
 mod run;
 mod team;
 mod worker;

@@ -2,7 +2,6 @@
 //! A run on several cores, from the caller's side: the caller's own thread takes what the kernels leave, and tells the
 //! observer.
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
 use std::thread;
@@ -13,6 +12,7 @@ use super::exchange::Exchange;
 use super::lookahead::{margin, neighbours, Neighbour};
 use super::merge::Merge;
 use super::notes::Batch;
+use super::promise::Promise;
 use super::team::Team;
 use super::worker::{Common, Worker};
 use crate::describe::Network;
@@ -25,6 +25,7 @@ use crate::places::Places;
 use crate::prepare::{prepare, Part};
 use crate::run::{Guests, Names, Outcome};
 use crate::simulation::Simulation;
+use penstock_shaper::Time;
 
 /// Between two looks at what happened.
 const LOOK: Duration = Duration::from_millis(20);
@@ -51,7 +52,7 @@ fn run_divided(
     let kernels = kernels(&network, division, &exchange)?;
     let common = Common {
         exchange,
-        noted: kernels.iter().map(|_| AtomicU64::new(0)).collect(),
+        noted: kernels.iter().map(|_| Promise::default()).collect(),
         first_port,
         margins: network.bridges.iter().map(margin).collect(),
         end: network.duration_ps.saturating_add(network.drain_ps),
@@ -125,7 +126,7 @@ fn kernels(network: &Network, division: &Division, exchange: &Arc<Exchange>) -> 
 struct Taker<'a> {
     observer: &'a mut dyn Observer,
     merge: Merge,
-    duration: u64,
+    duration: Time,
     exact_up_to: usize,
     told: Instant,
     interrupted: bool,
@@ -136,7 +137,7 @@ impl Taker<'_> {
     /// Until all threads have come to their end.
     fn take(&mut self, common: &Common, batches: &Receiver<Option<Batch>>, mut threads: usize) {
         while threads > 0 {
-            let noted = common.noted.iter().map(|noted| noted.load(Ordering::Acquire)).min().unwrap_or(u64::MAX);
+            let noted = common.noted.iter().map(|noted| noted.get()).min().unwrap_or(Time::MAX);
             let mut take = |batch| match batch {
                 Some(batch) => self.merge.add(batch),
                 None => threads -= 1,
@@ -148,7 +149,7 @@ impl Taker<'_> {
         }
     }
 
-    fn merge_before(&mut self, time: u64, common: &Common) {
+    fn merge_before(&mut self, time: Time, common: &Common) {
         while self.merge.merge_before(time) {
             self.hand_out(common);
         }
@@ -162,7 +163,7 @@ impl Taker<'_> {
         self.merge.next_chunk();
     }
 
-    fn tell(&mut self, now: u64, common: &Common) {
+    fn tell(&mut self, now: Time, common: &Common) {
         if self.interrupted || self.told.elapsed() < PROGRESS {
             return;
         }
@@ -176,7 +177,7 @@ impl Taker<'_> {
     /// Puts together what is left.
     fn finish(mut self, mut workers: Vec<Worker>, common: &Common, names: Names) -> Result<Outcome, RunError> {
         workers.iter_mut().filter_map(|worker| worker.kernel.batch()).for_each(|batch| self.merge.add(batch));
-        self.merge_before(u64::MAX, common);
+        self.merge_before(Time::MAX, common);
         if !self.merge.rows.is_empty() {
             self.hand_out(common);
         }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One partition at work.
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::Arc;
 
 use super::exchange::{Crossing, Exchange, Seen};
 use super::notes::Batch;
+use super::promise::Promise;
 use crate::error::RunError;
 use crate::kernel::Kernel;
 use crate::queue::Event;
+use penstock_shaper::Time;
 
 /// Events between two promises; after a frame has crossed there is one at once.
 const EVENTS: u32 = 48;
@@ -20,12 +21,12 @@ const STEPS: u32 = 256;
 pub struct Common {
     pub exchange: Arc<Exchange>,
     /// Per partition: what happened before this time has been handed out.
-    pub noted: Vec<AtomicU64>,
+    pub noted: Vec<Promise>,
     /// Per bridge: where its ports begin among those of all.
     pub first_port: Vec<u32>,
     /// Per bridge: by how much its judgements come later than what was promised.
-    pub margins: Vec<u64>,
-    pub end: u64,
+    pub margins: Vec<Time>,
+    pub end: Time,
 }
 
 /// What a step came to.
@@ -41,14 +42,14 @@ pub enum Step {
 /// Before when no event of a partition has an effect in another one.
 #[derive(Clone, Copy)]
 struct Bound {
-    until: u64,
+    until: Time,
     /// Of the event that has one then. Until it was acted on, the bound stays: what follows from others comes later.
-    by: u64,
+    by: Time,
 }
 
 impl Bound {
     #[inline]
-    fn take_in(&mut self, event: Event, until: u64) {
+    fn take_in(&mut self, event: Event, until: Time) {
         if until < self.until {
             *self = Self { until, by: event.time() };
         }
@@ -88,7 +89,7 @@ impl<'a> Worker<'a> {
         let (acted, now) = self.kernel.go_on(until, EVENTS)?;
         if acted == 0 && horizon >= self.common.end {
             self.is_done = true;
-            self.hand_out(u64::MAX);
+            self.hand_out(Time::MAX);
             exchange.leave(self.me);
             return Ok(Step::Done);
         }
@@ -117,13 +118,13 @@ impl<'a> Worker<'a> {
     }
 
     /// What own events allow to promise to each neighbour, if nothing can be done before something comes; none else.
-    pub fn idle_bounds(&mut self) -> Result<Option<Vec<u64>>, RunError> {
+    pub fn idle_bounds(&mut self) -> Result<Option<Vec<Time>>, RunError> {
         let neighbours = self.common.exchange.neighbours(self.me);
         if self.is_done {
-            return Ok(Some(vec![u64::MAX; neighbours.len()]));
+            return Ok(Some(vec![Time::MAX; neighbours.len()]));
         }
         let (horizon, _) = self.look()?;
-        let next = self.kernel.next_time().unwrap_or(u64::MAX);
+        let next = self.kernel.next_time().unwrap_or(Time::MAX);
         if next < horizon.min(self.common.end) || horizon >= self.common.end {
             return Ok(None);
         }
@@ -132,7 +133,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes in what has come; until when nothing else will, and whether that is new.
-    fn look(&mut self) -> Result<(u64, bool), RunError> {
+    fn look(&mut self) -> Result<(Time, bool), RunError> {
         let (horizon, news) = self.common.exchange.look(self.me, &mut self.seen, &mut self.came);
         for crossing in self.came.drain(..) {
             let (bridge, promised_ps) = (crossing.bridge, crossing.promised);
@@ -156,7 +157,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Per neighbour, before when nothing that this partition sends has an effect; all before `now` was acted on.
-    fn promise(&mut self, now: u64) {
+    fn promise(&mut self, now: Time) {
         if self.bounds.iter().any(|bound| bound.by <= now) {
             self.survey();
         }
@@ -173,7 +174,7 @@ impl<'a> Worker<'a> {
     /// What own events say.
     fn survey(&mut self) {
         for (neighbour, bound) in self.common.exchange.neighbours(self.me).iter().zip(&mut self.bounds) {
-            *bound = Bound { until: u64::MAX, by: u64::MAX };
+            *bound = Bound { until: Time::MAX, by: Time::MAX };
             self.kernel.survey(|event| {
                 bound.take_in(event, neighbour.after(event, &self.common.first_port));
                 bound.until.saturating_sub(neighbour.least)
@@ -182,12 +183,12 @@ impl<'a> Worker<'a> {
     }
 
     /// Hands out what was noted; all before a time has been.
-    fn hand_out(&mut self, before: u64) {
+    fn hand_out(&mut self, before: Time) {
         self.steps = 0;
         if let Some(batch) = self.kernel.batch() {
             // Whoever no longer takes it has ended the run.
             _ = self.batches.send(Some(batch));
         }
-        self.common.noted[self.me].store(before, Ordering::Release);
+        self.common.noted[self.me].set(before);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use penstock_shaper::gates::Lists;
+use penstock_shaper::Time;
 
 use super::{once, Part};
 use crate::bridge::{Bridge, Timing};
@@ -23,7 +24,7 @@ pub(super) fn members(
     guests: Vec<Box<dyn Node>>,
     links: &Links,
     headers: &Arc<[Header]>,
-    end: u64,
+    end: Time,
     part: Option<&Part>,
 ) -> Result<Vec<Member>, RunError> {
     let stations = network.stations.iter().map(|station| &station.name);

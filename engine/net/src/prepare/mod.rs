@@ -22,6 +22,7 @@ use crate::routes::Routes;
 use crate::run::Guests;
 use crate::trace::{Event, Filter, Trace};
 use bridges::{check_deaths, members};
+use penstock_shaper::Time;
 use stations::{cards, programs, stations};
 use streams::streams;
 
@@ -43,7 +44,7 @@ impl Part<'_> {
     }
 }
 
-pub(crate) fn prepare(network: &Network, guests: Guests, end: u64, part: Option<&Part>) -> Result<Kernel, RunError> {
+pub(crate) fn prepare(network: &Network, guests: Guests, end: Time, part: Option<&Part>) -> Result<Kernel, RunError> {
     limits::check(network)?;
     let links = Links::new(network)?;
     let mut headers = Headers::default();

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::node::Due;
+use penstock_shaper::Time;
 use ring::Ring;
 
 /// What an event is; at one instant the smaller one comes first.
@@ -29,7 +30,13 @@ pub enum Kind {
 
 /// The order at one instant depends on what the event is, never on when it was pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Event(u128);
+pub struct Event(Order);
+
+/// A time and the rest; of 64 bit each they are compared as one.
+#[cfg(not(feature = "wide"))]
+type Order = u128;
+#[cfg(feature = "wide")]
+type Order = (Time, u64);
 
 const KIND_SHIFT: u32 = 61;
 const NODE_SHIFT: u32 = 35;
@@ -41,15 +48,48 @@ pub const MOST_NODES: usize = 1 << (KIND_SHIFT - NODE_SHIFT);
 
 impl Event {
     /// `index` is the port of a selection or an arrival, or the stream of a release.
-    pub fn new(time: u64, kind: Kind, node: u32, index: u32) -> Self {
+    pub fn new(time: Time, kind: Kind, node: u32, index: u32) -> Self {
         let key = (kind as u64) << KIND_SHIFT | u64::from(node) << NODE_SHIFT | u64::from(index);
+        Self::of(time, key)
+    }
+
+    #[cfg(not(feature = "wide"))]
+    #[inline(always)]
+    fn of(time: Time, key: u64) -> Self {
         Self(u128::from(time) << 64 | u128::from(key))
+    }
+
+    #[cfg(feature = "wide")]
+    fn of(time: Time, key: u64) -> Self {
+        Self((time, key))
+    }
+
+    #[cfg(not(feature = "wide"))]
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self.0 as u64
+    }
+
+    #[cfg(feature = "wide")]
+    fn key(self) -> u64 {
+        self.0 .1
+    }
+
+    #[cfg(not(feature = "wide"))]
+    #[inline(always)]
+    pub fn time(self) -> Time {
+        (self.0 >> 64) as Time
+    }
+
+    #[cfg(feature = "wide")]
+    pub fn time(self) -> Time {
+        self.0 .0
     }
 
     /// A bridge judges a frame that came into one of its 64 ports; beside its port the event names the frame's hop, if that
     /// is one of the first 2^26.
     #[inline]
-    pub fn judgement(time: u64, node: u32, port: u16, hop: u32) -> Self {
+    pub fn judgement(time: Time, node: u32, port: u16, hop: u32) -> Self {
         Self::new(time, Kind::Judge, node, u32::from(port) << HOP_BITS | hop.min(NO_HOP))
     }
 
@@ -71,12 +111,8 @@ impl Event {
         self.index() & NO_HOP
     }
 
-    pub fn time(self) -> u64 {
-        (self.0 >> 64) as u64
-    }
-
     pub fn kind(self) -> Kind {
-        match self.0 as u64 >> KIND_SHIFT {
+        match self.key() >> KIND_SHIFT {
             0 => Kind::Release,
             1 => Kind::Arrive,
             2 => Kind::Judge,
@@ -86,15 +122,15 @@ impl Event {
     }
 
     pub fn node(self) -> u32 {
-        (self.0 as u64 >> NODE_SHIFT) as u32 & (MOST_NODES as u32 - 1)
+        (self.key() >> NODE_SHIFT) as u32 & (MOST_NODES as u32 - 1)
     }
 
     pub fn index(self) -> u32 {
-        self.0 as u32
+        self.key() as u32
     }
 
     fn day(self) -> u64 {
-        self.time() >> DAY_SHIFT
+        (self.time() >> DAY_SHIFT) as u64
     }
 }
 
@@ -145,7 +181,7 @@ impl Queue {
     #[cold]
     pub fn cancel(&mut self, node: u32) {
         let mut known = std::mem::take(self);
-        while let Some(event) = known.pop_before(u64::MAX) {
+        while let Some(event) = known.pop_before(Time::MAX) {
             if event.node() != node {
                 self.push(event);
             }
@@ -164,7 +200,7 @@ impl Queue {
 
     /// The first event, if it comes before `end`.
     #[inline(always)]
-    pub fn pop_before(&mut self, end: u64) -> Option<Event> {
+    pub fn pop_before(&mut self, end: Time) -> Option<Event> {
         if self.today.is_empty() && self.pushed.is_empty() && !self.advance() {
             return None;
         }
@@ -183,7 +219,7 @@ impl Queue {
     }
 
     /// Time of the first event.
-    pub fn next_time(&mut self) -> Option<u64> {
+    pub fn next_time(&mut self) -> Option<Time> {
         if self.today.is_empty() && self.pushed.is_empty() && !self.advance() {
             return None;
         }
@@ -193,15 +229,15 @@ impl Queue {
 
     /// Whether nothing else happens up to a time of the day that has come.
     #[inline]
-    pub fn is_over(&self, time: u64) -> bool {
+    pub fn is_over(&self, time: Time) -> bool {
         self.today.last().is_none_or(|event| event.time() > time)
             && self.pushed.peek().is_none_or(|event| event.0.time() > time)
     }
 
     /// Shows events, the near ones first, but in no order within a day; `seen` gives the time from which on none is
     /// wanted any more.
-    pub fn survey(&self, mut seen: impl FnMut(Event) -> u64) {
-        let mut until = u64::MAX;
+    pub fn survey(&self, mut seen: impl FnMut(Event) -> Time) {
+        let mut until = Time::MAX;
         for event in self.today.iter().rev() {
             if event.time() >= until {
                 break;
@@ -214,7 +250,7 @@ impl Queue {
         // Behind the last day that has events, the first one comes round again.
         let mut day = self.day + 1;
         while let Some(next) = self.days.next(day).filter(|next| *next < self.day + DAYS as u64) {
-            if next << DAY_SHIFT >= until {
+            if Time::from(next) << DAY_SHIFT >= until {
                 return;
             }
             for event in self.days.of(next) {
@@ -225,7 +261,7 @@ impl Queue {
         let this_week = self.day / WEEK_DAYS;
         let mut week = this_week + 1;
         while let Some(next) = self.weeks.next(week).filter(|next| *next < this_week + WEEKS as u64) {
-            if (next * WEEK_DAYS) << DAY_SHIFT >= until {
+            if Time::from(next * WEEK_DAYS) << DAY_SHIFT >= until {
                 return;
             }
             for event in self.weeks.of(next) {

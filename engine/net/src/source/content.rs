@@ -9,12 +9,13 @@ use super::schedule::Schedule;
 use super::{Released, SourceError};
 use crate::describe::{FrameDescription, PayloadDescription};
 use crate::header::{Header, HeaderId, Headers};
+use penstock_shaper::Time;
 
 /// Lengths are kept in 16 bits.
 const LONGEST: u32 = 65_535;
 
 pub struct Captured {
-    time: u64,
+    time: Time,
     header: HeaderId,
     pcp: u8,
     /// With FCS.
@@ -38,7 +39,7 @@ impl Content {
             }
             let header = Header::parse(&bytes);
             let pcp = header.tag.map_or(0, |tag| tag.pcp);
-            frames.push(Captured { time: frame.time.0, header: headers.intern(&header), pcp, bytes });
+            frames.push(Captured { time: Time::from(frame.time.0), header: headers.intern(&header), pcp, bytes });
         }
         Ok(Self::Captured(frames))
     }
@@ -74,9 +75,9 @@ impl Content {
     }
 
     /// Of a captured frame, since the first.
-    pub fn time(&self, n: u64) -> u64 {
+    pub fn time(&self, n: u64) -> Time {
         match self {
-            Self::Captured(frames) => frames.get(n as usize).map_or(u64::MAX, |frame| frame.time),
+            Self::Captured(frames) => frames.get(n as usize).map_or(Time::MAX, |frame| frame.time),
             Self::Built { .. } => 0,
         }
     }

@@ -15,6 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::{jitter, SourceError};
 use crate::clock::Clock;
 use crate::describe;
+use penstock_shaper::{SignedTime, Time};
 
 /// Of its own, so that a stream's creations are the same with it and without it.
 const SEED: u64 = 0x6C61_756E_6368_6572;
@@ -22,19 +23,19 @@ const SEED: u64 = 0x6C61_756E_6368_6572;
 /// When a frame may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handed {
-    pub at: u64,
+    pub at: Time,
     /// Its launch time, if the controller did not have it by then.
-    pub missed: Option<u64>,
+    pub missed: Option<Time>,
 }
 
 /// A frame that the talker's port has not been given yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    pub at: u64,
+    pub at: Time,
     pub slot: u32,
     pub class: u8,
     /// Of a frame that waits for it in the card.
-    pub launch: Option<u64>,
+    pub launch: Option<Time>,
 }
 
 pub struct Handover {
@@ -42,8 +43,8 @@ pub struct Handover {
     delays: Xoshiro256PlusPlus,
     errors: Xoshiro256PlusPlus,
     /// When the frame before reached the controller and when it was handed to the port: a stream never overtakes itself.
-    reached: u64,
-    handed: u64,
+    reached: Time,
+    handed: Time,
     pub waiting: VecDeque<Waiting>,
 }
 
@@ -58,11 +59,11 @@ impl Handover {
     }
 
     /// Of the next frame, created at a time of the run; `nominal` is the time of its schedule.
-    pub fn hand(&mut self, clock: &Clock, created: u64, nominal: u64) -> Handed {
+    pub fn hand(&mut self, clock: &Clock, created: Time, nominal: Time) -> Handed {
         self.reach(clock, created);
         let Some(wanted) = self.launch_time(clock, nominal) else { return self.at(self.reached, None) };
         let Some(launch) = &self.described.launch else { return self.at(self.reached, None) };
-        let error = launch.error.as_ref().map_or(0, |error| jitter::draw(error, &mut self.errors));
+        let error: SignedTime = launch.error.as_ref().map_or(0, |error| jitter::draw(error, &mut self.errors).into());
         let begin = wanted.saturating_sub(launch.lead_ps);
         if self.reached > begin {
             return self.at(self.reached, Some(wanted));
@@ -71,28 +72,29 @@ impl Handover {
     }
 
     /// As [`Self::hand`], to a card that has the frame once it is there, and keeps it until its launch time.
-    pub fn hand_to_card(&mut self, clock: &Clock, created: u64, nominal: u64) -> (Handed, Option<u64>) {
+    pub fn hand_to_card(&mut self, clock: &Clock, created: Time, nominal: Time) -> (Handed, Option<Time>) {
         self.reach(clock, created);
         (self.at(self.reached, None), self.launch_time(clock, nominal))
     }
 
-    fn reach(&mut self, clock: &Clock, created: u64) {
-        let delay = self.described.delay.as_ref().map_or(0, |delay| jitter::draw(delay, &mut self.delays));
+    fn reach(&mut self, clock: &Clock, created: Time) {
+        let delay: SignedTime =
+            self.described.delay.as_ref().map_or(0, |delay| jitter::draw(delay, &mut self.delays).into());
         self.reached = clock.after(created, delay.max(0).unsigned_abs()).max(self.reached);
     }
 
-    fn launch_time(&self, clock: &Clock, nominal: u64) -> Option<u64> {
+    fn launch_time(&self, clock: &Clock, nominal: Time) -> Option<Time> {
         let launch = self.described.launch.as_ref()?;
         Some(clock.time_of_schedule(nominal.saturating_add(launch.offset_ps)).unwrap_or(0))
     }
 
     /// The next frame that may be sent by now.
-    pub fn take(&mut self, now: u64) -> Option<Waiting> {
+    pub fn take(&mut self, now: Time) -> Option<Waiting> {
         self.waiting.front().filter(|waiting| waiting.at <= now)?;
         self.waiting.pop_front()
     }
 
-    fn at(&mut self, at: u64, missed: Option<u64>) -> Handed {
+    fn at(&mut self, at: Time, missed: Option<Time>) -> Handed {
         self.handed = at.max(self.handed);
         Handed { at: self.handed, missed }
     }

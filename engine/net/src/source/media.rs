@@ -5,9 +5,10 @@ use penstock_frame::{Avtp, AvtpFormat, FrameSpec, MacAddress, Payload, Rtp};
 use super::schedule::Pattern;
 use super::SourceError;
 use crate::describe::{AudioDescription, MediaDescription};
+use penstock_shaper::Time;
 
 /// IEEE 1722-2016, table 4: by when a frame of class A is there, which is when it is presented.
-const MAX_TRANSIT_NS: u64 = 2_000_000;
+const MAX_TRANSIT_NS: Time = 2_000_000;
 /// Of video (RFC 3551, RFC 6184).
 const VIDEO_CLOCK_HZ: u64 = 90_000;
 const PS_PER_S: u64 = 1_000_000_000_000;
@@ -22,7 +23,7 @@ pub struct Media {
     is_rtp: bool,
     header_bytes: u32,
     /// When the first frame is released.
-    start_ps: u64,
+    start_ps: Time,
     /// Behind the media's header, by frame of the pattern.
     payload_bytes: Vec<u32>,
 }
@@ -32,7 +33,7 @@ impl Media {
         described: &MediaDescription,
         spec: &FrameSpec,
         pattern: &Pattern,
-        start_ps: u64,
+        start_ps: Time,
     ) -> Result<Self, SourceError> {
         if described.audio.is_some_and(|audio| !matches!(audio.bits, 16 | 24 | 32) || audio.sample_rate_millihertz == 0)
         {
@@ -109,12 +110,12 @@ impl Media {
     }
 }
 
-fn sample_time_ps(audio: &AudioDescription, samples: u64) -> u64 {
-    (u128::from(samples) * u128::from(PS_PER_S) * 1_000 / u128::from(audio.sample_rate_millihertz)) as u64
+fn sample_time_ps(audio: &AudioDescription, samples: u64) -> Time {
+    (u128::from(samples) * u128::from(PS_PER_S) * 1_000 / u128::from(audio.sample_rate_millihertz)) as Time
 }
 
 /// Of the video clock, to the nearest: a picture's period is rounded down to whole picoseconds.
-fn ticks(time_ps: u64) -> u64 {
+fn ticks(time_ps: Time) -> u64 {
     let scaled = u128::from(time_ps) * u128::from(VIDEO_CLOCK_HZ);
     ((scaled + u128::from(PS_PER_S / 2)) / u128::from(PS_PER_S)) as u64
 }

@@ -17,6 +17,7 @@ use crate::describe::{Jitter, Source, SourceKind, Stream};
 use crate::header::{HeaderId, Headers};
 use crate::near::near;
 use content::Content;
+use penstock_shaper::{SignedTime, Time};
 use schedule::Schedule;
 
 pub use handover::{Handover, Waiting};
@@ -47,15 +48,15 @@ pub enum SourceError {
     #[error("frame {number} of the capture has {bytes} bytes; up to {most} are allowed")]
     Long { number: usize, bytes: usize, most: u32 },
     #[error("it takes {spread_ps} ps to release a period's frames, more than the period of {period_ps} ps")]
-    Spread { spread_ps: u64, period_ps: u64 },
+    Spread { spread_ps: Time, period_ps: Time },
 }
 
 /// When the next frame is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    At(u64),
+    At(Time),
     /// As soon as the port is free, but not before this.
-    WhenFree(u64),
+    WhenFree(Time),
     /// When another stream's frame has come.
     OnRequest,
 }
@@ -83,10 +84,10 @@ pub struct Generator {
     number: u64,
     next: Option<Release>,
     /// The release before the next one, as planned without jitter, and as it was.
-    nominal: u64,
-    last: u64,
+    nominal: Time,
+    last: Time,
     /// By which the releases of a burst or a period are displaced.
-    shift: i64,
+    shift: SignedTime,
 }
 
 impl Generator {
@@ -134,7 +135,7 @@ impl Generator {
     }
 
     /// When the next frame would be released without jitter.
-    pub fn nominal(&self) -> u64 {
+    pub fn nominal(&self) -> Time {
         self.nominal
     }
 
@@ -158,7 +159,7 @@ impl Generator {
     }
 
     /// Whether it waits for the port to be free, and how long it lets it be free.
-    pub fn pause(&mut self) -> u64 {
+    pub fn pause(&mut self) -> Time {
         self.displacement().max(0).unsigned_abs()
     }
 
@@ -183,7 +184,7 @@ impl Generator {
     }
 
     /// When it answers what came at a time; none if it answers no more.
-    pub fn answer(&mut self, came: u64) -> Option<u64> {
+    pub fn answer(&mut self, came: Time) -> Option<Time> {
         let Schedule::Response { after, .. } = self.schedule else { return None };
         self.left = self.left.checked_sub(1)?;
         let nominal = came.saturating_add(after);
@@ -196,8 +197,8 @@ impl Generator {
         self.content.fill(number, bytes, &self.schedule, buffer)
     }
 
-    fn displacement(&mut self) -> i64 {
-        self.jitter.as_ref().map_or(0, |jitter| jitter::draw(jitter, &mut self.random))
+    fn displacement(&mut self) -> SignedTime {
+        self.jitter.as_ref().map_or(0, |jitter| jitter::draw(jitter, &mut self.random).into())
     }
 
     fn plan(&mut self) {

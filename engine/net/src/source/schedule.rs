@@ -7,41 +7,42 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::content::Content;
 use super::SourceError;
 use crate::describe::{Source, SourceKind};
+use penstock_shaper::Time;
 
 pub enum Schedule {
-    Capture { start: u64 },
-    Periodic { start: u64, period: u64, frame_bytes: u32 },
-    BackToBack { start: u64, frame_bytes: u32 },
-    Burst { start: u64, size: u64, period: u64, frame_bytes: u32 },
-    Poisson { start: u64, mean: u64, frame_bytes: u32 },
-    Normal { start: u64, mean: u64, deviation: u64, frame_bytes: u32 },
-    Pattern { start: u64, pattern: Pattern },
-    Response { to_stream: usize, after: u64, frame_bytes: u32 },
+    Capture { start: Time },
+    Periodic { start: Time, period: Time, frame_bytes: u32 },
+    BackToBack { start: Time, frame_bytes: u32 },
+    Burst { start: Time, size: u64, period: Time, frame_bytes: u32 },
+    Poisson { start: Time, mean: Time, frame_bytes: u32 },
+    Normal { start: Time, mean: Time, deviation: Time, frame_bytes: u32 },
+    Pattern { start: Time, pattern: Pattern },
+    Response { to_stream: usize, after: Time, frame_bytes: u32 },
 }
 
 /// The frames of all lists, one after the other.
 pub struct Pattern {
     /// Since the start of the first list.
-    offsets: Vec<u64>,
+    offsets: Vec<Time>,
     sizes: Vec<u32>,
     /// The list of each frame.
     list: Vec<u32>,
     lists: u64,
     /// Of one list.
-    period: u64,
+    period: Time,
 }
 
 impl Pattern {
-    fn new(period: u64, lists: &[Vec<u32>], spread: u64) -> Result<Self, SourceError> {
+    fn new(period: Time, lists: &[Vec<u32>], spread: Time) -> Result<Self, SourceError> {
         let mut pattern =
             Self { offsets: Vec::new(), sizes: Vec::new(), list: Vec::new(), lists: lists.len() as u64, period };
         for (n, list) in lists.iter().enumerate() {
-            let whole = spread.saturating_mul(list.len().saturating_sub(1) as u64);
+            let whole = spread.saturating_mul(list.len().saturating_sub(1) as Time);
             if whole > period {
                 return Err(SourceError::Spread { spread_ps: whole, period_ps: period });
             }
             for (place, &size) in list.iter().enumerate() {
-                pattern.offsets.push(period.saturating_mul(n as u64).saturating_add(spread * place as u64));
+                pattern.offsets.push(period.saturating_mul(n as Time).saturating_add(spread * place as Time));
                 pattern.sizes.push(size);
                 pattern.list.push(n as u32);
             }
@@ -75,8 +76,8 @@ impl Pattern {
     }
 
     /// When a list begins, since the start.
-    pub fn list_time(&self, list: u64) -> u64 {
-        self.period.saturating_mul(list)
+    pub fn list_time(&self, list: u64) -> Time {
+        self.period.saturating_mul(Time::from(list))
     }
 
     #[inline]
@@ -89,7 +90,7 @@ impl Pattern {
     }
 
     /// When frame `n` is released, since the start.
-    pub fn time(&self, n: u64) -> u64 {
+    pub fn time(&self, n: u64) -> Time {
         let turn = n / self.sizes.len() as u64;
         self.list_time(self.lists.saturating_mul(turn)).saturating_add(self.offsets[self.place(n)])
     }
@@ -97,7 +98,7 @@ impl Pattern {
 
 impl Schedule {
     pub fn of(source: &Source) -> Result<Self, SourceError> {
-        let positive = |key, value: u64| if value == 0 { Err(SourceError::Zero { key }) } else { Ok(value) };
+        let positive = |key, value: Time| if value == 0 { Err(SourceError::Zero { key }) } else { Ok(value) };
         let start = source.start_ps;
         Ok(match source.kind {
             SourceKind::Capture { .. } => Self::Capture { start },
@@ -105,9 +106,9 @@ impl Schedule {
                 Self::Periodic { start, period: positive("period_ps", period_ps)?, frame_bytes }
             }
             SourceKind::BackToBack { frame_bytes } => Self::BackToBack { start, frame_bytes },
+            SourceKind::Burst { size: 0, .. } => return Err(SourceError::Zero { key: "size" }),
             SourceKind::Burst { frame_bytes, size, period_ps } => {
-                let (size, period) = (positive("size", size)?, positive("period_ps", period_ps)?);
-                Self::Burst { start, size, period, frame_bytes }
+                Self::Burst { start, size, period: positive("period_ps", period_ps)?, frame_bytes }
             }
             SourceKind::Poisson { frame_bytes, mean_ps } => {
                 Self::Poisson { start, mean: positive("mean_ps", mean_ps)?, frame_bytes }
@@ -124,7 +125,7 @@ impl Schedule {
         })
     }
 
-    pub fn start(&self) -> u64 {
+    pub fn start(&self) -> Time {
         match self {
             Self::Capture { start }
             | Self::Periodic { start, .. }
@@ -170,8 +171,8 @@ impl Schedule {
     }
 
     /// When frame `n` is released; `before` is when the one before it was.
-    pub fn nominal(&self, n: u64, before: u64, content: &Content, random: &mut Xoshiro256PlusPlus) -> u64 {
-        let grid = |start: u64, period: u64, n: u64| start.saturating_add(period.saturating_mul(n));
+    pub fn nominal(&self, n: u64, before: Time, content: &Content, random: &mut Xoshiro256PlusPlus) -> Time {
+        let grid = |start: Time, period: Time, n: u64| start.saturating_add(period.saturating_mul(Time::from(n)));
         match self {
             Self::Capture { start } => start.saturating_add(content.time(n)),
             Self::Periodic { start, period, .. } => grid(*start, *period, n),
@@ -179,12 +180,12 @@ impl Schedule {
             Self::Pattern { start, pattern } => start.saturating_add(pattern.time(n)),
             Self::Poisson { mean, .. } => {
                 let gap = if n == 0 { 0.0 } else { *mean as f64 * random.sample::<f64, _>(Exp1) };
-                before.saturating_add(gap.round() as u64)
+                before.saturating_add(gap.round() as Time)
             }
             Self::Normal { mean, deviation, .. } => {
                 let mut normal = || *mean as f64 + *deviation as f64 * random.sample::<f64, _>(StandardNormal);
                 let gap = if n == 0 { 0.0 } else { normal() };
-                before.saturating_add(gap.round() as u64) // a conversion from below zero gives zero
+                before.saturating_add(gap.round() as Time) // a conversion from below zero gives zero
             }
             Self::BackToBack { start, .. } => *start,
             Self::Response { .. } => before,

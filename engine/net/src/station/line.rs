@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The line of a station's port. By whose time its ticks go is the port's.
 use penstock_shaper::egress::{GateTime, LineTime, Tick};
+use penstock_shaper::Time;
 
 use crate::bridge::timing::Counting;
 use crate::clock::Clock;
@@ -28,7 +29,7 @@ pub struct Line<'a> {
 impl Line<'_> {
     /// The end of what begins at a tick.
     #[inline(always)]
-    fn after(&self, tick: Tick, duration_ps: u64) -> Tick {
+    fn after(&self, tick: Tick, duration_ps: Time) -> Tick {
         match self.ticks {
             Ticks::OfRun => self.clock.after(tick, duration_ps),
             Ticks::OfClock => tick.saturating_add(duration_ps),
@@ -47,14 +48,14 @@ impl LineTime for Line<'_> {
         self.gate_time
     }
 
-    fn wire(&self, bytes: u16) -> u64 {
+    fn wire(&self, bytes: u16) -> Time {
         match self.counting.window_without_gap {
             true => self.rate.duration(u32::from(bytes) + penstock_frame::PREAMBLE_BYTES),
             false => self.rate.occupancy(u32::from(bytes)),
         }
     }
 
-    fn credit_guard(&self, bytes: u16) -> u64 {
+    fn credit_guard(&self, bytes: u16) -> Time {
         if self.counting.credit_frozen_in_guard_band {
             // The guard band begins with the last instant in which the frame may start.
             self.wire(bytes) + 1

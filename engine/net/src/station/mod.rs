@@ -14,6 +14,7 @@ use penstock_shaper::admission::Pool;
 use penstock_shaper::egress::{EgressPort, GateDelays, GateTime, Queued, Tick, NEVER};
 use penstock_shaper::gates::Lists;
 use penstock_shaper::ptp_clock::PtpClock;
+use penstock_shaper::Time;
 
 use crate::bridge::start::{check_ports, gate_time, shape, start_list};
 use crate::bridge::timing::Counting;
@@ -40,16 +41,16 @@ pub struct Sent {
     /// `Trace::NO_CLASS` where the port only serves the highest first.
     pub traffic_class: u8,
     /// When its first bit behind the delimiter leaves.
-    pub first: u64,
+    pub first: Time,
 }
 
 /// What came of a frame that is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     /// When the station is to select, if that is new.
-    pub select: Option<u64>,
+    pub select: Option<Time>,
     /// When its ATS scheduler lets it go, if it has one.
-    pub eligible: Option<u64>,
+    pub eligible: Option<Time>,
 }
 
 /// What a station did.
@@ -67,7 +68,7 @@ pub enum Selected {
         frame: u32,
         traffic_class: u8,
         reason: Reason,
-        at: u64,
+        at: Time,
     },
 }
 
@@ -157,7 +158,7 @@ impl Station {
 
     /// The first tick that is not before a time.
     #[inline(always)]
-    fn tick(&self, time: u64) -> Tick {
+    fn tick(&self, time: Time) -> Tick {
         match self.ticks {
             Ticks::OfRun => time,
             Ticks::OfClock => self.clock.at_or_after(time),
@@ -165,7 +166,7 @@ impl Station {
     }
 
     #[inline(always)]
-    fn time(&self, tick: Tick) -> u64 {
+    fn time(&self, tick: Tick) -> Time {
         match self.ticks {
             Ticks::OfRun => tick,
             Ticks::OfClock => self.clock.time(tick),
@@ -183,7 +184,7 @@ impl Station {
     }
 
     /// Tells when it is to select, if that is new.
-    pub fn set_ready(&mut self, now: u64, stream: u32, ready: bool) -> Option<u64> {
+    pub fn set_ready(&mut self, now: Time, stream: u32, ready: bool) -> Option<Time> {
         self.greedy.set_ready(stream, ready);
         if ready {
             self.select_by(self.port.free().max(self.tick(now)))
@@ -196,7 +197,7 @@ impl Station {
     #[inline]
     pub fn enqueue(
         &mut self,
-        now: u64,
+        now: Time,
         frame: u32,
         stream: u32,
         traffic_class: u8,
@@ -274,7 +275,7 @@ impl Station {
 
     /// The port is to select by a tick; tells when that is, if it is new.
     #[inline(always)]
-    fn select_by(&mut self, tick: Tick) -> Option<u64> {
+    fn select_by(&mut self, tick: Tick) -> Option<Time> {
         (tick < self.due).then(|| {
             self.due = tick;
             self.time(tick)
@@ -283,7 +284,7 @@ impl Station {
 
     /// Selects, at the time that was told; `makes`: streams that always have a frame still do.
     #[inline]
-    pub fn select(&mut self, now: u64, makes: bool) -> Selected {
+    pub fn select(&mut self, now: Time, makes: bool) -> Selected {
         // A fast clock shows several ticks in one picosecond, of which `now` may be a later one.
         let shown = match self.ticks {
             Ticks::OfRun => now,
@@ -316,7 +317,7 @@ impl Station {
     /// Whether a frame that comes now would be selected at once, were it the only one: nothing waits or is being sent, and
     /// nothing but its class decides when a frame leaves.
     #[inline]
-    pub fn is_idle(&self, now: u64, traffic_class: u8, bytes: u16) -> bool {
+    pub fn is_idle(&self, now: Time, traffic_class: u8, bytes: u16) -> bool {
         self.ticks == Ticks::OfRun
             && self.due == NEVER
             && self.port.free() <= now
@@ -325,7 +326,7 @@ impl Station {
 
     /// Sends a frame at a port that is idle.
     #[inline]
-    pub fn send_at_once(&mut self, now: u64, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
+    pub fn send_at_once(&mut self, now: Time, frame: u32, traffic_class: u8, bytes: u16) -> Sent {
         let (pool, shaped) = (Pool::Queue, false);
         let copy =
             Queued { visible: now, frame, bytes, reception: PORT, edit: Edit::NONE, traffic_class, pool, shaped };
@@ -358,12 +359,12 @@ impl Station {
     }
 
     /// When a stream that always has a frame has its next one, after its last one was sent just now.
-    pub fn again(&self) -> u64 {
+    pub fn again(&self) -> Time {
         self.time(self.port.sending_until())
     }
 
     /// The link goes down for some time. Tells when it is to select, if that is new.
-    pub fn cut(&mut self, at: u64, until: u64) -> Option<u64> {
+    pub fn cut(&mut self, at: Time, until: Time) -> Option<Time> {
         let (at, until) = (self.tick(at), if until == FOR_EVER { NEVER } else { self.tick(until) });
         let (port, line) = self.line();
         port.interrupt(&line, at, until);
@@ -373,7 +374,7 @@ impl Station {
     }
 
     /// Takes out all frames that wait for the port, with their classes; its schedulers start anew.
-    pub fn lose_all(&mut self, at: u64) -> Vec<(u32, u8)> {
+    pub fn lose_all(&mut self, at: Time) -> Vec<(u32, u8)> {
         let at = self.tick(at);
         if let Some(schedulers) = &mut self.schedulers {
             schedulers.restart();
@@ -392,7 +393,7 @@ impl Station {
 
     /// When the port is to select next, after it did.
     #[inline]
-    pub fn next(&self) -> Option<u64> {
+    pub fn next(&self) -> Option<Time> {
         (self.due < NEVER).then(|| self.time(self.due))
     }
 

@@ -4,6 +4,7 @@
 //!
 //! A frame that no ATS scheduler held is eligible in the instant in which it can be selected, so that a class without ATS
 //! is first in, first out.
+use crate::Time;
 
 /// A queue of a class: its reception port, and whether its frames were held by schedulers. In the order in which queues
 /// are served whose heads are eligible at the same time.
@@ -29,7 +30,7 @@ impl QueueId {
 /// The head of a queue, by when it is eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Eligible {
-    pub time: u64,
+    pub time: Time,
     pub queue: QueueId,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Heads {
     /// The head that goes first, if any queue has frames.
     first: Eligible,
     /// Bit p: the queue of reception port p has frames; of those that are not shaped, and of those that are.
-    filled: [u64; 2],
+    filled: [Time; 2],
 }
 
 impl Default for Heads {
@@ -76,14 +77,14 @@ impl Heads {
 
     /// The queue that went first has given its head away, and has another one or none; `time` is when heads are eligible.
     #[inline]
-    pub fn take(&mut self, is_empty: bool, time: impl Fn(QueueId) -> u64) {
+    pub fn take(&mut self, is_empty: bool, time: impl Fn(QueueId) -> Time) {
         if is_empty {
             self.flip(self.first.queue);
         }
         if self.is_empty() {
             return;
         }
-        let mut first = Eligible { time: u64::MAX, queue: QueueId(u16::MAX) };
+        let mut first = Eligible { time: Time::MAX, queue: QueueId(u16::MAX) };
         for (shaped, mut receptions) in (0..).zip(self.filled) {
             while receptions != 0 {
                 let queue = QueueId((receptions.trailing_zeros() as u16) << 1 | shaped);

@@ -6,6 +6,7 @@
 use crate::admission::CLASSES;
 use crate::credit::Credit;
 use crate::gated_credit::GatedCredit;
+use crate::Time;
 
 use super::gated::Gated;
 use super::queues::Queued;
@@ -16,7 +17,7 @@ use super::{GateTime, LineTime, Sending, Tick};
 pub(super) struct Waiting {
     pub visible: Tick,
     /// So long before its gate closes, credit stays as it is while the frame waits.
-    pub guard: u64,
+    pub guard: Time,
 }
 
 impl Waiting {

@@ -2,6 +2,7 @@
 //! Transmission gates at a port: which frames they let start when, and which are too long for them or for their class.
 use crate::admission::CLASSES;
 use crate::gates::Gates;
+use crate::Time;
 
 use super::{GateTime, LineTime, Tick};
 
@@ -30,7 +31,7 @@ pub(super) struct Starts {
     /// [`Tick::MAX`]: never.
     pub first: Tick,
     /// The gate time until which each later tick will do.
-    last: u64,
+    last: Time,
 }
 
 impl Starts {
@@ -42,7 +43,7 @@ impl Starts {
         match *self {
             Self { asked, .. } if tick < asked || bytes != self.bytes => None,
             Self { first, .. } if tick <= first => Some(first),
-            Self { last, .. } => (last == u64::MAX || time.at(tick) <= last).then_some(tick),
+            Self { last, .. } => (last == Time::MAX || time.at(tick) <= last).then_some(tick),
         }
     }
 }
@@ -57,7 +58,7 @@ impl Gated {
             return never;
         }
         if !self.gates.is_enabled() {
-            return Starts { bytes, asked, first: from, last: u64::MAX };
+            return Starts { bytes, asked, first: from, last: Time::MAX };
         }
         // A tick may lie beyond the time at which the frame would still have fitted, of each window. After some of them
         // the port looks again, so that time goes on.
@@ -96,13 +97,13 @@ impl Gated {
     }
 
     /// Whether a frame is longer than any window of its gate.
-    pub fn never_fits(&self, time: &GateTime, at: Tick, class: usize, wire: u64) -> bool {
+    pub fn never_fits(&self, time: &GateTime, at: Tick, class: usize, wire: Time) -> bool {
         let list = || self.gates.lasting_list().or_else(|| self.gates.list(time.of_windows(at)));
         self.gates.is_enabled() && list().is_some_and(|list| list.largest_window(class) < wire)
     }
 
     /// The first tick from `from` on in which windows are looked at that the frame does not fit into.
-    pub fn never_fits_from(&self, time: &GateTime, from: Tick, class: usize, wire: u64) -> Option<Tick> {
+    pub fn never_fits_from(&self, time: &GateTime, from: Tick, class: usize, wire: Time) -> Option<Tick> {
         if self.never_fits(time, from, class, wire) {
             return Some(from);
         }

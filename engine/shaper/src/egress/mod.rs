@@ -29,6 +29,7 @@ use crate::admission::CLASSES;
 use crate::credit::Credit;
 pub use crate::gates::{GateDelays, GateTime};
 use crate::gates::{Gates, List};
+use crate::Time;
 
 use credit_based::Waiting;
 use gated::Starts;
@@ -38,7 +39,7 @@ use round_robin::RoundRobin;
 use shaping::Shaping;
 
 /// Of the node's own clock: a cycle of the hardware or a picosecond.
-pub type Tick = u64;
+pub type Tick = Time;
 
 /// Later than anything.
 pub const NEVER: Tick = Tick::MAX;
@@ -49,11 +50,11 @@ pub trait LineTime {
 
     /// How long the gate of a frame has to stay open that starts: what it takes on the wire with its gap, or without, in
     /// units of gate time.
-    fn wire(&self, bytes: u16) -> u64;
+    fn wire(&self, bytes: u16) -> Time;
 
     /// While such a frame waits, credit of its class only rises if the gate stays open for so long, in units of gate time. Zero:
     /// it has to be open, as 802.1Q 8.6.8.2 has it.
-    fn credit_guard(&self, _bytes: u16) -> u64 {
+    fn credit_guard(&self, _bytes: u16) -> Time {
         0
     }
 
@@ -398,7 +399,7 @@ impl EgressPort {
     }
 
     /// The list that runs at a gate time.
-    pub fn gate_list(&self, time: u64) -> Option<&Arc<List>> {
+    pub fn gate_list(&self, time: Time) -> Option<&Arc<List>> {
         self.gates()?.list(time)
     }
 

@@ -6,6 +6,7 @@
 use penstock_frame::Edit;
 
 use crate::admission::{Pool, CLASSES};
+use crate::Time;
 
 use super::ats::{Eligible, Heads, QueueId};
 
@@ -13,7 +14,7 @@ use super::ats::{Eligible, Heads, QueueId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     /// The first instant at which it may be selected.
-    pub visible: u64,
+    pub visible: Time,
     pub frame: u32,
     /// As long as it has the wire at this port, less preamble, delimiter and gap.
     pub bytes: u16,
@@ -26,7 +27,7 @@ pub struct Queued {
     pub shaped: bool,
 }
 
-const _: () = assert!(size_of::<Queued>() == 24);
+const _: () = assert!(size_of::<Queued>() == size_of::<Time>() + 16);
 
 impl Queued {
     /// With which it came, and stands in the store.
@@ -151,13 +152,13 @@ impl Queues {
 
     /// The first instant at which any copy may be selected.
     #[inline]
-    pub fn earliest(&self) -> Option<u64> {
+    pub fn earliest(&self) -> Option<Time> {
         let mut classes = self.waiting;
         let mut earliest = None;
         while classes != 0 {
             let visible = self.classes[classes.trailing_zeros() as usize].first().time;
             classes &= classes - 1;
-            earliest = Some(earliest.map_or(visible, |e: u64| e.min(visible)));
+            earliest = Some(earliest.map_or(visible, |e: Time| e.min(visible)));
         }
         earliest
     }
@@ -181,12 +182,12 @@ impl Queues {
 
     /// Whether the head that goes first, of a class that has one, may be selected.
     #[inline(always)]
-    pub fn is_eligible(&self, class: usize, now: u64) -> bool {
+    pub fn is_eligible(&self, class: usize, now: Time) -> bool {
         self.classes[class].first().time <= now
     }
 
     /// When the head of a class that goes first becomes visible.
-    pub fn candidate(&self, traffic_class: usize) -> Option<u64> {
+    pub fn candidate(&self, traffic_class: usize) -> Option<Time> {
         (self.waiting >> traffic_class & 1 == 1).then(|| self.classes[traffic_class].first().time)
     }
 

@@ -13,7 +13,7 @@ const PERIOD_KNOWN: Tick = 9;
 pub const STEP: Tick = 3;
 /// From a sweep's last entry to when nothing of it is under way.
 pub const SETTLED: Tick = 2 * STEP;
-const NS_PER_MS: u64 = 1_000_000;
+const NS_PER_MS: Tick = 1_000_000;
 
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -21,7 +21,7 @@ pub struct Sweep {
     /// The first tick in which an entry may be read; `Tick::MAX`: none ever.
     pub from: Tick,
     /// Ticks of a nanosecond, and of how many.
-    tick_ns: (u64, u64),
+    tick_ns: (Tick, Tick),
     period_ms: u32,
     swept: Tick,
     /// The next sweep does not begin before this.
@@ -39,7 +39,7 @@ pub struct Sweep {
 
 impl Sweep {
     /// With ticks of `tick_ns.0 / tick_ns.1` nanoseconds.
-    pub fn new(tick_ns: (u64, u64), period_ms: u32) -> Self {
+    pub fn new(tick_ns: (Tick, Tick), period_ms: u32) -> Self {
         let mut sweep = Self {
             tick_ns,
             period_ms,
@@ -58,7 +58,7 @@ impl Sweep {
 
     pub fn period(&self) -> Tick {
         let (numerator, denominator) = self.tick_ns;
-        u64::from(self.period_ms) * NS_PER_MS * denominator / numerator
+        Tick::from(self.period_ms) * NS_PER_MS * denominator / numerator
     }
 
     fn plan(&mut self) {

@@ -13,18 +13,19 @@ use std::sync::Arc;
 use crate::egress::{GateTime, Tick};
 use crate::gates::{AdminList, Capacity, Entry, Gates, List, ListError};
 use crate::ptp_clock::{nanoseconds, Command};
+use crate::Time;
 use when::When;
 
 pub const GATE_ENTRIES: usize = 128;
 /// From a cycle of `pen_gates` to that of the selections which its states are for.
 pub const GATES_CYCLES: Tick = 3;
-const PREPARE_NS: u64 = 65_536;
+const PREPARE_NS: Time = 65_536;
 /// A list does not begin earlier after it is pending.
-const LEAD_NS: u64 = 32_768;
+const LEAD_NS: Time = 32_768;
 /// For the changes of all ports, after a step.
-const AGAIN_NS: u64 = 8 * PREPARE_NS;
+const AGAIN_NS: Time = 8 * PREPARE_NS;
 /// The port is told so long before.
-const TOLD_NS: u64 = 2_047;
+const TOLD_NS: Time = 2_047;
 /// From the cycle in which the port is to be told to the first selection that knows it, and to the next commit.
 const TOLD_CYCLES: Tick = 13;
 const FREE_CYCLES: Tick = 11;
@@ -66,7 +67,7 @@ enum Step {
     /// The list that was committed at this gate time has been found good.
     Good {
         list: Arc<List>,
-        now: u64,
+        now: Time,
     },
     /// The change that this list had to wait for has acted.
     Acted {
@@ -76,9 +77,9 @@ enum Step {
     /// `before`: the change time that a step of the clock has moved.
     Propose {
         list: Arc<List>,
-        change_time: u64,
-        since: u64,
-        before: Option<u64>,
+        change_time: Time,
+        since: Time,
+        before: Option<Time>,
     },
     /// The commit that a step of the clock has interrupted begins again.
     Again(GateRegisters),
@@ -86,7 +87,7 @@ enum Step {
 
 impl Step {
     /// The list and its ConfigChangeTime, which moves when the port is told.
-    fn proposed(&self, is_told: bool) -> Option<(Arc<List>, u64)> {
+    fn proposed(&self, is_told: bool) -> Option<(Arc<List>, Time)> {
         match self {
             Self::Propose { list, change_time, before, .. } => {
                 Some((Arc::clone(list), before.filter(|_| !is_told).unwrap_or(*change_time)))
@@ -105,7 +106,7 @@ struct Work {
     /// It has counted an error.
     counted: bool,
     /// The list that it has taken back in this tick, which still is pending in the eyes of the unit for some cycles.
-    withdrawn: Option<(Tick, Arc<List>, u64)>,
+    withdrawn: Option<(Tick, Arc<List>, Time)>,
 }
 
 /// The staged list, and what is under way.
@@ -149,7 +150,7 @@ impl GateConfig {
     }
 
     /// The port is told of a list shortly before it is pending.
-    fn tell(&mut self, port: u16, since: u64, list: Arc<List>, change_time: u64) {
+    fn tell(&mut self, port: u16, since: Time, list: Arc<List>, change_time: Time) {
         self.push_tell(port, Step::Propose { list, change_time, since, before: None }, FREE_CYCLES);
     }
 
@@ -268,9 +269,9 @@ impl GateConfig {
         let length = usize::from(registers.length);
         let admin = AdminList {
             entries: self.entries.iter().cycle().take(length).copied().collect(),
-            base_time: nanoseconds(registers.base_s, u64::from(registers.base_ns)).unwrap_or(u64::MAX),
-            cycle_time: u64::from(registers.cycle_time_ns),
-            cycle_time_extension: u64::from(registers.extension_ns),
+            base_time: nanoseconds(registers.base_s, registers.base_ns.into()).unwrap_or(Time::MAX),
+            cycle_time: Time::from(registers.cycle_time_ns),
+            cycle_time_extension: Time::from(registers.extension_ns),
         };
         let capacity = Capacity { entries: GATE_ENTRIES, ..Capacity::HARDWARE };
         let list = match List::compile(&admin, &capacity) {
@@ -294,7 +295,7 @@ impl GateConfig {
     }
 
     /// A good list takes the place of what is pending, or waits until that has acted if it is too late.
-    fn replace_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64, ports: &mut impl GatedPorts) {
+    fn replace_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: Time, ports: &mut impl GatedPorts) {
         let time = *ports.gate_time();
         let pending = ports.gates(port).and_then(|gates| Some((gates, gates.pending(time.at(at))?.1)));
         let Some((gates, change_time)) = pending else { return self.prepare_list(at, port, list, now, ports) };
@@ -311,7 +312,7 @@ impl GateConfig {
     }
 
     /// A list that nothing is in the way of begins, counted from this gate time.
-    fn prepare_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: u64, ports: &mut impl GatedPorts) {
+    fn prepare_list(&mut self, at: Tick, port: u16, list: Arc<List>, now: Time, ports: &mut impl GatedPorts) {
         let gate_time = ports.gate_time().at(at);
         let is_running = ports.gates(port).is_some_and(|gates| gates.list(gate_time).is_some());
         let earliest = now + PREPARE_NS + LEAD_NS;
@@ -419,7 +420,7 @@ impl GateConfig {
 
 /// After a step of the clock in this cycle: the cycles from which an entry and a commit are taken, if no list is pending.
 /// `running`: the gate time by which a list has begun that the unit counts as running.
-fn after_step(cycle: Tick, earliest: u64, running: u64, ports: &impl GatedPorts) -> (Tick, Tick) {
+fn after_step(cycle: Tick, earliest: Time, running: Time, ports: &impl GatedPorts) -> (Tick, Tick) {
     let count = ports.count();
     let mut started = cycle + 1;
     let mut found = 0;

@@ -2,11 +2,12 @@
 //! When the unit does something: by its own cycles, or by what the clock shows it.
 use super::GATES_CYCLES;
 use crate::egress::{GateTime, Tick};
+use crate::Time;
 
 /// A tick, or so many after the unit sees a gate time: then a command to the clock moves it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct When {
-    gate_time: Option<u64>,
+    gate_time: Option<Time>,
     ticks: Tick,
 }
 
@@ -15,7 +16,7 @@ impl When {
         Self { gate_time: None, ticks }
     }
 
-    pub fn seen(gate_time: u64, ticks: Tick) -> Self {
+    pub fn seen(gate_time: Time, ticks: Tick) -> Self {
         Self { gate_time: Some(gate_time), ticks }
     }
 

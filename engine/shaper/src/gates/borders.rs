@@ -3,6 +3,7 @@
 use super::floors::{greatest_common_divisor, sum_of_floors};
 use super::gate_time::Line;
 use super::windows::Windows;
+use crate::{signed, unsigned, Time};
 
 /// So many cycles are counted one by one before a sum of floors costs less.
 const FEW_CYCLES: u128 = 64;
@@ -10,16 +11,16 @@ const FEW_CYCLES: u128 = 64;
 /// The first ticks of a class's windows, for what a tick adds.
 #[derive(Clone, Debug)]
 pub(super) struct Borders {
-    increment: u64,
+    increment: Time,
     fraction_bits: u32,
     /// Of each window's begin.
     begins: Vec<Border>,
     ends: Vec<Border>,
     /// Whole ticks of all windows before, for each and for the end.
-    before: Vec<u64>,
+    before: Vec<Time>,
     /// No border has a rest.
     is_whole: bool,
-    cycle_time: u64,
+    cycle_time: Time,
     /// A cycle, whose rest is what it adds to the phase.
     cycle: Border,
 }
@@ -29,14 +30,14 @@ pub(super) struct Borders {
 pub(super) struct Cycles<'a> {
     pub windows: &'a Windows,
     pub line: &'a Line,
-    pub start: u64,
+    pub start: Time,
 }
 
 /// A time from the cycle's start, as whole ticks and a rest.
 #[derive(Clone, Copy, Debug)]
 struct Border {
-    ticks: u64,
-    rest: u64,
+    ticks: Time,
+    rest: Time,
 }
 
 /// Of a cycle: a rest above `above` makes a border one tick later.
@@ -45,13 +46,13 @@ struct Phase {
     /// The tick that whole ticks are counted from.
     tick: i128,
     /// In [0, increment).
-    rest: u64,
-    above: u64,
+    rest: Time,
+    above: Time,
 }
 
 /// A tick's place in the cycles.
 struct Place {
-    cycle: u64,
+    cycle: Time,
     phase: Phase,
     /// Open ticks from the cycle's start to before it.
     open: u128,
@@ -59,11 +60,11 @@ struct Place {
 
 impl Borders {
     pub fn new(windows: &Windows, line: &Line) -> Self {
-        let increment = line.increment;
-        let parts = |time: u64| u128::from(time) << line.fraction_bits;
-        let border = |time: u64| Border {
-            ticks: (parts(time) / u128::from(increment)) as u64,
-            rest: (parts(time) % u128::from(increment)) as u64,
+        let increment = Time::from(line.increment);
+        let parts = |time: Time| u128::from(time) << line.fraction_bits;
+        let border = |time: Time| Border {
+            ticks: (parts(time) / u128::from(increment)) as Time,
+            rest: (parts(time) % u128::from(increment)) as Time,
         };
         let begins: Vec<Border> = windows.all().iter().map(|window| border(window.from)).collect();
         let ends: Vec<Border> = windows.all().iter().map(|window| border(window.to)).collect();
@@ -86,22 +87,22 @@ impl Borders {
 
     /// Whether they are for the rate of a line.
     pub fn are_of(&self, line: &Line) -> bool {
-        (self.increment, self.fraction_bits) == (line.increment, line.fraction_bits)
+        (self.increment, self.fraction_bits) == (Time::from(line.increment), line.fraction_bits)
     }
 
     /// How many ticks from `from` to before `to` are open.
-    pub fn between(&self, of: &Cycles, from: u64, to: u64) -> u64 {
+    pub fn between(&self, of: &Cycles, from: Time, to: Time) -> Time {
         if self.is_whole {
             let first_tick = of.line.first_tick(of.start);
             return self.open_before(of, first_tick, to) - self.open_before(of, first_tick, from);
         }
         let (first, last) = (self.place(of, from), self.place(of, to));
         let cycles = self.of_cycles(first.phase, u128::from(last.cycle - first.cycle));
-        (cycles + last.open - first.open) as u64
+        (cycles + last.open - first.open) as Time
     }
 
     /// The first tick with so many open ones from `from` to before it; none: there never are.
-    pub fn after(&self, of: &Cycles, from: u64, count: u64) -> Option<u64> {
+    pub fn after(&self, of: &Cycles, from: Time, count: Time) -> Option<Time> {
         if self.is_whole {
             return self.after_whole(of, from, count);
         }
@@ -112,20 +113,20 @@ impl Borders {
         // The window in which the last of them is.
         let place = partition(self.begins.len(), |ended| self.ended(ended + 1, phase) < left);
         let ticks = (left - self.ended(place, phase)) as i128;
-        u64::try_from(phase.tick_of(self.begins[place]) + ticks).ok()
+        unsigned(phase.tick_of(self.begins[place]) + ticks)
     }
 
     /// Where borders are whole ticks, all cycles are the same: open ticks of all of them before a tick.
-    fn open_before(&self, of: &Cycles, first_tick: i128, tick: u64) -> u64 {
-        let since = (i128::from(tick) - first_tick) as u64;
+    fn open_before(&self, of: &Cycles, first_tick: i128, tick: Time) -> Time {
+        let since = (signed(tick) - first_tick) as Time;
         let (cycles, ticks) = (since / self.cycle.ticks, since % self.cycle.ticks);
         let offset = (u128::from(ticks) * u128::from(self.increment)) >> self.fraction_bits;
-        let ended = of.windows.ended_by(offset as u64);
+        let ended = of.windows.ended_by(offset as Time);
         let here = self.begins.get(ended).map_or(0, |begin| ticks.saturating_sub(begin.ticks));
         cycles * self.before[self.begins.len()] + self.before[ended] + here
     }
 
-    fn after_whole(&self, of: &Cycles, from: u64, count: u64) -> Option<u64> {
+    fn after_whole(&self, of: &Cycles, from: Time, count: Time) -> Option<Time> {
         let first_tick = of.line.first_tick(of.start);
         let each = self.before[self.begins.len()];
         let wanted = self.open_before(of, first_tick, from).checked_add(count)?;
@@ -134,19 +135,19 @@ impl Borders {
         let place = self.before[1..].partition_point(|&open| open < left);
         let ticks = self.begins[place].ticks + left - self.before[place];
         let ticks = cycles.checked_mul(self.cycle.ticks)?.checked_add(ticks)?;
-        u64::try_from(first_tick.checked_add(ticks.into())?).ok()
+        unsigned(first_tick.checked_add(signed(ticks))?)
     }
 
     fn phase(&self, of: &Cycles, cycle: i128) -> Option<Phase> {
         let line = of.line;
-        let begin = cycle.checked_mul(i128::from(self.cycle_time))?.checked_add(i128::from(of.start))?;
+        let begin = cycle.checked_mul(signed(self.cycle_time))?.checked_add(signed(of.start))?;
         let way = begin.checked_mul(1 << line.fraction_bits)? - line.time;
-        let increment = i128::from(self.increment);
-        let ticks = i128::from(line.tick) + way.div_euclid(increment);
-        Some(self.of_rest(ticks, way.rem_euclid(increment) as u64))
+        let increment = signed(self.increment);
+        let ticks = signed(line.tick) + way.div_euclid(increment);
+        Some(self.of_rest(ticks, way.rem_euclid(increment) as Time))
     }
 
-    fn of_rest(&self, ticks: i128, rest: u64) -> Phase {
+    fn of_rest(&self, ticks: i128, rest: Time) -> Phase {
         Phase { tick: ticks + i128::from(rest > 0), rest, above: if rest == 0 { 0 } else { self.increment - rest } }
     }
 
@@ -156,13 +157,13 @@ impl Borders {
         self.of_rest(0, if rest >= self.increment { rest - self.increment } else { rest })
     }
 
-    fn place(&self, of: &Cycles, tick: u64) -> Place {
+    fn place(&self, of: &Cycles, tick: Time) -> Place {
         let since = of.line.at(tick) - of.start;
         let (cycle, offset) = (since / self.cycle_time, since % self.cycle_time);
-        let phase = self.phase(of, i128::from(cycle)).unwrap_or_else(|| self.of_rest(0, 0));
+        let phase = self.phase(of, signed(cycle)).unwrap_or_else(|| self.of_rest(0, 0));
         let ended = of.windows.ended_by(offset);
         let is_open = of.windows.all().get(ended).is_some_and(|window| window.from <= offset);
-        let here = if is_open { i128::from(tick) - phase.tick_of(self.begins[ended]) } else { 0 };
+        let here = if is_open { signed(tick) - phase.tick_of(self.begins[ended]) } else { 0 };
         Place { cycle, phase, open: self.ended(ended, phase) + here as u128 }
     }
 
@@ -170,7 +171,7 @@ impl Borders {
     fn ended(&self, windows: usize, phase: Phase) -> u128 {
         let ticks = self.before[windows];
         let later = |borders: &[Border]| borders[..windows].iter().filter(|border| border.rest > phase.above).count();
-        (ticks + later(&self.ends) as u64 - later(&self.begins) as u64).into()
+        (ticks + later(&self.ends) as Time - later(&self.begins) as Time).into()
     }
 
     fn of_cycle(&self, phase: Phase) -> u128 {
@@ -245,7 +246,7 @@ impl Borders {
 
 impl Phase {
     fn tick_of(&self, border: Border) -> i128 {
-        self.tick + i128::from(border.ticks) + i128::from(border.rest > self.above)
+        self.tick + signed(border.ticks) + i128::from(border.rest > self.above)
     }
 }
 

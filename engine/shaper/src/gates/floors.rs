@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sums of floors, by which many cycles are counted at once.
+use crate::Time;
 
 /// Σ ⌊(a·k + b)/m⌋ for k from 0 to before n, with the steps of Euclid's algorithm.
 pub(super) fn sum_of_floors(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> u128 {
@@ -17,7 +18,7 @@ pub(super) fn sum_of_floors(mut n: u128, mut m: u128, mut a: u128, mut b: u128) 
     }
 }
 
-pub(super) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(super) fn greatest_common_divisor(a: Time, b: Time) -> Time {
     if b == 0 {
         a
     } else {

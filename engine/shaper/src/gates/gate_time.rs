@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Between the ticks of a port and the time by which its gates go.
 use crate::ptp_clock::{ClockError, Command, PtpClock, FRACTION_BITS};
+use crate::{signed, unsigned, Time};
 
 /// An eighth of a picosecond is to 1 ps what 1 ns is to a cycle of 8 ns.
 const EIGHTHS: u32 = 3;
@@ -9,11 +10,11 @@ const EIGHTHS: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateDelays {
     /// What gate time is ahead of the clock's: so long after its selection the first bit of a frame is on the wire.
-    pub lead: u64,
+    pub lead: Time,
     /// From a tick of the gates to that of the selections which their states are for.
-    pub states: u64,
+    pub states: Time,
     /// From the end of a list to when the largest windows of its successor are looked at.
-    pub windows: u64,
+    pub windows: Time,
 }
 
 /// Gate time of a tick: in nanoseconds of the hardware, else in picoseconds from an origin.
@@ -31,20 +32,20 @@ pub struct GateTime {
 #[derive(Clone, Copy, Debug)]
 struct Whole {
     /// The first tick that adds to it.
-    tick: u64,
+    tick: Time,
     /// Gate time in that tick, and in those before.
-    time: u64,
+    time: Time,
     shift: u32,
 }
 
 impl Whole {
     #[inline]
-    fn at(self, tick: u64) -> u64 {
+    fn at(self, tick: Time) -> Time {
         self.time.saturating_add(tick.saturating_sub(self.tick).saturating_mul(1 << self.shift))
     }
 
     #[inline]
-    fn tick_of(self, time: u64) -> u64 {
+    fn tick_of(self, time: Time) -> Time {
         self.tick.saturating_add(time.saturating_sub(self.time).div_ceil(1 << self.shift))
     }
 }
@@ -57,7 +58,7 @@ impl GateTime {
     fn of(clock: PtpClock, delays: GateDelays, fraction_bits: u32) -> Self {
         let whole = || {
             let (shift, whole) = (clock.steps()?.checked_sub(fraction_bits)?, clock.begin());
-            let time = u64::try_from(whole.1 >> fraction_bits).ok()?;
+            let time = unsigned(whole.1 >> fraction_bits)?;
             let tick = whole.0.checked_add(delays.states)?;
             Some(Whole { tick, time: time.checked_add(delays.lead)?, shift })
         };
@@ -65,7 +66,7 @@ impl GateTime {
     }
 
     /// A command of its clock, see [`PtpClock::command`].
-    pub fn command(&mut self, cycle: u64, command: Command) -> Result<(), ClockError> {
+    pub fn command(&mut self, cycle: Time, command: Command) -> Result<(), ClockError> {
         self.clock.command(cycle, command)?;
         *self = Self::of(self.clock, self.delays, self.fraction_bits);
         Ok(())
@@ -77,7 +78,7 @@ impl GateTime {
 
     /// Of a port whose ticks are picoseconds. The clock's increment for 8 ns is one for 1 ps of a clock that counts
     /// eighths of them, so that nothing of it is lost.
-    pub fn of_picoseconds(tick: u64, origin_ps: u64, increment: u64) -> Self {
+    pub fn of_picoseconds(tick: Time, origin_ps: Time, increment: u64) -> Self {
         let clock = PtpClock::new(tick, origin_ps << EIGHTHS).with_increment(increment);
         Self::of(clock, GateDelays::default(), FRACTION_BITS + EIGHTHS)
     }
@@ -88,50 +89,50 @@ impl GateTime {
     }
 
     #[inline]
-    pub fn at(&self, tick: u64) -> u64 {
+    pub fn at(&self, tick: Time) -> Time {
         match self.whole {
             Some(whole) => whole.at(tick),
             None => self.at_any(tick),
         }
     }
 
-    fn at_any(&self, tick: u64) -> u64 {
+    fn at_any(&self, tick: Time) -> Time {
         let time = self.clock.time_at(tick.saturating_sub(self.delays.states)) >> self.fraction_bits;
-        u64::try_from(time).unwrap_or(u64::MAX).saturating_add(self.delays.lead)
+        unsigned(time).unwrap_or(Time::MAX).saturating_add(self.delays.lead)
     }
 
     /// The first tick of this gate time or later.
     #[inline]
-    pub fn tick_of(&self, time: u64) -> u64 {
+    pub fn tick_of(&self, time: Time) -> Time {
         match self.whole {
             Some(whole) => whole.tick_of(time),
             None => self.tick_of_any(time),
         }
     }
 
-    fn tick_of_any(&self, time: u64) -> u64 {
-        let time = i128::from(time.saturating_sub(self.delays.lead)) << self.fraction_bits;
+    fn tick_of_any(&self, time: Time) -> Time {
+        let time = signed(time.saturating_sub(self.delays.lead)) << self.fraction_bits;
         self.clock.cycle_of(time).saturating_add(self.delays.states)
     }
 
     /// Whether some tick shows one of these times, whatever they begin with.
     #[inline]
-    pub fn shows_some_of(&self, times: u64) -> bool {
+    pub fn shows_some_of(&self, times: Time) -> bool {
         self.whole.is_some_and(|whole| times >> whole.shift != 0)
     }
 
     /// The gate time whose list's largest windows count in a tick.
-    pub fn of_windows(&self, tick: u64) -> u64 {
+    pub fn of_windows(&self, tick: Time) -> Time {
         self.at(tick.saturating_sub(self.delays.windows))
     }
 
     /// The first tick in which the largest windows of a list count that begins at this gate time.
-    pub fn windows_tick(&self, time: u64) -> u64 {
+    pub fn windows_tick(&self, time: Time) -> Time {
         self.tick_of(time).saturating_add(self.delays.windows)
     }
 
     /// The line that gate time follows at a tick.
-    pub(crate) fn line(&self, tick: u64) -> Line {
+    pub(crate) fn line(&self, tick: Time) -> Line {
         let Some(cycle) = tick.checked_sub(self.delays.states) else {
             let (time, until) = (self.shown(self.clock.time_at(0)), self.delays.states);
             return Line { tick, time, increment: 0, fraction_bits: self.fraction_bits, until };
@@ -147,49 +148,49 @@ impl GateTime {
     }
 
     fn shown(&self, time: i128) -> i128 {
-        time + (i128::from(self.delays.lead) << self.fraction_bits)
+        time + (signed(self.delays.lead) << self.fraction_bits)
     }
 }
 
 /// A part of gate time in which each tick adds the same.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    pub tick: u64,
+    pub tick: Time,
     /// At that tick, in parts of a unit.
     pub time: i128,
     /// Zero: time stands still.
     pub increment: u64,
     pub fraction_bits: u32,
     /// The first tick that another line holds for.
-    pub until: u64,
+    pub until: Time,
 }
 
 impl Line {
-    pub fn at(&self, tick: u64) -> u64 {
-        let ticks = i128::from(tick) - i128::from(self.tick);
+    pub fn at(&self, tick: Time) -> Time {
+        let ticks = signed(tick) - signed(self.tick);
         let time = (self.time + ticks * i128::from(self.increment)) >> self.fraction_bits;
-        u64::try_from(time).unwrap_or(if time < 0 { 0 } else { u64::MAX })
+        unsigned(time).unwrap_or(if time < 0 { 0 } else { Time::MAX })
     }
 
     /// The first tick of this gate time or later.
-    pub fn tick_of(&self, time: u64) -> u64 {
+    pub fn tick_of(&self, time: Time) -> Time {
         if self.increment == 0 {
-            return u64::MAX;
+            return Time::MAX;
         }
         let tick = self.first_tick(time);
-        u64::try_from(tick).unwrap_or(if tick < 0 { 0 } else { u64::MAX })
+        unsigned(tick).unwrap_or(if tick < 0 { 0 } else { Time::MAX })
     }
 
     /// The same, which may be before all ticks, of time that does not stand still.
     #[inline]
-    pub fn first_tick(&self, time: u64) -> i128 {
-        let way = (i128::from(time) << self.fraction_bits) - self.time;
+    pub fn first_tick(&self, time: Time) -> i128 {
+        let way = (signed(time) << self.fraction_bits) - self.time;
         // Few rates need a division of 128 bit, which costs more than all else here.
         let back = match self.increment.is_power_of_two() {
             true => -way >> self.increment.trailing_zeros(),
             false => (-way).div_euclid(i128::from(self.increment)),
         };
-        i128::from(self.tick) - back
+        signed(self.tick) - back
     }
 }
 

@@ -9,11 +9,12 @@ use thiserror::Error;
 use super::port::Starts;
 use super::windows::Windows;
 use crate::admission::CLASSES;
+use crate::Time;
 
 /// Farther away than anything is compared with.
-pub const HORIZON: u64 = u64::MAX / 4;
+pub const HORIZON: Time = Time::MAX / 4;
 /// What the hardware promises; also the shortest cycle.
-pub const LEAST_INTERVAL_NS: u64 = 64;
+pub const LEAST_INTERVAL_NS: Time = 64;
 pub const MOST_ENTRIES: usize = 1024;
 /// Set-Gate-States, Set-And-Hold-MAC, Set-And-Release-MAC (Table 8-7). Without preemption they do the same.
 pub const OPERATIONS: u8 = 3;
@@ -23,16 +24,16 @@ pub struct Entry {
     pub operation: u8,
     /// Bit k: the gate of class k is open.
     pub states: u8,
-    pub interval: u64,
+    pub interval: Time,
 }
 
 /// The administrative parameters of a port (8.6.9.4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AdminList {
     pub entries: Vec<Entry>,
-    pub base_time: u64,
-    pub cycle_time: u64,
-    pub cycle_time_extension: u64,
+    pub base_time: Time,
+    pub cycle_time: Time,
+    pub cycle_time_extension: Time,
 }
 
 /// What a list may be.
@@ -40,12 +41,12 @@ pub struct AdminList {
 pub struct Capacity {
     pub entries: usize,
     /// Of an interval, and of the cycle.
-    pub least_interval: u64,
+    pub least_interval: Time,
     /// The first base time that is beyond the clock.
-    pub time_end: u64,
+    pub time_end: Time,
     /// More than any frame takes. So long before a last cycle that is shorter than this, nothing is promised beyond the
     /// end of an entry.
-    pub horizon: u64,
+    pub horizon: Time,
 }
 
 impl Capacity {
@@ -65,11 +66,11 @@ pub enum ListError {
     #[error("the gate control list has {entries} entries; 1 to {most} are allowed")]
     TooMany { entries: usize, most: usize },
     #[error("entry {entry} has an interval of {interval}; {least} or more is allowed")]
-    Interval { entry: usize, interval: u64, least: u64 },
+    Interval { entry: usize, interval: Time, least: Time },
     #[error("the cycle time is {cycle_time}; {least} or more is allowed")]
-    Cycle { cycle_time: u64, least: u64 },
+    Cycle { cycle_time: Time, least: Time },
     #[error("the base time is {base_time}; times before {end} are allowed")]
-    BaseTime { base_time: u64, end: u64 },
+    BaseTime { base_time: Time, end: Time },
     #[error("entry {entry} has operation {operation}; 0 to {most} are allowed", most = OPERATIONS - 1)]
     Operation { entry: usize, operation: u8 },
 }
@@ -77,15 +78,15 @@ pub enum ListError {
 /// A list that can run: its entries fill the cycle exactly.
 #[derive(Clone, Debug)]
 pub struct List {
-    pub(super) base_time: u64,
-    pub(super) cycle_time: u64,
-    pub(super) extension: u64,
-    pub(super) least: u64,
-    pub(super) horizon: u64,
+    pub(super) base_time: Time,
+    pub(super) cycle_time: Time,
+    pub(super) extension: Time,
+    pub(super) least: Time,
+    pub(super) horizon: Time,
     /// For each class the longest that it is open without a break.
-    largest: [u64; CLASSES],
+    largest: [Time; CLASSES],
     /// (start in the cycle, states).
-    pub(super) entries: Vec<(u64, u8)>,
+    pub(super) entries: Vec<(Time, u8)>,
     windows: [Windows; CLASSES],
 }
 
@@ -126,8 +127,8 @@ impl List {
             }
         }
         let cycle = admin.cycle_time;
-        let mut entries: Vec<(u64, u8)> = Vec::with_capacity(admin.entries.len());
-        let mut start = 0_u64;
+        let mut entries: Vec<(Time, u8)> = Vec::with_capacity(admin.entries.len());
+        let mut start = 0;
         for &Entry { states, interval, .. } in &admin.entries {
             if start >= cycle || (!entries.is_empty() && cycle - start < least) {
                 break;
@@ -149,53 +150,53 @@ impl List {
         })
     }
 
-    pub fn base_time(&self) -> u64 {
+    pub fn base_time(&self) -> Time {
         self.base_time
     }
 
-    pub fn cycle_time(&self) -> u64 {
+    pub fn cycle_time(&self) -> Time {
         self.cycle_time
     }
 
     /// (start, states, interval) of what runs in a cycle.
-    pub fn entries(&self) -> impl Iterator<Item = (u64, u8, u64)> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = (Time, u8, Time)> + '_ {
         let ends = self.entries.iter().skip(1).map(|&(start, _)| start).chain([self.cycle_time]);
         self.entries.iter().zip(ends).map(|(&(start, states), end)| (start, states, end - start))
     }
 
     /// How long a class stays open from the cycle's start on; [`HORIZON`] when it never closes.
-    pub fn initial_window(&self, class: usize) -> u64 {
+    pub fn initial_window(&self, class: usize) -> Time {
         self.windows[class].initial()
     }
 
     /// The longest that a class is open without a break, also across the cycle's end; [`HORIZON`] when it never closes.
     #[inline]
-    pub fn largest_window(&self, class: usize) -> u64 {
+    pub fn largest_window(&self, class: usize) -> Time {
         self.largest[class]
     }
 
     /// How long a class is open in each cycle.
-    pub fn open_time(&self, class: usize) -> u64 {
+    pub fn open_time(&self, class: usize) -> Time {
         self.windows[class].all().iter().map(|window| window.to - window.from).sum()
     }
 
     /// ConfigChangeTime or CycleStartTime (8.6.9.1.1, 8.6.9.3.1): the base time, or the first later start of a cycle
     /// counted from it, that is not before `earliest`.
-    pub fn start_from(&self, earliest: u64) -> u64 {
+    pub fn start_from(&self, earliest: Time) -> Time {
         let past = earliest.saturating_sub(self.base_time);
         self.base_time.saturating_add(past.div_ceil(self.cycle_time).saturating_mul(self.cycle_time))
     }
 
     /// The entry that holds at an offset in a cycle of this length: one that the end would leave shorter than the least
     /// interval does not begin.
-    pub(super) fn entry(&self, offset: u64, length: u64) -> usize {
-        let begun = |&(start, _): &(u64, u8)| start <= offset && (start == 0 || start + self.least <= length);
+    pub(super) fn entry(&self, offset: Time, length: Time) -> usize {
+        let begun = |&(start, _): &(Time, u8)| start <= offset && (start == 0 || start + self.least <= length);
         self.entries.partition_point(begun) - 1
     }
 
     /// The first times from `now` on at which a frame may start, of cycles one of which begins at `start` or began then.
     #[inline]
-    pub(super) fn starts_from(&self, start: u64, now: u64, class: usize, wire: u64) -> Option<Starts> {
+    pub(super) fn starts_from(&self, start: Time, now: Time, class: usize, wire: Time) -> Option<Starts> {
         let since = now.saturating_sub(start);
         let offset = since % self.cycle_time;
         let cycle = start + (since - offset);
@@ -209,7 +210,7 @@ impl List {
     }
 
     /// The end of an entry, in a cycle of this length.
-    pub(super) fn entry_end(&self, entry: usize, length: u64) -> u64 {
+    pub(super) fn entry_end(&self, entry: usize, length: Time) -> Time {
         match self.entries.get(entry + 1) {
             Some(&(start, _)) if start + self.least <= length => start,
             _ => length,

@@ -13,6 +13,7 @@ use super::list::{List, HORIZON};
 use super::port::Gates;
 use super::view::Pattern;
 use super::windows::Windows;
+use crate::Time;
 
 /// Of one class at a port. Counted are ticks in which its gate is open and stays open for the `guard`, a time that what
 /// waits needs; with a guard of zero it only has to be open. With a guard, the windows of a list are its own, whatever
@@ -28,7 +29,7 @@ pub struct OpenTicks {
 #[derive(Clone, Debug)]
 struct Own {
     list: Arc<List>,
-    guard: u64,
+    guard: Time,
     windows: Windows,
     borders: Borders,
 }
@@ -39,7 +40,7 @@ impl OpenTicks {
     }
 
     /// How many ticks from `from` to before `to` are open.
-    pub fn between(&mut self, gates: &Gates, time: &GateTime, from: u64, to: u64, guard: u64) -> u64 {
+    pub fn between(&mut self, gates: &Gates, time: &GateTime, from: Time, to: Time, guard: Time) -> Time {
         let (mut at, mut count) = (from, 0);
         while at < to {
             let part = Part::new(gates, time, at, to);
@@ -50,10 +51,10 @@ impl OpenTicks {
     }
 
     /// The first tick with so many open ones from `from` to before it; none: there never are.
-    pub fn after(&mut self, gates: &Gates, time: &GateTime, from: u64, count: u64, guard: u64) -> Option<u64> {
+    pub fn after(&mut self, gates: &Gates, time: &GateTime, from: Time, count: Time, guard: Time) -> Option<Time> {
         let (mut at, mut left) = (from, count);
         while left > 0 {
-            let part = Part::new(gates, time, at, u64::MAX);
+            let part = Part::new(gates, time, at, Time::MAX);
             let reached = match part.pattern {
                 Pattern::States(_) => at.checked_add(left).filter(|&to| to <= self.open_to(&part, gates, at, guard)),
                 Pattern::Cycles { list, start } => {
@@ -64,7 +65,7 @@ impl OpenTicks {
             if let Some(tick) = reached.filter(|&tick| tick <= part.end) {
                 return Some(tick);
             }
-            if part.end == u64::MAX {
+            if part.end == Time::MAX {
                 return None;
             }
             left -= self.of_part(&part, gates, at, guard);
@@ -73,7 +74,7 @@ impl OpenTicks {
         Some(at)
     }
 
-    fn of_part(&mut self, part: &Part, gates: &Gates, from: u64, guard: u64) -> u64 {
+    fn of_part(&mut self, part: &Part, gates: &Gates, from: Time, guard: Time) -> Time {
         match part.pattern {
             Pattern::States(_) => self.open_to(part, gates, from, guard) - from,
             Pattern::Cycles { list, start } => {
@@ -84,7 +85,7 @@ impl OpenTicks {
     }
 
     /// Up to where ticks are open from `from` on, in a part whose states stay.
-    fn open_to(&self, part: &Part, gates: &Gates, from: u64, guard: u64) -> u64 {
+    fn open_to(&self, part: &Part, gates: &Gates, from: Time, guard: Time) -> Time {
         match (part.pattern, guard) {
             (Pattern::States(states), _) if states >> self.class & 1 == 0 => from,
             (_, 0) => part.end,
@@ -100,7 +101,7 @@ impl OpenTicks {
         }
     }
 
-    fn prepared<'a>(&'a mut self, list: &'a Arc<List>, line: &Line, guard: u64) -> (&'a Windows, &'a Borders) {
+    fn prepared<'a>(&'a mut self, list: &'a Arc<List>, line: &Line, guard: Time) -> (&'a Windows, &'a Borders) {
         let windows = list.windows(self.class);
         let shared = windows.borders(line);
         if guard == 0 && shared.are_of(line) {
@@ -122,23 +123,23 @@ struct Part<'a> {
     line: Line,
     pattern: Pattern<'a>,
     /// The first tick behind it.
-    end: u64,
+    end: Time,
 }
 
 impl<'a> Part<'a> {
     #[inline]
-    fn new(gates: &'a Gates, time: &GateTime, at: u64, to: u64) -> Self {
+    fn new(gates: &'a Gates, time: &GateTime, at: Time, to: Time) -> Self {
         let line = time.line(at);
-        if let (Some((list, start)), u64::MAX, 1..) = (gates.lasting_cycles(), line.until, line.increment) {
+        if let (Some((list, start)), Time::MAX, 1..) = (gates.lasting_cycles(), line.until, line.increment) {
             return Self { line, pattern: Pattern::Cycles { list, start }, end: to };
         }
         Self::until_change(line, gates, at, to)
     }
 
     #[inline(never)]
-    fn until_change(line: Line, gates: &'a Gates, at: u64, to: u64) -> Self {
+    fn until_change(line: Line, gates: &'a Gates, at: Time, to: Time) -> Self {
         let (pattern, until) = gates.pattern(line.at(at));
-        let next = until.map_or(u64::MAX, |until| line.tick_of(until)).min(line.until);
+        let next = until.map_or(Time::MAX, |until| line.tick_of(until)).min(line.until);
         // Time that stands still shows one state.
         let pattern = match pattern {
             Pattern::Cycles { .. } if line.increment == 0 => Pattern::States(gates.states(line.at(at))),

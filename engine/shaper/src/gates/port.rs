@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::list::{AdminList, Capacity, List, ListError, HORIZON};
 use super::view::{cycle, last_cycle, whole_cycle, Cycle, Now, Pattern, View};
+use crate::Time;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
@@ -13,25 +14,25 @@ enum Phase {
     Running {
         list: Arc<List>,
         /// Of some cycle; the others follow.
-        start: u64,
+        start: Time,
     },
     /// The clock was stepped: the states stay until the first cycle that begins by the new time.
-    Holding { list: Arc<List>, states: u8, start: u64 },
+    Holding { list: Arc<List>, states: u8, start: Time },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
     pub list: Arc<List>,
-    pub change_time: u64,
+    pub change_time: Time,
     /// Ends of cycles from here on are decided knowing it.
-    pub since: u64,
+    pub since: Time,
 }
 
 /// Times at which a frame may start: all from the first to the last one, and maybe more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Starts {
-    pub first: u64,
-    pub last: u64,
+    pub first: Time,
+    pub last: Time,
 }
 
 /// The gates of one port.
@@ -66,7 +67,7 @@ impl Gates {
 
     /// A checked list waits for its time. What is due at `since` or later is decided knowing it; in cycles, that is what
     /// comes after the gate time of the last cycle that did not know it. It replaces what is pending then.
-    pub fn propose(&mut self, since: u64, list: Arc<List>, change_time: u64) {
+    pub fn propose(&mut self, since: Time, list: Arc<List>, change_time: Time) {
         // Nothing else acts before its time: a port may be told early.
         if self.pending.as_ref().is_some_and(|pending| pending.change_time < since) {
             self.act(since.saturating_sub(1));
@@ -75,7 +76,7 @@ impl Gates {
     }
 
     /// Gives up what is pending, unless it was due before `since`.
-    pub fn withdraw(&mut self, since: u64) {
+    pub fn withdraw(&mut self, since: Time) {
         self.act(since.saturating_sub(1));
         self.pending = None;
     }
@@ -83,11 +84,11 @@ impl Gates {
     /// Checks a list and lets it take over at its time, which is not before `earliest`; gives the ConfigChangeTime.
     pub fn commit(
         &mut self,
-        now: u64,
-        earliest: u64,
+        now: Time,
+        earliest: Time,
         admin: &AdminList,
         capacity: &Capacity,
-    ) -> Result<u64, ListError> {
+    ) -> Result<Time, ListError> {
         let list = Arc::new(List::compile(admin, capacity)?);
         let change_time = list.start_from(earliest);
         self.propose(now, list, change_time);
@@ -96,7 +97,7 @@ impl Gates {
 
     /// The clock was stepped: `last` was the last gate time before. The states stay up to the first cycle of the list's
     /// pattern that begins at `earliest` or later (8.6.9.1.1 b). Gives back what was pending and its time.
-    pub fn stepped(&mut self, last: u64, earliest: u64) -> Option<(Arc<List>, u64)> {
+    pub fn stepped(&mut self, last: Time, earliest: Time) -> Option<(Arc<List>, Time)> {
         self.act(last);
         let states = self.list_states(last);
         if let Phase::Running { list, .. } | Phase::Holding { list, .. } = &self.phase {
@@ -106,24 +107,24 @@ impl Gates {
     }
 
     /// The list that has come due runs.
-    fn act(&mut self, now: u64) {
+    fn act(&mut self, now: Time) {
         if let Some(pending) = self.pending.take_if(|pending| pending.change_time <= now) {
             self.phase = Phase::Running { list: pending.list, start: pending.change_time };
         }
     }
 
     /// ConfigPending at `now`: the list that waits, and its ConfigChangeTime.
-    pub fn pending(&self, now: u64) -> Option<(&Arc<List>, u64)> {
+    pub fn pending(&self, now: Time) -> Option<(&Arc<List>, Time)> {
         self.pending_at(now).map(|pending| (&pending.list, pending.change_time))
     }
 
-    fn pending_at(&self, now: u64) -> Option<&Pending> {
+    fn pending_at(&self, now: Time) -> Option<&Pending> {
         self.pending.as_ref().filter(|pending| now < pending.change_time)
     }
 
     /// The list that runs at `now`.
     #[inline]
-    pub fn list(&self, now: u64) -> Option<&Arc<List>> {
+    pub fn list(&self, now: Time) -> Option<&Arc<List>> {
         match (&self.pending, &self.phase) {
             (Some(due), _) if due.change_time <= now => Some(&due.list),
             (_, Phase::Running { list, .. } | Phase::Holding { list, .. }) => Some(list),
@@ -142,7 +143,7 @@ impl Gates {
 
     /// The list whose cycles run for ever, and when one of them begins.
     #[inline]
-    pub(super) fn lasting_cycles(&self) -> Option<(&Arc<List>, u64)> {
+    pub(super) fn lasting_cycles(&self) -> Option<(&Arc<List>, Time)> {
         match (&self.pending, &self.phase) {
             (None, Phase::Running { list, start }) if self.enabled => Some((list, *start)),
             _ => None,
@@ -150,13 +151,13 @@ impl Gates {
     }
 
     /// Nobody asks what was before `now`.
-    pub fn begin(&mut self, now: u64) {
+    pub fn begin(&mut self, now: Time) {
         self.act(now);
     }
 
     /// The list that runs at `now` with nothing to take its place, and when one of its cycles begins.
     #[inline]
-    fn steady(&self, now: u64) -> Option<(&Arc<List>, u64)> {
+    fn steady(&self, now: Time) -> Option<(&Arc<List>, Time)> {
         match (&self.pending, &self.phase) {
             (Some(due), _) if due.change_time <= now => Some((&due.list, due.change_time)),
             (None, Phase::Running { list, start }) => Some((list, *start)),
@@ -166,12 +167,12 @@ impl Gates {
     }
 
     /// When the gates act next after `now`: the end of an entry, or the first list's start.
-    pub fn next_edge(&self, now: u64) -> Option<u64> {
+    pub fn next_edge(&self, now: Time) -> Option<Time> {
         self.view(now).next_edge(now)
     }
 
     /// When the cycle began that runs at `now`; none before the first one.
-    pub fn cycle_start(&self, now: u64) -> Option<u64> {
+    pub fn cycle_start(&self, now: Time) -> Option<Time> {
         match self.view(now).now {
             Now::Running(cycle) => Some(cycle.start),
             Now::Initial(_) | Now::Holding { .. } => None,
@@ -179,27 +180,27 @@ impl Gates {
     }
 
     /// Whether the cycle that runs at `now` is the last one before the pending list takes over.
-    pub fn is_last_cycle(&self, now: u64) -> bool {
+    pub fn is_last_cycle(&self, now: Time) -> bool {
         matches!(self.view(now).now, Now::Running(Cycle { is_last: true, .. }))
     }
 
     /// When the states that a step left give way. A cycle that the change would cut too short does not begin.
-    pub fn hold_end(&self) -> Option<u64> {
+    pub fn hold_end(&self) -> Option<Time> {
         let Phase::Holding { start, .. } = &self.phase else { return None };
         Some(self.held_for_change().unwrap_or(*start))
     }
 
     /// ConfigChangeTime, if the states that a step left hold until then, so that the running list does not come back.
-    fn held_for_change(&self) -> Option<u64> {
+    fn held_for_change(&self) -> Option<Time> {
         let Phase::Holding { list, start, .. } = &self.phase else { return None };
         let change_time = self.pending.as_ref().map(|pending| pending.change_time);
         change_time.filter(|change_time| *change_time < start.saturating_add(list.least))
     }
 
     /// Whether a change that is pending at `now` can no longer be taken back: what is less than `lead` ahead is decided.
-    pub fn is_locked(&self, now: u64, lead: u64) -> bool {
+    pub fn is_locked(&self, now: Time, lead: Time) -> bool {
         let Some((_, change_time)) = self.pending(now) else { return false };
-        let is_near = |time: u64| time.saturating_sub(now) < lead;
+        let is_near = |time: Time| time.saturating_sub(now) < lead;
         match self.list(now) {
             None => is_near(change_time),
             Some(_) if self.held_for_change().is_some() || self.is_last_cycle(now) => true,
@@ -207,7 +208,7 @@ impl Gates {
         }
     }
 
-    fn view(&self, now: u64) -> View<'_> {
+    fn view(&self, now: Time) -> View<'_> {
         if let Some((list, start)) = self.steady(now) {
             return View { now: Now::Running(whole_cycle(list, start, now)), change: None };
         }
@@ -224,7 +225,7 @@ impl Gates {
     }
 
     /// What the gates do from `now` on, and until when; none: for ever.
-    pub(super) fn pattern(&self, now: u64) -> (Pattern<'_>, Option<u64>) {
+    pub(super) fn pattern(&self, now: Time) -> (Pattern<'_>, Option<Time>) {
         if !self.enabled {
             return (Pattern::States(0xFF), None);
         }
@@ -243,7 +244,7 @@ impl Gates {
     }
 
     /// Gate states as the list says, GateEnabled or not.
-    pub fn list_states(&self, now: u64) -> u8 {
+    pub fn list_states(&self, now: Time) -> u8 {
         match self.view(now).now {
             Now::Initial(states) | Now::Holding { states, .. } => states,
             Now::Running(cycle) => cycle.states(now),
@@ -251,7 +252,7 @@ impl Gates {
     }
 
     /// Bit k: the gate of class k is open at `now`.
-    pub fn states(&self, now: u64) -> u8 {
+    pub fn states(&self, now: Time) -> u8 {
         if self.enabled {
             self.list_states(now)
         } else {
@@ -261,7 +262,7 @@ impl Gates {
 
     /// When the gate of a class closes that is open at `now`; more than `HORIZON / 2` later when it stays open. None:
     /// it is closed. Never later than the gate does close.
-    pub fn close(&self, now: u64, class: usize) -> Option<u64> {
+    pub fn close(&self, now: Time, class: usize) -> Option<Time> {
         if !self.enabled {
             return Some(now.saturating_add(HORIZON));
         }
@@ -270,14 +271,14 @@ impl Gates {
 
     /// Whether a frame of a class that takes so long on the wire, its gap counted, may start at `now`.
     #[inline]
-    pub fn fits(&self, now: u64, class: usize, wire: u64) -> bool {
+    pub fn fits(&self, now: Time, class: usize, wire: Time) -> bool {
         !self.enabled || self.view(now).fits(now, class, wire)
     }
 
     /// The first times from `now` on at which such a frame may start, if nothing is changed; none: never.
-    pub fn starts_from(&self, now: u64, class: usize, wire: u64) -> Option<Starts> {
+    pub fn starts_from(&self, now: Time, class: usize, wire: Time) -> Option<Starts> {
         if !self.enabled {
-            return Some(Starts { first: now, last: u64::MAX });
+            return Some(Starts { first: now, last: Time::MAX });
         }
         let mut at = now;
         loop {
@@ -293,7 +294,7 @@ impl Gates {
     }
 
     /// The first of them.
-    pub fn fits_from(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
+    pub fn fits_from(&self, now: Time, class: usize, wire: Time) -> Option<Time> {
         self.starts_from(now, class, wire).map(|starts| starts.first)
     }
 }

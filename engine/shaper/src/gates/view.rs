@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::list::{List, HORIZON};
 use super::port::Pending;
+use crate::Time;
 
 /// What holds at an instant.
 #[derive(Clone, Copy)]
 pub(super) enum Now<'a> {
     Initial(u8),
     Running(Cycle<'a>),
-    Holding { list: &'a Arc<List>, states: u8, start: u64 },
+    Holding { list: &'a Arc<List>, states: u8, start: Time },
 }
 
 /// What holds at an instant, and the change that is still to come: what is due has acted.
@@ -24,29 +25,29 @@ pub(super) struct View<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Cycle<'a> {
     pub list: &'a Arc<List>,
-    pub start: u64,
-    pub end: u64,
+    pub start: Time,
+    pub end: Time,
     /// The pending list takes over at its end.
     pub is_last: bool,
 }
 
 impl Cycle<'_> {
-    fn entry(&self, now: u64) -> usize {
+    fn entry(&self, now: Time) -> usize {
         self.list.entry(now - self.start, self.end - self.start)
     }
 
-    pub fn states(&self, now: u64) -> u8 {
+    pub fn states(&self, now: Time) -> u8 {
         self.list.entries[self.entry(now)].1
     }
 
     /// When its last entry begins, which holds until its end.
-    pub fn last_entry(&self) -> u64 {
+    pub fn last_entry(&self) -> Time {
         let length = self.end - self.start;
         self.list.entries[self.list.entry(length, length)].0
     }
 
     /// Where the entry ends that holds now.
-    fn edge(&self, now: u64) -> u64 {
+    fn edge(&self, now: Time) -> Time {
         self.start + self.list.entry_end(self.entry(now), self.end - self.start)
     }
 }
@@ -58,12 +59,12 @@ pub(super) enum Pattern<'a> {
     /// Cycles of a list, one of which begins then.
     Cycles {
         list: &'a Arc<List>,
-        start: u64,
+        start: Time,
     },
 }
 
 impl View<'_> {
-    pub fn next_edge(&self, now: u64) -> Option<u64> {
+    pub fn next_edge(&self, now: Time) -> Option<Time> {
         match self.now {
             Now::Initial(_) => self.change.map(|change| change.change_time),
             Now::Holding { start, .. } => Some(start),
@@ -71,11 +72,11 @@ impl View<'_> {
         }
     }
 
-    pub fn fits(&self, now: u64, class: usize, wire: u64) -> bool {
+    pub fn fits(&self, now: Time, class: usize, wire: Time) -> bool {
         self.close(now, class).is_some_and(|close| now.saturating_add(wire) <= close)
     }
 
-    pub fn close(&self, now: u64, class: usize) -> Option<u64> {
+    pub fn close(&self, now: Time, class: usize) -> Option<Time> {
         if let View { now: Now::Running(Cycle { list, start, .. }), change: None } = *self {
             return list.windows(class).closes(now - start).map(|closes| start.saturating_add(closes));
         }
@@ -100,7 +101,7 @@ impl View<'_> {
     }
 
     /// When the gate of a class closes that is open now; short of the change, anything beyond it stands for it.
-    fn close_of(&self, cycle: &Cycle, now: u64, class: usize) -> u64 {
+    fn close_of(&self, cycle: &Cycle, now: Time, class: usize) -> Time {
         let (list, edge) = (cycle.list, cycle.edge(now));
         if !cycle.is_last && self.is_cut_off(list, cycle.start, edge) {
             return edge;
@@ -109,7 +110,7 @@ impl View<'_> {
         let to = if edge == cycle.end { length } else { list.windows(class).open_until(edge - cycle.start) };
         if cycle.is_last {
             let is_open_to_the_end = edge == cycle.end || to > cycle.last_entry();
-            return if is_open_to_the_end { u64::MAX } else { cycle.start + to };
+            return if is_open_to_the_end { Time::MAX } else { cycle.start + to };
         }
         match to < list.cycle_time {
             true => cycle.start + to,
@@ -118,18 +119,18 @@ impl View<'_> {
     }
 
     /// What the list says about the time beyond the end of an entry is not what will be: a short last cycle follows.
-    fn is_cut_off(&self, list: &List, start: u64, end: u64) -> bool {
+    fn is_cut_off(&self, list: &List, start: Time, end: Time) -> bool {
         self.cut_off_from(list, start).is_some_and(|(from, last)| (from..=last).contains(&end))
     }
 
     /// The first and the last end of an entry that are before a short last cycle.
-    fn cut_off_from(&self, list: &List, start: u64) -> Option<(u64, u64)> {
+    fn cut_off_from(&self, list: &List, start: Time) -> Option<(Time, Time)> {
         let (last, change) = last_cycle(list, start, self.change?);
         (change - last < list.horizon).then_some((last.saturating_sub(list.horizon), last))
     }
 
     /// The next time at which a frame may start that may not now; it is to be asked again.
-    pub fn next_place(&self, now: u64, class: usize, wire: u64) -> Option<u64> {
+    pub fn next_place(&self, now: Time, class: usize, wire: Time) -> Option<Time> {
         let Now::Running(Cycle { list, start, end, is_last }) = self.now else { return self.next_edge(now) };
         let windows = list.windows(class);
         if is_last {
@@ -151,13 +152,13 @@ impl View<'_> {
 }
 
 /// The cycle at `now` of a list that runs from `start` on, unless something changes.
-pub(super) fn whole_cycle(list: &Arc<List>, start: u64, now: u64) -> Cycle<'_> {
+pub(super) fn whole_cycle(list: &Arc<List>, start: Time, now: Time) -> Cycle<'_> {
     let start = start + now.saturating_sub(start) / list.cycle_time * list.cycle_time;
     Cycle { list, start, end: start.saturating_add(list.cycle_time), is_last: false }
 }
 
 /// The cycle at `now` of a list that runs from `start` on; the last one before a change ends with it.
-pub(super) fn cycle<'a>(list: &'a Arc<List>, start: u64, now: u64, change: Option<&Pending>) -> Cycle<'a> {
+pub(super) fn cycle<'a>(list: &'a Arc<List>, start: Time, now: Time, change: Option<&Pending>) -> Cycle<'a> {
     match change.map(|change| last_cycle(list, start, change)) {
         Some((start, end)) if now >= start => Cycle { list, start, end, is_last: true },
         _ => whole_cycle(list, start, now),
@@ -165,7 +166,7 @@ pub(super) fn cycle<'a>(list: &'a Arc<List>, start: u64, now: u64, change: Optio
 }
 
 /// The last cycle before a change, of a list that runs from `start` on: its start and end.
-pub(super) fn last_cycle(list: &List, start: u64, change: &Pending) -> (u64, u64) {
+pub(super) fn last_cycle(list: &List, start: Time, change: &Pending) -> (Time, Time) {
     let end = change.change_time;
     let rest = end.saturating_sub(start) % list.cycle_time;
     let border = end - rest;

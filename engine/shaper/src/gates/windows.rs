@@ -5,21 +5,22 @@ use std::sync::OnceLock;
 use super::borders::Borders;
 use super::gate_time::Line;
 use super::list::HORIZON;
+use crate::Time;
 
 /// A time in which the gate is open, from the cycle's start; neighbours that are both open are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    pub from: u64,
-    pub to: u64,
+    pub from: Time,
+    pub to: Time,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     windows: Vec<Window>,
-    cycle: u64,
-    initial: u64,
+    cycle: Time,
+    initial: Time,
     /// A heap of maxima: the lengths stand in its second half, those across the cycle's end joined.
-    longest: Vec<u64>,
+    longest: Vec<Time>,
     /// How many windows have ended by the begin of each part of the cycle, and by its end. Parts are of 2^`part_bits`, and
     /// about as many as windows.
     ended: Vec<u32>,
@@ -30,7 +31,7 @@ pub(super) struct Windows {
 
 impl Windows {
     /// Of (start, states) of the entries that fill a cycle.
-    pub fn new(entries: &[(u64, u8)], cycle: u64, class: usize) -> Self {
+    pub fn new(entries: &[(Time, u8)], cycle: Time, class: usize) -> Self {
         let mut windows: Vec<Window> = Vec::new();
         for (index, &(from, states)) in entries.iter().enumerate() {
             let to = entries.get(index + 1).map_or(cycle, |&(start, _)| start);
@@ -44,7 +45,7 @@ impl Windows {
     }
 
     /// What is left of them for what takes so long that it has to begin before a gate closes: times at which it may.
-    pub fn for_starts(&self, wire: u64) -> Self {
+    pub fn for_starts(&self, wire: Time) -> Self {
         let left = |window: &Window| {
             let to = window.to.min((self.close_of(*window) + 1).saturating_sub(wire.max(1)));
             (window.from < to).then_some(Window { to, ..*window })
@@ -52,7 +53,7 @@ impl Windows {
         Self::of(self.windows.iter().filter_map(left).collect(), self.cycle)
     }
 
-    fn of(windows: Vec<Window>, cycle: u64) -> Self {
+    fn of(windows: Vec<Window>, cycle: Time) -> Self {
         let initial = match windows.first() {
             Some(&Window { from: 0, to }) if to == cycle => HORIZON,
             Some(&Window { from: 0, to }) => to,
@@ -67,15 +68,15 @@ impl Windows {
         for node in (1..size).rev() {
             longest[node] = longest[2 * node].max(longest[2 * node + 1]);
         }
-        let count = windows.len() as u64;
-        let part_bits = (0..u64::BITS - 1).find(|bits| cycle >> bits <= 2 * count).unwrap_or(u64::BITS - 1);
+        let count = windows.len() as Time;
+        let part_bits = (0..Time::BITS - 1).find(|bits| cycle >> bits <= 2 * count).unwrap_or(Time::BITS - 1);
         let parts = 0..=(cycle - 1) >> part_bits;
-        let ended_by = |at: u64| windows.partition_point(|window| window.to <= at) as u32;
+        let ended_by = |at: Time| windows.partition_point(|window| window.to <= at) as u32;
         let ended = parts.map(|part| ended_by(part << part_bits)).chain([windows.len() as u32]).collect();
         Self { windows, cycle, initial, longest, ended, part_bits, borders: OnceLock::new() }
     }
 
-    pub fn cycle(&self) -> u64 {
+    pub fn cycle(&self) -> Time {
         self.cycle
     }
 
@@ -90,18 +91,18 @@ impl Windows {
     }
 
     /// How long it is open from the cycle's start on; [`HORIZON`] when it never closes.
-    pub fn initial(&self) -> u64 {
+    pub fn initial(&self) -> Time {
         self.initial
     }
 
     /// The longest, also across the cycle's end; [`HORIZON`] when it never closes.
-    pub fn largest(&self) -> u64 {
+    pub fn largest(&self) -> Time {
         self.longest[1]
     }
 
     /// How many have ended by this time of the cycle.
     #[inline]
-    pub fn ended_by(&self, offset: u64) -> usize {
+    pub fn ended_by(&self, offset: Time) -> usize {
         let part = (offset >> self.part_bits) as usize;
         let Some(&[least, most]) = self.ended.get(part..part + 2) else { return self.windows.len() };
         let of_part = &self.windows[least as usize..most as usize];
@@ -110,7 +111,7 @@ impl Windows {
 
     /// When a window closes, which may be in the next cycle.
     #[inline]
-    fn close_of(&self, window: Window) -> u64 {
+    fn close_of(&self, window: Window) -> Time {
         if window.to < self.cycle {
             window.to
         } else {
@@ -119,7 +120,7 @@ impl Windows {
     }
 
     /// When it closes that is open at a time of a cycle, which others follow; none: it is closed.
-    pub fn closes(&self, offset: u64) -> Option<u64> {
+    pub fn closes(&self, offset: Time) -> Option<Time> {
         let window = self.windows.get(self.ended_by(offset)).filter(|window| window.from <= offset)?;
         Some(self.close_of(*window))
     }
@@ -127,7 +128,7 @@ impl Windows {
     /// The first and the last of the first times from an offset on at which what takes so long may start and is over when
     /// the gate closes; none: no cycle has one. What takes no time needs an open gate.
     #[inline]
-    pub fn starts_from(&self, offset: u64, wire: u64) -> Option<(u64, u64)> {
+    pub fn starts_from(&self, offset: Time, wire: Time) -> Option<(Time, Time)> {
         let wire = wire.max(1);
         let ended = self.ended_by(offset);
         let open = self.windows.get(ended).filter(|window| window.from <= offset);
@@ -150,14 +151,14 @@ impl Windows {
     }
 
     /// How long it stays open from an entry's end on, in a whole cycle; the end itself when it is closed then.
-    pub fn open_until(&self, offset: u64) -> u64 {
+    pub fn open_until(&self, offset: Time) -> Time {
         let next = self.windows.get(self.ended_by(offset));
         next.filter(|window| window.from <= offset).map_or(offset, |window| window.to)
     }
 
     /// From when on, after a time of a cycle, the first window is open that lasts so long; of the next cycle, if it is
     /// none of this one. None: no cycle has one.
-    pub fn opens_for(&self, wire: u64, offset: u64) -> Option<u64> {
+    pub fn opens_for(&self, wire: Time, offset: Time) -> Option<Time> {
         // A gate that never opens has no place for what takes no time either.
         let wire = wire.max(1);
         let later = self.windows.partition_point(|window| window.from <= offset);
@@ -168,7 +169,7 @@ impl Windows {
     }
 
     /// The same in a cycle whose end is another one's begin: what reaches beyond `last` may be open for longer.
-    pub fn opens_before(&self, wire: u64, offset: u64, last: u64) -> Option<u64> {
+    pub fn opens_before(&self, wire: Time, offset: Time, last: Time) -> Option<Time> {
         let later = self.windows.partition_point(|window| window.from <= offset);
         let tail = self.ended_by(last).max(later);
         let found = self.first_of(wire.max(1), later).map_or(tail, |index| index.min(tail));
@@ -176,7 +177,7 @@ impl Windows {
     }
 
     /// The first window from an index on that is so long.
-    fn first_of(&self, least: u64, index: usize) -> Option<usize> {
+    fn first_of(&self, least: Time, index: usize) -> Option<usize> {
         if index >= self.windows.len() {
             return None;
         }

@@ -2,7 +2,9 @@
 //! The side that is set right: it answers, and says what its clock is to do.
 use super::drift::SLOPE_BITS;
 use super::{Message, Time};
+use crate::egress::Tick;
 use crate::ptp_clock::{Command, PtpClock, NS_PER_S};
+use crate::signed;
 
 const ONE_NS: Time = 1 << 32;
 /// Of a slew, in 2^-32 ns a cycle: 1/16 ns.
@@ -23,7 +25,7 @@ pub struct Reaction {
 /// What the clock is to show in a cycle and from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Course {
-    cycle: u64,
+    cycle: Tick,
     time: Time,
     /// Of the clock as it was, before it was compensated.
     increment: u64,
@@ -32,8 +34,8 @@ struct Course {
 
 impl Course {
     /// Exactly, where the clock's increment is rounded.
-    fn at(&self, cycle: u64) -> Time {
-        let free = Time::from(cycle.saturating_sub(self.cycle)) * Time::from(self.increment);
+    fn at(&self, cycle: Tick) -> Time {
+        let free = signed(cycle.saturating_sub(self.cycle)) * Time::from(self.increment);
         self.time + compensated(free, self.slope)
     }
 }
@@ -65,7 +67,7 @@ impl Follower {
     }
 
     /// A message came at `received`, by the clock; what is to be done with the clock acts in `cycle`, now or later.
-    pub fn receive(&mut self, message: &Message, received: Time, cycle: u64, clock: &PtpClock) -> Reaction {
+    pub fn receive(&mut self, message: &Message, received: Time, cycle: Tick, clock: &PtpClock) -> Reaction {
         let now = clock.time_at(cycle);
         match *message {
             Message::Probe { number, sent } => {
@@ -103,7 +105,7 @@ impl Follower {
     }
 
     /// What the clock is to do in a cycle since its increment is rounded: a slew, when that has come to 1 ns.
-    pub fn trim(&self, cycle: u64, clock: &PtpClock) -> Option<Command> {
+    pub fn trim(&self, cycle: Tick, clock: &PtpClock) -> Option<Command> {
         let course = self.course.filter(|_| !clock.is_slewing_at(cycle))?;
         let by_ns = i32::try_from((course.at(cycle) - clock.time_at(cycle)) / ONE_NS).ok()?;
         (by_ns != 0).then_some(Command::Slew { ns: by_ns, rate: SLEW_RATE })

@@ -9,6 +9,7 @@ use crate::nodes::Advances;
 use crate::outbox::{Coming, Leaving, Outbox};
 use crate::source::Release;
 use crate::trace::{Event, Reason, Trace};
+use penstock_shaper::Time;
 
 /// Frames that a stream which always has one keeps in its queue, so that the card never waits for the host.
 const AHEAD: usize = 8;
@@ -32,7 +33,7 @@ impl Carded {
         &*self.card
     }
 
-    fn plan(&mut self, from: u64, out: &mut Outbox<'_>) {
+    fn plan(&mut self, from: Time, out: &mut Outbox<'_>) {
         self.advances.plan(self.card.next().map(|next| next.max(from)), out);
     }
 
@@ -51,10 +52,10 @@ impl StationNode {
     #[cold]
     pub(super) fn enqueue_at_card(
         &mut self,
-        now: u64,
+        now: Time,
         slot: u32,
         class: u8,
-        launch: Option<u64>,
+        launch: Option<Time>,
         out: &mut Outbox<'_>,
     ) {
         let Some(carded) = &mut self.carded else { return };
@@ -70,7 +71,7 @@ impl StationNode {
     }
 
     /// The card goes on, and may send a frame.
-    pub(super) fn advance_card(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    pub(super) fn advance_card(&mut self, now: Time, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let Some(carded) = &mut self.carded else { return Ok(()) };
         carded.advances.take(now)?;
         if let Some(error) = carded.failed.take() {
@@ -105,7 +106,7 @@ impl StationNode {
 
     /// Its card takes a frame that comes to the station.
     #[cold]
-    pub(super) fn receive_by_card(&mut self, at: u64, coming: &mut Coming<'_>) -> Result<(), RunError> {
+    pub(super) fn receive_by_card(&mut self, at: Time, coming: &mut Coming<'_>) -> Result<(), RunError> {
         let Some(carded) = &mut self.carded else { return Ok(()) };
         let is_damaged = coming.damaged.is_some();
         carded.card.receive(at, coming.bytes()?, is_damaged)?;

@@ -7,10 +7,11 @@ use crate::outbox::{Coming, Outbox};
 use crate::queue::Kind;
 use crate::surroundings::Surroundings;
 use crate::trace::{Event, Reason};
+use penstock_shaper::Time;
 
 impl StationNode {
     #[inline(always)]
-    pub(super) fn deliver(&mut self, time: u64, coming: Coming<'_>) -> Result<(), RunError> {
+    pub(super) fn deliver(&mut self, time: Time, coming: Coming<'_>) -> Result<(), RunError> {
         let Coming { slot, node, traffic_class, around, .. } = coming;
         around.simulation.passed(time);
         if around.captures.wants(self.index as usize) {
@@ -38,7 +39,7 @@ impl StationNode {
 
     /// It sees by the FCS of a frame that it is damaged.
     #[cold]
-    pub(super) fn refuse(&mut self, time: u64, coming: Coming<'_>) {
+    pub(super) fn refuse(&mut self, time: Time, coming: Coming<'_>) {
         let Coming { slot, node, traffic_class, around, .. } = coming;
         let mut frame = around.frames.remove(slot);
         let at = time + self.port.wire.rate.duration(u32::from(frame.bytes));
@@ -51,7 +52,7 @@ impl StationNode {
 
     /// A frame has come whole; streams of this station may answer it.
     #[inline(never)]
-    fn answer(&mut self, stream: u32, came: u64, node: u32, around: &mut Surroundings) {
+    fn answer(&mut self, stream: u32, came: Time, node: u32, around: &mut Surroundings) {
         for n in 0..around.origins[stream as usize].answers.len() {
             let index = around.origins[stream as usize].answers[n];
             let answer = &mut around.origins[index as usize];

@@ -6,10 +6,11 @@ use crate::outbox::Outbox;
 use crate::queue::Kind;
 use crate::source::{Release, Waiting};
 use crate::trace::{Event, Reason, Trace};
+use penstock_shaper::Time;
 
 impl StationNode {
     /// Gives the port what may be sent by now, and creates what is to be created now.
-    pub(super) fn hand_over(&mut self, now: u64, index: u32, out: &mut Outbox<'_>) {
+    pub(super) fn hand_over(&mut self, now: Time, index: u32, out: &mut Outbox<'_>) {
         let mut created = false;
         while let Some(Release::At(local)) = out.around.origins[index as usize].generator.next_release() {
             if self.port.clock.time_of_schedule(local) != Some(now) {

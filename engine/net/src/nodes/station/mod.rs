@@ -18,6 +18,7 @@ use crate::outbox::{Coming, Outbox};
 use crate::queue::Kind;
 use crate::station::Station;
 use crate::trace::{Reason, Trace};
+use penstock_shaper::Time;
 
 /// What every frame needs stands first and together.
 #[repr(C)]
@@ -28,7 +29,7 @@ pub(crate) struct StationNode {
     /// The place of its port among those of all nodes.
     pub first_port: u32,
     /// It is dead until then.
-    dead_until: u64,
+    dead_until: Time,
     hosted: Option<Box<Hosted>>,
     /// None: its port is a model.
     carded: Option<Box<Carded>>,
@@ -51,13 +52,13 @@ impl StationNode {
     }
 
     /// The link of its port is down for some time.
-    pub fn cut(&mut self, at: u64, until: u64, out: &mut Outbox<'_>) {
+    pub fn cut(&mut self, at: Time, until: Time, out: &mut Outbox<'_>) {
         let wake = self.port.cut(at, until);
         select_at(wake, out);
     }
 
     /// What waits at its port or on the way there is lost; until it comes back, it releases nothing.
-    pub fn die(&mut self, at: u64, until: u64, out: &mut Outbox<'_>) {
+    pub fn die(&mut self, at: Time, until: Time, out: &mut Outbox<'_>) {
         self.dead_until = self.dead_until.max(until);
         for (slot, class) in self.port.lose_all(at) {
             self.drop(slot, at, class, Reason::NODE_DOWN, out);
@@ -77,7 +78,7 @@ impl StationNode {
 
 /// The port is to select at a time, if that is new.
 #[inline(always)]
-fn select_at(wake: Option<u64>, out: &mut Outbox<'_>) {
+fn select_at(wake: Option<Time>, out: &mut Outbox<'_>) {
     if let Some(at) = wake {
         out.wake(at, Due { kind: Kind::Select, index: 0 });
     }
@@ -89,7 +90,7 @@ impl Node for StationNode {
     }
 
     #[inline(always)]
-    fn receive(&mut self, at: u64, _port: u16, mut coming: Coming<'_>) -> Result<u64, RunError> {
+    fn receive(&mut self, at: Time, _port: u16, mut coming: Coming<'_>) -> Result<Time, RunError> {
         if self.carded.is_some() {
             self.receive_by_card(at, &mut coming)?;
         }
@@ -102,7 +103,7 @@ impl Node for StationNode {
 
     /// A stream releases frames, the port selects, or the program goes on.
     #[inline(always)]
-    fn advance(&mut self, now: u64, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    fn advance(&mut self, now: Time, due: Due, out: &mut Outbox<'_>) -> Result<(), RunError> {
         match due.kind {
             Kind::Release => self.release(now, due.index, out),
             Kind::Select => self.talk(now, out),

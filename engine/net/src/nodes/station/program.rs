@@ -7,6 +7,7 @@ use crate::nodes::Advances;
 use crate::outbox::Outbox;
 use crate::program::{Created, Left, Program};
 use crate::source::Release;
+use penstock_shaper::Time;
 
 pub(crate) struct Hosted {
     program: Box<dyn Program>,
@@ -22,12 +23,12 @@ impl Hosted {
     }
 
     /// A frame will have come whole at a time.
-    pub fn hear(&mut self, whole: u64, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError> {
+    pub fn hear(&mut self, whole: Time, stream: u32, port: u16, bytes: &[u8]) -> Result<(), NodeError> {
         self.program.receive(whole, stream, port, bytes)
     }
 
     /// It is to be advanced when it says, but not before a time; what it would do after the run is not done.
-    pub fn plan(&mut self, from: u64, out: &mut Outbox<'_>) {
+    pub fn plan(&mut self, from: Time, out: &mut Outbox<'_>) {
         let next = self.program.next().map(|next| next.max(from));
         self.advances.plan(next.filter(|next| *next < out.around.duration), out);
     }
@@ -35,7 +36,7 @@ impl Hosted {
 
 impl StationNode {
     /// A frame of its program left the bridge, see [`Program::left`].
-    pub fn tell_left(&mut self, at: u64, left: Left, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    pub fn tell_left(&mut self, at: Time, left: Left, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let Some(hosted) = &mut self.hosted else { return Ok(()) };
         hosted.program.left(at, left)?;
         hosted.plan(0, out);
@@ -53,7 +54,7 @@ impl StationNode {
         self.begin_card(out);
     }
 
-    pub(super) fn advance_program(&mut self, now: u64, out: &mut Outbox<'_>) -> Result<(), RunError> {
+    pub(super) fn advance_program(&mut self, now: Time, out: &mut Outbox<'_>) -> Result<(), RunError> {
         let Some(hosted) = &mut self.hosted else { return Ok(()) };
         hosted.advances.take(now)?;
         let mut created = Vec::new();

@@ -9,6 +9,7 @@ use crate::program::Created;
 use crate::queue::Kind;
 use crate::source::{Release, Released};
 use crate::trace::{Event, Reason, Trace};
+use penstock_shaper::Time;
 
 impl StationNode {
     /// Before the run: the first release of one of its streams.
@@ -45,7 +46,7 @@ impl StationNode {
         }
     }
 
-    pub(super) fn release(&mut self, now: u64, index: u32, out: &mut Outbox<'_>) {
+    pub(super) fn release(&mut self, now: Time, index: u32, out: &mut Outbox<'_>) {
         if now < self.dead_until && self.is_silent(now, index, out) {
             return;
         }
@@ -82,7 +83,7 @@ impl StationNode {
 
     /// What a dead station would release now; true: it is dead.
     #[cold]
-    fn is_silent(&mut self, now: u64, index: u32, out: &mut Outbox<'_>) -> bool {
+    fn is_silent(&mut self, now: Time, index: u32, out: &mut Outbox<'_>) -> bool {
         let generator = &mut out.around.origins[index as usize].generator;
         match generator.next_release() {
             None => {}
@@ -109,13 +110,13 @@ impl StationNode {
         true
     }
 
-    fn queue_frame(&mut self, now: u64, index: u32, out: &mut Outbox<'_>) {
+    fn queue_frame(&mut self, now: Time, index: u32, out: &mut Outbox<'_>) {
         let (slot, class) = self.create(now, index, out);
         self.enqueue(now, slot, class, out);
     }
 
     /// A frame that a program made comes to its talker's port.
-    pub(super) fn queue_created(&mut self, now: u64, index: u32, created: Created, out: &mut Outbox<'_>) {
+    pub(super) fn queue_created(&mut self, now: Time, index: u32, created: Created, out: &mut Outbox<'_>) {
         let beside = created.host.map_or(Beside::Nothing, Beside::FromHost);
         let content = Content::new(created.bytes, beside);
         let mut released = out.around.origins[index as usize].generator.take();
@@ -127,13 +128,13 @@ impl StationNode {
     }
 
     /// A new frame of a stream, and its class.
-    pub(super) fn create(&mut self, now: u64, index: u32, out: &mut Outbox<'_>) -> (u32, u8) {
+    pub(super) fn create(&mut self, now: Time, index: u32, out: &mut Outbox<'_>) -> (u32, u8) {
         let released = out.around.origins[index as usize].generator.take();
         self.create_released(now, index, &released, out)
     }
 
     #[inline(always)]
-    fn create_released(&mut self, now: u64, index: u32, released: &Released, out: &mut Outbox<'_>) -> (u32, u8) {
+    fn create_released(&mut self, now: Time, index: u32, released: &Released, out: &mut Outbox<'_>) -> (u32, u8) {
         let frame = out.around.ledger.create(now, index, released);
         ahead::bring_first(out.around, index);
         let slot = out.around.frames.insert(frame);

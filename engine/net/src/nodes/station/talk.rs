@@ -7,11 +7,12 @@ use crate::queue::Kind;
 use crate::source::Release;
 use crate::station::{Enqueued, Selected, Sent};
 use crate::trace::{Event, Reason};
+use penstock_shaper::Time;
 
 impl StationNode {
     /// A frame comes to the port.
     #[inline]
-    pub(super) fn enqueue(&mut self, now: u64, slot: u32, class: u8, out: &mut Outbox<'_>) {
+    pub(super) fn enqueue(&mut self, now: Time, slot: u32, class: u8, out: &mut Outbox<'_>) {
         if self.carded.is_some() {
             return self.enqueue_at_card(now, slot, class, None, out);
         }
@@ -37,7 +38,7 @@ impl StationNode {
     /// A frame that was released finds the port idle, and leaves as it would if it were queued and selected in this
     /// instant; whether it did.
     #[inline]
-    pub(super) fn send_at_once(&mut self, now: u64, slot: u32, class: u8, out: &mut Outbox<'_>) -> bool {
+    pub(super) fn send_at_once(&mut self, now: Time, slot: u32, class: u8, out: &mut Outbox<'_>) -> bool {
         let bytes = out.around.frames.get(slot).bytes;
         if !self.port.is_idle(now, class, bytes) || !out.is_last(now) {
             return false;
@@ -51,7 +52,7 @@ impl StationNode {
 
     /// A frame ends here.
     #[cold]
-    pub(super) fn drop(&mut self, slot: u32, at: u64, traffic_class: u8, reason: Reason, out: &mut Outbox<'_>) {
+    pub(super) fn drop(&mut self, slot: u32, at: Time, traffic_class: u8, reason: Reason, out: &mut Outbox<'_>) {
         out.tell(slot, Event::Dropped, at, traffic_class, reason);
         let mut frame = out.around.frames.remove(slot);
         let (open, stream, bytes) = (frame.open, frame.stream, u32::from(frame.bytes));
@@ -62,7 +63,7 @@ impl StationNode {
     }
 
     /// The port selects what it sends.
-    pub(super) fn talk(&mut self, now: u64, out: &mut Outbox<'_>) {
+    pub(super) fn talk(&mut self, now: Time, out: &mut Outbox<'_>) {
         let sent = match self.port.select(now, now < out.around.duration) {
             Selected::Stale => return,
             Selected::Nothing => return select_at(self.port.next(), out),
@@ -89,7 +90,7 @@ impl StationNode {
     }
 
     /// A stream that always has a frame has sent one or lost it, and has the next one at a time, or none.
-    pub(super) fn have_next(&mut self, index: u32, at: u64, out: &mut Outbox<'_>) {
+    pub(super) fn have_next(&mut self, index: u32, at: Time, out: &mut Outbox<'_>) {
         let generator = &mut out.around.origins[index as usize].generator;
         let Some(Release::WhenFree(_)) = generator.next_release() else {
             self.port.set_ready(at, index, false);
