@@ -12,6 +12,7 @@ from rich.table import Table
 
 from penstock.command.tables import NOTHING, new_table, print_whole, say
 from penstock.phases import moved, show_ns
+from penstock.words import lasting
 
 _MOST_STREAMS = 40
 _MOST_PORTS = 40
@@ -66,7 +67,7 @@ def show(summary: dict[str, Any], console: Console, folder: Path, *, wide: bool 
     """Prints a table per stream and the verdict; with `wide` every column, and each bound term by term."""
     names = most_urgent(summary, _MOST_STREAMS)
     streams = {name: summary["streams"][name] for name in names}
-    title = f"{summary['title']}: {summary['duration_ns'] / 1e6:g} ms on {summary['nodes']} nodes"
+    title = f"{summary['title']}: {lasting(summary['duration_ns'])} on {summary['nodes']} nodes"
     say(console, f"[italic]{escape(title)}[/]")
     print_whole(_wide(streams) if wide else _narrow(streams), console)
     beside = others(summary, len(names))

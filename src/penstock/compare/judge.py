@@ -11,6 +11,7 @@ from penstock.errors import InputError
 from penstock.scenario.limits import DURATION
 from penstock.scenario.units import Quantity, read_option, show_time
 from penstock.table import us
+from penstock.words import lasting
 
 Change = Literal["worse", "better", "changed", "same", "gone", "new"]
 
@@ -195,7 +196,7 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
         if before.get(key) != after.get(key):
             said.append(f"{what}: {before.get(key)}, then {after.get(key)}")
     if before["duration_ns"] != after["duration_ns"]:
-        said.append(f"duration: {before['duration_ns'] / 1e6:g} ms, then {after['duration_ns'] / 1e6:g} ms")
+        said.append(f"duration: {lasting(before['duration_ns'])}, then {lasting(after['duration_ns'])}")
     for run, which in ((before, "first"), (after, "second")):
         if run["partial"]:
             said.append(f"the {which} run was interrupted")

@@ -17,6 +17,7 @@ from penstock.compare.judge import Compared, Comparison
 from penstock.report import page
 from penstock.report.style import COLORS, axes
 from penstock.table import us
+from penstock.words import lasting
 
 _MOST_ROWS = 40
 _MOST_REASONS = 20
@@ -105,9 +106,7 @@ def as_page(found: Comparison, names: tuple[str, str]) -> str:
     shown = [each for each in streams if each.before and each.after][:_MOST_ROWS]
     pictures = [_latencies(shown)] if shown else []
     cards = [
-        page.card(
-            f"{name}: {run['title']}", f"{run['duration_ns'] / 1e6:g} ms on {run['nodes']} nodes", bool(run["ok"])
-        )
+        page.card(f"{name}: {run['title']}", f"{lasting(run['duration_ns'])} on {run['nodes']} nodes", bool(run["ok"]))
         for name, run in zip(names, (found.before, found.after), strict=True)
     ]
     return page.render(

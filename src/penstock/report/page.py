@@ -25,6 +25,7 @@ from penstock.command.tables import NOTHING
 from penstock.scenario.units import show_rate
 from penstock.table import us
 from penstock.version import __version__
+from penstock.words import lasting
 
 MOST_BYTES = 5_000_000  # of a page
 
@@ -100,6 +101,7 @@ def _environment() -> jinja2.Environment:
 
     environment.filters |= {
         "us": us,
+        "lasting": lasting,
         "count": lambda number: NOTHING if number is None else f"{number:,}",
         "rate": lambda bps: NOTHING if bps is None else show_rate(bps),
     }

@@ -221,7 +221,11 @@ class Network:
         for name, stream in self.streams.items():
             source = stream.source
             path: KeyPath = ("streams", name, "source")
-            times |= {(*path, "start"): source.start, (*path, "every"): source.every, (*path, "poisson"): source.poisson}
+            times |= {
+                (*path, "start"): source.start,
+                (*path, "every"): source.every,
+                (*path, "poisson"): source.poisson,
+            }
             if source.normal is not None:
                 times |= {
                     (*path, "normal", "mean"): source.normal.mean,

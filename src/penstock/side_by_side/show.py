@@ -20,6 +20,7 @@ from penstock.report.style import COLORS, axes
 from penstock.side_by_side.run import Side
 from penstock.side_by_side.steps import QUANTILES, Step
 from penstock.table import most_urgent, us
+from penstock.words import lasting
 
 _MOST_STREAMS = 12
 _PARTS = np.linspace(0.0, 1.0, 401)
@@ -50,7 +51,7 @@ def cells(step: Step) -> list[str]:
 def show(sides: Sequence[Side], found: Sequence[Step], console: Console, folder: str) -> None:
     """The table, what each run warns of, and the verdict."""
     first = sides[0].summary
-    said = f"{first['title']}: {first['duration_ns'] / 1e6:g} ms on {', '.join(side.nodes for side in sides)} nodes"
+    said = f"{first['title']}: {lasting(first['duration_ns'])} on {', '.join(side.nodes for side in sides)} nodes"
     say(console, f"[italic]{escape(said)}[/]")
     print_whole(table(found), console)
     for side in sides:

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+pub use penstock_net as net;
+
+#[path = "left.rs"]
+pub mod left;
