@@ -165,7 +165,7 @@ STREAM = st.fixed_dictionaries(
         "pcp": st.sampled_from([0, 3, 7]),
         "source": SOURCE,
     },
-    optional={"deadline": at(limits.Duration), "ats": ATS},
+    optional={"deadline": at(limits.Deadline), "ats": ATS},
 )
 ANSWER = at(limits.SoftwareTime).map(
     lambda after: {
@@ -226,7 +226,8 @@ def _forget(values: Values, path: list[str]) -> None:
         tables.append((here, part))
         here = here[part]
     table, key = tables[-1]
-    if key in ("idle_slope", "selection", "entries", "rate", "burst", "error") and len(tables) > 3:
+    whole = key in ("idle_slope", "selection", "entries", "rate", "burst", "error") and len(tables) > 3
+    if whole or "queue_limit" in path:
         table, key = tables[-2]
     if key in _USUAL and table[key] == _USUAL[key]:
         table, key = next((t, k) for t, k in reversed(tables[:-1]) if k in ("source", *values["streams"]))
@@ -324,7 +325,7 @@ def test_the_far_ends_are_taken() -> None:
         "bridges": {"sw": bridge},
         "stations": {"a": {"at": "sw.0", "clock": clock, "gates": gates}, "b": {"at": "sw.1"}},
         "streams": {
-            "slow": {"from": "a", "to": ["b"], "source": slow, "deadline": most},
+            "slow": {"from": "a", "to": ["b"], "source": slow, "deadline": f"{quantity(limits.Deadline).most}ps"},
             "late": {
                 "from": "a",
                 "to": ["b"],
@@ -338,6 +339,6 @@ def test_the_far_ends_are_taken() -> None:
         },
     }
     streams = run.statistics(load(values))["streams"]
-    # The talker's clock gains 8640 s on its way, and was 1000 s behind.
-    assert {name: stream["sent"] for name, stream in streams.items()} == {"slow": 2, "late": 7641, "poisson": 1}
+    # The talker's clock gains 3,153,600 s on its way, and was 1000 s behind.
+    assert {name: stream["sent"] for name, stream in streams.items()} == {"slow": 2, "late": 3_152_601, "poisson": 1}
     assert streams["slow"]["delivered"] == 2

@@ -65,9 +65,7 @@ def network_json(
             described["writes"] = [list(write) for write in writes[bridge.name]]
         bridges.append(described)
     return {
-        "duration_ps": _time(network.duration_ps),
-        "drain_ps": DRAIN_PS,
-        "years": network.counts_years,
+        **_lasting(network),
         "bridges": bridges,
         "stations": [
             _station(network, station, streams) | _card(network, station, libraries)
@@ -106,6 +104,11 @@ def network_json(
     }
 
 
+def _lasting(network: Network) -> dict[str, Any]:
+    lasting = {"duration_ps": _time(network.duration_ps), "drain_ps": DRAIN_PS}
+    return lasting | {"years": True} if network.counts_years else lasting
+
+
 def _time(ps: int) -> int | str:
     """As the engine reads it, also beyond the numbers of JSON."""
     return ps if ps < _JSON_END else str(ps)
@@ -129,9 +132,7 @@ def talker_json(network: Network, talker: str) -> dict[str, Any]:
     link = {"rate_bps": station.link_rate_bps, "delay_ps": station.link_delay_ps}
     numbers = {stream.name: number for number, stream in enumerate(network.streams_from[talker])}
     return {
-        "duration_ps": _time(network.duration_ps),
-        "drain_ps": DRAIN_PS,
-        "years": network.counts_years,
+        **_lasting(network),
         "bridges": [
             {
                 "name": "first",

@@ -27,11 +27,13 @@ START_TIME_NS = 2 * 10**12
 MOST_PACKETS = 1_000_000  # of a group of pictures
 _KERNEL_NS = 2**31 - 1  # struct tc_etf_qopt has an s32, and taprio's txtime-delay is kept below it too
 
-# Times: of a run of real hosts; of any run or a period; since its begin; of waiting; of a host's software.
+# Times: of a run of real hosts; of any run or a period; since its begin; of waiting; what a frame may take; of a
+# host's software.
 DURATION = Quantity(TIME, 1, LONGEST_PS)
 Duration = Annotated[int, Quantity(TIME, 1, YEARS_PS)]
 Start = Annotated[int, Quantity(TIME, 0, YEARS_PS)]
 Wait = Annotated[int, Quantity(TIME, 0, LONGEST_PS)]
+Deadline = Annotated[int, DURATION]
 SoftwareTime = Annotated[int, Quantity(TIME, 0, 1000 * _S)]
 DISPLACEMENT = Quantity(TIME, -1000 * _S, 1000 * _S)
 Displacement = Annotated[int, DISPLACEMENT]

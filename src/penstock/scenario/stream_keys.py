@@ -12,7 +12,7 @@ from penstock.scenario.keys import Priority, Short, Switch, Table, refuse, said
 from penstock.scenario.limits import (
     AtsRate,
     Burst,
-    Duration,
+    Deadline,
 )
 from penstock.scenario.source_keys import Source
 
@@ -85,7 +85,7 @@ class Stream(Table):
         default=False,
         description="Whether the bridge of its talker gives its frames an R-TAG, the sequence number of IEEE 802.1CB.",
     )
-    deadline: Duration | None = Field(
+    deadline: Deadline | None = Field(
         default=None, description="The largest latency allowed; a dropped frame misses it too."
     )
     route: Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_route)] = Field(
