@@ -13,7 +13,6 @@ use proptest::prelude::*;
 use serde_json::{json, Value};
 
 /// What a run leaves, of either width, without its types.
-#[derive(Debug, PartialEq)]
 struct Left {
     rows: Vec<(u128, String)>,
     streams: Vec<String>,
@@ -106,7 +105,9 @@ impl Left {
             assert_eq!(row, others, "row {number}");
         }
         assert_eq!(self.rows.len(), other.rows.len());
-        assert_eq!(self, other);
+        assert_eq!((&self.streams, &self.delivered), (&other.streams, &other.delivered));
+        assert_eq!((&self.figures, &self.simulation, self.end), (&other.figures, &other.simulation, other.end));
+        assert!(self.captures == other.captures, "captures");
     }
 
     fn earlier(mut self, by_ps: u128) -> Self {
