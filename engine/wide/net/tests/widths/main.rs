@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A network whose times have 128 bit does what one with 64 does, bit by bit: rows of the trace and their order, statistics,
 //! captures, what it says of itself.
+// What is told of a run is compiled with each width.
+#![allow(clippy::duplicate_mod, clippy::useless_conversion)]
+
 mod narrow;
 #[path = "../../../../net/tests/plans/mod.rs"]
 mod plans;
