@@ -86,7 +86,7 @@ def test_the_wheel_holds_what_is_used_and_no_more(wheel: Path) -> None:
         assert expected
         assert not [name for name in expected if f"penstock/data/{name}" not in names], folder
     assert not [name for name in names if re.search(r"/(target|tests|__pycache__|\.venv)/|/test_\w+\.py$", name)]
-    assert wheel.stat().st_size < 4_000_000
+    assert wheel.stat().st_size < 5_000_000  # half of it the engine, with both widths of times
 
 
 def test_a_packaged_scenario_runs_on_the_model(installed: Installed) -> None:

@@ -111,7 +111,7 @@ def test_an_unknown_key_hides_nothing(tmp_path: Path) -> None:
 
 def test_what_is_out_of_range_hides_nothing(tmp_path: Path) -> None:
     """It counts as the nearest value; what would follow from that is not told."""
-    text = NETWORK.replace('"1ms"\n[b', '"1000000000s"\n[b').replace('["b"]', '["bb"]').replace('"100B"', '"9000B"')
+    text = NETWORK.replace('"1ms"\n[b', '"10000000000s"\n[b').replace('["b"]', '["bb"]').replace('"100B"', '"9000B"')
     text = text.replace(
         "ports = 2", 'ports = 2\ngates = { cycle_time = "0ns", entries = [{ open = [9], interval = "1s" }] }'
     )

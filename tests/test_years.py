@@ -187,6 +187,20 @@ def test_a_link_is_down_for_two_seconds_in_year_two() -> None:
     assert 2 * 10**12 < late < 3 * 10**12
 
 
+def test_a_frame_waits_for_longer_than_64_bit_count() -> None:
+    """A link is down for 365 days: what the bridge before it still holds is late by as much, and so are the figures."""
+    text = SPARSE.format(duration=3 * YEAR_PS, base=100 * YEAR_PS, fault=YEAR_PS - 10**12, until=2 * YEAR_PS)
+    network = load(tomllib.loads(text))
+    assert YEAR_PS > 2**64
+    summary = runner.statistics(network, figures=True)
+    hourly = summary["streams"]["hourly"]
+    year_ns = YEAR_PS / 1000
+    assert year_ns <= hourly["latency_ns"]["max"] < year_ns + 10**9
+    assert hourly["interval_ns"]["max"] > year_ns
+    (passing,) = (hop["passing_ns"]["max"] for hop in hourly["hops"] if hop["bridge"] == "ats")
+    assert year_ns <= passing < year_ns + 10**9
+
+
 # What is changed in the sparse network, the key that is named, and what is said of it.
 REFUSED = {
     "hardware": ('nodes = "model"', 'nodes = "rtl"', "duration", 'the bridge "ats" is no model'),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A distribution of values that may be below zero.
 use crate::statistics::{Distribution, Summary};
-use penstock_shaper::Time;
+use penstock_shaper::{SignedTime, Time};
 
 /// Of each sign one, so that percentiles of many values keep their relative error.
 #[derive(Clone, Default)]
@@ -14,9 +14,9 @@ pub struct Signed {
 
 impl Signed {
     #[inline]
-    pub fn add(&mut self, value: i64, exact_up_to: usize) {
+    pub fn add(&mut self, value: SignedTime, exact_up_to: usize) {
         let of_sign = if value < 0 { &mut self.below } else { &mut self.above };
-        of_sign.add(value.unsigned_abs().into(), exact_up_to);
+        of_sign.add(value.unsigned_abs(), exact_up_to);
     }
 
     pub fn count(&self) -> u64 {
@@ -24,12 +24,12 @@ impl Signed {
     }
 
     /// None without values.
-    pub fn summary(&self) -> Option<Summary<i64>> {
+    pub fn summary(&self) -> Option<Summary<SignedTime>> {
         let (count, negative) = (self.count(), self.below.count());
         if count == 0 {
             return None;
         }
-        let magnitude = |value: Time| i64::try_from(value).unwrap_or(i64::MAX);
+        let magnitude = |value: Time| SignedTime::try_from(value).unwrap_or(SignedTime::MAX);
         let ((least_below, most_below), (least, most)) = (self.below.extremes(), self.above.extremes());
         let [p50, p99] = Distribution::PERCENTILES.map(|percentile| self.at(percentile.index(count)));
         // Two's complement brings the sign back.

@@ -17,7 +17,7 @@ use crate::trace::{Event, Filter, Row};
 use depth::Depth;
 use passages::{Passage, Passages};
 use penstock_frame::{GAP_BYTES, PREAMBLE_BYTES};
-use penstock_shaper::Time;
+use penstock_shaper::{SignedTime, Time};
 use ways::Ways;
 
 /// Of an egress port of a bridge.
@@ -55,7 +55,7 @@ pub struct HopFigures {
     /// As of a port, if it is wanted.
     pub passing_ps: Option<Box<Signed>>,
     /// The shortest of those that found the port idle.
-    pub idle_ps: Option<i64>,
+    pub idle_ps: Option<SignedTime>,
 }
 
 pub struct Figures {
@@ -177,7 +177,7 @@ impl Figures {
         let (index, arrived) = (passage.way, passage.arrived);
         let Some(place) = self.ways.get(index).place(row.port) else { return };
         let Some(step) = self.passages.close(row, place) else { return };
-        let passing = row.time_ps.wrapping_sub(arrived) as i64;
+        let passing = row.time_ps.wrapping_sub(arrived) as SignedTime;
         let exact_up_to = self.exact_up_to;
         let wire_bytes = u32::from(row.bytes) + PREAMBLE_BYTES + GAP_BYTES;
         let rate = self.rates[self.port_place(row)];
