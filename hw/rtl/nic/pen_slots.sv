@@ -122,23 +122,23 @@ module pen_slots
 
   // ---- What is wrong
   logic [39:0]        sum_q;                     // of all slots
-  logic [32:0]        least_ns;                  // a slot with its guard
+  logic [32:0]        least_ns_q;                // a slot with its guard; its registers stand still in a commit
   logic [39:0]        free_q;
   logic [QUEUES-1:0]  named_q;                   // queues with a slot
-  logic               short_q, lonely_q;         // a slot is shorter than least_ns; a queue has time and no slot
+  logic               short_q, lonely_q;         // a slot is shorter than least_ns_q; a queue has time and no slot
   slot_error_e        wrong_q;                   // in the order itself
   logic [8:0]         needed_q;                  // entries
   slot_error_e        verdict;
   logic               none, has_guard, all_named, walk_over, is_short;
   logic [39:0]        amount;                    // of time: a slot, or what slots leave free
 
-  assign least_ns  = 33'({max_frame_bytes_i + OVERHEAD_BYTES, 3'b0}) + 33'(guard_ns_q);
+  always_ff @(posedge clk_i) least_ns_q <= 33'({max_frame_bytes_i + OVERHEAD_BYTES, 3'b0}) + 33'(guard_ns_q);
   assign none      = count_q == '0;
   assign has_guard = guard_ns_q != '0;
   assign all_named = named_q == '1;
   assign walk_over = 32'(slot_q) + 1 == count_q;
   assign amount    = state_q inside {WALK, EMIT} ? 40'(slot_ns) : free_q;
-  assign is_short  = amount < 40'(least_ns);
+  assign is_short  = amount < 40'(least_ns_q);
 
   always_comb begin
     verdict = SLOT_ERROR_NONE;
