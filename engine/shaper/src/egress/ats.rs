@@ -40,7 +40,7 @@ pub(super) struct Heads {
     /// The head that goes first, if any queue has frames.
     first: Eligible,
     /// Bit p: the queue of reception port p has frames; of those that are not shaped, and of those that are.
-    filled: [Time; 2],
+    filled: [u64; 2],
 }
 
 impl Default for Heads {
