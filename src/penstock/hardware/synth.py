@@ -58,7 +58,7 @@ def _flops(*names: str) -> dict[str, Mapping[str, float]]:
 TARGETS = {
     "xc7": Target(
         "Xilinx 7 series",
-        "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
+        "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf -widemux 5",
         "map_memory",
         "map_ffram",
         {
