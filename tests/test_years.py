@@ -13,7 +13,7 @@ import pytest
 from penstock import _engine
 from penstock import run as runner
 from penstock.bound.drawn import drawn
-from penstock.errors import InputError
+from penstock.errors import InputError, NoTraceError
 from penstock.passing import asked
 from penstock.run import CompiledEngine
 from penstock.scenario import load
@@ -87,7 +87,7 @@ def test_a_network_does_the_same_on_both_sides_of_a_wrap(wrap: str, switching: s
             switching=switching,
             sync="none",
         )
-        streams = statistics(text)["statistics"]
+        streams: dict[str, Any] = statistics(text)["statistics"]
         for of in streams.values():
             assert of["delivered"]
             for key in ("first_delivered_ps", "last_delivered_ps"):
@@ -246,5 +246,5 @@ def test_a_user_runs_years(tmp_path: Path) -> None:
     assert result.summary["streams"]["hourly"]["hops"]
     assert "1095 days of network time" in (result.folder / "report.html").read_text()
     assert (result.folder / "z.pcapng").stat().st_size > 0
-    with pytest.raises(runner.NoTraceError):
+    with pytest.raises(NoTraceError):
         _ = result.trace
