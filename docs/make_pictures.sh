@@ -12,7 +12,7 @@ is_wanted() { [ "$wanted" = "  " ] || [[ "$wanted" == *" $1 "* ]]; }
 
 # Of an HTML file, so many pixels high.
 shot() {
-  chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \
+  chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-background-networking \
     --user-data-dir="$folder/chromium" --window-size="1300,$2" --virtual-time-budget=20000 \
     --screenshot="$PWD/docs/$3" "file://$1"
 }
