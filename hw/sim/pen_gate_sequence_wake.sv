@@ -24,9 +24,9 @@ module pen_gate_sequence_wake
 endmodule
 
 bind pen_gate_sequence pen_gate_sequence_wake #(.WAIT_W(WAIT_W)) u_wake (
-  .busy_i   (busy_o || status_i || step_q == SEND || (step_q == LOOK && look_hit_i)),
+  .busy_i   (busy_o || status_i || step_q[SEND] || (step_q[LOOK] && look_hit_i)),
   .waits_i,
-  .is_wait_i(step_q == WAIT),
+  .is_wait_i(step_q[WAIT]),
   .gate_time_i,
   .since_i  (since_q)
 );

@@ -21,7 +21,7 @@ module pen_gate_adder
   parameter int unsigned ENTRIES = 128
 ) (
   input  logic          clk_i,
-  input  gate_step_e    step_i,
+  input  gate_step_t    step_i,
   input  gate_purpose_e purpose_i,
   input  logic          again_i,               // a pending change is worked out anew after a step of the clock
   input  logic          prolong_i,             // LAST_LENGTH: the last cycle is prolonged
@@ -72,8 +72,8 @@ module pen_gate_adder
     target_o    = NOTHING;
     is_sum_o    = 1'b1;
     subtract    = 1'b1;
-    unique case (step_i)
-      SEND: begin
+    unique case (1'b1)
+      step_i[SEND]: begin
         unique case (look_time_i)
           TIME_CHANGE: operand_a_o = CHANGE;
           TIME_START:  operand_a_o = START;
@@ -81,87 +81,87 @@ module pen_gate_adder
         endcase
         operand_b_o = VALUE;
       end
-      EARLIEST, ACTS: begin
+      step_i[EARLIEST], step_i[ACTS]: begin
         operand_a_o = NOW;
         operand_b_o = AHEAD;
         target_o    = VALUE;
         subtract    = 1'b0;
       end
-      STAY: begin
+      step_i[STAY]: begin
         operand_a_o = VALUE;
         operand_b_o = CHANGE;
       end
-      PAST: begin
+      step_i[PAST]: begin
         operand_a_o = VALUE;
         operand_b_o = FIRST;
         target_o    = ACC;
       end
-      AGE: begin
+      step_i[AGE]: begin
         operand_a_o = NOW;
         operand_b_o = FIRST;
       end
-      BASE: begin
+      step_i[BASE]: begin
         operand_a_o = FIRST;
         target_o    = VALUE;
         subtract    = 1'b0;
       end
-      BACK: begin
+      step_i[BACK]: begin
         operand_a_o = VALUE;
         operand_b_o = REST;
         target_o    = VALUE;
       end
-      FORTH: begin
+      step_i[FORTH]: begin
         operand_a_o = VALUE;
         operand_b_o = CYCLE;
         target_o    = VALUE;
         subtract    = 1'b0;
       end
-      KEEP_TIME: begin
+      step_i[KEEP_TIME]: begin
         operand_a_o = VALUE;
         target_o    = purpose_i == FOR_CLOCK ? START : CHANGE_NEW;
         subtract    = 1'b0;
       end
-      LAST_FIRST: begin
+      step_i[LAST_FIRST]: begin
         operand_a_o = CHANGE;
         operand_b_o = START;
       end
-      LAST_START: begin
+      step_i[LAST_START]: begin
         operand_a_o = CHANGE;
         operand_b_o = FIRST;
         target_o    = ACC;
       end
-      LAST_BEGIN: begin
+      step_i[LAST_BEGIN]: begin
         operand_a_o = CHANGE;
         operand_b_o = REST;
         target_o    = LAST_CYCLE;
       end
-      PROLONG: begin
+      step_i[PROLONG]: begin
         operand_a_o = EXTENSION;
         operand_b_o = REST;
       end
-      LATE: begin
+      step_i[LATE]: begin
         operand_a_o = VALUE;
         operand_b_o = LAST_CYCLE;
       end
-      LATE_FIRST: begin
+      step_i[LATE_FIRST]: begin
         operand_a_o = LAST_CYCLE;
         operand_b_o = START;
       end
-      LAST_BACK: begin
+      step_i[LAST_BACK]: begin
         operand_a_o = LAST_CYCLE;
         operand_b_o = CYCLE;
         target_o    = LAST_CYCLE;
       end
-      LAST_LENGTH: begin
+      step_i[LAST_LENGTH]: begin
         operand_a_o = prolong_i ? CYCLE : NOTHING;
         operand_b_o = REST;
         subtract    = 1'b0;
       end
-      DIVIDE: begin
+      step_i[DIVIDE]: begin
         is_sum_o = 1'b0;
         subtract = !a_q[33];
       end
-      DIVIDE_END: begin
+      step_i[DIVIDE_END]: begin
         is_sum_o = 1'b0;
         subtract = count_i[1:0] == '0 && !a_q[33];
       end
@@ -170,7 +170,7 @@ module pen_gate_adder
   end
 
   always_comb begin
-    if (step_i == ACTS) ahead_ns = again_i ? AGAIN_NS : PREPARE_NS;
+    if (step_i[ACTS]) ahead_ns = again_i ? AGAIN_NS : PREPARE_NS;
     else ahead_ns = again_i ? AGAIN_NS + LEAD_NS : PREPARE_NS + LEAD_NS;
     if (purpose_i == FOR_CLOCK) ahead_ns = LEAD_NS;
   end
@@ -205,16 +205,16 @@ module pen_gate_adder
     b_clear  = 1'b0;
     b_from   = 2'd0;
     is_ahead = adds_ahead_q && phase == 3'd2;
-    unique case (step_i)
-      ENTRY_LOAD: b_from = 2'd1;
-      CUT_LOAD: b_from = from_staged_i ? 2'd1 : 2'd2;
-      CUT: begin
+    unique case (1'b1)
+      step_i[ENTRY_LOAD]: b_from = 2'd1;
+      step_i[CUT_LOAD]: b_from = from_staged_i ? 2'd1 : 2'd2;
+      step_i[CUT]: begin
         b_from = 2'd3;
         b_load = is_cut_last_o;
       end
-      OPEN_LOAD: b_from = is_last_index_i ? 2'd3 : 2'd2;
-      DIVIDE_LOAD: b_load = phase[1:0] == 2'd1;
-      LENGTH: ;
+      step_i[OPEN_LOAD]: b_from = is_last_index_i ? 2'd3 : 2'd2;
+      step_i[DIVIDE_LOAD]: b_load = phase[1:0] == 2'd1;
+      step_i[LENGTH]: ;
       default: begin
         b_load  = is_sum_q && phase != 3'd5;
         b_clear = is_sum_q && phase != '0 && (loaded.is_zero || (loaded.is_short && phase inside {3'd3, 3'd4}));
@@ -235,18 +235,18 @@ module pen_gate_adder
   always_comb begin
     a_load = 1'b1;
     a_from = 2'd0;
-    unique case (step_i)
-      DIVIDE: a_from = 2'd1;
-      DIVIDE_END: begin
+    unique case (1'b1)
+      step_i[DIVIDE]: a_from = 2'd1;
+      step_i[DIVIDE_END]: begin
         a_from = 2'd2;
         a_load = phase[0];
       end
-      CUT: begin
+      step_i[CUT]: begin
         a_from = 2'd2;
         a_load = !is_cut_last_o;
       end
-      LAST_LENGTH: a_from = {phase[2], 1'b0};
-      LENGTH: ;
+      step_i[LAST_LENGTH]: a_from = {phase[2], 1'b0};
+      step_i[LENGTH]: ;
       default: a_load = is_sum_o && !phase[0];
     endcase
     unique case (a_from)
@@ -265,23 +265,23 @@ module pen_gate_adder
     if (b_clear) b_q <= is_ahead ? 33'(ahead_ns) : '0;
 
     if (a_load) a_q <= a_next;
-    if (step_i == DIVIDE_LOAD) a_q <= '0;
+    if (step_i[DIVIDE_LOAD]) a_q <= '0;
 
-    if ((is_sum_o && phase inside {3'd3, 3'd5}) || step_i == CUT_SUBTRACT) sum_q <= sum;
-    if (step_i == DIVIDE_END && (phase[1:0] == 2'd0 || (phase[1:0] == 2'd2 && negative_q))) sum_q <= sum;
+    if ((is_sum_o && phase inside {3'd3, 3'd5}) || step_i[CUT_SUBTRACT]) sum_q <= sum;
+    if (step_i[DIVIDE_END] && (phase[1:0] == 2'd0 || (phase[1:0] == 2'd2 && negative_q))) sum_q <= sum;
 
-    if ((is_sum_o && phase == 3'd1) || (step_i == DIVIDE_LOAD && phase[1]) || (step_i == DIVIDE && count_i == 6'd31)) begin
+    if ((is_sum_o && phase == 3'd1) || (step_i[DIVIDE_LOAD] && phase[1]) || (step_i[DIVIDE] && count_i == 6'd31)) begin
       word_q <= word_i;
     end
     if (is_sum_o && phase == 3'd3) word_high_q <= word_i[3:0];
 
-    if ((is_sum_o && phase == 3'd4) || step_i == DIVIDE_END) begin
+    if ((is_sum_o && phase == 3'd4) || step_i[DIVIDE_END]) begin
       low_zero_q  <= sum_q[5:0] == '0;
       low_small_q <= sum_q[31:6] == '0;
     end
     high_zero_q <= sum_q[31:0] == '0;
     near_q      <= sum_q[31] || sum_q[30:2] == '0;
-    negative_q  <= step_i == DIVIDE_END ? sum_q[33] : sum_q[31];
+    negative_q  <= step_i[DIVIDE_END] ? sum_q[33] : sum_q[31];
   end
 
   assign is_cut_last_o           = ends_list_i || sum_q[33] || sum_q[32:6] == '0;
@@ -294,4 +294,7 @@ module pen_gate_adder
   assign is_near_o               = near_q;
   assign remainder_is_zero_o     = low_small_q && low_zero_q;
   assign remainder_is_below_64_o = low_small_q;
+
+  logic unused;
+  assign unused = &{1'b0, step_i};
 endmodule

@@ -80,7 +80,7 @@ module pen_gate_config
   typedef logic [PORT_W-1:0]  place_t;
 
   // What is worked on.
-  gate_step_e    step;
+  gate_step_t    step;
   gate_purpose_e purpose;
   logic          again, from_staged, hold_new, prolong, is_last_index;
   logic [5:0]    count;
@@ -227,7 +227,7 @@ module pen_gate_config
     .operand_b_i     (operand_b),
     .target_i        (target),
     .result_i        (sum[31:0]),
-    .keeps_settings_i(step == KEEP_LIST && !again),
+    .keeps_settings_i(step[KEEP_LIST] && !again),
     .setting_i       (setting),
     .word_o          (word),
     .status_i,
@@ -269,13 +269,13 @@ module pen_gate_config
 
   pen_gate_windows u_windows (
     .clk_i,
-    .clear_i      (step == KEEP_LIST),
-    .cut_i        (step == CUT_CLASS),
-    .end_i        (step == END_CLASS),
-    .initial_i    (step == INITIAL_CLASS),
-    .largest_i    (step == LARGEST_CLASS),
-    .copy_i       (step == COPY_CLASS),
-    .open_i       (step == OPEN_CLASS),
+    .clear_i      (step[KEEP_LIST]),
+    .cut_i        (step[CUT_CLASS]),
+    .end_i        (step[END_CLASS]),
+    .initial_i    (step[INITIAL_CLASS]),
+    .largest_i    (step[LARGEST_CLASS]),
+    .copy_i       (step[COPY_CLASS]),
+    .open_i       (step[OPEN_CLASS]),
     .is_open_i    (states[0]),
     .is_first_i   (index == '0),
     .interval_ns_i(interval_ns),
@@ -327,9 +327,9 @@ module pen_gate_config
     config_o.entry.states      = states;
     config_o.entry.last        = last;
     config_o.write             = gates_write;
-    if (step inside {WRITE_INITIAL, WRITE_LARGEST}) begin
+    if (step[WRITE_INITIAL] || step[WRITE_LARGEST]) begin
       config_o.bank  = GATE_BANK_WINDOWS;
-      config_o.index = {8'b0, step == WRITE_LARGEST, new_bank};
+      config_o.index = {8'b0, step[WRITE_LARGEST], new_bank};
     end
   end
 

@@ -17,7 +17,7 @@ module pen_gate_lists
   input  logic               write_i,               // of the staged list
   input  logic [15:0]        write_index_i,         // beyond the list: ignored
   input  gate_staged_t       write_entry_i,
-  input  gate_step_e         step_i,
+  input  gate_step_t         step_i,
   input  logic               from_staged_i,         // the list is cut from what is staged, and then kept
   input  logic [PORT_W-1:0]  port_i,
   input  logic               bank_i,                // which of the port's two lists
@@ -44,7 +44,7 @@ module pen_gate_lists
     .write_i     (write_i && write_index_i < 16'(ENTRIES)),
     .write_addr_i(write_index_i[INDEX_W-1:0]),
     .write_data_i(write_entry_i),
-    .read_i      (step_i == ENTRY || step_i == CUT_READ),
+    .read_i      (step_i[ENTRY] || step_i[CUT_READ]),
     .read_addr_i (index_i),
     .read_data_o (staged)
   );
@@ -54,10 +54,10 @@ module pen_gate_lists
 
   pen_ram_1r1w #(.WIDTH($bits(gate_kept_t)), .DEPTH(KEPT), .READ_OLD(0)) u_kept (
     .clk_i,
-    .write_i     (step_i == CUT_WRITE && from_staged_i),
+    .write_i     (step_i[CUT_WRITE] && from_staged_i),
     .write_addr_i(kept_addr),
     .write_data_i(kept_new),
-    .read_i      (step_i == CUT_READ || step_i == OPEN_READ),
+    .read_i      (step_i[CUT_READ] || step_i[OPEN_READ]),
     .read_addr_i (kept_addr),
     .read_data_o (kept)
   );
@@ -67,22 +67,22 @@ module pen_gate_lists
   assign ends_list_o          = from_staged_i ? 16'(index_i) + 16'd1 == length_i : kept.last;
 
   always_ff @(posedge clk_i) begin
-    unique case (step_i)
-      ENTRY_LOAD: unknown_operation_o <= staged.operation == 2'd3;
-      CUT_LOAD: begin
+    unique case (1'b1)
+      step_i[ENTRY_LOAD]: unknown_operation_o <= staged.operation == 2'd3;
+      step_i[CUT_LOAD]: begin
         states_o      <= from_staged_i ? staged.states : kept.states;
         ends_list_q_o <= ends_list_o;
       end
-      CUT: last_o <= is_cut_last_i;
-      OPEN_LOAD: begin
+      step_i[CUT]: last_o <= is_cut_last_i;
+      step_i[OPEN_LOAD]: begin
         last_o   <= is_last_index_i;
         states_o <= kept.states;
       end
-      CUT_CLASS, OPEN_CLASS: states_o <= {states_o[0], states_o[7:1]};
+      step_i[CUT_CLASS], step_i[OPEN_CLASS]: states_o <= {states_o[0], states_o[7:1]};
       default: ;
     endcase
   end
 
   logic unused;
-  assign unused = &{1'b0, write_index_i};
+  assign unused = &{1'b0, write_index_i, step_i};
 endmodule

@@ -21,6 +21,14 @@ package pen_gate_pkg;
     LAST, LAST_FIRST, LAST_START, LAST_BEGIN, PROLONG, ACTS, LATE, LATE_FIRST, LAST_BACK, LAST_LENGTH,
     WAIT, CLOCK_NEXT
   } gate_step_e;
+  localparam int unsigned GATE_STEPS = 32'(CLOCK_NEXT) + 1;
+
+  // The step that is taken: a wire for each, so that no unit decodes what concerns others.
+  typedef logic [GATE_STEPS-1:0] gate_step_t;
+
+  function automatic gate_step_t at(input gate_step_e step);
+    return gate_step_t'(1) << step;
+  endfunction
 
   // What the shared steps are taken for: a list that was committed, the last cycle before its change, or the new start
   // of a list that ran when the clock was stepped.

@@ -20,7 +20,7 @@ module pen_gate_ports
   input  logic              stepped_i,
   input  logic [PORTS-1:0]  changed_i,           // the gates of these ports have begun the new list
   // What is worked on, and for which port.
-  input  gate_step_e        step_i,
+  input  gate_step_t        step_i,
   input  logic              is_eighth_i,         // cycle of the step
   input  gate_purpose_e     purpose_i,
   input  logic [PORT_W-1:0] port_i,
@@ -69,12 +69,12 @@ module pen_gate_ports
   end
 
   always_ff @(posedge clk_i) begin
-    unique case (step_i)
-      LOOK: begin
+    unique case (1'b1)
+      step_i[LOOK]: begin
         if (!look_hit_o) look_q <= look_q + 1'b1;
         if (look_q == '1) looked_o <= 1'b1;
       end
-      SEND: if (is_eighth_i) begin
+      step_i[SEND]: if (is_eighth_i) begin
         if (is_near_i) begin
           unique case (look_time_o)
             TIME_CHANGE: send_new_q[look_port_o]   <= 1'b0;
@@ -84,12 +84,12 @@ module pen_gate_ports
         end
         look_q <= look_q + 1'b1;
       end
-      CANCELLED: if (withdraw_i) begin
+      step_i[CANCELLED]: if (withdraw_i) begin
         pending_o[port_i]   <= 1'b0;
         send_new_q[port_i]  <= 1'b0;
         send_last_q[port_i] <= 1'b0;
       end
-      KEEP_TIME: if (is_eighth_i) begin
+      step_i[KEEP_TIME]: if (is_eighth_i) begin
         if (purpose_i == FOR_CLOCK) begin
           started_o[port_i]    <= 1'b1;
           send_start_q[port_i] <= 1'b1;
@@ -98,8 +98,8 @@ module pen_gate_ports
           moved_q[port_i] <= again_o[port_i];
         end
       end
-      LAST_LENGTH: if (length_known_i) short_o[port_i] <= is_short_i;
-      WAIT: begin
+      step_i[LAST_LENGTH]: if (length_known_i) short_o[port_i] <= is_short_i;
+      step_i[WAIT]: begin
         look_q <= {port_i, hold_new_i ? TIME_CHANGE : TIME_LAST};
         if (tell_i) begin
           pending_o[port_i]   <= 1'b1;
@@ -153,6 +153,9 @@ module pen_gate_ports
       look_q       <= '0;
     end
   end
+
+  logic unused;
+  assign unused = &{1'b0, step_i};
 
 `ifdef FORMAL
   // Contract: only the gates themselves put another list in force.

@@ -16,7 +16,7 @@ module pen_gate_settings
   input  logic [31:0] cycle_time_ns_i,
   input  logic [31:0] extension_ns_i,
   input  logic [15:0] length_i,
-  input  gate_step_e  step_i,
+  input  gate_step_t  step_i,
   input  logic [5:0]  count_i,                   // cycles in this step
   output logic [15:0] length_o,
   output gate_error_e error_o,                   // two cycles after take_i
@@ -51,11 +51,11 @@ module pen_gate_settings
     else if (cycle_time_ns_q < 32'(GATE_MIN_INTERVAL_NS)) error_o <= GATE_ERROR_CYCLE_TIME;
     else if (base_nanoseconds_q >= SECOND_NS) error_o <= GATE_ERROR_BASE_TIME;
 
-    if (step_i == SECONDS && count_i != 6'd49) begin
+    if (step_i[SECONDS] && count_i != 6'd49) begin
       seconds_sum_q <= seconds_sum[30:1];
       seconds_low_q <= {seconds_sum[0], seconds_low_q[47:1]};
     end
-    if (step_i == CHECK) seconds_sum_q <= '0;
+    if (step_i[CHECK]) seconds_sum_q <= '0;
   end
 
   assign beyond_clock_o = seconds_sum_q[29:15] != '0;
@@ -68,4 +68,7 @@ module pen_gate_settings
       default: setting_o = extension_ns_q;
     endcase
   end
+
+  logic unused;
+  assign unused = &{1'b0, step_i};
 endmodule

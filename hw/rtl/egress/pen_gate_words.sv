@@ -19,7 +19,7 @@ module pen_gate_words
   input  logic              rst_i,
   input  time_ns_t          gate_time_i,
   input  logic              stepped_i,
-  input  gate_step_e        step_i,
+  input  gate_step_t        step_i,
   input  logic [5:0]        count_i,             // cycles in this step
   input  logic              snap_i,
   input  logic [PORT_W-1:0] port_i,              // that is worked on
@@ -84,16 +84,16 @@ module pen_gate_words
   logic [2:0] phase;
   place_t     place;
   assign phase = count_i[2:0];
-  assign place = step_i == SEND ? look_port_i : port_i;
+  assign place = step_i[SEND] ? look_port_i : port_i;
 
   // --- what is read ------------------------------------------------------------------------------------------------
   logic       is_divide_load, word_of_status;
   logic [1:0] status_next_q;
   gate_word_e read_which, status_word;
 
-  assign is_divide_load = step_i == DIVIDE_LOAD;
+  assign is_divide_load = step_i[DIVIDE_LOAD];
   assign word_of_status = status_i && !status_next_q[1] && !(is_sum_i && !phase[2])
-                          && !(step_i inside {DIVIDE_LOAD, DIVIDE, LENGTH});
+                          && !(step_i[DIVIDE_LOAD] || step_i[DIVIDE] || step_i[LENGTH]);
 
   always_comb begin
     unique case (status_which_i)
@@ -105,10 +105,10 @@ module pen_gate_words
 
   always_comb begin
     read_which = phase[0] ? operand_b_i : operand_a_i;
-    if (step_i == LENGTH || (is_divide_load && phase[1:0] == 2'd0)) read_which = CYCLE;
+    if (step_i[LENGTH] || (is_divide_load && phase[1:0] == 2'd0)) read_which = CYCLE;
     else if (is_divide_load) read_which = ACC;
     read_addr = address(place, read_which, is_divide_load ? phase[0] : phase[1], list_bank_i, slot_i[place]);
-    read      = is_divide_load || step_i == LENGTH || is_sum_i;
+    read      = is_divide_load || step_i[LENGTH] || is_sum_i;
     if (word_of_status) begin
       read      = 1'b1;
       read_addr = address(status_port_i, status_word, status_next_q[0], bank_i[status_port_i], slot_i[status_port_i]);
@@ -136,17 +136,17 @@ module pen_gate_words
     write       = is_sum_i && target_i != NOTHING && (phase == 3'd4 || phase == 3'd6);
     write_which = target_i;
     write_high  = phase[1];
-    if (step_i == DIVIDE_END) begin
+    if (step_i[DIVIDE_END]) begin
       write       = phase == 3'd3;
       write_which = REST;
     end
-    if (step_i == KEEP_LIST) begin
+    if (step_i[KEEP_LIST]) begin
       write       = keeps_setting;
       write_which = phase == 3'd3 ? CYCLE : phase == 3'd4 ? EXTENSION : FIRST;
     end
     if (snap_i || snapped_q) begin
       write       = 1'b1;
-      write_which = step_i inside {LOOK, SEND} && !stepped_i ? VALUE : NOW;
+      write_which = (step_i[LOOK] || step_i[SEND]) && !stepped_i ? VALUE : NOW;
       write_high  = !snap_i;
     end
     write_addr = address(place, write_which, write_high, list_bank_i, slot_i[place]);
@@ -184,5 +184,5 @@ module pen_gate_words
   assign status_value_o = status_q;
 
   logic unused;
-  assign unused = &{1'b0, count_i};
+  assign unused = &{1'b0, count_i, step_i};
 endmodule
