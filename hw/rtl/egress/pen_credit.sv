@@ -97,6 +97,7 @@ module pen_credit
   for (genvar k = 0; k < CLASSES; k++) begin : gen_class
     logic [RATE_W:0] slope_q;
     logic            write, transmits, twice, negative, idles, zero;
+    logic            ready_q;                    // !negative, in a flip-flop of its own for the way to the selection
     credit_t         change;
 
     assign write     = write_i && write_class_i == class_t'(k);
@@ -118,12 +119,17 @@ module pen_credit
       if (rst_i) enable_q[k] <= 1'b0;
       else if (write) enable_q[k] <= write_enable_i;
       if (write) slope_q <= write_idle_slope_i;
-      if (rst_i || zero) credit_q[k] <= '0;
-      else if (transmits || idles) credit_q[k] <= next[k];
+      if (rst_i || zero) begin
+        credit_q[k] <= '0;
+        ready_q     <= 1'b1;
+      end else if (transmits || idles) begin
+        credit_q[k] <= next[k];
+        ready_q     <= !next[k][CREDIT_W-1];
+      end
     end
 
     assign moving[k]  = negative && open_i[k];
-    assign ready_o[k] = !negative;
+    assign ready_o[k] = ready_q;
   end
 
   assign idle_o    = moving == '0 && !sending;
@@ -248,6 +254,7 @@ module pen_credit
 
   always_comb begin
     if (f_started_q && !rst_i) begin
+      assert (gen_class[F_CLASS].ready_q == !f_credit[CREDIT_W-1]);
       // How the transmission and the time until the next selection belong together.
       assert (!selected_i || (!sending_q && f_busy_q == '0));
       assert (!selected_q || (sending_q && gap_q == count_gap_i));

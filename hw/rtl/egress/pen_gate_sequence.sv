@@ -89,6 +89,7 @@ module pen_gate_sequence
   index_t            index_q, last_index_q;
   logic [WAIT_W-1:0] since_q, to_since_q;            // when the change is pending
   logic              refused, send, more_again;
+  logic              compared_q;                     // SEND: the last cycle of its sum
 
   assign step_o          = step_q;
   assign purpose_o       = purpose_q;
@@ -112,7 +113,7 @@ module pen_gate_sequence
 
   // --- to the gates --------------------------------------------------------------------------------------------------
   assign write_o        = step_q[OPEN_WRITE] || step_q[WRITE_INITIAL] || step_q[WRITE_LARGEST];
-  assign send           = step_q[SEND] && phase == '1 && is_near_i && !stepped_i;
+  assign send           = step_q[SEND] && compared_q && is_near_i && !stepped_i;
   assign command_port_o = send ? look_port_i : port_q;
 
   always_comb begin
@@ -163,6 +164,7 @@ module pen_gate_sequence
   always_ff @(posedge clk_i) begin
     to_since_q <= since_q - gate_time_i[WAIT_W-1:0];
     count_q    <= count_q + 1'b1;
+    compared_q <= step_q[SEND] && phase == 3'd6;
     step_q     <= '0;
     unique case (1'b1)
       step_q[IDLE]: begin
@@ -189,7 +191,7 @@ module pen_gate_sequence
         count_q <= '0;
         step_q  <= look_hit_i ? at(SEND) : at(IDLE);
       end
-      step_q[SEND]: step_q <= phase == '1 ? at(IDLE) : at(SEND);
+      step_q[SEND]: step_q <= compared_q ? at(IDLE) : at(SEND);
 
       step_q[CHECK]: step_q <= at(CHECKED);
       step_q[CHECKED]: begin
@@ -442,6 +444,7 @@ module pen_gate_sequence
     assume (32'(commit_port_i) < PORTS);
     if (f_past_q) begin
       assert (step_q == at(f_step));
+      if (step_q[SEND]) assert (compared_q == (phase == '1));
       // 1.
       if (write_o || f_step == CANCEL) assert (f_good_q);
       if (f_good_q && !again_q && purpose_q != FOR_CLOCK && !(f_step inside {IDLE, LOOK, SEND})) begin

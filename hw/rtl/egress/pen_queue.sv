@@ -66,13 +66,13 @@ module pen_queue
   typedef logic [CELL_W-1:0] frame_t;
   typedef logic [LIST_W-1:0] list_t;
 
-  logic               lists_idle, settled, unlink, read;
-  list_t              unlink_list, pop_list, offer_list;
-  class_t             unlink_class, pop_class, offer_class;
-  frame_t             unlink_frame, read_frame, pop_frame, offer_frame;
+  logic               lists_idle, settled, unlink;
+  list_t              unlink_list, grant_list, expire_list, offer_list;
+  class_t             unlink_class, coming_class, offer_class;
+  frame_t             unlink_frame, grant_frame, expire_frame, offer_frame;
   pool_e              pool;
   length_t            length, offer_wire;
-  logic               offer, pop;
+  logic               coming, offer;
   cycle_t             offer_visible, cycle_next;
   logic [CLASSES-1:0] valid, ready, fits;
   logic               look, looked;
@@ -104,12 +104,16 @@ module pen_queue
     .unlink_frame_i (unlink_frame),
     .idle_o         (lists_idle),
     .settled_o      (settled),
-    .read_i         (read),
-    .read_frame_i   (read_frame),
+    .read_i         (grant_o),
+    .read_frame_i   (grant_frame),
+    .held_i         (holds),
+    .held_frame_i   (holds ? given_up_frame : expire_frame),
     .pool_o         (pool),
     .length_o       (length),
     .slot_o         (popped_slot_o),
     .edit_o         (popped_edit_o),
+    .coming_o       (coming),
+    .coming_class_o (coming_class),
     .offer_o        (offer),
     .offer_list_o   (offer_list),
     .offer_class_o  (offer_class),
@@ -127,17 +131,22 @@ module pen_queue
     .guard_next_i,
     .remaining_next_ns_i,
     .after_next_ns_i,
+    .coming_i       (coming),
+    .coming_class_i (coming_class),
     .offer_i        (offer),
     .offer_list_i   (offer_list),
-    .offer_class_i  (offer_class),
     .offer_visible_i(offer_visible),
     .offer_frame_i  (offer_frame),
     .offer_wire_i   (offer_wire),
     .searched_i     (searched),
-    .pop_i          (pop),
-    .pop_class_i    (pop_class),
-    .pop_frame_o    (pop_frame),
-    .pop_list_o     (pop_list),
+    .grant_i        (grant_o),
+    .grant_class_i  (grant_class_o),
+    .grant_frame_o  (grant_frame),
+    .grant_list_o   (grant_list),
+    .expire_i       (expire),
+    .expire_class_i (expire_class),
+    .expire_frame_o (expire_frame),
+    .expire_list_o  (expire_list),
     .valid_o        (valid),
     .ready_o        (ready),
     .fits_o         (fits),
@@ -179,8 +188,8 @@ module pen_queue
     .busy_i            (grant_o || follows_q),
     .expire_o          (expire),
     .expire_class_o    (expire_class),
-    .frame_i           (pop_frame),
-    .list_i            (pop_list),
+    .frame_i           (expire_frame),
+    .list_i            (expire_list),
     .given_up_o        (given_up),
     .granted_i         (popped_q),
     .ready_to_release_i(expired_ready_i),
@@ -193,20 +202,14 @@ module pen_queue
     .reason_o          (expired_reason_o)
   );
 
-  assign pop           = grant_o || expire;
-  assign pop_class     = grant_o ? grant_class_o : expire_class;
-  assign grant_frame_o = cell_t'(pop_frame);
-
-  // A grant reads first: what it takes the place of is read again.
-  assign read       = pop || holds;
-  assign read_frame = pop ? pop_frame : given_up_frame;
+  assign grant_frame_o = cell_t'(grant_frame);
 
   // What is granted goes its way at once, or after the frame that is given up.
   always_comb begin
     unlink       = given_up_unlink || (lists_idle && !holds && (grant_o || follows_q));
-    unlink_class = pop_class;
-    unlink_list  = pop_list;
-    unlink_frame = pop_frame;
+    unlink_class = grant_class_o;
+    unlink_list  = grant_list;
+    unlink_frame = grant_frame;
     if (holds) begin
       unlink_class = given_up_class;
       unlink_list  = given_up_list;
@@ -229,9 +232,9 @@ module pen_queue
       follows_q <= (!lists_idle || holds) && (grant_o || follows_q);
     end
     if (grant_o) begin
-      granted_class_q <= pop_class;
-      granted_list_q  <= pop_list;
-      granted_frame_q <= pop_frame;
+      granted_class_q <= grant_class_o;
+      granted_list_q  <= grant_list;
+      granted_frame_q <= grant_frame;
     end
   end
 
@@ -272,6 +275,9 @@ module pen_queue
       for (int unsigned k = 0; k < CLASSES; k++)
         if (grant_o && u_selection.member_q == '0 && k > 32'(grant_class_o))
           assert (!(ready[k] && f_fits[k] && credit_i[k] && !given_up[k]));
+      // What is told a cycle ahead of an offer is true of it.
+      assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
+      assert (!offer || u_candidates.class_q == offer_class);
       cover (grant_o);
       cover (grant_o && given_up != '0);
     end
@@ -289,14 +295,14 @@ module pen_queue
   typedef logic [LIST_W+$bits(class_t)-1:0] f_queue_t;
   f_queue_t           f_candidate, f_any, f_granted, f_given_up, f_offered, f_walking, f_unlink;
 
-  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_frame.memory[f_class];
+  assign {f_candidate_frame, f_candidate_list} = u_candidates.u_granted.memory[f_class];
   assign f_candidate = {f_candidate_list, f_class};
   assign f_any       = {f_list, f_class};
   assign f_granted   = {granted_list_q, granted_class_q};
   assign f_given_up  = {given_up_list, given_up_class};
   assign f_offered   = {offer_list, offer_class};
   assign f_unlink    = {unlink_list, unlink_class};
-  assign f_walking   = u_lists.unlink_q;
+  assign f_walking   = u_lists.walk_q;
 
   // Each list has frames, and its head is one that has not been taken out: which it is.
   logic               f_candidate_stands, f_granted_stands, f_given_up_stands, f_offered_stands, f_unlink_stands, f_any_filled, f_walking_filled;
@@ -330,12 +336,16 @@ module pen_queue
     end
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
-      if (pop && pop_class == f_class) assert (f_candidate_stands && f_candidate_head == pop_frame);
+      if (grant_o && grant_class_o == f_class) assert (f_candidate_stands && f_candidate_head == grant_frame);
+      if (expire && expire_class == f_class) assert (f_candidate_stands && f_candidate_head == expire_frame);
       if (unlink && unlink_class == f_class) begin
         assert (lists_idle && f_unlink_stands && f_unlink_head == unlink_frame);
         assert (!offer || f_offered != f_unlink);
       end
       if (!searched[f_class] && f_any_filled) assert (valid[f_class] || (offer && offer_class == f_class));
+      assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
+      assert (!offer || u_candidates.class_q == offer_class);
+      assert (!valid[f_class] || u_candidates.u_granted.memory[f_class] == u_candidates.u_expired.memory[f_class]);
       // What makes it hold. Only a candidate is ready. Who is on its way, and whose class is searched:
       assert (!follows_q || taken_q);
       assert (!holds || (lists_idle && given_up == CLASSES'(1) << given_up_class));
@@ -364,7 +374,7 @@ module pen_queue
       end
       // A class that has been looked through has a candidate.
       if (f_walking[$bits(class_t)-1:0] == f_class && f_any_filled
-          && (settled || (u_lists.f_scans && u_lists.scan_q > f_list)))
+          && (settled || (u_lists.f_scans && u_lists.walk_q[$bits(class_t)+:LIST_W] > f_list)))
         assert (valid[f_class] || (offer && offer_class == f_class));
 
       assert (((ready | u_candidates.soon_q | u_candidates.due_q) & ~valid) == '0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The candidate of each class: of the heads of its lists the one that is eligible first, and whether it may go.
 //
-// A head that is offered is compared with its class's candidate in that cycle, and is selected in the next one at the
-// earliest: in the very cycle in which it becomes visible. Whether a candidate ends, its gap counted, before its gate
+// A head that is offered, which is known a cycle ahead, is compared with its class's candidate in that cycle, and is
+// selected in the next one at the earliest: in the very cycle in which it becomes visible. Whether a candidate ends, its gap counted, before its gate
 // closes is found for all of them, and for the one being offered, in the cycle before, from what the gates will be.
 //
 // Between offers the classes are looked at in turn: for their age if somebody asks, else for whether their candidates
@@ -23,19 +23,24 @@ module pen_queue_candidates
   input  logic                  guard_next_i,         // gates will close: a frame has to end before its own does
   input  logic [15:0]           remaining_next_ns_i,  // until the end of this entry of the gate list
   input  window_t [CLASSES-1:0] after_next_ns_i,      // beyond it, the gate stays open for so long
-  // A head of a list
+  // A head of a list: that there will be one in the next cycle, and of which class; then the head
+  input  logic                  coming_i,
+  input  class_t                coming_class_i,
   input  logic                  offer_i,
   input  logic [LIST_W-1:0]     offer_list_i,         // of equal times the lower list goes first
-  input  class_t                offer_class_i,
   input  cycle_t                offer_visible_i,
   input  logic [CELL_W-1:0]     offer_frame_i,
   input  length_t               offer_wire_i,
   input  logic [CLASSES-1:0]    searched_i,           // their heads are being offered: what is ready can yet be replaced
-  // Taken out
-  input  logic                  pop_i,
-  input  class_t                pop_class_i,
-  output logic [CELL_W-1:0]     pop_frame_o,
-  output logic [LIST_W-1:0]     pop_list_o,
+  // Taken out: selected, or given up
+  input  logic                  grant_i,
+  input  class_t                grant_class_i,
+  output logic [CELL_W-1:0]     grant_frame_o,
+  output logic [LIST_W-1:0]     grant_list_o,
+  input  logic                  expire_i,
+  input  class_t                expire_class_i,
+  output logic [CELL_W-1:0]     expire_frame_o,
+  output logic [LIST_W-1:0]     expire_list_o,
   // For selection
   output logic [CLASSES-1:0]    valid_o,
   output logic [CLASSES-1:0]    ready_o,              // the candidate is visible
@@ -61,7 +66,9 @@ module pen_queue_candidates
   logic [CLASSES-1:0][SOON_W-1:0] visible_low_q;
   logic [CLASSES-1:0] fits_q;
   length_t            wire_q[CLASSES];
-  logic               offer_ready, offer_soon, offer_earlier, offer_fits, load;
+  class_t             class_q;                        // of the offer if there is one, else of the candidate looked at
+  logic [CLASSES-1:0] offered_q;                      // the class has an offer
+  logic               offer_ready, offer_soon, offer_due, offer_earlier, offer_fits, load;
   order_t             offer_order, candidate_order, compared_order, order_difference;
   cycle_t             offer_lead;
   length_t            candidate_wire;
@@ -79,14 +86,14 @@ module pen_queue_candidates
   assign offer_lead       = offer_order.visible - ahead_q;
   assign offer_ready      = offer_lead[$high(cycle_t)];
   assign offer_soon       = offer_lead[$high(cycle_t):SOON_W] == '0;
-  assign compared_order   = offer_i ? offer_order : {now_q, candidate_order.list};
+  assign offer_due        = offer_soon && offer_lead[SOON_W-1:0] == '0;
+  assign compared_order   = offer_i ? offer_order : {now_q, {LIST_W{1'b1}}};
   assign order_difference = candidate_order + ~compared_order;
-  assign offer_earlier    = offer_ready != (ready_q[offer_class_i] || due_q[offer_class_i])
+  assign offer_earlier    = offer_ready != (ready_q[class_q] || due_q[class_q])
       ? offer_ready : !order_difference.visible[$high(cycle_t)];
 
   // A candidate that is ready may be selected in this cycle and stays, but not while the class looks for a new one.
-  assign load = offer_i && (!valid_q[offer_class_i]
-      || (offer_earlier && (!ready_q[offer_class_i] || searched_i[offer_class_i])));
+  assign load = offer_i && (!valid_q[class_q] || (offer_earlier && (!ready_q[class_q] || searched_i[class_q])));
 
   // How many bytes may pass while the gate stays open. A byte takes 8 ns; what is left of the last one is of no use.
   // Any frame passes in 2^FAR_W ns.
@@ -101,59 +108,46 @@ module pen_queue_candidates
       open_bytes[k] = open_ns[k][FAR_W:3];
     end
   end
-  assign offer_fits = open_next_i[offer_class_i]
-      && (far[offer_class_i] || {1'b0, offer_wire_i} <= open_bytes[offer_class_i]);
+  assign offer_fits = open_next_i[class_q] && (far[class_q] || {1'b0, offer_wire_i} <= open_bytes[class_q]);
 
-  class_t compare_class, turn_d, turn_q, look_class_q, soon_class_q;
+  class_t turn_d, turn_q, soon_class_q;
   logic   look_age_q, becomes_soon_q;
-  assign compare_class = offer_i ? offer_class_i : look_class_q;
-  assign turn_d        = turn_q + class_t'(!offer_i && !look_age_q);
+  assign turn_d = turn_q + class_t'(!offer_i && !look_age_q);
 
   always_ff @(posedge clk_i) begin
-    turn_q       <= rst_i ? '0 : turn_d;
-    look_age_q   <= look_i;
-    look_class_q <= look_i ? look_class_i : turn_d;
+    turn_q     <= rst_i ? '0 : turn_d;
+    look_age_q <= look_i;
+    class_q    <= coming_i ? coming_class_i : look_i ? look_class_i : turn_d;
+    offered_q  <= coming_i ? CLASSES'(1) << coming_class_i : '0;
     if (rst_i) becomes_soon_q <= 1'b0;
     else if (offer_i) becomes_soon_q <= load && offer_soon;
     else becomes_soon_q <= order_difference.visible[$high(cycle_t):SOON_W] == '0;
-    soon_class_q <= compare_class;
+    soon_class_q <= class_q;
   end
 
   assign looked_o       = look_age_q && !offer_i;
-  assign looked_class_o = look_class_q;
+  assign looked_class_o = class_q;
   assign until_o        = order_difference.visible[27:20];
   assign looked_wire_o  = candidate_wire;
 
   for (genvar k = 0; k < CLASSES; k++) begin : gen_candidate
-    logic soon;
-    assign soon = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
+    logic soon, loaded, stays;
+    assign soon   = soon_q[k] || (becomes_soon_q && soon_class_q == class_t'(k) && valid_q[k]);
+    assign loaded = load && offered_q[k];
+    assign stays  = !((grant_i && grant_class_i == class_t'(k)) || (expire_i && expire_class_i == class_t'(k)));
 
+    // Without a choice between loads and other changes, which is as late as they are.
     always_ff @(posedge clk_i) begin
-      fits_q[k] <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
-      if (load && offer_class_i == class_t'(k)) begin
+      valid_q[k] <= !rst_i && (loaded || (stays && valid_q[k]));
+      ready_q[k] <= !rst_i && ((loaded && offer_ready) || (!loaded && stays && (ready_q[k] || due_q[k])));
+      soon_q[k]  <= !rst_i && !loaded && stays && soon;
+      due_q[k]   <= !rst_i && ((loaded && offer_due)
+                               || (!loaded && stays && soon && visible_low_q[k] == ahead_q[SOON_W-1:0]));
+      fits_q[k]  <= open_next_i[k] && (far[k] || {1'b0, wire_q[k]} <= open_bytes[k]);
+      if (loaded) begin
         fits_q[k]        <= offer_fits;
         wire_q[k]        <= offer_wire_i;
         visible_low_q[k] <= offer_order.visible[SOON_W-1:0];
-      end
-      if (rst_i) begin
-        valid_q[k] <= 1'b0;
-        ready_q[k] <= 1'b0;
-        soon_q[k]  <= 1'b0;
-        due_q[k]   <= 1'b0;
-      end else if (load && offer_class_i == class_t'(k)) begin
-        valid_q[k] <= 1'b1;
-        ready_q[k] <= offer_ready;
-        soon_q[k]  <= 1'b0;
-        due_q[k]   <= offer_soon && offer_lead[SOON_W-1:0] == '0;
-      end else if (pop_i && pop_class_i == class_t'(k)) begin
-        valid_q[k] <= 1'b0;
-        ready_q[k] <= 1'b0;
-        soon_q[k]  <= 1'b0;
-        due_q[k]   <= 1'b0;
-      end else begin
-        soon_q[k] <= soon;
-        due_q[k]  <= soon && visible_low_q[k] == ahead_q[SOON_W-1:0];
-        if (due_q[k]) ready_q[k] <= 1'b1;
       end
     end
   end
@@ -162,24 +156,32 @@ module pen_queue_candidates
   assign ready_o = ready_q;
   assign fits_o  = fits_q;
 
-  // What the candidates are, for the one that is compared and for the one that is popped.
+  // What the candidates are, for the one that is compared.
   pen_lutram_1r1w #(.WIDTH($bits(order_t) + $bits(length_t)), .DEPTH(CLASSES)) u_order (
     .clk_i,
     .write_i     (load),
-    .write_addr_i(offer_class_i),
+    .write_addr_i(class_q),
     .write_data_i({offer_order, offer_wire_i}),
-    .read_addr_i (compare_class),
+    .read_addr_i (class_q),
     .read_data_o ({candidate_order, candidate_wire})
   );
 
-  // The frame that is selected or given up: which of them comes last.
-  pen_lutram_1r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_frame (
+  // The frame that is selected, and the one that may be given up: which of them comes late.
+  pen_lutram_1r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_granted (
     .clk_i,
     .write_i     (load),
-    .write_addr_i(offer_class_i),
+    .write_addr_i(class_q),
     .write_data_i({offer_frame_i, offer_list_i}),
-    .read_addr_i (pop_class_i),
-    .read_data_o ({pop_frame_o, pop_list_o})
+    .read_addr_i (grant_class_i),
+    .read_data_o ({grant_frame_o, grant_list_o})
+  );
+  pen_lutram_1r1w #(.WIDTH(CELL_W + LIST_W), .DEPTH(CLASSES)) u_expired (
+    .clk_i,
+    .write_i     (load),
+    .write_addr_i(class_q),
+    .write_data_i({offer_frame_i, offer_list_i}),
+    .read_addr_i (expire_class_i),
+    .read_data_o ({expire_frame_o, expire_list_o})
   );
 
   logic unused;
@@ -209,7 +211,7 @@ module pen_queue_candidates
     f_class <= f_class;
     f_now_q <= f_now + 1'b1;
     if (rst_i) f_wait_q <= '0;
-    else if (load && offer_class_i == f_class) f_wait_q <= f_offer_wait - 29'sd1;
+    else if (load && class_q == f_class) f_wait_q <= f_offer_wait - 29'sd1;
     else if (f_wait_q > F_LONG_AGO) f_wait_q <= f_wait_q - 29'sd1;
   end
 
@@ -248,7 +250,7 @@ module pen_queue_candidates
       assert (!due_q[f_class] || f_wait_q <= 29'sd1);
       assert (!ready_o[f_class] || f_wait_q <= 0);
       cover (ready_o[f_class] && fits_o[f_class] && f_guard_q && f_wait_q < 0);
-      cover (pop_i && ready_o[pop_class_i] && soon_q != '0);
+      cover (grant_i && ready_o[grant_class_i] && soon_q != '0);
     end
   end
 `endif

@@ -31,12 +31,16 @@ module pen_queue_lists
   input  logic [CELL_W-1:0]  unlink_frame_i,
   output logic               idle_o,
   output logic               settled_o,              // all heads of the class have been offered but the last, which is now
-  input  logic               read_i,                 // what is known of a frame; it goes first
+  input  logic               read_i,                 // what is known of a frame; it goes first, and comes late
   input  logic [CELL_W-1:0]  read_frame_i,
+  input  logic               held_i,                 // the same, of a frame that waits
+  input  logic [CELL_W-1:0]  held_frame_i,           // while idle_o it is read in any case
   output pool_e              pool_o,                 // in the cycle after
   output length_t            length_o,
   output length_t            slot_o,                 // its length as it has the wire
   output edit_t              edit_o,
+  output logic               coming_o,               // there will be an offer in the next cycle
+  output logic [CLASS_W-1:0] coming_class_o,         // with coming_o
   output logic               offer_o,                // stands at the head of its list
   output logic [LIST_W-1:0]  offer_list_o,
   output logic [CLASS_W-1:0] offer_class_o,
@@ -67,32 +71,26 @@ module pen_queue_lists
 
   typedef enum logic [2:0] {IDLE, UNLINK, NEXT, INFO, HEAD, SCAN, SETTLE} state_e;
   state_e            state_d, state_q;
-  queue_t            unlink_q;                       // of the frame that goes its way
+  queue_t            walk_q;                         // of the frame that goes its way; in SCAN, each of its class
   frame_t            frame_q;
-  logic [LIST_W-1:0] scan_q;
   queue_t            offer_queue_q;
 
   logic   enqueue, empty, filled, emptied, head_write, link_read;
   queue_t queue;                                     // the one that is looked at in this cycle
-  frame_t tail, next_frame;
+  frame_t tail, next_frame, reread;
   head_t  head_update, scanned, offer_q;
   info_t  info;
   length_t enqueue_slot, info_slot;
 
   assign enqueue = enqueue_i.destination[PORT];
-  always_comb begin
-    if (init_busy_i) queue = init_index_i[$bits(queue_t)-1:0];
-    else if (enqueue) queue = {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]};
-    else if (state_q == SCAN) queue = {scan_q, unlink_q.traffic_class};
-    else queue = unlink_q;
-  end
+  assign queue   = enqueue ? {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]} : walk_q;
   assign empty   = !filled;
   assign emptied = state_q == UNLINK && tail == frame_q;
 
   pen_lutram_1r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
     .clk_i,
     .write_i     (init_busy_i || enqueue || emptied),
-    .write_addr_i(queue),
+    .write_addr_i(init_busy_i ? init_index_i[$bits(queue_t)-1:0] : queue),
     .write_data_i(enqueue && !init_busy_i),
     .read_addr_i (queue),
     .read_data_o (filled)
@@ -110,7 +108,7 @@ module pen_queue_lists
     .write_i     (head_write),
     .write_addr_i(queue),
     .write_data_i(head_update),
-    .read_addr_i ({scan_q, unlink_q.traffic_class}),
+    .read_addr_i (walk_q),
     .read_data_o (scanned)
   );
 
@@ -142,11 +140,12 @@ module pen_queue_lists
     .write_data_i({
       enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2], enqueue_i.edit[PORT]
     }),
-    .read_i      (read_i || state_q == INFO),
-    .read_addr_i (read_i ? read_frame_i : frame_q),
+    .read_i      (read_i || held_i || state_q == IDLE || state_q == INFO),
+    .read_addr_i (read_i ? read_frame_i : reread),
     .read_data_o (info)
   );
 
+  assign reread   = held_i || state_q == IDLE ? held_frame_i : frame_q;
   assign pool_o   = info.pool;
   assign length_o = info.length;
   assign slot_o   = info_slot;
@@ -164,12 +163,12 @@ module pen_queue_lists
         if (!enqueue) state_d = tail == frame_q ? SCAN : NEXT;
       end
       NEXT: state_d = INFO;
-      INFO: if (!read_i) state_d = HEAD;
+      INFO: if (!read_i && !held_i) state_d = HEAD;
       HEAD: begin
         if (!enqueue) state_d = SCAN;
-        else if (read_i) state_d = INFO;  // what it takes the place of is read again
+        else if (read_i || held_i) state_d = INFO;  // what it takes the place of is read again
       end
-      SCAN: if (!enqueue && scan_q == LIST_W'(2 * PORTS - 1)) state_d = SETTLE;
+      SCAN: if (!enqueue && walk_q.list == LIST_W'(2 * PORTS - 1)) state_d = SETTLE;
       SETTLE: state_d = IDLE;
       default: state_d = IDLE;
     endcase
@@ -179,20 +178,22 @@ module pen_queue_lists
     if (rst_i) state_q <= IDLE;
     else state_q <= state_d;
     if (state_q == IDLE) begin
-      unlink_q <= {unlink_list_i, unlink_class_i};
-      frame_q  <= unlink_frame_i;
+      walk_q  <= {unlink_list_i, unlink_class_i};
+      frame_q <= unlink_frame_i;
     end
     if (state_q == NEXT) frame_q <= next_frame;
-    if (state_q != SCAN) scan_q <= '0;
-    else if (!enqueue) scan_q <= scan_q + 1'b1;
+    if (state_q != SCAN && state_d == SCAN) walk_q.list <= '0;
+    else if (state_q == SCAN && !enqueue) walk_q.list <= walk_q.list + 1'b1;
   end
 
   assign idle_o    = state_q == IDLE;
   assign settled_o = state_q == SETTLE;
 
+  assign coming_o       = !rst_i && (enqueue ? empty : state_q == SCAN && !empty);
+  assign coming_class_o = queue.traffic_class;
+
   always_ff @(posedge clk_i) begin
-    if (rst_i) offer_o <= 1'b0;
-    else offer_o <= enqueue ? empty : state_q == SCAN && !empty;
+    offer_o       <= coming_o;
     offer_queue_q <= queue;
     offer_q       <= enqueue ? head_update : scanned;
   end
@@ -245,7 +246,7 @@ module pen_queue_lists
     f_queue  <= f_queue;
     f_frame  <= f_frame;
     f_seen_q <= !idle_o && (f_seen_q || f_offered);
-    f_read_q <= read_i && read_frame_i == f_frame && f_inside_q[f_frame];
+    f_read_q <= (read_i ? read_frame_i == f_frame : (held_i || idle_o) && held_frame_i == f_frame) && f_inside_q[f_frame];
     if (enqueue && enqueue_i.frame[CELL_W-1:0] == f_frame) begin
       f_info_q <= {
         enqueue_i.visible, enqueue_i.pool[PORT], enqueue_i.length, enqueue_slot[$high(length_t):2], enqueue_i.edit[PORT]
@@ -294,8 +295,8 @@ module pen_queue_lists
       if (f_read_q) assert (pool_o == f_info_q.pool && length_o == f_info_q.length && slot_o == f_slot_q);
       if (f_offered && offer_frame_o == f_frame)
         assert (offer_visible_o == f_info_q.visible && offer_wire_o == f_slot_q + OVERHEAD_BYTES);
-      if (settled_o || (state_q == SCAN && scan_q > f_queue.list)) begin
-        if (unlink_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
+      if (settled_o || (state_q == SCAN && walk_q.list > f_queue.list)) begin
+        if (walk_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
       end
       // What makes it hold: frames of the list are linked, from its head to its tail.
       if (f_offered) assert (offer_q == u_head.memory[f_queue]);
@@ -310,7 +311,7 @@ module pen_queue_lists
       end
       if (f_count_q != '0) begin
         assert (u_filled.memory[f_queue]);
-        if (!(f_walks && unlink_q == f_queue)) begin
+        if (!(f_walks && walk_q == f_queue)) begin
           assert (u_head.memory[f_queue][$bits(length_t)+:CELL_W] == f_frames_q[0]);
           if (f_frames_q[0] == f_frame)
             assert (u_head.memory[f_queue] == {f_info_q.visible, f_frame, length_t'(f_slot_q + OVERHEAD_BYTES)});
@@ -318,7 +319,7 @@ module pen_queue_lists
       end
       // Each other list ends with one of its own frames, or with the one that is being taken out.
       for (int unsigned q = 0; q < QUEUES; q++) begin
-        if (u_filled.memory[q] && !(f_unread && unlink_q == queue_t'(q) && u_tail.memory[q] == frame_q))
+        if (u_filled.memory[q] && !(f_unread && walk_q == queue_t'(q) && u_tail.memory[q] == frame_q))
           assert (f_inside_q[u_tail.memory[q]] && f_list_q[u_tail.memory[q]] == queue_t'(q));
       end
       if (f_inside_q[f_frame]) begin
@@ -327,7 +328,7 @@ module pen_queue_lists
         assert (f_info_q.slot_words == f_slot_q[$high(length_t):2]);
       end
       // On its way.
-      if (unlink_q == f_queue) begin
+      if (walk_q == f_queue) begin
         if (f_unread) begin
           assert (u_filled.memory[f_queue]);
           if (f_count_q == '0) assert (u_tail.memory[f_queue] == frame_q);
@@ -339,7 +340,7 @@ module pen_queue_lists
         if (state_q == HEAD && frame_q == f_frame) assert (info == f_info_q);
       end
       if (f_unread) assert (!f_inside_q[frame_q]);
-      if (f_count_q == '0 && !(f_unread && unlink_q == f_queue)) assert (!u_filled.memory[f_queue]);
+      if (f_count_q == '0 && !(f_unread && walk_q == f_queue)) assert (!u_filled.memory[f_queue]);
       cover (f_offered && f_count_q == 3 && state_q == SCAN);
       cover (settled_o && f_read_q && f_count_q == 2);
     end
