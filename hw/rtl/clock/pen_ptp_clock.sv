@@ -116,22 +116,30 @@ module pen_ptp_clock
 
   // The value or offset as linear time: what stage C adds to its gate time.
   logic [29:0] factor_q;                       // bits of 10^9 yet to come
-  logic        multiply;
+  logic        multiply_q, add_ns_q, take_lead_q, add_gate_q, add_lead_q;  // what count_q says, not decoded in its cycle
   logic [63:0] linear_q, linear_sum, addend;
 
-  assign multiply = count_q >= MULTIPLY && count_q < ADD_NS;
+  always_ff @(posedge clk_i) begin
+    multiply_q  <= count_q >= MULTIPLY - 6'd1 && count_q < ADD_NS - 6'd1;
+    add_ns_q    <= count_q == ADD_NS - 6'd1;
+    take_lead_q <= count_q == TAKE_LEAD - 6'd1 && is_step;
+    add_gate_q  <= count_q == CHECK - 6'd1 && is_step;
+    add_lead_q  <= count_q == ADD_LEAD - 6'd1;
+    if (rst_i) {multiply_q, add_ns_q, take_lead_q, add_gate_q, add_lead_q} <= '0;
+  end
 
   always_comb begin
     addend = '0;
-    unique case (count_q)
-      ADD_NS: addend = 64'(data_ns);
+    unique case (1'b1)
+      multiply_q: if (factor_q[29]) addend = {{30{is_step && data_seconds[33]}}, data_seconds[33:0]};
+      add_ns_q: addend = 64'(data_ns);
       // The check is made with the time itself, not with what leads it.
-      TAKE_LEAD: if (is_step) addend = -64'(LEAD_NS);
-      CHECK: if (is_step) addend = gate_q;
-      ADD_LEAD: addend = 64'(LEAD_NS) + (is_step ? 64'(increment_q[39:32]) : '0);
-      default: if (factor_q[29]) addend = {{30{is_step && data_seconds[33]}}, data_seconds[33:0]};
+      take_lead_q: addend = -64'(LEAD_NS);
+      add_gate_q: addend = gate_q;
+      add_lead_q: addend = 64'(LEAD_NS) + (is_step ? 64'(increment_q[39:32]) : '0);
+      default: ;
     endcase
-    linear_sum = (multiply ? {linear_q[62:0], 1'b0} : linear_q) + addend;
+    linear_sum = (multiply_q ? {linear_q[62:0], 1'b0} : linear_q) + addend;
   end
 
   always_ff @(posedge clk_i) begin
@@ -176,7 +184,7 @@ module pen_ptp_clock
   assign part      = left_less[63] ? left_q[31:0] : rate_q;
 
   // ---- Stages B and C -----------------------------------------------------------------------------------------------
-  logic                 act_b, act_c, zero_b, zero_c;
+  logic                 act_b_q, act_c_q, zero_b_q, zero_c_q;   // in ACT_B and ACT_C; zero: it is set, not stepped
   logic                 over;                                // the nanoseconds of stage B are a second too high
   logic [30:0]          ns_b_q, ns_b_d, operand;
   logic [31:0]          fraction_b_q, fraction_b_d, fraction_q;
@@ -186,26 +194,29 @@ module pen_ptp_clock
   logic [SECONDS_W-1:0] seconds_d, seconds_q;
   logic [63:0]          gate_d;
 
-  assign act_b  = count_q == ACT_B && moves && accepted;
-  assign act_c  = count_q == ACT_C && moves && accepted;
-  assign zero_b = act_b && is_set;
-  assign zero_c = act_c && is_set;
+  always_ff @(posedge clk_i) begin
+    act_b_q  <= count_q == LOAD_INCREMENT && moves && accepted;
+    zero_b_q <= count_q == LOAD_INCREMENT && is_set && accepted;
+    act_c_q  <= act_b_q;
+    zero_c_q <= zero_b_q;
+    if (rst_i) {act_b_q, zero_b_q, act_c_q, zero_c_q} <= '0;
+  end
   assign over   = ns_b_q[30:LOW_W] >= SECOND_HIGH;
 
   always_comb begin
     {carry_d, fraction_b_d} = 33'(fraction_b_q) + 33'(advance_q[31:0]);
     operand = {over ? -SECOND_HIGH : 22'd0, advance_q[40:32]};
-    if (act_b) begin
+    if (act_b_q) begin
       operand = {over && !is_set ? command_less_q : {1'b0, command_ns_q[29:LOW_W]}, command_ns_q[LOW_W-1:0]};
     end
-    if (zero_b) {carry_d, fraction_b_d} = '0;
-    ns_b_d = (zero_b ? '0 : ns_b_q) + operand + 31'(carry_d);
+    if (zero_b_q) {carry_d, fraction_b_d} = '0;
+    ns_b_d = (zero_b_q ? '0 : ns_b_q) + operand + 31'(carry_d);
   end
 
   always_comb begin
     ns_d      = {ns_b_q[29:LOW_W] - (over ? SECOND_HIGH[20:0] : 21'd0), ns_b_q[LOW_W-1:0]};
-    seconds_d = (zero_c ? '0 : seconds_q) + (act_c ? command_seconds_q : '0) + SECONDS_W'(over);
-    gate_d    = (zero_c ? '0 : gate_q) + (act_c ? linear_q : 64'(whole_b_q)) + 64'(carry_b_q);
+    seconds_d = (zero_c_q ? '0 : seconds_q) + (act_c_q ? command_seconds_q : '0) + SECONDS_W'(over);
+    gate_d    = (zero_c_q ? '0 : gate_q) + (act_c_q ? linear_q : 64'(whole_b_q)) + 64'(carry_b_q);
   end
 
   always_ff @(posedge clk_i) begin
@@ -246,7 +257,7 @@ module pen_ptp_clock
       seconds_q       <= seconds_d;
       gate_q          <= gate_d;
       pps_o           <= ns_d < 30'(PPS_HIGH_NS);
-      stepped_o       <= act_c;
+      stepped_o       <= act_c_q;
     end
   end
 
@@ -288,18 +299,18 @@ module pen_ptp_clock
     else begin
       // The contract.
       assert (ns_q < 30'(SECOND_NS));
-      if (!act_c) assert (gate_d == gate_q + 64'(whole_b_q) + 64'(carry_b_q));
+      if (!act_c_q) assert (gate_d == gate_q + 64'(whole_b_q) + 64'(carry_b_q));
       assert (31'(ns_d) + (over ? 31'(SECOND_NS) : '0) == ns_b_q);
-      assert (seconds_d == (zero_c ? '0 : seconds_q) + (act_c ? command_seconds_q : '0) + SECONDS_W'(over));
+      assert (seconds_d == (zero_c_q ? '0 : seconds_q) + (act_c_q ? command_seconds_q : '0) + SECONDS_W'(over));
       assert (left_q == f_amount_q - f_sum_q);
       assert (part <= rate_q && (part != '0 || left_q == '0));
       // What makes it hold: stage B is a cycle ahead.
       assert (whole_b_q == f_advance_q[40:32]);
-      if (!zero_c) assert ({10'(whole_b_q) + 10'(carry_b_q), fraction_b_q} == 42'(fraction_q) + 42'(f_advance_q));
-      if (act_c) assert (ns_b_q == (is_set ? '0 : 31'(ns_q) + 31'(carry_b_q)) + 31'(command_ns_q));
+      if (!zero_c_q) assert ({10'(whole_b_q) + 10'(carry_b_q), fraction_b_q} == 42'(fraction_q) + 42'(f_advance_q));
+      if (act_c_q) assert (ns_b_q == (is_set ? '0 : 31'(ns_q) + 31'(carry_b_q)) + 31'(command_ns_q));
       else assert (ns_b_q == 31'(ns_q) + 31'(whole_b_q) + 31'(carry_b_q));
-      if (act_c && !is_set) assert (gate_d == gate_q + linear_q + 64'(carry_b_q));
-      if (zero_c) assert (gate_d == linear_q && !carry_b_q && fraction_b_q == '0);
+      if (act_c_q && !is_set) assert (gate_d == gate_q + linear_q + 64'(carry_b_q));
+      if (zero_c_q) assert (gate_d == linear_q && !carry_b_q && fraction_b_q == '0);
       // The slew has ended before the time moves.
       assert (increment_q[39:32] != '0);
       assert (left_q == '0 || (rate_q != '0 && left_q <= 64'h8000_0000_0000_0000));
@@ -310,6 +321,11 @@ module pen_ptp_clock
       if (f_moves && count_q > ACT_B) assert (f_advance_q == 41'(increment_q));
       // Commands step by step.
       assert (count_q <= ANSWER);
+      assert (act_b_q == (count_q == ACT_B && f_moves) && zero_b_q == (act_b_q && is_set));
+      assert (act_c_q == (count_q == ACT_C && f_moves) && zero_c_q == (act_c_q && is_set));
+      assert (multiply_q == (count_q >= MULTIPLY && count_q < ADD_NS) && add_ns_q == (count_q == ADD_NS));
+      assert (take_lead_q == (count_q == TAKE_LEAD && is_step) && add_gate_q == (count_q == CHECK && is_step));
+      assert (add_lead_q == (count_q == ADD_LEAD));
       if (count_q != '0) assert (command_valid_i);
       if (moves && command_data_i[31:LOW_W] < 23'(SECOND_HIGH)) begin
         if (count_q >= MULTIPLY && count_q <= ADD_NS)
@@ -336,7 +352,7 @@ module pen_ptp_clock
       if ($past(command_valid_i && !command_ready_o)) begin
         assume (command_valid_i && command_i == $past(command_i) && command_data_i == $past(command_data_i));
       end
-      if (!$past(act_c)) assert (!stepped_o);
+      if (!$past(act_c_q)) assert (!stepped_o);
       cover (count_q == ANSWER && is_increment && error_q == PTP_ERROR_NONE);
     end
   end

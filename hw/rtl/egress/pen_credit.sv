@@ -138,6 +138,7 @@ module pen_credit
   // --- observation: credit is highest when a frame is selected and lowest when its transmission ends ----------------
   // Which class is selected is known late in its cycle: what all had in it is looked at in the next.
   logic             high_pending_q, low_pending_q, read_q;  // what is compared next; a lowest credit first
+  logic             ended_q;                     // a transmission, in the cycle before
   logic             clear_q;
   logic [1:0]       which_q;                     // what is read
   bits_t [CLASSES-1:0] before_q;                 // of each class in the cycle before
@@ -147,16 +148,16 @@ module pen_credit
   logic             take, is_high, better, writes, to_zero;
 
   assign look_class = selected_i ? class_q : read_class_i;
-  assign take       = read_i && !grant_i && !selected_i && !high_pending_q && !low_pending_q && !ends && !read_q && !ack_o;
-  assign is_high    = !low_pending_q && (high_pending_q || which_q != 2'd2);
-  assign address    = low_pending_q ? low_class_q : high_class_q;
+  assign take       = read_i && !grant_i && !selected_i && !high_pending_q && !ended_q && !ends && !read_q && !ack_o;
+  assign is_high    = !ended_q && (high_pending_q || which_q != 2'd2);
+  assign address    = ended_q ? low_class_q : high_class_q;
   assign to_zero    = init_busy_i || (read_q && clear_q);
   // The lowest are kept inverted, so that one comparison serves both.
   assign invert     = {BITS_W{!is_high}};
-  assign candidate  = (low_pending_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
+  assign candidate  = (ended_q ? {{(BITS_W - LOW_W) {1'b1}}, low_q} : high_q) ^ invert;
   assign better     = candidate > stored;
   assign answer     = (better || which_q == 2'd0 ? candidate : stored) ^ invert;
-  assign writes     = high_pending_q || low_pending_q ? better : read_q && which_q != 2'd0 && (better || clear_q);
+  assign writes     = ended_q ? low_pending_q && better : high_pending_q ? better : read_q && which_q != 2'd0 && (better || clear_q);
 
   pen_lutram_1r1w #(.WIDTH(BITS_W), .DEPTH(2 * CLASSES)) u_extremes (
     .clk_i,
@@ -171,10 +172,12 @@ module pen_credit
     if (rst_i) begin
       high_pending_q <= 1'b0;
       low_pending_q  <= 1'b0;
+      ended_q        <= 1'b0;
       read_q         <= 1'b0;
       ack_o          <= 1'b0;
     end else begin
-      high_pending_q <= selected_i || (high_pending_q && low_pending_q);
+      high_pending_q <= selected_i || (high_pending_q && ended_q);
+      ended_q        <= ends;
       low_pending_q  <= ends && !write_i && enable_q[class_q] && next[class_q][CREDIT_W-1];
       read_q         <= take;
       ack_o          <= read_q;

@@ -90,7 +90,8 @@ module pen_queue
   list_t              granted_list_q;
   frame_t             granted_frame_q;
   logic               taken_q, follows_q;        // it has not gone its way; not begun, another one is on its own
-  logic [CLASSES-1:0] searched;                  // a new candidate is looked for
+  logic [CLASSES-1:0] taken_class_q;             // with taken_q: its class
+  logic [CLASSES-1:0] chosen, searched;          // searched: a new candidate is looked for
 
   pen_queue_lists #(.PORTS(PORTS), .CELLS(CELLS), .PORT(PORT)) u_lists (
     .clk_i,
@@ -167,7 +168,8 @@ module pen_queue
     .fits_i  (fits),
     .credit_i,
     .grant_o,
-    .class_o (grant_class_o)
+    .class_o (grant_class_o),
+    .chosen_o(chosen)
   );
 
   pen_queue_lifetime #(.CELL_W(CELL_W), .LIST_W(LIST_W)) u_lifetime (
@@ -231,6 +233,8 @@ module pen_queue
       taken_q   <= grant_o || (taken_q && (!settled || follows_q));
       follows_q <= (!lists_idle || holds) && (grant_o || follows_q);
     end
+    if (rst_i || (!grant_o && settled && !follows_q)) taken_class_q <= '0;
+    else if (grant_o) taken_class_q <= chosen;
     if (grant_o) begin
       granted_class_q <= grant_class_o;
       granted_list_q  <= grant_list;
@@ -238,7 +242,7 @@ module pen_queue
     end
   end
 
-  assign searched = given_up | (taken_q ? CLASSES'(1) << granted_class_q : '0);
+  assign searched = given_up | taken_class_q;
 
   assign popped_o = '{
     valid: popped_q,
@@ -332,7 +336,7 @@ module pen_queue
     // Lists are empty at first: init_busy_i has seen to that.
     if (rst_i) begin
       assume (enqueue_i.destination == '0);
-      for (int unsigned q = 0; q < 1 << $bits(f_queue_t); q++) assume (!u_lists.u_filled.memory[q]);
+      for (int unsigned q = 0; q < 1 << $bits(f_queue_t); q++) assume (!u_lists.u_filled.memory[q] && !u_lists.u_walk_filled.memory[q]);
     end
     assume (enqueue_i.port < 3'(PORTS));
     if (f_past_q) begin
@@ -343,11 +347,14 @@ module pen_queue
         assert (!offer || f_offered != f_unlink);
       end
       if (!searched[f_class] && f_any_filled) assert (valid[f_class] || (offer && offer_class == f_class));
+      for (int unsigned q = 0; q < 1 << $bits(f_queue_t); q++)
+        assert (u_lists.u_filled.memory[q] == u_lists.u_walk_filled.memory[q]);
       assert (u_candidates.offered_q == (offer ? CLASSES'(1) << offer_class : '0));
       assert (!offer || u_candidates.class_q == offer_class);
       assert (!valid[f_class] || u_candidates.u_granted.memory[f_class] == u_candidates.u_expired.memory[f_class]);
       // What makes it hold. Only a candidate is ready. Who is on its way, and whose class is searched:
       assert (!follows_q || taken_q);
+      assert (taken_class_q == (taken_q ? CLASSES'(1) << granted_class_q : '0));
       assert (!holds || (lists_idle && given_up == CLASSES'(1) << given_up_class));
       if (given_up != '0 && !holds) assert (!lists_idle && given_up == CLASSES'(1) << f_walking[$bits(class_t)-1:0]);
       if (taken_q && !follows_q)

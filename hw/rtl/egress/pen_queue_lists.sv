@@ -75,28 +75,57 @@ module pen_queue_lists
   frame_t            frame_q;
   queue_t            offer_queue_q;
 
-  logic   enqueue, empty, filled, emptied, head_write, link_read;
-  queue_t queue;                                     // the one that is looked at in this cycle
-  frame_t tail, next_frame, reread;
+  logic   enqueue, filled, walk_filled, emptied, filled_write, head_write, link_read;
+  queue_t enqueue_to, queue, filled_addr;            // queue: whose head may change
+  frame_t tail, walk_tail, next_frame, reread;
   head_t  head_update, scanned, offer_q;
   info_t  info;
   length_t enqueue_slot, info_slot;
 
   assign enqueue = enqueue_i.destination[PORT];
-  assign queue   = enqueue ? {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]} : walk_q;
-  assign empty   = !filled;
-  assign emptied = state_q == UNLINK && tail == frame_q;
+  assign enqueue_to = {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]};
+  assign queue      = enqueue ? enqueue_to : walk_q;
+  assign emptied    = !enqueue && state_q == UNLINK && walk_tail == frame_q;
+
+  // Where an enqueue goes to and what is walked through are looked up by memories of their own: no choice is on their ways.
+  assign filled_write = init_busy_i || enqueue || emptied;
+  assign filled_addr  = init_busy_i ? queue_t'(init_index_i) : queue;
 
   pen_lutram_1r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_filled (
     .clk_i,
-    .write_i     (init_busy_i || enqueue || emptied),
-    .write_addr_i(init_busy_i ? init_index_i[$bits(queue_t)-1:0] : queue),
+    .write_i     (filled_write),
+    .write_addr_i(filled_addr),
     .write_data_i(enqueue && !init_busy_i),
-    .read_addr_i (queue),
+    .read_addr_i (enqueue_to),
     .read_data_o (filled)
   );
+  pen_lutram_1r1w #(.WIDTH(1), .DEPTH(QUEUES)) u_walk_filled (
+    .clk_i,
+    .write_i     (filled_write),
+    .write_addr_i(filled_addr),
+    .write_data_i(enqueue && !init_busy_i),
+    .read_addr_i (walk_q),
+    .read_data_o (walk_filled)
+  );
 
-  assign head_write  = (enqueue && empty) || (!enqueue && state_q == HEAD);
+  pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
+    .clk_i,
+    .write_i     (enqueue),
+    .write_addr_i(enqueue_to),
+    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
+    .read_addr_i (enqueue_to),
+    .read_data_o (tail)
+  );
+  pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_walk_tail (
+    .clk_i,
+    .write_i     (enqueue),
+    .write_addr_i(enqueue_to),
+    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
+    .read_addr_i (walk_q),
+    .read_data_o (walk_tail)
+  );
+
+  assign head_write  = (enqueue && !filled) || (!enqueue && state_q == HEAD);
   assign head_update = '{
     visible: enqueue ? enqueue_i.visible : info.visible,
     frame:   enqueue ? enqueue_i.frame[CELL_W-1:0] : frame_q,
@@ -112,19 +141,10 @@ module pen_queue_lists
     .read_data_o (scanned)
   );
 
-  pen_lutram_1r1w #(.WIDTH(CELL_W), .DEPTH(QUEUES)) u_tail (
-    .clk_i,
-    .write_i     (enqueue),
-    .write_addr_i(queue),
-    .write_data_i(enqueue_i.frame[CELL_W-1:0]),
-    .read_addr_i (queue),
-    .read_data_o (tail)
-  );
-
   // An enqueue holds off the read.
   pen_ram_1r1w #(.WIDTH(CELL_W), .DEPTH(CELLS), .READ_OLD(0)) u_link (
     .clk_i,
-    .write_i     (enqueue && !empty),
+    .write_i     (enqueue && filled),
     .write_addr_i(tail),
     .write_data_i(enqueue_i.frame[CELL_W-1:0]),
     .read_i      (link_read),
@@ -160,7 +180,7 @@ module pen_queue_lists
       IDLE: if (unlink_i) state_d = UNLINK;
       UNLINK: begin
         link_read = !enqueue;
-        if (!enqueue) state_d = tail == frame_q ? SCAN : NEXT;
+        if (!enqueue) state_d = walk_tail == frame_q ? SCAN : NEXT;
       end
       NEXT: state_d = INFO;
       INFO: if (!read_i && !held_i) state_d = HEAD;
@@ -189,7 +209,7 @@ module pen_queue_lists
   assign idle_o    = state_q == IDLE;
   assign settled_o = state_q == SETTLE;
 
-  assign coming_o       = !rst_i && (enqueue ? empty : state_q == SCAN && !empty);
+  assign coming_o       = !rst_i && (enqueue ? !filled : state_q == SCAN && walk_filled);
   assign coming_class_o = queue.traffic_class;
 
   always_ff @(posedge clk_i) begin
@@ -229,13 +249,12 @@ module pen_queue_lists
   length_t            f_slot_q;                      // and its length as it has the wire
   logic               f_read_q;
   logic               f_comes, f_goes, f_unread, f_walks, f_offered;
-  queue_t             f_unlink, f_to;
+  queue_t             f_unlink;
   logic               f_seen_q;                      // the list was offered since a frame of its class was taken out
 
-  assign f_to     = {enqueue_i.port[LIST_W-2:0], enqueue_i.shaped, enqueue_i.traffic_class[CLASS_W-1:0]};
   assign f_unlink = {unlink_list_i, unlink_class_i};
   assign f_offered = offer_o && offer_queue_q == f_queue;
-  assign f_comes  = enqueue && f_to == f_queue;
+  assign f_comes  = enqueue && enqueue_to == f_queue;
   assign f_goes   = unlink_i && idle_o && f_unlink == f_queue;
   // The frame taken out has a successor that is not yet the head of its list.
   assign f_unread = state_q == UNLINK;
@@ -256,7 +275,7 @@ module pen_queue_lists
     if (unlink_i && idle_o) f_inside_q[unlink_frame_i] <= 1'b0;
     if (enqueue) begin
       f_inside_q[enqueue_i.frame[CELL_W-1:0]] <= 1'b1;
-      f_list_q[enqueue_i.frame[CELL_W-1:0]]   <= f_to;
+      f_list_q[enqueue_i.frame[CELL_W-1:0]]   <= enqueue_to;
     end
     for (int unsigned n = 0; n < CELLS; n++) if (f_goes && n + 1 < CELLS) f_frames_q[n] <= f_frames_q[n+1];
     if (f_comes) f_frames_q[CELL_W'(f_count_q - (CELL_W + 1)'(f_goes))] <= enqueue_i.frame[CELL_W-1:0];
@@ -274,7 +293,7 @@ module pen_queue_lists
     assume (!rst_i || !(enqueue || unlink_i));
     assume (!init_busy_i);
     // Lists are empty at first: init_busy_i has seen to that.
-    if (!f_past_q) for (int unsigned q = 0; q < QUEUES; q++) assume (!u_filled.memory[q]);
+    if (!f_past_q) for (int unsigned q = 0; q < QUEUES; q++) assume (!u_filled.memory[q] && !u_walk_filled.memory[q]);
     if (f_past_q) begin
       if (enqueue) begin
         assume (enqueue_i.port < 3'(PORTS));
@@ -299,6 +318,10 @@ module pen_queue_lists
         if (walk_q.traffic_class == f_queue.traffic_class && f_count_q != '0) assert (f_seen_q || f_offered);
       end
       // What makes it hold: frames of the list are linked, from its head to its tail.
+      for (int unsigned q = 0; q < QUEUES; q++) begin
+        assert (u_walk_filled.memory[q] == u_filled.memory[q]);
+        if (u_filled.memory[q]) assert (u_walk_tail.memory[q] == u_tail.memory[q]);
+      end
       if (f_offered) assert (offer_q == u_head.memory[f_queue]);
       assert (f_count_q <= (CELL_W + 1)'(CELLS));
       for (int unsigned n = 0; n < CELLS; n++) begin

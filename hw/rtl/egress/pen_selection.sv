@@ -16,11 +16,12 @@ module pen_selection
   input  logic [CLASSES-1:0] fits_i,          // its gate is open until the frame has ended
   input  logic [CLASSES-1:0] credit_i,        // its credit is not negative, or it needs none
   output logic               grant_o,
-  output class_t             class_o          // with grant_o
+  output class_t             class_o,         // with grant_o
+  output logic [CLASSES-1:0] chosen_o         // the same, a bit for each class
 );
   // Served first: classes above the level and members that have their turn before it begins anew, by number; then the
   // other members; then the classes below. Who goes before whom is known a cycle before somebody may send.
-  logic [CLASSES-1:0]              member_q, first, may_send, chosen;
+  logic [CLASSES-1:0]              member_q, first, may_send;
   logic [CLASSES-1:0][CLASSES-1:0] before_d, before_q;  // bit j of k: class j goes before class k
   class_t                          last_q;              // the member served last
 
@@ -29,7 +30,7 @@ module pen_selection
   always_comb begin
     for (int unsigned k = 0; k < CLASSES; k++) begin
       first[k]  = round_robin_i[k] ? 32'(last_q) > k : round_robin_i >> k == '0;
-      chosen[k] = may_send[k] && (may_send & before_q[k]) == '0;
+      chosen_o[k] = may_send[k] && (may_send & before_q[k]) == '0;
     end
     before_d = '0;
     for (int unsigned k = 0; k < CLASSES; k++) begin
@@ -39,7 +40,7 @@ module pen_selection
       end
     end
     class_o = '0;
-    for (int unsigned k = 0; k < CLASSES; k++) if (chosen[k]) class_o |= class_t'(k);
+    for (int unsigned k = 0; k < CLASSES; k++) if (chosen_o[k]) class_o |= class_t'(k);
   end
 
   assign grant_o = enable_i && may_send != '0;
@@ -48,7 +49,7 @@ module pen_selection
     member_q <= round_robin_i;
     before_q <= before_d;
     if (rst_i) last_q <= '0;
-    else if (grant_o && (chosen & member_q) != '0) last_q <= class_o;
+    else if (grant_o && (chosen_o & member_q) != '0) last_q <= class_o;
   end
 
 `ifdef FORMAL
