@@ -129,16 +129,12 @@ module pen_ptp_clock
   end
 
   always_comb begin
-    addend = '0;
-    unique case (1'b1)
-      multiply_q: if (factor_q[29]) addend = {{30{is_step && data_seconds[33]}}, data_seconds[33:0]};
-      add_ns_q: addend = 64'(data_ns);
-      // The check is made with the time itself, not with what leads it.
-      take_lead_q: addend = -64'(LEAD_NS);
-      add_gate_q: addend = gate_q;
-      add_lead_q: addend = 64'(LEAD_NS) + (is_step ? 64'(increment_q[39:32]) : '0);
-      default: ;
-    endcase
+    // One of them at most. The check is made with the time itself, not with what leads it.
+    addend = (multiply_q && factor_q[29] ? {{30{is_step && data_seconds[33]}}, data_seconds[33:0]} : '0)
+             | (add_ns_q ? 64'(data_ns) : '0)
+             | (take_lead_q ? -64'(LEAD_NS) : '0)
+             | (add_gate_q ? gate_q : '0)
+             | (add_lead_q ? 64'(LEAD_NS) + (is_step ? 64'(increment_q[39:32]) : '0) : '0);
     linear_sum = (multiply_q ? {linear_q[62:0], 1'b0} : linear_q) + addend;
   end
 
@@ -195,8 +191,8 @@ module pen_ptp_clock
   logic [63:0]          gate_d;
 
   always_ff @(posedge clk_i) begin
-    act_b_q  <= count_q == LOAD_INCREMENT && moves && accepted;
-    zero_b_q <= count_q == LOAD_INCREMENT && is_set && accepted;
+    act_b_q  <= count_q == ACT_B - 6'd1 && moves && accepted;
+    zero_b_q <= count_q == ACT_B - 6'd1 && is_set && accepted;
     act_c_q  <= act_b_q;
     zero_c_q <= zero_b_q;
     if (rst_i) {act_b_q, zero_b_q, act_c_q, zero_c_q} <= '0;

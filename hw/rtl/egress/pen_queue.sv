@@ -258,7 +258,7 @@ module pen_queue
   assign idle_o    = lists_idle && !holds && !follows_q && valid == '0 && !offer;
 
   logic unused;
-  assign unused = &{1'b0, cycle_next};
+  assign unused = &{1'b0, cycle_next, offer_class};
 
 `ifdef FORMAL
   // Contract: 1. a frame is selected only while its gate is open, and if it ends, its gap counted, before the gate

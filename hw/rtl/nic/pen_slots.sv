@@ -17,7 +17,8 @@ module pen_slots
   parameter int unsigned QUEUES  = 4,          // 1 to 8
   parameter int unsigned ENTRIES = 128,        // of a gate list
   parameter int unsigned PORT    = 0,
-  parameter int unsigned MOST_SLOTS = 128,     // in a cycle: a power of two, 8 to 128
+  parameter int unsigned MOST_SLOTS = 128,     // in a cycle: a power of two, 4 to 128
+  parameter int unsigned TIME_W  = 32,         // bits of a time in nanoseconds; what a register says beyond is cut off
   parameter int unsigned SLOTS_AT = 0,         // addresses of the registers; a multiple of 256
   parameter int unsigned ORDER_AT = 0          // a multiple of 128
 ) (
@@ -39,19 +40,20 @@ module pen_slots
   input  logic           commit_ready_i
 );
   localparam int unsigned QUEUE_W = $clog2(QUEUES > 1 ? QUEUES : 2);
-  localparam int unsigned WORDS = MOST_SLOTS / 4;
-  localparam int unsigned WORD_W = $clog2(WORDS);
+  localparam int unsigned WORD_W = MOST_SLOTS > 8 ? $clog2(MOST_SLOTS / 4) : 1;
   localparam int unsigned CLEAR_W = WORD_W > QUEUE_W ? WORD_W : QUEUE_W;
   localparam length_t OVERHEAD_BYTES = 11'd20;   // preamble, delimiter and gap
   localparam logic [5:0] LAST_BIT = 6'd31;
   if (QUEUES < 1 || QUEUES > CLASSES) begin : gen_check_queues
     $fatal(1, "pen_slots: QUEUES must be 1 to %0d, is %0d (%m)", CLASSES, QUEUES);
   end
-  if (MOST_SLOTS < 8 || MOST_SLOTS > 128 || MOST_SLOTS != 1 << $clog2(MOST_SLOTS)) begin : gen_check_slots
-    $fatal(1, "pen_slots: MOST_SLOTS must be a power of two, 8 to 128, is %0d (%m)", MOST_SLOTS);
+  if (MOST_SLOTS < 4 || MOST_SLOTS > 128 || MOST_SLOTS != 1 << $clog2(MOST_SLOTS)) begin : gen_check_slots
+    $fatal(1, "pen_slots: MOST_SLOTS must be a power of two, 4 to 128, is %0d (%m)", MOST_SLOTS);
   end
 
   typedef logic [QUEUE_W-1:0] queue_t;
+  typedef logic [TIME_W-1:0]  ns_t;
+  typedef logic [TIME_W+7:0]  sum_ns_t;          // of all slots, and a sign
   typedef enum logic [3:0] {
     CLEAR, IDLE, READ, DIVIDE, WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT, ANSWER
   } state_e;
@@ -64,7 +66,8 @@ module pen_slots
   logic [8:0]        at;
   logic              of_block, of_queue, of_order, has_queue;
   slot_error_e       error_q;
-  logic [31:0]       cycle_ns_q, guard_ns_q, count_q;
+  logic [31:0]       count_q;
+  ns_t               cycle_ns_q, guard_ns_q;
   logic              enable_q;
 
   assign of_block  = 32'(access_i.address[15:8]) == SLOTS_AT >> 8 || 32'(access_i.address[15:7]) == ORDER_AT >> 7;
@@ -77,7 +80,8 @@ module pen_slots
   logic [7:0]        slot_q;                     // of the order
   logic [CLEAR_W-1:0] clear_q;
   queue_t            queue, queue_q;             // whose slot is looked at; the queue itself
-  logic [31:0]       slot_ns, order_word, us_ns;
+  ns_t               slot_ns;
+  logic [31:0]       order_word, us_ns;
   logic [7:0]        owner_q;                    // queue of the slot
   logic              found_q;                    // owner_q is that of slot_q: WALK and EMIT take two cycles for each slot
   logic              write_slot, write_order;
@@ -94,15 +98,15 @@ module pen_slots
     if (state_q == TIMES) queue = queue_q;
   end
 
-  pen_lutram_1r1w #(.WIDTH(32), .DEPTH(1 << QUEUE_W)) u_slots (
+  pen_lutram_1r1w #(.WIDTH(TIME_W), .DEPTH(1 << QUEUE_W)) u_slots (
     .clk_i,
     .write_i     (state_q == CLEAR || write_slot),
     .write_addr_i(state_q == CLEAR ? clear_q[QUEUE_W-1:0] : queue_t'(at[5:2])),
-    .write_data_i(state_q == CLEAR ? '0 : at < AT_NS ? us_ns : access_i.data),
+    .write_data_i(state_q == CLEAR ? '0 : ns_t'(at < AT_NS ? us_ns : access_i.data)),
     .read_addr_i (queue),
     .read_data_o (slot_ns)
   );
-  pen_lutram_1r1w #(.WIDTH(32), .DEPTH(WORDS)) u_order (
+  pen_lutram_1r1w #(.WIDTH(32), .DEPTH(1 << WORD_W)) u_order (
     .clk_i,
     .write_i     (state_q == CLEAR || write_order),
     .write_addr_i(state_q == CLEAR ? clear_q[WORD_W-1:0] : at[2+:WORD_W]),
@@ -121,56 +125,56 @@ module pen_slots
   assign answer_o      = state_q == ANSWER;
 
   // ---- What is wrong
-  logic [39:0]        sum_q;                     // of all slots
-  logic [32:0]        least_ns_q;                // a slot with its guard; its registers stand still in a commit
-  logic [39:0]        free_q;
+  sum_ns_t            sum_q;                     // of all slots
+  logic [TIME_W:0]    least_ns_q;                // a slot with its guard; its registers stand still in a commit
+  sum_ns_t            free_q;
   logic [QUEUES-1:0]  named_q;                   // queues with a slot
   logic               short_q, lonely_q;         // a slot is shorter than least_ns_q; a queue has time and no slot
   slot_error_e        wrong_q;                   // in the order itself
   logic [8:0]         needed_q;                  // entries
   slot_error_e        verdict;
   logic               none, has_guard, all_named, walk_over, is_short;
-  logic [39:0]        amount;                    // of time: a slot, or what slots leave free
+  sum_ns_t            amount;                    // of time: a slot, or what slots leave free
 
-  always_ff @(posedge clk_i) least_ns_q <= 33'({max_frame_bytes_i + OVERHEAD_BYTES, 3'b0}) + 33'(guard_ns_q);
+  always_ff @(posedge clk_i) least_ns_q <= (TIME_W + 1)'({max_frame_bytes_i + OVERHEAD_BYTES, 3'b0}) + (TIME_W + 1)'(guard_ns_q);
   assign none      = count_q == '0;
   assign has_guard = guard_ns_q != '0;
   assign all_named = named_q == '1;
   assign walk_over = 32'(slot_q) + 1 == count_q;
-  assign amount    = state_q inside {WALK, EMIT} ? 40'(slot_ns) : free_q;
-  assign is_short  = amount < 40'(least_ns_q);
+  assign amount    = state_q inside {WALK, EMIT} ? sum_ns_t'(slot_ns) : free_q;
+  assign is_short  = amount < sum_ns_t'(least_ns_q);
 
   always_comb begin
     verdict = SLOT_ERROR_NONE;
     if (wrong_q != SLOT_ERROR_NONE) verdict = wrong_q;
     else if (lonely_q) verdict = SLOT_ERROR_NO_SLOT;
     else if ((cycle_ns_q == '0) != none || (none && has_guard)) verdict = SLOT_ERROR_CYCLE;
-    else if (free_q[39]) verdict = SLOT_ERROR_TOO_LONG;
+    else if (free_q[TIME_W+7]) verdict = SLOT_ERROR_TOO_LONG;
     else if (short_q || (free_q != '0 && !all_named && is_short)) verdict = SLOT_ERROR_TOO_SHORT;
-    else if (32'(needed_q) > ENTRIES || (has_guard && guard_ns_q < 32'(GATE_MIN_INTERVAL_NS))
-             || (free_q != '0 && free_q < 40'(GATE_MIN_INTERVAL_NS))) verdict = SLOT_ERROR_LIST;
+    else if (32'(needed_q) > ENTRIES || (has_guard && guard_ns_q < ns_t'(GATE_MIN_INTERVAL_NS))
+             || (free_q != '0 && free_q < sum_ns_t'(GATE_MIN_INTERVAL_NS))) verdict = SLOT_ERROR_LIST;
   end
 
   // ---- The list
   logic [8:0] entry_q;
   logic       moves;
   logic [QUEUES-1:0] states;
-  logic [31:0]       guarded;
+  ns_t               guarded;
   assign moves   = entry_valid_o && entry_ready_i;
-  assign guarded = amount[31:0] - guard_ns_q;
+  assign guarded = amount[TIME_W-1:0] - guard_ns_q;
   always_comb begin
     states  = '0;
     entry_o = '0;
     unique case (state_q)
       EMIT: begin
         states[queue] = 1'b1;
-        entry_o[31:0] = guarded;
+        entry_o[31:0] = 32'(guarded);
       end
       FREE: begin
         states        = ~named_q;
-        entry_o[31:0] = all_named ? free_q[31:0] : guarded;
+        entry_o[31:0] = 32'(all_named ? free_q[TIME_W-1:0] : guarded);
       end
-      default: entry_o[31:0] = guard_ns_q;
+      default: entry_o[31:0] = 32'(guard_ns_q);
     endcase
     entry_o[39:32] = 8'(states);
   end
@@ -178,7 +182,7 @@ module pen_slots
   assign entry_index_o = 16'(entry_q);
   assign commit_o      = state_q == COMMIT;
   assign admin_o       = '{
-    base_seconds: '0, base_nanoseconds: '0, cycle_time_ns: cycle_ns_q, extension_ns: '0, entries: 16'(entry_q), port: port_t'(PORT)
+    base_seconds: '0, base_nanoseconds: '0, cycle_time_ns: 32'(cycle_ns_q), extension_ns: '0, entries: 16'(entry_q), port: port_t'(PORT)
   };
   assign busy_o   = !(state_q inside {CLEAR, IDLE});
   assign enable_o = enable_q;
@@ -206,8 +210,8 @@ module pen_slots
         if (access_i.write && of_block) begin
           state_q <= ANSWER;
           unique case (at)
-            AT_CYCLE: cycle_ns_q <= access_i.data;
-            AT_GUARD: guard_ns_q <= access_i.data;
+            AT_CYCLE: cycle_ns_q <= ns_t'(access_i.data);
+            AT_GUARD: guard_ns_q <= ns_t'(access_i.data);
             AT_COUNT: count_q <= access_i.data;
             AT_COMMIT: begin
               state_q <= none ? TIMES : WALK;
@@ -226,11 +230,11 @@ module pen_slots
       READ: begin
         state_q <= of_queue && at < AT_NS ? DIVIDE : ANSWER;
         unique case (at)
-          AT_CYCLE: quotient_q <= cycle_ns_q;
-          AT_GUARD: quotient_q <= guard_ns_q;
+          AT_CYCLE: quotient_q <= 32'(cycle_ns_q);
+          AT_GUARD: quotient_q <= 32'(guard_ns_q);
           AT_COUNT: quotient_q <= count_q;
           AT_ERROR: quotient_q <= 32'(error_q);
-          default: quotient_q <= of_order ? order_word : of_queue && has_queue ? slot_ns : '0;
+          default: quotient_q <= of_order ? order_word : of_queue && has_queue ? 32'(slot_ns) : '0;
         endcase
       end
       DIVIDE: begin
@@ -245,7 +249,7 @@ module pen_slots
           else if (slot_ns == '0) wrong_q <= SLOT_ERROR_NO_TIME;
         end
         if (is_short) short_q <= 1'b1;
-        sum_q          <= sum_q + 40'(slot_ns);
+        sum_q          <= sum_q + sum_ns_t'(slot_ns);
         named_q[queue] <= 1'b1;
         slot_q         <= slot_q + 1'b1;
         if (walk_over) state_q <= TIMES;
@@ -256,11 +260,11 @@ module pen_slots
         if (32'(queue_q) == QUEUES - 1) state_q <= SUMS;
       end
       SUMS: begin
-        free_q  <= 40'(cycle_ns_q) - sum_q;
+        free_q  <= sum_ns_t'(cycle_ns_q) - sum_q;
         slot_q  <= '0;
         state_q <= CHECK;
         needed_q <= has_guard ? 9'({count_q[7:0], 1'b0}) + (all_named ? 9'd1 : 9'd2) : 9'(count_q[7:0]) + 9'd1;
-        if (40'(cycle_ns_q) == sum_q) needed_q <= has_guard ? 9'({count_q[7:0], 1'b0}) : 9'(count_q[7:0]);
+        if (sum_ns_t'(cycle_ns_q) == sum_q) needed_q <= has_guard ? 9'({count_q[7:0], 1'b0}) : 9'(count_q[7:0]);
       end
       CHECK: begin
         error_q <= verdict;
@@ -306,4 +310,132 @@ module pen_slots
 
   logic unused;
   assign unused = &{1'b0, access_i};
+
+`ifdef FORMAL
+  // Contract, whatever is written and when, for one length of the longest frame: 1. entries come one after the other, no more
+  // than a list has; 2. entry by entry it is the order's next slot, with its queue alone open for its time less the guard,
+  // and the guard; then free time, with all queues open that have no slot, less the guard, and the guard; 3. what is open
+  // holds a longest frame; 4. when the list is committed, its entries sum to the cycle, and each queue with time has a slot.
+  localparam int unsigned           F_SLOT_W = $clog2(MOST_SLOTS);
+  logic                             f_past_q = 1'b0;
+  length_t                          f_frame_q;        // any, as it has no first value
+  logic [31:0]                      f_longest_ns;
+  sum_ns_t                          f_sum_q;          // of entries that were taken
+  logic [8:0]                       f_entries_q;
+  logic [MOST_SLOTS-1:0][7:0]       f_queue;          // of each slot of the order
+  ns_t [MOST_SLOTS-1:0]             f_slot_ns;
+  sum_ns_t [MOST_SLOTS:0]           f_before_ns;      // what the slots before it take, as the walk adds it up
+  logic [MOST_SLOTS:0][QUEUES-1:0]  f_named;          // by these
+  logic [MOST_SLOTS:0]              f_right, f_fit;   // each of these is of a queue with time; holds a longest frame
+  logic [QUEUE_W:0]                 f_looked_at;      // queues of which it is known whether they have a slot
+
+  always_ff @(posedge clk_i) begin
+    f_past_q  <= 1'b1;
+    f_frame_q <= f_frame_q;
+    if (state_q == IDLE) f_before_ns[0] <= '0;
+    if (state_q == WALK && found_q)
+      f_before_ns[{1'b0, slot_q[F_SLOT_W-1:0]} + 1'b1] <= f_before_ns[slot_q[F_SLOT_W-1:0]] + sum_ns_t'(slot_ns);
+    if (state_q == IDLE) begin
+      f_sum_q     <= '0;
+      f_entries_q <= '0;
+    end else if (moves) begin
+      f_sum_q     <= f_sum_q + sum_ns_t'(entry_o[31:0]);
+      f_entries_q <= f_entries_q + 1'b1;
+    end
+  end
+
+  assign f_longest_ns = 32'({f_frame_q + OVERHEAD_BYTES, 3'b0});
+  always_comb begin
+    f_named[0]     = '0;
+    f_right[0]     = 1'b1;
+    f_fit[0]       = 1'b1;
+    for (int unsigned i = 0; i < MOST_SLOTS; i++) begin
+      f_queue[i]         = u_order.memory[i/4][8*(i%4)+:8];
+      f_slot_ns[i]       = u_slots.memory[queue_t'(f_queue[i])];
+      f_named[i+1]       = f_named[i] | QUEUES'(1) << queue_t'(f_queue[i]);
+      f_right[i+1]       = f_right[i] && 32'(f_queue[i]) < QUEUES && f_slot_ns[i] != '0;
+      f_fit[i+1]         = f_fit[i] && (TIME_W + 1)'(f_slot_ns[i]) >= least_ns_q;
+    end
+    f_looked_at = state_q == TIMES ? {1'b0, queue_q} : (QUEUE_W + 1)'(QUEUES);
+  end
+
+  always_comb begin
+    if (!f_past_q) assume (rst_i);
+    else begin
+      assume (max_frame_bytes_i == f_frame_q && f_longest_ns < 32'd1 << (TIME_W - 1));
+      // The contract.
+      if (entry_valid_o) assert (entry_index_o == 16'(f_entries_q) && 32'(f_entries_q) < ENTRIES);
+      if (state_q == EMIT) begin
+        assert (32'(slot_q) < count_q && f_entries_q == (has_guard ? 9'({slot_q, 1'b0}) : 9'(slot_q)));
+        if (found_q) assert (entry_o == {2'b0, 8'd1 << f_queue[slot_q[F_SLOT_W-1:0]], 32'(ns_t'(f_slot_ns[slot_q[F_SLOT_W-1:0]] - guard_ns_q))});
+      end
+      if (state_q == GUARD) assert (f_entries_q == 9'({slot_q, 1'b1}) && has_guard);
+      if (state_q inside {GUARD, FREE_GUARD}) assert (entry_o == {10'b0, 32'(guard_ns_q)});
+      if (state_q == FREE) begin
+        assert (f_entries_q == (has_guard ? 9'({count_q, 1'b0}) : 9'(count_q)));
+        assert (entry_o[41:32] == 10'(QUEUES'(~f_named[count_q[F_SLOT_W:0]])));
+      end
+      if (entry_valid_o && entry_o[39:32] != '0) assert (entry_o[31:0] >= f_longest_ns);
+      if (commit_o) begin
+        assert (f_sum_q == sum_ns_t'(cycle_ns_q) && cycle_ns_q != '0 && 32'(f_entries_q) <= ENTRIES);
+        assert (admin_o.cycle_time_ns == 32'(cycle_ns_q) && admin_o.entries == 16'(f_entries_q));
+        for (int unsigned k = 0; k < QUEUES; k++)
+          assert (u_slots.memory[k] == '0 || f_named[count_q[F_SLOT_W:0]][k]);
+      end
+      // What makes it hold: what the walks have found.
+      assert (state_q <= ANSWER);
+      if (state_q inside {WALK, EMIT} && found_q) assert (owner_q == f_queue[slot_q[F_SLOT_W-1:0]]);
+      if (state_q != ANSWER && (state_q != CLEAR || clear_q != '0))
+        assert (least_ns_q == (TIME_W + 1)'(f_longest_ns) + (TIME_W + 1)'(guard_ns_q));
+      if (state_q inside {WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT}) assert (count_q <= MOST_SLOTS);
+      if (state_q inside {WALK, EMIT, GUARD}) assert (32'(slot_q) < count_q);
+      if (state_q inside {TIMES, SUMS}) assert (32'(slot_q) == count_q);
+      if (state_q == CHECK) assert (slot_q == '0);
+      if (state_q inside {WALK, TIMES, SUMS}) begin
+        assert (sum_q == f_before_ns[slot_q[F_SLOT_W:0]] && named_q == f_named[slot_q[F_SLOT_W:0]]);
+        assert ((wrong_q == SLOT_ERROR_NONE) == f_right[slot_q[F_SLOT_W:0]] && short_q == !f_fit[slot_q[F_SLOT_W:0]]);
+      end
+      if (state_q == TIMES) assert (32'(queue_q) < QUEUES);
+      if (state_q inside {WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT}) begin
+        assert (f_before_ns[0] == '0);
+        for (int unsigned i = 0; i < MOST_SLOTS; i++)
+          if (i < (state_q == WALK ? 32'(slot_q) : count_q))
+            assert (f_before_ns[i+1] == f_before_ns[i] + sum_ns_t'(f_slot_ns[i]));
+      end
+      if (state_q == WALK) assert (queue_q == '0);
+      if (state_q inside {TIMES, SUMS, CHECK} && !lonely_q)
+        for (int unsigned k = 0; k < QUEUES; k++)
+          if (k < 32'(f_looked_at)) assert (u_slots.memory[k] == '0 || named_q[k]);
+      if (state_q inside {CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT}) begin
+        assert (named_q == f_named[count_q[F_SLOT_W:0]]);
+        assert (free_q == sum_ns_t'(cycle_ns_q) - f_before_ns[count_q[F_SLOT_W:0]]);
+        assert (needed_q == 9'((has_guard ? 2 : 1) * count_q + (free_q == '0 ? 0 : has_guard && !all_named ? 2 : 1)));
+      end
+      if (state_q == CHECK) begin
+        assert ((wrong_q == SLOT_ERROR_NONE) == f_right[count_q[F_SLOT_W:0]] && short_q == !f_fit[count_q[F_SLOT_W:0]]);
+        assert (f_sum_q == '0 && f_entries_q == '0);
+      end
+      if (state_q inside {WALK, TIMES, SUMS}) assert (f_sum_q == '0 && f_entries_q == '0);
+      if (state_q inside {IDLE, WALK, TIMES, SUMS, CHECK, EMIT, GUARD, FREE, FREE_GUARD, COMMIT} && state_q != IDLE)
+        assert (entry_q == f_entries_q);
+      if (state_q inside {EMIT, GUARD, FREE, FREE_GUARD, COMMIT}) begin
+        assert (f_right[count_q[F_SLOT_W:0]] && f_fit[count_q[F_SLOT_W:0]] && !none && !free_q[TIME_W+7] && 32'(needed_q) <= ENTRIES);
+        assert (free_q == '0 || all_named || free_q >= sum_ns_t'(least_ns_q));
+        for (int unsigned k = 0; k < QUEUES; k++) assert (u_slots.memory[k] == '0 || named_q[k]);
+      end
+      if (state_q == EMIT) assert (f_sum_q == f_before_ns[slot_q[F_SLOT_W:0]]);
+      if (state_q == GUARD) assert (f_sum_q == f_before_ns[slot_q[F_SLOT_W:0]] + sum_ns_t'(f_slot_ns[slot_q[F_SLOT_W-1:0]]) - sum_ns_t'(guard_ns_q));
+      if (state_q inside {FREE, FREE_GUARD}) assert (free_q != '0);
+      if (state_q == FREE) assert (f_sum_q == f_before_ns[count_q[F_SLOT_W:0]]);
+      if (state_q == FREE_GUARD) begin
+        assert (f_sum_q == sum_ns_t'(cycle_ns_q) - sum_ns_t'(guard_ns_q) && has_guard && !all_named);
+        assert (f_entries_q + 9'd1 == needed_q);
+      end
+      if (state_q == COMMIT) assert (f_entries_q == needed_q);
+      cover (commit_o && has_guard && !all_named && free_q != '0);
+      cover (commit_o && !has_guard && free_q == '0);
+      cover (state_q == CHECK && verdict == SLOT_ERROR_TOO_SHORT);
+    end
+  end
+`endif
 endmodule
